@@ -37,8 +37,8 @@ func main() {
 // builtinPrefix marks the name of an embedded script.
 const builtinPrefix = "builtin:"
 
-// graceful limits how long requests may take to end after a stop signal.
-const graceful = 2 * time.Second
+// shutdownTimeout limits how long requests may take to end after a stop signal.
+const shutdownTimeout = 2 * time.Second
 
 type options struct {
 	listen   string
@@ -131,7 +131,7 @@ func serve(ctx context.Context, listener net.Listener, handler http.Handler) err
 		return fmt.Errorf("serve: %w", err)
 	case <-ctx.Done():
 	}
-	ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), graceful)
+	ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownTimeout)
 	defer cancel()
 	if err := server.Shutdown(ending); err != nil {
 		return server.Close()

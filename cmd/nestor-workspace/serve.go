@@ -22,8 +22,8 @@ import (
 	"github.com/nestor-dev/nestor/internal/version"
 )
 
-// shutdownTime is the grace period for calls at shutdown.
-const shutdownTime = 5 * time.Second
+// shutdownTimeout is the grace period for calls at shutdown.
+const shutdownTimeout = 5 * time.Second
 
 // serveFlags are the flags of the server.
 type serveFlags struct {
@@ -112,7 +112,7 @@ func serveUntil(ctx context.Context, listener net.Listener, handler http.Handler
 		return fmt.Errorf("serve: %w", err)
 	case <-ctx.Done():
 	}
-	deadline, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownTime)
+	deadline, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownTimeout)
 	defer cancel()
 	if err := server.Shutdown(deadline); err != nil {
 		return server.Close()
@@ -156,8 +156,8 @@ func newRunner(f serveFlags) (runner *shell.Runner, cleanup func(), err error) {
 	half := f.limits.OutputBytes / 2
 	runner = &shell.Runner{
 		Program:      program,
-		Env:          shell.Environment(home, list(f.allowEnv)),
-		Writable:     append([]string{root, home}, list(f.writable)...),
+		Env:          shell.Environment(home, splitList(f.allowEnv)),
+		Writable:     append([]string{root, home}, splitList(f.writable)...),
 		MaxProcesses: f.limits.ShellProcesses,
 		HeadBytes:    half,
 		TailBytes:    half,
@@ -165,7 +165,7 @@ func newRunner(f serveFlags) (runner *shell.Runner, cleanup func(), err error) {
 	return runner, func() { _ = os.RemoveAll(home) }, nil
 }
 
-// list splits a flag's value at its commas.
-func list(value string) []string {
+// splitList splits a flag's value at its commas.
+func splitList(value string) []string {
 	return strings.FieldsFunc(value, func(r rune) bool { return r == ',' })
 }

@@ -37,25 +37,25 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// stage is the environment of a demo: a directory for the state, and one in place of the system's temporary
+// demoEnvironment is the environment of a demo: a directory for the state, and one in place of the system's temporary
 // directory.
-type stage struct {
+type demoEnvironment struct {
 	t              *testing.T
 	dir, temporary string
 }
 
-func newStage(t *testing.T) stage {
+func newDemoEnvironment(t *testing.T) demoEnvironment {
 	base := t.TempDir()
-	s := stage{t, filepath.Join(base, "demo"), filepath.Join(base, "tmp")}
+	s := demoEnvironment{t, filepath.Join(base, "demo"), filepath.Join(base, "tmp")}
 	if err := os.Mkdir(s.temporary, 0o755); err != nil {
 		t.Fatal(err)
 	}
 	return s
 }
 
-// play is a running demo.
-type play struct {
-	stage
+// runningDemo is a running demo.
+type runningDemo struct {
+	demoEnvironment
 	cmd  *exec.Cmd
 	done chan error
 
@@ -64,21 +64,21 @@ type play struct {
 }
 
 // Write implements io.Writer.
-func (p *play) Write(text []byte) (int, error) {
+func (p *runningDemo) Write(text []byte) (int, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.out.Write(text)
 }
 
-func (p *play) said() string {
+func (p *runningDemo) output() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.out.String()
 }
 
-func (s stage) start(env ...string) *play {
+func (s demoEnvironment) start(env ...string) *runningDemo {
 	s.t.Helper()
-	p := &play{stage: s, cmd: exec.Command(os.Args[0]), done: make(chan error, 1)}
+	p := &runningDemo{demoEnvironment: s, cmd: exec.Command(os.Args[0]), done: make(chan error, 1)}
 	p.cmd.Env = append(os.Environ(), append([]string{asDemo + "=1", "DEMO_DIR=" + s.dir, "TMPDIR=" + s.temporary}, env...)...)
 	p.cmd.Stdout, p.cmd.Stderr = p, p
 	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // Ctrl-C signals a whole group
@@ -88,31 +88,31 @@ func (s stage) start(env ...string) *play {
 	go func() { p.done <- p.cmd.Wait() }()
 	s.t.Cleanup(func() { // normally it has ended; otherwise its guard needs its files to kill the rest
 		_ = p.cmd.Process.Kill()
-		_ = wait.PollUntilContextTimeout(context.Background(), 50*time.Millisecond, patience, true,
+		_ = wait.PollUntilContextTimeout(context.Background(), 50*time.Millisecond, waitTimeout, true,
 			func(context.Context) (bool, error) { return len(s.processes()) == 0, nil })
 	})
 	return p
 }
 
-const patience = 2 * time.Minute
+const waitTimeout = 2 * time.Minute
 
-// until waits until the demo prints a text.
-func (p *play) until(words string) {
+// waitForOutput waits until the demo prints a text.
+func (p *runningDemo) waitForOutput(text string) {
 	p.t.Helper()
-	p.eventually("the demo prints "+words, func() bool { return strings.Contains(p.said(), words) })
+	p.eventually("the demo prints "+text, func() bool { return strings.Contains(p.output(), text) })
 }
 
-func (p *play) eventually(what string, holds func() bool) {
+func (p *runningDemo) eventually(what string, holds func() bool) {
 	p.t.Helper()
-	err := wait.PollUntilContextTimeout(p.t.Context(), 50*time.Millisecond, patience, true,
+	err := wait.PollUntilContextTimeout(p.t.Context(), 50*time.Millisecond, waitTimeout, true,
 		func(context.Context) (bool, error) { return holds(), nil })
 	if err != nil {
-		p.t.Fatalf("timed out: %s; output:\n%s", what, p.said())
+		p.t.Fatalf("timed out: %s; output:\n%s", what, p.output())
 	}
 }
 
-// end waits for the demo to end and returns its exit code.
-func (p *play) end() int {
+// waitExit waits for the demo to end and returns its exit code.
+func (p *runningDemo) waitExit() int {
 	p.t.Helper()
 	select {
 	case err := <-p.done:
@@ -121,14 +121,14 @@ func (p *play) end() int {
 			p.t.Fatal(err)
 		}
 		return p.cmd.ProcessState.ExitCode()
-	case <-time.After(patience):
-		p.t.Fatalf("the demo does not end; output:\n%s", p.said())
+	case <-time.After(waitTimeout):
+		p.t.Fatalf("the demo does not end; output:\n%s", p.output())
 		return -1
 	}
 }
 
 // signal sends a signal to the demo; Ctrl-C goes to its whole group.
-func (p *play) signal(signal syscall.Signal) {
+func (p *runningDemo) signal(signal syscall.Signal) {
 	p.t.Helper()
 	target := p.cmd.Process.Pid
 	if signal == syscall.SIGINT {
@@ -140,15 +140,15 @@ func (p *play) signal(signal syscall.Signal) {
 }
 
 // ports returns the addresses at which a running demo listens.
-func (p *play) ports() []string {
+func (p *runningDemo) ports() []string {
 	p.t.Helper()
 	config, err := clientcmd.BuildConfigFromFlags("", filepath.Join(p.dir, "cluster", "kubeconfig"))
 	if err != nil {
 		p.t.Fatal(err)
 	}
-	model := regexp.MustCompile(`listens at (http\S+)`).FindStringSubmatch(p.said())
+	model := regexp.MustCompile(`listens at (http\S+)`).FindStringSubmatch(p.output())
 	if model == nil {
-		p.t.Fatalf("no address of the model in:\n%s", p.said())
+		p.t.Fatalf("no address of the model in:\n%s", p.output())
 	}
 	var hosts []string
 	for _, address := range []string{config.Host, model[1]} {
@@ -176,7 +176,7 @@ func listening(host string) bool {
 }
 
 // processes returns those that have the demo's directory in their command line.
-func (s stage) processes() []string {
+func (s demoEnvironment) processes() []string {
 	s.t.Helper()
 	files, err := filepath.Glob("/proc/[0-9]*/cmdline")
 	if err != nil || len(files) == 0 {
@@ -193,8 +193,8 @@ func (s stage) processes() []string {
 	return found
 }
 
-// leavesNothing checks that a demo leaves no process, port or file except its state.
-func (p *play) leavesNothing(ports []string) {
+// checkCleanedUp checks that a demo leaves no process, port or file except its state.
+func (p *runningDemo) checkCleanedUp(ports []string) {
 	p.t.Helper()
 	p.eventually("its processes end", func() bool { return len(p.processes()) == 0 })
 	for _, port := range ports {
@@ -216,31 +216,31 @@ func (p *play) leavesNothing(ports []string) {
 }
 
 func TestTourAndRestart(t *testing.T) {
-	s := newStage(t)
+	s := newDemoEnvironment(t)
 	began := time.Now()
 	tour := s.start("DEMO_SCRIPT=tour")
-	if code := tour.end(); code != 0 {
-		t.Fatalf("the tour ended with %d:\n%s", code, tour.said())
+	if code := tour.waitExit(); code != 0 {
+		t.Fatalf("the tour ended with %d:\n%s", code, tour.output())
 	}
 	t.Logf("the tour took %s", time.Since(began).Round(time.Second))
-	tellsTheStory(t, tour.said())
-	tour.leavesNothing(nil)
+	checkTourLog(t, tour.output())
+	tour.checkCleanedUp(nil)
 
 	for name, signal := range map[string]syscall.Signal{"Ctrl-C": syscall.SIGINT, "SIGTERM": syscall.SIGTERM, "SIGKILL": syscall.SIGKILL} {
 		t.Run(name, func(t *testing.T) {
 			again := s
 			again.t = t
 			demo := again.start()
-			demo.until("Ctrl-C stops everything")
+			demo.waitForOutput("Ctrl-C stops everything")
 			ports := demo.ports()
 			if chats := demo.shell("kubectl get agentchats -o name"); !strings.Contains(chats, "/tour-") || !strings.Contains(chats, "/first") {
 				t.Errorf("the chats after a restart are %q, want the tour's and the first", chats)
 			}
 			demo.signal(signal)
-			if code := demo.end(); code != 0 && signal != syscall.SIGKILL {
-				t.Errorf("the demo ended with %d:\n%s", code, demo.said())
+			if code := demo.waitExit(); code != 0 && signal != syscall.SIGKILL {
+				t.Errorf("the demo ended with %d:\n%s", code, demo.output())
 			}
-			demo.leavesNothing(ports)
+			demo.checkCleanedUp(ports)
 		})
 	}
 
@@ -248,7 +248,7 @@ func TestTourAndRestart(t *testing.T) {
 		again := s
 		again.t = t
 		demo := again.start()
-		demo.until("Ctrl-C stops everything")
+		demo.waitForOutput("Ctrl-C stops everything")
 		demo.shell(`say 'Review the sample project from "three" perspectives.'`)
 		demo.eventually("an agent asks and another wants approval", func() bool {
 			waits := demo.shell("waiting")
@@ -259,48 +259,48 @@ func TestTourAndRestart(t *testing.T) {
 			return strings.Contains(demo.shell("talk"), "Assistant: The review of the sample project:")
 		})
 		demo.signal(syscall.SIGINT)
-		demo.end()
-		demo.leavesNothing(nil)
+		demo.waitExit()
+		demo.checkCleanedUp(nil)
 	})
 
 	t.Run("a dead process is reported", func(t *testing.T) {
 		again := s
 		again.t = t
 		demo := again.start()
-		demo.until("Ctrl-C stops everything")
+		demo.waitForOutput("Ctrl-C stops everything")
 		ports := demo.ports()
 		demo.kill("kube-apiserver")
-		if code := demo.end(); code != 1 || !strings.Contains(demo.said(), "kube-apiserver has ended unexpectedly") {
-			t.Errorf("the demo ended with %d; output:\n%s", code, demo.said())
+		if code := demo.waitExit(); code != 1 || !strings.Contains(demo.output(), "kube-apiserver has ended unexpectedly") {
+			t.Errorf("the demo ended with %d; output:\n%s", code, demo.output())
 		}
-		demo.leavesNothing(ports)
+		demo.checkCleanedUp(ports)
 	})
 }
 
-// tellsTheStory checks that the log of the tour has its turns, in order.
-func tellsTheStory(t *testing.T, log string) {
+// checkTourLog checks that the log of the tour has its turns, in order.
+func checkTourLog(t *testing.T, log string) {
 	t.Helper()
-	for _, words := range []string{
+	for _, text := range []string{
 		"(security-reviewer): Review the sample project for security", "(docs-reviewer): Success", "    ✓ ", "(tester): Success",
 		"answer: kubectl nestor send", "decide: kubectl nestor approve", " approved a call of", "you: Only the shop's own network.",
 		"needs input: Who can reach the port of the till?",
 	} {
-		if !strings.Contains(log, words) {
-			t.Errorf("the log lacks %q", words)
+		if !strings.Contains(log, text) {
+			t.Errorf("the log lacks %q", text)
 		}
 	}
 	rest := log
-	for _, words := range []string{"starting the control plane", "starting the operator", "you: Review the sample project", "The review of the sample project:", "the tour is at its end"} {
-		_, after, found := strings.Cut(rest, words)
+	for _, text := range []string{"starting the control plane", "starting the operator", "you: Review the sample project", "The review of the sample project:", "the tour is at its end"} {
+		_, after, found := strings.Cut(rest, text)
 		if !found {
-			t.Fatalf("the log lacks %q at the expected place:\n%s", words, log)
+			t.Fatalf("the log lacks %q at the expected place:\n%s", text, log)
 		}
 		rest = after
 	}
 }
 
 // shell runs commands in the environment of the demo's file.
-func (p *play) shell(commands string) string {
+func (p *runningDemo) shell(commands string) string {
 	p.t.Helper()
 	out, err := exec.Command("sh", "-c", ". "+filepath.Join(p.dir, "use.sh")+" && "+commands).CombinedOutput()
 	if err != nil {
@@ -310,7 +310,7 @@ func (p *play) shell(commands string) string {
 }
 
 // kill kills a process of the demo's control plane.
-func (p *play) kill(program string) {
+func (p *runningDemo) kill(program string) {
 	p.t.Helper()
 	text, err := os.ReadFile(filepath.Join(p.dir, "cluster", "run", program+".pid"))
 	if err != nil {

@@ -27,7 +27,7 @@ func main() {
 func run(args []string) error {
 	switch {
 	case len(args) == 4 && args[0] == "state":
-		return state(args[1], args[2], args[3])
+		return writeStatement(args[1], args[2], args[3])
 	case len(args) == 3 && args[0] == "sign":
 		return sign(args[1], args[2])
 	}

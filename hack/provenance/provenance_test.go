@@ -94,10 +94,10 @@ func TestSignaturesVerify(t *testing.T) {
 				t.Error("the envelope does not contain the statement")
 			}
 			sig := decode(t, sealed.Signatures[0].Sig)
-			if !c.verify(authenticated(payload), sig) {
+			if !c.verify(preAuthEncoding(payload), sig) {
 				t.Error("the signature of the statement does not verify")
 			}
-			if c.verify(authenticated(append(payload, ' ')), sig) || c.verify(payload, sig) {
+			if c.verify(preAuthEncoding(append(payload, ' ')), sig) || c.verify(payload, sig) {
 				t.Error("the signature verifies for another statement")
 			}
 			sums := read(t, dir, sumsFile)

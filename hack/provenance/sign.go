@@ -46,7 +46,7 @@ func sign(dir, keyFile string) error {
 	if err != nil {
 		return fmt.Errorf("read the statement: %w", err)
 	}
-	sealed, err := signWith(key, authenticated(payload))
+	sealed, err := signWith(key, preAuthEncoding(payload))
 	if err != nil {
 		return err
 	}
@@ -70,8 +70,8 @@ func sign(dir, keyFile string) error {
 	return os.WriteFile(filepath.Join(dir, sumsFile+".sig"), []byte(base64.StdEncoding.EncodeToString(signed)+"\n"), 0o644)
 }
 
-// authenticated returns DSSE's pre-authentication encoding: the payload with its type and lengths.
-func authenticated(payload []byte) []byte {
+// preAuthEncoding returns DSSE's pre-authentication encoding: the payload with its type and lengths.
+func preAuthEncoding(payload []byte) []byte {
 	return fmt.Appendf(nil, "DSSEv1 %d %s %d %s", len(payloadType), payloadType, len(payload), payload)
 }
 

@@ -60,9 +60,9 @@ type builder struct {
 	Version map[string]string `json:"version"`
 }
 
-// state writes the statement about all files of a directory. It has no time, so that the same commit gives the same
+// writeStatement writes the statement about all files of a directory. It has no time, so that the same commit gives the same
 // statement.
-func state(dir, version, commit string) error {
+func writeStatement(dir, version, commit string) error {
 	subjects, err := subjectsIn(dir)
 	if err != nil {
 		return err

@@ -37,8 +37,8 @@ func TestDockerfileBuilds(t *testing.T) {
 	cmd := exec.Command("sh", "-c", strings.Replace(build, "/out/", out+"/", 1))
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOWORK=off", "VERSION=v1.2.3")
-	if words, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("%s: %v\n%s", build, err, words)
+	if output, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%s: %v\n%s", build, err, output)
 	}
 	for _, line := range later {
 		if from, ok := strings.CutPrefix(line, "COPY --from=build /out/"); ok {

@@ -27,8 +27,8 @@ func repository(t *testing.T) string {
 	} {
 		cmd := exec.Command("git", append([]string{"-c", "user.name=A", "-c", "user.email=a@example.com"}, args...)...)
 		cmd.Dir = dir
-		if words, err := cmd.CombinedOutput(); err != nil {
-			t.Fatalf("git %v: %v: %s", args, err, words)
+		if output, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("git %v: %v: %s", args, err, output)
 		}
 	}
 	return dir
@@ -56,14 +56,14 @@ func TestNotesHaveTheChangesAndTheCommits(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%v: %s", err, text)
 		}
-		for _, words := range want.has {
-			if !strings.Contains(text, words) {
-				t.Errorf("the notes of %s lack %q:\n%s", version, words, text)
+		for _, output := range want.has {
+			if !strings.Contains(text, output) {
+				t.Errorf("the notes of %s lack %q:\n%s", version, output, text)
 			}
 		}
-		for _, words := range want.lacks {
-			if strings.Contains(text, words) {
-				t.Errorf("the notes of %s have %q:\n%s", version, words, text)
+		for _, output := range want.lacks {
+			if strings.Contains(text, output) {
+				t.Errorf("the notes of %s have %q:\n%s", version, output, text)
 			}
 		}
 	}

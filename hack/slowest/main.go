@@ -54,7 +54,7 @@ func run(in io.Reader, out io.Writer, verbose bool) error {
 			of := test{e.Package, e.Test}
 			switch {
 			case e.Output != "" && (verbose || e.Test == ""):
-				if !noise(e.Output) || verbose {
+				if !isNoise(e.Output) || verbose {
 					fmt.Fprint(out, e.Output)
 				}
 			case e.Output != "":
@@ -77,8 +77,8 @@ func run(in io.Reader, out io.Writer, verbose bool) error {
 	}
 }
 
-// noise reports whether go test omits a line of a package without -v.
-func noise(line string) bool {
+// isNoise reports whether go test omits a line of a package without -v.
+func isNoise(line string) bool {
 	return line == "PASS\n" || strings.HasSuffix(line, "[no test files]\n") || strings.HasPrefix(line, "testing: warning")
 }
 

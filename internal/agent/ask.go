@@ -16,16 +16,16 @@ type Ask struct {
 	Asked
 	Open  bool `json:"open,omitempty"`
 	Since Time `json:"since,omitempty"`
-	// Posted reports that the ask was posted to the chat. Spoke reports that the current turn contains a message that the person
+	// Posted reports that the ask was posted to the chat. PersonReplied reports that the current turn contains a message that the person
 	// wrote after that.
-	Posted bool `json:"posted,omitempty"`
-	Spoke  bool `json:"spoke,omitempty"`
-	// Tries counts the automatic answers to this question.
-	Tries int `json:"tries,omitempty"`
+	Posted        bool `json:"posted,omitempty"`
+	PersonReplied bool `json:"spoke,omitempty"`
+	// AutoAnswers counts the automatic answers to this question.
+	AutoAnswers int `json:"tries,omitempty"`
 }
 
-// maxSettled bounds the resolved asks that are kept.
-const maxSettled = 256
+// maxResolvedAsks bounds the resolved asks that are kept.
+const maxResolvedAsks = 256
 
 func (a Ask) display() string {
 	if a.Display != "" {
@@ -41,23 +41,23 @@ func asked(s State, f Asked) State {
 	if s.Config.Kind != Orchestrator || slices.ContainsFunc(s.Asks, known) || s.Children.hasEnded(f.Task) {
 		return s
 	}
-	s = s.rememberLess()
-	ask := Ask{Asked: f, Open: true, Since: s.Clock.Now, Tries: s.tries(f)}
+	s = s.pruneResolvedAsks()
+	ask := Ask{Asked: f, Open: true, Since: s.Clock.Now, AutoAnswers: s.autoAnswers(f)}
 	s.Asks = append(slices.Clip(s.Asks), ask)
-	if f.Kind == AskQuestion && s.mayAnswer(ask) && s.Paused == nil {
-		in := Input{Kind: InputQuestion, Text: textCanYouAnswer(ask), Agent: f.Agent, Call: f.Call, Thread: s.threadBelow(f.Agent)}
+	if f.Kind == AskQuestion && s.mayAutoAnswer(ask) && s.Paused == nil {
+		in := Input{Kind: InputQuestion, Text: textQuestionForOrchestrator(ask), Agent: f.Agent, Call: f.Call, Thread: s.threadBelow(f.Agent)}
 		s.Inbox = append(slices.Clip(s.Inbox), in)
 		return s
 	}
 	return s.postAsk(len(s.Asks) - 1)
 }
 
-// tries counts the automatic answers to the same question of the same agent.
-func (s State) tries(f Asked) int {
+// autoAnswers counts the automatic answers to the same question of the same agent.
+func (s State) autoAnswers(f Asked) int {
 	tries := 0
 	for _, a := range s.Asks {
 		if a.Agent == f.Agent && sameQuestion(a.Text, f.Text) {
-			tries = max(tries, a.Tries)
+			tries = max(tries, a.AutoAnswers)
 		}
 	}
 	return tries
@@ -67,14 +67,14 @@ func sameQuestion(a, b string) bool {
 	return strings.EqualFold(strings.Join(strings.Fields(a), " "), strings.Join(strings.Fields(b), " "))
 }
 
-func (s State) mayAnswer(a Ask) bool {
-	return s.Config.AutoAnswer.Enabled && a.Tries < s.Config.AutoAnswer.MaxPerQuestion
+func (s State) mayAutoAnswer(a Ask) bool {
+	return s.Config.AutoAnswer.Enabled && a.AutoAnswers < s.Config.AutoAnswer.MaxPerQuestion
 }
 
-// settled closes an ask that was resolved, by this orchestrator or elsewhere.
-func settled(s State, f Settled) State {
+// askResolved closes an ask that was resolved, by this orchestrator or elsewhere.
+func askResolved(s State, f AskResolved) State {
 	if f.Gone {
-		return s.forgetAsks(f.Agent)
+		return s.dropAsks(f.Agent)
 	}
 	for i, a := range s.Asks {
 		if a.Agent == f.Agent && a.Call == f.Call && a.Open {
@@ -85,8 +85,8 @@ func settled(s State, f Settled) State {
 	return s
 }
 
-// forgetAsks removes all asks of an agent that has ended.
-func (s State) forgetAsks(agent string) State {
+// dropAsks removes all asks of an agent that has ended.
+func (s State) dropAsks(agent string) State {
 	asks := func(a Ask) bool { return a.Agent == agent || a.Task == agent }
 	if !slices.ContainsFunc(s.Asks, asks) {
 		return s
@@ -107,8 +107,8 @@ func (s State) withAsk(i int, change func(*Ask)) State {
 	return s
 }
 
-// rememberLess drops the oldest resolved ask if there are more than maxSettled.
-func (s State) rememberLess() State {
+// pruneResolvedAsks drops the oldest resolved ask if there are more than maxResolvedAsks.
+func (s State) pruneResolvedAsks() State {
 	isSettled := func(a Ask) bool { return !a.Open }
 	count := 0
 	for _, a := range s.Asks {
@@ -116,42 +116,42 @@ func (s State) rememberLess() State {
 			count++
 		}
 	}
-	if count > maxSettled {
+	if count > maxResolvedAsks {
 		oldest := slices.IndexFunc(s.Asks, isSettled)
 		s.Asks = slices.Delete(slices.Clone(s.Asks), oldest, oldest+1)
 	}
 	return s
 }
 
-// openAsk returns the index of the agent's open ask of this kind, or -1.
-func (s State) openAsk(agent string, kind AskKind) int {
+// findOpenAsk returns the index of the agent's open ask of this kind, or -1.
+func (s State) findOpenAsk(agent string, kind AskKind) int {
 	return slices.IndexFunc(s.Asks, func(a Ask) bool { return a.Open && a.Kind == kind && a.Agent == agent })
 }
 
-// answeredBy returns the index of the question that a message replies to, or -1. If the message does not name a question, it
+// findAnsweredQuestion returns the index of the question that a message replies to, or -1. If the message does not name a question, it
 // answers the agent's oldest one.
-func (s State) answeredBy(f MessageArrived) int {
+func (s State) findAnsweredQuestion(f MessageArrived) int {
 	return slices.IndexFunc(s.Asks, func(a Ask) bool {
 		return a.Open && a.Kind == AskQuestion && (a.Agent == f.Answers || a.Task == f.Answers) && (f.Call == "" || a.Call == f.Call)
 	})
 }
 
-// questionOf returns the index of the agent's question that a reply is meant for. With several open questions, a turn about
+// findQuestion returns the index of the agent's question that a reply is meant for. With several open questions, a turn about
 // questions prefers one that was not posted, any other turn one that was.
-func (s State) questionOf(agent string) int {
-	meant := slices.IndexFunc(s.Asks, func(a Ask) bool {
-		return a.Open && a.Kind == AskQuestion && a.Agent == agent && a.Posted != s.Turn.Quiet
+func (s State) findQuestion(agent string) int {
+	index := slices.IndexFunc(s.Asks, func(a Ask) bool {
+		return a.Open && a.Kind == AskQuestion && a.Agent == agent && a.Posted != s.Turn.QuestionsOnly
 	})
-	if meant >= 0 {
-		return meant
+	if index >= 0 {
+		return index
 	}
-	return s.openAsk(agent, AskQuestion)
+	return s.findOpenAsk(agent, AskQuestion)
 }
 
-// replyTo queues the answer to an ask and closes the ask.
-func (s State) replyTo(i int, text string) State {
+// answerAsk queues the answer to an ask and closes the ask.
+func (s State) answerAsk(i int, text string) State {
 	a := s.Asks[i]
-	s = s.send(Item{ID: "reply/" + a.Agent + "/" + a.Call, Kind: ItemReply, Agent: a.Agent, UID: a.UID, Call: a.Call, Text: text, About: a.Task})
+	s = s.enqueue(Item{ID: "reply/" + a.Agent + "/" + a.Call, Kind: ItemReply, Agent: a.Agent, UID: a.UID, Call: a.Call, Text: text, About: a.Task})
 	s = s.dropQuestions(func(in Input) bool { return in.Agent == a.Agent && in.Call == a.Call })
 	return s.withAsk(i, func(a *Ask) { a.Open = false })
 }
@@ -181,28 +181,28 @@ func (s State) postQuestions() State {
 	return s
 }
 
-// nobodySpoke resets Spoke when a turn begins: a message of an earlier turn does not answer a question in this one.
-func (s State) nobodySpoke() State {
+// clearPersonReplied resets PersonReplied when a turn begins: a message of an earlier turn does not answer a question in this one.
+func (s State) clearPersonReplied() State {
 	for i, a := range s.Asks {
-		if a.Spoke {
-			s = s.withAsk(i, func(a *Ask) { a.Spoke = false })
+		if a.PersonReplied {
+			s = s.withAsk(i, func(a *Ask) { a.PersonReplied = false })
 		}
 	}
 	return s
 }
 
-// personSpoke marks the posted asks: an answer that the orchestrator passes on in this turn may come from the person's message.
-func (s State) personSpoke() State {
+// markPersonReplied marks the posted asks: an answer that the orchestrator passes on in this turn may come from the person's message.
+func (s State) markPersonReplied() State {
 	for i, a := range s.Asks {
-		if a.Open && a.Posted && !a.Spoke {
-			s = s.withAsk(i, func(a *Ask) { a.Spoke = true })
+		if a.Open && a.Posted && !a.PersonReplied {
+			s = s.withAsk(i, func(a *Ask) { a.PersonReplied = true })
 		}
 	}
 	return s
 }
 
-// openQuestions is a note to the orchestrator about the questions that wait for the person.
-func (s State) openQuestions() string {
+// openQuestionsNote is a note to the orchestrator about the questions that wait for the person.
+func (s State) openQuestionsNote() string {
 	var lines []string
 	for _, a := range s.Asks {
 		if a.Open && a.Posted && a.Kind == AskQuestion {
@@ -218,10 +218,10 @@ func (s State) openQuestions() string {
 
 // askInChat implements ask_user for an orchestrator. In a turn that contains only questions of agents, those questions are posted
 // instead of the orchestrator's own.
-func askInChat(s State, c Call, question string) (State, Call) {
+func askInChat(s State, c BatchCall, question string) (State, BatchCall) {
 	posts := s.Posts
 	s = s.postQuestions()
-	if s.Posts == posts || !s.Turn.Quiet {
+	if s.Posts == posts || !s.Turn.QuestionsOnly {
 		s = s.post(Item{Text: question, InReplyTo: s.Turn.InReplyTo})
 	}
 	return s, c.done(ToolSucceeded, "The user has been asked; the answer will come as a message. End your turn now.")
@@ -229,7 +229,7 @@ func askInChat(s State, c Call, question string) (State, Call) {
 
 // replyToAgent answers an agent's question, either with what the person wrote or from the conversation if the orchestrator is
 // confident enough.
-func replyToAgent(s State, c Call) (State, Call) {
+func replyToAgent(s State, c BatchCall) (State, BatchCall) {
 	var in struct {
 		SubAgent   string  `json:"sub_agent"`
 		Answer     string  `json:"answer"`
@@ -238,7 +238,7 @@ func replyToAgent(s State, c Call) (State, Call) {
 	if err := jsonInto(c.Arguments, &in); err != nil {
 		return s, c.done(ToolFailed, textBadArguments(c.Tool, err))
 	}
-	i := s.questionOf(in.SubAgent)
+	i := s.findQuestion(in.SubAgent)
 	switch {
 	case i < 0:
 		return s, c.done(ToolFailed, fmt.Sprintf("No agent %q waits for an answer. Waiting: %s.", in.SubAgent, s.waitingAgents()))
@@ -247,27 +247,27 @@ func replyToAgent(s State, c Call) (State, Call) {
 	}
 	ask := s.Asks[i]
 	sure := in.Confidence >= float64(s.Config.AutoAnswer.MinConfidence)
-	if ask.Spoke && (sure || quotes(in.Answer, s.Turn.Said)) {
-		return s.replyTo(i, in.Answer), c.done(ToolSucceeded, fmt.Sprintf("Sent to %s. Acknowledge it to the user in a sentence.", in.SubAgent))
+	if ask.PersonReplied && (sure || mostlyQuotes(in.Answer, s.Turn.PersonText)) {
+		return s.answerAsk(i, in.Answer), c.done(ToolSucceeded, fmt.Sprintf("Sent to %s. Acknowledge it to the user in a sentence.", in.SubAgent))
 	}
-	if ask.Spoke {
+	if ask.PersonReplied {
 		return s, c.done(ToolFailed, "Not sent: you are not sure that the user's message answers this question. If it does, pass on the user's own words; "+
 			"if not, leave the question open: the user has been asked.")
 	}
-	if !s.mayAnswer(ask) || !sure {
+	if !s.mayAutoAnswer(ask) || !sure {
 		if !ask.Posted {
 			s = s.postAsk(i)
 		}
 		return s, c.done(ToolFailed, "Not sent: you are not sure enough, or have answered this question before. The user has been asked instead.")
 	}
-	s = s.withAsk(i, func(a *Ask) { a.Tries++ })
-	s = s.replyTo(i, in.Answer)
+	s = s.withAsk(i, func(a *Ask) { a.AutoAnswers++ })
+	s = s.answerAsk(i, in.Answer)
 	s = s.post(Item{System: true, About: ask.Task, Text: textAutoAnswered(ask, in.Answer)})
 	return s, c.done(ToolSucceeded, fmt.Sprintf("Sent to %s.", in.SubAgent))
 }
 
-// quotes reports whether at least half of the words of answer occur in text.
-func quotes(answer, text string) bool {
+// mostlyQuotes reports whether at least half of the words of answer occur in text.
+func mostlyQuotes(answer, text string) bool {
 	words := func(text string) []string {
 		return strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsNumber(r) })
 	}

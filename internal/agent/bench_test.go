@@ -17,8 +17,8 @@ func BenchmarkStep(b *testing.B) {
 			s := withHistory(length)
 			b.ReportAllocs()
 			for b.Loop() {
-				next, _ := Step(s, Event{At: 2, Fact: ModelReplied{Call: s.Request.ID, Text: "reading",
-					Calls: []CallRequest{{ID: "call", Tool: "read", Arguments: `{"path":"a"}`}}}})
+				next, _ := Step(s, Event{At: 2, Fact: ModelReplied{Call: s.ModelCall.ID, Text: "reading",
+					Calls: []ToolCall{{ID: "call", Tool: "read", Arguments: `{"path":"a"}`}}}})
 				Step(next, Event{At: 3, Fact: ToolFinished{Call: "call", Outcome: ToolSucceeded, Text: "text"}})
 			}
 		})
@@ -44,8 +44,8 @@ func BenchmarkFanIn(b *testing.B) {
 		b.Run(fmt.Sprintf("children=%d", children), func(b *testing.B) {
 			s := withHistory(10)
 			tasks := strings.TrimSuffix(strings.Repeat(`{"task":"work","role":"helper"},`, children), ",")
-			s, _ = Step(s, Event{At: 2, Fact: ModelReplied{Call: s.Request.ID,
-				Calls: []CallRequest{{ID: "call", Tool: ToolSpawn, Arguments: `{"tasks":[` + tasks + `]}`}}}})
+			s, _ = Step(s, Event{At: 2, Fact: ModelReplied{Call: s.ModelCall.ID,
+				Calls: []ToolCall{{ID: "call", Tool: ToolSpawn, Arguments: `{"tasks":[` + tasks + `]}`}}}})
 			b.ReportAllocs()
 			for b.Loop() {
 				Step(s, Event{At: 3, Fact: ChildFinished{Child: "a-1", Outcome: Outcome{Result: &Result{Text: "done"}}}})

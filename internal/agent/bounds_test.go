@@ -37,8 +37,8 @@ func TestCompactionFits(t *testing.T) {
 	s, _ := Step(State{}, Event{At: 1, Fact: Started{History: long, Config: Config{
 		Kind: SubAgent, Name: "a", Depth: 1, MaxDepth: 1, Limits: limits, Task: Task{Instruction: "work"},
 	}}})
-	if s.Request.Purpose != PurposeCompact {
-		t.Fatalf("the first call with a history of %d tokens has the purpose %s", s.History.Tokens(), s.Request.Purpose)
+	if s.ModelCall.Purpose != PurposeCompact {
+		t.Fatalf("the first call with a history of %d tokens has the purpose %s", s.History.Tokens(), s.ModelCall.Purpose)
 	}
 	prompt := NewHistory(BuildPrompt(s).Messages...)
 	if prompt.Tokens() > limits.ContextTokens-limits.MaxOutputTokens {
@@ -47,7 +47,7 @@ func TestCompactionFits(t *testing.T) {
 	if !strings.Contains(prompt.Messages()[0].Text, "earlier messages left out") {
 		t.Error("the prompt does not mention the omitted messages")
 	}
-	s, _ = Step(s, Event{At: 2, Fact: ModelReplied{Call: s.Request.ID, Text: "short"}})
+	s, _ = Step(s, Event{At: 2, Fact: ModelReplied{Call: s.ModelCall.ID, Text: "short"}})
 	if kept := s.History.Tokens(); kept > limits.ContextTokens/4 {
 		t.Errorf("compaction left %d tokens of history, want at most a quarter of %d", kept, limits.ContextTokens)
 	}

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-func TestTheReasonNamesTheLimitThatACallWouldExceed(t *testing.T) {
+func TestBudgetReasonNamesTheExceededLimit(t *testing.T) {
 	for name, test := range map[string]struct {
 		used, reserve Amount
 		want          string

@@ -17,7 +17,7 @@ const (
 	CallUndecided CallState = "Undecided"
 	// CallHeld: it is approved, and is queued as soon as the other calls of its reply are decided too.
 	CallHeld CallState = "Held"
-	// CallQueued: it starts when the calls before it allow it; see mayBegin.
+	// CallQueued: it starts when the calls before it allow it; see startable.
 	CallQueued CallState = "Queued"
 	// CallRunning: the tool runs.
 	CallRunning CallState = "Running"
@@ -29,12 +29,12 @@ const (
 	CallDone CallState = "Done"
 )
 
-// Call is one tool call of the model's last reply. A batch is answered as a whole: once its last call is done, all answers are
+// BatchCall is one tool call of the model's last reply. A batch is answered as a whole: once its last call is done, all answers are
 // appended to the history in the model's order.
-type Call struct {
-	CallRequest
-	// Request is the id of the model call whose reply contains this call. It is empty for a tool run.
-	Request string `json:"request,omitempty"`
+type BatchCall struct {
+	ToolCall
+	// ModelCall is the id of the model call whose reply contains this call. It is empty for a tool run.
+	ModelCall string `json:"request,omitempty"`
 	// Attempt is the attempt of that model call that got the reply.
 	Attempt int         `json:"attempt,omitempty"`
 	State   CallState   `json:"state"`
@@ -42,8 +42,8 @@ type Call struct {
 	Answer  string      `json:"answer,omitempty"`
 	// Images are part of the answer.
 	Images []Image `json:"images,omitempty"`
-	// Digest identifies the results of a delegation without names and times, to detect loops.
-	Digest string `json:"digest,omitempty"`
+	// ResultDigest identifies the results of a delegation without names and times, to detect loops.
+	ResultDigest string `json:"digest,omitempty"`
 	// Comment is the comment of the person who approved the call.
 	Comment string `json:"comment,omitempty"`
 	// DecidedBy is the person who approved or denied the call.
@@ -51,18 +51,18 @@ type Call struct {
 	At        Time   `json:"at,omitempty"`
 }
 
-func (c Call) done(outcome ToolOutcome, answer string) Call {
+func (c BatchCall) done(outcome ToolOutcome, answer string) BatchCall {
 	c.State, c.Outcome, c.Answer = CallDone, outcome, answer
 	return c
 }
 
 // findCall returns the index of the call with this id in the batch, or -1 if there is none in one of the given states.
 func (s State) findCall(id string, states ...CallState) int {
-	return slices.IndexFunc(s.Batch, func(c Call) bool { return c.ID == id && slices.Contains(states, c.State) })
+	return slices.IndexFunc(s.Batch, func(c BatchCall) bool { return c.ID == id && slices.Contains(states, c.State) })
 }
 
 // withCall returns the state with call i of the batch replaced.
-func (s State) withCall(i int, c Call) State {
+func (s State) withCall(i int, c BatchCall) State {
 	s.Batch = slices.Clone(s.Batch)
 	s.Batch[i] = c
 	return s
@@ -73,17 +73,17 @@ const maxCallID = 128
 
 // uniqueIDs gives every call of a reply an id that no recent call of this agent had. Some models number their calls from 1 in
 // each reply; without this, a late decision about an old call could decide a new one.
-func (s State) uniqueIDs(calls []CallRequest) ([]CallRequest, State) {
+func (s State) uniqueIDs(calls []ToolCall) ([]ToolCall, State) {
 	named := slices.Clone(calls)
 	taken := make(map[string]bool, len(calls)) // a reply may have more calls than CallIDs holds
 	known := func(id string) bool { return taken[id] || s.CallIDs.has(id) }
 	for i := range named {
 		id := named[i].ID
 		if id == "" || len(id) > maxCallID || known(id) {
-			id = fmt.Sprintf("%s-%d", s.Request.ID, i+1)
+			id = fmt.Sprintf("%s-%d", s.ModelCall.ID, i+1)
 		}
 		for n := 1; known(id); n++ {
-			id = fmt.Sprintf("%s-%d.%d", s.Request.ID, i+1, n)
+			id = fmt.Sprintf("%s-%d.%d", s.ModelCall.ID, i+1, n)
 		}
 		named[i].ID = id
 		taken[id] = true
@@ -92,9 +92,9 @@ func (s State) uniqueIDs(calls []CallRequest) ([]CallRequest, State) {
 	return named, s
 }
 
-// presentable returns the calls of a reply as they are stored in the history. Providers refuse a history with arguments that are
+// forHistory returns the calls of a reply as they are stored in the history. Providers refuse a history with arguments that are
 // not a JSON object, even if their own model produced them.
-func presentable(calls []CallRequest) []CallRequest {
+func forHistory(calls []ToolCall) []ToolCall {
 	shown := slices.Clone(calls)
 	for i, c := range shown {
 		shown[i].Problem = "" // the answer to the call contains it
@@ -110,7 +110,7 @@ func presentable(calls []CallRequest) []CallRequest {
 
 // CalledAt returns when the model made a tool call of the batch, or zero if the batch does not contain the call.
 func (s State) CalledAt(call string) Time {
-	i := slices.IndexFunc(s.Batch, func(c Call) bool { return c.ID == call })
+	i := slices.IndexFunc(s.Batch, func(c BatchCall) bool { return c.ID == call })
 	if i < 0 {
 		return 0
 	}

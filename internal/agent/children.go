@@ -39,8 +39,8 @@ type Child struct {
 	Reply     string `json:"reply,omitempty"`
 	// Cancel reports that it must stop.
 	Cancel bool `json:"cancel,omitempty"`
-	// Formerly is the name that was planned for it and that an unrelated object already had.
-	Formerly string `json:"formerly,omitempty"`
+	// OriginalName is the name that was planned for it and that an unrelated object already had.
+	OriginalName string `json:"formerly,omitempty"`
 	// Outcome is set once it has ended.
 	Outcome *Outcome `json:"outcome,omitempty"`
 }
@@ -75,9 +75,9 @@ type Group struct {
 	Detached bool   `json:"detached,omitempty"`
 	Trigger  string `json:"trigger,omitempty"`
 	Origin   Origin `json:"origin,omitzero"`
-	// At is when the children were requested. Digest is the summary of the conversation for those that receive one.
-	At     Time   `json:"at,omitempty"`
-	Digest string `json:"digest,omitempty"`
+	// At is when the children were requested. Summary is the summary of the conversation for those that receive one.
+	At      Time   `json:"at,omitempty"`
+	Summary string `json:"digest,omitempty"`
 	// Dropped groups belong to work that a person cancelled as a whole; their results are discarded.
 	Dropped bool `json:"dropped,omitempty"`
 }
@@ -90,25 +90,25 @@ type Children struct {
 	Live      []Child `json:"live,omitempty"`
 	Groups    []Group `json:"groups,omitempty"`
 	// Ended holds the newest children that have ended, for follow-up work.
-	Ended []Ended `json:"ended,omitempty"`
+	Ended []EndedChild `json:"ended,omitempty"`
 }
 
-// Ended is a child that has ended and whose group has reported.
-type Ended struct {
-	Name      string `json:"name"`
-	Role      string `json:"role,omitempty"`
-	Succeeded bool   `json:"succeeded,omitempty"`
-	Formerly  string `json:"formerly,omitempty"`
+// EndedChild is a child that has ended and whose group has reported.
+type EndedChild struct {
+	Name         string `json:"name"`
+	Role         string `json:"role,omitempty"`
+	Succeeded    bool   `json:"succeeded,omitempty"`
+	OriginalName string `json:"formerly,omitempty"`
 }
 
-// endedSize bounds the ended children that can be continued by name.
-const endedSize = 256
+// maxEnded bounds the ended children that can be continued by name.
+const maxEnded = 256
 
 // Pending returns the number of children that have not ended.
 func (c Children) Pending() int { return c.Started - c.Completed }
 
-// Rejects reports whether a child must not start: it was cancelled, or has ended for this agent.
-func (s State) Rejects(child string) bool {
+// RejectsChild reports whether a child must not start: it was cancelled, or has ended for this agent.
+func (s State) RejectsChild(child string) bool {
 	i := s.Children.find(child)
 	if i < 0 {
 		return s.Children.hasEnded(child)
@@ -125,12 +125,12 @@ func (c Children) group(id string) int {
 }
 
 // start adds a group and its children.
-func (c Children) start(group Group, specs []ChildSpec, like Child) Children {
+func (c Children) start(group Group, specs []ChildSpec, template Child) Children {
 	live := slices.Clip(c.Live)
 	for _, spec := range specs {
 		spec.Group, spec.Trigger = group.ID, group.Trigger
-		like.ChildSpec = spec
-		live = append(live, like)
+		template.ChildSpec = spec
+		live = append(live, template)
 	}
 	c.Live = live
 	c.Groups = append(slices.Clip(c.Groups), group)
@@ -153,7 +153,7 @@ func (c Children) finish(name string, outcome Outcome) (Children, bool) {
 	}
 	c = c.update(i, func(child *Child) { child.Outcome, child.Waiting = &outcome, false })
 	c.Completed++
-	return c.admit(), true
+	return c.startQueued(), true
 }
 
 // cancel marks the pending children that match.
@@ -182,8 +182,8 @@ func (c Children) members(group string) []Child {
 	return members
 }
 
-// satisfied reports whether a group can report: enough of its children succeeded, or all have ended.
-func (c Children) satisfied(g Group) bool {
+// complete reports whether a group can report: enough of its children succeeded, or all have ended.
+func (c Children) complete(g Group) bool {
 	successes, pending := 0, 0
 	for _, child := range c.Live {
 		switch {
@@ -204,16 +204,16 @@ func (c Children) allWaiting(group string) bool {
 	})
 }
 
-// settle removes a group that has reported. Its pending children are cancelled and stay until they have ended.
-func (c Children) settle(g int) Children {
+// closeGroup removes a group that has reported. Its pending children are cancelled and stay until they have ended.
+func (c Children) closeGroup(g int) Children {
 	id := c.Groups[g].ID
 	c.Groups = slices.Delete(slices.Clone(c.Groups), g, g+1)
 	c = c.cancel(func(child Child) bool { return child.Group == id })
-	return c.forget()
+	return c.dropEnded()
 }
 
-// forget drops the children that have ended and whose group is gone.
-func (c Children) forget() Children {
+// dropEnded drops the children that have ended and whose group is gone.
+func (c Children) dropEnded() Children {
 	var live []Child
 	ended := slices.Clip(c.Ended)
 	for _, child := range c.Live {
@@ -221,8 +221,8 @@ func (c Children) forget() Children {
 			live = append(live, child)
 			continue
 		}
-		ended = append(ended, Ended{Name: child.Name, Role: child.Role, Succeeded: child.Outcome.Succeeded(), Formerly: child.Formerly})
+		ended = append(ended, EndedChild{Name: child.Name, Role: child.Role, Succeeded: child.Outcome.Succeeded(), OriginalName: child.OriginalName})
 	}
-	c.Live, c.Ended = live, ended[max(0, len(ended)-endedSize):]
+	c.Live, c.Ended = live, ended[max(0, len(ended)-maxEnded):]
 	return c
 }

@@ -32,22 +32,22 @@ func (s State) compact() (keep int, ok bool) {
 // compactTo returns how many of the newest messages fit into a number of tokens. A call is never separated from its answers: the
 // oldest message kept is never a tool's. The last exchange is kept even if it does not fit. ok is false if nothing would be cut.
 func (s State) compactTo(tokens int64) (keep int, ok bool) {
-	count, fitting := 0, 0
+	count, fits := 0, 0
 	for e := s.History.last; e != nil; e = e.previous {
 		count++
 		size := s.tokensOf(s.History) - s.tokensOf(History{last: e.previous})
 		if e.message.Speaker == ToolSpeaker {
 			continue
 		}
-		if size > tokens && fitting > 0 {
+		if size > tokens && fits > 0 {
 			break
 		}
-		fitting = count
+		fits = count
 		if size > tokens {
 			break
 		}
 	}
-	return fitting, fitting > 0 && fitting < s.History.Len()
+	return fits, fits > 0 && fits < s.History.Len()
 }
 
 // compacted replaces the older messages by a summary and makes the model call that was due. Children, open calls and questions
@@ -56,20 +56,20 @@ func compacted(s State, keep int, summary string) State {
 	if strings.TrimSpace(summary) == "" {
 		summary = fmt.Sprintf("(%d earlier messages were dropped; no summary of them could be made.)", s.History.Len()-keep)
 	}
-	s.Summary, s.Digest = summary, nil
+	s.Summary, s.SharedSummary = summary, nil
 	s.History = NewHistory(s.History.Newest(keep)...)
-	return call(s, PurposeTurn, 0)
+	return startModelCall(s, PurposeTurn, 0)
 }
 
 // compactionPrompt is the prompt that asks for a summary of the older messages.
 func compactionPrompt(s State) Prompt {
 	messages := s.History.Messages()
-	old := messages[:max(0, len(messages)-s.Request.Keep)]
+	old := messages[:max(0, len(messages)-s.ModelCall.Keep)]
 	return Prompt{
 		System: "You condense the history of an agent's work, so that the agent can go on with nothing but your summary. " +
 			"Keep goals, decisions, facts, names, paths, numbers, results of tools, open questions and what is left to do. " +
 			"Leave out pleasantries and what turned out not to matter. Invent nothing. Answer with the summary alone.",
-		Messages: []Message{{Speaker: User, Text: condensable(s.Summary, old, s.compactionRoom())}},
+		Messages: []Message{{Speaker: User, Text: textToSummarise(s.Summary, old, s.compactionTokens())}},
 	}
 }
 

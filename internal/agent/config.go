@@ -34,30 +34,30 @@ type Config struct {
 	MaxDepth int `json:"maxDepth"`
 	// Task is the work of a sub-agent.
 	Task Task `json:"task,omitzero"`
-	// Call is the call of a tool run.
-	Call *PlannedCall `json:"call,omitempty"`
+	// ToolCall is the call of a tool run.
+	ToolCall *ToolRunCall `json:"call,omitempty"`
 	// Tools are all tools that exist for this agent; the function Tools selects those that its role allows.
 	Tools []Tool `json:"tools,omitempty"`
-	// Delegates are the existing roles that its role may delegate to, Absent the names of those that do not exist.
-	Delegates  []Delegate `json:"delegates,omitempty"`
-	Absent     []string   `json:"absent,omitempty"`
-	Limits     Limits     `json:"limits"`
-	AutoAnswer AutoAnswer `json:"autoAnswer,omitzero"`
+	// Delegates are the existing roles that its role may delegate to, MissingDelegates the names of those that do not exist.
+	Delegates        []Delegate `json:"delegates,omitempty"`
+	MissingDelegates []string   `json:"absent,omitempty"`
+	Limits           Limits     `json:"limits"`
+	AutoAnswer       AutoAnswer `json:"autoAnswer,omitzero"`
 	// Provider and Model select where model calls go. The core only passes them on.
 	Provider string `json:"provider,omitempty"`
 	Model    string `json:"model,omitempty"`
-	// Shares enables summaries made by a model for delegated agents, and requires files for ContextSelective. Logs of earlier
+	// SummarisesContext enables summaries made by a model for delegated agents, and requires files for ContextSelective. Logs of earlier
 	// releases do not set it and must replay to the same states as before.
-	Shares bool `json:"shares,omitempty"`
+	SummarisesContext bool `json:"shares,omitempty"`
 	// Generation is the generation of the object that the configuration was read from.
 	Generation int64 `json:"generation,omitempty"`
 	// Price is nil if the price of the model is unknown.
 	Price *Price `json:"price,omitempty"`
-	// Conversation is part of the names of the children and posts of an orchestrator that restarts after its history was lost.
+	// ConversationID is part of the names of the children and posts of an orchestrator that restarts after its history was lost.
 	// Objects of the lost conversation have the names without it.
-	Conversation string `json:"conversation,omitempty"`
-	// AwaitShown makes a tool run wait for Shown before it runs its tool.
-	AwaitShown bool `json:"awaitShown,omitempty"`
+	ConversationID string `json:"conversation,omitempty"`
+	// AwaitStartPublished makes a tool run wait for StartPublished before it runs its tool.
+	AwaitStartPublished bool `json:"awaitShown,omitempty"`
 	// Origin is the message and tool call that led to this agent. The core only passes it on.
 	Origin Origin `json:"origin,omitzero"`
 }
@@ -136,14 +136,14 @@ type Task struct {
 	ContextFiles    []string        `json:"contextFiles,omitempty"`
 	SuccessCriteria string          `json:"successCriteria,omitempty"`
 	Cwd             string          `json:"cwd,omitempty"`
-	// Mode selects the context that the agent receives besides its task, and Context is its text. Files are read when the agent
+	// ContextMode selects the context that the agent receives besides its task, and Context is its text. Files are read when the agent
 	// starts.
-	Mode    string `json:"mode,omitempty"`
-	Context string `json:"context,omitempty"`
+	ContextMode string `json:"mode,omitempty"`
+	Context     string `json:"context,omitempty"`
 }
 
-// PlannedCall is the call of a tool run.
-type PlannedCall struct {
+// ToolRunCall is the call of a tool run.
+type ToolRunCall struct {
 	Tool      string          `json:"tool"`
 	Arguments json.RawMessage `json:"arguments,omitempty"`
 }

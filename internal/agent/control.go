@@ -28,7 +28,7 @@ const (
 var controlNames = []string{ToolDelegate, ToolSpawn, ToolAskUser, ToolSubmit, ToolGiveUp, ToolReply, ToolContinue, ToolCancel}
 
 // controls implements the control tools. submission handles valid calls of submit_result and submit_error before a batch begins.
-var controls = map[string]func(State, Call) (State, Call){
+var controls = map[string]func(State, BatchCall) (State, BatchCall){
 	ToolDelegate: delegateToAgent,
 	ToolSpawn:    spawnAgents,
 	ToolAskUser:  askUser,
@@ -40,7 +40,7 @@ var controls = map[string]func(State, Call) (State, Call){
 }
 
 // submission returns the outcome of a valid call of submit_result or submit_error.
-func (c Config) submission(call CallRequest) (Outcome, bool) {
+func (c Config) submission(call ToolCall) (Outcome, bool) {
 	if !c.Offers(call.Tool) || call.Problem != "" {
 		return Outcome{}, false
 	}
@@ -71,13 +71,13 @@ func (c Config) submission(call CallRequest) (Outcome, bool) {
 		if json.Unmarshal([]byte(call.Arguments), &in) != nil || in.Error == "" {
 			return Outcome{}, false
 		}
-		return Outcome{Kind: KindSubAgentError, Error: in.Error}, true
+		return Outcome{Kind: ErrorSubAgent, Error: in.Error}, true
 	}
 	return Outcome{}, false
 }
 
 // badSubmission answers an invalid call of submit_result or submit_error.
-func badSubmission(s State, c Call) (State, Call) {
+func badSubmission(s State, c BatchCall) (State, BatchCall) {
 	field := "result"
 	if c.Tool == ToolGiveUp {
 		field = "error"
@@ -85,7 +85,7 @@ func badSubmission(s State, c Call) (State, Call) {
 	return s, c.done(ToolFailed, fmt.Sprintf("%s needs %q, a text that is not empty. Nothing was submitted; call it again.", c.Tool, field))
 }
 
-func (c Call) question() string {
+func (c BatchCall) question() string {
 	var in struct {
 		Question string `json:"question"`
 	}
@@ -95,7 +95,7 @@ func (c Call) question() string {
 	return strings.TrimSpace(in.Question)
 }
 
-func askUser(s State, c Call) (State, Call) {
+func askUser(s State, c BatchCall) (State, BatchCall) {
 	question := c.question()
 	if question == "" {
 		return s, c.done(ToolFailed, `ask_user needs "question", a text that is not empty. Nobody was asked; call it again.`)
@@ -138,8 +138,8 @@ const (
 
 var contextModes = map[string]string{"": "", "none": "None", "summary": ContextSummary, "full": ContextFull, "selective": ContextSelective}
 
-// spec checks a delegation and converts it to a child. If complaint is not empty, it tells the model what to change.
-func (d delegation) spec(config Config) (spec ChildSpec, complaint string) {
+// spec checks a delegation and converts it to a child. If problem is not empty, it tells the model what to change.
+func (d delegation) spec(config Config) (spec ChildSpec, problem string) {
 	mode, known := contextModes[strings.ToLower(d.Context)]
 	switch {
 	case strings.TrimSpace(d.Task) == "":
@@ -154,7 +154,7 @@ func (d delegation) spec(config Config) (spec ChildSpec, complaint string) {
 		return spec, fmt.Sprintf(`"context_files" may name at most %d files.`, maxContextFiles)
 	case !known:
 		return spec, `"context" must be none, summary, full or selective.`
-	case config.Shares && mode == ContextSelective && len(d.ContextFiles) == 0:
+	case config.SummarisesContext && mode == ContextSelective && len(d.ContextFiles) == 0:
 		return spec, `"context" selective shows the agent the files in "context_files": name at least one, or choose another context.`
 	case d.Cwd != "" && !insideWorkspace(d.Cwd):
 		return spec, `"cwd" must be a relative path inside the workspace.`

@@ -14,19 +14,19 @@ import (
 // defaultSpawnRole is the role of a spawned task that does not name one.
 const defaultSpawnRole = "general"
 
-func delegateToAgent(s State, c Call) (State, Call) {
+func delegateToAgent(s State, c BatchCall) (State, BatchCall) {
 	var in delegation
 	if err := json.Unmarshal([]byte(c.Arguments), &in); err != nil {
 		return s, c.done(ToolFailed, textBadArguments(c.Tool, err))
 	}
-	spec, complaint := in.spec(s.Config)
-	if complaint != "" {
-		return s, c.done(ToolFailed, "Nothing was delegated: "+complaint)
+	spec, problem := in.spec(s.Config)
+	if problem != "" {
+		return s, c.done(ToolFailed, "Nothing was delegated: "+problem)
 	}
 	return startGroup(s, c, Group{Style: StyleDelegate}, spec)
 }
 
-func spawnAgents(s State, c Call) (State, Call) {
+func spawnAgents(s State, c BatchCall) (State, BatchCall) {
 	var in struct {
 		Tasks []delegation `json:"tasks"`
 		Wait  waitFor      `json:"wait"`
@@ -42,9 +42,9 @@ func spawnAgents(s State, c Call) (State, Call) {
 		if task.Role == "" {
 			task.Role = defaultSpawnRole
 		}
-		spec, complaint := task.spec(s.Config)
-		if complaint != "" {
-			return s, c.done(ToolFailed, fmt.Sprintf("Nothing was spawned: task %d: %s", i+1, complaint))
+		spec, problem := task.spec(s.Config)
+		if problem != "" {
+			return s, c.done(ToolFailed, fmt.Sprintf("Nothing was spawned: task %d: %s", i+1, problem))
 		}
 		specs[i] = spec
 	}
@@ -73,8 +73,8 @@ func (w *waitFor) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// delegateTo starts a role that is offered as a tool.
-func delegateTo(s State, c Call, role Delegate) (State, Call) {
+// delegateToRole starts a role that is offered as a tool.
+func delegateToRole(s State, c BatchCall, role Delegate) (State, BatchCall) {
 	spec := ChildSpec{Role: role.Name, Arguments: json.RawMessage(c.Arguments)}
 	if len(role.AsTool.InputSchema) == 0 {
 		var in struct {
@@ -91,12 +91,12 @@ func delegateTo(s State, c Call, role Delegate) (State, Call) {
 }
 
 // runAsTask runs a plain tool of an orchestrator as its own task, so that it can be watched, approved and cancelled.
-func runAsTask(s State, c Call) (State, Call) {
+func runAsTask(s State, c BatchCall) (State, BatchCall) {
 	return startGroup(s, c, Group{Style: StyleTool}, ChildSpec{Tool: c.Tool, Arguments: json.RawMessage(c.Arguments)})
 }
 
 // continueAgent starts a follow-up task with the history of a finished agent.
-func continueAgent(s State, c Call) (State, Call) {
+func continueAgent(s State, c BatchCall) (State, BatchCall) {
 	var in struct {
 		SubAgent string `json:"sub_agent"`
 		Message  string `json:"message"`
@@ -110,7 +110,7 @@ func continueAgent(s State, c Call) (State, Call) {
 	if tooLong(in.Message) {
 		return s, c.done(ToolFailed, textTooLong("message"))
 	}
-	in.SubAgent = s.Children.current(in.SubAgent)
+	in.SubAgent = s.Children.currentName(in.SubAgent)
 	if i := s.Children.find(in.SubAgent); i >= 0 && s.Children.Live[i].pending() {
 		return s, c.done(ToolFailed, fmt.Sprintf("%s is still at work: wait for its result, or cancel it with cancel_task.", in.SubAgent))
 	}
@@ -123,24 +123,24 @@ func continueAgent(s State, c Call) (State, Call) {
 
 // startGroup starts the children of a tool call. A sub-agent waits for them. An orchestrator continues, except that it waits for
 // the results of its tools until another input arrives.
-func startGroup(s State, c Call, g Group, specs ...ChildSpec) (State, Call) {
-	g.ID, g.Label, g.Trigger, g.Origin = c.ID, c.Tool, s.Turn.InReplyTo, Origin{Thread: s.Thread(), Request: c.Request, Attempt: c.Attempt, Call: c.ID}
-	if s.Config.Shares {
+func startGroup(s State, c BatchCall, g Group, specs ...ChildSpec) (State, BatchCall) {
+	g.ID, g.Label, g.Trigger, g.Origin = c.ID, c.Tool, s.Turn.InReplyTo, Origin{Thread: s.Thread(), ModelCall: c.ModelCall, Attempt: c.Attempt, Call: c.ID}
+	if s.Config.SummarisesContext {
 		g.At = s.Clock.Now
 	}
-	if s.Digest != nil && slices.ContainsFunc(specs, func(spec ChildSpec) bool { return spec.Context == ContextSummary }) {
-		g.Digest = s.Digest.Text
+	if s.SharedSummary != nil && slices.ContainsFunc(specs, func(spec ChildSpec) bool { return spec.Context == ContextSummary }) {
+		g.Summary = s.SharedSummary.Text
 	}
 	for i := range specs {
 		specs[i].Name = childName(s.Config.nameBase(), s.Children.Started+1+i)
 	}
 	g.Detached = s.Config.Kind == Orchestrator && g.Style != StyleTool
-	var like Child
+	var template Child
 	if s.Config.Kind == Orchestrator {
 		t, tool := s.plainTool(c.Tool)
-		like = Child{Queued: true, Exclusive: tool && !t.ReadOnly, Reply: c.Request}
+		template = Child{Queued: true, Exclusive: tool && !t.ReadOnly, Reply: c.ModelCall}
 	}
-	s.Children = s.Children.start(g, specs, like).admit()
+	s.Children = s.Children.start(g, specs, template).startQueued()
 	if g.Detached {
 		return s, c.done(ToolSucceeded, textStarted(specs))
 	}
@@ -148,8 +148,8 @@ func startGroup(s State, c Call, g Group, specs ...ChildSpec) (State, Call) {
 	return s, c
 }
 
-// detach answers an orchestrator's running tool calls as started. Their results become an input of a later turn.
-func (s State) detach() State {
+// detachRunningTools answers an orchestrator's running tool calls as started. Their results become an input of a later turn.
+func (s State) detachRunningTools() State {
 	s.Batch, s.Children.Groups = slices.Clone(s.Batch), slices.Clone(s.Children.Groups)
 	for i, c := range s.Batch {
 		if c.State != CallDelegated {
@@ -171,42 +171,42 @@ func childFinished(s State, f ChildFinished) State {
 	s.Children = children
 	s.Usage = s.Usage.Plus(f.Usage)
 	s.Budget = s.Budget.Settle(Amount{}, f.Usage.amount())
-	s = s.forgetAsks(f.Child)
+	s = s.dropAsks(f.Child)
 	g := s.Children.group(s.Children.Live[s.Children.find(f.Child)].Group)
 	if g < 0 {
-		s.Children = s.Children.forget()
+		s.Children = s.Children.dropEnded()
 		return s
 	}
 	group := s.Children.Groups[g]
-	if !s.Children.satisfied(group) {
+	if !s.Children.complete(group) {
 		return s
 	}
 	members := s.Children.members(group.ID)
 	if i := s.findCall(group.ID, CallDelegated); i >= 0 {
-		call := s.Batch[i].done(group.verdict(members), group.report(members))
+		call := s.Batch[i].done(group.toolOutcome(members), group.resultText(members))
 		call.Images = group.images(members)
 		if s.Config.Limits.MaxRepeats > 0 {
-			call.Digest = group.digest(members)
+			call.ResultDigest = group.resultDigest(members)
 		}
 		s = s.withCall(i, call)
 	} else if group.Detached && !group.Dropped {
-		s = s.resultsArrived(group, members)
+		s = s.queueResults(group, members)
 	}
-	s.Children = s.Children.settle(g)
+	s.Children = s.Children.closeGroup(g)
 	return s
 }
 
-// resultsArrived queues the results of a group as an input of a later turn. It also detects delegations that repeatedly end with
+// queueResults queues the results of a group as an input of a later turn. It also detects delegations that repeatedly end with
 // the same result: a loop across turns.
-func (s State) resultsArrived(group Group, members []Child) State {
+func (s State) queueResults(group Group, members []Child) State {
 	in := group.input(members)
 	count := 0
-	if s.Window, count = s.Window.observe(group.digest(members)); count == loopWarnAt && s.Config.Limits.MaxRepeats > 0 {
+	if s.Window, count = s.Window.observe(group.resultDigest(members)); count == loopWarnAt && s.Config.Limits.MaxRepeats > 0 {
 		in.Text += "\n" + textRepeatWarning(group.Label, count, s.Config.Limits.MaxRepeats)
 	}
 	s.Inbox = append(slices.Clip(s.Inbox), in)
 	if limit := s.Config.Limits.MaxRepeats; limit > 0 && count >= limit && s.Paused == nil {
-		s.Window.Reached = PausedLoop
+		s.Window.LimitReached = PausedLoop
 	}
 	return s
 }

@@ -23,6 +23,6 @@ func (e AskPerson) Digest() string { return CallDigest(e.Tool, e.Arguments) }
 func (f Asked) Digest() string { return CallDigest(f.Tool, f.Arguments) }
 
 // about reports whether a decision is about this call. A decision without a digest applies to the call with its id.
-func (f Decided) about(c Call) bool {
+func (f Decided) about(c BatchCall) bool {
 	return f.Digest == "" || f.Digest == CallDigest(c.Tool, c.Arguments)
 }

@@ -11,14 +11,14 @@ import (
 )
 
 // The digest is part of the API: clients compute it from the call that they show.
-func TestTheDigestOfACall(t *testing.T) {
+func TestCallDigest(t *testing.T) {
 	const want = "4bad9d163a09650223404461b918af24a1e2424b47f5f4b5899aa3551db1eb80" // printf 'bash\n{"command":"make"}' | sha256sum
 	if got := CallDigest("bash", `{"command":"make"}`); got != want {
 		t.Errorf("digest %s, want %s", got, want)
 	}
 }
 
-func TestADecisionAboutAnotherCallChangesNothing(t *testing.T) {
+func TestDecisionWithOtherDigestIsIgnored(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		drawRun(t, func(s step) {
 			for _, e := range Outstanding(s.after) {
@@ -29,11 +29,11 @@ func TestADecisionAboutAnotherCallChangesNothing(t *testing.T) {
 				now := s.after.Clock.Now
 				other := Decided{Call: ask.Call, Approve: true, Message: "m", Digest: CallDigest(ask.Tool, ask.Arguments+" ")}
 				next, effects := Step(s.after, Event{At: now, Fact: other})
-				if len(effects) > 0 || !next.Same(s.after) || next.Heard("m") {
+				if len(effects) > 0 || !next.UnchangedSince(s.after) || next.HasHandled("m") {
 					t.Fatalf("a decision about other arguments changed %v: %v", ask, effects)
 				}
-				next, _ = Step(s.after, Event{At: now, Fact: Decided{Call: ask.Call, Message: "m", Digest: ask.Digest(), By: "bob", Askers: Askers{Users: []string{"alice"}}}})
-				if !next.Heard("m") && !next.Phase.Terminal() {
+				next, _ = Step(s.after, Event{At: now, Fact: Decided{Call: ask.Call, Message: "m", Digest: ask.Digest(), By: "bob", Requesters: Requesters{Users: []string{"alice"}}}})
+				if !next.HasHandled("m") && !next.Phase.Terminal() {
 					t.Fatalf("the decision about %v had no effect", ask)
 				}
 			}
@@ -43,9 +43,9 @@ func TestADecisionAboutAnotherCallChangesNothing(t *testing.T) {
 
 // After a restart the operator reads the call of a tool run from the ledger. Its digest must be the one that was shown to the
 // person.
-func TestTheDigestOfAToolRunSurvivesTheLedger(t *testing.T) {
+func TestToolRunDigestSurvivesEncoding(t *testing.T) {
 	config := Config{Kind: ToolRun, Name: "chat-1", MaxDepth: 2, Tools: []Tool{{Name: "bash"}}, Role: Role{Allow: []string{"*"}},
-		Call: &PlannedCall{Tool: "bash", Arguments: json.RawMessage(`{ "command": "a < b && c" }`)}}
+		ToolCall: &ToolRunCall{Tool: "bash", Arguments: json.RawMessage(`{ "command": "a < b && c" }`)}}
 	started := Event{At: 1, Fact: Started{Config: config}}
 	written, err := json.Marshal(started)
 	if err != nil {

@@ -56,10 +56,10 @@
 //	 ▼
 //	Cancelling ──── all children have ended ───▶ Completed | Failed
 //
-// PhaseActing covers several states that people see; Standing distinguishes them. An agent that ends stays in
+// PhaseActing covers several states that people see; Stage distinguishes them. An agent that ends stays in
 // PhaseCancelling until the last of its children has ended; without children it passes through at once.
 //
-// When a limit is reached, one more model call without tools (PurposeLastWords) asks for a partial answer. The agent then
+// When a limit is reached, one more model call without tools (PurposePartialAnswer) asks for a partial answer. The agent then
 // fails with the limit as its error kind, whatever the model replied. When the history gets close to the model's context
 // size, a call summarises its older part (PurposeCompact). Neither counts as an iteration.
 //
@@ -68,12 +68,12 @@
 // An orchestrator never ends. It works in turns: a turn takes everything in the inbox, and inputs that arrive meanwhile wait
 // for the next one. Its delegations are answered when they start, and each group's results become the input of a later
 // turn. Its tools run as tasks; their answers arrive within the turn, unless another input arrives first. Posts, replies to
-// agents and confirmations of messages stay in an outbox until they are Delivered.
+// agents and confirmations of messages stay in an outbox until they are sent (ItemSent).
 //
 // A Window is the time between two messages of a person. It counts turns, the tasks and tokens of the whole tree, and
 // delegations that end with the same result. At a limit the orchestrator pauses: it begins no turn until a person sends the
 // next message. The driver enforces the limits of the tree and sets the fields that the core cannot compute:
-// MessageArrived.Spent and ModelReplied.TasksLeft.
+// MessageArrived.TreeUsage and ModelReplied.TasksLeft.
 //
 // # Quarantine
 //

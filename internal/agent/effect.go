@@ -25,9 +25,9 @@ type CallModel struct {
 // RunTool runs a plain tool. It ends with ToolFinished.
 type RunTool struct {
 	Call string `json:"call"`
-	// Request is the model call whose reply contains the tool call. Tool call ids may repeat in a long history; the pair does
+	// ModelCall is the model call whose reply contains the tool call. Tool call ids may repeat in a long history; the pair does
 	// not.
-	Request string `json:"request,omitempty"`
+	ModelCall string `json:"request,omitempty"`
 	// Attempt is the attempt of that model call that got the reply.
 	Attempt   int             `json:"attempt,omitempty"`
 	Tool      string          `json:"tool"`
@@ -55,13 +55,13 @@ type AskPerson struct {
 	Separation bool `json:"separation,omitempty"`
 }
 
-// Deliver sends an item of the outbox. It ends with Delivered.
-type Deliver struct {
+// SendItem sends an item of the outbox. It ends with ItemSent.
+type SendItem struct {
 	Item Item `json:"item"`
 }
 
-// TellParent reports the outcome to the parent. It stays outstanding after the end of the agent.
-type TellParent struct {
+// ReportOutcome reports the outcome to the parent. It stays outstanding after the end of the agent.
+type ReportOutcome struct {
 	Outcome Outcome `json:"outcome"`
 }
 

@@ -21,12 +21,12 @@ func (s State) promptTokens(purpose Purpose, keep int) int64 {
 		return s.promptTokensByBytes(purpose, keep)
 	}
 	if purpose == PurposeContext {
-		before, messages := s.undigested()
-		return tokens.Of(before) + tokens.PerPrompt + min(NewHistory(messages...).Tokens(), s.compactionRoom())
+		before, messages := s.unsummarised()
+		return tokens.Of(before) + tokens.PerPrompt + min(NewHistory(messages...).Tokens(), s.compactionTokens())
 	}
 	sum := tokens.Of(s.Summary) + tokens.PerPrompt
 	if purpose == PurposeCompact {
-		return sum + min(s.History.without(keep).Tokens(), s.compactionRoom())
+		return sum + min(s.History.without(keep).Tokens(), s.compactionTokens())
 	}
 	f := s.promptFrame()
 	sum += s.History.Tokens() + f.systemTokens
@@ -36,14 +36,14 @@ func (s State) promptTokens(purpose Purpose, keep int) int64 {
 	return sum
 }
 
-// compactionRoom returns how many tokens of old messages fit into a compaction call.
-func (s State) compactionRoom() int64 {
+// compactionTokens returns how many tokens of old messages fit into a compaction call.
+func (s State) compactionTokens() int64 {
 	summary := tokens.Of(s.Summary)
 	if s.byBytes {
 		summary = int64(len(s.Summary) / bytesPerToken)
 	}
-	room := s.Config.Limits.ContextTokens - s.Config.Limits.MaxOutputTokens - tokens.PerPrompt - summary
-	return max(room, 1024)
+	available := s.Config.Limits.ContextTokens - s.Config.Limits.MaxOutputTokens - tokens.PerPrompt - summary
+	return max(available, 1024)
 }
 
 // tokensOf estimates the tokens of a history in a prompt.
@@ -79,7 +79,7 @@ func (m Message) tokensByBytes() int64 {
 
 func (s State) promptTokensByBytes(purpose Purpose, keep int) int64 {
 	if purpose == PurposeCompact {
-		return min(s.History.without(keep).byBytes(), s.compactionRoom()) + int64(len(s.Summary)/bytesPerToken) + tokens.PerPrompt
+		return min(s.History.without(keep).byBytes(), s.compactionTokens()) + int64(len(s.Summary)/bytesPerToken) + tokens.PerPrompt
 	}
 	f := s.promptFrame()
 	sum := s.History.byBytes() + int64(len(s.Summary)+len(f.system))/bytesPerToken + tokens.PerPrompt

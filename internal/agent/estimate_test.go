@@ -26,7 +26,7 @@ func TestEventsKeepTheirEstimate(t *testing.T) {
 }
 
 // Version 1 events contain the generation of their estimator.
-func TestEventsOfVersion1SayHowTokensWereEstimated(t *testing.T) {
+func TestVersion1EventsCarryTheirEstimate(t *testing.T) {
 	for data, want := range map[string]Estimate{
 		`{"v":1,"type":"Woke","at":1,"fact":{}}`: EstimateBytes, `{"v":1,"type":"Woke","at":1,"tokens":1,"fact":{}}`: EstimatePieces,
 		`{"v":2,"type":"Woke","at":1,"fact":{}}`: EstimatePieces,
@@ -40,7 +40,7 @@ func TestEventsOfVersion1SayHowTokensWereEstimated(t *testing.T) {
 
 // The history of this log needs a compaction by the new estimate, but not by the old one. The replay must make the call that was
 // recorded, or the next reply would be treated as a summary.
-func TestAnOldLogIsReplayedWithTheOldEstimate(t *testing.T) {
+func TestReplayUsesTheRecordedEstimate(t *testing.T) {
 	config := Config{Kind: SubAgent, Name: "a", Depth: 1, MaxDepth: 1, Role: Role{Name: "coder"},
 		Limits: Limits{ContextTokens: 14_000, MaxOutputTokens: 1000}}
 	history := []Message{
@@ -49,7 +49,7 @@ func TestAnOldLogIsReplayedWithTheOldEstimate(t *testing.T) {
 	}
 	purpose := func(estimate Estimate) Purpose {
 		s, _ := Step(State{}, Event{At: 1, Fact: Started{Config: config, History: history}, Estimate: estimate})
-		return s.Request.Purpose
+		return s.ModelCall.Purpose
 	}
 	if got := purpose(EstimateBytes); got != PurposeTurn {
 		t.Errorf("with the old estimate, the first call has the purpose %s", got)

@@ -32,21 +32,21 @@ type MessageArrived struct {
 	// By is the user name of the author. Unnamed reports that the message does not name its author.
 	By      string `json:"by,omitempty"`
 	Unnamed bool   `json:"unnamed,omitempty"`
-	// Spent is the usage of the whole tree when the message arrived. The limits per message count from there.
-	Spent Amount `json:"spent,omitzero"`
+	// TreeUsage is the usage of the whole tree when the message arrived. The limits per message count from there.
+	TreeUsage Amount `json:"spent,omitzero"`
 }
 
 // ModelReplied: a model call got a reply.
 type ModelReplied struct {
-	Call   string        `json:"call"`
-	Text   string        `json:"text,omitempty"`
-	Calls  []CallRequest `json:"calls,omitempty"`
-	Usage  Usage         `json:"usage,omitzero"`
-	Finish Finish        `json:"finish,omitempty"`
-	// Say reports that the text is posted even if the reply contains tool calls. Logs of earlier releases do not set it: their
+	Call   string     `json:"call"`
+	Text   string     `json:"text,omitempty"`
+	Calls  []ToolCall `json:"calls,omitempty"`
+	Usage  Usage      `json:"usage,omitzero"`
+	Finish Finish     `json:"finish,omitempty"`
+	// PostText reports that the text is posted even if the reply contains tool calls. Logs of earlier releases do not set it: their
 	// posts are numbered without such texts.
-	Say bool `json:"say,omitempty"`
-	// TasksLeft is how many tasks this reply may start: what the limits of the tree allow, at most TasksWanted. If nil, only the
+	PostText bool `json:"say,omitempty"`
+	// TasksLeft is how many tasks this reply may start: what the limits of the tree allow, at most RequestedTasks. If nil, only the
 	// agent's own limits apply.
 	TasksLeft *int64 `json:"tasksLeft,omitempty"`
 }
@@ -137,8 +137,8 @@ type Decided struct {
 	// By is the user name of the person, and Message the name of the message that contains the decision, if any.
 	By      string `json:"by,omitempty"`
 	Message string `json:"message,omitempty"`
-	// Askers are the requesters of the work, if the role requires Separation.
-	Askers Askers `json:"askers,omitzero"`
+	// Requesters are the requesters of the work, if the role requires Separation.
+	Requesters Requesters `json:"askers,omitzero"`
 }
 
 // Answered: the agent's question was answered.
@@ -196,8 +196,8 @@ const (
 	AskApproval AskKind = "Approval"
 )
 
-// Settled: an ask was resolved, by a person or because its agent ended.
-type Settled struct {
+// AskResolved: an ask was resolved, by a person or because its agent ended.
+type AskResolved struct {
 	Agent string `json:"agent"`
 	Call  string `json:"call"`
 	// Gone reports that the agent has ended, which resolves its other asks too.
@@ -224,8 +224,8 @@ type Restarted struct {
 // Resumed: an agent that waited for a slot got one. The time since the previous event does not count.
 type Resumed struct{}
 
-// Delivered: an item of the outbox was sent.
-type Delivered struct {
+// ItemSent: an item of the outbox was sent.
+type ItemSent struct {
 	ID string `json:"id"`
 }
 
@@ -248,10 +248,10 @@ func (Answered) fact()       {}
 func (ChildFinished) fact()  {}
 func (ChildWaits) fact()     {}
 func (Asked) fact()          {}
-func (Settled) fact()        {}
+func (AskResolved) fact()    {}
 func (Cancelled) fact()      {}
 func (Woke) fact()           {}
 func (Restarted) fact()      {}
 func (Resumed) fact()        {}
-func (Delivered) fact()      {}
+func (ItemSent) fact()       {}
 func (NameTaken) fact()      {}

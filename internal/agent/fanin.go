@@ -12,10 +12,10 @@ import (
 	"unicode"
 )
 
-// report formats the results of a group for the parent: what the children submitted, never their conversations.
-func (g Group) report(members []Child) string {
+// resultText formats the results of a group for the parent: what the children submitted, never their conversations.
+func (g Group) resultText(members []Child) string {
 	if g.Style == StyleSpawn {
-		return aggregated(members)
+		return formatSpawnResults(members)
 	}
 	if len(members) == 0 {
 		return ""
@@ -23,15 +23,15 @@ func (g Group) report(members []Child) string {
 	child := members[0]
 	switch {
 	case g.Style == StyleDelegate:
-		return structured(*child.Outcome)
+		return formatDelegateResult(*child.Outcome)
 	case child.Outcome.Succeeded():
 		return child.Outcome.Result.Brief()
 	}
 	return failureText(*child.Outcome)
 }
 
-// verdict is the outcome of the tool call that started a group.
-func (g Group) verdict(members []Child) ToolOutcome {
+// toolOutcome is the outcome of the tool call that started a group.
+func (g Group) toolOutcome(members []Child) ToolOutcome {
 	succeeded := func(c Child) bool { return !c.pending() && c.Outcome.Succeeded() }
 	if slices.ContainsFunc(members, succeeded) {
 		return ToolSucceeded
@@ -45,12 +45,12 @@ func (g Group) input(members []Child) Input {
 	for i, child := range members {
 		names[i] = child.Name
 	}
-	text := fmt.Sprintf("[Results of task %s (%s)]\n%s", strings.Join(names, ", "), g.Label, g.report(members))
+	text := fmt.Sprintf("[Results of task %s (%s)]\n%s", strings.Join(names, ", "), g.Label, g.resultText(members))
 	return Input{Kind: InputResults, Text: text, Trigger: g.Trigger, Thread: g.Origin.Thread, Images: g.images(members)}
 }
 
-// structured formats the result of delegate_to_agent.
-func structured(o Outcome) string {
+// formatDelegateResult formats the result of delegate_to_agent.
+func formatDelegateResult(o Outcome) string {
 	status := "completed"
 	if !o.Succeeded() {
 		status = "failed"
@@ -75,15 +75,15 @@ func structured(o Outcome) string {
 		Iterations    int      `json:"iteration_count"`
 		Duration      Millis   `json:"duration_ms"`
 	}{
-		Status: status, Error: o.Error, ErrorKind: snake(string(o.Kind)), Result: result.Text, Summary: result.Summary,
+		Status: status, Error: o.Error, ErrorKind: snakeCase(string(o.Kind)), Result: result.Text, Summary: result.Summary,
 		Details: result.Details, FilesModified: result.FilesModified, FilesCreated: result.FilesCreated, TestsRun: result.TestsRun,
 		TestsPassed: result.TestsPassed, Warnings: result.Warnings, Suggestions: result.Suggestions, Iterations: o.Iterations, Duration: o.Duration,
 	}
 	return toJSON(out)
 }
 
-// aggregated formats the results of spawn_agents, in the order of the tasks.
-func aggregated(members []Child) string {
+// formatSpawnResults formats the results of spawn_agents, in the order of the tasks.
+func formatSpawnResults(members []Child) string {
 	type success struct {
 		Result string `json:"result"`
 	}
@@ -108,12 +108,12 @@ func aggregated(members []Child) string {
 		e := entry{Agent: child.Name, Task: child.Task}
 		switch {
 		case child.pending():
-			e.Outcome.Failure = &failure{Error: "not waited for: enough of the others succeeded", ErrorKind: snake(string(KindCancelled))}
+			e.Outcome.Failure = &failure{Error: "not waited for: enough of the others succeeded", ErrorKind: snakeCase(string(ErrorCancelled))}
 		case child.Outcome.Succeeded():
 			e.Outcome.Success = &success{Result: child.Outcome.Result.Brief()}
 		default:
 			e.Outcome.Failure = &failure{
-				Error: child.Outcome.Error, ErrorKind: snake(string(child.Outcome.Kind)), Partial: child.Outcome.Result.Brief(),
+				Error: child.Outcome.Error, ErrorKind: snakeCase(string(child.Outcome.Kind)), Partial: child.Outcome.Result.Brief(),
 			}
 		}
 		out.Results = append(out.Results, e)
@@ -122,15 +122,15 @@ func aggregated(members []Child) string {
 }
 
 func failureText(o Outcome) string {
-	text := fmt.Sprintf("Failed (%s): %s", snake(string(o.Kind)), o.Error)
+	text := fmt.Sprintf("Failed (%s): %s", snakeCase(string(o.Kind)), o.Error)
 	if partial := o.Result.Brief(); partial != "" {
 		text += "\nPartial result: " + partial
 	}
 	return text
 }
 
-// snake turns TimedOut into timed_out.
-func snake(camel string) string {
+// snakeCase turns TimedOut into timed_out.
+func snakeCase(camel string) string {
 	var b strings.Builder
 	for i, r := range camel {
 		if unicode.IsUpper(r) && i > 0 {

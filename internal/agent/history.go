@@ -29,7 +29,7 @@ type Message struct {
 	Speaker Speaker `json:"speaker"`
 	Text    string  `json:"text,omitempty"`
 	// Calls are the tool calls of an assistant's message.
-	Calls []CallRequest `json:"calls,omitempty"`
+	Calls []ToolCall `json:"calls,omitempty"`
 	// Call is the id of the tool call that the message answers, Outcome its outcome.
 	Call    string      `json:"call,omitempty"`
 	Outcome ToolOutcome `json:"outcome,omitempty"`
@@ -38,8 +38,8 @@ type Message struct {
 	At     Time    `json:"at,omitempty"`
 }
 
-// CallRequest is a tool call as the model wrote it.
-type CallRequest struct {
+// ToolCall is a tool call as the model wrote it.
+type ToolCall struct {
 	ID   string `json:"id"`
 	Tool string `json:"tool"`
 	// Arguments is the unchanged text, which may not be valid JSON.

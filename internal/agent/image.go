@@ -35,8 +35,8 @@ const (
 	maxPromptImageBytes = 16 << 20
 )
 
-// showImages keeps the newest images of a prompt within the limits and replaces older ones by text.
-func showImages(messages []Message) []Message {
+// limitImages keeps the newest images of a prompt within the limits and replaces older ones by text.
+func limitImages(messages []Message) []Message {
 	count, size, copied := 0, int64(0), false
 	for i, m := range slices.Backward(messages) {
 		shown := len(m.Images)
@@ -52,14 +52,14 @@ func showImages(messages []Message) []Message {
 		if !copied {
 			messages, copied = slices.Clone(messages), true
 		}
-		m.Text = strings.TrimPrefix(m.Text+"\n"+textImagesGone(m.Images[:shown]), "\n")
+		m.Text = strings.TrimPrefix(m.Text+"\n"+textImagesOmitted(m.Images[:shown]), "\n")
 		m.Images = m.Images[shown:]
 		messages[i] = m
 	}
 	return messages
 }
 
-func textImagesGone(images []Image) string {
+func textImagesOmitted(images []Image) string {
 	lines := make([]string, len(images))
 	for i, image := range images {
 		lines[i] = fmt.Sprintf("[An earlier image (%s) is no longer shown. Call the tool again if you need to look at it.]", image)

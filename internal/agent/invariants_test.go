@@ -51,7 +51,7 @@ func TestInvariant1ChildrenAreConserved(t *testing.T) {
 	})
 }
 
-func TestInvariant2TheEndAbsorbsEverything(t *testing.T) {
+func TestInvariant2TerminalStatesAbsorbEvents(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		drawRun(t, func(s step) {
 			if !s.before.Phase.Terminal() {
@@ -77,7 +77,7 @@ func TestInvariant3RepeatedAndForeignEventsChangeNothing(t *testing.T) {
 				}
 			case Asked:
 				continue // the asks of an agent that has ended are dropped
-			case Settled, ChildWaits, Delivered, NameTaken, QuotaReached, QuotaGranted:
+			case AskResolved, ChildWaits, ItemSent, NameTaken, QuotaReached, QuotaGranted:
 				continue // these describe a level, not a change
 			}
 			after, effects := Step(sim.state, Event{At: sim.now, Fact: fact})
@@ -118,7 +118,7 @@ func TestInvariant4ReplayGivesTheSameState(t *testing.T) {
 	})
 }
 
-func TestInvariant5AfterCancelOnlyTheEndIsLeft(t *testing.T) {
+func TestInvariant5CancelLeadsOnlyToTheEnd(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		cancelled := false
 		drawRun(t, func(s step) {
@@ -130,7 +130,7 @@ func TestInvariant5AfterCancelOnlyTheEndIsLeft(t *testing.T) {
 			}
 			for _, e := range s.effects {
 				switch e.(type) {
-				case CancelChild, TellParent:
+				case CancelChild, ReportOutcome:
 				default:
 					t.Fatalf("new effects after a cancel: %v", e)
 				}
@@ -158,7 +158,7 @@ func TestInvariant6LimitsHold(t *testing.T) {
 					if total := b.Used.Plus(b.Reserved); !total.within(b.Limit) || !total.within(b.Until) {
 						t.Fatalf("%v with %v of %v, until the next message %v", e, total, b.Limit, b.Until)
 					}
-					if e.Purpose == PurposeLastWords && e.Attempt == 1 {
+					if e.Purpose == PurposePartialAnswer && e.Attempt == 1 {
 						lastWords++
 					}
 				case StartChild:
@@ -167,13 +167,13 @@ func TestInvariant6LimitsHold(t *testing.T) {
 					}
 				}
 			}
-			if s.after.Bailout != nil && s.after.Phase == PhaseCompleted {
-				t.Fatalf("the limit %s was reported as success", s.after.Bailout.Kind)
+			if s.after.LimitReached != nil && s.after.Phase == PhaseCompleted {
+				t.Fatalf("the limit %s was reported as success", s.after.LimitReached.Kind)
 			}
 			if s.after.Config.Kind != Orchestrator && lastWords > 1 {
 				t.Fatalf("%d calls for a partial answer", lastWords)
 			}
-			late := limits.MaxDuration > 0 && s.after.Clock.Active >= limits.MaxDuration && s.after.Bailout == nil
+			late := limits.MaxDuration > 0 && s.after.Clock.Active >= limits.MaxDuration && s.after.LimitReached == nil
 			if late && (s.after.Phase == PhaseRequesting || s.after.Phase == PhaseActing) && !s.after.Suspended() {
 				t.Fatalf("still active after %d of %d ms", s.after.Clock.Active, limits.MaxDuration)
 			}
@@ -236,7 +236,7 @@ func checkConversation(t *rapid.T, messages []Message) {
 	}
 }
 
-func TestInvariant8NothingForbiddenIsOfferedOrDone(t *testing.T) {
+func TestInvariant8ForbiddenToolsAreNeverOfferedOrRun(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		approved := map[string]bool{}
 		drawRun(t, func(s step) {
@@ -245,13 +245,13 @@ func TestInvariant8NothingForbiddenIsOfferedOrDone(t *testing.T) {
 				checkAllowed(t, c, tool)
 			}
 			if d, ok := s.event.Fact.(Decided); ok && s.before.findCall(d.Call, CallUndecided) >= 0 {
-				apart := !c.Role.Separation || d.By == "bob" && len(d.Askers.Users) > 0 && !d.Askers.Unknown // alice is the only requester
+				separated := !c.Role.Separation || d.By == "bob" && len(d.Requesters.Users) > 0 && !d.Requesters.Unknown // alice is the only requester
 				// The deadline alone may have ended the agent.
 				meanwhile, _ := Step(s.before, Event{At: s.event.At, Fact: Decided{Call: "another"}})
-				if !apart && s.after.findCall(d.Call, CallUndecided) < 0 && meanwhile.findCall(d.Call, CallUndecided) >= 0 {
+				if !separated && s.after.findCall(d.Call, CallUndecided) < 0 && meanwhile.findCall(d.Call, CallUndecided) >= 0 {
 					t.Fatalf("%+v took effect although the role requires separation", d)
 				}
-				approved[d.Call] = approved[d.Call] || d.Approve && apart
+				approved[d.Call] = approved[d.Call] || d.Approve && separated
 			}
 			for _, call := range s.after.Batch {
 				if call.Problem != "" && call.State != CallDone {
@@ -305,7 +305,7 @@ func checkAllowed(t *rapid.T, c Config, tool Tool) {
 
 // A fair runner answers everything except asks. A sub-agent always ends, because of its limits. An orchestrator does not end, so
 // its model must stop calling tools at some point.
-func TestInvariant9AFairRunnerGetsThere(t *testing.T) {
+func TestInvariant9FairRunnerReachesTheEnd(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		sim := drawRun(t, func(step) {})
 		for range 2000 {
@@ -329,13 +329,13 @@ func TestInvariant9AFairRunnerGetsThere(t *testing.T) {
 
 func waitsForOthers(e Effect) bool {
 	switch e.(type) {
-	case AskPerson, TellParent:
+	case AskPerson, ReportOutcome:
 		return true
 	}
 	return false
 }
 
-func TestEffectsAreWhatIsOutstanding(t *testing.T) {
+func TestStepReturnsAddedOutstandingEffects(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		drawRun(t, func(s step) {
 			outstanding := Outstanding(s.after)
@@ -346,14 +346,14 @@ func TestEffectsAreWhatIsOutstanding(t *testing.T) {
 				}
 				keys[e.Key()] = true
 			}
-			if want := added(Outstanding(s.before), outstanding); !slices.Equal(keysOf(want), keysOf(s.effects)) {
+			if want := addedEffects(Outstanding(s.before), outstanding); !slices.Equal(keysOf(want), keysOf(s.effects)) {
 				t.Fatalf("the step returned %v, want the added effects %v", s.effects, want)
 			}
 		})
 	})
 }
 
-func TestAStepChangesNothingThatItWasGiven(t *testing.T) {
+func TestStepDoesNotModifyItsInput(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		sim := drawRun(t, func(step) {})
 		before := encode(sim.state)
@@ -367,20 +367,20 @@ func TestAStepChangesNothingThatItWasGiven(t *testing.T) {
 	})
 }
 
-func TestSameMeansThatNothingChanged(t *testing.T) {
+func TestUnchangedSinceDetectsChanges(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		drawRun(t, func(s step) {
-			if s.after.Same(s.before) && withoutClock(s.after) != withoutClock(s.before) {
+			if s.after.UnchangedSince(s.before) && withoutClock(s.after) != withoutClock(s.before) {
 				t.Fatalf("%v changed a state, but Same reports no change", s.event)
 			}
-			if !s.after.Same(s.before) && len(s.effects) == 0 && s.before.Phase.Terminal() {
+			if !s.after.UnchangedSince(s.before) && len(s.effects) == 0 && s.before.Phase.Terminal() {
 				t.Fatal("Same reports a change of an agent that has ended")
 			}
 		})
 	})
 }
 
-func TestNothingHappensBeforeTheStart(t *testing.T) {
+func TestEventsBeforeStartedAreIgnored(t *testing.T) {
 	for _, e := range everyFact() {
 		switch e.Fact.(type) {
 		case Started, Quarantined: // the first event may be the unreadable one
@@ -402,7 +402,7 @@ func keysOf(effects []Effect) []string {
 
 func encode(s State) string { return toJSON(s) }
 
-func TestTheFrameOfAPromptIsThatOfTheConfiguration(t *testing.T) {
+func TestPromptFrameMatchesConfig(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		drawRun(t, func(s step) {
 			if carried := s.after.frame; carried != nil && !reflect.DeepEqual(carried, newFrame(s.after.Config)) {
@@ -415,13 +415,13 @@ func TestTheFrameOfAPromptIsThatOfTheConfiguration(t *testing.T) {
 	})
 }
 
-func TestAPromptThatGrowsIsTheOneFromScratch(t *testing.T) {
+func TestPromptGrowthEqualsBuildPrompt(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var history History
 		var summary string
 		var messages []Message
 		drawRun(t, func(s step) {
-			if s.after.Request == nil || !s.after.Request.Purpose.converses() {
+			if s.after.ModelCall == nil || !s.after.ModelCall.Purpose.converses() {
 				return
 			}
 			whole := BuildPrompt(s.after)

@@ -24,19 +24,19 @@ type Loop struct {
 	Count  int    `json:"count,omitempty"`
 }
 
-type loopVerdict int
+type loopStatus int
 
 const (
-	noLoop loopVerdict = iota
+	noLoop loopStatus = iota
 	loopSuspected
 	loopDetected
 )
 
 // observe counts the calls of a batch in the model's order.
-func (l Loop) observe(batch []Call) (Loop, loopVerdict) {
+func (l Loop) observe(batch []BatchCall) (Loop, loopStatus) {
 	verdict := noLoop
 	for _, c := range batch {
-		digest := callDigest(c)
+		digest := loopDigest(c)
 		if digest != l.Digest {
 			l = Loop{Digest: digest, Tool: c.Tool}
 		}
@@ -51,14 +51,14 @@ func (l Loop) observe(batch []Call) (Loop, loopVerdict) {
 	return l, verdict
 }
 
-// callDigest ignores white space in the arguments.
-func callDigest(c Call) string {
+// loopDigest ignores white space in the arguments.
+func loopDigest(c BatchCall) string {
 	var arguments bytes.Buffer
 	if err := json.Compact(&arguments, []byte(c.Arguments)); err != nil {
 		arguments.Reset()
 		arguments.WriteString(c.Arguments)
 	}
-	result := c.Digest
+	result := c.ResultDigest
 	if result == "" {
 		result = c.Answer
 	}
@@ -66,11 +66,11 @@ func callDigest(c Call) string {
 	for _, image := range c.Images {
 		parts = append(parts, image.Digest)
 	}
-	return digest(parts...)
+	return hashParts(parts...)
 }
 
-// digest identifies the tasks of a group and their results, without names and times, which always differ.
-func (g Group) digest(members []Child) string {
+// resultDigest identifies the tasks of a group and their results, without names and times, which always differ.
+func (g Group) resultDigest(members []Child) string {
 	parts := []string{g.Label}
 	for _, m := range members {
 		parts = append(parts, m.Role, m.Tool, m.Task, string(m.Arguments))
@@ -78,10 +78,10 @@ func (g Group) digest(members []Child) string {
 			parts = append(parts, string(m.Outcome.Kind), m.Outcome.Error, m.Outcome.Result.Brief())
 		}
 	}
-	return digest(parts...)
+	return hashParts(parts...)
 }
 
-func digest(parts ...string) string {
+func hashParts(parts ...string) string {
 	hash := sha256.New()
 	for _, part := range parts {
 		hash.Write([]byte(part))

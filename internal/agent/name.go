@@ -14,10 +14,10 @@ const maxName = 63
 
 // nameBase is the prefix of the names of an agent's children and posts.
 func (c Config) nameBase() string {
-	if c.Conversation == "" {
+	if c.ConversationID == "" {
 		return c.Name
 	}
-	return c.Name + "-" + c.Conversation
+	return c.Name + "-" + c.ConversationID
 }
 
 // childName derives the name of an agent's nth child. It is the same after every restart, so a child is never created twice. A

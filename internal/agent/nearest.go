@@ -15,14 +15,14 @@ func nearest(name string, names []string) []string {
 		name     string
 		distance int
 	}
-	wanted := fold(name)
+	wanted := normalizeName(name)
 	var near []candidate
 	for _, n := range names {
-		folded := fold(n)
+		folded := normalizeName(n)
 		distance := editDistance(wanted, folded)
 		// A name that differs only in the server's prefix is a candidate at any distance.
 		_, base, prefixed := strings.Cut(n, "__")
-		sameBase := prefixed && fold(base) != "" && strings.HasSuffix(wanted, fold(base))
+		sameBase := prefixed && normalizeName(base) != "" && strings.HasSuffix(wanted, normalizeName(base))
 		if sameBase || distance <= max(2, len(wanted)/3) {
 			near = append(near, candidate{n, distance})
 		}
@@ -36,8 +36,8 @@ func nearest(name string, names []string) []string {
 	return found
 }
 
-// fold removes differences in case and separators, which models confuse.
-func fold(name string) string {
+// normalizeName removes differences in case and separators, which models confuse.
+func normalizeName(name string) string {
 	return strings.NewReplacer("_", "", "-", "", ".", "", " ", "").Replace(strings.ToLower(name))
 }
 

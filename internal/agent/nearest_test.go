@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-func TestNearestFindsWhatTheModelMeant(t *testing.T) {
+func TestNearest(t *testing.T) {
 	names := []string{"calculator", "current_time", "github__get_issue", "read", "read_result", "write"}
 	for name, want := range map[string][]string{
 		"Calculator":        {"calculator"},

@@ -26,43 +26,43 @@ func oddOrchestrator() Config {
 	return c
 }
 
-// tell applies facts one millisecond apart.
-func tell(s State, facts ...Fact) State {
+// applyFacts applies facts one millisecond apart.
+func applyFacts(s State, facts ...Fact) State {
 	for _, f := range facts {
 		s = Replay(s, []Event{{At: s.Clock.Now + 1, Fact: f}})
 	}
 	return s
 }
 
-func calls(tool, arguments string) []CallRequest {
-	return []CallRequest{{ID: tool, Tool: tool, Arguments: arguments}}
+func calls(tool, arguments string) []ToolCall {
+	return []ToolCall{{ID: tool, Tool: tool, Arguments: arguments}}
 }
 
-func TestTellingAgainHowThingsStandIsNoChange(t *testing.T) {
-	s := tell(State{}, Started{Config: oddSubAgent()}, ModelReplied{Call: "m1", Calls: calls(ToolDelegate, `{"role":"general","task":"x"}`)},
+func TestRepeatedLevelEventsChangeNothing(t *testing.T) {
+	s := applyFacts(State{}, Started{Config: oddSubAgent()}, ModelReplied{Call: "m1", Calls: calls(ToolDelegate, `{"role":"general","task":"x"}`)},
 		ChildWaits{Child: "a-1", Waiting: true}, Cancelled{})
 	for _, f := range []Fact{ChildWaits{Child: "a-1", Waiting: true}, Cancelled{}} {
-		if next := tell(s, f); !next.Same(s) {
+		if next := applyFacts(s, f); !next.UnchangedSince(s) {
 			t.Errorf("repeating %+v changed the state", f)
 		}
 	}
-	chat := tell(State{}, Started{Config: oddOrchestrator()}, MessageArrived{Message: "m", Text: "x"}, Cancelled{})
-	if next := tell(chat, Cancelled{}); !next.Same(chat) {
+	chat := applyFacts(State{}, Started{Config: oddOrchestrator()}, MessageArrived{Message: "m", Text: "x"}, Cancelled{})
+	if next := applyFacts(chat, Cancelled{}); !next.UnchangedSince(chat) {
 		t.Error("cancelling an idle chat changed it")
 	}
 }
 
-func TestAToolThatFinishesAtItsDeadlineHasFinished(t *testing.T) {
+func TestToolFinishingAtTheDeadlineCounts(t *testing.T) {
 	c := oddSubAgent()
-	c.Kind, c.Call, c.Limits.MaxDuration = ToolRun, &PlannedCall{Tool: "write"}, 10_000
+	c.Kind, c.ToolCall, c.Limits.MaxDuration = ToolRun, &ToolRunCall{Tool: "write"}, 10_000
 	s := Replay(State{}, []Event{{At: 1, Fact: Started{Config: c}}, {At: 10_001, Fact: ToolFinished{Call: "a", Outcome: ToolSucceeded, Text: "done"}}})
 	if s.Phase != PhaseCompleted {
 		t.Errorf("ended as %s: %v", s.Phase, s.Outcome)
 	}
 }
 
-func TestAnOrchestratorsOwnQuestionIsAskedBesideAnAgents(t *testing.T) {
-	s := tell(State{}, Started{Config: oddOrchestrator()}, MessageArrived{Message: "m1", Text: "hi"}, MessageArrived{Message: "m2", Text: "Deploy."},
+func TestOrchestratorAndAgentQuestionsAreBothPosted(t *testing.T) {
+	s := applyFacts(State{}, Started{Config: oddOrchestrator()}, MessageArrived{Message: "m1", Text: "hi"}, MessageArrived{Message: "m2", Text: "Deploy."},
 		Asked{Agent: "chat-1", Task: "chat-1", Call: "q", Kind: AskQuestion, Text: "Which colour?"}, ModelReplied{Call: "m1", Text: "ok"},
 		ModelReplied{Call: "m2", Calls: calls(ToolAskUser, `{"question":"To which cluster?"}`)})
 	var posts []string
@@ -76,23 +76,23 @@ func TestAnOrchestratorsOwnQuestionIsAskedBesideAnAgents(t *testing.T) {
 	}
 }
 
-func TestAnAgentThatHasEndedAsksNothing(t *testing.T) {
+func TestAsksOfEndedAgentsAreIgnored(t *testing.T) {
 	question := Asked{Agent: "chat-1", Task: "chat-1", Call: "q", Kind: AskQuestion, Text: "?"}
-	s := tell(State{}, Started{Config: oddOrchestrator()}, MessageArrived{Message: "m", Text: "hi"},
+	s := applyFacts(State{}, Started{Config: oddOrchestrator()}, MessageArrived{Message: "m", Text: "hi"},
 		ModelReplied{Call: "m1", Calls: calls(ToolDelegate, `{"role":"general","task":"x"}`)}, ModelReplied{Call: "m2", Text: "started"},
-		question, ChildFinished{Child: "chat-1", Outcome: Outcome{Kind: KindCancelled}}, question)
+		question, ChildFinished{Child: "chat-1", Outcome: Outcome{Kind: ErrorCancelled}}, question)
 	if len(s.Asks) > 0 {
 		t.Errorf("there is an open ask: %+v", s.Asks)
 	}
 }
 
-func TestInstructionsStayWithinTheAPI(t *testing.T) {
+func TestInstructionsRespectAPILimits(t *testing.T) {
 	long := strings.Repeat("x", maxTaskText+1)
-	s := tell(State{}, Started{Config: oddSubAgent()}, ModelReplied{Call: "m1", Calls: calls("Search", `{"task":"`+long+`"}`)})
+	s := applyFacts(State{}, Started{Config: oddSubAgent()}, ModelReplied{Call: "m1", Calls: calls("Search", `{"task":"`+long+`"}`)})
 	if s.Children.Started > 0 {
 		t.Error("a role used as a tool was started with an instruction that the API refuses")
 	}
-	chat := tell(State{}, Started{Config: oddOrchestrator()}, MessageArrived{Message: "m", Text: "hi"},
+	chat := applyFacts(State{}, Started{Config: oddOrchestrator()}, MessageArrived{Message: "m", Text: "hi"},
 		ModelReplied{Call: "m1", Calls: calls(ToolDelegate, `{"role":"general","task":"x"}`)}, ModelReplied{Call: "m2", Text: "started"},
 		ChildFinished{Child: "chat-1", Outcome: Outcome{Result: &Result{Text: "r"}}},
 		ModelReplied{Call: "m3", Calls: calls(ToolContinue, `{"sub_agent":"chat-1","message":"`+long+`"}`)})
@@ -101,12 +101,12 @@ func TestInstructionsStayWithinTheAPI(t *testing.T) {
 	}
 }
 
-func TestKeysOfToolCallsAreUniqueForALifetime(t *testing.T) {
+func TestToolCallKeysAreUnique(t *testing.T) {
 	keys := map[string]bool{}
-	s := tell(State{}, Started{Config: oddSubAgent()})
+	s := applyFacts(State{}, Started{Config: oddSubAgent()})
 	for i := range recentSize + 100 {
-		request := CallRequest{ID: fmt.Sprintf("call_%d", i%(recentSize+10)), Tool: "read", Arguments: fmt.Sprintf(`{"n":%d}`, i)}
-		s = tell(s, ModelReplied{Call: s.Request.ID, Calls: []CallRequest{request}})
+		request := ToolCall{ID: fmt.Sprintf("call_%d", i%(recentSize+10)), Tool: "read", Arguments: fmt.Sprintf(`{"n":%d}`, i)}
+		s = applyFacts(s, ModelReplied{Call: s.ModelCall.ID, Calls: []ToolCall{request}})
 		for _, e := range Outstanding(s) {
 			run, ok := e.(RunTool)
 			if !ok {
@@ -116,16 +116,16 @@ func TestKeysOfToolCallsAreUniqueForALifetime(t *testing.T) {
 				t.Fatalf("call %d reuses the key %s", i, run.Key())
 			}
 			keys[run.Key()] = true
-			s = tell(s, ToolFinished{Call: run.Call, Outcome: ToolSucceeded, Text: fmt.Sprint(i)})
+			s = applyFacts(s, ToolFinished{Call: run.Call, Outcome: ToolSucceeded, Text: fmt.Sprint(i)})
 		}
 	}
 }
 
-func TestAContinuedHistoryHasEveryIDOnce(t *testing.T) {
-	earlier := tell(State{}, Started{Config: oddSubAgent()}, ModelReplied{Call: "m1", Calls: []CallRequest{{Tool: "read", Arguments: "{}"}}},
+func TestContinuedHistoryHasUniqueIDs(t *testing.T) {
+	earlier := applyFacts(State{}, Started{Config: oddSubAgent()}, ModelReplied{Call: "m1", Calls: []ToolCall{{Tool: "read", Arguments: "{}"}}},
 		ToolFinished{Call: "m1-1", Outcome: ToolSucceeded, Text: "x"})
-	s := tell(State{}, Started{Config: oddSubAgent(), History: earlier.History.Messages()},
-		ModelReplied{Call: "m1", Calls: []CallRequest{{Tool: "read", Arguments: "{}"}}})
+	s := applyFacts(State{}, Started{Config: oddSubAgent(), History: earlier.History.Messages()},
+		ModelReplied{Call: "m1", Calls: []ToolCall{{Tool: "read", Arguments: "{}"}}})
 	seen := map[string]bool{}
 	for _, m := range s.History.Messages() {
 		for _, c := range m.Calls {
@@ -137,16 +137,16 @@ func TestAContinuedHistoryHasEveryIDOnce(t *testing.T) {
 	}
 }
 
-func TestACallOfUnknownCostIsNotFree(t *testing.T) {
+func TestUnknownCostIsSettledAtTheReservation(t *testing.T) {
 	c := oddSubAgent()
 	c.Limits.MaxCostMicros, c.Limits.MaxOutputTokens, c.Price = 10_000, 100, &Price{Input: 1_000_000, Output: 1_000_000}
-	s := tell(State{}, Started{Config: c})
+	s := applyFacts(State{}, Started{Config: c})
 	for i := 0; i < 50 && s.Phase == PhaseRequesting; i++ {
 		id := fmt.Sprint("c", i)
-		s = tell(s, ModelReplied{Call: s.Request.ID, Usage: Usage{PromptTokens: 4000}, Calls: []CallRequest{{ID: id, Tool: "read", Arguments: fmt.Sprintf(`{"n":%d}`, i)}}},
+		s = applyFacts(s, ModelReplied{Call: s.ModelCall.ID, Usage: Usage{PromptTokens: 4000}, Calls: []ToolCall{{ID: id, Tool: "read", Arguments: fmt.Sprintf(`{"n":%d}`, i)}}},
 			ToolFinished{Call: id, Outcome: ToolSucceeded, Text: id})
 	}
-	if s.Phase != PhaseFailed || s.Outcome.Kind != KindBudgetExhausted {
+	if s.Phase != PhaseFailed || s.Outcome.Kind != ErrorBudgetExhausted {
 		t.Errorf("%s after %d calls of unknown cost", s.Phase, s.Iterations)
 	}
 }
@@ -154,7 +154,7 @@ func TestACallOfUnknownCostIsNotFree(t *testing.T) {
 func TestAReservationCoversThePrompt(t *testing.T) {
 	c := oddSubAgent()
 	c.Task.Instruction = strings.Repeat("word ", 6000)
-	s := tell(State{}, Started{Config: c})
+	s := applyFacts(State{}, Started{Config: c})
 	p := BuildPrompt(s)
 	size := len(p.System)
 	for _, m := range p.Messages {
@@ -163,24 +163,24 @@ func TestAReservationCoversThePrompt(t *testing.T) {
 	for _, tool := range p.Tools {
 		size += len(tool.Name) + len(tool.Description) + len(tool.Parameters)
 	}
-	if s.Request.Reserved.Tokens < int64(size/4) {
-		t.Errorf("reserved %d tokens for a prompt of %d bytes", s.Request.Reserved.Tokens, size)
+	if s.ModelCall.Reserved.Tokens < int64(size/4) {
+		t.Errorf("reserved %d tokens for a prompt of %d bytes", s.ModelCall.Reserved.Tokens, size)
 	}
 }
 
-func TestABlankReplyIsAnEmptyOne(t *testing.T) {
-	chat := tell(State{}, Started{Config: oddOrchestrator()}, MessageArrived{Message: "m", Text: "hi"}, ModelReplied{Call: "m1", Text: " \n"})
+func TestBlankReplyCountsAsEmpty(t *testing.T) {
+	chat := applyFacts(State{}, Started{Config: oddOrchestrator()}, MessageArrived{Message: "m", Text: "hi"}, ModelReplied{Call: "m1", Text: " \n"})
 	for _, item := range chat.Outbox {
 		if item.Kind == ItemPost {
 			t.Errorf("posted %q", item.Text)
 		}
 	}
-	if s := tell(State{}, Started{Config: oddSubAgent()}, ModelReplied{Call: "m1", Text: " \n"}); s.Phase == PhaseCompleted {
+	if s := applyFacts(State{}, Started{Config: oddSubAgent()}, ModelReplied{Call: "m1", Text: " \n"}); s.Phase == PhaseCompleted {
 		t.Error("a blank reply completed the work")
 	}
 }
 
-func TestARoleWithoutASchemaTakesATask(t *testing.T) {
+func TestRoleToolWithoutSchemaTakesATask(t *testing.T) {
 	for _, tool := range Tools(oddSubAgent()) {
 		if tool.Name == "Search" && !strings.Contains(string(tool.Parameters), `"task"`) {
 			t.Errorf("its parameters are %s", tool.Parameters)
@@ -188,20 +188,20 @@ func TestARoleWithoutASchemaTakesATask(t *testing.T) {
 	}
 }
 
-func TestHalfIsKeptWhereTheContextIsNotKnown(t *testing.T) {
+func TestCompactionKeepsHalfWithoutContextLimit(t *testing.T) {
 	c := oddSubAgent()
 	history := make([]Message, 20)
 	for i := range history {
 		history[i] = Message{Speaker: User, Text: "some text"}
 	}
-	s := tell(State{}, Started{Config: c, History: history}, ModelFailed{Call: "m1", Attempt: 1, Failure: FailureContext})
-	if s.Request == nil || s.Request.Purpose != PurposeCompact || s.Request.Keep < 8 {
-		t.Errorf("kept %+v of 21 messages, want about half", s.Request)
+	s := applyFacts(State{}, Started{Config: c, History: history}, ModelFailed{Call: "m1", Attempt: 1, Failure: FailureContext})
+	if s.ModelCall == nil || s.ModelCall.Purpose != PurposeCompact || s.ModelCall.Keep < 8 {
+		t.Errorf("kept %+v of 21 messages, want about half", s.ModelCall)
 	}
 }
 
 // The reply arrives when the time limit is already reached. Waiting for the approval does not count, but the approved call does.
-func TestACallThatIsReleasedAfterTheTimeIsUpIsNotMade(t *testing.T) {
+func TestCallApprovedAfterTheDeadlineDoesNotRun(t *testing.T) {
 	c := oddSubAgent()
 	c.Role.Approval, c.Limits.MaxDuration = "", 1000
 	c.Limits.MaxIterations = 5
@@ -212,7 +212,7 @@ func TestACallThatIsReleasedAfterTheTimeIsUpIsNotMade(t *testing.T) {
 	}
 	for _, e := range Outstanding(s) {
 		if ask, ok := e.(AskPerson); ok && ask.Kind == AskApproval {
-			s = tell(s, Decided{Call: ask.Call, Approve: true})
+			s = applyFacts(s, Decided{Call: ask.Call, Approve: true})
 		}
 	}
 	for _, e := range Outstanding(s) {
@@ -220,7 +220,7 @@ func TestACallThatIsReleasedAfterTheTimeIsUpIsNotMade(t *testing.T) {
 			t.Errorf("%v runs after the time limit", e)
 		}
 	}
-	if s.Bailout == nil || s.Bailout.Kind != KindTimedOut {
-		t.Errorf("phase %s with the outcome %+v, want a timeout", s.Phase, s.Bailout)
+	if s.LimitReached == nil || s.LimitReached.Kind != ErrorTimedOut {
+		t.Errorf("phase %s with the outcome %+v, want a timeout", s.Phase, s.LimitReached)
 	}
 }

@@ -6,13 +6,13 @@ package agent
 // maxParallelTools bounds the plain tools of one agent that run at the same time.
 const maxParallelTools = 16
 
-// place is one call of a reply, in the model's order.
+// orderedCall is one call of a reply, in the model's order.
 //
 // The calls of a reply are ordered like the holders of a fair read-write lock: read-only calls and delegations run together, and
 // a call that may change something runs alone, after everything before it and before everything after it.
-type place struct {
+type orderedCall struct {
 	// queued calls wait to start; begun calls run. A call that is neither waits for a person.
-	queued, begun bool
+	queued, started bool
 	// exclusive calls may change something.
 	exclusive bool
 	// tool is set for plain tools, which count against maxParallelTools.
@@ -21,11 +21,11 @@ type place struct {
 	passable bool
 }
 
-// mayBegin returns the indices of the queued calls that may start now. places must not contain finished calls.
-func mayBegin(places []place) []int {
+// startable returns the indices of the queued calls that may start now. ordered must not contain finished calls.
+func startable(places []orderedCall) []int {
 	running := 0
 	for _, p := range places {
-		if p.tool && p.begun {
+		if p.tool && p.started {
 			running++
 		}
 	}
@@ -47,21 +47,21 @@ func mayBegin(places []place) []int {
 	return begin
 }
 
-// admissible returns the indices of the calls of the batch that may start now.
-func (s State) admissible() []int {
-	var places []place
+// startableCalls returns the indices of the calls of the batch that may start now.
+func (s State) startableCalls() []int {
+	var places []orderedCall
 	var indices []int
 	for i, c := range s.Batch {
 		if c.State == CallDone {
 			continue
 		}
-		p := place{queued: c.State == CallQueued, begun: c.State == CallRunning, passable: c.State == CallAsked}
+		p := orderedCall{queued: c.State == CallQueued, started: c.State == CallRunning, passable: c.State == CallAsked}
 		if t, ok := s.plainTool(c.Tool); ok {
 			p.tool, p.exclusive = true, !t.ReadOnly
 		}
 		places, indices = append(places, p), append(indices, i)
 	}
-	begin := mayBegin(places)
+	begin := startable(places)
 	for i, n := range begin {
 		begin[i] = indices[n]
 	}
@@ -76,23 +76,23 @@ func (s State) plainTool(name string) (Tool, bool) {
 	return s.Config.tool(name)
 }
 
-// admit starts queued calls: a plain tool runs, a delegation starts its children.
-func admit(s State, indices []int) State {
+// startCalls starts queued calls: a plain tool runs, a delegation starts its children.
+func startCalls(s State, indices []int) State {
 	for _, i := range indices {
 		c := s.Batch[i]
 		if _, ok := s.plainTool(c.Tool); ok {
 			c.State = CallRunning
 		} else {
-			s, c = s.delegate(c)
+			s, c = s.startTasks(c)
 		}
 		s = s.withCall(i, c)
 	}
 	return s
 }
 
-// admit starts queued children of an orchestrator. Its tools run as tasks, in the order of their calls. Delegations wait for a
+// startQueued starts queued children of an orchestrator. Its tools run as tasks, in the order of their calls. Delegations wait for a
 // tool that may change something. Tools never wait for delegations, because an orchestrator does not wait for them either.
-func (c Children) admit() Children {
+func (c Children) startQueued() Children {
 	queued := map[string]bool{}
 	for _, child := range c.Live {
 		if child.Queued && child.pending() {
@@ -100,19 +100,19 @@ func (c Children) admit() Children {
 		}
 	}
 	for reply := range queued {
-		var places []place
+		var places []orderedCall
 		var indices []int
 		for i, child := range c.Live {
 			if child.Reply != reply || !child.pending() {
 				continue
 			}
 			tool := child.Tool != ""
-			places = append(places, place{
-				queued: child.Queued && !child.Cancel, begun: !child.Queued, exclusive: child.Exclusive, tool: tool, passable: !tool,
+			places = append(places, orderedCall{
+				queued: child.Queued && !child.Cancel, started: !child.Queued, exclusive: child.Exclusive, tool: tool, passable: !tool,
 			})
 			indices = append(indices, i)
 		}
-		for _, n := range mayBegin(places) {
+		for _, n := range startable(places) {
 			c = c.update(indices[n], func(child *Child) { child.Queued = false })
 		}
 	}

@@ -9,8 +9,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// See mayBegin for the rule. The test implements it independently.
-func TestInvariant10CallsThatChangeSomethingRunAloneAndInOrder(t *testing.T) {
+// See startable for the rule. The test implements it independently.
+func TestInvariant10ExclusiveCallsRunAloneAndInOrder(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		drawRun(t, func(s step) {
 			var reading, changing []int

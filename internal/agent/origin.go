@@ -13,9 +13,9 @@ import (
 type Origin struct {
 	// Thread is the message of the chat at the top.
 	Thread string `json:"thread,omitempty"`
-	// Request is the id of the parent's model call, and Call the tool call in its reply, that delegated the work.
-	Request string `json:"request,omitempty"`
-	Call    string `json:"call,omitempty"`
+	// ModelCall is the id of the parent's model call, and Call the tool call in its reply, that delegated the work.
+	ModelCall string `json:"request,omitempty"`
+	Call      string `json:"call,omitempty"`
 	// Attempt is the attempt of the model call that got the reply.
 	Attempt int `json:"attempt,omitempty"`
 }
@@ -31,8 +31,8 @@ func (s State) Thread() string {
 	return "turn/" + strconv.Itoa(s.Turn.Number)
 }
 
-// OriginOf returns the origin of a child. It is empty for an unknown child.
-func (s State) OriginOf(child string) Origin {
+// ChildOrigin returns the origin of a child. It is empty for an unknown child.
+func (s State) ChildOrigin(child string) Origin {
 	i := s.Children.find(child)
 	if i < 0 {
 		return Origin{}
@@ -64,7 +64,7 @@ func threadOf(inputs []Input) string {
 func (s State) threadBelow(name string) string {
 	for _, child := range s.Children.Live {
 		if name == child.Name || strings.HasPrefix(name, child.Name+"-") {
-			return s.OriginOf(child.Name).Thread
+			return s.ChildOrigin(child.Name).Thread
 		}
 	}
 	return ""

@@ -8,17 +8,17 @@ type ErrorKind string
 
 // The reasons why an agent failed.
 const (
-	KindCancelled       ErrorKind = "Cancelled"
-	KindTimedOut        ErrorKind = "TimedOut"
-	KindIterationLimit  ErrorKind = "IterationLimit"
-	KindDepthLimit      ErrorKind = "DepthLimit"
-	KindBudgetExhausted ErrorKind = "BudgetExhausted"
-	KindLoopDetected    ErrorKind = "LoopDetected"
-	KindModelError      ErrorKind = "ModelError"
-	KindToolError       ErrorKind = "ToolError"
-	KindSubAgentError   ErrorKind = "SubAgentError"
-	KindInvalidSpec     ErrorKind = "InvalidSpec"
-	KindHistoryLost     ErrorKind = "HistoryLost"
+	ErrorCancelled       ErrorKind = "Cancelled"
+	ErrorTimedOut        ErrorKind = "TimedOut"
+	ErrorIterationLimit  ErrorKind = "IterationLimit"
+	ErrorDepthLimit      ErrorKind = "DepthLimit"
+	ErrorBudgetExhausted ErrorKind = "BudgetExhausted"
+	ErrorLoopDetected    ErrorKind = "LoopDetected"
+	ErrorModel           ErrorKind = "ModelError"
+	ErrorTool            ErrorKind = "ToolError"
+	ErrorSubAgent        ErrorKind = "SubAgentError"
+	ErrorInvalidSpec     ErrorKind = "InvalidSpec"
+	ErrorHistoryLost     ErrorKind = "HistoryLost"
 )
 
 // Outcome is how an agent ended: with a result if Kind is empty, otherwise with an error and perhaps a partial result.

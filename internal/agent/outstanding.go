@@ -23,20 +23,20 @@ func Outstanding(s State) []Effect {
 // ownEffects returns the effects that are not about children.
 func (s State) ownEffects() []Effect {
 	var effects []Effect
-	if r := s.Request; s.Phase == PhaseRequesting && r.RetryAt == 0 {
+	if r := s.ModelCall; s.Phase == PhaseRequesting && r.RetryAt == 0 {
 		effects = append(effects, CallModel{Call: r.ID, Attempt: r.Attempt, Purpose: r.Purpose, Reserve: r.Reserved})
 	}
 	if s.Phase == PhaseActing {
 		effects = append(effects, s.callEffects()...)
 	}
-	if at, ok := s.alarm(); ok {
+	if at, ok := s.nextWake(); ok {
 		effects = append(effects, WakeAt{At: at})
 	}
 	for _, item := range s.Outbox {
-		effects = append(effects, Deliver{Item: item})
+		effects = append(effects, SendItem{Item: item})
 	}
 	if s.Phase.Terminal() {
-		effects = append(effects, TellParent{Outcome: *s.Outcome})
+		effects = append(effects, ReportOutcome{Outcome: *s.Outcome})
 	}
 	return effects
 }
@@ -46,30 +46,30 @@ func (s State) callEffects() []Effect {
 	for _, c := range s.Batch {
 		switch c.State {
 		case CallRunning:
-			if s.AwaitsShown() {
+			if s.AwaitsStartPublished() {
 				continue
 			}
-			effects = append(effects, RunTool{Call: c.ID, Request: c.Request, Attempt: c.Attempt, Tool: c.Tool, Arguments: json.RawMessage(c.Arguments)})
+			effects = append(effects, RunTool{Call: c.ID, ModelCall: c.ModelCall, Attempt: c.Attempt, Tool: c.Tool, Arguments: json.RawMessage(c.Arguments)})
 		case CallUndecided, CallAsked:
-			effects = append(effects, s.ask(c))
+			effects = append(effects, s.askEffect(c))
 		}
 	}
 	return effects
 }
 
-func (s State) ask(c Call) AskPerson {
+func (s State) askEffect(c BatchCall) AskPerson {
 	if c.State == CallUndecided {
 		return AskPerson{Call: c.ID, Kind: AskApproval, Tool: c.Tool, Arguments: c.Arguments, Separation: s.Config.Role.Separation}
 	}
 	return AskPerson{Call: c.ID, Kind: AskQuestion, Text: c.question()}
 }
 
-// Asks returns the asks of an agent that wait for a person.
-func Asks(s State) []AskPerson {
+// PendingAsks returns the asks of an agent that wait for a person.
+func PendingAsks(s State) []AskPerson {
 	var asks []AskPerson
 	for _, c := range s.Batch {
 		if s.Phase == PhaseActing && (c.State == CallUndecided || c.State == CallAsked) {
-			asks = append(asks, s.ask(c))
+			asks = append(asks, s.askEffect(c))
 		}
 	}
 	return asks
@@ -88,11 +88,11 @@ func (c Child) effect() Effect {
 	return StartChild{Child: c.ChildSpec}
 }
 
-// alarm returns the next time at which time alone changes the state: a retry is due, or the deadline is reached.
-func (s State) alarm() (Time, bool) {
+// nextWake returns the next time at which time alone changes the state: a retry is due, or the deadline is reached.
+func (s State) nextWake() (Time, bool) {
 	at, ok := s.deadline()
-	if s.Phase == PhaseRequesting && s.Request.RetryAt > 0 && (!ok || s.Request.RetryAt < at) {
-		return s.Request.RetryAt, true
+	if s.Phase == PhaseRequesting && s.ModelCall.RetryAt > 0 && (!ok || s.ModelCall.RetryAt < at) {
+		return s.ModelCall.RetryAt, true
 	}
 	return at, ok
 }
@@ -101,7 +101,7 @@ func (s State) alarm() (Time, bool) {
 // timeout of a model call bounds it.
 func (s State) deadline() (Time, bool) {
 	working := s.Phase == PhaseRequesting || s.Phase == PhaseActing
-	if !working || s.Bailout != nil || s.Config.Limits.MaxDuration == 0 || s.Suspended() {
+	if !working || s.LimitReached != nil || s.Config.Limits.MaxDuration == 0 || s.Suspended() {
 		return 0, false
 	}
 	return s.Clock.deadline(s.Config.Limits.MaxDuration), true
@@ -109,7 +109,7 @@ func (s State) deadline() (Time, bool) {
 
 // newEffects returns the effects that are outstanding now and were not before.
 func newEffects(before, now State) []Effect {
-	effects := added(before.ownEffects(), now.ownEffects())
+	effects := addedEffects(before.ownEffects(), now.ownEffects())
 	// Two-pointer merge: children keep their order, and there may be very many.
 	old := before.Children.Live
 	for _, child := range now.Children.Live {
@@ -128,7 +128,7 @@ func newEffects(before, now State) []Effect {
 	return effects
 }
 
-func added(before, now []Effect) []Effect {
+func addedEffects(before, now []Effect) []Effect {
 	known := make(map[string]bool, len(before))
 	for _, e := range before {
 		known[e.Key()] = true
@@ -146,7 +146,7 @@ func added(before, now []Effect) []Effect {
 func (e CallModel) Key() string { return fmt.Sprintf("model/%s/%d", e.Call, e.Attempt) }
 
 // Key identifies the tool call and the reply that contains it.
-func (e RunTool) Key() string { return "tool/" + e.Request + "/" + e.Call }
+func (e RunTool) Key() string { return "tool/" + e.ModelCall + "/" + e.Call }
 
 // Key identifies the child.
 func (e StartChild) Key() string { return "start/" + e.Child.Name }
@@ -158,7 +158,7 @@ func (e CancelChild) Key() string { return "cancel/" + e.Child }
 func (e AskPerson) Key() string { return "ask/" + e.Call }
 
 // Key identifies the item and, if its name was taken, its new name: a renamed post is a different message.
-func (e Deliver) Key() string {
+func (e SendItem) Key() string {
 	if e.Item.Name != "" {
 		return "deliver/" + e.Item.ID + "/" + e.Item.Name
 	}
@@ -166,7 +166,7 @@ func (e Deliver) Key() string {
 }
 
 // Key is constant: an agent has one outcome.
-func (e TellParent) Key() string { return "tell" }
+func (e ReportOutcome) Key() string { return "tell" }
 
 // Key identifies the time.
 func (e WakeAt) Key() string { return fmt.Sprintf("wake/%d", e.At) }

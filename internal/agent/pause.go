@@ -12,12 +12,12 @@ type Window struct {
 	Turns int `json:"turns,omitempty"`
 	// Repeats counts the delegations that ended with the same result.
 	Repeats []Repeat `json:"repeats,omitempty"`
-	// Reached is a limit that the current turn has reached; the chat pauses when the turn ends.
-	Reached PauseReason `json:"reached,omitempty"`
+	// LimitReached is a limit that the current turn has reached; the chat pauses when the turn ends.
+	LimitReached PauseReason `json:"reached,omitempty"`
 }
 
 func (w Window) same(v Window) bool {
-	return w.Turns == v.Turns && w.Reached == v.Reached && same(w.Repeats, v.Repeats)
+	return w.Turns == v.Turns && w.LimitReached == v.LimitReached && same(w.Repeats, v.Repeats)
 }
 
 // Repeat counts a delegation with a certain result.
@@ -48,16 +48,16 @@ const (
 	PausedLoop       PauseReason = "PausedLoop"
 )
 
-// openWindow starts a new window when a person sends a message. spent is the usage of the tree at that time.
-func (s State) openWindow(spent Amount) State {
+// resetWindow starts a new window when a person sends a message. treeUsage is the usage of the tree at that time.
+func (s State) resetWindow(treeUsage Amount) State {
 	limits := s.Config.Limits
 	s.Window, s.Paused = Window{}, nil
 	s.Budget.Until = Amount{}
 	if n := limits.MaxTokensPerMessage; n > 0 {
-		s.Budget.Until.Tokens = sum(max(spent.Tokens, s.Budget.Used.Tokens), n)
+		s.Budget.Until.Tokens = sum(max(treeUsage.Tokens, s.Budget.Used.Tokens), n)
 	}
 	if n := limits.MaxTasksPerMessage; n > 0 {
-		s.Budget.Until.Tasks = sum(max(spent.Tasks, s.Budget.Used.Tasks), n)
+		s.Budget.Until.Tasks = sum(max(treeUsage.Tasks, s.Budget.Used.Tasks), n)
 	}
 	return s
 }
@@ -67,17 +67,17 @@ func pause(s State, reason PauseReason) State {
 	text := textPaused(reason, s.Config.Limits)
 	s = abandonBatch(s, "Not done: the chat is paused.")
 	s.Paused = &Pause{Reason: reason, Text: text, At: s.Clock.Now}
-	s.Window.Reached = ""
+	s.Window.LimitReached = ""
 	s = s.dropQuestions(func(Input) bool { return true }).postQuestions()
 	s = s.post(Item{System: true, Text: text, InReplyTo: s.Turn.InReplyTo})
 	s.Phase = PhaseIdle
 	return s
 }
 
-// chargeTasks counts new tasks if the limits of the agent and of its tree (room, nil for no limit) allow them.
-func (s State) chargeTasks(tasks int64, room *int64) (State, bool) {
+// reserveTasks counts new tasks if the limits of the agent and of its tree (available, nil for no limit) allow them.
+func (s State) reserveTasks(tasks int64, available *int64) (State, bool) {
 	charge := Amount{Tasks: tasks}
-	if room != nil && *room < tasks {
+	if available != nil && *available < tasks {
 		return s, false
 	}
 	if _, ok := s.Budget.Reserve(charge); !ok {
@@ -89,22 +89,22 @@ func (s State) chargeTasks(tasks int64, room *int64) (State, bool) {
 }
 
 // refuseTasks answers a call whose tasks exceed the limits. An orchestrator pauses at the end of its turn.
-func (s State) refuseTasks(c Call, tasks int64) (State, Call) {
+func (s State) refuseTasks(c BatchCall, tasks int64) (State, BatchCall) {
 	if s.Config.Kind == Orchestrator {
-		s.Window.Reached = PausedTaskLimit
+		s.Window.LimitReached = PausedTaskLimit
 	}
 	return s, c.done(ToolFailed, fmt.Sprintf("Nothing was started: %d more would exceed the limit on the number of tasks. "+
 		"Start no more tasks: finish with what you have, and say what is missing.", tasks))
 }
 
-// TasksWanted returns how many tasks the calls of a reply may start at most, for a driver that knows the limits of the whole
+// RequestedTasks returns how many tasks the calls of a reply may start at most, for a driver that knows the limits of the whole
 // tree.
-func TasksWanted(s State, reply ModelReplied) int64 {
+func RequestedTasks(s State, reply ModelReplied) int64 {
 	calls := reply.Calls
 	switch {
-	case s.Request != nil && s.Request.Purpose == PurposeContext && s.Planned != nil:
+	case s.ModelCall != nil && s.ModelCall.Purpose == PurposeContext && s.Planned != nil:
 		calls = s.Planned.Calls
-	case s.needsDigest(calls):
+	case s.needsSharedSummary(calls):
 		return 0 // the calls are made after the next reply
 	}
 	var wanted int64

@@ -57,7 +57,7 @@ func (e AskPerson) String() string {
 	return fmt.Sprintf("ask %q [%s]", e.Text, e.Call)
 }
 
-func (e Deliver) String() string { return e.Item.String() }
+func (e SendItem) String() string { return e.Item.String() }
 
 func (i Item) String() string {
 	switch i.Kind {
@@ -66,11 +66,11 @@ func (i Item) String() string {
 	case ItemHandled:
 		return fmt.Sprintf("handled %s", i.Message)
 	}
-	who := "assistant"
+	author := "assistant"
 	if i.System {
-		who = "system"
+		author = "system"
 	}
-	text := fmt.Sprintf("post as %s: %q", who, i.Text)
+	text := fmt.Sprintf("post as %s: %q", author, i.Text)
 	if i.InReplyTo != "" {
 		text += fmt.Sprintf(" (in reply to %s)", i.InReplyTo)
 	}
@@ -83,7 +83,7 @@ func (i Item) String() string {
 	return text
 }
 
-func (e TellParent) String() string { return "tell parent: " + e.Outcome.String() }
+func (e ReportOutcome) String() string { return "tell parent: " + e.Outcome.String() }
 
 func (e WakeAt) String() string { return fmt.Sprintf("wake at %d", e.At) }
 
@@ -114,7 +114,7 @@ func (m Message) String() string {
 
 // String summarises the state of an agent in one line.
 func (s State) String() string {
-	text := fmt.Sprintf("%s %s, iteration %d", s.Config.Name, s.Standing(), s.Iteration())
+	text := fmt.Sprintf("%s %s, iteration %d", s.Config.Name, s.Stage(), s.Iteration())
 	if s.Children.Started > 0 {
 		text += fmt.Sprintf(", children %d pending %d completed", s.Children.Pending(), s.Children.Completed)
 	}

@@ -23,10 +23,10 @@ type Prompt struct {
 // crash has the same prompt.
 func BuildPrompt(s State) Prompt {
 	p := PromptHead(s)
-	if s.Request == nil || !s.Request.Purpose.converses() {
+	if s.ModelCall == nil || !s.ModelCall.Purpose.converses() {
 		return p
 	}
-	p.Messages = showImages(s.History.Messages())
+	p.Messages = limitImages(s.History.Messages())
 	// Some providers require that a user's message comes first, and compaction may have removed it.
 	if s.Summary != "" && len(p.Messages) > 0 && p.Messages[0].Speaker != User {
 		p.Messages = append([]Message{{Speaker: User, Text: "[Go on.]"}}, p.Messages...)
@@ -36,24 +36,24 @@ func BuildPrompt(s State) Prompt {
 
 // PromptHead is BuildPrompt without the messages of the conversation, so its cost does not grow with them.
 func PromptHead(s State) Prompt {
-	if s.Request == nil {
+	if s.ModelCall == nil {
 		return Prompt{}
 	}
-	switch s.Request.Purpose {
+	switch s.ModelCall.Purpose {
 	case PurposeCompact:
-		return s.withRoom(compactionPrompt(s))
+		return s.withOutputLimit(compactionPrompt(s))
 	case PurposeContext:
-		return s.withRoom(digestPrompt(s))
+		return s.withOutputLimit(sharedSummaryPrompt(s))
 	}
 	f := s.promptFrame()
 	p := Prompt{System: f.system, MaxOutputTokens: s.Config.Limits.MaxOutputTokens, Temperature: s.Config.Role.Temperature}
 	if s.Summary != "" {
 		p.System += "\n\n## Earlier in this conversation\n\n" + s.Summary
 		if s.Children.Pending() > 0 {
-			p.System += "\n\nTasks still running: " + s.Children.running() + "."
+			p.System += "\n\nTasks still running: " + s.Children.runningNames() + "."
 		}
 	}
-	if s.Request.Purpose == PurposeTurn {
+	if s.ModelCall.Purpose == PurposeTurn {
 		p.Tools = f.tools
 	}
 	return p
@@ -66,7 +66,7 @@ func (p Purpose) converses() bool { return p != PurposeCompact && p != PurposeCo
 // this history and summary. It reports false if the prompt is not a continuation. The cost depends only on the number of new
 // messages.
 func PromptGrowth(s State, earlier History, summary string) ([]Message, bool) {
-	if s.Request == nil || !s.Request.Purpose.converses() || earlier.Len() == 0 || s.Summary != summary {
+	if s.ModelCall == nil || !s.ModelCall.Purpose.converses() || earlier.Len() == 0 || s.Summary != summary {
 		return nil, false // a message may be inserted before the first one after a summary
 	}
 	added, ok := s.History.Since(earlier)
@@ -76,7 +76,7 @@ func PromptGrowth(s State, earlier History, summary string) ([]Message, bool) {
 	return added, true
 }
 
-func (s State) withRoom(p Prompt) Prompt {
+func (s State) withOutputLimit(p Prompt) Prompt {
 	p.MaxOutputTokens = s.Config.Limits.MaxOutputTokens
 	return p
 }
@@ -173,7 +173,7 @@ func (t Task) brief() string {
 }
 
 func (t Task) contextTitle() string {
-	switch t.Mode {
+	switch t.ContextMode {
 	case ContextSummary:
 		return "Summary of the conversation of the agent that asked you:"
 	case ContextFull:

@@ -9,7 +9,7 @@ import (
 )
 
 // Quarantined: an event of the agent's history cannot be read, or the driver panicked on one. It ends a sub-agent or tool run
-// with KindHistoryLost. An orchestrator never ends: it is reset, and another Started begins a new conversation. Earlier events of
+// with ErrorHistoryLost. An orchestrator never ends: it is reset, and another Started begins a new conversation. Earlier events of
 // the log need not be readable.
 type Quarantined struct {
 	// Kind and Name identify the agent, because its Started may be the unreadable event.
@@ -21,16 +21,16 @@ type Quarantined struct {
 	// Reason is what is wrong with the event; Panicked reports that the driver panicked on it.
 	Reason   string `json:"reason,omitempty"`
 	Panicked bool   `json:"panicked,omitempty"`
-	// Usage is the recorded usage of the agent and everything below it. Requests is at least the number of its model calls: a new
+	// Usage is the recorded usage of the agent and everything below it. ModelCalls is at least the number of its model calls: a new
 	// conversation must not reuse their ids.
-	Usage    Usage `json:"usage,omitzero"`
-	Requests int   `json:"requests,omitempty"`
+	Usage      Usage `json:"usage,omitzero"`
+	ModelCalls int   `json:"requests,omitempty"`
 }
 
 func (Quarantined) fact() {}
 
-// Lost is why an orchestrator has lost its history.
-type Lost struct {
+// HistoryLoss is why an orchestrator has lost its history.
+type HistoryLoss struct {
 	Reason string `json:"reason"`
 	At     Time   `json:"at"`
 	// Panicked reports that the driver panicked, so the same message may make it panic again.
@@ -42,10 +42,10 @@ func quarantined(s State, f Quarantined, at Time) State {
 	if s.Phase.Terminal() {
 		return s
 	}
-	used := s.Usage.atLeast(f.Usage)
+	used := s.Usage.maxWith(f.Usage)
 	next := State{
-		Config: s.Config, Usage: used, Iterations: s.Iterations, Requests: max(s.Requests, f.Requests), Posts: s.Posts,
-		Clock: Clock{Started: s.Clock.Started, Now: max(at, s.Clock.Now)}, Budget: Budget{Limit: s.Budget.Limit, Used: s.Budget.Used.atLeast(used.amount())},
+		Config: s.Config, Usage: used, Iterations: s.Iterations, ModelCalls: max(s.ModelCalls, f.ModelCalls), Posts: s.Posts,
+		Clock: Clock{Started: s.Clock.Started, Now: max(at, s.Clock.Now)}, Budget: Budget{Limit: s.Budget.Limit, Used: s.Budget.Used.maxWith(used.amount())},
 	}
 	if next.Config.Name == "" {
 		next.Config.Kind, next.Config.Name = f.Kind, f.Name
@@ -54,27 +54,27 @@ func quarantined(s State, f Quarantined, at Time) State {
 		next.Clock.Started = next.Clock.Now
 	}
 	if f.Kind == Orchestrator {
-		next.Lost = &Lost{Reason: f.Text(), At: next.Clock.Now, Panicked: f.Panicked}
+		next.HistoryLoss = &HistoryLoss{Reason: f.Text(), At: next.Clock.Now, Panicked: f.Panicked}
 		return next
 	}
 	// The children are cancelled and count as ended: nothing waits for them.
 	next.Children = Children{Started: s.Children.Started, Completed: s.Children.Started}
-	next.Outcome = &Outcome{Kind: KindHistoryLost, Error: f.Text(), Iterations: s.Iterations, Duration: Millis(next.Clock.Now - next.Clock.Started)}
+	next.Outcome = &Outcome{Kind: ErrorHistoryLost, Error: f.Text(), Iterations: s.Iterations, Duration: Millis(next.Clock.Now - next.Clock.Started)}
 	next.History, next.Summary = s.History, s.Summary
 	next.Phase = PhaseFailed
 	return next
 }
 
-// startAnew begins the conversation after a lost one. Usage and counters continue.
-func startAnew(lost State, f Started, e Event) State {
+// restartConversation begins the conversation after a lost one. Usage and counters continue.
+func restartConversation(lost State, f Started, e Event) State {
 	s := start(f, e)
 	s.Usage, s.Budget.Used = lost.Usage, lost.Budget.Used
-	s.Requests, s.Posts = lost.Requests, lost.Posts
-	return s.openWindow(s.Budget.Used)
+	s.ModelCalls, s.Posts = lost.ModelCalls, lost.Posts
+	return s.resetWindow(s.Budget.Used)
 }
 
-// atLeast returns the maximum of two usages, field by field.
-func (u Usage) atLeast(v Usage) Usage {
+// maxWith returns the maximum of two usages, field by field.
+func (u Usage) maxWith(v Usage) Usage {
 	most := Usage{
 		PromptTokens: max(u.PromptTokens, v.PromptTokens), CompletionTokens: max(u.CompletionTokens, v.CompletionTokens),
 		ModelCalls: max(u.ModelCalls, v.ModelCalls), Tasks: max(u.Tasks, v.Tasks), CostMicros: u.CostMicros,
@@ -85,7 +85,7 @@ func (u Usage) atLeast(v Usage) Usage {
 	return most
 }
 
-func (a Amount) atLeast(b Amount) Amount {
+func (a Amount) maxWith(b Amount) Amount {
 	return Amount{Tokens: max(a.Tokens, b.Tokens), CostMicros: max(a.CostMicros, b.CostMicros), Tasks: max(a.Tasks, b.Tasks)}
 }
 
@@ -104,9 +104,9 @@ func (f Quarantined) Text() string {
 	return what + " The agent was stopped and is not tried again. Create the task again."
 }
 
-// Read applies one event of a log to a state. It returns an error and the unchanged state if the event cannot be decoded or the
+// DecodeAndApply applies one event of a log to a state. It returns an error and the unchanged state if the event cannot be decoded or the
 // core panics on it.
-func Read(s State, data json.RawMessage) (next State, e Event, err error) {
+func DecodeAndApply(s State, data json.RawMessage) (next State, e Event, err error) {
 	defer func() {
 		if value := recover(); value != nil {
 			next, err = s, fmt.Errorf("the state after it cannot be computed: %v", value)

@@ -12,20 +12,20 @@ import (
 )
 
 // Quarantine ends an agent in every state. The only remaining effect is reporting to its parent.
-func TestAQuarantinedAgentEnds(t *testing.T) {
+func TestQuarantineEndsTheAgent(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		sim, _ := newSimulation(t)
 		for range rapid.IntRange(0, 40).Draw(t, "steps") {
 			sim.next()
 		}
 		before := sim.state
-		f := Quarantined{Kind: before.Config.Kind, Name: before.Config.Name, Event: 7, Type: "ModelReplied", Reason: "it is damaged", Usage: Usage{PromptTokens: 5, ModelCalls: 1}, Requests: 99}
+		f := Quarantined{Kind: before.Config.Kind, Name: before.Config.Name, Event: 7, Type: "ModelReplied", Reason: "it is damaged", Usage: Usage{PromptTokens: 5, ModelCalls: 1}, ModelCalls: 99}
 		s, effects := Step(before, Event{At: before.Clock.Now + 1, Fact: f})
 		if len(effects) > 0 {
 			t.Fatalf("Quarantined led to the effects %v", effects)
 		}
 		if before.Phase.Terminal() {
-			if !s.Same(before) {
+			if !s.UnchangedSince(before) {
 				t.Fatal("Quarantined changed an agent that has ended")
 			}
 			return
@@ -34,46 +34,46 @@ func TestAQuarantinedAgentEnds(t *testing.T) {
 			t.Fatalf("the usage %v was lost: %v", before.Usage, s.Usage)
 		}
 		if before.Config.Kind == Orchestrator {
-			if s.Phase != PhaseNew || s.Lost == nil || !strings.Contains(s.Lost.Reason, "Event 7 (ModelReplied)") || len(Outstanding(s)) > 0 {
+			if s.Phase != PhaseNew || s.HistoryLoss == nil || !strings.Contains(s.HistoryLoss.Reason, "Event 7 (ModelReplied)") || len(Outstanding(s)) > 0 {
 				t.Fatalf("a quarantined orchestrator is %v with %v", s, Outstanding(s))
 			}
 			return
 		}
-		if s.Phase != PhaseFailed || s.Outcome.Kind != KindHistoryLost || !strings.Contains(s.Outcome.Error, "Event 7 (ModelReplied)") || s.Children.Pending() != 0 {
+		if s.Phase != PhaseFailed || s.Outcome.Kind != ErrorHistoryLost || !strings.Contains(s.Outcome.Error, "Event 7 (ModelReplied)") || s.Children.Pending() != 0 {
 			t.Fatalf("a quarantined agent is %v: %v", s, s.Outcome)
 		}
 		for _, e := range Outstanding(s) {
-			if _, ok := e.(TellParent); !ok {
+			if _, ok := e.(ReportOutcome); !ok {
 				t.Fatalf("a quarantined agent has the effects %v", e)
 			}
 		}
 	})
 }
 
-func TestAConversationAfterALostOneUsesNoIDAgainAndKeepsTheUsage(t *testing.T) {
+func TestRestartedConversationKeepsUsageAndReusesNoIDs(t *testing.T) {
 	config := Config{Kind: Orchestrator, Name: "chat", Limits: Limits{MaxIterations: 5, MaxTokens: 1000, MaxOutputTokens: 10}}
-	s := play(State{}, Started{Config: config}, MessageArrived{Message: "a", Text: "Hello"},
-		Quarantined{Kind: Orchestrator, Name: "chat", Event: 3, Type: "ModelReplied", Reason: "x", Usage: Usage{PromptTokens: 400, ModelCalls: 2}, Requests: 3},
+	s := replayFacts(State{}, Started{Config: config}, MessageArrived{Message: "a", Text: "Hello"},
+		Quarantined{Kind: Orchestrator, Name: "chat", Event: 3, Type: "ModelReplied", Reason: "x", Usage: Usage{PromptTokens: 400, ModelCalls: 2}, ModelCalls: 3},
 		MessageArrived{Message: "b", Text: "Who hears this?"})
 	if s.Phase != PhaseNew || len(s.Inbox) > 0 {
 		t.Fatalf("an orchestrator without history accepts messages: %v", s)
 	}
-	s = play(s, Started{Config: config}, MessageArrived{Message: "c", Text: "Hello again"})
-	if s.Lost != nil || s.Request == nil || s.Request.ID != "m4" {
-		t.Fatalf("the new conversation is %v with the model call %v", s, s.Request)
+	s = replayFacts(s, Started{Config: config}, MessageArrived{Message: "c", Text: "Hello again"})
+	if s.HistoryLoss != nil || s.ModelCall == nil || s.ModelCall.ID != "m4" {
+		t.Fatalf("the new conversation is %v with the model call %v", s, s.ModelCall)
 	}
 	if s.Usage.Total() != 400 || s.Budget.Used.Tokens != 400 {
 		t.Errorf("the new conversation has used %v (%v)", s.Usage, s.Budget.Used)
 	}
 }
 
-func TestAnEventThatCannotBeReadLeavesTheStateAsItIs(t *testing.T) {
-	s := play(State{}, Started{Config: Config{Kind: Orchestrator, Name: "chat"}})
+func TestUnreadableEventLeavesStateUnchanged(t *testing.T) {
+	s := replayFacts(State{}, Started{Config: Config{Kind: Orchestrator, Name: "chat"}})
 	for name, data := range map[string]string{
 		"no JSON": "nonsense", "no version": "{}", "an unknown type": `{"v":1,"type":"Nonsense","at":1}`, "another shape": `{"v":1,"type":"MessageArrived","fact":{"text":5}}`,
 	} {
-		next, _, err := Read(s, json.RawMessage(data))
-		if err == nil || !next.Same(s) {
+		next, _, err := DecodeAndApply(s, json.RawMessage(data))
+		if err == nil || !next.UnchangedSince(s) {
 			t.Errorf("%s: %v, %v", name, next, err)
 		}
 	}
@@ -82,7 +82,7 @@ func TestAnEventThatCannotBeReadLeavesTheStateAsItIs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if next, _, err := Read(broken, data); err == nil || !next.Same(broken) {
+	if next, _, err := DecodeAndApply(broken, data); err == nil || !next.UnchangedSince(broken) {
 		t.Errorf("the core accepted an invalid state: %v", next)
 	}
 }

@@ -27,30 +27,30 @@ type QuotaWait struct {
 }
 
 func quotaReached(s State, f QuotaReached) State {
-	r := *s.Request
+	r := *s.ModelCall
 	if f.Call != r.ID || f.Attempt != r.Attempt || r.RetryAt != 0 || r.Quota != nil && *r.Quota == f.QuotaWait {
 		return s
 	}
 	r.Quota = &f.QuotaWait
-	s.Request = &r
+	s.ModelCall = &r
 	return s
 }
 
 func quotaGranted(s State, f QuotaGranted) State {
-	if f.Call != s.Request.ID || f.Attempt != s.Request.Attempt {
+	if f.Call != s.ModelCall.ID || f.Attempt != s.ModelCall.Attempt {
 		return s
 	}
-	return s.withoutQuotaWait()
+	return s.clearQuotaWait()
 }
 
-// withoutQuotaWait clears the quota wait of a call that continues or has ended.
-func (s State) withoutQuotaWait() State {
-	if s.Request == nil || s.Request.Quota == nil {
+// clearQuotaWait clears the quota wait of a call that continues or has ended.
+func (s State) clearQuotaWait() State {
+	if s.ModelCall == nil || s.ModelCall.Quota == nil {
 		return s
 	}
-	r := *s.Request
+	r := *s.ModelCall
 	r.Quota = nil
-	s.Request = &r
+	s.ModelCall = &r
 	return s
 }
 
@@ -59,7 +59,7 @@ func (s State) QuotaWait() *QuotaWait {
 	if s.Phase != PhaseRequesting {
 		return nil
 	}
-	return s.Request.Quota
+	return s.ModelCall.Quota
 }
 
 // Suspended reports whether the agent waits only for people or quotas, here or further below. Such time does not count.

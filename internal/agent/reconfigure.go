@@ -25,22 +25,22 @@ type Hold struct {
 	Message    string `json:"message,omitempty"`
 }
 
-// Generation returns the newest generation of the agent's object that the agent has received: its configuration is in effect,
+// LatestGeneration returns the newest generation of the agent's object that the agent has received: its configuration is in effect,
 // takes effect with the next turn, or is held. Logs of earlier releases do not contain it; their configuration never changed.
-func (s State) Generation() int64 {
+func (s State) LatestGeneration() int64 {
 	switch {
 	case s.Hold != nil:
 		return s.Hold.Generation
-	case s.Next != nil:
-		return s.Next.Generation
+	case s.NextConfig != nil:
+		return s.NextConfig.Generation
 	}
 	return max(s.Config.Generation, 1)
 }
 
-// Settings returns the newest configuration that the agent has received.
-func (s State) Settings() Config {
-	if s.Next != nil {
-		return *s.Next
+// LatestConfig returns the newest configuration that the agent has received.
+func (s State) LatestConfig() Config {
+	if s.NextConfig != nil {
+		return *s.NextConfig
 	}
 	return s.Config
 }
@@ -52,42 +52,42 @@ func reconfigured(s State, f Reconfigured) State {
 	}
 	switch {
 	case f.Hold != nil:
-		if f.Hold.Generation < s.Generation() || (s.Hold != nil && *s.Hold == *f.Hold) {
+		if f.Hold.Generation < s.LatestGeneration() || (s.Hold != nil && *s.Hold == *f.Hold) {
 			return s
 		}
 		s.Hold = f.Hold
 	case f.Config != nil:
-		next := s.Config.with(*f.Config)
-		if next.Generation < s.Generation() || (s.Hold == nil && toJSON(next) == toJSON(s.Settings())) {
+		next := s.Config.replacedBy(*f.Config)
+		if next.Generation < s.LatestGeneration() || (s.Hold == nil && toJSON(next) == toJSON(s.LatestConfig())) {
 			return s
 		}
-		s.Hold, s.Next = nil, &next
+		s.Hold, s.NextConfig = nil, &next
 	default:
 		return s
 	}
-	s.Edits++
+	s.ConfigEdits++
 	return s
 }
 
-// with returns the changed configuration with the identity of the current one.
-func (c Config) with(changed Config) Config {
+// replacedBy returns the changed configuration with the identity of the current one.
+func (c Config) replacedBy(changed Config) Config {
 	changed.Kind, changed.Name, changed.TaskName, changed.Depth, changed.ParentRole = c.Kind, c.Name, c.TaskName, c.Depth, c.ParentRole
-	changed.Task, changed.Call, changed.Origin, changed.Conversation = c.Task, c.Call, c.Origin, c.Conversation
+	changed.Task, changed.ToolCall, changed.Origin, changed.ConversationID = c.Task, c.ToolCall, c.Origin, c.ConversationID
 	return changed
 }
 
-// takeConfig puts the new configuration into effect. Work that stopped because of an exhausted budget resumes if there is budget
+// applyNextConfig puts the new configuration into effect. Work that stopped because of an exhausted budget resumes if there is budget
 // again.
-func takeConfig(s State) State {
-	s.Config, s.Next = *s.Next, nil
+func applyNextConfig(s State) State {
+	s.Config, s.NextConfig = *s.NextConfig, nil
 	s = s.withFrame()
 	s.Budget.Limit = s.Config.Limits.budget()
-	if s.Trouble == nil || s.Trouble.Kind != KindBudgetExhausted || s.Turn.Quiet || len(s.Inbox) > 0 {
+	if s.TurnFailure == nil || s.TurnFailure.Kind != ErrorBudgetExhausted || s.Turn.QuestionsOnly || len(s.Inbox) > 0 {
 		return s
 	}
 	if _, ok := s.Budget.Reserve(s.Config.reserveFor(s.promptTokens(PurposeTurn, 0))); !ok {
 		return s
 	}
-	s.Inbox = append(slices.Clip(s.Inbox), Input{Kind: InputResumed, Text: textRaised, Trigger: s.Turn.InReplyTo, Thread: s.Turn.Thread})
+	s.Inbox = append(slices.Clip(s.Inbox), Input{Kind: InputResumed, Text: textBudgetRaised, Trigger: s.Turn.InReplyTo, Thread: s.Turn.Thread})
 	return s
 }

@@ -14,10 +14,10 @@ import (
 func (sim *simulation) drawReconfigured() Fact {
 	t := sim.t
 	if rapid.IntRange(0, 9).Draw(t, "hold") == 0 {
-		return Reconfigured{Hold: &Hold{Generation: sim.state.Generation() + 1, Reason: "RoleNotFound", Message: "Create it."}}
+		return Reconfigured{Hold: &Hold{Generation: sim.state.LatestGeneration() + 1, Reason: "RoleNotFound", Message: "Create it."}}
 	}
-	config := sim.state.Settings()
-	config.Generation = sim.state.Generation() + 1
+	config := sim.state.LatestConfig()
+	config.Generation = sim.state.LatestGeneration() + 1
 	if config.Limits.MaxTokens > 0 {
 		config.Limits.MaxTokens += rapid.Int64Range(0, 50_000).Draw(t, "more tokens")
 	}
@@ -30,8 +30,8 @@ func chatWith(limit int64) Config {
 		Limits: Limits{MaxTokens: limit, MaxIterations: 5, MaxOutputTokens: 100}}
 }
 
-// play applies facts to a state.
-func play(s State, facts ...Fact) State {
+// replayFacts applies facts to a state.
+func replayFacts(s State, facts ...Fact) State {
 	for _, f := range facts {
 		s, _ = Step(s, Event{At: s.Clock.Now + 1, Fact: f})
 	}
@@ -45,54 +45,54 @@ func edited(s State, how func(*Config)) Reconfigured {
 	return Reconfigured{Config: &config}
 }
 
-func TestAnEditTakesEffectWithTheNextTurn(t *testing.T) {
-	s := play(State{}, Started{Config: chatWith(0)}, MessageArrived{Message: "hello", Text: "Hello!"})
+func TestReconfigurationTakesEffectWithTheNextTurn(t *testing.T) {
+	s := replayFacts(State{}, Started{Config: chatWith(0)}, MessageArrived{Message: "hello", Text: "Hello!"})
 	edit := edited(s, func(c *Config) { c.Model, c.Kind, c.Name = "large", SubAgent, "usurper" })
-	s = play(s, edit)
-	if s.Config.Model != "small" || s.Generation() != 2 {
-		t.Fatalf("during a turn: model %s, generation %d", s.Config.Model, s.Generation())
+	s = replayFacts(s, edit)
+	if s.Config.Model != "small" || s.LatestGeneration() != 2 {
+		t.Fatalf("during a turn: model %s, generation %d", s.Config.Model, s.LatestGeneration())
 	}
-	if again := play(s, edit); again.Edits != s.Edits || !again.Same(s) {
+	if again := replayFacts(s, edit); again.ConfigEdits != s.ConfigEdits || !again.UnchangedSince(s) {
 		t.Error("the same change counts twice")
 	}
-	s = play(s, ModelReplied{Call: "m1", Text: "Hello."})
-	if s.Config.Model != "large" || s.Config.Kind != Orchestrator || s.Config.Name != "chat" || s.Next != nil {
+	s = replayFacts(s, ModelReplied{Call: "m1", Text: "Hello."})
+	if s.Config.Model != "large" || s.Config.Kind != Orchestrator || s.Config.Name != "chat" || s.NextConfig != nil {
 		t.Errorf("after the turn: %+v", s.Config)
 	}
-	s = play(s, edited(s, func(c *Config) { c.Model = "huge" }))
-	if s.Config.Model != "huge" || s.Generation() != 3 {
-		t.Errorf("between turns: model %s, generation %d", s.Config.Model, s.Generation())
+	s = replayFacts(s, edited(s, func(c *Config) { c.Model = "huge" }))
+	if s.Config.Model != "huge" || s.LatestGeneration() != 3 {
+		t.Errorf("between turns: model %s, generation %d", s.Config.Model, s.LatestGeneration())
 	}
-	if late := play(s, edit); late.Config.Model != "huge" {
+	if late := replayFacts(s, edit); late.Config.Model != "huge" {
 		t.Error("an outdated change replaced a newer one")
 	}
 }
 
-func TestAMissingReferenceHoldsUpTheNextTurn(t *testing.T) {
-	s := play(State{}, Started{Config: chatWith(0)})
-	s = play(s, Reconfigured{Hold: &Hold{Generation: 2, Reason: "RoleNotFound", Message: "Create it."}}, MessageArrived{Message: "hello", Text: "Hello!"})
-	if s.Phase != PhaseIdle || len(s.Inbox) != 1 || s.Generation() != 2 {
+func TestMissingReferenceHoldsTheNextTurn(t *testing.T) {
+	s := replayFacts(State{}, Started{Config: chatWith(0)})
+	s = replayFacts(s, Reconfigured{Hold: &Hold{Generation: 2, Reason: "RoleNotFound", Message: "Create it."}}, MessageArrived{Message: "hello", Text: "Hello!"})
+	if s.Phase != PhaseIdle || len(s.Inbox) != 1 || s.LatestGeneration() != 2 {
 		t.Fatalf("the turn was not held: %s", s)
 	}
-	s = play(s, edited(s, func(c *Config) { c.Model = "large" }))
+	s = replayFacts(s, edited(s, func(c *Config) { c.Model = "large" }))
 	if s.Phase != PhaseRequesting || s.Config.Model != "large" || s.Hold != nil {
 		t.Errorf("the turn did not begin: %s", s)
 	}
 }
 
-func TestARaisedBudgetLetsTheWorkGoOn(t *testing.T) {
-	s := play(State{}, Started{Config: chatWith(300)}, MessageArrived{Message: "hello", Text: "Hello!"})
-	s = play(s, ModelReplied{Call: "m1", Calls: []CallRequest{{ID: "c", Tool: "nothing"}}, Usage: Usage{PromptTokens: 200}})
-	if s.Trouble == nil || s.Trouble.Kind != KindBudgetExhausted {
+func TestRaisedBudgetResumesWork(t *testing.T) {
+	s := replayFacts(State{}, Started{Config: chatWith(300)}, MessageArrived{Message: "hello", Text: "Hello!"})
+	s = replayFacts(s, ModelReplied{Call: "m1", Calls: []ToolCall{{ID: "c", Tool: "nothing"}}, Usage: Usage{PromptTokens: 200}})
+	if s.TurnFailure == nil || s.TurnFailure.Kind != ErrorBudgetExhausted {
 		t.Fatalf("the budget is not exhausted: %s", s)
 	}
 	posts := s.Posts
-	s = play(s, edited(s, func(c *Config) { c.AutoAnswer.Enabled = true }))
+	s = replayFacts(s, edited(s, func(c *Config) { c.AutoAnswer.Enabled = true }))
 	if s.Phase != PhaseIdle || s.Posts != posts {
 		t.Fatalf("an unrelated change resumed the work: %s", s)
 	}
-	s = play(s, edited(s, func(c *Config) { c.Limits.MaxTokens = 10_000 }))
-	if s.Phase != PhaseRequesting || s.Trouble != nil || s.Turn.InReplyTo != "hello" {
+	s = replayFacts(s, edited(s, func(c *Config) { c.Limits.MaxTokens = 10_000 }))
+	if s.Phase != PhaseRequesting || s.TurnFailure != nil || s.Turn.InReplyTo != "hello" {
 		t.Fatalf("the work did not resume: %s", s)
 	}
 	messages := BuildPrompt(s).Messages
@@ -101,9 +101,9 @@ func TestARaisedBudgetLetsTheWorkGoOn(t *testing.T) {
 	}
 }
 
-func TestOtherAgentsKeepWhatTheyStartedWith(t *testing.T) {
-	s := play(State{}, Started{Config: Config{Kind: SubAgent, Name: "a-1", Depth: 1, MaxDepth: 2, Model: "small"}})
-	if after := play(s, edited(s, func(c *Config) { c.Model = "large" })); after.Config.Model != "small" || !after.Same(s) {
+func TestSubAgentsIgnoreReconfiguration(t *testing.T) {
+	s := replayFacts(State{}, Started{Config: Config{Kind: SubAgent, Name: "a-1", Depth: 1, MaxDepth: 2, Model: "small"}})
+	if after := replayFacts(s, edited(s, func(c *Config) { c.Model = "large" })); after.Config.Model != "small" || !after.UnchangedSince(s) {
 		t.Error("a sub-agent was reconfigured")
 	}
 }

@@ -25,16 +25,16 @@ func (i Item) PostName(chat string) string {
 	return chat + "-" + strings.ReplaceAll(i.ID, "/", "-")
 }
 
-// Suffixed derives another name from one that is taken. The result fits into a label.
-func Suffixed(name, suffix string) string {
+// AddSuffix derives another name from one that is taken. The result fits into a label.
+func AddSuffix(name, suffix string) string {
 	return strings.TrimRight(name[:min(len(name), maxName-len(suffix)-1)], "-.") + "-" + suffix
 }
 
-// NamedFor reports whether an agent of that name may belong to a child: it has the child's name, or one that Suffixed derived
+// MatchesChildName reports whether an agent of that name may belong to a child: it has the child's name, or one that AddSuffix derived
 // from it.
-func NamedFor(name, child string) bool {
+func MatchesChildName(name, child string) bool {
 	dash := strings.LastIndexByte(name, '-')
-	return name == child || dash > 0 && len(name)-dash-1 <= maxSuffix && strings.HasPrefix(child, name[:dash]) && Suffixed(child, name[dash+1:]) == name
+	return name == child || dash > 0 && len(name)-dash-1 <= maxSuffix && strings.HasPrefix(child, name[:dash]) && AddSuffix(child, name[dash+1:]) == name
 }
 
 // nameTaken renames a child that does not exist yet, or a post that was not sent. It ignores unknown names, and new names that
@@ -43,17 +43,17 @@ func nameTaken(s State, f NameTaken) State {
 	if f.Suffix == "" || len(f.Suffix) > maxSuffix {
 		return s
 	}
-	name := Suffixed(f.Name, f.Suffix)
+	name := AddSuffix(f.Name, f.Suffix)
 	if f.Item != "" {
 		return renamePost(s, f, name)
 	}
 	i := s.Children.find(f.Name)
-	if i < 0 || s.Children.named(name) || !s.Children.Live[i].pending() || s.Children.Live[i].Cancel || s.Children.Live[i].Waiting {
+	if i < 0 || s.Children.hasName(name) || !s.Children.Live[i].pending() || s.Children.Live[i].Cancel || s.Children.Live[i].Waiting {
 		return s
 	}
 	s.Children = s.Children.update(i, func(c *Child) {
-		if c.Formerly == "" {
-			c.Formerly = c.Name
+		if c.OriginalName == "" {
+			c.OriginalName = c.Name
 		}
 		c.Name = name
 	})
@@ -75,21 +75,21 @@ func renamePost(s State, f NameTaken, name string) State {
 	return s
 }
 
-// named reports whether a child has or had this name.
-func (c Children) named(name string) bool { return c.find(name) >= 0 || c.hasEnded(name) }
+// hasName reports whether a child has or had this name.
+func (c Children) hasName(name string) bool { return c.find(name) >= 0 || c.hasEnded(name) }
 
-// current returns the current name of a child. The model may know it by the name that was planned for it.
-func (c Children) current(name string) string {
-	if c.named(name) {
+// currentName returns the current name of a child. The model may know it by the name that was planned for it.
+func (c Children) currentName(name string) string {
+	if c.hasName(name) {
 		return name
 	}
 	for _, child := range slices.Backward(c.Live) {
-		if child.Formerly == name {
+		if child.OriginalName == name {
 			return child.Name
 		}
 	}
 	for _, ended := range slices.Backward(c.Ended) {
-		if ended.Formerly == name {
+		if ended.OriginalName == name {
 			return ended.Name
 		}
 	}

@@ -13,7 +13,7 @@ import (
 )
 
 // NameTaken renames one child or one post and changes nothing else.
-func TestATakenNameRenamesOneThing(t *testing.T) {
+func TestTakenNameRenamesOneChildOrPost(t *testing.T) {
 	renamed := map[string]int{}
 	rapid.Check(t, func(t *rapid.T) {
 		drawRun(t, func(s step) {
@@ -21,17 +21,17 @@ func TestATakenNameRenamesOneThing(t *testing.T) {
 			if !ok {
 				return
 			}
-			if late := apply(s.before, Event{At: s.event.At, Fact: Woke{}}); !late.Same(s.before) {
+			if late := apply(s.before, Event{At: s.event.At, Fact: Woke{}}); !late.UnchangedSince(s.before) {
 				return // the time of the event alone changes the state
 			}
-			if s.before.Same(s.after) {
+			if s.before.UnchangedSince(s.after) {
 				renamed["nothing"]++
 				if len(s.effects) > 0 {
 					t.Fatalf("%v changed nothing but led to %v", f, s.effects)
 				}
 				return
 			}
-			name := Suffixed(f.Name, f.Suffix)
+			name := AddSuffix(f.Name, f.Suffix)
 			if f.Item != "" {
 				renamed["post"]++
 				checkRenamedPost(t, s, f, name)
@@ -58,7 +58,7 @@ func checkRenamedChild(t *rapid.T, s step, f NameTaken, name string) {
 	if got := keysOf(s.effects); !slices.Equal(got, want) {
 		t.Fatalf("renaming %s leads to %v, want %v", f.Name, got, want)
 	}
-	if before.OriginOf(f.Name) != after.OriginOf(name) || before.Children.Live[i].Group != after.Children.Live[i].Group {
+	if before.ChildOrigin(f.Name) != after.ChildOrigin(name) || before.Children.Live[i].Group != after.Children.Live[i].Group {
 		t.Fatalf("renaming %s lost its origin", f.Name)
 	}
 	for _, use := range []Fact{NameTaken{Name: f.Name, Suffix: f.Suffix}, ChildFinished{Child: f.Name, Outcome: Outcome{Result: &Result{}}}, ChildWaits{Child: f.Name, Waiting: true}} {
@@ -67,7 +67,7 @@ func checkRenamedChild(t *rapid.T, s step, f NameTaken, name string) {
 		}
 	}
 	// The model knows the old name and people see the new one: both must work for a cancel.
-	if got := after.Children.current(after.Children.Live[i].Formerly); got != name {
+	if got := after.Children.currentName(after.Children.Live[i].OriginalName); got != name {
 		t.Fatalf("the old name %s resolves to %q, want %q", f.Name, got, name)
 	}
 	cancelled := after
@@ -93,14 +93,14 @@ func checkRenamedPost(t *rapid.T, s step, f NameTaken, name string) {
 	if withoutClock(again) != withoutClock(s.after) {
 		t.Fatal("the same taken name renamed the post again")
 	}
-	again, _ = Step(s.after, Event{At: s.after.Clock.Now, Fact: Delivered{ID: f.Item}})
+	again, _ = Step(s.after, Event{At: s.after.Clock.Now, Fact: ItemSent{ID: f.Item}})
 	if len(again.Outbox) != len(s.after.Outbox)-1 {
 		t.Fatal("a renamed post cannot be sent")
 	}
 }
 
 // Child names are unique and fit into a label, also after renames.
-func TestNamesOfChildrenAreUniqueAndFit(t *testing.T) {
+func TestChildNamesAreUniqueAndFitALabel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		drawRun(t, func(s step) {
 			seen := map[string]bool{}
@@ -116,20 +116,20 @@ func TestNamesOfChildrenAreUniqueAndFit(t *testing.T) {
 	})
 }
 
-func TestASuffixedNameFitsIntoALabel(t *testing.T) {
+func TestSuffixedNameFitsALabel(t *testing.T) {
 	for _, name := range []string{"release-1", "a", strings.Repeat("a", 63), strings.Repeat("a", 56) + "-1", strings.Repeat("a", 250)} {
-		got := Suffixed(name, "x7k2p")
+		got := AddSuffix(name, "x7k2p")
 		if len(got) > maxName || !strings.HasSuffix(got, "-x7k2p") || strings.Contains(got, "--") {
 			t.Errorf("%s with a suffix is %q", name, got)
 		}
 	}
-	if got := Suffixed("release-1", "x7k2p"); got != "release-1-x7k2p" {
+	if got := AddSuffix("release-1", "x7k2p"); got != "release-1-x7k2p" {
 		t.Errorf("got %q, want release-1-x7k2p", got)
 	}
 }
 
 // A child that is cancelled, waits or has ended exists under its name, so NameTaken must not rename it.
-func TestATakenNameDoesNotRenameAChildThatExists(t *testing.T) {
+func TestTakenNameDoesNotRenameAnExistingChild(t *testing.T) {
 	s := State{Phase: PhaseIdle, Config: Config{Kind: Orchestrator, Name: "a"}}
 	s.Children = s.Children.start(Group{ID: "g"}, []ChildSpec{{Name: "a-1"}, {Name: "a-2"}, {Name: "a-3"}}, Child{})
 	s.Children = s.Children.update(0, func(c *Child) { c.Cancel = true }).update(1, func(c *Child) { c.Waiting = true })

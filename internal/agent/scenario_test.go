@@ -58,8 +58,8 @@ func (d *dialogue) run(t *testing.T, td *datadriven.TestData) string {
 	d.state = next
 	out := effectLines(effects)
 	for _, e := range effects {
-		if deliver, ok := e.(Deliver); ok && !td.HasArg("undelivered") {
-			d.state, _ = Step(d.state, Event{At: d.now, Fact: Delivered{ID: deliver.Item.ID}})
+		if deliver, ok := e.(SendItem); ok && !td.HasArg("undelivered") {
+			d.state, _ = Step(d.state, Event{At: d.now, Fact: ItemSent{ID: deliver.Item.ID}})
 		}
 	}
 	if unchanged {
@@ -81,7 +81,7 @@ func (d *dialogue) fact(t *testing.T, td *datadriven.TestData) Fact {
 		return Started{Config: d.config(td, SubAgent)}
 	case "toolrun":
 		c := d.config(td, ToolRun)
-		c.Call = &PlannedCall{Tool: argument(td, "tool"), Arguments: json.RawMessage(td.Input)}
+		c.ToolCall = &ToolRunCall{Tool: argument(td, "tool"), Arguments: json.RawMessage(td.Input)}
 		return Started{Config: c}
 	case "message":
 		return MessageArrived{Message: first, Text: td.Input, Answers: argument(td, "answers"), Call: argument(td, "call")}
@@ -91,7 +91,7 @@ func (d *dialogue) fact(t *testing.T, td *datadriven.TestData) Fact {
 		at, _ := strconv.Atoi(argument(td, "retry-at"))
 		failure := map[string]ModelFailure{"retry": FailureRetry, "final": FailureFinal, "context": FailureContext, "budget": FailureBudget, "message-budget": FailureMessageBudget}[first]
 		f := ModelFailed{Failure: failure, Message: td.Input, RetryAt: Time(at * 1000)}
-		if r := d.state.Request; r != nil {
+		if r := d.state.ModelCall; r != nil {
 			f.Call, f.Attempt = r.ID, r.Attempt
 		}
 		return f
@@ -107,7 +107,7 @@ func (d *dialogue) fact(t *testing.T, td *datadriven.TestData) Fact {
 		return ToolFinished{Call: first, Outcome: outcome, Text: td.Input, Images: images(values(td, "images"))}
 	case "approve", "deny":
 		return Decided{Call: first, Approve: td.Cmd == "approve", Comment: td.Input, By: argument(td, "by"), Digest: argument(td, "digest"),
-			Askers: Askers{Users: values(td, "askers"), Unknown: td.HasArg("unknown-asker")}}
+			Requesters: Requesters{Users: values(td, "askers"), Unknown: td.HasArg("unknown-asker")}}
 	case "answer":
 		return Answered{Call: first, Text: td.Input}
 	case "child":
@@ -120,7 +120,7 @@ func (d *dialogue) fact(t *testing.T, td *datadriven.TestData) Fact {
 		return Asked{Agent: first, Task: first, Display: argument(td, "display"), Call: argument(td, "call"), Kind: AskApproval,
 			Tool: argument(td, "tool"), Arguments: td.Input}
 	case "resumed":
-		return Settled{Agent: first, Call: argument(td, "call"), Gone: td.HasArg("gone")}
+		return AskResolved{Agent: first, Call: argument(td, "call"), Gone: td.HasArg("gone")}
 	case "cancel":
 		return Cancelled{Message: argument(td, "message"), By: argument(td, "by")}
 	case "name-taken":
@@ -137,9 +137,9 @@ func (d *dialogue) fact(t *testing.T, td *datadriven.TestData) Fact {
 // reply parses a model's reply. A line "call TOOL {...}" is a tool call, and "problem TEXT" the problem of the call before it. The
 // arguments finish and tokens set those fields. All other lines are text.
 func (d *dialogue) reply(td *datadriven.TestData, call string) Fact {
-	f := ModelReplied{Call: call, Say: true, Usage: usage(argument(td, "tokens"))}
-	if f.Call == "" && d.state.Request != nil {
-		f.Call = d.state.Request.ID
+	f := ModelReplied{Call: call, PostText: true, Usage: usage(argument(td, "tokens"))}
+	if f.Call == "" && d.state.ModelCall != nil {
+		f.Call = d.state.ModelCall.ID
 	}
 	if td.HasArg("cut-off") {
 		f.Finish = FinishLength
@@ -162,7 +162,7 @@ func (d *dialogue) reply(td *datadriven.TestData, call string) Fact {
 		if given := argument(td, "id"); given != "" {
 			id = given
 		}
-		f.Calls = append(f.Calls, CallRequest{ID: id, Tool: tool, Arguments: arguments})
+		f.Calls = append(f.Calls, ToolCall{ID: id, Tool: tool, Arguments: arguments})
 	}
 	f.Text = strings.Join(text, "\n")
 	return f

@@ -20,8 +20,8 @@ type simulation struct {
 	events []Event
 	now    Time
 	serial int
-	// rut makes the model repeat the same tool call.
-	rut bool
+	// repeatsCalls makes the model repeat the same tool call.
+	repeatsCalls bool
 }
 
 // step is the result of one event.
@@ -32,7 +32,7 @@ type step struct {
 }
 
 func newSimulation(t *rapid.T) (*simulation, step) {
-	sim := &simulation{t: t, now: 1, rut: rapid.IntRange(0, 9).Draw(t, "rut") == 0}
+	sim := &simulation{t: t, now: 1, repeatsCalls: rapid.IntRange(0, 9).Draw(t, "rut") == 0}
 	return sim, sim.apply(Started{Config: drawConfig(t)})
 }
 
@@ -62,7 +62,7 @@ func (sim *simulation) next() step {
 	case 4:
 		return sim.apply(Resumed{})
 	case 5:
-		if r := sim.state.Request; r != nil {
+		if r := sim.state.ModelCall; r != nil {
 			return sim.apply(rapid.SampledFrom([]Fact{
 				QuotaReached{Call: r.ID, Attempt: r.Attempt, QuotaWait: QuotaWait{Reason: "QuotaExhausted", Message: "wait"}},
 				QuotaGranted{Call: r.ID, Attempt: r.Attempt},
@@ -103,7 +103,7 @@ func (sim *simulation) drawOutside() Fact {
 	case 3:
 		return Asked{Agent: agent, Task: agent, Call: sim.id("q"), Kind: AskApproval, Tool: "bash", Arguments: "{}"}
 	case 4:
-		return Settled{Agent: agent, Call: fmt.Sprintf("q%d", rapid.IntRange(1, 9).Draw(t, "call")), Gone: rapid.Bool().Draw(t, "gone")}
+		return AskResolved{Agent: agent, Call: fmt.Sprintf("q%d", rapid.IntRange(1, 9).Draw(t, "call")), Gone: rapid.Bool().Draw(t, "gone")}
 	case 5:
 		return NameTaken{Name: agent, Suffix: drawSuffix(t)}
 	case 6:
@@ -111,7 +111,7 @@ func (sim *simulation) drawOutside() Fact {
 	case 7:
 		return sim.drawReconfigured()
 	default:
-		return MessageArrived{Message: sim.id("msg"), Text: "hello", Spent: Amount{Tokens: rapid.SampledFrom([]int64{0, 5000}).Draw(t, "spent")}, Answers: rapid.SampledFrom([]string{"", agent}).Draw(t, "answers")}
+		return MessageArrived{Message: sim.id("msg"), Text: "hello", TreeUsage: Amount{Tokens: rapid.SampledFrom([]int64{0, 5000}).Draw(t, "spent")}, Answers: rapid.SampledFrom([]string{"", agent}).Draw(t, "answers")}
 	}
 }
 
@@ -134,11 +134,11 @@ func (sim *simulation) answer(effect Effect) Fact {
 			left = new(int64)
 			*left = rapid.Int64Range(0, 4).Draw(t, "left")
 		}
-		return ModelReplied{Call: e.Call, Usage: Usage{PromptTokens: used}, Calls: sim.drawCalls(), Say: rapid.Bool().Draw(t, "say"), TasksLeft: left,
+		return ModelReplied{Call: e.Call, Usage: Usage{PromptTokens: used}, Calls: sim.drawCalls(), PostText: rapid.Bool().Draw(t, "say"), TasksLeft: left,
 			Text:   rapid.SampledFrom([]string{"", "fine", "a longer text that says something about the work"}).Draw(t, "text"),
 			Finish: rapid.SampledFrom([]Finish{"", "", "", FinishLength}).Draw(t, "finish")}
 	case RunTool:
-		if sim.rut {
+		if sim.repeatsCalls {
 			return ToolFinished{Call: e.Call, Text: "same", Outcome: ToolSucceeded}
 		}
 		return ToolFinished{Call: e.Call, Text: rapid.SampledFrom([]string{"same", "other"}).Draw(t, "result"),
@@ -150,19 +150,19 @@ func (sim *simulation) answer(effect Effect) Fact {
 		return ChildFinished{Child: e.Child.Name, Outcome: drawOutcome(t), Usage: Usage{
 			PromptTokens: rapid.Int64Range(0, 500).Draw(t, "child used"), ModelCalls: 1, Tasks: rapid.Int64Range(0, 2).Draw(t, "child tasks")}}
 	case CancelChild:
-		return ChildFinished{Child: e.Child, Outcome: Outcome{Kind: KindCancelled, Error: "cancelled"}}
+		return ChildFinished{Child: e.Child, Outcome: Outcome{Kind: ErrorCancelled, Error: "cancelled"}}
 	case AskPerson:
 		if e.Kind == AskQuestion {
 			return Answered{Call: e.Call, Text: "yes"}
 		}
 		return Decided{Call: e.Call, Approve: rapid.Bool().Draw(t, "approve"), Comment: rapid.SampledFrom([]string{"", "careful"}).Draw(t, "comment"),
-			By:     rapid.SampledFrom([]string{"", "alice", "bob", "bob"}).Draw(t, "by"),
-			Askers: rapid.SampledFrom([]Askers{{}, {Users: []string{"alice"}}, {Users: []string{"alice"}}, {Users: []string{"alice"}, Unknown: true}}).Draw(t, "askers")}
-	case Deliver:
+			By:         rapid.SampledFrom([]string{"", "alice", "bob", "bob"}).Draw(t, "by"),
+			Requesters: rapid.SampledFrom([]Requesters{{}, {Users: []string{"alice"}}, {Users: []string{"alice"}}, {Users: []string{"alice"}, Unknown: true}}).Draw(t, "askers")}
+	case SendItem:
 		if e.Item.Kind == ItemPost && rapid.IntRange(0, 5).Draw(t, "taken") == 0 {
 			return NameTaken{Name: e.Item.PostName(sim.state.Config.Name), Item: e.Item.ID, Suffix: drawSuffix(t)}
 		}
-		return Delivered{ID: e.Item.ID}
+		return ItemSent{ID: e.Item.ID}
 	case WakeAt:
 		sim.now = max(sim.now, e.At)
 		return Woke{}
@@ -174,15 +174,15 @@ func drawOutcome(t *rapid.T) Outcome {
 	if rapid.Bool().Draw(t, "success") {
 		return Outcome{Result: &Result{Text: "done"}}
 	}
-	return Outcome{Kind: rapid.SampledFrom([]ErrorKind{KindTimedOut, KindSubAgentError, KindModelError}).Draw(t, "kind"), Error: "sorry"}
+	return Outcome{Kind: rapid.SampledFrom([]ErrorKind{ErrorTimedOut, ErrorSubAgent, ErrorModel}).Draw(t, "kind"), Error: "sorry"}
 }
 
 // drawCalls draws the calls of a reply, including invalid ones.
-func (sim *simulation) drawCalls() []CallRequest {
-	if sim.rut {
-		return []CallRequest{callChoices[0], callChoices[0]}
+func (sim *simulation) drawCalls() []ToolCall {
+	if sim.repeatsCalls {
+		return []ToolCall{callChoices[0], callChoices[0]}
 	}
-	calls := make([]CallRequest, rapid.IntRange(0, 4).Draw(sim.t, "calls"))
+	calls := make([]ToolCall, rapid.IntRange(0, 4).Draw(sim.t, "calls"))
 	for i := range calls {
 		calls[i] = rapid.SampledFrom(callChoices).Draw(sim.t, "call")
 		// Some models number their calls from 1 in each reply, some send no id at all.
@@ -191,7 +191,7 @@ func (sim *simulation) drawCalls() []CallRequest {
 	return calls
 }
 
-var callChoices = []CallRequest{
+var callChoices = []ToolCall{
 	{Tool: "read", Arguments: `{"path":"a"}`},
 	{Tool: "read", Arguments: `{"path":"b"}`},
 	{Tool: "bash", Arguments: `{"command":"make"}`},
@@ -228,7 +228,7 @@ func drawForeign(t *rapid.T) Fact {
 		ToolFinished{Call: "nope", Outcome: ToolSucceeded}, Decided{Call: "nope", Approve: true}, Answered{Call: "nope", Text: "?"},
 		ChildFinished{Child: "nope", Outcome: Outcome{Result: &Result{Text: "?"}}}, ChildWaits{Child: "nope", Waiting: true},
 		QuotaReached{Call: "m999", Attempt: 1}, QuotaGranted{Call: "m999", Attempt: 1},
-		Settled{Agent: "nope", Call: "nope"}, Delivered{ID: "nope"}, NameTaken{Name: "nope", Suffix: "x7k2p"}, NameTaken{Name: "a-post-1", Item: "nope", Suffix: "x7k2p"}, Started{Config: Config{Kind: SubAgent, Name: "usurper"}},
+		AskResolved{Agent: "nope", Call: "nope"}, ItemSent{ID: "nope"}, NameTaken{Name: "nope", Suffix: "x7k2p"}, NameTaken{Name: "a-post-1", Item: "nope", Suffix: "x7k2p"}, Started{Config: Config{Kind: SubAgent, Name: "usurper"}},
 		Reconfigured{}, Reconfigured{Hold: &Hold{}}, Reconfigured{Config: &Config{}},
 	}).Draw(t, "foreign")
 }
@@ -268,10 +268,10 @@ func drawConfig(t *rapid.T) Config {
 		c.Depth = rapid.IntRange(1, 2).Draw(t, "depth")
 	}
 	if c.Kind == ToolRun {
-		c.Call = &PlannedCall{Tool: rapid.SampledFrom([]string{"read", "bash", "nonsense"}).Draw(t, "tool"), Arguments: json.RawMessage(`{}`)}
+		c.ToolCall = &ToolRunCall{Tool: rapid.SampledFrom([]string{"read", "bash", "nonsense"}).Draw(t, "tool"), Arguments: json.RawMessage(`{}`)}
 	}
-	if c.Shares = rapid.Bool().Draw(t, "shares"); c.Shares && rapid.IntRange(0, 9).Draw(t, "files") == 0 {
-		c.Task.Mode, c.Task.ContextFiles = ContextSelective, []string{"a.txt", "b.txt"}
+	if c.SummarisesContext = rapid.Bool().Draw(t, "shares"); c.SummarisesContext && rapid.IntRange(0, 9).Draw(t, "files") == 0 {
+		c.Task.ContextMode, c.Task.ContextFiles = ContextSelective, []string{"a.txt", "b.txt"}
 	}
 	if rapid.Bool().Draw(t, "delegates") {
 		c.Delegates = []Delegate{{Name: "helper", AsTool: &AsTool{Name: "Help"}}, {Name: "general"}}
@@ -291,12 +291,12 @@ func drawRun(t *rapid.T, check func(step)) *simulation {
 	return sim
 }
 
-func TestTheSimulationReachesEverything(t *testing.T) {
+func TestSimulationCoverage(t *testing.T) {
 	seen := map[string]int{}
 	rapid.Check(t, func(t *rapid.T) {
 		drawRun(t, func(s step) {
 			seen["phase "+string(s.after.Phase)]++
-			seen["standing "+string(s.after.Standing())]++
+			seen["stage "+string(s.after.Stage())]++
 			for _, e := range s.effects {
 				seen[fmt.Sprintf("effect %T", e)]++
 			}
@@ -309,16 +309,16 @@ func TestTheSimulationReachesEverything(t *testing.T) {
 			for _, c := range s.after.Batch {
 				seen["call "+string(c.State)]++
 			}
-			if r := s.after.Request; r != nil {
+			if r := s.after.ModelCall; r != nil {
 				seen["purpose "+string(r.Purpose)]++
 			}
 		})
 	})
 	for _, want := range []string{
 		"phase Idle", "phase Requesting", "phase Acting", "phase Cancelling", "phase Completed", "phase Failed",
-		"standing WaitingForUser", "standing AwaitingApproval", "standing AwaitingSubAgents",
+		"stage WaitingForUser", "stage AwaitingApproval", "stage AwaitingSubAgents",
 		"effect agent.CallModel", "effect agent.RunTool", "effect agent.StartChild", "effect agent.CancelChild", "effect agent.AskPerson",
-		"effect agent.Deliver", "effect agent.TellParent", "effect agent.WakeAt",
+		"effect agent.SendItem", "effect agent.ReportOutcome", "effect agent.WakeAt",
 		"kind ", "kind Cancelled", "kind TimedOut", "kind IterationLimit", "kind BudgetExhausted", "kind LoopDetected", "kind ModelError",
 		"kind ToolError", "kind SubAgentError", "purpose turn", "purpose last-words", "purpose compact",
 		"pause PausedTurnLimit", "pause PausedTaskLimit", "pause PausedTokenLimit", "call Queued",

@@ -32,24 +32,24 @@ type State struct {
 	Config Config `json:"config"`
 	Phase  Phase  `json:"phase"`
 	Clock  Clock  `json:"clock"`
-	// Next is the configuration that takes effect with an orchestrator's next turn, and Hold is why no turn begins.
-	Next *Config `json:"next,omitempty"`
-	Hold *Hold   `json:"hold,omitempty"`
-	// Edits counts the configuration changes.
-	Edits int `json:"edits,omitempty"`
+	// NextConfig is the configuration that takes effect with an orchestrator's next turn, and Hold is why no turn begins.
+	NextConfig *Config `json:"next,omitempty"`
+	Hold       *Hold   `json:"hold,omitempty"`
+	// ConfigEdits counts the configuration changes.
+	ConfigEdits int `json:"edits,omitempty"`
 
 	// History is the conversation as the model sees it; Summary replaces its compacted beginning.
 	History History `json:"history"`
 	Summary string  `json:"summary,omitempty"`
 
-	// Request is the model call in PhaseRequesting, Batch the tool calls in PhaseActing.
-	Request *Request `json:"request,omitempty"`
-	Batch   []Call   `json:"batch,omitempty"`
-	// Opening reports that the batch reads the context files of a sub-agent. Planned are calls that wait for a summary of the
-	// conversation, and Digest is the newest such summary.
-	Opening bool     `json:"opening,omitempty"`
-	Planned *Planned `json:"planned,omitempty"`
-	Digest  *Digest  `json:"digest,omitempty"`
+	// ModelCall is the model call in PhaseRequesting, Batch the tool calls in PhaseActing.
+	ModelCall *ModelCall  `json:"request,omitempty"`
+	Batch     []BatchCall `json:"batch,omitempty"`
+	// ReadingContextFiles reports that the batch reads the context files of a sub-agent. Planned are calls that wait for a summary of the
+	// conversation, and SharedSummary is the newest such summary.
+	ReadingContextFiles bool           `json:"opening,omitempty"`
+	Planned             *PlannedCalls  `json:"planned,omitempty"`
+	SharedSummary       *SharedSummary `json:"digest,omitempty"`
 
 	Children Children `json:"children,omitzero"`
 
@@ -58,13 +58,13 @@ type State struct {
 	Inbox  []Input `json:"inbox,omitempty"`
 	Asks   []Ask   `json:"asks,omitempty"`
 	Outbox []Item  `json:"outbox,omitempty"`
-	// Askers are the authors of the messages to the agent.
-	Askers Askers `json:"askers,omitzero"`
+	// Requesters are the authors of the messages to the agent.
+	Requesters Requesters `json:"askers,omitzero"`
 	// Window counts since the last message of a person, and Paused is set when one of its limits was reached.
 	Window Window `json:"window,omitzero"`
 	Paused *Pause `json:"paused,omitempty"`
-	// Trouble is why the last turn of an orchestrator failed; the next turn clears it.
-	Trouble *Trouble `json:"trouble,omitempty"`
+	// TurnFailure is why the last turn of an orchestrator failed; the next turn clears it.
+	TurnFailure *Failure `json:"trouble,omitempty"`
 
 	Budget Budget `json:"budget,omitzero"`
 	Usage  Usage  `json:"usage,omitzero"`
@@ -72,20 +72,20 @@ type State struct {
 	// Iterations counts the iterations of the agent, or of the orchestrator's turn.
 	Iterations int `json:"iterations,omitempty"`
 
-	// Lost is why an orchestrator that had begun was reset.
-	Lost *Lost `json:"lost,omitempty"`
-	// Shown reports that the status of a tool run's object contains that the run has started.
-	Shown bool `json:"shown,omitempty"`
-	// Bailout is the limit that was reached, if any.
-	Bailout *Trouble `json:"bailout,omitempty"`
+	// HistoryLoss is why an orchestrator that had begun was reset.
+	HistoryLoss *HistoryLoss `json:"lost,omitempty"`
+	// StartPublished reports that the status of a tool run's object contains that the run has started.
+	StartPublished bool `json:"shown,omitempty"`
+	// LimitReached is the limit that was reached, if any.
+	LimitReached *Failure `json:"bailout,omitempty"`
 	// Outcome is the outcome of the agent, set from PhaseCancelling on.
 	Outcome *Outcome `json:"outcome,omitempty"`
 
 	// Counters for ids, and recent ids to recognise repeated events.
-	Requests int    `json:"requests,omitempty"`
-	Posts    int    `json:"posts,omitempty"`
-	Seen     Recent `json:"seen,omitempty"`
-	CallIDs  Recent `json:"callIDs,omitempty"`
+	ModelCalls int    `json:"requests,omitempty"`
+	Posts      int    `json:"posts,omitempty"`
+	Seen       Recent `json:"seen,omitempty"`
+	CallIDs    Recent `json:"callIDs,omitempty"`
 
 	// byBytes is set while an event recorded with EstimateBytes is applied.
 	byBytes bool
@@ -93,8 +93,8 @@ type State struct {
 	frame *frame
 }
 
-// Trouble is a limit that was reached, or an error that ended a turn.
-type Trouble struct {
+// Failure is a limit that was reached, or an error that ended a turn.
+type Failure struct {
 	Kind   ErrorKind `json:"kind"`
 	Reason string    `json:"reason"`
 }
@@ -106,63 +106,63 @@ type Purpose string
 const (
 	// PurposeTurn continues the work.
 	PurposeTurn Purpose = "turn"
-	// PurposeLastWords asks, after a limit was reached, for a partial answer without tools.
-	PurposeLastWords Purpose = "last-words"
+	// PurposePartialAnswer asks, after a limit was reached, for a partial answer without tools.
+	PurposePartialAnswer Purpose = "last-words"
 	// PurposeCompact summarises the older part of the history.
 	PurposeCompact Purpose = "compact"
 	// PurposeContext summarises the conversation for agents that are about to be started.
 	PurposeContext Purpose = "context"
 )
 
-// Request is a model call that is in flight or waits for a retry.
-type Request struct {
+// ModelCall is a model call that is in flight or waits for a retry.
+type ModelCall struct {
 	ID      string  `json:"id"`
 	Attempt int     `json:"attempt"`
 	Purpose Purpose `json:"purpose"`
 	// RetryAt is when the next attempt may start; zero while one is in flight.
 	RetryAt  Time   `json:"retryAt,omitempty"`
 	Reserved Amount `json:"reserved,omitzero"`
-	// Cause is why the previous attempt failed and Words the provider's error message, until the next attempt starts.
-	Cause RetryCause `json:"cause,omitempty"`
-	Words string     `json:"words,omitempty"`
+	// Cause is why the previous attempt failed and ProviderMessage the provider's error message, until the next attempt starts.
+	Cause           RetryCause `json:"cause,omitempty"`
+	ProviderMessage string     `json:"words,omitempty"`
 	// Quota is why the call waits for a quota, if it does.
 	Quota *QuotaWait `json:"quota,omitempty"`
 	// Keep is, for a compaction, how many of the newest messages are kept.
 	Keep int `json:"keep,omitempty"`
 }
 
-// Standing refines Phase: it distinguishes what an agent in PhaseActing waits for.
-type Standing string
+// Stage refines Phase: it distinguishes what an agent in PhaseActing waits for.
+type Stage string
 
 // The values of Standing.
 const (
-	StandingPending           Standing = "Pending"
-	StandingIdle              Standing = "Idle"
-	StandingActive            Standing = "Active"
-	StandingWaitingForUser    Standing = "WaitingForUser"
-	StandingAwaitingApproval  Standing = "AwaitingApproval"
-	StandingAwaitingSubAgents Standing = "AwaitingSubAgents"
-	StandingCancelling        Standing = "Cancelling"
-	StandingCompleted         Standing = "Completed"
-	StandingFailed            Standing = "Failed"
+	StagePending           Stage = "Pending"
+	StageIdle              Stage = "Idle"
+	StageActive            Stage = "Active"
+	StageWaitingForUser    Stage = "WaitingForUser"
+	StageAwaitingApproval  Stage = "AwaitingApproval"
+	StageAwaitingSubAgents Stage = "AwaitingSubAgents"
+	StageCancelling        Stage = "Cancelling"
+	StageCompleted         Stage = "Completed"
+	StageFailed            Stage = "Failed"
 )
 
-// Standing returns where the agent stands. Waiting for a person takes precedence, even while other calls of the same reply are
+// Stage returns where the agent stands. Waiting for a person takes precedence, even while other calls of the same reply are
 // running.
-func (s State) Standing() Standing {
+func (s State) Stage() Stage {
 	switch s.Phase {
 	case PhaseNew:
-		return StandingPending
+		return StagePending
 	case PhaseIdle:
-		return StandingIdle
+		return StageIdle
 	case PhaseCancelling:
-		return StandingCancelling
+		return StageCancelling
 	case PhaseCompleted:
-		return StandingCompleted
+		return StageCompleted
 	case PhaseFailed:
-		return StandingFailed
+		return StageFailed
 	case PhaseRequesting:
-		return StandingActive
+		return StageActive
 	}
 	var asked, undecided, running, children bool
 	for _, c := range s.Batch {
@@ -179,15 +179,15 @@ func (s State) Standing() Standing {
 	}
 	switch {
 	case undecided:
-		return StandingAwaitingApproval
+		return StageAwaitingApproval
 	case asked:
-		return StandingWaitingForUser
+		return StageWaitingForUser
 	case running:
-		return StandingActive
+		return StageActive
 	case children:
-		return StandingAwaitingSubAgents
+		return StageAwaitingSubAgents
 	}
-	return StandingActive
+	return StageActive
 }
 
 // WaitsForPerson reports whether the agent waits only for people, here or further below. Such time does not count.
@@ -212,16 +212,16 @@ func (s State) WaitsForPerson() bool {
 	return waits
 }
 
-// Same reports whether nothing but time has passed between two states, one of which was derived from the other by steps. It
+// UnchangedSince reports whether nothing but time has passed between two states, one of which was derived from the other by steps. It
 // compares the references that steps replace and not the contents, so its cost is constant; states that were built separately
 // always differ.
-func (s State) Same(t State) bool {
-	return s.Phase == t.Phase && s.Edits == t.Edits && s.History == t.History && s.Summary == t.Summary && s.Request == t.Request &&
+func (s State) UnchangedSince(t State) bool {
+	return s.Phase == t.Phase && s.ConfigEdits == t.ConfigEdits && s.History == t.History && s.Summary == t.Summary && s.ModelCall == t.ModelCall &&
 		same(s.Batch, t.Batch) && same(s.Children.Live, t.Children.Live) && same(s.Children.Groups, t.Children.Groups) &&
 		s.Children.Started == t.Children.Started && s.Children.Completed == t.Children.Completed &&
-		s.Turn == t.Turn && s.Window.same(t.Window) && s.Paused == t.Paused && same(s.Inbox, t.Inbox) && same(s.Asks, t.Asks) && same(s.Outbox, t.Outbox) && s.Trouble == t.Trouble &&
-		s.Budget == t.Budget && s.Loop == t.Loop && s.Iterations == t.Iterations && s.Bailout == t.Bailout && s.Outcome == t.Outcome &&
-		same(s.Seen, t.Seen) && same(s.CallIDs, t.CallIDs) && s.Shown == t.Shown && s.Lost == t.Lost
+		s.Turn == t.Turn && s.Window.same(t.Window) && s.Paused == t.Paused && same(s.Inbox, t.Inbox) && same(s.Asks, t.Asks) && same(s.Outbox, t.Outbox) && s.TurnFailure == t.TurnFailure &&
+		s.Budget == t.Budget && s.Loop == t.Loop && s.Iterations == t.Iterations && s.LimitReached == t.LimitReached && s.Outcome == t.Outcome &&
+		same(s.Seen, t.Seen) && same(s.CallIDs, t.CallIDs) && s.StartPublished == t.StartPublished && s.HistoryLoss == t.HistoryLoss
 }
 
 func same[T any](a, b []T) bool { return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0]) }

@@ -49,17 +49,17 @@ func applyFact(s State, e Event) State {
 		switch {
 		case !ok:
 			return s
-		case s.Lost != nil:
-			return settle(startAnew(s, started, e))
+		case s.HistoryLoss != nil:
+			return advance(restartConversation(s, started, e))
 		}
-		return settle(start(started, e))
+		return advance(start(started, e))
 	}
-	s.Clock = s.Clock.advance(e.At, !standstill(e.Fact) && s.Phase != PhaseIdle && !s.Suspended())
-	return settle(dispatch(s, e.Fact))
+	s.Clock = s.Clock.advance(e.At, !stopsClock(e.Fact) && s.Phase != PhaseIdle && !s.Suspended())
+	return advance(dispatch(s, e.Fact))
 }
 
-// standstill reports whether the time before a fact does not count, because no driver or slot was available.
-func standstill(fact Fact) bool {
+// stopsClock reports whether the time before a fact does not count, because no driver or slot was available.
+func stopsClock(fact Fact) bool {
 	switch fact.(type) {
 	case Restarted, Resumed:
 		return true
@@ -80,12 +80,12 @@ func dispatch(s State, fact Fact) State {
 		return childWaits(s, f)
 	case Asked:
 		return asked(s, f)
-	case Settled:
-		return settled(s, f)
-	case Delivered:
-		return delivered(s, f)
-	case Shown:
-		s.Shown = true
+	case AskResolved:
+		return askResolved(s, f)
+	case ItemSent:
+		return itemSent(s, f)
+	case StartPublished:
+		s.StartPublished = true
 		return s
 	case NameTaken:
 		return nameTaken(s, f)
@@ -102,24 +102,24 @@ func dispatch(s State, fact Fact) State {
 	return s
 }
 
-// settle applies the transitions that need no event. It checks the deadline in every iteration, because a transition may make the
+// advance applies the transitions that need no event. It checks the deadline in every iteration, because a transition may make the
 // agent active again, for example when an approved call is released.
-func settle(s State) State {
+func advance(s State) State {
 	for {
 		s = checkDeadline(s)
 		switch {
-		case s.Phase == PhaseIdle && s.Hold == nil && s.Next != nil:
-			s = takeConfig(s)
+		case s.Phase == PhaseIdle && s.Hold == nil && s.NextConfig != nil:
+			s = applyNextConfig(s)
 		case s.Phase == PhaseIdle && s.Hold == nil && len(s.Inbox) > 0 && s.Paused == nil:
 			s = beginTurn(s)
-		case s.Phase == PhaseActing && s.decided():
+		case s.Phase == PhaseActing && s.allDecided():
 			s = releaseHeld(s)
-		case s.Phase == PhaseActing && len(s.admissible()) > 0:
-			s = admit(s, s.admissible())
-		case s.Phase == PhaseActing && s.answered():
+		case s.Phase == PhaseActing && len(s.startableCalls()) > 0:
+			s = startCalls(s, s.startableCalls())
+		case s.Phase == PhaseActing && s.allAnswered():
 			s = endBatch(s)
 		case s.Phase == PhaseCancelling && s.Children.Pending() == 0:
-			return conclude(s)
+			return finish(s)
 		default:
 			return s
 		}
@@ -141,20 +141,20 @@ func start(f Started, e Event) State {
 	}
 	switch s.Config.Kind {
 	case SubAgent:
-		opens := s.Config.Task.Mode == ContextSelective && len(s.Config.Task.ContextFiles) > 0
+		opens := s.Config.Task.ContextMode == ContextSelective && len(s.Config.Task.ContextFiles) > 0
 		if opens && s.Config.Depth <= s.Config.MaxDepth {
-			return readFirst(s)
+			return readContextFiles(s)
 		}
-		s = s.hear(s.Config.Task.text())
+		s = s.appendUserText(s.Config.Task.text())
 		if s.Config.Depth > s.Config.MaxDepth {
-			return end(s, Outcome{Kind: KindDepthLimit, Error: fmt.Sprintf("depth %d is more than the limit of %d", s.Config.Depth, s.Config.MaxDepth)})
+			return beginEnd(s, Outcome{Kind: ErrorDepthLimit, Error: fmt.Sprintf("depth %d is more than the limit of %d", s.Config.Depth, s.Config.MaxDepth)})
 		}
-		return request(s)
+		return requestModelCall(s)
 	case ToolRun:
 		return startToolRun(s)
 	default:
 		s.Phase = PhaseIdle
-		return s.openWindow(Amount{})
+		return s.resetWindow(Amount{})
 	}
 }
 
@@ -162,11 +162,11 @@ func start(f Started, e Event) State {
 // any other call.
 func startToolRun(s State) State {
 	s.Phase = PhaseActing
-	var planned PlannedCall
-	if s.Config.Call != nil {
-		planned = *s.Config.Call
+	var planned ToolRunCall
+	if s.Config.ToolCall != nil {
+		planned = *s.Config.ToolCall
 	}
-	call := Call{CallRequest: CallRequest{ID: s.Config.Name, Tool: planned.Tool, Arguments: string(planned.Arguments)}, At: s.Clock.Now}
+	call := BatchCall{ToolCall: ToolCall{ID: s.Config.Name, Tool: planned.Tool, Arguments: string(planned.Arguments)}, At: s.Clock.Now}
 	if call.Arguments == "" {
 		call.Arguments = "{}"
 	}
@@ -175,19 +175,19 @@ func startToolRun(s State) State {
 		call.Arguments = string(written)
 	}
 	if !isObject(call.Arguments) {
-		return end(s, Outcome{Kind: KindInvalidSpec, Error: textNotAnObject(call.Tool)})
+		return beginEnd(s, Outcome{Kind: ErrorInvalidSpec, Error: textNotAnObject(call.Tool)})
 	}
-	s.Batch = []Call{planTool(s, call)}
+	s.Batch = []BatchCall{planTool(s, call)}
 	return s
 }
 
-// hear appends a user message to the history.
-func (s State) hear(text string) State {
+// appendUserText appends a user message to the history.
+func (s State) appendUserText(text string) State {
 	s.History = s.History.Append(Message{Speaker: User, Text: text, At: s.Clock.Now})
 	return s
 }
 
-func delivered(s State, f Delivered) State {
+func itemSent(s State, f ItemSent) State {
 	for i, item := range s.Outbox {
 		if item.ID == f.ID {
 			s.Outbox = append(append([]Item(nil), s.Outbox[:i]...), s.Outbox[i+1:]...)

@@ -18,12 +18,12 @@ func stepActing(s State, fact Fact) State {
 			return s.withCall(i, done)
 		}
 	case Decided:
-		if i := s.findCall(f.Call, CallUndecided); i >= 0 && f.about(s.Batch[i]) && s.Config.Role.separated(f) {
-			return s.withCall(i, s.Batch[i].decide(f)).heard(f.Message)
+		if i := s.findCall(f.Call, CallUndecided); i >= 0 && f.about(s.Batch[i]) && s.Config.Role.allowsDecision(f) {
+			return s.withCall(i, s.Batch[i].withDecision(f)).markHandled(f.Message)
 		}
 	case Answered:
 		if i := s.findCall(f.Call, CallAsked); i >= 0 {
-			return s.withCall(i, s.Batch[i].done(ToolSucceeded, f.Text)).askedBy(f.By, f.Unnamed).heard(f.Message)
+			return s.withCall(i, s.Batch[i].done(ToolSucceeded, f.Text)).addRequester(f.By, f.Unnamed).markHandled(f.Message)
 		}
 	case Restarted:
 		for i, c := range s.Batch {
@@ -37,20 +37,20 @@ func stepActing(s State, fact Fact) State {
 	return s
 }
 
-// heard records that a message was handled, so that a repeated delivery is recognised.
-func (s State) heard(message string) State {
+// markHandled records that a message was handled, so that a repeated delivery is recognised.
+func (s State) markHandled(message string) State {
 	if message != "" {
 		s.Seen = s.Seen.with(message)
 	}
 	return s
 }
 
-// Heard reports whether a recent message has answered or decided something, or became part of a turn.
-func (s State) Heard(message string) bool { return s.Seen.has(message) }
+// HasHandled reports whether a recent message has answered or decided something, or became part of a turn.
+func (s State) HasHandled(message string) bool { return s.Seen.has(message) }
 
-// decide records a person's decision. An approved call is held until the other calls of its reply are decided, so that the batch
+// withDecision records a person's decision. An approved call is held until the other calls of its reply are decided, so that the batch
 // continues once.
-func (c Call) decide(f Decided) Call {
+func (c BatchCall) withDecision(f Decided) BatchCall {
 	c.DecidedBy = f.By
 	if !f.Approve {
 		return c.done(ToolDenied, textDenied(f.Comment))
@@ -60,15 +60,15 @@ func (c Call) decide(f Decided) Call {
 }
 
 // withComment appends the comment of the approving person to the tool's answer.
-func (c Call) withComment(text string) string {
+func (c BatchCall) withComment(text string) string {
 	if c.Comment == "" {
 		return text
 	}
 	return text + "\n\nThe person who approved this call said: " + c.Comment
 }
 
-// decided reports whether there are held calls and no undecided ones.
-func (s State) decided() bool {
+// allDecided reports whether there are held calls and no undecided ones.
+func (s State) allDecided() bool {
 	held := false
 	for _, c := range s.Batch {
 		switch c.State {
@@ -91,9 +91,9 @@ func releaseHeld(s State) State {
 	return s
 }
 
-// answered reports whether every call of the batch has its answer. Tools of an orchestrator do not block it: when a new input has
+// allAnswered reports whether every call of the batch has its answer. Tools of an orchestrator do not block it: when a new input has
 // arrived, running tools count as started and the turn ends.
-func (s State) answered() bool {
+func (s State) allAnswered() bool {
 	for _, c := range s.Batch {
 		detachable := s.Config.Kind == Orchestrator && c.State == CallDelegated && len(s.Inbox) > 0
 		if c.State != CallDone && !detachable {
@@ -105,32 +105,32 @@ func (s State) answered() bool {
 
 // endBatch appends the answers to the history in the model's order and continues.
 func endBatch(s State) State {
-	if slices.ContainsFunc(s.Batch, func(c Call) bool { return c.State == CallDelegated }) {
-		return endTurn(s.detach().flush(), "")
+	if slices.ContainsFunc(s.Batch, func(c BatchCall) bool { return c.State == CallDelegated }) {
+		return endTurn(s.detachRunningTools().flushBatch(), "")
 	}
 	if s.Config.Kind == ToolRun {
 		return endToolRun(s, s.Batch[0])
 	}
-	if s.Opening {
-		return request(s.flush())
+	if s.ReadingContextFiles {
+		return requestModelCall(s.flushBatch())
 	}
 	batch := s.Batch
-	s = s.flush()
+	s = s.flushBatch()
 	loop, verdict := s.Loop.observe(batch)
 	s.Loop = loop
 	switch verdict {
 	case loopDetected:
-		return bailOut(s, KindLoopDetected, textLoop(loop))
+		return stopAtLimit(s, ErrorLoopDetected, textLoop(loop))
 	case loopSuspected:
-		s = s.hear(textLoopWarning(loop))
+		s = s.appendUserText(textLoopWarning(loop))
 	}
-	return request(s)
+	return requestModelCall(s)
 }
 
-// flush moves the answers of the batch into the history.
-func (s State) flush() State {
-	if s.Opening {
-		return s.shownFiles()
+// flushBatch moves the answers of the batch into the history.
+func (s State) flushBatch() State {
+	if s.ReadingContextFiles {
+		return s.appendFirstMessage()
 	}
 	for _, c := range s.Batch {
 		s.History = s.History.Append(Message{Speaker: ToolSpeaker, Text: c.Answer, Call: c.ID, Outcome: c.Outcome, Images: c.Images, At: s.Clock.Now})
@@ -141,7 +141,7 @@ func (s State) flush() State {
 
 // abandonBatch answers every open call with a reason, so that the history stays valid for a model.
 func abandonBatch(s State, reason string) State {
-	s = s.unplanned()
+	s = s.cancelPlanned()
 	s.Batch = slices.Clone(s.Batch)
 	for i, c := range s.Batch {
 		switch {
@@ -152,52 +152,52 @@ func abandonBatch(s State, reason string) State {
 			s.Batch[i] = c.done(ToolFailed, reason)
 		}
 	}
-	return s.flush()
+	return s.flushBatch()
 }
 
-func endToolRun(s State, c Call) State {
+func endToolRun(s State, c BatchCall) State {
 	if c.Outcome == ToolSucceeded {
-		return end(s, Outcome{Result: &Result{Text: c.Answer, Images: c.Images}})
+		return beginEnd(s, Outcome{Result: &Result{Text: c.Answer, Images: c.Images}})
 	}
-	return end(s, Outcome{Kind: KindToolError, Error: c.Answer})
+	return beginEnd(s, Outcome{Kind: ErrorTool, Error: c.Answer})
 }
 
 // beginBatch plans the calls of a reply. If a sub-agent submits its result, the other calls of that reply are not made.
-func beginBatch(s State, asked Request, calls []CallRequest, tasksLeft *int64) State {
+func beginBatch(s State, asked ModelCall, calls []ToolCall, tasksLeft *int64) State {
 	for _, c := range calls {
 		if outcome, ok := s.Config.submission(c); ok {
-			return end(submitted(s, calls, c.ID), outcome)
+			return beginEnd(answerSubmission(s, calls, c.ID), outcome)
 		}
 	}
-	var room *int64 // tasksLeft, reduced as calls are planned
+	var available *int64 // tasksLeft, reduced as calls are planned
 	if tasksLeft != nil {
-		room = new(int64)
-		*room = *tasksLeft
+		available = new(int64)
+		*available = *tasksLeft
 	}
 	s.Phase = PhaseActing
-	s.Batch = make([]Call, 0, len(calls))
+	s.Batch = make([]BatchCall, 0, len(calls))
 	for _, c := range calls {
-		var planned Call
-		s, planned = plan(s, Call{CallRequest: c, Request: asked.ID, Attempt: asked.Attempt, At: s.Clock.Now}, room)
+		var planned BatchCall
+		s, planned = planCall(s, BatchCall{ToolCall: c, ModelCall: asked.ID, Attempt: asked.Attempt, At: s.Clock.Now}, available)
 		s.Batch = append(s.Batch, planned)
 	}
 	return s
 }
 
-// submitted answers the calls of a sub-agent's last reply: a follow-up task may continue its history.
-func submitted(s State, calls []CallRequest, id string) State {
+// answerSubmission answers the calls of a sub-agent's last reply: a follow-up task may continue its history.
+func answerSubmission(s State, calls []ToolCall, id string) State {
 	for _, c := range calls {
-		call := Call{CallRequest: c, At: s.Clock.Now}.done(ToolFailed, "Not run: you have submitted.")
+		call := BatchCall{ToolCall: c, At: s.Clock.Now}.done(ToolFailed, "Not run: you have submitted.")
 		if c.ID == id {
 			call = call.done(ToolSucceeded, "Submitted.")
 		}
 		s.Batch = append(s.Batch, call)
 	}
-	return s.flush()
+	return s.flushBatch()
 }
 
-// plan decides how to handle one call. Some calls change more than themselves: they start children or send messages.
-func plan(s State, c Call, room *int64) (State, Call) {
+// planCall decides how to handle one call. Some calls change more than themselves: they start children or send messages.
+func planCall(s State, c BatchCall, available *int64) (State, BatchCall) {
 	if !s.Config.Offers(c.Tool) {
 		return s, c.done(ToolFailed, textNoSuchTool(c.Tool, s.Config))
 	}
@@ -211,7 +211,7 @@ func plan(s State, c Call, room *int64) (State, Call) {
 		return s, c.done(ToolFailed, textNotAnObject(c.Tool))
 	}
 	if s.Config.startsTasks(c.Tool) {
-		return planTasks(s, c, room)
+		return planTasks(s, c, available)
 	}
 	if control, ok := controls[c.Tool]; ok {
 		return control(s, c)
@@ -221,39 +221,39 @@ func plan(s State, c Call, room *int64) (State, Call) {
 
 // planTasks plans a call that starts tasks, if it is valid and the limits allow it. An orchestrator's tasks start now, or wait as
 // queued children; a sub-agent's wait in the batch. Both count now, because TasksLeft is valid for this reply only.
-func planTasks(s State, c Call, room *int64) (State, Call) {
-	begun, call := s.delegate(c)
+func planTasks(s State, c BatchCall, available *int64) (State, BatchCall) {
+	begun, call := s.startTasks(c)
 	tasks := int64(begun.Children.Started - s.Children.Started)
 	if tasks == 0 {
 		return s, call
 	}
-	charged, ok := s.chargeTasks(tasks, room)
+	charged, ok := s.reserveTasks(tasks, available)
 	if !ok {
 		return s.refuseTasks(c, tasks)
 	}
-	if room != nil {
-		*room -= tasks
+	if available != nil {
+		*available -= tasks
 	}
 	if s.Config.Kind == Orchestrator {
-		return charged.delegate(c)
+		return charged.startTasks(c)
 	}
 	c.State = CallQueued
 	return charged, c
 }
 
-// delegate starts the tasks of a call.
-func (s State) delegate(c Call) (State, Call) {
+// startTasks starts the tasks of a call.
+func (s State) startTasks(c BatchCall) (State, BatchCall) {
 	if control, ok := controls[c.Tool]; ok {
 		return control(s, c)
 	}
 	if role, ok := s.Config.roleTool(c.Tool); ok {
-		return delegateTo(s, c, role)
+		return delegateToRole(s, c, role)
 	}
 	return runAsTask(s, c)
 }
 
 // planTool decides whether a plain tool is queued or needs an approval first.
-func planTool(s State, c Call) Call {
+func planTool(s State, c BatchCall) BatchCall {
 	tool, ok := s.Config.tool(c.Tool)
 	if !ok {
 		return c.done(ToolFailed, textNoSuchTool(c.Tool, s.Config))

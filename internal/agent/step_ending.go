@@ -5,54 +5,54 @@ package agent
 
 import "fmt"
 
-// bailOut stops the work because a limit is reached. The model gets one last call without tools for a partial answer, unless the
+// stopAtLimit stops the work because a limit is reached. The model gets one last call without tools for a partial answer, unless the
 // budget is exhausted.
-func bailOut(s State, kind ErrorKind, reason string) State {
-	s = s.hangUp(Usage{})
+func stopAtLimit(s State, kind ErrorKind, reason string) State {
+	s = s.endModelCall(Usage{})
 	if s.Config.Kind == Orchestrator {
-		s = s.detach()
+		s = s.detachRunningTools()
 	} else {
 		s.Children = s.Children.cancel(everyChild)
 	}
 	s = abandonBatch(s, "Not finished: "+reason+".")
-	s.Bailout = &Trouble{Kind: kind, Reason: reason}
-	if kind == KindBudgetExhausted || s.Config.Kind == ToolRun {
-		return lastWords(s, "")
+	s.LimitReached = &Failure{Kind: kind, Reason: reason}
+	if kind == ErrorBudgetExhausted || s.Config.Kind == ToolRun {
+		return endAtLimit(s, "")
 	}
-	return call(s.hear(textLastWords(reason)), PurposeLastWords, 0)
+	return startModelCall(s.appendUserText(textPartialAnswer(reason)), PurposePartialAnswer, 0)
 }
 
-// lastWords ends the work that a limit has stopped; text is the model's partial answer.
-func lastWords(s State, text string) State {
-	trouble := *s.Bailout
+// endAtLimit ends the work that a limit has stopped; text is the model's partial answer.
+func endAtLimit(s State, text string) State {
+	failure := *s.LimitReached
 	if s.Config.Kind == Orchestrator {
-		s.Bailout = nil
+		s.LimitReached = nil
 		if text != "" {
 			s = s.post(Item{Text: text, InReplyTo: s.Turn.InReplyTo})
 		}
-		return failTurn(s, trouble)
+		return failTurn(s, failure)
 	}
-	outcome := Outcome{Kind: trouble.Kind, Error: trouble.Reason}
+	outcome := Outcome{Kind: failure.Kind, Error: failure.Reason}
 	if text != "" {
 		outcome.Result = &Result{Text: text}
 	}
-	return end(s, outcome)
+	return beginEnd(s, outcome)
 }
 
 // checkDeadline stops an agent at its time limit. It runs after the event was applied, so a result that arrives at the deadline
 // still counts.
 func checkDeadline(s State) State {
 	at, ok := s.deadline()
-	finished := s.Config.Kind == ToolRun && s.answered()
+	finished := s.Config.Kind == ToolRun && s.allAnswered()
 	if !ok || s.Clock.Now < at || finished {
 		return s
 	}
-	return bailOut(s, KindTimedOut, fmt.Sprintf("reached the time limit of %d seconds", s.Config.Limits.MaxDuration/1000))
+	return stopAtLimit(s, ErrorTimedOut, fmt.Sprintf("reached the time limit of %d seconds", s.Config.Limits.MaxDuration/1000))
 }
 
-// end decides the outcome of a sub-agent or tool run. The agent ends when all of its children have ended.
-func end(s State, outcome Outcome) State {
-	s = abandonBatch(s.hangUp(Usage{}), "Not finished: the agent has ended.")
+// beginEnd decides the outcome of a sub-agent or tool run. The agent ends when all of its children have ended.
+func beginEnd(s State, outcome Outcome) State {
+	s = abandonBatch(s.endModelCall(Usage{}), "Not finished: the agent has ended.")
 	outcome.Iterations = s.Iterations
 	s.Outcome = &outcome
 	s.Children = s.Children.cancel(everyChild)
@@ -60,13 +60,13 @@ func end(s State, outcome Outcome) State {
 	return s
 }
 
-// conclude moves an agent to its terminal phase.
-func conclude(s State) State {
+// finish moves an agent to its terminal phase.
+func finish(s State) State {
 	outcome := *s.Outcome
 	outcome.Duration = Millis(s.Clock.Now - s.Clock.Started)
 	s.Outcome = &outcome
 	s.Children.Groups = nil
-	s.Children = s.Children.forget()
+	s.Children = s.Children.dropEnded()
 	s.Phase = PhaseFailed
 	if outcome.Succeeded() {
 		s.Phase = PhaseCompleted
@@ -82,7 +82,7 @@ func cancelled(s State, f Cancelled) State {
 	if s.Phase == PhaseCancelling {
 		return s
 	}
-	return end(s, Outcome{Kind: KindCancelled, Error: textCancelledBy(f.By)})
+	return beginEnd(s, Outcome{Kind: ErrorCancelled, Error: textCancelledBy(f.By)})
 }
 
 func everyChild(Child) bool { return true }

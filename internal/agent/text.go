@@ -12,10 +12,10 @@ import (
 
 // Texts for the model when its reply cannot be used.
 const (
-	textEmpty     = "[Your reply was empty. Call a tool, or submit your result with submit_result.]"
-	textCutOff    = "[Your reply was cut off by the limit on its length. Go on where it stopped, or submit a shorter result with submit_result.]"
-	textCancelled = "The user cancelled all work."
-	textRaised    = "[You had stopped because the budget was used up. It has been raised: go on where you stopped.]"
+	textEmpty        = "[Your reply was empty. Call a tool, or submit your result with submit_result.]"
+	textCutOff       = "[Your reply was cut off by the limit on its length. Go on where it stopped, or submit a shorter result with submit_result.]"
+	textCancelled    = "The user cancelled all work."
+	textBudgetRaised = "[You had stopped because the budget was used up. It has been raised: go on where you stopped.]"
 )
 
 // textNoWorkspace is why an agent with context files cannot start.
@@ -26,13 +26,13 @@ const textNoWorkspace = "the context Selective shows files that the agent reads,
 const textUnknownOutcome = "The outcome of this call is unknown: it was interrupted, and it may or may not have taken effect. " +
 	"Check before you repeat it."
 
-func textLastWords(reason string) string {
+func textPartialAnswer(reason string) string {
 	return fmt.Sprintf("[You have %s. This is your last reply, and you have no tools. "+
 		"Say what you have found and done so far, and what is missing. Do not claim more than that.]", reason)
 }
 
-func textTrouble(t Trouble) string {
-	if t.Kind == KindModelError {
+func textFailure(t Failure) string {
+	if t.Kind == ErrorModel {
 		return fmt.Sprintf("The model could not answer: %s\nSend a message to try again.", t.Reason)
 	}
 	return fmt.Sprintf("Stopped: %s.", t.Reason)
@@ -108,7 +108,7 @@ func textStillRunning(children []Child) string {
 	return fmt.Sprintf("Still running as task %s. Its result will come as a later message.", strings.Join(names, ", "))
 }
 
-func textCanYouAnswer(a Ask) string {
+func textQuestionForOrchestrator(a Ask) string {
 	return fmt.Sprintf("[Agent %s (sub_agent %q) is asking: %s\nDoes the conversation so far already answer this? "+
 		"If it does, call reply_to_agent with the answer and how sure you are (0-100). If it does not, call ask_user. Do not guess.]",
 		a.display(), a.Agent, a.Text)
@@ -136,7 +136,7 @@ func orNone(names []string) string {
 	return strings.Join(names, ", ")
 }
 
-func (c Children) running() string {
+func (c Children) runningNames() string {
 	var names []string
 	for _, child := range c.Live {
 		if child.pending() {

@@ -33,7 +33,7 @@ func drawClashingConfig(t *rapid.T) Config {
 	return c
 }
 
-func TestWhatIsOfferedIsAccepted(t *testing.T) {
+func TestOfferedToolsAreAccepted(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		c := drawClashingConfig(t)
 		var offered []string
@@ -60,10 +60,10 @@ func TestWhatIsOfferedIsAccepted(t *testing.T) {
 
 // accepts reports whether a call in a model's reply counts as a call of a tool that the agent has.
 func accepts(c Config, name string) bool {
-	call := CallRequest{ID: "c1", Tool: name, Arguments: "{}"}
-	if _, ok := c.submission(CallRequest{ID: "c1", Tool: name, Arguments: `{"result":"x","error":"x"}`}); ok {
+	call := ToolCall{ID: "c1", Tool: name, Arguments: "{}"}
+	if _, ok := c.submission(ToolCall{ID: "c1", Tool: name, Arguments: `{"result":"x","error":"x"}`}); ok {
 		return true
 	}
-	_, planned := plan(State{Config: c}, Call{CallRequest: call}, nil)
+	_, planned := planCall(State{Config: c}, BatchCall{ToolCall: call}, nil)
 	return !strings.HasPrefix(planned.Answer, "There is no tool ")
 }

@@ -47,58 +47,58 @@ type Turn struct {
 	// InReplyTo is the message that the turn's answer replies to: the newest of the person, or the one that caused the work with
 	// the results. It is the trigger of tasks that the turn starts.
 	InReplyTo string `json:"inReplyTo,omitempty"`
-	// Quiet reports that the turn contains only questions of agents, so that its text is not posted.
-	Quiet bool `json:"quiet,omitempty"`
+	// QuestionsOnly reports that the turn contains only questions of agents, so that its text is not posted.
+	QuestionsOnly bool `json:"quiet,omitempty"`
 	// Number counts the turns from 1; Since is when this one began.
 	Number int  `json:"number,omitempty"`
 	Since  Time `json:"since,omitempty"`
-	// Thread is the message that led to the turn, even if the turn does not reply to it. Follows reports that the message belongs
+	// Thread is the message that led to the turn, even if the turn does not reply to it. Continues reports that the message belongs
 	// to an earlier turn.
-	Thread  string `json:"thread,omitempty"`
-	Follows bool   `json:"follows,omitempty"`
-	// Said is the text of the person's messages in the turn, at most maxSaid bytes.
-	Said string `json:"said,omitempty"`
+	Thread    string `json:"thread,omitempty"`
+	Continues bool   `json:"follows,omitempty"`
+	// PersonText is the text of the person's messages in the turn, at most maxPersonText bytes.
+	PersonText string `json:"said,omitempty"`
 }
 
-// maxSaid bounds the text that is kept to recognise an answer that is passed on.
-const maxSaid = 8192
+// maxPersonText bounds the text that is kept to recognise an answer that is passed on.
+const maxPersonText = 8192
 
 // beginTurn begins a turn with everything in the inbox, unless the limits of the window are reached.
 func beginTurn(s State) State {
 	if limit := s.Config.Limits.MaxTurnsPerMessage; limit > 0 && s.Window.Turns >= limit {
 		return pause(s, PausedTurnLimit)
 	}
-	if reached := s.Window.Reached; reached != "" {
+	if reached := s.Window.LimitReached; reached != "" {
 		return pause(s, reached)
 	}
 	s.Window.Turns++
 	inputs := s.Inbox
-	s.Trouble, s.Bailout = nil, nil
+	s.TurnFailure, s.LimitReached = nil, nil
 	s.Iterations, s.Loop, s.Clock.Active = 0, Loop{}, 0
-	if note := s.openQuestions(); note != "" {
-		s = s.hear(note)
+	if note := s.openQuestionsNote(); note != "" {
+		s = s.appendUserText(note)
 	}
-	s = s.take(inputs)
+	s = s.consumeInputs(inputs)
 	s.Turn.Number++
 	s.Turn.Since = s.Clock.Now
-	return request(s)
+	return requestModelCall(s)
 }
 
-// take moves inputs into the history and confirms messages as handled.
-func (s State) take(inputs []Input) State {
-	s.Inbox, s.Turn = nil, Turn{Quiet: true, Number: s.Turn.Number, Thread: threadOf(inputs)}
-	s = s.nobodySpoke()
-	s.Turn.Follows = !slices.ContainsFunc(inputs, func(in Input) bool { return in.Kind == InputMessage })
+// consumeInputs moves inputs into the history and confirms messages as handled.
+func (s State) consumeInputs(inputs []Input) State {
+	s.Inbox, s.Turn = nil, Turn{QuestionsOnly: true, Number: s.Turn.Number, Thread: threadOf(inputs)}
+	s = s.clearPersonReplied()
+	s.Turn.Continues = !slices.ContainsFunc(inputs, func(in Input) bool { return in.Kind == InputMessage })
 	for _, in := range inputs {
 		s.History = s.History.Append(Message{Speaker: User, Text: in.Text, Images: in.Images, At: s.Clock.Now})
-		s.Turn.Quiet = s.Turn.Quiet && in.Kind == InputQuestion
+		s.Turn.QuestionsOnly = s.Turn.QuestionsOnly && in.Kind == InputQuestion
 		switch in.Kind {
 		case InputMessage:
 			s.Turn.InReplyTo = in.Message
-			said := s.Turn.Said + "\n" + in.Text
-			s.Turn.Said = shorten.HeadBytes(said, maxSaid)
-			s = s.send(Item{ID: "handled/" + in.Message, Kind: ItemHandled, Message: in.Message})
-			s = s.personSpoke()
+			said := s.Turn.PersonText + "\n" + in.Text
+			s.Turn.PersonText = shorten.HeadBytes(said, maxPersonText)
+			s = s.enqueue(Item{ID: "handled/" + in.Message, Kind: ItemHandled, Message: in.Message})
+			s = s.markPersonReplied()
 		case InputResults, InputResumed:
 			if s.Turn.InReplyTo == "" {
 				s.Turn.InReplyTo = in.Trigger
@@ -110,26 +110,26 @@ func (s State) take(inputs []Input) State {
 
 // endTurn posts the orchestrator's answer, if there is one, and returns to PhaseIdle.
 func endTurn(s State, text string) State {
-	s = s.say(text).postQuestions()
+	s = s.postReply(text).postQuestions()
 	s.Phase = PhaseIdle
-	if reached := s.Window.Reached; reached != "" {
+	if reached := s.Window.LimitReached; reached != "" {
 		return pause(s, reached)
 	}
 	return s
 }
 
-// say posts a reply of the model, unless the turn contains only questions of agents.
-func (s State) say(text string) State {
-	if text == "" || s.Turn.Quiet {
+// postReply posts a reply of the model, unless the turn contains only questions of agents.
+func (s State) postReply(text string) State {
+	if text == "" || s.Turn.QuestionsOnly {
 		return s
 	}
 	return s.post(Item{Text: text, InReplyTo: s.Turn.InReplyTo})
 }
 
 // failTurn ends a turn with an error and posts the reason. The next input starts a new turn.
-func failTurn(s State, trouble Trouble) State {
-	s.Trouble = &trouble
-	s = s.post(Item{System: true, Text: textTrouble(trouble), InReplyTo: s.Turn.InReplyTo})
+func failTurn(s State, failure Failure) State {
+	s.TurnFailure = &failure
+	s = s.post(Item{System: true, Text: textFailure(failure), InReplyTo: s.Turn.InReplyTo})
 	s = s.postQuestions()
 	s.Phase = PhaseIdle
 	return s
@@ -142,11 +142,11 @@ func messageArrived(s State, f MessageArrived) State {
 		return s
 	}
 	s.Seen = s.Seen.with(f.Message)
-	s = s.askedBy(f.By, f.Unnamed).openWindow(f.Spent)
+	s = s.addRequester(f.By, f.Unnamed).resetWindow(f.TreeUsage)
 	in := Input{Kind: InputMessage, Text: f.Text, Message: f.Message, Thread: f.Message}
-	if i := s.answeredBy(f); i >= 0 {
+	if i := s.findAnsweredQuestion(f); i >= 0 {
 		in.Text = textForwarded(s.Asks[i], f.Text)
-		s = s.replyTo(i, f.Text)
+		s = s.answerAsk(i, f.Text)
 	}
 	s.Inbox = append(slices.Clip(s.Inbox), in)
 	return s
@@ -163,7 +163,7 @@ func cancelInChat(s State, f Cancelled) State {
 		return s
 	}
 	s.Seen = s.Seen.with(f.Message)
-	return s.send(Item{ID: "handled/" + f.Message, Kind: ItemHandled, Message: f.Message})
+	return s.enqueue(Item{ID: "handled/" + f.Message, Kind: ItemHandled, Message: f.Message})
 }
 
 // cancelAll stops the turn and every task. Pending inputs are part of what is cancelled: they are added to the history, and late
@@ -173,33 +173,33 @@ func cancelAll(s State) State {
 	if s.Phase == PhaseIdle && len(s.Inbox) == 0 && !slices.ContainsFunc(s.Children.Live, working) {
 		return s
 	}
-	s = abandonBatch(s.hangUp(Usage{}), textCancelled)
-	s = s.take(s.Inbox).hear("[" + textCancelled + "]")
+	s = abandonBatch(s.endModelCall(Usage{}), textCancelled)
+	s = s.consumeInputs(s.Inbox).appendUserText("[" + textCancelled + "]")
 	s.Children.Groups = slices.Clone(s.Children.Groups)
 	for i := range s.Children.Groups {
 		s.Children.Groups[i].Detached, s.Children.Groups[i].Dropped = true, true
 	}
 	s.Children = s.Children.cancel(everyChild)
-	s.Bailout = nil
+	s.LimitReached = nil
 	s.Phase = PhaseIdle
 	return s
 }
 
 func (c Children) hasEnded(name string) bool {
-	return slices.ContainsFunc(c.Ended, func(e Ended) bool { return e.Name == name })
+	return slices.ContainsFunc(c.Ended, func(e EndedChild) bool { return e.Name == name })
 }
 
-func cancelTask(s State, c Call) (State, Call) {
+func cancelTask(s State, c BatchCall) (State, BatchCall) {
 	var in struct {
 		Task string `json:"task"`
 	}
 	if err := jsonInto(c.Arguments, &in); err != nil {
 		return s, c.done(ToolFailed, textBadArguments(c.Tool, err))
 	}
-	in.Task = s.Children.current(in.Task)
+	in.Task = s.Children.currentName(in.Task)
 	i := s.Children.find(in.Task)
 	if i < 0 || !s.Children.Live[i].pending() {
-		return s, c.done(ToolFailed, fmt.Sprintf("There is no running task %q. Running: %s.", in.Task, s.Children.running()))
+		return s, c.done(ToolFailed, fmt.Sprintf("There is no running task %q. Running: %s.", in.Task, s.Children.runningNames()))
 	}
 	s.Children = s.Children.cancel(func(child Child) bool { return child.Name == in.Task })
 	return s, c.done(ToolSucceeded, fmt.Sprintf("Task %s is being cancelled.", in.Task))
@@ -213,16 +213,16 @@ func (s State) post(item Item) State {
 	for _, part := range split(item.Text, maxPost) {
 		s.Posts++
 		item.ID, item.Kind, item.Text = fmt.Sprintf("post/%d", s.Posts), ItemPost, part
-		if s.Config.Conversation != "" {
+		if s.Config.ConversationID != "" {
 			item.Name = fmt.Sprintf("%s-post-%d", s.Config.nameBase(), s.Posts)
 		}
-		s = s.send(item)
+		s = s.enqueue(item)
 	}
 	return s
 }
 
-// send adds an item to the outbox.
-func (s State) send(item Item) State {
+// enqueue adds an item to the outbox.
+func (s State) enqueue(item Item) State {
 	s.Outbox = append(slices.Clip(s.Outbox), item)
 	return s
 }

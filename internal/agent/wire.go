@@ -28,8 +28,8 @@ type envelope struct {
 	Fact   json.RawMessage `json:"fact"`
 }
 
-// written is an envelope for encoding.
-type written struct {
+// outgoingEnvelope is an envelope for encoding.
+type outgoingEnvelope struct {
 	Version int    `json:"v"`
 	Type    string `json:"type"`
 	At      Time   `json:"at"`
@@ -39,9 +39,12 @@ type written struct {
 // facts maps the type names in logs to the types of facts. A name is never reused for something else.
 var facts = factTypes(
 	Started{}, MessageArrived{}, ModelReplied{}, ModelFailed{}, ToolFinished{}, Decided{}, Answered{}, ChildFinished{}, ChildWaits{},
-	Asked{}, Settled{}, Cancelled{}, Woke{}, Restarted{}, Delivered{}, NameTaken{}, Resumed{},
-	QuotaReached{}, QuotaGranted{}, Shown{}, Reconfigured{}, Quarantined{},
+	Asked{}, AskResolved{}, Cancelled{}, Woke{}, Restarted{}, ItemSent{}, NameTaken{}, Resumed{},
+	QuotaReached{}, QuotaGranted{}, StartPublished{}, Reconfigured{}, Quarantined{},
 )
+
+// storedNames are the names in logs of types that were renamed: older releases wrote them, so they stay.
+var storedNames = map[string]string{"AskResolved": "Settled", "ItemSent": "Delivered", "StartPublished": "Shown"}
 
 func factTypes(examples ...Fact) map[string]reflect.Type {
 	types := make(map[string]reflect.Type, len(examples))
@@ -56,11 +59,15 @@ func FactType(f Fact) string {
 	if f == nil {
 		return ""
 	}
-	return reflect.TypeOf(f).Name()
+	name := reflect.TypeOf(f).Name()
+	if stored, ok := storedNames[name]; ok {
+		return stored
+	}
+	return name
 }
 
-// versionOf returns the oldest version that can express the estimator of an event.
-func versionOf(e Estimate) int {
+// encodedVersion returns the oldest version that can express the estimator of an event.
+func encodedVersion(e Estimate) int {
 	if e == EstimateBytes {
 		return 1
 	}
@@ -69,7 +76,7 @@ func versionOf(e Estimate) int {
 
 // EncodeEvent encodes an event with its version.
 func EncodeEvent(e Event) ([]byte, error) {
-	data, err := plainjson.Marshal(written{Version: versionOf(e.Estimate), Type: FactType(e.Fact), At: e.At, Fact: e.Fact})
+	data, err := plainjson.Marshal(outgoingEnvelope{Version: encodedVersion(e.Estimate), Type: FactType(e.Fact), At: e.At, Fact: e.Fact})
 	if err != nil {
 		return nil, fmt.Errorf("encode %s: %w", FactType(e.Fact), err)
 	}

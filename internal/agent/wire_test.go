@@ -24,7 +24,7 @@ func everyFact() []Event {
 			Approval: ApproveWrites, ApprovalTools: []string{"read"}},
 		Task: Task{Instruction: "work", Arguments: json.RawMessage(`{"a":1}`), ContextFiles: []string{"a.go"}, SuccessCriteria: "it works",
 			Cwd: "src", Context: "earlier talk"},
-		Call:      &PlannedCall{Tool: "read", Arguments: json.RawMessage(`{}`)},
+		ToolCall:  &ToolRunCall{Tool: "read", Arguments: json.RawMessage(`{}`)},
 		Tools:     []Tool{{Name: "read", Description: "reads", Parameters: json.RawMessage(`{"type":"object"}`), BuiltIn: true, ReadOnly: true, Idempotent: true}},
 		Delegates: []Delegate{{Name: "tester", DisplayName: "Tester", Description: "tests", When: []string{"testing"}, AsTool: &AsTool{Name: "Test", InputSchema: json.RawMessage(`{}`)}}},
 		Limits: Limits{MaxIterations: 9, MaxDuration: 300_000, MaxTokens: 100_000, MaxCostMicros: 5, MaxOutputTokens: 100, ContextTokens: 128_000, MaxRetries: 2,
@@ -32,33 +32,33 @@ func everyFact() []Event {
 		AutoAnswer: AutoAnswer{Enabled: true, MinConfidence: 70, MaxPerQuestion: 2},
 		Price:      &Price{Input: 1, Output: 2},
 	}
-	call := CallRequest{ID: "c1", Tool: "read", Arguments: `{"path":"a"}`}
+	call := ToolCall{ID: "c1", Tool: "read", Arguments: `{"path":"a"}`}
 	usage := Usage{PromptTokens: 10, CompletionTokens: 5, ModelCalls: 1, CostMicros: &cost, Tasks: 2}
 	result := &Result{Text: "all", Summary: "some", Details: "much", FilesModified: []string{"a"}, FilesCreated: []string{"b"},
 		TestsRun: &three, TestsPassed: &three, Warnings: []string{"w"}, Suggestions: []string{"s"}}
 	facts := []Fact{
-		Started{Config: config, History: []Message{{Speaker: Assistant, Text: "before", Calls: []CallRequest{call}, At: 1}, {Speaker: ToolSpeaker, Text: "x", Call: "c1", Outcome: ToolSucceeded, At: 2}}},
-		MessageArrived{Message: "m", Text: "hello", Answers: "chat-1", Call: "q1", Spent: Amount{Tokens: 9, CostMicros: 8, Tasks: 7}},
-		ModelReplied{Call: "m1", Text: "hi", Calls: []CallRequest{call}, Usage: usage, Finish: FinishLength, Say: true, TasksLeft: &left},
+		Started{Config: config, History: []Message{{Speaker: Assistant, Text: "before", Calls: []ToolCall{call}, At: 1}, {Speaker: ToolSpeaker, Text: "x", Call: "c1", Outcome: ToolSucceeded, At: 2}}},
+		MessageArrived{Message: "m", Text: "hello", Answers: "chat-1", Call: "q1", TreeUsage: Amount{Tokens: 9, CostMicros: 8, Tasks: 7}},
+		ModelReplied{Call: "m1", Text: "hi", Calls: []ToolCall{call}, Usage: usage, Finish: FinishLength, PostText: true, TasksLeft: &left},
 		ModelFailed{Call: "m1", Attempt: 2, Failure: FailureRetry, Message: "429", RetryAt: 77},
 		ToolFinished{Call: "c1", Outcome: ToolSucceeded, Text: "ok"},
 		Decided{Call: "c1", Approve: true, Comment: "careful", Digest: CallDigest("read", `{"path":"a"}`), By: "alice"},
 		Answered{Call: "c1", Text: "2024"},
-		ChildFinished{Child: "chat-1-1", Usage: usage, Outcome: Outcome{Kind: KindTimedOut, Error: "late", Result: result, Iterations: 4, Duration: 99}},
+		ChildFinished{Child: "chat-1-1", Usage: usage, Outcome: Outcome{Kind: ErrorTimedOut, Error: "late", Result: result, Iterations: 4, Duration: 99}},
 		ChildWaits{Child: "chat-1-1", Waiting: true},
 		Asked{Agent: "chat-1", UID: "u-1", Display: "Coder", Task: "chat-1", Call: "q1", Kind: AskApproval, Text: "may I?", Tool: "bash", Arguments: "{}"},
-		Settled{Agent: "chat-1", Call: "q1", Gone: true},
+		AskResolved{Agent: "chat-1", Call: "q1", Gone: true},
 		Cancelled{Message: "m2", By: "alice"},
 		Woke{},
 		Restarted{Unknown: []string{"c1"}},
-		Delivered{ID: "post/1"},
+		ItemSent{ID: "post/1"},
 		NameTaken{Name: "chat-post-1", Item: "post/1", Suffix: "x7k2p"},
 		Resumed{},
 		QuotaReached{Call: "m1", Attempt: 2, QuotaWait: QuotaWait{Reason: "QuotaExhausted", Message: "used up"}},
 		QuotaGranted{Call: "m1", Attempt: 2},
-		Shown{},
+		StartPublished{},
 		Reconfigured{Config: &config, Hold: &Hold{Generation: 3, Reason: "RoleNotFound", Message: "Create it."}},
-		Quarantined{Kind: SubAgent, Name: "chat-1", Event: 7, Type: "ModelReplied", Reason: "it is damaged", Panicked: true, Usage: usage, Requests: 9},
+		Quarantined{Kind: SubAgent, Name: "chat-1", Event: 7, Type: "ModelReplied", Reason: "it is damaged", Panicked: true, Usage: usage, ModelCalls: 9},
 	}
 	events := make([]Event, len(facts))
 	for i, f := range facts {
@@ -67,7 +67,7 @@ func everyFact() []Event {
 	return events
 }
 
-func TestEventsReadAndWriteAsEver(t *testing.T) {
+func TestEventEncodingIsStable(t *testing.T) {
 	const path = "testdata/golden/events.jsonl"
 	var log bytes.Buffer
 	events := everyFact()
@@ -99,7 +99,7 @@ func TestEventsReadAndWriteAsEver(t *testing.T) {
 	}
 }
 
-func TestAnOldLogLeadsToTheSameState(t *testing.T) {
+func TestOldLogReplaysToTheSameState(t *testing.T) {
 	log, err := os.ReadFile("testdata/golden/log.jsonl")
 	if err != nil {
 		t.Fatal(err)
@@ -133,7 +133,7 @@ func TestAnOldLogLeadsToTheSameState(t *testing.T) {
 	}
 }
 
-func TestNewerFormsAreRefused(t *testing.T) {
+func TestNewerVersionsAreRefused(t *testing.T) {
 	var e Event
 	for text, want := range map[string]string{
 		`{"v":3,"type":"Woke","at":1}`:                "upgrade",

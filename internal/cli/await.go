@@ -27,63 +27,63 @@ func (s *session) awaitTask(ctx context.Context, task *v1alpha1.AgentTask, flags
 	if err != nil {
 		return err
 	}
-	watch := taskWatch{s: s, told: map[string]bool{}}
+	watch := taskWatch{s: s, printed: map[string]bool{}}
 	for now := range snapshots {
 		node := live.Find(now.Tree(""), task.Name)
 		if node == nil {
 			return exitf(exitCancelled, "task %s was deleted before it ended", task.Name)
 		}
-		if node.Over() {
-			return s.concluded(&node.Task, flags)
+		if node.Ended() {
+			return s.printOutcome(&node.Task, flags)
 		}
-		watch.tell(now, node)
+		watch.print(now, node)
 	}
 	return context.Cause(ctx)
 }
 
 // taskWatch prints notices about a running task, each of them once.
 type taskWatch struct {
-	s    *session
-	told map[string]bool
+	s       *session
+	printed map[string]bool
 }
 
-func (w taskWatch) tell(now live.Snapshot, node *live.Node) {
+func (w taskWatch) print(now live.Snapshot, node *live.Node) {
 	for _, ask := range now.Asks("") {
 		if live.Find([]*live.Node{node}, ask.Task) == nil {
 			continue
 		}
 		if ask.Kind == v1alpha1.WaitingQuestion {
-			w.once(ask.Key(), "%s (%s) asks: %s\n  %s", ask.Task, ask.Role, terminal.Clean(ask.Question), narrate.Hint(ask))
+			w.printOnce(ask.Key(), "%s (%s) asks: %s\n  %s", ask.Task, ask.Role, terminal.Clean(ask.Question), narrate.Hint(ask))
 			continue
 		}
-		w.once(ask.Key(), "%s (%s) wants to run %s %s\n  %s", ask.Task, ask.Role, terminal.Line(ask.Tool), terminal.Line(ask.Arguments), narrate.Hint(ask))
+		w.printOnce(ask.Key(), "%s (%s) wants to run %s %s\n  %s", ask.Task, ask.Role, terminal.Line(ask.Tool), terminal.Line(ask.Arguments), narrate.Hint(ask))
 	}
 	c := meta.FindStatusCondition(node.Task.Status.Conditions, v1alpha1.ConditionSucceeded)
-	w.standstills(node)
+	w.printStandstills(node)
 	if node.Task.Status.Phase == v1alpha1.TaskPending && c != nil && c.Reason != v1alpha1.ReasonPending {
-		w.once(c.Reason+c.Message, "%s has not started: %s: %s", node.Task.Name, c.Reason, terminal.Line(c.Message))
+		w.printOnce(c.Reason+c.Message, "%s has not started: %s: %s", node.Task.Name, c.Reason, terminal.Line(c.Message))
 	}
 }
 
-// standstills prints what a task and its descendants wait for.
-func (w taskWatch) standstills(node *live.Node) {
+// printStandstills prints what a task and its descendants wait for.
+func (w taskWatch) printStandstills(node *live.Node) {
 	if still, ok := node.Standstill(); ok {
-		w.once(node.Task.Name+still.Reason, "%s (%s) %s", node.Task.Name, node.Role(), terminal.Line(still.String()))
+		w.printOnce(node.Task.Name+still.Reason, "%s (%s) %s", node.Task.Name, node.Role(), terminal.Line(still.String()))
 	}
 	for _, child := range node.Children {
-		w.standstills(child)
+		w.printStandstills(child)
 	}
 }
 
-func (w taskWatch) once(key, format string, args ...any) {
-	if !w.told[key] {
-		w.told[key] = true
-		w.s.say(format, args...)
+func (w taskWatch) printOnce(key, format string, args ...any) {
+	if !w.printed[key] {
+		w.printed[key] = true
+		w.s.noticef(format, args...)
 	}
 }
 
-// concluded prints the result of a task and returns an error with the matching exit code.
-func (s *session) concluded(task *v1alpha1.AgentTask, flags *genericclioptions.PrintFlags) error {
+// printOutcome prints the result of a task and returns an error with the matching exit code.
+func (s *session) printOutcome(task *v1alpha1.AgentTask, flags *genericclioptions.PrintFlags) error {
 	if *flags.OutputFormat != "" {
 		if err := s.print(flags, task); err != nil {
 			return err
@@ -94,14 +94,14 @@ func (s *session) concluded(task *v1alpha1.AgentTask, flags *genericclioptions.P
 	if task.Status.Phase == v1alpha1.TaskSuccess {
 		return nil
 	}
-	code, words := exitFailed, "failed"
+	code, phrase := exitFailed, "failed"
 	if task.Status.Phase == v1alpha1.TaskCancelled {
-		code, words = exitCancelled, "was cancelled"
+		code, phrase = exitCancelled, "was cancelled"
 	}
 	if e := task.Status.Error; e != nil && e.Kind != v1alpha1.ErrorCancelled {
-		words += ": " + string(e.Kind) + ": " + terminal.Line(e.Message)
+		phrase += ": " + string(e.Kind) + ": " + terminal.Line(e.Message)
 	}
-	return exitf(code, "task %s %s", task.Name, words)
+	return exitf(code, "task %s %s", task.Name, phrase)
 }
 
 func (s *session) printResult(name string, result *v1alpha1.TaskResult) {
@@ -115,9 +115,9 @@ func (s *session) printResult(name string, result *v1alpha1.TaskResult) {
 		fmt.Fprintln(s.Out, strings.TrimRight(terminal.Clean(part), "\n"))
 	}
 	for _, warning := range result.Warnings {
-		s.say("warning: %s", terminal.Line(warning))
+		s.noticef("warning: %s", terminal.Line(warning))
 	}
 	if strings.HasSuffix(result.Summary, shorten.Ellipsis) || strings.HasSuffix(result.Details, shorten.Ellipsis) {
-		s.say("the result is truncated; `kubectl nestor transcript %s` prints all of it", name)
+		s.noticef("the result is truncated; `kubectl nestor transcript %s` prints all of it", name)
 	}
 }

@@ -23,18 +23,18 @@ type cancelOptions struct {
 }
 
 func newCancel(f *Factory) *cobra.Command {
-	o := cancelOptions{print: printed("cancelled")}
+	o := cancelOptions{print: newPrintFlags("cancelled")}
 	cmd := &cobra.Command{
 		Use:   "cancel NAME",
 		Short: "Stop a task, or all work of a chat",
-		Long: text(`
+		Long: dedent(`
 			Stop a task, or all work of a chat.
 
 			If NAME is a task, it stops with everything below it, including model calls in flight. If NAME is a chat, all its
 			work stops, including the orchestrator's turn; the chat remains and can still be used. To remove a chat, delete it
 			with kubectl.
 		`),
-		Example: text(`
+		Example: dedent(`
 			# Stop one task
 			kubectl nestor cancel first-2
 
@@ -44,13 +44,13 @@ func newCancel(f *Factory) *cobra.Command {
 			# Wait until the work has stopped
 			kubectl nestor cancel first-2 --wait
 		`),
-		Args:              args(1, 1, "the name of one chat or task"),
-		ValidArgsFunction: f.firstArg(chats, tasks(func(t v1alpha1.AgentTask) bool { return !live.Over(t.Status.Phase) })),
-		RunE:              f.runner(o.run),
+		Args:              argCount(1, 1, "the name of one chat or task"),
+		ValidArgsFunction: f.firstArg(chats, tasks(func(t v1alpha1.AgentTask) bool { return !live.Ended(t.Status.Phase) })),
+		RunE:              f.runE(o.run),
 	}
 	cmd.Flags().BoolVar(&o.wait, "wait", false, "Wait until the work has stopped.")
 	cmd.Flags().DurationVar(&o.timeout, "timeout", 30*time.Second, "How long to wait for the operator.")
-	addPrinted(cmd, o.print)
+	addPrintFlags(cmd, o.print)
 	return cmd
 }
 
@@ -59,17 +59,17 @@ func (o *cancelOptions) run(ctx context.Context, s *session, args []string) erro
 	if err != nil {
 		return err
 	}
-	ctx, cancel := within(ctx, o.timeout)
+	ctx, cancel := withTimeout(ctx, o.timeout)
 	defer cancel()
-	message, err := s.post(ctx, cancellation(to))
+	message, err := s.post(ctx, cancelMessage(to))
 	if err != nil {
 		return err
 	}
-	if err := s.settled(ctx, message); err != nil {
+	if err := s.waitHandled(ctx, message); err != nil {
 		return explainTimeout(err, "waiting for the operator; `kubectl nestor doctor` checks whether it is running")
 	}
 	if o.wait {
-		if err := s.stopped(ctx, to); err != nil {
+		if err := s.waitStopped(ctx, to); err != nil {
 			return explainTimeout(err, "waiting until "+to.name()+" has stopped")
 		}
 	}
@@ -83,8 +83,8 @@ func (o *cancelOptions) run(ctx context.Context, s *session, args []string) erro
 	return s.print(o.print, object)
 }
 
-// cancellation returns the message that cancels a target.
-func cancellation(to target) v1alpha1.AgentMessageSpec {
+// cancelMessage returns the message that cancels a target.
+func cancelMessage(to target) v1alpha1.AgentMessageSpec {
 	switch {
 	case to.chat != nil:
 		return v1alpha1.AgentMessageSpec{Chat: to.chat.Name, Cancel: &v1alpha1.Cancel{}}
@@ -94,10 +94,10 @@ func cancellation(to target) v1alpha1.AgentMessageSpec {
 	return v1alpha1.AgentMessageSpec{Task: to.task.Name, Cancel: &v1alpha1.Cancel{}}
 }
 
-// stopped waits until all work of a target has ended.
-func (s *session) stopped(ctx context.Context, to target) error {
+// waitStopped waits until all work of a target has ended.
+func (s *session) waitStopped(ctx context.Context, to target) error {
 	if to.task != nil {
-		_, err := kubewatch.Until(ctx, s.api, to.task, &v1alpha1.AgentTaskList{}, func(t *v1alpha1.AgentTask) bool { return live.Over(t.Status.Phase) })
+		_, err := kubewatch.Until(ctx, s.api, to.task, &v1alpha1.AgentTaskList{}, func(t *v1alpha1.AgentTask) bool { return live.Ended(t.Status.Phase) })
 		return err
 	}
 	_, err := kubewatch.Until(ctx, s.api, to.chat, &v1alpha1.AgentChatList{}, func(c *v1alpha1.AgentChat) bool {

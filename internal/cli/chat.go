@@ -24,7 +24,7 @@ func newChat(f *Factory) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "chat [NAME]",
 		Short: "Talk to agents on a full screen",
-		Long: text(`
+		Long: dedent(`
 			Talk to agents on a full screen, which shows the conversation, its tasks, and the questions and approvals that wait for you.
 
 			Without NAME, it opens the only chat of the namespace, or creates one if there is none. Leaving does not stop the
@@ -48,7 +48,7 @@ func newChat(f *Factory) *cobra.Command {
 
 			` + exitCodes + `
 		`),
-		Example: text(`
+		Example: dedent(`
 			# Open the only chat of the namespace, or create one
 			kubectl nestor chat
 
@@ -58,9 +58,9 @@ func newChat(f *Factory) *cobra.Command {
 			# From a script
 			printf '%s\n' "Summarise what was released this year." "It is 2024" | kubectl nestor chat first
 		`),
-		Args:              args(0, 1, "at most one name of a chat"),
+		Args:              argCount(0, 1, "at most one name of a chat"),
 		ValidArgsFunction: f.firstArg(chats),
-		RunE:              f.runner(o.run),
+		RunE:              f.runE(o.run),
 	}
 	cmd.Flags().BoolVar(&o.create, "create", false, "Create the chat if it does not exist.")
 	cmd.Flags().BoolVar(&o.plain, "plain", false, "Work line by line, also on a terminal.")
@@ -72,18 +72,18 @@ func (o *chatOptions) run(ctx context.Context, s *session, args []string) error 
 	if len(args) == 1 {
 		name = strings.TrimPrefix(strings.TrimPrefix(args[0], "chat/"), "agentchat.nestor.dev/")
 	}
-	name, err := o.choose(ctx, s, name)
+	name, err := o.findOrCreateChat(ctx, s, name)
 	if err != nil {
 		return err
 	}
-	if s.interactive() && !o.plain && !s.dumb() {
-		return s.fullScreen(ctx, name)
+	if s.interactive() && !o.plain && !s.isDumbTerminal() {
+		return s.runFullScreen(ctx, name)
 	}
-	return s.lineByLine(ctx, name)
+	return s.runLineMode(ctx, name)
 }
 
-// choose returns the name of the chat to open, and creates the chat if needed.
-func (o *chatOptions) choose(ctx context.Context, s *session, name string) (string, error) {
+// findOrCreateChat returns the name of the chat to open, and creates the chat if needed.
+func (o *chatOptions) findOrCreateChat(ctx context.Context, s *session, name string) (string, error) {
 	if name != "" && o.create {
 		chat := s.newChatObject(name)
 		if err := client.IgnoreAlreadyExists(s.api.Create(ctx, chat)); err != nil {
@@ -92,7 +92,7 @@ func (o *chatOptions) choose(ctx context.Context, s *session, name string) (stri
 		return name, nil
 	}
 	if name != "" {
-		return name, s.mustExist(ctx, name)
+		return name, s.checkChatExists(ctx, name)
 	}
 	var list v1alpha1.AgentChatList
 	if err := s.api.List(ctx, &list, client.InNamespace(s.namespace)); err != nil {
@@ -104,7 +104,7 @@ func (o *chatOptions) choose(ctx context.Context, s *session, name string) (stri
 		if err := s.api.Create(ctx, chat); err != nil {
 			return "", fmt.Errorf("create a chat: %w", err)
 		}
-		s.say("agentchat.nestor.dev/%s created", chat.Name)
+		s.noticef("agentchat.nestor.dev/%s created", chat.Name)
 		return chat.Name, nil
 	case 1:
 		return list.Items[0].Name, nil
@@ -116,8 +116,8 @@ func (o *chatOptions) choose(ctx context.Context, s *session, name string) (stri
 	return "", usagef("namespace %s has several chats, name one of them: %s", s.namespace, strings.Join(names, ", "))
 }
 
-// dumb reports whether the terminal cannot move the cursor.
-func (s *session) dumb() bool {
+// isDumbTerminal reports whether the terminal cannot move the cursor.
+func (s *session) isDumbTerminal() bool {
 	for _, variable := range s.environ {
 		if variable == "TERM=dumb" || variable == "TERM=" {
 			return true

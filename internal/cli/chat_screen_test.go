@@ -14,53 +14,53 @@ import (
 
 const enter, tab, ctrlC, ctrlO, ctrlN, ctrlY, pageUp = "\r", "\t", "\x03", "\x0f", "\x0e", "\x19", "\x1b[5~"
 
-// chat opens a new chat on a terminal, in a new namespace whose general agent needs approval for tools.
-func chat(t *testing.T, width, height int, environ ...string) *screen {
+// openChat opens a new chat on a terminal, in a new namespace whose general agent needs approval for tools.
+func openChat(t *testing.T, width, height int, environ ...string) *screen {
 	t.Helper()
-	return chatWith(t, world.modelURL, width, height, environ...)
+	return openChatWith(t, world.modelURL, width, height, environ...)
 }
 
-func chatWith(t *testing.T, modelURL string, width, height int, environ ...string) *screen {
+func openChatWith(t *testing.T, modelURL string, width, height int, environ ...string) *screen {
 	t.Helper()
 	dir := t.TempDir()
 	namespace, kubeconfig, err := newNamespace(dir, modelURL)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := world.api.Create(context.Background(), careful(namespace)); err != nil {
+	if err := world.api.Create(context.Background(), approvalRole(namespace)); err != nil {
 		t.Fatal(err)
 	}
 	environ = append(environ, "KUBECONFIG="+kubeconfig, "HOME="+dir)
-	return start(t, command(dir, environ, "chat", "first", "--create"), width, height)
+	return startScreen(t, command(dir, environ, "chat", "first", "--create"), width, height)
 }
 
 func TestChatOnAScreen(t *testing.T) {
-	s := chat(t, 80, 24)
+	s := openChat(t, 80, 24)
 	s.await("Nothing has been said yet.")
-	s.keys("Summarise what was released this year." + enter)
+	s.typeKeys("Summarise what was released this year." + enter)
 	s.await("researcher (first-1) asks: Which year is it?")
 	s.await("enter answers it")
-	s.keys("It is 2024" + enter)
+	s.typeKeys("It is 2024" + enter)
 	s.await("Three releases came out: the spring, the summer and the winter release.")
-	s.gone("enter answers it")
+	s.awaitGone("enter answers it")
 	s.await("Idle")
 
-	s.keys("Add it up." + enter)
+	s.typeKeys("Add it up." + enter)
 	s.await("general (first-2) wants to run calculator")
 	s.await("expression: 6 * 7")
 	decide(s, ctrlY, "approved")
 	s.await("The sum is 42.")
 	s.await("admin approved a call of first-2")
 
-	s.keys("Add it up, please." + enter)
+	s.typeKeys("Add it up, please." + enter)
 	s.await("general (first-3) wants to run calculator")
-	s.keys("not today")
+	s.typeKeys("not today")
 	decide(s, ctrlN, "denied")
 	s.await("admin denied a call of first-3: not today")
 	s.await("The agent was not allowed to calculate.")
 
-	s.keys(ctrlC)
-	if code := s.end(); code != 0 {
+	s.typeKeys(ctrlC)
+	if code := s.waitExit(); code != 0 {
 		t.Errorf("exit code %d", code)
 	}
 	s.await("The agents keep running. To return to the chat: kubectl nestor chat first")
@@ -70,14 +70,14 @@ func TestChatOnAScreen(t *testing.T) {
 func decide(s *screen, key, done string) {
 	s.t.Helper()
 	s.await("ctrl+y approve")
-	s.keys(key + key)
+	s.typeKeys(key + key)
 	s.await(done + " calculator")
 }
 
 func TestChatFollowsTheSizeOfTheTerminal(t *testing.T) {
-	s := chat(t, 80, 24)
+	s := openChat(t, 80, 24)
 	s.await("Nothing has been said yet.")
-	s.keys("Research the history of the lighthouse of Alexandria." + enter)
+	s.typeKeys("Research the history of the lighthouse of Alexandria." + enter)
 	s.await("Earthquakes")
 	s.await("Idle")
 	for _, size := range []struct{ width, height int }{{40, 12}, {120, 40}, {20, 6}, {80, 24}} {
@@ -100,25 +100,25 @@ func TestChatFollowsTheSizeOfTheTerminal(t *testing.T) {
 }
 
 func TestTaskBlocksOpenToNestedAgents(t *testing.T) {
-	s := chat(t, 100, 50)
+	s := openChat(t, 100, 50)
 	s.await("Nothing has been said yet.")
-	s.keys("Add authentication to the API." + enter)
+	s.typeKeys("Add authentication to the API." + enter)
 	s.await("five tests pass")
 	s.await("▸ ✓ first-1 coder") // its status may arrive after the answer
 	if strings.Contains(s.text(), "tester") {
 		t.Errorf("a closed block shows what is inside:\n%s", s.text())
 	}
-	s.keys(tab)
+	s.typeKeys(tab)
 	s.await("↑↓ choose")
-	s.keys(enter)
+	s.typeKeys(enter)
 	s.await("▾ ✓ first-1 coder")
 	s.await("│ ▸ ✓ first-1-1 tester")
-	s.keys("\x1b[B" + enter)
+	s.typeKeys("\x1b[B" + enter)
 	s.await("│ ▾ ✓ first-1-1 tester")
 	s.await("│ │ Write and run tests of the token middleware.")
 
 	// Typing moves the focus back to the input.
-	s.keys("hello")
+	s.typeKeys("hello")
 	s.await("❯ hello")
 }
 
@@ -127,11 +127,11 @@ func TestTaskBlocksOpenToNestedAgents(t *testing.T) {
 var hostile = regexp.MustCompile(`owned|\x1b\[31mred|\x{9b}`)
 
 func TestModelsCannotActOnTheTerminal(t *testing.T) {
-	s := chat(t, 80, 24)
+	s := openChat(t, 80, 24)
 	s.await("Nothing has been said yet.")
-	s.keys("Show me Markdown." + enter)
+	s.typeKeys("Show me Markdown." + enter)
 	s.await("• one")
-	s.keys("Say something nasty." + enter)
+	s.typeKeys("Say something nasty." + enter)
 	s.await("␛]0;owned␇␛[2J␛[31mred␛[0m")
 	s.await("␛[2J after")
 	s.await("Idle")
@@ -148,9 +148,9 @@ func TestModelsCannotActOnTheTerminal(t *testing.T) {
 }
 
 func TestNoColourWhereNoneIsWanted(t *testing.T) {
-	s := chat(t, 80, 24, "NO_COLOR=1")
+	s := openChat(t, 80, 24, "NO_COLOR=1")
 	s.await("Nothing has been said yet.")
-	s.keys("Show me Markdown." + enter)
+	s.typeKeys("Show me Markdown." + enter)
 	s.await("• one")
 	s.mu.Lock()
 	defer s.mu.Unlock()

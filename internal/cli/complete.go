@@ -17,8 +17,8 @@ import (
 	"github.com/nestor-dev/nestor/internal/role"
 )
 
-// completionTime limits how long a completion may take.
-const completionTime = 3 * time.Second
+// completionTimeout limits how long a completion may take.
+const completionTimeout = 3 * time.Second
 
 type lister func(ctx context.Context, s *session) []cobra.Completion
 
@@ -42,7 +42,7 @@ func (f *Factory) complete(cmd *cobra.Command, lists ...lister) ([]cobra.Complet
 	if ctx == nil {
 		ctx = context.Background()
 	}
-	ctx, cancel := context.WithTimeout(ctx, completionTime)
+	ctx, cancel := context.WithTimeout(ctx, completionTimeout)
 	defer cancel()
 	var all []cobra.Completion
 	for _, list := range lists {

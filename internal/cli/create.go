@@ -28,8 +28,8 @@ func (d *dryRun) check() error {
 	return usagef("--dry-run must be none, client or server, not %q", d.value)
 }
 
-// live reports whether objects are created, rather than only printed or validated.
-func (d *dryRun) live() bool { return d.value == "none" }
+// disabled reports whether objects are created, rather than only printed or validated.
+func (d *dryRun) disabled() bool { return d.value == "none" }
 
 // create creates an object, or does a dry run.
 func (s *session) create(ctx context.Context, object client.Object, d dryRun) error {

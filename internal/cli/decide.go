@@ -27,9 +27,9 @@ type decideOptions struct {
 }
 
 func newApprove(f *Factory) *cobra.Command {
-	o := &decideOptions{decision: v1alpha1.DecisionApprove, print: printed("approved")}
+	o := &decideOptions{decision: v1alpha1.DecisionApprove, print: newPrintFlags("approved")}
 	cmd := o.command(f, "approve", "Approve a tool call that waits for a decision")
-	cmd.Long = text(`
+	cmd.Long = dedent(`
 		Approve a tool call that waits for a decision.
 
 		TASK is the task whose agent or tool waits. The whole call is printed before it is approved: long arguments are read
@@ -37,7 +37,7 @@ func newApprove(f *Factory) *cobra.Command {
 		that was printed. If several calls of the task wait, select one with --call, or all of them with --all. Without
 		TASK, everything that waits is listed.
 	`)
-	cmd.Example = text(`
+	cmd.Example = dedent(`
 		# List what waits
 		kubectl nestor approve
 
@@ -51,16 +51,16 @@ func newApprove(f *Factory) *cobra.Command {
 }
 
 func newDeny(f *Factory) *cobra.Command {
-	o := &decideOptions{decision: v1alpha1.DecisionDeny, print: printed("denied")}
+	o := &decideOptions{decision: v1alpha1.DecisionDeny, print: newPrintFlags("denied")}
 	cmd := o.command(f, "deny", "Deny a tool call that waits for a decision")
-	cmd.Long = text(`
+	cmd.Long = dedent(`
 		Deny a tool call that waits for a decision.
 
 		The model receives the denial with your comment and continues. TASK is the task whose agent or tool waits. If several
 		calls of the task wait, select one with --call, or all of them with --all. Without TASK, everything that waits is
 		listed.
 	`)
-	cmd.Example = text(`
+	cmd.Example = dedent(`
 		# Deny the call of first-2 and give the reason
 		kubectl nestor deny first-2 --comment "Write into a branch, not into main."
 	`)
@@ -70,16 +70,16 @@ func newDeny(f *Factory) *cobra.Command {
 func (o *decideOptions) command(f *Factory, use, short string) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: use + " [TASK]", Short: short,
-		Args:              args(0, 1, "the name of one task"),
+		Args:              argCount(0, 1, "the name of one task"),
 		ValidArgsFunction: f.firstArg(tasks(needsApproval)),
-		RunE:              f.runner(o.run),
+		RunE:              f.runE(o.run),
 	}
 	cmd.Flags().StringVar(&o.call, "call", "", "The ID of the call, if several wait.")
 	cmd.Flags().BoolVar(&o.all, "all", false, "Decide all calls of the task that wait.")
 	cmd.Flags().StringVarP(&o.comment, "comment", "c", "", "A comment for the model.")
 	cmd.Flags().DurationVar(&o.timeout, "timeout", 30*time.Second, "How long to wait for the operator to handle the decision.")
 	cmd.MarkFlagsMutuallyExclusive("call", "all")
-	addPrinted(cmd, o.print)
+	addPrintFlags(cmd, o.print)
 	return cmd
 }
 
@@ -89,7 +89,7 @@ func needsApproval(t v1alpha1.AgentTask) bool {
 
 func (o *decideOptions) run(ctx context.Context, s *session, args []string) error {
 	if len(args) == 0 {
-		return s.listAsks(ctx)
+		return s.printAsks(ctx)
 	}
 	to, err := s.find(ctx, args[0])
 	if err != nil {
@@ -99,15 +99,15 @@ func (o *decideOptions) run(ctx context.Context, s *session, args []string) erro
 		return usagef("%s is a chat: name the task whose call waits; `kubectl nestor approve` lists them", args[0])
 	}
 	chat := to.task.Spec.Chat
-	now, err := s.look(ctx, live.Scope{Namespace: s.namespace, Chat: chat, Standalone: chat == ""})
+	now, err := s.readSnapshot(ctx, live.Scope{Namespace: s.namespace, Chat: chat, Standalone: chat == ""})
 	if err != nil {
 		return err
 	}
-	asks, err := o.meant(to.task.Name, waitingAt(to.task, now))
+	asks, err := o.selectCalls(to.task.Name, asksOf(to.task, now))
 	if err != nil {
 		return err
 	}
-	ctx, cancel := within(ctx, o.timeout)
+	ctx, cancel := withTimeout(ctx, o.timeout)
 	defer cancel()
 	for _, ask := range asks {
 		if err := o.decide(ctx, s, ask); err != nil {
@@ -117,9 +117,9 @@ func (o *decideOptions) run(ctx context.Context, s *session, args []string) erro
 	return nil
 }
 
-// waitingAt returns the open questions and approvals of a task's own agent or tool, and for a standalone task also
+// asksOf returns the open questions and approvals of a task's own agent or tool, and for a standalone task also
 // those of the agents below it.
-func waitingAt(task *v1alpha1.AgentTask, now live.Snapshot) []live.Ask {
+func asksOf(task *v1alpha1.AgentTask, now live.Snapshot) []live.Ask {
 	var below []*live.Node
 	if node := live.Find(now.Tree(""), task.Name); task.Spec.Chat == "" && node != nil {
 		below = node.Children
@@ -127,8 +127,8 @@ func waitingAt(task *v1alpha1.AgentTask, now live.Snapshot) []live.Ask {
 	return slices.DeleteFunc(now.Asks(task.Spec.Chat), func(a live.Ask) bool { return a.Task != task.Name && live.Find(below, a.Task) == nil })
 }
 
-// meant returns the calls to decide.
-func (o *decideOptions) meant(task string, asks []live.Ask) ([]live.Ask, error) {
+// selectCalls returns the calls to decide.
+func (o *decideOptions) selectCalls(task string, asks []live.Ask) ([]live.Ask, error) {
 	asks = slices.DeleteFunc(asks, func(a live.Ask) bool { return a.Kind != v1alpha1.WaitingApproval })
 	if o.call != "" {
 		asks = slices.DeleteFunc(asks, func(a live.Ask) bool { return a.Call != o.call })
@@ -141,35 +141,35 @@ func (o *decideOptions) meant(task string, asks []live.Ask) ([]live.Ask, error) 
 	case len(asks) > 1 && !o.all:
 		var calls []string
 		for _, a := range asks {
-			calls = append(calls, fmt.Sprintf("\n  --call %s   %s", a.Call, describe(a)))
+			calls = append(calls, fmt.Sprintf("\n  --call %s   %s", a.Call, describeAsk(a)))
 		}
 		return nil, usagef("%d calls of %s wait: select one with --call, or use --all%s", len(asks), task, fmt.Sprint(calls))
 	}
 	return asks, nil
 }
 
-func describe(a live.Ask) string {
+func describeAsk(a live.Ask) string {
 	return terminal.Fit(terminal.Line(a.Tool+" "+a.Arguments), 100)
 }
 
 // decide prints one call and sends the decision about it.
 func (o *decideOptions) decide(ctx context.Context, s *session, ask live.Ask) error {
-	if err := s.mayDecide(ctx, ask); err != nil {
+	if err := s.checkMayDecide(ctx, ask); err != nil {
 		return err
 	}
-	if ask.Cut {
-		whole, err := s.whole(ctx, ask)
+	if ask.Truncated {
+		whole, err := s.fullArguments(ctx, ask)
 		if err != nil && o.decision == v1alpha1.DecisionApprove {
 			return err
 		}
 		ask = whole
 	}
-	s.say("%s", terminal.Exact(ask.Tool+" "+ask.Arguments))
-	message, err := s.post(ctx, decision(ask, o.decision, o.comment))
+	s.noticef("%s", terminal.Exact(ask.Tool+" "+ask.Arguments))
+	message, err := s.post(ctx, decisionMessage(ask, o.decision, o.comment))
 	if err != nil {
 		return err
 	}
-	if err := s.settled(ctx, message); err != nil {
+	if err := s.waitHandled(ctx, message); err != nil {
 		return err
 	}
 	task := &v1alpha1.AgentTask{}
@@ -180,8 +180,8 @@ func (o *decideOptions) decide(ctx context.Context, s *session, ask live.Ask) er
 	return s.print(o.print, task)
 }
 
-// mayDecide returns an error if the user may not decide about a call. It is checked before anything is sent.
-func (s *session) mayDecide(ctx context.Context, ask live.Ask) error {
+// checkMayDecide returns an error if the user may not decide about a call. It is checked before anything is sent.
+func (s *session) checkMayDecide(ctx context.Context, ask live.Ask) error {
 	if !ask.Separation {
 		return nil
 	}
@@ -189,11 +189,11 @@ func (s *session) mayDecide(ctx context.Context, ask live.Ask) error {
 	if err != nil {
 		return err
 	}
-	return ask.MayDecide(user)
+	return ask.CheckMayDecide(user)
 }
 
-// decision returns the message that decides about a call.
-func decision(ask live.Ask, d v1alpha1.Decision, comment string) v1alpha1.AgentMessageSpec {
+// decisionMessage returns the message that decides about a call.
+func decisionMessage(ask live.Ask, d v1alpha1.Decision, comment string) v1alpha1.AgentMessageSpec {
 	spec := v1alpha1.AgentMessageSpec{Chat: ask.Chat, Approval: &v1alpha1.Approval{
 		Task: ask.Task, ToolCall: ask.Call, ArgumentsDigest: ask.Digest, Decision: d, Comment: comment,
 	}}
@@ -203,9 +203,9 @@ func decision(ask live.Ask, d v1alpha1.Decision, comment string) v1alpha1.AgentM
 	return spec
 }
 
-// listAsks prints everything in the namespace that waits for a person.
-func (s *session) listAsks(ctx context.Context) error {
-	now, err := s.look(ctx, live.Scope{Namespace: s.namespace})
+// printAsks prints everything in the namespace that waits for a person.
+func (s *session) printAsks(ctx context.Context) error {
+	now, err := s.readSnapshot(ctx, live.Scope{Namespace: s.namespace})
 	if err != nil {
 		return err
 	}
@@ -214,17 +214,17 @@ func (s *session) listAsks(ctx context.Context) error {
 		asks = append(asks, now.Asks(chat.Name)...)
 	}
 	if len(asks) == 0 {
-		s.say("Nothing waits for a person in namespace %s.", s.namespace)
+		s.noticef("Nothing waits for a person in namespace %s.", s.namespace)
 		return nil
 	}
 	table := terminal.Table{Heading: []string{"TASK", "ROLE", "WAITS FOR", "CALL", "WHAT"}}
 	for _, a := range asks {
-		what := describe(a)
+		what := describeAsk(a)
 		if a.Kind == v1alpha1.WaitingQuestion {
 			what = terminal.Fit(terminal.Line(a.Question), 100)
 		}
 		table.Rows = append(table.Rows, []string{a.Task, a.Role, string(a.Kind), terminal.Line(a.Call), what})
 	}
-	table.Print(s.paper())
+	table.Print(s.humanOutput())
 	return nil
 }

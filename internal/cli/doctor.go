@@ -33,7 +33,7 @@ func newDoctor(f *Factory) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "doctor",
 		Short: "Check what a chat needs, and advise on what is missing",
-		Long: text(`
+		Long: dedent(`
 			Check what a chat needs, and advise on what is missing: the cluster, Nestor's resources, the operator, the model
 			provider and its key, the history API, your permissions, and the chats of the namespace.
 
@@ -41,15 +41,15 @@ func newDoctor(f *Factory) *cobra.Command {
 
 			Exit codes: 0 all checks passed; 3 a check failed; 1 the checks could not be run.
 		`),
-		Example: text(`
+		Example: dedent(`
 			# Why does my chat not answer?
 			kubectl nestor doctor
 
 			# In another namespace, with a test task
 			kubectl nestor doctor -n team-a --probe
 		`),
-		Args: args(0, 0, "no arguments"),
-		RunE: f.runner(func(ctx context.Context, s *session, _ []string) error { return o.run(ctx, s) }),
+		Args: argCount(0, 0, "no arguments"),
+		RunE: f.runE(func(ctx context.Context, s *session, _ []string) error { return o.run(ctx, s) }),
 	}
 	cmd.Flags().StringVar(&o.provider, "provider", "default", "The ModelProvider that chats use.")
 	cmd.Flags().BoolVar(&o.probe, "probe", false, "Run a task with the calculator, which costs nothing, and delete the task.")
@@ -72,7 +72,7 @@ func (o *doctorOptions) run(ctx context.Context, s *session) error {
 		Provider: o.provider, Probe: o.probe,
 	}.Examine(ctx)
 	if o.output.value != "" {
-		if err := s.report(o.output, map[string]any{"items": findings}); err != nil {
+		if err := s.printReport(o.output, map[string]any{"items": findings}); err != nil {
 			return err
 		}
 	} else {
@@ -90,7 +90,7 @@ var signs = map[diagnose.Status]string{
 }
 
 func (s *session) printFindings(findings []diagnose.Finding) {
-	out := s.paper()
+	out := s.humanOutput()
 	for _, f := range findings {
 		fmt.Fprintf(out, "%s %s %s\n", signs[f.Status], terminal.Pad(f.Check, 10), terminal.Line(f.Message))
 		if f.Advice != "" {

@@ -47,8 +47,8 @@ func usagef(format string, args ...any) error { return exitf(exitUsage, format, 
 // errTimeout is the cause of a context that --timeout ended.
 var errTimeout = &exitStatus{exitTimeout, errors.New("--timeout expired")}
 
-// codeOf returns the exit code for an error.
-func codeOf(err error) int {
+// exitCode returns the exit code for an error.
+func exitCode(err error) int {
 	var status *exitStatus
 	switch {
 	case err == nil:
@@ -66,7 +66,7 @@ func explain(err error) error {
 	switch {
 	case err == nil:
 		return nil
-	case live.NoSuchAPI(err):
+	case live.IsNoSuchAPI(err):
 		return fmt.Errorf("the cluster does not have Nestor's resources (%w): install Nestor, or select another cluster with --context; `kubectl nestor doctor` has details", err)
 	case apierrors.IsForbidden(err):
 		return fmt.Errorf("%w: ask an administrator of the namespace for the permission, or use another namespace with -n; `kubectl nestor doctor` lists what is missing", err)

@@ -23,18 +23,18 @@ const quietTime = 3 * time.Second
 
 // exchange is a message to a chat and the work that follows from it.
 type exchange struct {
-	s         *session
-	chat      string
-	snapshots <-chan live.Snapshot
-	now       live.Snapshot // the newest
-	message   *v1alpha1.AgentMessage
-	before    map[string]bool // names of the messages up to and including this one
-	warned    map[string]bool // warnings that were printed, by object and reason
-	lost      bool            // the chat had lost its history when the message was sent
+	s           *session
+	chat        string
+	snapshots   <-chan live.Snapshot
+	now         live.Snapshot // the newest
+	message     *v1alpha1.AgentMessage
+	known       map[string]bool // names of the messages up to and including this one
+	warned      map[string]bool // warnings that were printed, by object and reason
+	historyLost bool            // the chat had lost its history when the message was sent
 }
 
-// open starts a watch on a chat.
-func (s *session) open(ctx context.Context, chat string) (*exchange, error) {
+// openExchange starts a watch on a chat.
+func (s *session) openExchange(ctx context.Context, chat string) (*exchange, error) {
 	snapshots, err := live.Watch(ctx, s.cluster(), live.Scope{Namespace: s.namespace, Chat: chat})
 	if err != nil {
 		return nil, err
@@ -60,30 +60,30 @@ func (e *exchange) next(ctx context.Context) error {
 // send posts a message to the chat.
 func (e *exchange) send(ctx context.Context, spec v1alpha1.AgentMessageSpec) (err error) {
 	spec.Chat = e.chat
-	e.lost = readyReason(e.now.Chat(e.chat)) == v1alpha1.ReasonHistoryLost
-	e.before = map[string]bool{}
+	e.historyLost = readyReason(e.now.Chat(e.chat)) == v1alpha1.ReasonHistoryLost
+	e.known = map[string]bool{}
 	for _, m := range e.now.Messages {
-		e.before[m.Name] = true
+		e.known[m.Name] = true
 	}
 	if e.message, err = e.s.post(ctx, spec); err == nil {
-		e.before[e.message.Name] = true
+		e.known[e.message.Name] = true
 	}
 	return err
 }
 
 // finish waits until the chat has handled the message, and calls tell with every snapshot meanwhile.
-func (e *exchange) finish(ctx context.Context, tell func(live.Snapshot)) (live.Progress, error) {
+func (e *exchange) finish(ctx context.Context, emit func(live.Snapshot)) (live.Progress, error) {
 	quiet := time.NewTimer(quietTime)
 	defer quiet.Stop()
 	for {
-		tell(e.now)
-		progress := e.now.ProgressOf(e.chat, e.message.Name, len(e.before))
+		emit(e.now)
+		progress := e.now.ProgressOf(e.chat, e.message.Name, len(e.known))
 		switch progress {
 		case live.Working:
 			if needsRepair(readyReason(e.now.Chat(e.chat))) {
-				return live.Broken, nil
+				return live.Failed, nil
 			}
-			e.warn()
+			e.printWarnings()
 			quiet.Stop()
 		case live.Quiet:
 			quiet.Reset(quietTime)
@@ -94,7 +94,7 @@ func (e *exchange) finish(ctx context.Context, tell func(live.Snapshot)) (live.P
 		case <-ctx.Done():
 			return progress, context.Cause(ctx)
 		case <-quiet.C:
-			return e.believed(), nil
+			return e.quietProgress(), nil
 		case snapshot, open := <-e.snapshots:
 			if !open {
 				return progress, context.Cause(ctx)
@@ -104,8 +104,8 @@ func (e *exchange) finish(ctx context.Context, tell func(live.Snapshot)) (live.P
 	}
 }
 
-// believed returns the progress of a chat that has been quiet for quietTime.
-func (e *exchange) believed() live.Progress {
+// quietProgress returns the progress of a chat that has been quiet for quietTime.
+func (e *exchange) quietProgress() live.Progress {
 	chat := e.now.Chat(e.chat)
 	if chat == nil {
 		return live.Answered
@@ -119,30 +119,30 @@ func (e *exchange) believed() live.Progress {
 	return live.Answered
 }
 
-// warn prints, once for each reason, why a chat does not handle the message or what its work waits for.
-func (e *exchange) warn() {
+// printWarnings prints, once for each reason, why a chat does not handle the message or what its work waits for.
+func (e *exchange) printWarnings() {
 	chat := e.now.Chat(e.chat)
 	if chat == nil {
 		return
 	}
 	if still, ok := live.StandstillOf(chat.Status.Conditions); ok && !still.Paused {
-		e.once(e.chat+still.Reason, "chat %s %s", e.chat, terminal.Line(still.String()))
-	} else if reason := notReady(chat); reason != "" {
-		e.once(e.chat, "chat %s is not ready: %s", e.chat, reason)
+		e.printOnce(e.chat+still.Reason, "chat %s %s", e.chat, terminal.Line(still.String()))
+	} else if reason := notReadyMessage(chat); reason != "" {
+		e.printOnce(e.chat, "chat %s is not ready: %s", e.chat, reason)
 	}
 	for _, task := range e.now.Tasks {
 		if node := live.Find(e.now.Tree(e.chat), task.Name); node != nil {
 			if still, ok := node.Standstill(); ok {
-				e.once(task.Name+still.Reason, "%s (%s) %s", task.Name, node.Role(), terminal.Line(still.String()))
+				e.printOnce(task.Name+still.Reason, "%s (%s) %s", task.Name, node.Role(), terminal.Line(still.String()))
 			}
 		}
 	}
 }
 
-func (e *exchange) once(key, format string, args ...any) {
+func (e *exchange) printOnce(key, format string, args ...any) {
 	if !e.warned[key] {
 		e.warned[key] = true
-		e.s.say(format, args...)
+		e.s.noticef(format, args...)
 	}
 }
 
@@ -163,8 +163,8 @@ func needsRepair(reason string) bool {
 	return strings.HasPrefix(reason, "Ledger") && reason != v1alpha1.ReasonLedgerUnavailable
 }
 
-// notReady returns why a chat is not ready, or "".
-func notReady(chat *v1alpha1.AgentChat) string {
+// notReadyMessage returns why a chat is not ready, or "".
+func notReadyMessage(chat *v1alpha1.AgentChat) string {
 	c := meta.FindStatusCondition(chat.Status.Conditions, v1alpha1.ConditionReady)
 	if c == nil || c.Status != "False" {
 		return ""
@@ -172,8 +172,8 @@ func notReady(chat *v1alpha1.AgentChat) string {
 	return c.Reason + ": " + c.Message
 }
 
-// outcome returns the error, with its exit code, for the way a chat handled a message.
-func (e *exchange) outcome(progress live.Progress) error {
+// exitError returns the error, with its exit code, for the way a chat handled a message.
+func (e *exchange) exitError(progress live.Progress) error {
 	switch progress {
 	case live.NeedsPerson:
 		asks := e.now.Asks(e.chat)
@@ -181,17 +181,17 @@ func (e *exchange) outcome(progress live.Progress) error {
 			return exitf(exitWaiting, "the chat waits for a person: open it with `kubectl nestor chat %s`", e.chat)
 		}
 		return exitf(exitWaiting, "the chat waits for a person; %s", narrate.Hint(asks[0]))
-	case live.Refused:
-		return rejection(e.now.Message(e.message.Name))
-	case live.Broken:
-		return exitf(exitFailed, "the chat cannot continue: %s", notReady(e.now.Chat(e.chat)))
+	case live.Rejected:
+		return rejectionError(e.now.Message(e.message.Name))
+	case live.Failed:
+		return exitf(exitFailed, "the chat cannot continue: %s", notReadyMessage(e.now.Chat(e.chat)))
 	case live.Paused:
 		still, _ := live.StandstillOf(e.now.Chat(e.chat).Status.Conditions)
 		return exitf(exitPaused, "chat %s is %s", e.chat, terminal.Line(still.String()))
-	case live.Gone:
+	case live.Deleted:
 		return exitf(exitCancelled, "chat %s was deleted", e.chat)
 	}
-	if e.lost {
+	if e.historyLost {
 		return exitf(exitFailed, "the ledger lost the history of chat %s: the message started a new conversation without the earlier messages", e.chat)
 	}
 	return nil
@@ -199,13 +199,13 @@ func (e *exchange) outcome(progress live.Progress) error {
 
 // answers returns the messages that agents posted since the message was sent.
 func (e *exchange) answers() []v1alpha1.AgentMessage {
-	var said []v1alpha1.AgentMessage
+	var messages []v1alpha1.AgentMessage
 	for _, m := range e.now.Messages {
-		if m.Spec.Role != v1alpha1.RoleUser && !e.before[m.Name] {
-			said = append(said, m)
+		if m.Spec.Role != v1alpha1.RoleUser && !e.known[m.Name] {
+			messages = append(messages, m)
 		}
 	}
-	return said
+	return messages
 }
 
 // explainTimeout adds to a timeout what the command waited for.

@@ -15,8 +15,8 @@ import (
 	"github.com/nestor-dev/nestor/internal/cli/live"
 )
 
-// fullScreen shows a chat until the person leaves.
-func (s *session) fullScreen(ctx context.Context, chat string) error {
+// runFullScreen shows a chat until the person leaves.
+func (s *session) runFullScreen(ctx context.Context, chat string) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	snapshots, err := live.Watch(ctx, s.cluster(), live.Scope{Namespace: s.namespace, Chat: chat})
@@ -32,13 +32,13 @@ func (s *session) fullScreen(ctx context.Context, chat string) error {
 			program.Send(chatui.Updated(now))
 		}
 		if ctx.Err() == nil {
-			program.Send(chatui.Ended{Err: errors.New("the watch ended")})
+			program.Send(chatui.WatchEnded{Err: errors.New("the watch ended")})
 		}
 	}()
 	if _, err := program.Run(); err != nil && ctx.Err() == nil {
 		return fmt.Errorf("show the chat: %w", err)
 	}
-	s.say("The agents keep running. To return to the chat: kubectl nestor chat %s", chat)
+	s.noticef("The agents keep running. To return to the chat: kubectl nestor chat %s", chat)
 	return nil
 }
 
@@ -48,38 +48,38 @@ type chatActions struct {
 	chat string
 }
 
-// Say implements chatui.Actions.
-func (a chatActions) Say(ctx context.Context, text, inReplyTo string) error {
+// Send implements chatui.Actions.
+func (a chatActions) Send(ctx context.Context, text, inReplyTo string) error {
 	_, err := a.s.post(ctx, v1alpha1.AgentMessageSpec{Chat: a.chat, Content: text, InReplyTo: inReplyTo})
 	return explain(err)
 }
 
-// Whole implements chatui.Actions.
-func (a chatActions) Whole(ctx context.Context, ask live.Ask) (live.Ask, error) {
-	ctx, cancel := within(ctx, actionTime)
+// FullArguments implements chatui.Actions.
+func (a chatActions) FullArguments(ctx context.Context, ask live.Ask) (live.Ask, error) {
+	ctx, cancel := withTimeout(ctx, actionTimeout)
 	defer cancel()
-	return a.s.whole(ctx, ask)
+	return a.s.fullArguments(ctx, ask)
 }
 
 // Decide implements chatui.Actions.
 func (a chatActions) Decide(ctx context.Context, ask live.Ask, d v1alpha1.Decision, comment string) error {
-	if err := a.s.mayDecide(ctx, ask); err != nil {
+	if err := a.s.checkMayDecide(ctx, ask); err != nil {
 		return err
 	}
-	return a.postAndSettle(ctx, decision(ask, d, comment))
+	return a.postAndWait(ctx, decisionMessage(ask, d, comment))
 }
 
 // Cancel implements chatui.Actions.
 func (a chatActions) Cancel(ctx context.Context, task string) error {
-	return a.postAndSettle(ctx, v1alpha1.AgentMessageSpec{Chat: a.chat, Cancel: &v1alpha1.Cancel{Task: task}})
+	return a.postAndWait(ctx, v1alpha1.AgentMessageSpec{Chat: a.chat, Cancel: &v1alpha1.Cancel{Task: task}})
 }
 
-func (a chatActions) postAndSettle(ctx context.Context, spec v1alpha1.AgentMessageSpec) error {
+func (a chatActions) postAndWait(ctx context.Context, spec v1alpha1.AgentMessageSpec) error {
 	message, err := a.s.post(ctx, spec)
 	if err != nil {
 		return explain(err)
 	}
-	ctx, cancel := within(ctx, actionTime)
+	ctx, cancel := withTimeout(ctx, actionTimeout)
 	defer cancel()
-	return explainTimeout(a.s.settled(ctx, message), "the operator does not respond")
+	return explainTimeout(a.s.waitHandled(ctx, message), "the operator does not respond")
 }

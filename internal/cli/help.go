@@ -37,7 +37,7 @@ const helpTemplate = `{{with (or .Long .Short)}}{{. | trimTrailingWhitespaces}}
 // wrapColumn is where the descriptions of flags are wrapped.
 const wrapColumn = 100
 
-func mendUsage(root *cobra.Command) {
+func setUsageTemplate(root *cobra.Command) {
 	cobra.AddTemplateFunc("indent", func(s string) string { return "  " + strings.ReplaceAll(s, "\n", "\n  ") })
 	cobra.AddTemplateFunc("ownFlags", func(cmd *cobra.Command) string {
 		return strings.TrimRight(cmd.LocalNonPersistentFlags().FlagUsagesWrapped(wrapColumn), "\n")
@@ -56,7 +56,7 @@ func newOptions() *cobra.Command {
 		Short:   "List the options that every command has",
 		Long:    "List the options that every command has. They are those of kubectl.",
 		GroupID: groupSetup,
-		Args:    args(0, 0, "no arguments"),
+		Args:    argCount(0, 0, "no arguments"),
 	}
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		cmd.Println("The following options can be passed to any command:")

@@ -56,16 +56,16 @@ func TestHistoryScripts(t *testing.T) {
 
 func TestRepliesStreamOntoTheScreen(t *testing.T) {
 	serveHistory(t)
-	slow, err := model(false)
+	slow, err := startModel(false)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(slow.Close)
-	s := chatWith(t, slow.URL+"/v1", 80, 24)
+	s := openChatWith(t, slow.URL+"/v1", 80, 24)
 	s.await("Nothing has been said yet.")
-	s.keys("Talk slowly." + enter)
+	s.typeKeys("Talk slowly." + enter)
 	s.await("nestor …")
 	s.await("one two three")
 	s.await("the end.")
-	s.gone("nestor …")
+	s.awaitGone("nestor …")
 }

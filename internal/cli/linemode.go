@@ -24,24 +24,24 @@ type lineChat struct {
 	actions  chatActions
 	narrator *narrate.Narrator
 	out      io.Writer
-	done     bool // /quit was entered
+	quit     bool // /quit was entered
 }
 
-// lineByLine reads messages from standard input, one per line, sends each when the previous one has been handled, and
+// runLineMode reads messages from standard input, one per line, sends each when the previous one has been handled, and
 // prints what happens. It returns the outcome of the last one.
-func (s *session) lineByLine(ctx context.Context, chat string) error {
+func (s *session) runLineMode(ctx context.Context, chat string) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	e, err := s.open(ctx, chat)
+	e, err := s.openExchange(ctx, chat)
 	if err != nil {
 		return err
 	}
-	c := &lineChat{exchange: e, actions: chatActions{s, chat}, narrator: narrate.New(chat), out: s.paper()}
-	c.tell(e.now)
+	c := &lineChat{exchange: e, actions: chatActions{s, chat}, narrator: narrate.New(chat), out: s.humanOutput()}
+	c.printNew(e.now)
 	lines := readLines(ctx, s.In)
 	var last error
-	for !c.done {
-		line, err := c.read(ctx, lines)
+	for !c.quit {
+		line, err := c.readLine(ctx, lines)
 		if errors.Is(err, io.EOF) {
 			return last
 		}
@@ -54,15 +54,15 @@ func (s *session) lineByLine(ctx context.Context, chat string) error {
 		if last = c.handle(ctx, line); ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		if last != nil && codeOf(last) != exitWaiting {
-			s.say("error: %v", last)
+		if last != nil && exitCode(last) != exitWaiting {
+			s.noticef("error: %v", last)
 		}
 	}
 	return last
 }
 
-// read waits for a line and meanwhile prints what happens.
-func (c *lineChat) read(ctx context.Context, lines <-chan string) (string, error) {
+// readLine waits for a line and meanwhile prints what happens.
+func (c *lineChat) readLine(ctx context.Context, lines <-chan string) (string, error) {
 	for {
 		select {
 		case <-ctx.Done():
@@ -77,7 +77,7 @@ func (c *lineChat) read(ctx context.Context, lines <-chan string) (string, error
 				return "", context.Cause(ctx)
 			}
 			c.now = now
-			c.tell(now)
+			c.printNew(now)
 		}
 	}
 }
@@ -91,47 +91,47 @@ func (c *lineChat) handle(ctx context.Context, line string) error {
 	spec := v1alpha1.AgentMessageSpec{Content: command.Text}
 	switch command.Verb {
 	case "quit":
-		c.done = true
+		c.quit = true
 		return nil
 	case "help":
 		fmt.Fprintln(c.out, chatui.Help)
 		return nil
 	case "approve", "deny":
-		ask, found := c.approval(command.Task)
+		ask, found := c.pendingApproval(command.Task)
 		if !found {
 			return errors.New("no such call waits for approval")
 		}
-		verdict := v1alpha1.DecisionApprove
+		decided := v1alpha1.DecisionApprove
 		if command.Verb == "deny" {
-			verdict = v1alpha1.DecisionDeny
+			decided = v1alpha1.DecisionDeny
 		}
-		if err := c.s.mayDecide(ctx, ask); err != nil {
+		if err := c.s.checkMayDecide(ctx, ask); err != nil {
 			return err
 		}
-		if ask.Cut && verdict == v1alpha1.DecisionApprove {
-			if ask, err = c.s.whole(ctx, ask); err != nil {
+		if ask.Truncated && decided == v1alpha1.DecisionApprove {
+			if ask, err = c.s.fullArguments(ctx, ask); err != nil {
 				return err
 			}
 			fmt.Fprintln(c.out, terminal.Exact(ask.Tool+" "+ask.Arguments))
 		}
-		spec = decision(ask, verdict, command.Text)
+		spec = decisionMessage(ask, decided, command.Text)
 	case "cancel":
 		spec = v1alpha1.AgentMessageSpec{Cancel: &v1alpha1.Cancel{Task: command.Task}}
 	default:
-		spec.InReplyTo = c.question()
+		spec.InReplyTo = c.pendingQuestion()
 	}
 	if err := c.send(ctx, spec); err != nil {
 		return explain(err)
 	}
-	progress, err := c.finish(ctx, c.tell)
+	progress, err := c.finish(ctx, c.printNew)
 	if err != nil {
 		return err
 	}
-	return c.outcome(progress)
+	return c.exitError(progress)
 }
 
-// question returns the posted message with the open question, which the next message answers, or "".
-func (c *lineChat) question() string {
+// pendingQuestion returns the posted message with the open question, which the next message answers, or "".
+func (c *lineChat) pendingQuestion() string {
 	for _, ask := range c.now.Asks(c.chat) {
 		if ask.Kind == v1alpha1.WaitingQuestion {
 			return ask.Message
@@ -140,7 +140,7 @@ func (c *lineChat) question() string {
 	return ""
 }
 
-func (c *lineChat) approval(task string) (live.Ask, bool) {
+func (c *lineChat) pendingApproval(task string) (live.Ask, bool) {
 	for _, ask := range c.now.Asks(c.chat) {
 		if ask.Kind == v1alpha1.WaitingApproval && (task == "" || ask.Task == task) {
 			return ask, true
@@ -149,8 +149,8 @@ func (c *lineChat) approval(task string) (live.Ask, bool) {
 	return live.Ask{}, false
 }
 
-func (c *lineChat) tell(now live.Snapshot) {
-	for _, line := range c.narrator.Tell(now) {
+func (c *lineChat) printNew(now live.Snapshot) {
+	for _, line := range c.narrator.Lines(now) {
 		fmt.Fprintln(c.out, line)
 	}
 }

@@ -26,17 +26,17 @@ type newChatOptions struct {
 }
 
 func newNew(f *Factory) *cobra.Command {
-	o := newChatOptions{print: printed("created")}
+	o := newChatOptions{print: newPrintFlags("created")}
 	cmd := &cobra.Command{
 		Use:   "new [NAME]",
 		Short: "Create a chat",
-		Long: text(`
+		Long: dedent(`
 			Create a chat.
 
 			Without NAME, a name is generated and printed. Everything has a default: the role orchestrator, the model provider
 			default, no workspace and no limit on cost.
 		`),
-		Example: text(`
+		Example: dedent(`
 			# Create the chat first
 			kubectl nestor new first
 
@@ -49,9 +49,9 @@ func newNew(f *Factory) *cobra.Command {
 			# Write a manifest, for GitOps
 			kubectl nestor new first --dry-run=client -o yaml > chat.yaml
 		`),
-		Args:              args(0, 1, "at most one name"),
+		Args:              argCount(0, 1, "at most one name"),
 		ValidArgsFunction: cobra.NoFileCompletions,
-		RunE:              f.runner(o.run),
+		RunE:              f.runE(o.run),
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&o.role, "role", "", "The role of the orchestrator (default orchestrator).")
@@ -64,7 +64,7 @@ func newNew(f *Factory) *cobra.Command {
 	flags.StringVarP(&o.message, "message", "m", "", "Send this message to the new chat.")
 	o.workspace.register(cmd)
 	o.dryRun.register(cmd)
-	addPrinted(cmd, o.print)
+	addPrintFlags(cmd, o.print)
 	_ = cmd.RegisterFlagCompletionFunc("role", f.flag(roles))
 	_ = cmd.RegisterFlagCompletionFunc("provider", f.flag(providers))
 	return cmd
@@ -88,7 +88,7 @@ func (o *newChatOptions) run(ctx context.Context, s *session, args []string) err
 	if err := s.create(ctx, chat, o.dryRun); err != nil {
 		return err
 	}
-	if o.message != "" && o.dryRun.live() {
+	if o.message != "" && o.dryRun.disabled() {
 		if _, err := s.post(ctx, v1alpha1.AgentMessageSpec{Chat: chat.Name, Content: o.message}); err != nil {
 			return fmt.Errorf("chat %s was created, but: %w", chat.Name, err)
 		}

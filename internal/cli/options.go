@@ -17,11 +17,13 @@ import (
 	"github.com/nestor-dev/nestor/internal/cli/terminal"
 )
 
-// printed returns the -o flag of commands that create an object; without it they print "KIND/NAME done".
-func printed(done string) *genericclioptions.PrintFlags { return genericclioptions.NewPrintFlags(done) }
+// newPrintFlags returns the -o flag of commands that create an object; without it they print "KIND/NAME done".
+func newPrintFlags(done string) *genericclioptions.PrintFlags {
+	return genericclioptions.NewPrintFlags(done)
+}
 
-// addPrinted adds the -o flag and hides the less common flags that come with it.
-func addPrinted(cmd *cobra.Command, flags *genericclioptions.PrintFlags) {
+// addPrintFlags adds the -o flag and hides the less common flags that come with it.
+func addPrintFlags(cmd *cobra.Command, flags *genericclioptions.PrintFlags) {
 	flags.AddFlags(cmd)
 	for _, name := range []string{"allow-missing-template-keys", "show-managed-fields", "template"} {
 		_ = cmd.Flags().MarkHidden(name)
@@ -35,21 +37,21 @@ func (s *session) print(flags *genericclioptions.PrintFlags, object runtime.Obje
 	if err != nil {
 		return &exitStatus{exitUsage, err}
 	}
-	return printer.PrintObj(object, s.machine())
+	return printer.PrintObj(object, s.machineOutput())
 }
 
-// machine returns the writer of output for programs. On a terminal, control characters are removed, because JSON does
+// machineOutput returns the writer of output for programs. On a terminal, control characters are removed, because JSON does
 // not escape all of them.
-func (s *session) machine() io.Writer {
+func (s *session) machineOutput() io.Writer {
 	if isTerminal(s.Out) {
-		return cleaner{s.Out}
+		return cleanWriter{s.Out}
 	}
 	return s.Out
 }
 
-type cleaner struct{ out io.Writer }
+type cleanWriter struct{ out io.Writer }
 
-func (c cleaner) Write(data []byte) (int, error) {
+func (c cleanWriter) Write(data []byte) (int, error) {
 	if _, err := io.WriteString(c.out, terminal.Clean(string(data))); err != nil {
 		return 0, err
 	}
@@ -83,8 +85,8 @@ func (f *format) check() error {
 	return usagef("unknown output format %q: use -o json or -o yaml", f.value)
 }
 
-// report writes value as JSON or YAML.
-func (s *session) report(f format, value any) error {
+// printReport writes value as JSON or YAML.
+func (s *session) printReport(f format, value any) error {
 	data, err := json.MarshalIndent(value, "", "    ")
 	if err == nil && f.value == "yaml" {
 		data, err = yaml.JSONToYAML(data)
@@ -94,6 +96,6 @@ func (s *session) report(f format, value any) error {
 	if err != nil {
 		return fmt.Errorf("encode the output: %w", err)
 	}
-	_, err = s.machine().Write(data)
+	_, err = s.machineOutput().Write(data)
 	return err
 }

@@ -42,8 +42,8 @@ func (s *session) user(ctx context.Context) (string, error) {
 	return me.Status.UserInfo.Username, nil
 }
 
-// settled waits until the operator has handled a message, and returns an error if it was rejected.
-func (s *session) settled(ctx context.Context, message *v1alpha1.AgentMessage) error {
+// waitHandled waits until the operator has handled a message, and returns an error if it was rejected.
+func (s *session) waitHandled(ctx context.Context, message *v1alpha1.AgentMessage) error {
 	now, err := kubewatch.Until(ctx, s.api, message, &v1alpha1.AgentMessageList{}, func(m *v1alpha1.AgentMessage) bool {
 		return m.Status.Phase == v1alpha1.MessageHandled || m.Status.Phase == v1alpha1.MessageRejected
 	})
@@ -51,16 +51,16 @@ func (s *session) settled(ctx context.Context, message *v1alpha1.AgentMessage) e
 		return err
 	}
 	if now.Status.Phase == v1alpha1.MessageRejected {
-		return rejection(now)
+		return rejectionError(now)
 	}
 	return nil
 }
 
-// rejection returns the reason of a rejected message as an error.
-func rejection(m *v1alpha1.AgentMessage) error {
-	words := m.Status.Reason
+// rejectionError returns the reason of a rejected message as an error.
+func rejectionError(m *v1alpha1.AgentMessage) error {
+	phrase := m.Status.Reason
 	if c := meta.FindStatusCondition(m.Status.Conditions, v1alpha1.ConditionSucceeded); c != nil {
-		words += ": " + c.Message
+		phrase += ": " + c.Message
 	}
-	return fmt.Errorf("the operator rejected %s: %s", m.Name, words)
+	return fmt.Errorf("the operator rejected %s: %s", m.Name, phrase)
 }

@@ -11,8 +11,8 @@ import (
 	"strings"
 )
 
-// outcome is the result of one run of the program.
-type outcome struct {
+// programResult is the result of one run of the program.
+type programResult struct {
 	stdout, stderr string
 	code           int
 }
@@ -29,13 +29,13 @@ func command(dir string, environ []string, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// call runs the program without a terminal.
-func call(dir string, environ []string, input string, args ...string) outcome {
+// runProgram runs the program without a terminal.
+func runProgram(dir string, environ []string, input string, args ...string) programResult {
 	cmd := command(dir, environ, args...)
 	var stdout, stderr bytes.Buffer
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(input), &stdout, &stderr
 	_ = cmd.Run() // the exit code is checked
-	return outcome{stdout.String(), stderr.String(), cmd.ProcessState.ExitCode()}
+	return programResult{stdout.String(), stderr.String(), cmd.ProcessState.ExitCode()}
 }
 
 // masks replace text that differs between runs.

@@ -14,15 +14,15 @@ import (
 // Reference returns the reference of all commands as Markdown: their help, ordered by group.
 func Reference(root *cobra.Command) string {
 	var out strings.Builder
-	fmt.Fprintf(&out, "# kubectl nestor\n\n<!-- Generated from the commands by `make generate`: do not edit. -->\n\n%s\n", paragraphs(root.Long))
+	fmt.Fprintf(&out, "# kubectl nestor\n\n<!-- Generated from the commands by `make generate`: do not edit. -->\n\n%s\n", helpMarkdown(root.Long))
 	for _, group := range root.Groups() {
 		fmt.Fprintf(&out, "\n%s\n\n| | |\n|---|---|\n", group.Title)
-		for _, cmd := range documented(root, group.ID) {
+		for _, cmd := range documentedCommands(root, group.ID) {
 			fmt.Fprintf(&out, "| [%s](#kubectl-nestor-%s) | %s |\n", cmd.Name(), cmd.Name(), cmd.Short)
 		}
 	}
 	for _, group := range root.Groups() {
-		for _, cmd := range documented(root, group.ID) {
+		for _, cmd := range documentedCommands(root, group.ID) {
 			writeCommand(&out, cmd)
 		}
 	}
@@ -30,8 +30,8 @@ func Reference(root *cobra.Command) string {
 	return out.String()
 }
 
-// documented returns our own commands of a group, without cobra's.
-func documented(root *cobra.Command, group string) []*cobra.Command {
+// documentedCommands returns our own commands of a group, without cobra's.
+func documentedCommands(root *cobra.Command, group string) []*cobra.Command {
 	var commands []*cobra.Command
 	for _, cmd := range root.Commands() {
 		if cmd.GroupID == group && cmd.Name() != "help" && cmd.Name() != "completion" && cmd.Name() != "options" && !cmd.Hidden {
@@ -42,7 +42,7 @@ func documented(root *cobra.Command, group string) []*cobra.Command {
 }
 
 func writeCommand(out *strings.Builder, cmd *cobra.Command) {
-	fmt.Fprintf(out, "\n## kubectl nestor %s\n\n```\nkubectl nestor %s [options]\n```\n\n%s\n", cmd.Name(), cmd.Use, paragraphs(cmd.Long))
+	fmt.Fprintf(out, "\n## kubectl nestor %s\n\n```\nkubectl nestor %s [options]\n```\n\n%s\n", cmd.Name(), cmd.Use, helpMarkdown(cmd.Long))
 	if cmd.Example != "" {
 		fmt.Fprintf(out, "\n```sh\n%s\n```\n", cmd.Example)
 	}
@@ -51,8 +51,8 @@ func writeCommand(out *strings.Builder, cmd *cobra.Command) {
 	}
 }
 
-// paragraphs returns a help text as Markdown; indented lines become code blocks.
-func paragraphs(text string) string {
+// helpMarkdown returns a help text as Markdown; indented lines become code blocks.
+func helpMarkdown(text string) string {
 	parts := strings.Split(text, "\n\n")
 	for i, part := range parts {
 		if head, rest, found := strings.Cut(part, "\n  "); found {

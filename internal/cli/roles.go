@@ -33,22 +33,22 @@ func newRoles(f *Factory) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "roles [NAME]",
 		Short: "List the roles that agents can have",
-		Long: text(`
+		Long: dedent(`
 			List the roles that agents can have: those of the namespace, those shared by the operator's namespace, and the
 			built-in ones. An AgentRole with the name of a built-in role overrides it.
 
 			With NAME, print one role in full, including its prompt.
 		`),
-		Example: text(`
+		Example: dedent(`
 			# List all roles
 			kubectl nestor roles
 
 			# Print one role with its prompt and limits
 			kubectl nestor roles coder
 		`),
-		Args:              args(0, 1, "at most one name of a role"),
+		Args:              argCount(0, 1, "at most one name of a role"),
 		ValidArgsFunction: f.firstArg(roles),
-		RunE:              f.runner(o.run),
+		RunE:              f.runE(o.run),
 	}
 	o.output.register(cmd)
 	operatorNamespaceFlag(cmd, &o.operatorNamespace)
@@ -68,7 +68,7 @@ func (o *rolesOptions) run(ctx context.Context, s *session, args []string) error
 	if err := o.output.check(); err != nil {
 		return err
 	}
-	entries, err := o.gather(ctx, s)
+	entries, err := o.collectRoles(ctx, s)
 	if err != nil {
 		return err
 	}
@@ -85,17 +85,17 @@ func (o *rolesOptions) run(ctx context.Context, s *session, args []string) error
 		}
 		return nil
 	case o.output.value != "":
-		return s.report(o.output, map[string]any{"items": entries})
+		return s.printReport(o.output, map[string]any{"items": entries})
 	case len(args) == 1:
-		s.describeRole(entries[0])
+		s.printRole(entries[0])
 		return nil
 	}
-	s.listRoles(entries)
+	s.printRoles(entries)
 	return nil
 }
 
-// gather returns the roles that the namespace may use, resolved as the operator does.
-func (o *rolesOptions) gather(ctx context.Context, s *session) ([]roleEntry, error) {
+// collectRoles returns the roles that the namespace may use, resolved as the operator does.
+func (o *rolesOptions) collectRoles(ctx context.Context, s *session) ([]roleEntry, error) {
 	var here, shared v1alpha1.AgentRoleList
 	if err := s.api.List(ctx, &here, client.InNamespace(s.namespace)); err != nil {
 		return nil, err
@@ -162,7 +162,7 @@ func (s *session) entryOf(ctx context.Context, finder resolve.Finder, name strin
 	return entry, true, nil
 }
 
-func (s *session) listRoles(entries []roleEntry) {
+func (s *session) printRoles(entries []roleEntry) {
 	table := terminal.Table{Heading: []string{"NAME", "SOURCE", "DELEGATES TO", "ITERATIONS", "DESCRIPTION"}}
 	for _, e := range entries {
 		note := terminal.Fit(terminal.Line(e.Description), noteWidth)
@@ -173,11 +173,11 @@ func (s *session) listRoles(entries []roleEntry) {
 			e.Name, e.Source, terminal.Fit(cmp.Or(strings.Join(e.Delegates(), ","), "-"), 40), strconv.Itoa(e.Limits.MaxIterations), note,
 		})
 	}
-	table.Print(s.paper())
+	table.Print(s.humanOutput())
 }
 
-func (s *session) describeRole(e roleEntry) {
-	out := s.paper()
+func (s *session) printRole(e roleEntry) {
+	out := s.humanOutput()
 	line := func(label, value string) {
 		if value != "" {
 			fmt.Fprintln(out, terminal.Bold.Render(terminal.Pad(label+":", 16)), terminal.Line(value))

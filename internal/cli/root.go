@@ -33,7 +33,7 @@ func Run(ctx context.Context, args []string, streams genericiooptions.IOStreams,
 	if cause := context.Cause(ctx); cause != nil && !errors.Is(err, errTimeout) {
 		return 130 // the shell's exit code after Ctrl-C
 	}
-	code := codeOf(err)
+	code := exitCode(err)
 	fmt.Fprintln(streams.ErrOut, "error:", err)
 	if code == exitUsage {
 		fmt.Fprintf(streams.ErrOut, "See '%s --help'.\n", cmd.CommandPath())
@@ -43,9 +43,9 @@ func Run(ctx context.Context, args []string, streams genericiooptions.IOStreams,
 
 // The groups of commands in the help.
 const (
-	groupTalk  = "talk"
-	groupLook  = "inspect"
-	groupSetup = "setup"
+	groupTalk    = "talk"
+	groupInspect = "inspect"
+	groupSetup   = "setup"
 )
 
 // NewCommand returns the root command of `kubectl nestor`.
@@ -54,14 +54,14 @@ func NewCommand(streams genericiooptions.IOStreams, environ []string) *cobra.Com
 		Use:         "nestor",
 		Annotations: map[string]string{cobra.CommandDisplayNameAnnotation: "kubectl nestor"},
 		Short:       "Talk to hierarchical LLM agents that run in Kubernetes",
-		Long: text(`
+		Long: dedent(`
 			Talk to hierarchical LLM agents that run in Kubernetes.
 
 			You talk to an orchestrator in a chat. It answers, or delegates tasks to sub-agents, which use tools, ask you
 			questions, wait for your approval and delegate further. Everything is a Kubernetes resource, and all commands act
 			with your own permissions.
 		`),
-		Example: text(`
+		Example: dedent(`
 			# Open a chat on a full screen
 			kubectl nestor chat
 
@@ -72,7 +72,7 @@ func NewCommand(streams genericiooptions.IOStreams, environ []string) *cobra.Com
 			kubectl nestor doctor
 		`),
 		SilenceUsage: true, SilenceErrors: true,
-		Args: knownCommand,
+		Args: checkCommand,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	root.SetIn(streams.In)
@@ -81,16 +81,16 @@ func NewCommand(streams genericiooptions.IOStreams, environ []string) *cobra.Com
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &exitStatus{exitUsage, err} })
 	root.AddGroup(
 		&cobra.Group{ID: groupTalk, Title: "Talk to agents:"},
-		&cobra.Group{ID: groupLook, Title: "Inspect agents:"},
+		&cobra.Group{ID: groupInspect, Title: "Inspect agents:"},
 		&cobra.Group{ID: groupSetup, Title: "Set up:"},
 	)
 	flags := genericclioptions.NewConfigFlags(true)
 	flags.AddFlags(root.PersistentFlags())
 	f := &Factory{getter: flags, streams: streams, environ: environ}
 	for group, commands := range map[string][]*cobra.Command{
-		groupTalk:  {newChat(f), newNew(f), newSend(f), newApprove(f), newDeny(f), newCancel(f), newRun(f)},
-		groupLook:  {newTree(f), newTranscript(f), newUI(f), newUsage(f), newRoles(f)},
-		groupSetup: {newDoctor(f), newVersion(f)},
+		groupTalk:    {newChat(f), newNew(f), newSend(f), newApprove(f), newDeny(f), newCancel(f), newRun(f)},
+		groupInspect: {newTree(f), newTranscript(f), newUI(f), newUsage(f), newRoles(f)},
+		groupSetup:   {newDoctor(f), newVersion(f)},
 	} {
 		for _, command := range commands {
 			command.GroupID = group
@@ -101,12 +101,12 @@ func NewCommand(streams genericiooptions.IOStreams, environ []string) *cobra.Com
 	root.SetCompletionCommandGroupID(groupSetup)
 	root.AddCommand(newOptions())
 	completeFlags(root, f)
-	mendUsage(root)
+	setUsageTemplate(root)
 	return root
 }
 
-// knownCommand returns an error for an unknown command, with similar commands as suggestions.
-func knownCommand(root *cobra.Command, args []string) error {
+// checkCommand returns an error for an unknown command, with similar commands as suggestions.
+func checkCommand(root *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
 	}
@@ -116,8 +116,8 @@ func knownCommand(root *cobra.Command, args []string) error {
 	return usagef("there is no command %q", args[0])
 }
 
-// text removes the indentation of the source, which is that of the first line, from a help text.
-func text(s string) string {
+// dedent removes the indentation of the source, which is that of the first line, from a help text.
+func dedent(s string) string {
 	s = strings.Trim(s, "\n")
 	indentation := s[:len(s)-len(strings.TrimLeft(s, "\t"))]
 	lines := strings.Split(s, "\n")
@@ -127,8 +127,8 @@ func text(s string) string {
 	return strings.TrimSpace(strings.Join(lines, "\n"))
 }
 
-// args returns the check of a command's arguments, with a message that names what is expected.
-func args(least, most int, expected string) cobra.PositionalArgs {
+// argCount returns the check of a command's arguments, with a message that names what is expected.
+func argCount(least, most int, expected string) cobra.PositionalArgs {
 	return func(_ *cobra.Command, given []string) error {
 		if len(given) < least || (most >= 0 && len(given) > most) {
 			return usagef("expected %s", expected)

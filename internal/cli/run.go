@@ -28,11 +28,11 @@ type runOptions struct {
 }
 
 func newRun(f *Factory) *cobra.Command {
-	o := runOptions{print: printed("created")}
+	o := runOptions{print: newPrintFlags("created")}
 	cmd := &cobra.Command{
 		Use:   "run ROLE INSTRUCTION",
 		Short: "Run a standalone task, without a chat",
-		Long: text(`
+		Long: dedent(`
 			Run a standalone task, without a chat, for example in a script or a pipeline.
 
 			With --wait, the command waits until the task has ended, prints the result on standard output, and exits with a code
@@ -41,7 +41,7 @@ func newRun(f *Factory) *cobra.Command {
 
 			` + exitCodes + `
 		`),
-		Example: text(`
+		Example: dedent(`
 			# Review a repository in a pipeline, for at most ten minutes
 			kubectl nestor run reviewer "Review the last commit." --git https://example.com/team/shop.git --wait --timeout 10m
 
@@ -52,9 +52,9 @@ func newRun(f *Factory) *cobra.Command {
 			# Read the instruction from a file, and print the task as JSON
 			kubectl nestor run planner - --wait -o json < plan.md
 		`),
-		Args:              args(1, -1, "a role and an instruction"),
+		Args:              argCount(1, -1, "a role and an instruction"),
 		ValidArgsFunction: f.firstArg(roles),
-		RunE:              f.runner(o.run),
+		RunE:              f.runE(o.run),
 	}
 	flags := cmd.Flags()
 	flags.BoolVar(&o.wait, "wait", false, "Wait until the task has ended, print the result, and exit with a code for the outcome.")
@@ -71,17 +71,17 @@ func newRun(f *Factory) *cobra.Command {
 	flags.Lookup("ttl").DefValue = "0s" // otherwise the help would print -1ns
 	o.workspace.register(cmd)
 	o.dryRun.register(cmd)
-	addPrinted(cmd, o.print)
+	addPrintFlags(cmd, o.print)
 	_ = cmd.RegisterFlagCompletionFunc("provider", f.flag(providers))
 	return cmd
 }
 
 func (o *runOptions) run(ctx context.Context, s *session, args []string) error {
-	task, err := o.task(s, args)
+	task, err := o.buildTask(s, args)
 	if err != nil {
 		return err
 	}
-	if o.dryRun.live() {
+	if o.dryRun.disabled() {
 		if task.Spec.User, err = s.user(ctx); err != nil {
 			return err
 		}
@@ -89,21 +89,21 @@ func (o *runOptions) run(ctx context.Context, s *session, args []string) error {
 	if err := s.create(ctx, task, o.dryRun); err != nil {
 		return err
 	}
-	if !o.wait || !o.dryRun.live() {
+	if !o.wait || !o.dryRun.disabled() {
 		return s.print(o.print, task)
 	}
-	s.say("%s/%s created", "agenttask.nestor.dev", task.Name)
-	waiting, cancel := within(ctx, o.timeout)
+	s.noticef("%s/%s created", "agenttask.nestor.dev", task.Name)
+	waiting, cancel := withTimeout(ctx, o.timeout)
 	defer cancel()
 	err = s.awaitTask(waiting, task, o.print)
 	if waiting.Err() != nil {
-		s.say("the task keeps running: `kubectl nestor tree` shows it, `kubectl nestor cancel %s` stops it", task.Name)
+		s.noticef("the task keeps running: `kubectl nestor tree` shows it, `kubectl nestor cancel %s` stops it", task.Name)
 	}
 	return explainTimeout(err, "waiting for the task "+task.Name)
 }
 
-// task returns the task that the flags describe.
-func (o *runOptions) task(s *session, args []string) (*v1alpha1.AgentTask, error) {
+// buildTask returns the task that the flags describe.
+func (o *runOptions) buildTask(s *session, args []string) (*v1alpha1.AgentTask, error) {
 	if err := o.dryRun.check(); err != nil {
 		return nil, err
 	}
@@ -123,7 +123,7 @@ func (o *runOptions) task(s *session, args []string) (*v1alpha1.AgentTask, error
 	}
 	if o.input == "" || len(args) > 1 {
 		var err error
-		if task.Spec.Instruction, err = s.words(args[1:]); err != nil {
+		if task.Spec.Instruction, err = s.readMessage(args[1:]); err != nil {
 			return nil, err
 		}
 	}

@@ -30,11 +30,11 @@ type screen struct {
 	raw      strings.Builder
 }
 
-// patience is how long a test waits for a text on the screen.
-const patience = 60 * time.Second
+// screenTimeout is how long a test waits for a text on the screen.
+const screenTimeout = 60 * time.Second
 
-// start runs the program on a terminal of the given size.
-func start(t *testing.T, cmd *exec.Cmd, width, height int) *screen {
+// startScreen runs the program on a terminal of the given size.
+func startScreen(t *testing.T, cmd *exec.Cmd, width, height int) *screen {
 	t.Helper()
 	cmd.Env = append(cmd.Env, "TERM=xterm-256color")
 	file, err := pty.StartWithSize(cmd, &pty.Winsize{Cols: uint16(width), Rows: uint16(height)})
@@ -88,7 +88,7 @@ func (s *screen) text() string {
 // await waits until the screen shows one of the texts, and returns which.
 func (s *screen) await(texts ...string) string {
 	s.t.Helper()
-	timeout := time.NewTimer(patience)
+	timeout := time.NewTimer(screenTimeout)
 	defer timeout.Stop()
 	for {
 		now := s.text()
@@ -105,10 +105,10 @@ func (s *screen) await(texts ...string) string {
 	}
 }
 
-// gone waits until the screen no longer shows a text.
-func (s *screen) gone(text string) {
+// awaitGone waits until the screen no longer shows a text.
+func (s *screen) awaitGone(text string) {
 	s.t.Helper()
-	timeout := time.NewTimer(patience)
+	timeout := time.NewTimer(screenTimeout)
 	defer timeout.Stop()
 	for strings.Contains(s.text(), text) {
 		select {
@@ -119,8 +119,8 @@ func (s *screen) gone(text string) {
 	}
 }
 
-// keys types text.
-func (s *screen) keys(text string) {
+// typeKeys types text.
+func (s *screen) typeKeys(text string) {
 	s.t.Helper()
 	if _, err := io.WriteString(s.pty, text); err != nil {
 		s.t.Fatal(err)
@@ -137,13 +137,13 @@ func (s *screen) resize(width, height int) {
 	}
 }
 
-// end waits until the program has ended and returns its exit code.
-func (s *screen) end() int {
+// waitExit waits until the program has ended and returns its exit code.
+func (s *screen) waitExit() int {
 	s.t.Helper()
 	select {
 	case <-s.exited:
 		return s.cmd.ProcessState.ExitCode()
-	case <-time.After(patience):
+	case <-time.After(screenTimeout):
 		s.t.Fatalf("the program does not end:\n%s", s.text())
 		return -1
 	}

@@ -26,11 +26,11 @@ type sendOptions struct {
 }
 
 func newSend(f *Factory) *cobra.Command {
-	o := sendOptions{print: printed("created")}
+	o := sendOptions{print: newPrintFlags("created")}
 	cmd := &cobra.Command{
 		Use:   "send NAME MESSAGE",
 		Short: "Send a message to a chat, or answer an agent's question",
-		Long: text(`
+		Long: dedent(`
 			Send a message to a chat, or answer an agent's question.
 
 			If NAME is a chat, the message goes to its orchestrator. If NAME is a task whose agent has asked a question, the
@@ -41,7 +41,7 @@ func newSend(f *Factory) *cobra.Command {
 
 			` + exitCodes + `
 		`),
-		Example: text(`
+		Example: dedent(`
 			# Ask, and print the answer
 			kubectl nestor send first "What is 17 * 23?" --wait
 
@@ -54,14 +54,14 @@ func newSend(f *Factory) *cobra.Command {
 			# Send a file
 			kubectl nestor send first --wait < request.md
 		`),
-		Args:              args(1, -1, "the name of a chat or task, and the message"),
+		Args:              argCount(1, -1, "the name of a chat or task, and the message"),
 		ValidArgsFunction: f.firstArg(chats, tasks(asksQuestion)),
-		RunE:              f.runner(o.run),
+		RunE:              f.runE(o.run),
 	}
 	cmd.Flags().BoolVar(&o.wait, "wait", false, "Wait until the work is done and print the answer.")
 	cmd.Flags().BoolVarP(&o.follow, "follow", "f", false, "Wait, and print messages and tasks meanwhile.")
 	cmd.Flags().DurationVar(&o.timeout, "timeout", 0, "With --wait or --follow: give up after this time, for example 5m. 0 waits forever. The work continues.")
-	addPrinted(cmd, o.print)
+	addPrintFlags(cmd, o.print)
 	return cmd
 }
 
@@ -70,7 +70,7 @@ func asksQuestion(t v1alpha1.AgentTask) bool {
 }
 
 func (o *sendOptions) run(ctx context.Context, s *session, args []string) error {
-	content, err := s.words(args[1:])
+	content, err := s.readMessage(args[1:])
 	if err != nil {
 		return err
 	}
@@ -78,7 +78,7 @@ func (o *sendOptions) run(ctx context.Context, s *session, args []string) error 
 	if err != nil {
 		return err
 	}
-	ctx, cancel := within(ctx, o.timeout)
+	ctx, cancel := withTimeout(ctx, o.timeout)
 	defer cancel()
 	if to.task != nil && to.task.Spec.Chat == "" {
 		return o.answerStandalone(ctx, s, to.task, content)
@@ -95,13 +95,13 @@ func (o *sendOptions) run(ctx context.Context, s *session, args []string) error 
 	}
 	if !o.wait && !o.follow {
 		spec.Chat = chat
-		return o.only(ctx, s, spec)
+		return o.sendOnly(ctx, s, spec)
 	}
-	return explainTimeout(o.exchange(ctx, s, chat, spec), "waiting for an answer in "+chat)
+	return explainTimeout(o.sendAndWait(ctx, s, chat, spec), "waiting for an answer in "+chat)
 }
 
-// words returns the message from the arguments or from standard input.
-func (s *session) words(args []string) (string, error) {
+// readMessage returns the message from the arguments or from standard input.
+func (s *session) readMessage(args []string) (string, error) {
 	content := strings.Join(args, " ")
 	if content == "-" || len(args) == 0 {
 		if isTerminal(s.In) && len(args) == 0 {
@@ -120,7 +120,7 @@ func (s *session) words(args []string) (string, error) {
 	return content, nil
 }
 
-func (o *sendOptions) only(ctx context.Context, s *session, spec v1alpha1.AgentMessageSpec) error {
+func (o *sendOptions) sendOnly(ctx context.Context, s *session, spec v1alpha1.AgentMessageSpec) error {
 	message, err := s.post(ctx, spec)
 	if err != nil {
 		return err
@@ -128,18 +128,18 @@ func (o *sendOptions) only(ctx context.Context, s *session, spec v1alpha1.AgentM
 	return s.print(o.print, message)
 }
 
-// exchange sends a message and waits until it has been handled.
-func (o *sendOptions) exchange(ctx context.Context, s *session, chat string, spec v1alpha1.AgentMessageSpec) error {
-	e, err := s.open(ctx, chat)
+// sendAndWait sends a message and waits until it has been handled.
+func (o *sendOptions) sendAndWait(ctx context.Context, s *session, chat string, spec v1alpha1.AgentMessageSpec) error {
+	e, err := s.openExchange(ctx, chat)
 	if err != nil {
 		return err
 	}
-	tell := func(live.Snapshot) {}
+	emit := func(live.Snapshot) {}
 	if o.follow {
-		narrator, paper := narrate.New(chat), s.paper()
+		narrator, paper := narrate.New(chat), s.humanOutput()
 		narrator.Skip(e.now)
-		tell = func(now live.Snapshot) {
-			for _, line := range narrator.Tell(now) {
+		emit = func(now live.Snapshot) {
+			for _, line := range narrator.Lines(now) {
 				fmt.Fprintln(paper, line)
 			}
 		}
@@ -147,7 +147,7 @@ func (o *sendOptions) exchange(ctx context.Context, s *session, chat string, spe
 	if err := e.send(ctx, spec); err != nil {
 		return err
 	}
-	progress, err := e.finish(ctx, tell)
+	progress, err := e.finish(ctx, emit)
 	if err != nil {
 		return err
 	}
@@ -156,7 +156,7 @@ func (o *sendOptions) exchange(ctx context.Context, s *session, chat string, spe
 			return err
 		}
 	}
-	return e.outcome(progress)
+	return e.exitError(progress)
 }
 
 func (o *sendOptions) printAnswers(s *session, answers []v1alpha1.AgentMessage) error {
@@ -181,7 +181,7 @@ func (o *sendOptions) answerStandalone(ctx context.Context, s *session, task *v1
 	if !o.wait && !o.follow {
 		return s.print(o.print, message)
 	}
-	if err := s.settled(ctx, message); err != nil {
+	if err := s.waitHandled(ctx, message); err != nil {
 		return err
 	}
 	return explainTimeout(s.awaitTask(ctx, task, o.print), "waiting for the task "+task.Name)
@@ -189,7 +189,7 @@ func (o *sendOptions) answerStandalone(ctx context.Context, s *session, task *v1
 
 // questionOf returns the name of the posted message with the question of a chat's task.
 func (s *session) questionOf(ctx context.Context, task *v1alpha1.AgentTask) (string, error) {
-	now, err := s.look(ctx, live.Scope{Namespace: s.namespace, Chat: task.Spec.Chat})
+	now, err := s.readSnapshot(ctx, live.Scope{Namespace: s.namespace, Chat: task.Spec.Chat})
 	if err != nil {
 		return "", err
 	}

@@ -107,11 +107,11 @@ func (s *session) cluster() live.Cluster {
 
 func (s *session) history() *history.Reader { return history.NewReader(s.config, s.api, s.namespace) }
 
-// paper returns the writer of output for people, with colours on a terminal.
-func (s *session) paper() io.Writer { return terminal.Writer(s.Out, s.environ) }
+// humanOutput returns the writer of output for people, with colours on a terminal.
+func (s *session) humanOutput() io.Writer { return terminal.Writer(s.Out, s.environ) }
 
-// say prints a notice on standard error.
-func (s *session) say(format string, args ...any) { fmt.Fprintf(s.ErrOut, format+"\n", args...) }
+// noticef prints a notice on standard error.
+func (s *session) noticef(format string, args ...any) { fmt.Fprintf(s.ErrOut, format+"\n", args...) }
 
 // interactive reports whether standard input and output are terminals.
 func (s *session) interactive() bool { return isTerminal(s.In) && isTerminal(s.Out) }
@@ -121,16 +121,16 @@ func isTerminal(stream any) bool {
 	return ok && terminal.IsTerminal(file.Fd())
 }
 
-// within returns a context with a timeout; 0 means none.
-func within(ctx context.Context, timeout time.Duration) (context.Context, context.CancelFunc) {
+// withTimeout returns a context with a timeout; 0 means none.
+func withTimeout(ctx context.Context, timeout time.Duration) (context.Context, context.CancelFunc) {
 	if timeout <= 0 {
 		return context.WithCancel(ctx)
 	}
 	return context.WithTimeoutCause(ctx, timeout, errTimeout)
 }
 
-// runner returns the run function of a command: it connects, runs, and explains errors.
-func (f *Factory) runner(run func(ctx context.Context, s *session, args []string) error) func(*cobra.Command, []string) error {
+// runE returns the run function of a command: it connects, runs, and explains errors.
+func (f *Factory) runE(run func(ctx context.Context, s *session, args []string) error) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
 		s, err := f.connect()
 		if err != nil {

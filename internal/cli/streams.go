@@ -18,8 +18,8 @@ import (
 	"github.com/nestor-dev/nestor/internal/cli/live"
 )
 
-// actionTime is how long an action of the screen waits for the operator.
-const actionTime = 30 * time.Second
+// actionTimeout is how long an action of the screen waits for the operator.
+const actionTimeout = 30 * time.Second
 
 // maxStreams limits how many agents stream at once; the others are shown by their status.
 const maxStreams = 12
@@ -28,43 +28,43 @@ const maxStreams = 12
 // only messages are shown.
 type streams struct {
 	reader    *history.Reader
-	tell      func(tea.Msg)
-	listening map[string]context.CancelFunc
-	unserved  chan struct{} // closed when the history API is found not to be served
+	send      func(tea.Msg)
+	cancels   map[string]context.CancelFunc
+	notServed chan struct{} // closed when the history API is found not to be served
 }
 
-func newStreams(reader *history.Reader, tell func(tea.Msg)) *streams {
-	return &streams{reader: reader, tell: tell, listening: map[string]context.CancelFunc{}, unserved: make(chan struct{}, 1)}
+func newStreams(reader *history.Reader, emit func(tea.Msg)) *streams {
+	return &streams{reader: reader, send: emit, cancels: map[string]context.CancelFunc{}, notServed: make(chan struct{}, 1)}
 }
 
 // follow streams the orchestrator and the active agents. Only one goroutine may call it.
 func (s *streams) follow(ctx context.Context, chat string, now live.Snapshot) {
 	select {
-	case <-s.unserved:
+	case <-s.notServed:
 		s.reader = nil
 	default:
 	}
 	if s.reader == nil {
 		return
 	}
-	s.listen(ctx, "", historyv1.TranscriptName("AgentChat", chat))
+	s.startStream(ctx, "", historyv1.TranscriptName("AgentChat", chat))
 	for _, agent := range now.Agents {
 		if agent.Status.Phase == v1alpha1.SubAgentActive {
-			s.listen(ctx, agent.Name, historyv1.TranscriptName("SubAgent", agent.Name))
+			s.startStream(ctx, agent.Name, historyv1.TranscriptName("SubAgent", agent.Name))
 			continue
 		}
-		if stop := s.listening[agent.Name]; stop != nil {
+		if stop := s.cancels[agent.Name]; stop != nil {
 			stop()
-			delete(s.listening, agent.Name)
+			delete(s.cancels, agent.Name)
 		}
 	}
 }
 
-func (s *streams) listen(ctx context.Context, agent, transcript string) {
-	if s.listening[agent] != nil || len(s.listening) >= maxStreams {
+func (s *streams) startStream(ctx context.Context, agent, transcript string) {
+	if s.cancels[agent] != nil || len(s.cancels) >= maxStreams {
 		return
 	}
-	ctx, s.listening[agent] = context.WithCancel(ctx)
+	ctx, s.cancels[agent] = context.WithCancel(ctx)
 	go s.stream(ctx, s.reader, agent, transcript)
 }
 
@@ -76,7 +76,7 @@ func (s *streams) stream(ctx context.Context, reader *history.Reader, agent, tra
 		if err == nil {
 			call := ""
 			err = reader.Log(ctx, transcript, history.Query{Since: since, Follow: true, Deltas: true}, func(e historyv1.Entry) error {
-				s.pass(agent, e, e.ModelCall != call)
+				s.forward(agent, e, e.ModelCall != call)
 				call = e.ModelCall
 				return nil
 			})
@@ -86,7 +86,7 @@ func (s *streams) stream(ctx context.Context, reader *history.Reader, agent, tra
 		}
 		if errors.Is(err, history.ErrNotServed) {
 			select {
-			case s.unserved <- struct{}{}:
+			case s.notServed <- struct{}{}:
 			default:
 			}
 			return
@@ -98,18 +98,18 @@ func (s *streams) stream(ctx context.Context, reader *history.Reader, agent, tra
 	}
 }
 
-// pass forwards a delta to the screen. The first delta of another model call replaces the text, because a failed call
+// forward forwards a delta to the screen. The first delta of another model call replaces the text, because a failed call
 // is retried.
-func (s *streams) pass(agent string, e historyv1.Entry, another bool) {
+func (s *streams) forward(agent string, e historyv1.Entry, another bool) {
 	switch {
 	case e.Kind == historyv1.EntryDelta && e.Delta != nil:
 		if e.Delta.Text != "" || another {
-			s.tell(chatui.Piece{Agent: agent, Text: e.Delta.Text, Reset: another})
+			s.send(chatui.Delta{Agent: agent, Text: e.Delta.Text, Reset: another})
 		}
 	case e.Kind == historyv1.EntryAssistant && agent == "":
 		// Keep the orchestrator's reply until its message arrives, so that the text does not flicker.
-		s.tell(chatui.Piece{Said: e.Content, Reset: e.Content == ""})
+		s.send(chatui.Delta{Complete: e.Content, Reset: e.Content == ""})
 	case e.Kind == historyv1.EntryAssistant:
-		s.tell(chatui.Piece{Agent: agent, Reset: true})
+		s.send(chatui.Delta{Agent: agent, Reset: true})
 	}
 }

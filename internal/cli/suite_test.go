@@ -69,7 +69,7 @@ func (s suite) Run() int {
 		return 1
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
-	stop, err := build(ctx, cancel, dir)
+	stop, err := startWorld(ctx, cancel, dir)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "start the world:", err)
 		return 1
@@ -78,7 +78,7 @@ func (s suite) Run() int {
 	return s.M.Run()
 }
 
-func build(ctx context.Context, cancel context.CancelFunc, dir string) (stop func(), err error) {
+func startWorld(ctx context.Context, cancel context.CancelFunc, dir string) (stop func(), err error) {
 	ctrl.SetLogger(logr.Discard())
 	klog.SetLogger(logr.Discard())
 	if world.cluster, err = localcluster.Start(ctx, localcluster.Options{}); err != nil {
@@ -87,19 +87,19 @@ func build(ctx context.Context, cancel context.CancelFunc, dir string) (stop fun
 	if world.api, err = client.New(world.cluster.Config, client.Options{Scheme: operator.NewScheme()}); err != nil {
 		return nil, err
 	}
-	kept, err := connect.Open(ctx, "sqlite:"+filepath.Join(dir, "ledger.db"))
+	ledger, err := connect.Open(ctx, "sqlite:"+filepath.Join(dir, "ledger.db"))
 	if err != nil {
 		return nil, err
 	}
-	world.ledger, world.hub = kept, &live.Hub{}
+	world.ledger, world.hub = ledger, &live.Hub{}
 	assembled, err := operator.New(ctx, operator.Options{
 		Config: world.cluster.Config, Live: world.hub,
-		Controllers: controller.Options{AllowLoopbackEndpoints: true, OperatorNamespace: operatorNamespace, Ledger: kept},
+		Controllers: controller.Options{AllowLoopbackEndpoints: true, OperatorNamespace: operatorNamespace, Ledger: ledger},
 	})
 	if err != nil {
 		return nil, err
 	}
-	server, err := model(true)
+	server, err := startModel(true)
 	if err != nil {
 		return nil, err
 	}
@@ -110,13 +110,13 @@ func build(ctx context.Context, cancel context.CancelFunc, dir string) (stop fun
 		cancel()
 		<-stopped
 		server.Close()
-		_ = kept.Close()
+		_ = ledger.Close()
 		_ = world.cluster.Stop()
 	}, nil
 }
 
-// model serves the tests' own script before the built-in ones.
-func model(noDelay bool) (*httptest.Server, error) {
+// startModel serves the tests' own script before the built-in ones.
+func startModel(noDelay bool) (*httptest.Server, error) {
 	data, err := os.ReadFile("testdata/model.yaml")
 	if err != nil {
 		return nil, err
@@ -154,8 +154,8 @@ func newNamespace(dir, modelURL string) (namespace, kubeconfig string, err error
 	return namespace, kubeconfig, clientcmd.WriteToFile(*config, kubeconfig)
 }
 
-// careful returns a role that makes the general agent ask for approval before it uses a tool.
-func careful(namespace string) *v1alpha1.AgentRole {
+// approvalRole returns a role that makes the general agent ask for approval before it uses a tool.
+func approvalRole(namespace string) *v1alpha1.AgentRole {
 	role := &v1alpha1.AgentRole{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "general"}}
 	role.Spec.Approval = &v1alpha1.ApprovalPolicy{Mode: v1alpha1.ApprovalAlways}
 	return role
@@ -194,7 +194,7 @@ func nestor(ts *testscript.TestScript, neg bool, args []string) {
 	if len(args) > 0 && strings.HasPrefix(args[0], "<") {
 		input, args = ts.ReadFile(args[0][1:]), args[1:]
 	}
-	out := call(ts.MkAbs("."), []string{"KUBECONFIG=" + ts.Getenv("KUBECONFIG"), "HOME=" + ts.Getenv("HOME")}, input, args...)
+	out := runProgram(ts.MkAbs("."), []string{"KUBECONFIG=" + ts.Getenv("KUBECONFIG"), "HOME=" + ts.Getenv("HOME")}, input, args...)
 	fmt.Fprint(ts.Stdout(), mask(out.stdout, ts.Getenv("NAMESPACE")))
 	fmt.Fprint(ts.Stderr(), mask(out.stderr, ts.Getenv("NAMESPACE")))
 	if got := fmt.Sprint(out.code); got != want {

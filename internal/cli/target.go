@@ -63,7 +63,7 @@ func (s *session) findEither(ctx context.Context, name string) (target, error) {
 		return target{chat: chat}, nil
 	case errTask == nil:
 		return target{task: task}, nil
-	case live.NoSuchAPI(errChat):
+	case live.IsNoSuchAPI(errChat):
 		return target{}, errChat
 	}
 	return target{}, fmt.Errorf("there is no chat and no task called %q in namespace %s: `kubectl nestor tree` lists them", name, s.namespace)
@@ -83,10 +83,10 @@ func (s *session) get(ctx context.Context, name string, into client.Object) erro
 	return s.api.Get(ctx, types.NamespacedName{Namespace: s.namespace, Name: name}, into)
 }
 
-// mustExist returns an error with advice if there is no such chat.
-func (s *session) mustExist(ctx context.Context, name string) error {
+// checkChatExists returns an error with advice if there is no such chat.
+func (s *session) checkChatExists(ctx context.Context, name string) error {
 	_, err := s.getChat(ctx, name)
-	if apierrors.IsNotFound(err) && !live.NoSuchAPI(err) {
+	if apierrors.IsNotFound(err) && !live.IsNoSuchAPI(err) {
 		return fmt.Errorf("there is no chat %q in namespace %s: `kubectl nestor new %s` creates it, `kubectl nestor tree` lists all chats", name, s.namespace, name)
 	}
 	return err

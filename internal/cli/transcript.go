@@ -31,7 +31,7 @@ func newTranscript(f *Factory) *cobra.Command {
 		Use:     "transcript NAME",
 		Aliases: []string{"log", "logs"},
 		Short:   "Print the full history of an agent",
-		Long: text(`
+		Long: dedent(`
 			Print the full history of an agent.
 
 			NAME is a chat, for its orchestrator, or a task, for its sub-agent or tool run. To read the transcript of a deleted
@@ -40,7 +40,7 @@ func newTranscript(f *Factory) *cobra.Command {
 			The transcript comes from the ledger through history.nestor.dev. If the cluster does not serve that API, the newest
 			part is printed, shortened, from the status of the objects.
 		`),
-		Example: text(`
+		Example: dedent(`
 			# The orchestrator of a chat
 			kubectl nestor transcript first
 
@@ -50,9 +50,9 @@ func newTranscript(f *Factory) *cobra.Command {
 			# The newest ten entries as JSON, one per line
 			kubectl nestor transcript first --tail 10 -o json
 		`),
-		Args:              args(1, 1, "the name of one chat or task"),
+		Args:              argCount(1, 1, "the name of one chat or task"),
 		ValidArgsFunction: f.firstArg(chats, tasks(anyTask)),
-		RunE:              f.runner(o.run),
+		RunE:              f.runE(o.run),
 	}
 	cmd.Flags().BoolVarP(&o.follow, "follow", "f", false, "Continue until the agent has ended, with replies as they stream in.")
 	cmd.Flags().Int64Var(&o.tail, "tail", 0, "Start with this many of the newest entries; 0 prints all.")
@@ -75,11 +75,11 @@ func (o *transcriptOptions) run(ctx context.Context, s *session, args []string) 
 		return err
 	}
 	query := history.Query{Since: o.since, Tail: o.tail, Follow: o.follow, Deltas: o.output.value == ""}
-	err = s.history().Log(ctx, name, query, o.printer(s))
+	err = s.history().Log(ctx, name, query, o.entryPrinter(s))
 	switch {
 	case errors.Is(err, history.ErrNotServed) && to != nil:
-		s.say("%v: printing the newest part, shortened, from the status; `kubectl nestor doctor` has details", err)
-		return o.fromStatus(ctx, s, *to)
+		s.noticef("%v: printing the newest part, shortened, from the status; `kubectl nestor doctor` has details", err)
+		return o.printFromStatus(ctx, s, *to)
 	case apierrors.IsNotFound(err):
 		return fmt.Errorf("the ledger has no transcript %s in namespace %s: the agent has not started, or its history was pruned", name, s.namespace)
 	}
@@ -104,20 +104,20 @@ func (s *session) transcriptOf(ctx context.Context, name string) (string, *targe
 	return historyv1.TranscriptName("SubAgent", live.AgentName(to.task)), &to, nil
 }
 
-// printer returns the function that prints an entry.
-func (o *transcriptOptions) printer(s *session) func(historyv1.Entry) error {
+// entryPrinter returns the function that prints an entry.
+func (o *transcriptOptions) entryPrinter(s *session) func(historyv1.Entry) error {
 	if o.output.value == "" {
-		teller := narrate.NewTeller(s.paper())
+		teller := narrate.NewTranscriptPrinter(s.humanOutput())
 		teller.Prompts = o.prompts
 		return func(e historyv1.Entry) error {
-			teller.Tell(e)
+			teller.Print(e)
 			return nil
 		}
 	}
 	if o.output.value == "yaml" {
 		return func(e historyv1.Entry) error {
 			fmt.Fprintln(s.Out, "---")
-			return s.report(o.output, e)
+			return s.printReport(o.output, e)
 		}
 	}
 	return func(e historyv1.Entry) error {
@@ -125,7 +125,7 @@ func (o *transcriptOptions) printer(s *session) func(historyv1.Entry) error {
 		if err != nil {
 			return fmt.Errorf("encode the output: %w", err)
 		}
-		_, err = s.machine().Write(append(line, '\n'))
+		_, err = s.machineOutput().Write(append(line, '\n'))
 		return err
 	}
 }

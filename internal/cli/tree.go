@@ -24,13 +24,13 @@ func newTree(f *Factory) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "tree [NAME]",
 		Short: "Show chats, their tasks and the sub-agents under them",
-		Long: text(`
+		Long: dedent(`
 			Show chats, their tasks and the sub-agents under them: phase, role, iterations, tokens, cost and age.
 
 			A task and its sub-agent are one line; tokens and cost include everything below. A cost of "-" is unknown, not zero.
 			NAME is a chat or a task; without it, everything in the namespace is shown.
 		`),
-		Example: text(`
+		Example: dedent(`
 			# Everything in the namespace
 			kubectl nestor tree
 
@@ -40,9 +40,9 @@ func newTree(f *Factory) *cobra.Command {
 			# The names of its tasks, for scripts
 			kubectl nestor tree first -o name
 		`),
-		Args:              args(0, 1, "at most one name of a chat or task"),
+		Args:              argCount(0, 1, "at most one name of a chat or task"),
 		ValidArgsFunction: f.firstArg(chats, tasks(anyTask)),
-		RunE:              f.runner(o.run),
+		RunE:              f.runE(o.run),
 	}
 	cmd.Flags().BoolVarP(&o.watch, "watch", "w", false, "Print the tree again whenever it changes, until Ctrl-C.")
 	o.output.register(cmd)
@@ -63,13 +63,13 @@ func (o *treeOptions) run(ctx context.Context, s *session, args []string) error 
 		scope, task = scopeOf(s.namespace, to)
 	}
 	if o.watch {
-		return o.follow(ctx, s, scope, task)
+		return o.printChanges(ctx, s, scope, task)
 	}
-	now, err := s.look(ctx, scope)
+	now, err := s.readSnapshot(ctx, scope)
 	if err != nil {
 		return err
 	}
-	return o.show(s, s.paper(), now, task)
+	return o.printTrees(s, s.humanOutput(), now, task)
 }
 
 // scopeOf returns the scope to watch for a target, and the task to restrict the output to.
@@ -80,31 +80,31 @@ func scopeOf(namespace string, to target) (live.Scope, string) {
 	return live.Scope{Namespace: namespace, Chat: to.task.Spec.Chat, Standalone: to.task.Spec.Chat == ""}, to.task.Name
 }
 
-// show prints the trees of a snapshot, or only the tree under a task.
-func (o *treeOptions) show(s *session, out io.Writer, now live.Snapshot, task string) error {
-	trees := forest(now, task)
+// printTrees prints the trees of a snapshot, or only the tree under a task.
+func (o *treeOptions) printTrees(s *session, out io.Writer, now live.Snapshot, task string) error {
+	trees := buildTrees(now, task)
 	switch o.output.value {
 	case "name":
-		for _, name := range names(trees) {
+		for _, name := range treeNames(trees) {
 			fmt.Fprintln(out, name)
 		}
 		return nil
 	case "json", "yaml":
-		return s.report(o.output, treeReport{Items: trees})
+		return s.printReport(o.output, treeReport{Items: trees})
 	}
 	if len(trees) == 0 {
-		s.say("No chats or tasks found in namespace %s; `kubectl nestor new` creates a chat.", s.namespace)
+		s.noticef("No chats or tasks found in namespace %s; `kubectl nestor new` creates a chat.", s.namespace)
 		return nil
 	}
-	printForest(out, trees, s.now())
+	printTrees(out, trees, s.now())
 	return nil
 }
 
 // clearScreen moves the cursor home and clears the screen.
 const clearScreen = "\x1b[H\x1b[2J\x1b[3J"
 
-// follow prints the tree whenever it has changed. On a terminal, each print replaces the previous one.
-func (o *treeOptions) follow(ctx context.Context, s *session, scope live.Scope, task string) error {
+// printChanges prints the tree whenever it has changed. On a terminal, each print replaces the previous one.
+func (o *treeOptions) printChanges(ctx context.Context, s *session, scope live.Scope, task string) error {
 	snapshots, err := live.Watch(ctx, s.cluster(), scope)
 	if err != nil {
 		return err
@@ -112,7 +112,7 @@ func (o *treeOptions) follow(ctx context.Context, s *session, scope live.Scope, 
 	last := ""
 	for now := range snapshots {
 		var picture bytes.Buffer
-		if err := o.show(s, &picture, now, task); err != nil {
+		if err := o.printTrees(s, &picture, now, task); err != nil {
 			return err
 		}
 		if picture.String() == last {
@@ -124,7 +124,7 @@ func (o *treeOptions) follow(ctx context.Context, s *session, scope live.Scope, 
 			fmt.Fprintln(s.Out)
 		}
 		last = picture.String()
-		fmt.Fprint(s.paper(), last)
+		fmt.Fprint(s.humanOutput(), last)
 	}
 	return nil
 }

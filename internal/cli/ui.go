@@ -19,20 +19,20 @@ func newUI(f *Factory) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "ui",
 		Short: "Serve the web page on this machine, with your own permissions",
-		Long: text(`
+		Long: dedent(`
 			Serve the web page on this machine until Ctrl-C. Like kubectl, it acts with your own permissions.
 
 			The link that it prints signs you in once. Anyone who opens it acts as you: do not share it.
 		`),
-		Example: text(`
+		Example: dedent(`
 			# Open the link that it prints in a browser
 			kubectl nestor ui
 
 			# On a given port, for another namespace
 			kubectl nestor ui -n team-a --address 127.0.0.1:8088
 		`),
-		Args: args(0, 0, "no arguments"),
-		RunE: f.runner(func(ctx context.Context, s *session, _ []string) error { return o.run(ctx, s) }),
+		Args: argCount(0, 0, "no arguments"),
+		RunE: f.runE(func(ctx context.Context, s *session, _ []string) error { return o.run(ctx, s) }),
 	}
 	cmd.Flags().StringVar(&o.address, "address", "", "The loopback address to listen on (default: a free port).")
 	return cmd

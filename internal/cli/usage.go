@@ -34,7 +34,7 @@ func newUsage(f *Factory) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "usage [CHAT]",
 		Short: "Show usage by role, model and chat",
-		Long: text(`
+		Long: dedent(`
 			Show the usage of agents (model calls, tokens and cost) by role, by model and by chat, for the whole namespace or for
 			one chat.
 
@@ -42,7 +42,7 @@ func newUsage(f *Factory) *cobra.Command {
 			that API, they come from the status of existing objects. A cost of "-" is unknown, not zero; a "+" after a cost means
 			that the price of some calls is unknown.
 		`),
-		Example: text(`
+		Example: dedent(`
 			# The namespace
 			kubectl nestor usage
 
@@ -52,9 +52,9 @@ func newUsage(f *Factory) *cobra.Command {
 			# The last day
 			kubectl nestor usage --since 24h
 		`),
-		Args:              args(0, 1, "at most one name of a chat"),
+		Args:              argCount(0, 1, "at most one name of a chat"),
 		ValidArgsFunction: f.firstArg(chats),
-		RunE:              f.runner(o.run),
+		RunE:              f.runE(o.run),
 	}
 	cmd.Flags().StringSliceVar(&o.by, "by", []string{"role", "model", "chat"}, "Group by role, model, chat.")
 	cmd.Flags().DurationVar(&o.since, "since", 0, "Only calls that started within this time, for example 24h; 0 includes everything.")
@@ -86,7 +86,7 @@ func (o *usageOptions) run(ctx context.Context, s *session, args []string) error
 		return err
 	}
 	if o.output.value != "" {
-		return s.report(o.output, map[string]any{"items": usages})
+		return s.printReport(o.output, map[string]any{"items": usages})
 	}
 	o.print(s, usages)
 	return s.printExhausted(ctx)
@@ -100,7 +100,7 @@ func (s *session) printExhausted(ctx context.Context) error {
 		return err
 	}
 	for _, q := range exhausted {
-		s.say("AgentQuota %s is exhausted, and runs wait for it: kubectl get agentquota %s -n %s", q.Name, q.Name, s.namespace)
+		s.noticef("AgentQuota %s is exhausted, and runs wait for it: kubectl get agentquota %s -n %s", q.Name, q.Name, s.namespace)
 	}
 	return nil
 }
@@ -116,37 +116,37 @@ func (o *usageOptions) read(ctx context.Context, s *session, chat string) ([]his
 	}
 	all, err := s.history().Usages(ctx, narrow)
 	if errors.Is(err, history.ErrNotServed) {
-		s.say("%v: the figures come from the status of existing objects; --since is ignored", err)
+		s.noticef("%v: the figures come from the status of existing objects; --since is ignored", err)
 		return o.fromStatus(ctx, s, chat)
 	}
 	if err != nil {
 		return nil, err
 	}
-	return slices.DeleteFunc(all, func(u historyv1.Usage) bool { return !o.wants(u.By) }), nil
+	return slices.DeleteFunc(all, func(u historyv1.Usage) bool { return !o.groupsBy(u.By) }), nil
 }
 
-func (o *usageOptions) wants(by historyv1.UsageDimension) bool {
+func (o *usageOptions) groupsBy(by historyv1.UsageDimension) bool {
 	return by == historyv1.UsageTotal || slices.ContainsFunc(o.by, func(name string) bool { return dimensions[name] == by })
 }
 
 func (o *usageOptions) fromStatus(ctx context.Context, s *session, chat string) ([]historyv1.Usage, error) {
 	if chat != "" {
-		if err := s.mustExist(ctx, chat); err != nil {
+		if err := s.checkChatExists(ctx, chat); err != nil {
 			return nil, err
 		}
 	}
-	now, err := s.look(ctx, live.Scope{Namespace: s.namespace, Chat: chat})
+	now, err := s.readSnapshot(ctx, live.Scope{Namespace: s.namespace, Chat: chat})
 	if err != nil {
 		return nil, err
 	}
-	return slices.DeleteFunc(now.Usages(), func(u historyv1.Usage) bool { return !o.wants(u.By) }), nil
+	return slices.DeleteFunc(now.Usages(), func(u historyv1.Usage) bool { return !o.groupsBy(u.By) }), nil
 }
 
 // barWidth is the width of the longest bar.
 const barWidth = 20
 
 func (o *usageOptions) print(s *session, usages []historyv1.Usage) {
-	out := s.paper()
+	out := s.humanOutput()
 	total := historyv1.Usage{}
 	for _, u := range usages {
 		if u.By == historyv1.UsageTotal {

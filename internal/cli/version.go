@@ -18,11 +18,11 @@ func newVersion(f *Factory) *cobra.Command {
 		Use:   "version",
 		Short: "Print the version of this program",
 		Long:  "Print the version of this program. It does not contact the cluster; `kubectl nestor doctor` does.",
-		Example: text(`
+		Example: dedent(`
 			kubectl nestor version
 			kubectl nestor version -o json
 		`),
-		Args: args(0, 0, "no arguments"),
+		Args: argCount(0, 0, "no arguments"),
 		RunE: func(*cobra.Command, []string) error {
 			if err := o.check(); err != nil {
 				return err
@@ -32,7 +32,7 @@ func newVersion(f *Factory) *cobra.Command {
 				return nil
 			}
 			s := &session{IOStreams: f.streams}
-			return s.report(o, map[string]string{"version": version.String(), "go": runtime.Version(), "platform": runtime.GOOS + "/" + runtime.GOARCH})
+			return s.printReport(o, map[string]string{"version": version.String(), "go": runtime.Version(), "platform": runtime.GOOS + "/" + runtime.GOARCH})
 		},
 	}
 	o.register(cmd)

@@ -23,10 +23,10 @@ import (
 const (
 	// drainTimeout is how long effects in flight may take to finish when the operator stops.
 	drainTimeout = 20 * time.Second
-	// idleAfter is how long an agent that has nothing to do stays in memory: to read it again takes a few milliseconds.
-	idleAfter = 15 * time.Second
-	// tidyEvery is how often idle agents are evicted and unused memory is returned.
-	tidyEvery = 2 * time.Second
+	// evictAfter is how long an agent that has nothing to do stays in memory: to read it again takes a few milliseconds.
+	evictAfter = 15 * time.Second
+	// evictInterval is how often idle agents are evicted and unused memory is returned.
+	evictInterval = 2 * time.Second
 )
 
 // driver takes over the agents of the previous operator, evicts agents that only wait, and drains calls in flight at shutdown. It runs
@@ -35,38 +35,38 @@ type driver struct {
 	engine     *engine.Engine
 	workspaces *workspace.Workspaces
 	idle       time.Duration
-	// suspects are the agents whose objects were not in the cache at takeover; hasObject reads them from the API server.
-	suspects  *suspects
-	hasObject func(context.Context, ledger.Agent, bool) (bool, error)
+	// unconfirmed are the agents whose objects were not in the cache at takeover; hasObject reads them from the API server.
+	unconfirmed *unconfirmed
+	hasObject   func(context.Context, ledger.Agent, bool) (bool, error)
 	// wake enqueues every object: an operator that owned the ledger in between may not have written every status.
 	wake func(context.Context) error
 }
 
-// suspects are agents whose objects may have been deleted while no operator was running.
-type suspects struct {
-	mu   sync.Mutex
-	list []ledger.Agent
+// unconfirmed are agents whose objects may have been deleted while no operator was running.
+type unconfirmed struct {
+	mu     sync.Mutex
+	agents []ledger.Agent
 }
 
-func (s *suspects) add(agents ...ledger.Agent) {
+func (s *unconfirmed) add(agents ...ledger.Agent) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.list = append(s.list, agents...)
+	s.agents = append(s.agents, agents...)
 }
 
-func (s *suspects) take() []ledger.Agent {
+func (s *unconfirmed) take() []ledger.Agent {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	list := s.list
-	s.list = nil
+	list := s.agents
+	s.agents = nil
 	return list
 }
 
-// judge ends the suspects whose objects no longer exist and takes over the others. It reads each object from the API server, so it runs
+// confirmObjects ends the suspects whose objects no longer exist and takes over the others. It reads each object from the API server, so it runs
 // after all other agents have been taken over. Agents whose object cannot be read are retried later.
-func (d driver) judge(ctx context.Context) error {
+func (d driver) confirmObjects(ctx context.Context) error {
 	var errs []error
-	for _, a := range d.suspects.take() {
+	for _, a := range d.unconfirmed.take() {
 		there, err := d.hasObject(ctx, a, true)
 		switch {
 		case err != nil:
@@ -76,7 +76,7 @@ func (d driver) judge(ctx context.Context) error {
 			err = d.engine.End(a.UID)
 		}
 		if err != nil {
-			d.suspects.add(a)
+			d.unconfirmed.add(a)
 			errs = append(errs, err)
 		}
 	}
@@ -90,12 +90,12 @@ func (d driver) Start(ctx context.Context) error {
 	for handOver := true; ; handOver = false {
 		if err := d.engine.Acquire(ctx, handOver); err != nil {
 			if ctx.Err() != nil {
-				return d.end(ctx)
+				return d.drain(ctx)
 			}
 			return fmt.Errorf("wait for the operator that owns the ledger: %w", err)
 		}
 		switch err := d.takeOver(ctx); {
-		case errors.Is(err, engine.ErrFollowed):
+		case errors.Is(err, engine.ErrSuperseded):
 			continue
 		case err != nil:
 			return err
@@ -105,7 +105,7 @@ func (d driver) Start(ctx context.Context) error {
 				return err
 			}
 		}
-		if err := d.work(ctx); !errors.Is(err, engine.ErrFollowed) {
+		if err := d.maintain(ctx); !errors.Is(err, engine.ErrSuperseded) {
 			return err
 		}
 		log.Info("Another operator has taken over this ledger: standing by until it ends")
@@ -118,24 +118,24 @@ func (d driver) takeOver(ctx context.Context) error {
 	if _, err := d.engine.Recover(ctx); err != nil {
 		return fmt.Errorf("take over the live agents: %w", err)
 	}
-	if err := d.judge(ctx); err != nil {
+	if err := d.confirmObjects(ctx); err != nil {
 		ctrl.LoggerFrom(ctx).Error(err, "Cannot confirm whether the objects of some agents still exist")
 	}
 	return nil
 }
 
-// work evicts idle agents and returns memory until ctx ends or another operator takes over.
-func (d driver) work(ctx context.Context) error {
+// maintain evicts idle agents and returns memory until ctx ends or another operator takes over.
+func (d driver) maintain(ctx context.Context) error {
 	held := make(chan error, 1)
-	go func() { held <- d.engine.Hold(ctx) }()
-	var b burst
-	ticker := time.NewTicker(tidyEvery)
+	go func() { held <- d.engine.OwnShard(ctx) }()
+	var b allocationBurst
+	ticker := time.NewTicker(evictInterval)
 	defer ticker.Stop()
 	for {
 		select {
 		case <-ticker.C:
-			d.engine.Evict(cmp.Or(d.idle, idleAfter))
-			_ = d.judge(ctx) // the first failure was logged by takeOver
+			d.engine.EvictIdle(cmp.Or(d.idle, evictAfter))
+			_ = d.confirmObjects(ctx) // the first failure was logged by takeOver
 			if b.over(allocated()) {
 				debug.FreeOSMemory()
 			}
@@ -143,37 +143,37 @@ func (d driver) work(ctx context.Context) error {
 			if err != nil {
 				return err
 			}
-			return d.end(ctx)
+			return d.drain(ctx)
 		}
 	}
 }
 
-// end waits for effects in flight.
-func (d driver) end(ctx context.Context) error {
+// drain waits for effects in flight.
+func (d driver) drain(ctx context.Context) error {
 	draining, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainTimeout)
 	defer cancel()
 	return errors.Join(d.engine.Close(draining), d.workspaces.Close(draining)) // in this order: calls in flight use them
 }
 
 const (
-	// much is the number of bytes that a burst of work allocates at least; returning its memory is worth a collection.
-	much = 256 << 20
-	// little bounds the bytes allocated between two checks of an idle operator.
-	little = 4 << 20
+	// burstBytes is the number of bytes that a burst of work allocates at least; returning its memory is worth a collection.
+	burstBytes = 256 << 20
+	// idleBytes bounds the bytes allocated between two checks of an idle operator.
+	idleBytes = 4 << 20
 )
 
-// burst detects the end of a burst of allocations. The Go runtime keeps freed memory for reuse; an operator whose agents all wait needs
+// allocationBurst detects the end of a burst of allocations. The Go runtime keeps freed memory for reuse; an operator whose agents all wait needs
 // little of it and may wait for days.
-type burst struct{ seen, before uint64 }
+type allocationBurst struct{ last, atLastBurst uint64 }
 
 // over reports whether little was allocated since the last check and much before it.
-func (b *burst) over(allocated uint64) bool {
-	quiet := allocated-b.seen < little
-	b.seen = allocated
-	if !quiet || allocated-b.before < much {
+func (b *allocationBurst) over(allocated uint64) bool {
+	quiet := allocated-b.last < idleBytes
+	b.last = allocated
+	if !quiet || allocated-b.atLastBurst < burstBytes {
 		return false
 	}
-	b.before = allocated
+	b.atLastBurst = allocated
 	return true
 }
 

@@ -6,29 +6,29 @@ package controller
 import "testing"
 
 func TestMemoryIsGivenBackOnceWhenMuchWorkIsOver(t *testing.T) {
-	var b burst
+	var b allocationBurst
 	for i, look := range []struct {
 		allocated uint64
 		over      bool
 	}{
-		{little, false},            // it begins
-		{3 * much, false},          // at work
-		{4 * much, false},          // still
-		{4*much + 1, true},         // over
-		{4*much + 2, false},        // that was told
-		{4*much + 2*little, false}, // a little
-		{4*much + 2*little, false}, // is not worth it
-		{5*much + 2*little, false}, // but much is
-		{5*much + 2*little + 1, true},
+		{idleBytes, false},                  // it begins
+		{3 * burstBytes, false},             // at work
+		{4 * burstBytes, false},             // still
+		{4*burstBytes + 1, true},            // over
+		{4*burstBytes + 2, false},           // that was told
+		{4*burstBytes + 2*idleBytes, false}, // a little
+		{4*burstBytes + 2*idleBytes, false}, // is not worth it
+		{5*burstBytes + 2*idleBytes, false}, // but much is
+		{5*burstBytes + 2*idleBytes + 1, true},
 	} {
 		if got := b.over(look.allocated); got != look.over {
 			t.Errorf("look %d: over(%d) = %t", i, look.allocated, got)
 		}
 	}
 	before := allocated()
-	kept = make([]byte, little)
-	if after := allocated(); after-before < little {
-		t.Errorf("%d bytes were allocated, and %d are counted", little, after-before)
+	kept = make([]byte, idleBytes)
+	if after := allocated(); after-before < idleBytes {
+		t.Errorf("%d bytes were allocated, and %d are counted", idleBytes, after-before)
 	}
 }
 

@@ -96,8 +96,8 @@ func DefaultLabels() map[string]string {
 	return map[string]string{"app.kubernetes.io/name": "nestor-operator"}
 }
 
-// countIn returns metrics registered with registry, or with a private registry if it is nil.
-func countIn(registry prometheus.Registerer) (*metrics.Metrics, error) {
+// newMetrics returns metrics registered with registry, or with a private registry if it is nil.
+func newMetrics(registry prometheus.Registerer) (*metrics.Metrics, error) {
 	if registry == nil {
 		registry = prometheus.NewRegistry()
 	}
@@ -116,11 +116,11 @@ type Observer interface {
 	Listen(uid, call string, piece model.Delta)
 }
 
-// nobody is an Observer that ignores everything.
-type nobody struct{}
+// noObserver is an Observer that ignores everything.
+type noObserver struct{}
 
-func (nobody) Changed(ledger.Agent)               {}
-func (nobody) Listen(string, string, model.Delta) {}
+func (noObserver) Changed(ledger.Agent)               {}
+func (noObserver) Listen(string, string, model.Delta) {}
 
 // The leader holds a Lease in the operator's namespace.
 // +kubebuilder:rbac:groups=coordination.k8s.io,resources=leases,verbs=get;create;update,namespace=nestor-system
@@ -129,9 +129,9 @@ func (nobody) Listen(string, string, model.Delta) {}
 func Setup(mgr ctrl.Manager, options Options) error {
 	observer := options.Observer
 	if observer == nil {
-		observer = nobody{}
+		observer = noObserver{}
 	}
-	finder := resolve.Finder{Reader: mgr.GetClient(), Live: mgr.GetAPIReader(), OperatorNamespace: options.OperatorNamespace, Secrets: &resolve.Secrets{}, Absent: &resolve.Absent{}}
+	finder := resolve.Finder{Reader: mgr.GetClient(), Live: mgr.GetAPIReader(), OperatorNamespace: options.OperatorNamespace, Secrets: &resolve.Secrets{}, Absent: &resolve.Absences{}}
 	wake := &wakers{chats: poke.New(), messages: poke.New(), tasks: poke.New(), agents: poke.New(), servers: poke.New()}
 	chats, tasks, agents := &run.Lacking{Queue: wake.chats}, &run.Lacking{Queue: wake.tasks}, &run.Lacking{Queue: wake.agents}
 	references := &run.References{Cache: mgr.GetCache(), OperatorNamespace: options.OperatorNamespace, Lacking: []*run.Lacking{chats, tasks, agents}}
@@ -140,7 +140,7 @@ func Setup(mgr ctrl.Manager, options Options) error {
 		wake.servers.Add(types.NamespacedName{Namespace: key.Namespace, Name: key.Server})
 		references.Retry("")
 	}})
-	counted, err := countIn(options.Metrics)
+	counted, err := newMetrics(options.Metrics)
 	if err != nil {
 		return err
 	}
@@ -149,59 +149,59 @@ func Setup(mgr ctrl.Manager, options Options) error {
 		return err
 	}
 	scheduler := schedule.New(schedule.Options{Observer: counted})
-	tools := &backend.Tools{Finder: finder, Pool: pool, Workspaces: workspaces, Results: backend.WholeOutputs{Ledger: options.Ledger}}
+	tools := &backend.Tools{Finder: finder, Pool: pool, Workspaces: workspaces, Results: backend.FullOutputs{Ledger: options.Ledger}}
 	atOnce, err := builtin.New(builtin.Options{}) // the tools without external dependencies
 	if err != nil {
 		return fmt.Errorf("create the built-in tools: %w", err)
 	}
 	quotas, quotaUsed := backend.Quotas{Reader: mgr.GetClient()}, poke.New()
-	c, runner, lost := mgr.GetClient(), &run.Runner{}, &suspects{}
+	c, runner, lost := mgr.GetClient(), &run.Runner{}, &unconfirmed{}
 	log := mgr.GetLogger().WithName("engine")
 	eng := engine.New(engine.Options{
-		Ledger: counted.Timed(options.Ledger), Scheduler: scheduler, Tools: tools, AtOnce: atOnce,
-		Models:        &backend.Models{Finder: finder, Scheduler: scheduler, Outbound: reach, Transport: options.Telemetry.Transport},
-		Crews:         backend.Crews{Reader: mgr.GetClient()}.Of,
-		Random:        rand.Float64,
-		AwaitRecovery: true,
-		Holder:        options.Holder,
-		Quotas:        quotas,
-		MayAct:        backend.Roles{Finder: finder}.MayAct,
-		NamespaceUID:  finder.KnownNamespaceUID,
-		LedgerQuota:   options.LedgerNamespaceQuota,
-		QuotaUsed:     func(namespace string) { quotaUsed.AddSoon(agentquota.Namespace(namespace)) },
-		TakesOver: func(ctx context.Context, a ledger.Agent) bool {
+		Ledger: counted.Timed(options.Ledger), Scheduler: scheduler, Tools: tools, InlineTools: atOnce,
+		Models:            &backend.Models{Finder: finder, Scheduler: scheduler, Outbound: reach, Transport: options.Telemetry.Transport},
+		SlotGroups:        backend.SlotGroups{Reader: mgr.GetClient()}.Of,
+		Random:            rand.Float64,
+		AwaitRecovery:     true,
+		Holder:            options.Holder,
+		Quotas:            quotas,
+		MayAct:            backend.Roles{Finder: finder}.MayAct,
+		NamespaceUID:      finder.KnownNamespaceUID,
+		LedgerQuota:       options.LedgerNamespaceQuota,
+		QuotaUsageChanged: func(namespace string) { quotaUsed.AddDelayed(agentquota.Namespace(namespace)) },
+		ShouldTakeOver: func(ctx context.Context, a ledger.Agent) bool {
 			there, err := runner.HasObject(ctx, a, false)
 			if err == nil && !there {
 				lost.add(a)
 			}
 			return err != nil || there // after an error the agent continues
 		},
-		Reached: options.Reached,
-		Called:  counted.Called,
-		Queued:  wake.waits,
+		PointReached:  options.Reached,
+		CallCompleted: counted.CallCompleted,
+		QueuedChanged: wake.providerWaitChanged,
 		Recorded: func(c engine.Change) {
 			counted.Recorded(c)
 			options.Telemetry.Recorded(c)
-			if c.Gone {
-				wake.asked(c.Agent) // its asks are resolved
+			if c.Deleted {
+				wake.asksChanged(c.Agent) // its asks are resolved
 			}
 		},
-		Scope:  options.Telemetry.Scope,
-		Listen: observer.Listen,
-		Trouble: func(err error) {
-			counted.Trouble()
+		CallContext: options.Telemetry.CallContext,
+		OnDelta:     observer.Listen,
+		ReportError: func(err error) {
+			counted.LedgerError()
 			log.Error(err, "An agent cannot continue")
 		},
 		Changed: func(c engine.Change) {
 			observer.Changed(c.Agent)
-			wake.changed(c)
-			if atWork(c.Before) != atWork(c.After) {
-				quotaUsed.AddSoon(agentquota.Namespace(c.Agent.Namespace))
+			wake.stepped(c)
+			if isActive(c.Before) != isActive(c.After) {
+				quotaUsed.AddDelayed(agentquota.Namespace(c.Agent.Namespace))
 			}
 		},
-		Blocked: wake.blocked,
+		BlockedChanged: wake.ledgerBlockChanged,
 	})
-	wake.known = eng.Known
+	wake.find = eng.FindLive
 	if options.Metrics != nil {
 		for _, collector := range []prometheus.Collector{metrics.Engine{Stats: eng.Stats}, metrics.Ledger{Stats: options.Ledger.Stats}} {
 			if err := options.Metrics.Register(collector); err != nil {
@@ -212,15 +212,15 @@ func Setup(mgr ctrl.Manager, options Options) error {
 	if err := run.Index(context.Background(), mgr.GetFieldIndexer()); err != nil {
 		return err
 	}
-	for _, runnable := range []manager.Runnable{references, driver{engine: eng, workspaces: workspaces, idle: options.IdleAfter, suspects: lost, hasObject: runner.HasObject, wake: func(ctx context.Context) error { return wake.all(ctx, c) }}, closer{pool}} {
+	for _, runnable := range []manager.Runnable{references, driver{engine: eng, workspaces: workspaces, idle: options.IdleAfter, unconfirmed: lost, hasObject: runner.HasObject, wake: func(ctx context.Context) error { return wake.wakeAll(ctx, c) }}, poolCloser{pool}} {
 		if err := mgr.Add(runnable); err != nil {
 			return fmt.Errorf("add %T: %w", runnable, err)
 		}
 	}
 	*runner = run.Runner{Client: c, Engine: eng, Finder: finder, Tools: tools, Ledger: options.Ledger, LedgerName: options.Ledger.Name(),
 		Events: mgr.GetEventRecorder("nestor-operator"), Pace: run.NewPace(), Quotas: quotas}
-	messages := &agentmessage.Reconciler{Client: c, Runner: runner, Changed: wake.messages, Blocked: wake.blocked}
-	wake.chatBegan = messages.ChatBegan
+	messages := &agentmessage.Reconciler{Client: c, Runner: runner, Changed: wake.messages, Blocked: wake.ledgerBlockChanged}
+	wake.chatBegan = messages.ChatStarted
 	for _, reconciler := range []interface{ SetupWithManager(ctrl.Manager) error }{
 		&agentquota.Reconciler{Client: c, Engine: eng, Used: quotaUsed, Retry: references.Retry},
 		&agentrole.Reconciler{Client: c, Finder: finder},
@@ -230,7 +230,7 @@ func Setup(mgr ctrl.Manager, options Options) error {
 		messages,
 		&agenttask.Reconciler{Client: c, Runner: runner, Changed: wake.tasks, Known: &run.Known{Engine: eng, Find: runner.Find, Kind: "AgentTask"}, Lacking: tasks},
 		&subagent.Reconciler{Client: c, Runner: runner, Changed: wake.agents, Known: &run.Known{Engine: eng, Find: runner.Find, Kind: "SubAgent"}, Lacking: agents},
-		&workspace.Reconciler{Client: c, Workspaces: workspaces, WhileAtWork: runner.WhileAtWork},
+		&workspace.Reconciler{Client: c, Workspaces: workspaces, WhileActive: runner.WhileAtWork},
 	} {
 		if err := reconciler.SetupWithManager(mgr); err != nil {
 			return fmt.Errorf("set up %T: %w", reconciler, err)
@@ -253,16 +253,16 @@ func newWorkspaces(mgr ctrl.Manager, options Options, retry func(namespace strin
 	})
 }
 
-// closer closes the sessions with tool servers.
-type closer struct{ pool *mcp.Pool }
+// poolCloser closes the sessions with tool servers.
+type poolCloser struct{ pool *mcp.Pool }
 
 // Start implements manager.Runnable.
-func (c closer) Start(ctx context.Context) error {
+func (c poolCloser) Start(ctx context.Context) error {
 	<-ctx.Done()
 	return c.pool.Close(context.WithoutCancel(ctx))
 }
 
-// atWork reports whether a quota of active agents counts an agent.
-func atWork(s agent.State) bool {
-	return s.Config.Kind == agent.SubAgent && s.Standing() == agent.StandingActive
+// isActive reports whether a quota of active agents counts an agent.
+func isActive(s agent.State) bool {
+	return s.Config.Kind == agent.SubAgent && s.Stage() == agent.StageActive
 }

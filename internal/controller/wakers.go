@@ -23,34 +23,34 @@ type wakers struct {
 	chats, messages, tasks, agents, servers *poke.Queue
 	// chatBegan is called for each chat that accepts messages from now on.
 	chatBegan func(context.Context, types.NamespacedName)
-	// known finds a live agent.
-	known func(uid string) (ledger.Agent, bool)
+	// find finds a live agent.
+	find func(uid string) (ledger.Agent, bool)
 }
 
-// waits enqueues the objects whose status shows that a model call waits for its provider, or no longer waits.
-func (w *wakers) waits(a ledger.Agent) {
+// providerWaitChanged enqueues the objects whose status shows that a model call waits for its provider, or no longer waits.
+func (w *wakers) providerWaitChanged(a ledger.Agent) {
 	name := types.NamespacedName{Namespace: a.Namespace, Name: a.Name}
 	if a.Kind == "AgentChat" {
-		w.chats.AddSoon(name)
+		w.chats.AddDelayed(name)
 		return
 	}
-	w.agents.AddSoon(name)
-	w.tasks.AddSoon(w.taskOf(a))
+	w.agents.AddDelayed(name)
+	w.tasks.AddDelayed(w.taskOf(a))
 }
 
 // taskOf returns the task of a sub-agent. Their names differ if the sub-agent's name was taken.
 func (w *wakers) taskOf(a ledger.Agent) types.NamespacedName {
-	if known, ok := w.known(a.UID); ok {
+	if known, ok := w.find(a.UID); ok {
 		a = known // the directory names the task
 	}
 	return types.NamespacedName{Namespace: a.Namespace, Name: a.Name}
 }
 
-// changed enqueues the objects that show an agent's step or act on it: at once if a person or parent waits for it, otherwise within
+// stepped enqueues the objects that show an agent's step or act on it: at once if a person or parent waits for it, otherwise within
 // about a second. This bounds the reconciles and writes of an agent, however fast it steps.
-func (w *wakers) changed(c engine.Change) {
+func (w *wakers) stepped(c engine.Change) {
 	name := types.NamespacedName{Namespace: c.Agent.Namespace, Name: c.Agent.Name}
-	add := (*poke.Queue).AddSoon
+	add := (*poke.Queue).AddDelayed
 	if run.Urgent(c) {
 		add = (*poke.Queue).Add
 	}
@@ -63,44 +63,44 @@ func (w *wakers) changed(c engine.Change) {
 		return
 	case "SubAgent":
 		if c.After.Phase.Terminal() { // users watch the task: its end is written before the agent's
-			w.agents.AddSoon(name)
+			w.agents.AddDelayed(name)
 		} else {
 			add(w.agents, name)
 		}
 	}
 	add(w.tasks, types.NamespacedName{Namespace: c.Agent.Namespace, Name: c.After.Config.ChildName()})
 	if run.Asked(c) {
-		w.asked(c.Agent)
+		w.asksChanged(c.Agent)
 	}
 }
 
-// blocked enqueues the objects whose status shows that the ledger blocks an agent, or no longer blocks it.
-func (w *wakers) blocked(a ledger.Agent) {
+// ledgerBlockChanged enqueues the objects whose status shows that the ledger blocks an agent, or no longer blocks it.
+func (w *wakers) ledgerBlockChanged(a ledger.Agent) {
 	name := types.NamespacedName{Namespace: a.Namespace, Name: a.Name}
 	switch a.Kind {
 	case "AgentChat":
-		w.chats.AddSoon(name)
+		w.chats.AddDelayed(name)
 	case "SubAgent":
-		w.agents.AddSoon(name)
-		w.tasks.AddSoon(w.taskOf(a))
+		w.agents.AddDelayed(name)
+		w.tasks.AddDelayed(w.taskOf(a))
 	default:
-		w.tasks.AddSoon(name)
+		w.tasks.AddDelayed(name)
 	}
 }
 
-// asked enqueues the standalone task at the root of a tree in which an ask was opened or resolved. The orchestrator of a chat receives
+// asksChanged enqueues the standalone task at the root of a tree in which an ask was opened or resolved. The orchestrator of a chat receives
 // asks inside the engine.
-func (w *wakers) asked(a ledger.Agent) {
+func (w *wakers) asksChanged(a ledger.Agent) {
 	if a.Chat != "" {
 		return
 	}
-	if top, ok := w.known(a.Root); ok && a.Root != a.UID {
+	if top, ok := w.find(a.Root); ok && a.Root != a.UID {
 		w.tasks.Add(types.NamespacedName{Namespace: top.Namespace, Name: top.Name})
 	}
 }
 
-// all enqueues every chat, and every task, sub-agent and message that has not ended.
-func (w *wakers) all(ctx context.Context, reader client.Reader) error {
+// wakeAll enqueues every chat, and every task, sub-agent and message that has not ended.
+func (w *wakers) wakeAll(ctx context.Context, reader client.Reader) error {
 	var chats v1alpha1.AgentChatList
 	var tasks v1alpha1.AgentTaskList
 	var agents v1alpha1.SubAgentList

@@ -21,7 +21,7 @@ type actor struct {
 
 	mu sync.Mutex
 	mailbox
-	quiet    bool // starts no new effects
+	draining bool // starts no new effects
 	inFlight map[string]func()
 	fence    ledger.Fence // of the current batch
 	calls    int          // calls in flight
@@ -29,38 +29,38 @@ type actor struct {
 	blocked  error        // why the ledger does not accept the mailbox
 
 	// Only the working goroutine changes the following fields, with this lock held.
-	stateMu  sync.Mutex
-	loaded   bool
-	absent   bool // the ledger had no record of this agent when it was read
-	record   ledger.Agent
-	state    agent.State
-	seq      int64
-	snapshot int64
-	due      cadence
-	recorded *recorded
-	// fault is why the agent must be quarantined; distrust prevents loading from its snapshot.
-	fault    *agent.Quarantined
-	distrust bool
+	stateMu      sync.Mutex
+	loaded       bool
+	absent       bool // the ledger had no record of this agent when it was read
+	record       ledger.Agent
+	state        agent.State
+	seq          int64
+	snapshot     int64
+	nextSnapshot snapshotCadence
+	lastRequest  *recordedRequest
+	// fault is why the agent must be quarantined; ignoreSnapshot prevents loading from its snapshot.
+	fault          *agent.Quarantined
+	ignoreSnapshot bool
 }
 
-// post adds deliveries to the mailbox, to be handled together, and starts a goroutine if none is running. It reports false if the
+// enqueue adds deliveries to the mailbox, to be handled together, and starts a goroutine if none is running. It reports false if the
 // actor was dropped.
-func (a *actor) post(together ...delivery) bool {
+func (a *actor) enqueue(together ...delivery) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for _, d := range together {
-		if !a.postLocked(d) {
+		if !a.enqueueLocked(d) {
 			return false // deliveries before it were dropped too
 		}
 	}
 	return true
 }
 
-func (a *actor) postLocked(d delivery) bool {
+func (a *actor) enqueueLocked(d delivery) bool {
 	if !a.put(d, a.engine.options.Now()) {
 		return false
 	}
-	a.lookLocked()
+	a.scheduleLocked()
 	return true
 }
 
@@ -71,14 +71,14 @@ func (a *actor) touch() {
 	a.touched = a.engine.options.Now()
 }
 
-func (a *actor) look() {
+func (a *actor) schedule() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.lookLocked()
+	a.scheduleLocked()
 }
 
-func (a *actor) lookLocked() {
-	if a.working || !a.hasWork() || a.engine.held.Load() {
+func (a *actor) scheduleLocked() {
+	if a.working || !a.hasWork() || a.engine.owned.Load() {
 		return
 	}
 	a.working = true
@@ -91,30 +91,30 @@ func (a *actor) work() {
 	defer a.engine.busy.Done()
 	for {
 		a.mu.Lock()
-		if !a.hasWork() || a.engine.held.Load() {
+		if !a.hasWork() || a.engine.owned.Load() {
 			a.working = false
 			a.mu.Unlock()
 			return
 		}
 		batch := a.take()
-		a.fence, _ = a.engine.tenure.current() // an actor that is not dropped was read in the current epoch
+		a.fence, _ = a.engine.ownership.current() // an actor that is not dropped was read in the current epoch
 		a.mu.Unlock()
-		slow := a.watch(batch)
+		slow := a.watchAppend(batch)
 		err := a.handle(batch)
 		slow.stop()
 		if err != nil {
-			a.pause(batch, err)
+			a.retryLater(batch, err)
 			return
 		}
 		a.setBlocked(batch, nil)
 	}
 }
 
-// pause requeues a batch that could not be recorded and retries later: a ledger that is down stops progress but loses nothing.
-func (a *actor) pause(batch []delivery, err error) {
+// retryLater requeues a batch that could not be recorded and retries later: a ledger that is down stops progress but loses nothing.
+func (a *actor) retryLater(batch []delivery, err error) {
 	ended := a.engine.ctx.Err() != nil
 	if !ended {
-		a.engine.options.Trouble(fmt.Errorf("agent %s waits for the ledger: %w", a.uid, err))
+		a.engine.options.ReportError(fmt.Errorf("agent %s waits for the ledger: %w", a.uid, err))
 		a.setBlocked(batch, err)
 	}
 	a.mu.Lock()
@@ -125,12 +125,12 @@ func (a *actor) pause(batch []delivery, err error) {
 		return
 	}
 	a.engine.busy.Add(1) // a drain waits for unrecorded deliveries
-	time.AfterFunc(a.engine.options.RetryLedger, func() {
+	time.AfterFunc(a.engine.options.LedgerRetryDelay, func() {
 		defer a.engine.busy.Done()
 		a.mu.Lock()
 		defer a.mu.Unlock()
 		if a.engine.ctx.Err() == nil {
-			a.lookLocked()
+			a.scheduleLocked()
 		}
 	})
 }
@@ -140,7 +140,7 @@ func (a *actor) pause(batch []delivery, err error) {
 func (a *actor) handle(batch []delivery) (err error) {
 	defer func() {
 		if value := recover(); value != nil {
-			err = a.caught(batch, value)
+			err = a.handlePanic(batch, value)
 		}
 	}()
 	if batch, err = a.prepare(batch); err != nil {
@@ -150,7 +150,7 @@ func (a *actor) handle(batch []delivery) (err error) {
 	committed := false
 	defer func() {
 		if !committed {
-			a.engine.budgets.release(a.uid, r.granted)
+			a.engine.budgets.release(a.uid, r.grantedTasks)
 		}
 	}()
 	// An agent that ended before its object was deleted may still have calls that are being stopped. Close them now: after the
@@ -161,11 +161,11 @@ func (a *actor) handle(batch []delivery) (err error) {
 		}
 	}
 	if r.empty() {
-		a.absorbed(r)
-		a.release(batch)
-		confirm(batch, r.unheard())
+		a.clearFault(r)
+		a.releaseReservations(batch)
+		confirmDeliveries(batch, r.ignoredReason())
 		if r.end {
-			a.engine.Forget(a.uid)
+			a.engine.Evict(a.uid)
 		}
 		if r.takeOver && r.ended() { // the notifications may not have been sent
 			a.notifyOthers(r)
@@ -175,42 +175,42 @@ func (a *actor) handle(batch []delivery) (err error) {
 	if appended, err := a.append(batch, r); err != nil || !appended {
 		return err
 	}
-	a.passed(r)
-	if !a.engine.tenure.holds(a.fence) { // it is recorded; the new owner continues
-		confirm(batch, nil)
+	a.notifyPoints(r)
+	if !a.engine.ownership.owns(a.fence) { // it is recorded; the new owner continues
+		confirmDeliveries(batch, nil)
 		return nil
 	}
 	committed = true
 	a.commit(r)
-	a.engine.quotas.ended(r.record.Namespace, r.batch.ModelResults)
-	a.engine.ledgerQuota.appended(r.record, r.batch.Added())
-	for _, call := range r.answered {
-		a.engine.options.Called(call)
+	a.engine.quotas.callsEnded(r.record.Namespace, r.batch.ModelResults)
+	a.engine.ledgerQuota.appended(r.record, r.batch.AddedSize())
+	for _, call := range r.inlineCalls {
+		a.engine.options.CallCompleted(call)
 	}
-	change := Change{Agent: r.record, Before: r.before, After: r.next, Effects: r.effects, Events: r.events, Calls: r.calls, Gone: r.end}
+	change := Change{Agent: r.record, Before: r.before, After: r.next, Effects: r.effects, Events: r.events, Calls: r.calls, Deleted: r.end}
 	a.engine.options.Recorded(change)
-	confirm(batch, nil)
+	confirmDeliveries(batch, nil)
 	if r.end {
-		a.engine.Forget(a.uid)
+		a.engine.Evict(a.uid)
 		a.notifyOthers(r)
 		if r.before.Children.Pending() > 0 {
 			a.engine.endBelow(r.record)
 		}
 		return nil
 	}
-	a.act(r)
+	a.performEffects(r)
 	if r.quarantine {
-		a.engine.stopBelow(r.record)
+		a.engine.cancelBelow(r.record)
 	}
 	a.checkParent(r)
-	a.engine.reached(BeforeStatus)
+	a.engine.notifyPoint(BeforeStatus)
 	a.engine.options.Changed(change)
 	return nil
 }
 
 // prepare loads the agent, and returns the batch with the facts that the agent missed before it.
 func (a *actor) prepare(batch []delivery) ([]delivery, error) {
-	if slices.ContainsFunc(batch, func(d delivery) bool { return d.takeOver && !d.fresh }) {
+	if slices.ContainsFunc(batch, func(d delivery) bool { return d.takeOver && !d.justLoaded }) {
 		a.unload() // another engine may have appended since this state was read
 	}
 	// An agent that was not found a moment ago and starts now need not be read again: if another engine has started it meanwhile,
@@ -221,24 +221,24 @@ func (a *actor) prepare(batch []delivery) ([]delivery, error) {
 			return nil, err
 		}
 	}
-	batch, err := a.isolate(batch)
+	batch, err := a.quarantineBatch(batch)
 	if err != nil {
 		return nil, err
 	}
-	if err := a.findOpen(batch); err != nil {
+	if err := a.findOpenCalls(batch); err != nil {
 		return nil, err
 	}
-	if batch, err = a.catchUp(batch); err != nil {
+	if batch, err = a.addMissedFacts(batch); err != nil {
 		return nil, err
 	}
 	if begins {
-		batch = a.withoutParent(batch)
+		batch = a.cancelIfOrphaned(batch)
 	}
 	return batch, nil
 }
 
 // append records a batch. It reports false if the ledger will never accept it as it is; the batch needs no retry then.
-func (a *actor) append(batch []delivery, r *recording) (bool, error) {
+func (a *actor) append(batch []delivery, r *stepResult) (bool, error) {
 	asked := time.Now()
 	r.batch.Fence = a.fence
 	err := a.engine.options.Ledger.Append(a.engine.ctx, r.batch)
@@ -249,49 +249,49 @@ func (a *actor) append(batch []delivery, r *recording) (bool, error) {
 	var conflict *ledger.ConflictError
 	switch {
 	case err == nil:
-		a.engine.tenure.confirm(asked)
+		a.engine.ownership.confirm(asked)
 		return true, nil
 	case errors.Is(err, ledger.ErrFenced):
-		a.engine.followed(a.fence)
-		a.release(batch)
-		confirm(batch, ErrFollowed)
+		a.engine.superseded(a.fence)
+		a.releaseReservations(batch)
+		confirmDeliveries(batch, ErrSuperseded)
 		return false, nil
 	case errors.As(err, &conflict):
-		a.overtaken(batch)
+		a.handleConflict(batch)
 		return false, nil
 	case errors.Is(err, ledger.ErrNoIntent):
-		a.overtaken(withoutResults(batch)) // the results are already recorded
+		a.handleConflict(factsOnly(batch)) // the results are already recorded
 		return false, nil
 	case errors.Is(err, ledger.ErrInvalid):
 		// A retry would fail again and block the agent.
-		a.engine.options.Trouble(fmt.Errorf("agent %s: %w", a.uid, err))
-		a.release(batch)
-		confirm(batch, err)
+		a.engine.options.ReportError(fmt.Errorf("agent %s: %w", a.uid, err))
+		a.releaseReservations(batch)
+		confirmDeliveries(batch, err)
 		return false, nil
 	default:
 		return false, err
 	}
 }
 
-// passed reports the points that a successful append has reached.
-func (a *actor) passed(r *recording) {
+// notifyPoints reports the points that a successful append has reached.
+func (a *actor) notifyPoints(r *stepResult) {
 	if len(r.batch.ModelCalls)+len(r.batch.ToolCalls) > 0 {
-		a.engine.reached(AfterIntent)
+		a.engine.notifyPoint(AfterIntent)
 	}
 	if len(r.batch.ModelResults)+len(r.batch.ToolResults) > 0 {
-		a.engine.reached(AfterAppend)
+		a.engine.notifyPoint(AfterAppend)
 	}
 }
 
-// release releases the reservations of calls whose results changed nothing.
-func (a *actor) release(batch []delivery) {
+// releaseReservations releases the reservations of calls whose results changed nothing.
+func (a *actor) releaseReservations(batch []delivery) {
 	for _, d := range batch {
 		a.engine.budgets.release(a.uid, d.reserved)
 	}
 }
 
-// act stops effects that are no longer outstanding and starts new ones.
-func (a *actor) act(r *recording) {
+// performEffects stops effects that are no longer outstanding and starts new ones.
+func (a *actor) performEffects(r *stepResult) {
 	a.mu.Lock()
 	var stops []func()
 	for key, stop := range a.inFlight {
@@ -309,7 +309,7 @@ func (a *actor) act(r *recording) {
 		fresh = agent.Outstanding(r.next)
 	}
 	for _, e := range fresh {
-		if r.outstanding[e.Key()] && (!r.parked || !isWork(e)) && !a.route(r, e) {
+		if r.outstanding[e.Key()] && (!r.parked || !needsSlot(e)) && !a.route(r, e) {
 			a.perform(r, e)
 		}
 	}
@@ -332,7 +332,7 @@ func (a *actor) retire(before time.Time) bool {
 func (a *actor) quiesce() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.quiet = true
+	a.draining = true
 }
 
 // drop stops all effects and discards the mailbox.
@@ -340,7 +340,7 @@ func (a *actor) drop() {
 	a.mu.Lock()
 	lost := a.mailbox.drop()
 	a.mu.Unlock()
-	confirm(lost, errForgotten)
+	confirmDeliveries(lost, errEvicted)
 	a.stopAll()
 }
 

@@ -11,11 +11,11 @@ import (
 	"github.com/nestor-dev/nestor/internal/ledger"
 )
 
-// slowLedger is how long an append may take before the agent counts as blocked.
-const slowLedger = 10 * time.Second
+// ledgerSlowThreshold is how long an append may take before the agent counts as blocked.
+const ledgerSlowThreshold = 10 * time.Second
 
-// errSlow is why an agent is blocked while an append takes too long.
-var errSlow = &ledger.Error{Op: "append", Reason: ledger.ReasonUnavailable, Err: errors.New("no answer for " + slowLedger.String())}
+// errLedgerSlow is why an agent is blocked while an append takes too long.
+var errLedgerSlow = &ledger.Error{Op: "append", Reason: ledger.ReasonUnavailable, Err: errors.New("no answer for " + ledgerSlowThreshold.String())}
 
 // Blocked returns why the ledger keeps an agent from continuing, or nil.
 func (e *Engine) Blocked(uid string) error {
@@ -34,11 +34,11 @@ func (a *actor) setBlocked(batch []delivery, err error) {
 	before := a.blocked
 	a.blocked = err
 	a.mu.Unlock()
-	if reasonOf(before) == reasonOf(err) {
+	if ledgerReason(before) == ledgerReason(err) {
 		return
 	}
-	if record, ok := a.whose(batch); ok {
-		a.engine.options.Blocked(record)
+	if record, ok := a.findRecord(batch); ok {
+		a.engine.options.BlockedChanged(record)
 	}
 }
 
@@ -49,14 +49,14 @@ type watchdog struct {
 	timer *time.Timer
 }
 
-// watch starts a watchdog for an append.
-func (a *actor) watch(batch []delivery) *watchdog {
+// watchAppend starts a watchdog for an append.
+func (a *actor) watchAppend(batch []delivery) *watchdog {
 	w := &watchdog{}
-	w.timer = time.AfterFunc(slowLedger, func() {
+	w.timer = time.AfterFunc(ledgerSlowThreshold, func() {
 		w.mu.Lock()
 		defer w.mu.Unlock()
 		if !w.over {
-			a.setBlocked(batch, errSlow)
+			a.setBlocked(batch, errLedgerSlow)
 		}
 	})
 	return w
@@ -70,8 +70,8 @@ func (w *watchdog) stop() {
 	w.over = true
 }
 
-// reasonOf returns the reason of a ledger error, or an empty string.
-func reasonOf(err error) ledger.Reason {
+// ledgerReason returns the reason of a ledger error, or an empty string.
+func ledgerReason(err error) ledger.Reason {
 	var failure *ledger.Error
 	switch {
 	case errors.As(err, &failure):
@@ -82,8 +82,8 @@ func reasonOf(err error) ledger.Reason {
 	return ""
 }
 
-// whose returns the record of the agent, which may be about to start.
-func (a *actor) whose(batch []delivery) (ledger.Agent, bool) {
+// findRecord returns the record of the agent, which may be about to start.
+func (a *actor) findRecord(batch []delivery) (ledger.Agent, bool) {
 	if record, ok := a.engine.directory.find(a.uid); ok {
 		return record, true
 	}

@@ -16,29 +16,29 @@ import (
 	"github.com/nestor-dev/nestor/internal/ledger/connect"
 )
 
-// brokenLedger refuses appends while it is full.
-type brokenLedger struct {
+// fullLedger refuses appends while it is full.
+type fullLedger struct {
 	ledger.Ledger
 	full atomic.Bool
 }
 
 var errFull = &ledger.Error{Op: "append", Reason: ledger.ReasonFull, Err: errors.New("no space left on device")}
 
-func (l *brokenLedger) Append(ctx context.Context, batch ledger.Batch) error {
+func (l *fullLedger) Append(ctx context.Context, batch ledger.Batch) error {
 	if l.full.Load() {
 		return errFull
 	}
 	return l.Ledger.Append(ctx, batch)
 }
 
-func TestAnAgentThatTheLedgerKeepsFromGoingOnSaysSo(t *testing.T) {
+func TestAgentReportsThatTheLedgerBlocksIt(t *testing.T) {
 	kept, err := connect.Open(t.Context(), "sqlite:"+filepath.Join(t.TempDir(), "ledger.db"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	broken := &brokenLedger{Ledger: kept}
+	broken := &fullLedger{Ledger: kept}
 	told := make(chan ledger.Agent, 100)
-	e := New(Options{Ledger: broken, RetryLedger: time.Millisecond, Blocked: func(a ledger.Agent) { told <- a }})
+	e := New(Options{Ledger: broken, LedgerRetryDelay: time.Millisecond, BlockedChanged: func(a ledger.Agent) { told <- a }})
 	t.Cleanup(func() {
 		if err := errors.Join(e.Close(t.Context()), kept.Close()); err != nil {
 			t.Error(err)
@@ -61,7 +61,7 @@ func TestAnAgentThatTheLedgerKeepsFromGoingOnSaysSo(t *testing.T) {
 		case <-time.After(30 * time.Second):
 			t.Fatal("Blocked was not called")
 		}
-		if err := e.Blocked(name); reasonOf(err) != reason {
+		if err := e.Blocked(name); ledgerReason(err) != reason {
 			t.Fatalf("%s is blocked by %v, want %q", name, err, reason)
 		}
 	}

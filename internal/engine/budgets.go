@@ -18,7 +18,7 @@ type budgets struct {
 	mu       sync.Mutex
 	nodes    map[string]*node
 	children map[string][]*node // by the UID of the parent, which may be unknown here
-	waiting  []*claim
+	pending  []*pendingReservation
 }
 
 // node is one agent in its tree.
@@ -28,22 +28,22 @@ type node struct {
 	limit, until agent.Amount
 	// used is the usage of the agent and its finished children, reserved that of its calls in flight.
 	used, reserved agent.Amount
-	// allUsed and allReserved include everything below the agent.
-	allUsed, allReserved agent.Amount
+	// treeUsed and treeReserved include everything below the agent.
+	treeUsed, treeReserved agent.Amount
 }
 
-// claim is a reservation that waits until calls of other agents are settled.
-type claim struct {
+// pendingReservation is a reservation that waits until calls of other agents are settled.
+type pendingReservation struct {
 	uid    string
 	amount agent.Amount
-	then   func(refusal refusal)
+	done   func(refusal refusal)
 }
 
 // refusal is why a reservation is refused; the zero value grants it.
 type refusal struct {
 	reason string
-	// message reports that only the limit until the next message of a person is exceeded.
-	message bool
+	// untilNextMessage reports that only the limit until the next message of a person is exceeded.
+	untilNextMessage bool
 }
 
 func newBudgets() *budgets {
@@ -53,7 +53,7 @@ func newBudgets() *budgets {
 // set updates the node of an agent from its state. At the same time it releases the reservations of calls whose usage is now part
 // of the state, so that the amount is never counted twice or not at all.
 func (b *budgets) set(record ledger.Agent, s agent.State, released ...agent.Amount) {
-	b.change(func() {
+	b.update(func() {
 		n, ok := b.nodes[record.UID]
 		if !ok && s.Phase.Terminal() {
 			return // its parent has its usage already
@@ -63,27 +63,27 @@ func (b *budgets) set(record ledger.Agent, s agent.State, released ...agent.Amou
 			b.insert(n)
 		}
 		n.limit, n.until = s.Budget.Limit, s.Budget.Until
-		b.grow(n, minus(bounded(s.Budget.Used), n.used), agent.Amount{})
+		b.add(n, minus(clampAmount(s.Budget.Used), n.used), agent.Amount{})
 		for _, amount := range released {
-			b.give(n, amount)
+			b.giveBack(n, amount)
 		}
 	})
 }
 
-// keep counts an agent that has ended until its parent has its usage.
-func (b *budgets) keep(record ledger.Agent, s agent.State) {
-	b.change(func() {
+// keepEnded counts an agent that has ended until its parent has its usage.
+func (b *budgets) keepEnded(record ledger.Agent, s agent.State) {
+	b.update(func() {
 		if b.nodes[record.UID] == nil {
 			n := &node{uid: record.UID, name: cmp.Or(s.Config.TaskName, record.Name), parent: record.Parent}
 			b.insert(n)
-			b.grow(n, bounded(s.Budget.Used), agent.Amount{})
+			b.add(n, clampAmount(s.Budget.Used), agent.Amount{})
 		}
 	})
 }
 
-// settled drops a child whose usage is now part of its parent's.
-func (b *budgets) settled(parent ledger.Agent, child string) {
-	b.change(func() {
+// dropReported drops a child whose usage is now part of its parent's.
+func (b *budgets) dropReported(parent ledger.Agent, child string) {
+	b.update(func() {
 		i := slices.IndexFunc(b.children[parent.UID], func(n *node) bool { return n.name == child })
 		if i >= 0 {
 			b.remove(b.children[parent.UID][i])
@@ -91,8 +91,8 @@ func (b *budgets) settled(parent ledger.Agent, child string) {
 	})
 }
 
-func (b *budgets) forget(uid string) {
-	b.change(func() {
+func (b *budgets) drop(uid string) {
+	b.update(func() {
 		if n := b.nodes[uid]; n != nil {
 			b.remove(n)
 		}
@@ -100,55 +100,55 @@ func (b *budgets) forget(uid string) {
 }
 
 // reserve reserves an amount for an agent if the limits of the agent and of all its ancestors allow it, and calls then with no
-// refusal. If only reservations of calls in flight prevent it, it waits for them; otherwise it calls then with the refusal. The
-// result can be passed to giveUp.
-func (b *budgets) reserve(uid string, amount agent.Amount, then func(refusal)) *claim {
-	c := &claim{uid: uid, amount: amount, then: then}
-	b.change(func() { b.waiting = append(b.waiting, c) })
+// refusal. If only reservations of calls in flight prevent it, it waits for them; otherwise it calls done with the refusal. The
+// result can be passed to cancel.
+func (b *budgets) reserve(uid string, amount agent.Amount, then func(refusal)) *pendingReservation {
+	c := &pendingReservation{uid: uid, amount: amount, done: then}
+	b.update(func() { b.pending = append(b.pending, c) })
 	return c
 }
 
-// giveUp cancels a waiting reservation and reports whether it was still waiting.
-func (b *budgets) giveUp(c *claim) bool {
+// cancel cancels a waiting reservation and reports whether it was still waiting.
+func (b *budgets) cancel(c *pendingReservation) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	i := slices.Index(b.waiting, c)
+	i := slices.Index(b.pending, c)
 	if i >= 0 {
-		b.waiting = slices.Delete(b.waiting, i, i+1)
+		b.pending = slices.Delete(b.pending, i, i+1)
 	}
 	return i >= 0
 }
 
-// waits reports whether a reservation is still waiting.
-func (b *budgets) waits(c *claim) bool {
+// isPending reports whether a reservation is still waiting.
+func (b *budgets) isPending(c *pendingReservation) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return slices.Contains(b.waiting, c)
+	return slices.Contains(b.pending, c)
 }
 
 // release releases a reservation.
 func (b *budgets) release(uid string, reserved agent.Amount) {
-	b.change(func() {
+	b.update(func() {
 		if n := b.nodes[uid]; n != nil {
-			b.give(n, reserved)
+			b.giveBack(n, reserved)
 		}
 	})
 }
 
-// change applies a change and then answers the waiting reservations in order.
-func (b *budgets) change(do func()) {
+// update applies a change and then answers the waiting reservations in order.
+func (b *budgets) update(do func()) {
 	b.mu.Lock()
 	do()
 	var answers []func()
-	b.waiting = slices.DeleteFunc(b.waiting, func(c *claim) bool {
-		refused, later := b.judge(c)
+	b.pending = slices.DeleteFunc(b.pending, func(c *pendingReservation) bool {
+		refused, later := b.check(c)
 		if later {
 			return false
 		}
 		if refused == (refusal{}) {
-			b.grow(b.nodes[c.uid], agent.Amount{}, c.amount)
+			b.add(b.nodes[c.uid], agent.Amount{}, c.amount)
 		}
-		answers = append(answers, func() { c.then(refused) })
+		answers = append(answers, func() { c.done(refused) })
 		return true
 	})
 	b.mu.Unlock()
@@ -157,33 +157,33 @@ func (b *budgets) change(do func()) {
 	}
 }
 
-// judge decides about a reservation: granted, refused with a reason, or later.
-func (b *budgets) judge(c *claim) (refused refusal, later bool) {
+// check decides about a reservation: granted, refused with a reason, or later.
+func (b *budgets) check(c *pendingReservation) (refused refusal, later bool) {
 	for n := b.nodes[c.uid]; n != nil; n = b.nodes[n.parent] {
 		if n.limit == (agent.Amount{}) && n.until == (agent.Amount{}) {
 			continue
 		}
-		now := agent.Budget{Limit: n.limit, Until: n.until, Used: plus(n.allUsed, n.allReserved)}
+		now := agent.Budget{Limit: n.limit, Until: n.until, Used: plus(n.treeUsed, n.treeReserved)}
 		if _, ok := now.Reserve(c.amount); ok {
 			continue
 		}
-		settled := agent.Budget{Limit: n.limit, Until: n.until, Used: n.allUsed}
+		settled := agent.Budget{Limit: n.limit, Until: n.until, Used: n.treeUsed}
 		if _, ok := settled.Reserve(c.amount); ok {
 			later = true
 			continue
 		}
-		return n.refuse(c.amount, settled.Exhausted(c.amount)), false
+		return n.refusalFor(c.amount, settled.Exhausted(c.amount)), false
 	}
 	return refusal{}, later
 }
 
-func (n *node) refuse(amount agent.Amount, exhausted bool) refusal {
+func (n *node) refusalFor(amount agent.Amount, exhausted bool) refusal {
 	if !exhausted {
-		return refusal{message: true, reason: fmt.Sprintf("the chat %s has used %d tokens, may use %d until a person sends the next message (limits.maxTokensPerMessage), and the next call may need %d",
-			n.name, n.allUsed.Tokens, n.until.Tokens, amount.Tokens)}
+		return refusal{untilNextMessage: true, reason: fmt.Sprintf("the chat %s has used %d tokens, may use %d until a person sends the next message (limits.maxTokensPerMessage), and the next call may need %d",
+			n.name, n.treeUsed.Tokens, n.until.Tokens, amount.Tokens)}
 	}
 	return refusal{reason: fmt.Sprintf("the budget of %s is used up: %d of %d tokens, %d of %d millionths of the currency are used, and the next call may need %d and %d",
-		n.name, n.allUsed.Tokens, n.limit.Tokens, n.allUsed.CostMicros, n.limit.CostMicros, amount.Tokens, amount.CostMicros)}
+		n.name, n.treeUsed.Tokens, n.limit.Tokens, n.treeUsed.CostMicros, n.limit.CostMicros, amount.Tokens, amount.CostMicros)}
 }
 
 // grantTasks reserves up to wanted tasks for an agent within the limits of its ancestors, and returns how many. set releases them
@@ -193,23 +193,23 @@ func (b *budgets) grantTasks(uid string, wanted int64) int64 {
 	defer b.mu.Unlock()
 	granted := wanted
 	for n := b.nodes[uid]; n != nil; n = b.nodes[n.parent] {
-		taken := n.allUsed.Tasks + n.allReserved.Tasks
+		taken := n.treeUsed.Tasks + n.treeReserved.Tasks
 		for _, limit := range []int64{n.limit.Tasks, n.until.Tasks} {
 			if limit > 0 {
 				granted = min(granted, max(0, limit-taken))
 			}
 		}
 	}
-	b.grow(b.nodes[uid], agent.Amount{}, agent.Amount{Tasks: granted})
+	b.add(b.nodes[uid], agent.Amount{}, agent.Amount{Tasks: granted})
 	return granted
 }
 
-// spent returns the usage of an agent and everything below it.
-func (b *budgets) spent(uid string) agent.Amount {
+// treeUsage returns the usage of an agent and everything below it.
+func (b *budgets) treeUsage(uid string) agent.Amount {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if n := b.nodes[uid]; n != nil {
-		return n.allUsed
+		return n.treeUsed
 	}
 	return agent.Amount{}
 }
@@ -220,13 +220,13 @@ func (b *budgets) insert(n *node) {
 	b.children[n.parent] = append(b.children[n.parent], n)
 	var used, reserved agent.Amount
 	for _, child := range b.children[n.uid] {
-		used, reserved = plus(used, child.allUsed), plus(reserved, child.allReserved)
+		used, reserved = plus(used, child.treeUsed), plus(reserved, child.treeReserved)
 	}
-	b.count(n, used, reserved)
+	b.addToSums(n, used, reserved)
 }
 
 func (b *budgets) remove(n *node) {
-	b.count(n, minus(agent.Amount{}, n.allUsed), minus(agent.Amount{}, n.allReserved))
+	b.addToSums(n, minus(agent.Amount{}, n.treeUsed), minus(agent.Amount{}, n.treeReserved))
 	delete(b.nodes, n.uid)
 	rest := slices.DeleteFunc(b.children[n.parent], func(other *node) bool { return other == n })
 	if b.children[n.parent] = rest; len(rest) == 0 {
@@ -234,35 +234,35 @@ func (b *budgets) remove(n *node) {
 	}
 }
 
-// grow changes the usage and reservation of a node. A node that was removed is ignored.
-func (b *budgets) grow(n *node, used, reserved agent.Amount) {
+// add changes the usage and reservation of a node. A node that was removed is ignored.
+func (b *budgets) add(n *node, used, reserved agent.Amount) {
 	if n == nil {
 		return
 	}
 	n.used, n.reserved = plus(n.used, used), plus(n.reserved, reserved)
-	b.count(n, used, reserved)
+	b.addToSums(n, used, reserved)
 }
 
-// give releases a reservation, at most what is reserved.
-func (b *budgets) give(n *node, amount agent.Amount) {
+// giveBack releases a reservation, at most what is reserved.
+func (b *budgets) giveBack(n *node, amount agent.Amount) {
 	back := agent.Amount{
 		Tokens: min(amount.Tokens, n.reserved.Tokens), CostMicros: min(amount.CostMicros, n.reserved.CostMicros), Tasks: min(amount.Tasks, n.reserved.Tasks),
 	}
-	b.grow(n, agent.Amount{}, minus(agent.Amount{}, back))
+	b.add(n, agent.Amount{}, minus(agent.Amount{}, back))
 }
 
-// count changes the sums of a node and all its ancestors.
-func (b *budgets) count(n *node, used, reserved agent.Amount) {
+// addToSums changes the sums of a node and all its ancestors.
+func (b *budgets) addToSums(n *node, used, reserved agent.Amount) {
 	for ; n != nil; n = b.nodes[n.parent] {
-		n.allUsed, n.allReserved = plus(n.allUsed, used), plus(n.allReserved, reserved)
+		n.treeUsed, n.treeReserved = plus(n.treeUsed, used), plus(n.treeReserved, reserved)
 	}
 }
 
 // maxAmount bounds the amounts of one agent, so that the sums of very many agents cannot overflow.
 const maxAmount = 1 << 48
 
-// bounded clamps an amount: one that saturated in an agent must not overflow its ancestors.
-func bounded(a agent.Amount) agent.Amount {
+// clampAmount clamps an amount: one that saturated in an agent must not overflow its ancestors.
+func clampAmount(a agent.Amount) agent.Amount {
 	return agent.Amount{Tokens: min(a.Tokens, maxAmount), CostMicros: min(a.CostMicros, maxAmount), Tasks: min(a.Tasks, maxAmount)}
 }
 

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// calling reports whether the agent has a call in flight or an unrecorded delivery.
-func (a *actor) calling() bool {
+// hasCallsInFlight reports whether the agent has a call in flight or an unrecorded delivery.
+func (a *actor) hasCallsInFlight() bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.calls > 0 || a.working || len(a.queue) > 0 {
@@ -25,12 +25,12 @@ func (a *actor) calling() bool {
 
 // beginCall reports whether a call may start now, and counts it. endCall must be called when its result is in the mailbox.
 func (a *actor) beginCall(ctx context.Context, isTool bool) bool {
-	if !a.engine.mayAct(ctx) {
+	if !a.engine.mayCall(ctx) {
 		return false
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.dropped || (a.quiet && !isTool) {
+	if a.dropped || (a.draining && !isTool) {
 		return false
 	}
 	a.calls++

@@ -11,8 +11,8 @@ import (
 	"github.com/nestor-dev/nestor/internal/model"
 )
 
-// Call is a model or tool call that has ended.
-type Call struct {
+// CompletedCall is a model or tool call that has ended.
+type CompletedCall struct {
 	Agent ledger.Agent
 	// Effect is the agent.CallModel or agent.RunTool that was performed, and Turn the orchestrator's turn.
 	Effect agent.Effect
@@ -21,13 +21,13 @@ type Call struct {
 	Provider, Tool string
 	Status         ledger.Status
 	// Failure is the kind of failure, if it failed.
-	Failure string
-	Started time.Time
-	Took    time.Duration
+	Failure  string
+	Started  time.Time
+	Duration time.Duration
 	// Usage is the usage of a model call, as far as it is known.
 	Usage agent.Usage
-	// counted is the usage that the provider reported, within bounds; nil if it reported none.
-	counted *model.Usage
+	// reported is the usage that the provider reported, within bounds; nil if it reported none.
+	reported *model.Usage
 	// Server is the host of a model call. Request is what was sent, and Reply the reply, if there was one.
 	Server  string
 	Request *model.Request
@@ -42,9 +42,9 @@ type Change struct {
 	Effects []agent.Effect
 	// Events are the recorded events, and Calls the calls whose results were recorded with them.
 	Events []agent.Event
-	Calls  []Call
-	// Gone reports that the agent's object was deleted, so that nothing follows.
-	Gone bool
+	Calls  []CompletedCall
+	// Deleted reports that the agent's object was deleted, so that nothing follows.
+	Deleted bool
 }
 
 // Steps visits the states before and after each event.

@@ -17,15 +17,15 @@ import (
 	"github.com/nestor-dev/nestor/internal/model/schedule"
 )
 
-// provider is a server that always sends the same reply and counts requests.
-type provider struct {
+// fixedProvider is a server that always sends the same reply and counts requests.
+type fixedProvider struct {
 	url   string
 	asked atomic.Int32
 }
 
-func newProvider(t *testing.T, status int, body string) *provider {
+func newProvider(t *testing.T, status int, body string) *fixedProvider {
 	t.Helper()
-	p := &provider{}
+	p := &fixedProvider{}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		p.asked.Add(1)
 		w.WriteHeader(status)
@@ -36,23 +36,23 @@ func newProvider(t *testing.T, status int, body string) *provider {
 	return p
 }
 
-// places are providers by name, each with its own model and prices.
-type places map[string]Endpoint
+// modelsByName are providers by name, each with its own model and prices.
+type modelsByName map[string]Endpoint
 
-func (p places) Route(context.Context, ledger.Agent) (string, error) { return "main", nil }
+func (p modelsByName) Route(context.Context, ledger.Agent) (string, error) { return "main", nil }
 
-func (p places) Endpoint(_ context.Context, _ ledger.Agent, name string) (Endpoint, error) {
+func (p modelsByName) Endpoint(_ context.Context, _ ledger.Agent, name string) (Endpoint, error) {
 	return p[name], nil
 }
 
 // runAt runs a sub-agent with a provider and its fallbacks, and returns its last state and its model calls.
-func runAt(t *testing.T, limits func(*agent.Limits), main *provider, fallbacks ...*provider) (agent.State, []ledger.ModelCall) {
+func runAt(t *testing.T, limits func(*agent.Limits), main *fixedProvider, fallbacks ...*fixedProvider) (agent.State, []ledger.ModelCall) {
 	t.Helper()
 	w := newWorld(t)
 	w.crash()
 	scheduler := schedule.New(schedule.Options{})
-	endpoints := places{}
-	for i, p := range append([]*provider{main}, fallbacks...) {
+	endpoints := modelsByName{}
+	for i, p := range append([]*fixedProvider{main}, fallbacks...) {
 		name := "main"
 		if i > 0 {
 			name = fmt.Sprintf("spare-%d", i)
@@ -72,7 +72,7 @@ func runAt(t *testing.T, limits func(*agent.Limits), main *provider, fallbacks .
 		scheduler.SetProvider(spec)
 	}
 	w.engine = New(Options{Ledger: w.ledger, Scheduler: scheduler, Models: endpoints, Tools: w.tools, Random: func() float64 { return 0 },
-		Trouble: func(err error) { t.Error(err) }})
+		ReportError: func(err error) { t.Error(err) }})
 	c := config(agent.SubAgent, "run", "general", 1)
 	c.Task.Instruction = "work"
 	if limits != nil {
@@ -97,7 +97,7 @@ const (
 )
 
 // A fallback is used however few retries are allowed, and the call is recorded with the provider, model and price that served it.
-func TestAFallbackNeedsNoMinimumOfRetries(t *testing.T) {
+func TestFallbackIsUsedWithFewRetries(t *testing.T) {
 	for _, retries := range []int{0, 1} {
 		t.Run(fmt.Sprintf("maxRetries=%d", retries), func(t *testing.T) {
 			main, spare := newProvider(t, http.StatusServiceUnavailable, overloaded), newProvider(t, http.StatusOK, answered)
@@ -120,7 +120,7 @@ func TestAFallbackNeedsNoMinimumOfRetries(t *testing.T) {
 }
 
 // Whatever usage a provider reports, the run continues, and the counted usage is plausible for the call.
-func TestAbsurdUsageIsClamped(t *testing.T) {
+func TestImplausibleUsageIsClamped(t *testing.T) {
 	reply := `{"choices":[{"message":{"content":"done"},"finish_reason":"stop"}],"usage":{"prompt_tokens":%s,"completion_tokens":%s}}`
 	for name, tc := range map[string]struct {
 		prompt, completion string
@@ -149,14 +149,14 @@ func TestAbsurdUsageIsClamped(t *testing.T) {
 }
 
 // A refusal or a filtered reply counts as usage.
-func TestRefusedRepliesAreCharged(t *testing.T) {
+func TestRefusedRepliesCountAsUsage(t *testing.T) {
 	for name, choice := range map[string]string{
 		"refused":  `{"message":{"refusal":"I will not."},"finish_reason":"stop"}`,
 		"filtered": `{"message":{"content":"So"},"finish_reason":"content_filter"}`,
 	} {
 		t.Run(name, func(t *testing.T) {
 			state, calls := runAt(t, nil, newProvider(t, http.StatusOK, `{"choices":[`+choice+`],"usage":{"prompt_tokens":10,"completion_tokens":5}}`))
-			if state.Outcome == nil || state.Outcome.Kind != agent.KindModelError || len(calls) != 1 {
+			if state.Outcome == nil || state.Outcome.Kind != agent.ErrorModel || len(calls) != 1 {
 				t.Fatalf("the run ended with %+v after %d calls, want ModelError after one", state.Outcome, len(calls))
 			}
 			if u := state.Usage; u.Total() != 15 || u.ModelCalls != 1 || u.CostMicros == nil || *u.CostMicros != 15 || state.Budget.Used.Tokens != 15 {
@@ -174,7 +174,7 @@ func TestRefusedRepliesAreCharged(t *testing.T) {
 func TestEmptyChoicesAreAModelError(t *testing.T) {
 	p := newProvider(t, http.StatusOK, `{"choices":[],"usage":{"prompt_tokens":10,"completion_tokens":0}}`)
 	state, calls := runAt(t, func(l *agent.Limits) { l.MaxRetries = 1 }, p)
-	if o := state.Outcome; o == nil || o.Kind != agent.KindModelError || o.Error != "the provider answered without a reply: the list of choices is empty" {
+	if o := state.Outcome; o == nil || o.Kind != agent.ErrorModel || o.Error != "the provider answered without a reply: the list of choices is empty" {
 		t.Fatalf("the run ended with %+v, want ModelError", state.Outcome)
 	}
 	if p.asked.Load() != 2 || len(calls) != 2 {

@@ -10,9 +10,9 @@ import (
 	"github.com/nestor-dev/nestor/internal/agent"
 )
 
-// checked validates the calls of a reply before it becomes an event, so that invalid arguments lead to no approval and no child.
+// withCallProblems validates the calls of a reply before it becomes an event, so that invalid arguments lead to no approval and no child.
 // The problems are part of the event: the core needs no schemas, and replays are exact.
-func (e *Engine) checked(s agent.State, fact agent.Fact) agent.Fact {
+func (e *Engine) withCallProblems(s agent.State, fact agent.Fact) agent.Fact {
 	reply, ok := fact.(agent.ModelReplied)
 	if !ok || len(reply.Calls) == 0 {
 		return fact
@@ -20,7 +20,7 @@ func (e *Engine) checked(s agent.State, fact agent.Fact) agent.Fact {
 	reply.Calls = slices.Clone(reply.Calls)
 	for i, call := range reply.Calls {
 		if schema, ok := s.Config.SchemaOf(call.Tool); ok && call.Problem == "" {
-			reply.Calls[i].Problem = valid(e.checker.Problem(call.Tool, schema, json.RawMessage(call.Arguments)))
+			reply.Calls[i].Problem = validUTF8(e.checker.Problem(call.Tool, schema, json.RawMessage(call.Arguments)))
 		}
 	}
 	return reply

@@ -11,7 +11,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/agent"
 )
 
-const careless = `
+const carelessScript = `
 name: careless
 rules:
 - match: {role: coder, turn: 1}
@@ -28,8 +28,8 @@ rules:
 `
 
 // All tools need an approval that is never given: invalid calls must be answered without one.
-func TestArgumentsAreCheckedBeforeApprovalAndBeforeAChild(t *testing.T) {
-	w := newWorld(t, careless)
+func TestArgumentsAreCheckedBeforeApprovalAndDelegation(t *testing.T) {
+	w := newWorld(t, carelessScript)
 	w.task("task", func(c *agent.Config) {
 		c.Role.Approval, c.Role.Allow = agent.ApproveAlways, []string{"*"}
 		c.Tools = []agent.Tool{
@@ -42,7 +42,7 @@ func TestArgumentsAreCheckedBeforeApprovalAndBeforeAChild(t *testing.T) {
 	})
 	w.until("the valid call to wait for a decision", func() bool {
 		s, err := w.engine.View(t.Context(), "uid-task")
-		return err == nil && s.Standing() == agent.StandingAwaitingApproval
+		return err == nil && s.Stage() == agent.StageAwaitingApproval
 	})
 	s, err := w.current().View(t.Context(), "uid-task")
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 // Close stops the engine. Effects in flight may finish and be recorded until ctx ends; then they are cancelled.
 func (e *Engine) Close(ctx context.Context) error {
 	e.actors.close()
-	for _, a := range e.all() {
+	for _, a := range e.allActors() {
 		a.quiesce()
 	}
 	idle := make(chan struct{})
@@ -21,8 +21,8 @@ func (e *Engine) Close(ctx context.Context) error {
 		e.busy.Wait()
 		close(idle)
 	}()
-	fence, _ := e.tenure.current()
-	ticker := time.NewTicker(holdEvery)
+	fence, _ := e.ownership.current()
+	ticker := time.NewTicker(renewInterval)
 	defer ticker.Stop()
 	for waits := true; waits; {
 		select {
@@ -30,7 +30,7 @@ func (e *Engine) Close(ctx context.Context) error {
 			waits = false
 		case <-ticker.C: // answer requests, so that a successor waits for the calls in flight
 			if fence != (ledger.Fence{}) {
-				_, _ = e.answer(ctx, fence)
+				_, _ = e.answerRequest(ctx, fence)
 			}
 		case <-ctx.Done():
 			e.cancel()
@@ -39,7 +39,7 @@ func (e *Engine) Close(ctx context.Context) error {
 		}
 	}
 	e.cancel()
-	released, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseTime)
+	released, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseTimeout)
 	defer cancel()
-	return e.release(released)
+	return e.releaseShard(released)
 }

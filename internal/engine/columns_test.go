@@ -24,13 +24,13 @@ rules:
 `
 
 // The rows of an agent's calls contain the model call that started the agent, its context, and the limit that ended it.
-func TestCallsSayWhatTheyGoBackTo(t *testing.T) {
+func TestCallsRecordTheirOrigin(t *testing.T) {
 	w := newWorld(t, askerScript)
 	w.chat(nil)
-	w.say("m1", "Delegate")
+	w.sendMessage("m1", "Delegate")
 	w.until("the agent to reach its limit", func() bool {
 		a, err := w.ledger.Agent(t.Context(), "uid-chat-1")
-		return err == nil && a.ErrorKind == string(agent.KindIterationLimit)
+		return err == nil && a.ErrorKind == string(agent.ErrorIterationLimit)
 	})
 	calls, err := w.ledger.ModelCalls(t.Context(), ledger.CallFilter{Agent: "uid-chat-1"}, ledger.Page{})
 	if err != nil {
@@ -45,7 +45,7 @@ func TestCallsSayWhatTheyGoBackTo(t *testing.T) {
 		}
 	}
 	last := calls.Items[len(calls.Items)-1]
-	if last.RequestType != string(agent.PurposeLastWords) || last.Result.Bailout != string(agent.KindIterationLimit) {
+	if last.RequestType != string(agent.PurposePartialAnswer) || last.Result.Bailout != string(agent.ErrorIterationLimit) {
 		t.Errorf("the last call, for %s, has the limit %q", last.RequestType, last.Result.Bailout)
 	}
 	if first := calls.Items[0]; first.Result.Bailout != "" {
@@ -62,10 +62,10 @@ func TestCallsSayWhatTheyGoBackTo(t *testing.T) {
 	}
 }
 
-func TestAToolRunNamesTheCallOfTheOrchestrator(t *testing.T) {
+func TestToolRunRecordsTheOrchestratorsCall(t *testing.T) {
 	w := newWorld(t, askerScript)
 	w.chat(nil)
-	w.say("m1", "Multiply")
+	w.sendMessage("m1", "Multiply")
 	w.untilPosted("Noted.")
 	tools, err := w.ledger.ToolCalls(t.Context(), "uid-chat-1", ledger.Page{})
 	if err != nil || len(tools.Items) != 1 || tools.Items[0].ModelCall != "uid-chat/model/m1/1" {
@@ -73,21 +73,21 @@ func TestAToolRunNamesTheCallOfTheOrchestrator(t *testing.T) {
 	}
 }
 
-func TestTheLimitOfACall(t *testing.T) {
-	limit := func(kind agent.ErrorKind) agent.State { return agent.State{Bailout: &agent.Trouble{Kind: kind}} }
-	trouble := func(kind agent.ErrorKind) agent.State { return agent.State{Trouble: &agent.Trouble{Kind: kind}} }
-	old := trouble(agent.KindBudgetExhausted)
+func TestLimitReached(t *testing.T) {
+	limit := func(kind agent.ErrorKind) agent.State { return agent.State{LimitReached: &agent.Failure{Kind: kind}} }
+	failure := func(kind agent.ErrorKind) agent.State { return agent.State{TurnFailure: &agent.Failure{Kind: kind}} }
+	old := failure(agent.ErrorBudgetExhausted)
 	for name, test := range map[string]struct {
 		before, next agent.State
 		want         string
 	}{
 		"none":                         {},
-		"a reply reached it":           {next: limit(agent.KindLoopDetected), want: "LoopDetected"},
-		"the last call":                {before: limit(agent.KindIterationLimit), next: limit(agent.KindIterationLimit), want: "IterationLimit"},
-		"the last call of a turn":      {before: limit(agent.KindTimedOut), next: trouble(agent.KindTimedOut), want: "TimedOut"},
-		"a turn without a last call":   {next: trouble(agent.KindBudgetExhausted), want: "BudgetExhausted"},
+		"a reply reached it":           {next: limit(agent.ErrorLoopDetected), want: "LoopDetected"},
+		"the last call":                {before: limit(agent.ErrorIterationLimit), next: limit(agent.ErrorIterationLimit), want: "IterationLimit"},
+		"the last call of a turn":      {before: limit(agent.ErrorTimedOut), next: failure(agent.ErrorTimedOut), want: "TimedOut"},
+		"a turn without a last call":   {next: failure(agent.ErrorBudgetExhausted), want: "BudgetExhausted"},
 		"a reply paused the chat":      {next: agent.State{Paused: &agent.Pause{Reason: agent.PausedLoop}}, want: "PausedLoop"},
-		"a turn that the model failed": {next: trouble(agent.KindModelError)},
+		"a turn that the model failed": {next: failure(agent.ErrorModel)},
 		"trouble of a turn before":     {before: old, next: old},
 	} {
 		if got := limitReached(test.before, test.next); got != test.want {

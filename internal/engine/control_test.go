@@ -14,20 +14,20 @@ import (
 	"github.com/nestor-dev/nestor/internal/tool"
 )
 
-// hangs is a model whose reply never ends.
-const hangs = `
+// hangingScript is a model whose reply never ends.
+const hangingScript = `
 name: hangs
 rules:
 - {match: {role: coder}, reply: {text: one two three, fault: {kind: hang, after: 1}}}
 `
 
 func TestCancelReachesARequestInFlight(t *testing.T) {
-	w := newWorld(t, hangs)
+	w := newWorld(t, hangingScript)
 	w.task("task", nil)
 	w.until("the request", func() bool { return len(w.model.Requests()) == 1 })
 	w.deliver("uid-task", agent.Cancelled{By: "alice"})
 	s := w.untilEnded("task")
-	if s.Outcome.Kind != agent.KindCancelled {
+	if s.Outcome.Kind != agent.ErrorCancelled {
 		t.Errorf("ended with %v", s.Outcome)
 	}
 	w.until("the call to be recorded as cancelled", func() bool {
@@ -38,14 +38,14 @@ func TestCancelReachesARequestInFlight(t *testing.T) {
 }
 
 // The order of the start and the cancel of an agent is decided in the ledger, since the start may still be in flight.
-func TestAnAgentThatIsCancelledWhenItBeginsDoesNothing(t *testing.T) {
-	w := newWorld(t, writer)
+func TestAgentCancelledAtStartMakesNoCalls(t *testing.T) {
+	w := newWorld(t, writerScript)
 	c := config(agent.SubAgent, "task", "coder", 1)
 	record := ledger.Agent{UID: "uid-task", Kind: "SubAgent", Namespace: "ns", Name: "task", Root: "uid-task", Role: "coder", Depth: 1, CreatedAt: time.Now()}
 	for range 2 { // repeated cancels are ignored
 		w.deliverError(w.engine.Start(record, agent.Started{Config: c}, agent.Cancelled{}))
 	}
-	if s := w.untilEnded("task"); s.Outcome.Kind != agent.KindCancelled {
+	if s := w.untilEnded("task"); s.Outcome.Kind != agent.ErrorCancelled {
 		t.Errorf("ended with %v", s.Outcome)
 	}
 	calls, err := w.ledger.ModelCalls(t.Context(), ledger.CallFilter{Agent: "uid-task"}, ledger.Page{})
@@ -54,20 +54,20 @@ func TestAnAgentThatIsCancelledWhenItBeginsDoesNothing(t *testing.T) {
 	}
 }
 
-func TestACancelFindsAnAgentWhoseStartIsOnItsWay(t *testing.T) {
-	w := newWorld(t, hangs)
+func TestCancelReachesAnAgentThatIsStarting(t *testing.T) {
+	w := newWorld(t, hangingScript)
 	w.task("task", nil)
 	record := w.agents["task"]
 	w.deliverError(w.engine.Start(record, agent.Started{Config: config(agent.SubAgent, "task", "coder", 1)}, agent.Cancelled{}))
-	if s := w.untilEnded("task"); s.Outcome.Kind != agent.KindCancelled {
+	if s := w.untilEnded("task"); s.Outcome.Kind != agent.ErrorCancelled {
 		t.Errorf("ended with %v", s.Outcome)
 	}
 }
 
 func TestCancelReachesARunningToolAndCascades(t *testing.T) {
-	w := newWorld(t, writer)
+	w := newWorld(t, writerScript)
 	running, stopped := make(chan struct{}), make(chan struct{})
-	w.tools.gate = func(ctx context.Context, _ tool.Call) {
+	w.tools.beforeWrite = func(ctx context.Context, _ tool.Invocation) {
 		close(running)
 		<-ctx.Done()
 		close(stopped)
@@ -76,12 +76,12 @@ func TestCancelReachesARunningToolAndCascades(t *testing.T) {
 	<-running
 	w.deliver("uid-task", agent.Cancelled{})
 	<-stopped
-	if s := w.untilEnded("task"); s.Outcome.Kind != agent.KindCancelled {
+	if s := w.untilEnded("task"); s.Outcome.Kind != agent.ErrorCancelled {
 		t.Errorf("ended with %v", s.Outcome)
 	}
 }
 
-func TestTheEndOfAnAgentIsOnRecordWithItsCalls(t *testing.T) {
+func TestEndOfAnAgentClosesItsCalls(t *testing.T) {
 	w := newWorld(t, `
 name: hangs
 rules:
@@ -89,7 +89,7 @@ rules:
 - {match: {role: orchestrator}, reply: {text: Hello!}}
 `)
 	w.chat(nil)
-	w.say("m1", "Hello")
+	w.sendMessage("m1", "Hello")
 	w.untilPosted("Hello!")
 	w.task("task", nil)
 	w.until("the requests", func() bool { return len(w.model.Requests()) == 2 })
@@ -113,7 +113,7 @@ func TestBudgetsHoldForTheWholeTree(t *testing.T) {
 	w := newWorld(t, "load")
 	// Each agent's usage fits into the budget, but not all together.
 	w.chat(func(l *agent.Limits) { l.MaxTokens = 30_000 })
-	w.say("m1", "Load 40")
+	w.sendMessage("m1", "Load 40")
 	w.until("all forty agents to end", func() bool {
 		s, err := w.engine.View(context.Background(), "uid-chat")
 		return err == nil && s.Children.Completed == 40
@@ -127,7 +127,7 @@ func TestBudgetsHoldForTheWholeTree(t *testing.T) {
 	}
 	exhausted := 0
 	for _, node := range w.tree() {
-		if node.ErrorKind == string(agent.KindBudgetExhausted) {
+		if node.ErrorKind == string(agent.ErrorBudgetExhausted) {
 			exhausted++
 		}
 	}
@@ -164,23 +164,23 @@ rules:
 	w.untilEnded("task")
 }
 
-func TestAProvidersFinalWordsReachTheUser(t *testing.T) {
+func TestFinalProviderErrorReachesTheUser(t *testing.T) {
 	w := newWorld(t, `
 name: broken
 rules:
 - {match: {role: orchestrator}, reply: {error: {status: 401, message: Incorrect API key provided}}}
 `)
 	w.chat(nil)
-	w.say("m1", "Hello")
+	w.sendMessage("m1", "Hello")
 	w.untilPosted("Incorrect API key provided")
 }
 
-func TestASnapshotSparesTheReplay(t *testing.T) {
+func TestSnapshotShortensTheReplay(t *testing.T) {
 	w := newWorld(t, "nested-agents")
 	w.stop()
 	w.start(w.ledger).options.SnapshotEvery = 2
 	w.chat(nil)
-	w.say("m1", "Research the history of the lighthouse of Alexandria.")
+	w.sendMessage("m1", "Research the history of the lighthouse of Alexandria.")
 	w.untilPosted("finished under Ptolemy II around 280 BC")
 	history, err := w.ledger.Load(t.Context(), "uid-chat-1")
 	if err != nil {
@@ -195,14 +195,14 @@ func TestASnapshotSparesTheReplay(t *testing.T) {
 	}
 }
 
-func TestIdleAgentsAreEvictedAndLoadedAgain(t *testing.T) {
+func TestIdleAgentsAreEvictedAndReloaded(t *testing.T) {
 	w := newWorld(t, "central-orchestration")
 	w.chat(nil)
-	w.say("m1", "Summarise what was released this year.")
+	w.sendMessage("m1", "Summarise what was released this year.")
 	w.untilPosted("needs input: Which year is it?")
-	w.until("all agents to wait", func() bool { w.engine.Evict(0); return w.engine.Stats().Agents == 0 })
+	w.until("all agents to wait", func() bool { w.engine.EvictIdle(0); return w.engine.Stats().Agents == 0 })
 	// Only evicted agents wait for the person.
-	w.say("m2", "It is 2024")
+	w.sendMessage("m2", "It is 2024")
 	w.untilPosted("Three releases came out")
 }
 

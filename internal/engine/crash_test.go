@@ -16,8 +16,8 @@ import (
 	"github.com/nestor-dev/nestor/internal/tool"
 )
 
-// writer is the script of an agent that calls a write tool and reports the outcome.
-const writer = `
+// writerScript is the script of an agent that calls a write tool and reports the outcome.
+const writerScript = `
 name: writer
 rules:
 - match: {role: coder, turn: 1}
@@ -50,10 +50,10 @@ func (w *world) untilEnded(name string) agent.State {
 	return s
 }
 
-func TestAWriteToolThatWasInterruptedIsNotRepeated(t *testing.T) {
-	w := newWorld(t, writer)
+func TestInterruptedWriteToolIsNotRepeated(t *testing.T) {
+	w := newWorld(t, writerScript)
 	running := make(chan struct{}, 1)
-	w.tools.gate = func(ctx context.Context, _ tool.Call) {
+	w.tools.beforeWrite = func(ctx context.Context, _ tool.Invocation) {
 		running <- struct{}{}
 		<-ctx.Done()
 	}
@@ -74,11 +74,11 @@ func TestAWriteToolThatWasInterruptedIsNotRepeated(t *testing.T) {
 	}
 }
 
-func TestAReadOnlyToolThatWasInterruptedIsRunAgain(t *testing.T) {
-	w := newWorld(t, strings.NewReplacer("name: write,", "name: read,").Replace(writer))
+func TestInterruptedReadOnlyToolIsRepeated(t *testing.T) {
+	w := newWorld(t, strings.NewReplacer("name: write,", "name: read,").Replace(writerScript))
 	var calls atomic.Int32
 	running := make(chan struct{}, 1)
-	w.tools.gateAll = func(ctx context.Context, _ tool.Call) {
+	w.tools.beforeAny = func(ctx context.Context, _ tool.Invocation) {
 		if calls.Add(1) == 1 {
 			running <- struct{}{}
 			<-ctx.Done()
@@ -93,14 +93,14 @@ func TestAReadOnlyToolThatWasInterruptedIsRunAgain(t *testing.T) {
 }
 
 // A chat with twenty agents survives any number of kills: every agent ends, and no model call with a recorded reply is repeated.
-func TestManyKillsLoseAndDoubleNothing(t *testing.T) {
+func TestManyKillsLoseAndRepeatNothing(t *testing.T) {
 	w := newWorld(t, "load")
 	w.chat(nil)
-	w.say("m1", "Load 20")
+	w.sendMessage("m1", "Load 20")
 	for kill := range 5 {
 		w.until("some progress", func() bool { return len(w.model.Requests()) > 5*(kill+1) })
 		w.restart()
-		w.say("m1", "Load 20") // the sender cannot know whether the message arrived
+		w.sendMessage("m1", "Load 20") // the sender cannot know whether the message arrived
 	}
 	w.untilPosted("All steps are done.")
 	nodes := w.tree()
@@ -159,7 +159,7 @@ func checkPaidOnce(t *testing.T, w *world) {
 }
 
 func TestTwoEnginesNeverBothAct(t *testing.T) {
-	w := newWorld(t, writer)
+	w := newWorld(t, writerScript)
 	first := w.current()
 	second := w.start(w.ledger)
 	t.Cleanup(func() {
@@ -209,23 +209,23 @@ func (l *flakyLedger) Append(ctx context.Context, b ledger.Batch) error {
 	return l.Ledger.Append(ctx, b)
 }
 
-func (l *flakyLedger) Holding(ctx context.Context, shard int) (ledger.Holding, error) {
+func (l *flakyLedger) ReadOwner(ctx context.Context, shard int) (ledger.ShardOwner, error) {
 	if l.down.Load() {
-		return ledger.Holding{}, &ledger.Error{Ledger: "test", Op: "look", Reason: ledger.ReasonUnavailable, Err: errors.New("no route to host")}
+		return ledger.ShardOwner{}, &ledger.Error{Ledger: "test", Op: "look", Reason: ledger.ReasonUnavailable, Err: errors.New("no route to host")}
 	}
-	return l.Ledger.Holding(ctx, shard)
+	return l.Ledger.ReadOwner(ctx, shard)
 }
 
-func TestALedgerThatIsDownStopsProgressAndLosesNothing(t *testing.T) {
+func TestUnavailableLedgerStopsProgressAndLosesNothing(t *testing.T) {
 	w := newWorld(t, "nested-agents")
 	w.stop()
 	flaky := &flakyLedger{Ledger: w.ledger}
 	flaky.down.Store(true)
 	w.start(flaky)
 	w.chat(nil)
-	w.say("m1", "Research the history of the lighthouse of Alexandria.")
+	w.sendMessage("m1", "Research the history of the lighthouse of Alexandria.")
 	w.until("the error to be reported", func() bool {
-		return len(w.troubles) > 0 && errors.Is(w.troubles[0], ledger.ErrUnavailable)
+		return len(w.errors) > 0 && errors.Is(w.errors[0], ledger.ErrUnavailable)
 	})
 	if n := len(w.model.Requests()); n != 0 {
 		t.Errorf("%d model calls were made without a recorded intent", n)

@@ -22,8 +22,8 @@ type delivery struct {
 	// quarantine reports that the fact quarantines the agent.
 	quarantine bool
 	// takeOver performs everything that is outstanding, not only what a fact adds; its fact is computed after the agent was read.
-	// fresh reports that the agent was just read.
-	takeOver, fresh bool
+	// justLoaded reports that the agent was just read.
+	takeOver, justLoaded bool
 	// missed are the facts to apply after a take-over; caughtUp reports that they were computed.
 	missed   []agent.Fact
 	caughtUp bool
@@ -38,22 +38,22 @@ type delivery struct {
 	// images belong to the fact.
 	images []ledger.Image
 	// call is the call that produced the result, if one was made.
-	call *Call
-	// recorded, if set, is called once with the result of the delivery; nil means that the fact is durable or changes nothing.
-	recorded func(error)
+	call *CompletedCall
+	// onRecorded, if set, is called once with the result of the delivery; nil means that the fact is durable or changes nothing.
+	onRecorded func(error)
 }
 
-// confirm reports the result of an append to the callers that wait for it.
-func confirm(batch []delivery, err error) {
+// confirmDeliveries reports the result of an append to the callers that wait for it.
+func confirmDeliveries(batch []delivery, err error) {
 	for _, d := range batch {
-		if d.recorded != nil {
-			d.recorded(err)
+		if d.onRecorded != nil {
+			d.onRecorded(err)
 		}
 	}
 }
 
-// withoutResults keeps only the facts of a batch.
-func withoutResults(batch []delivery) []delivery {
+// factsOnly keeps only the facts of a batch.
+func factsOnly(batch []delivery) []delivery {
 	facts := slices.Clone(batch)
 	for i := range facts {
 		facts[i].modelResult, facts[i].toolResult, facts[i].call = nil, nil, nil

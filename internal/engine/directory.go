@@ -23,7 +23,7 @@ type Ask struct {
 // AsksOf returns the asks of an agent.
 func AsksOf(record ledger.Agent, s agent.State) []Ask {
 	var asks []Ask
-	for _, ask := range agent.Asks(s) {
+	for _, ask := range agent.PendingAsks(s) {
 		asks = append(asks, Ask{Agent: record, AskPerson: ask, Since: s.CalledAt(ask.Call)})
 	}
 	return asks
@@ -49,7 +49,7 @@ func newDirectory() *directory {
 // set updates the entry of an agent from its state.
 func (d *directory) set(record ledger.Agent, s agent.State) {
 	if s.Phase.Terminal() || !record.Live() {
-		d.forget(record.UID)
+		d.remove(record.UID)
 		return
 	}
 	var asks []Ask
@@ -83,8 +83,8 @@ func (d *directory) setAsks(root, uid string, asks []Ask) {
 	}
 }
 
-// forget drops an agent that has ended or was deleted.
-func (d *directory) forget(uid string) {
+// remove drops an agent that has ended or was deleted.
+func (d *directory) remove(uid string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if record, ok := d.agents[uid]; ok {
@@ -99,8 +99,8 @@ func (d *directory) forget(uid string) {
 	}
 }
 
-// child finds a live child of an agent by the name that the agent knows it by.
-func (d *directory) child(parent, name string) (uid string, ok bool) {
+// findChild finds a live child of an agent by the name that the agent knows it by.
+func (d *directory) findChild(parent, name string) (uid string, ok bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	uid, ok = d.children[parent][name]
@@ -114,8 +114,8 @@ func (d *directory) find(uid string) (ledger.Agent, bool) {
 	return record, ok
 }
 
-// below lists the asks below a standalone task, the oldest first.
-func (d *directory) below(root string) []Ask {
+// asksBelow lists the asks below a standalone task, the oldest first.
+func (d *directory) asksBelow(root string) []Ask {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	var all []Ask
@@ -133,11 +133,11 @@ func SortAsks(asks []Ask) {
 	})
 }
 
-// Known returns the record of a live agent from memory.
-func (e *Engine) Known(uid string) (ledger.Agent, bool) { return e.directory.find(uid) }
+// FindLive returns the record of a live agent from memory.
+func (e *Engine) FindLive(uid string) (ledger.Agent, bool) { return e.directory.find(uid) }
 
 // AsksBelow lists the asks below the agent of a standalone task, the oldest first, from memory.
-func (e *Engine) AsksBelow(root string) []Ask { return e.directory.below(root) }
+func (e *Engine) AsksBelow(root string) []Ask { return e.directory.asksBelow(root) }
 
 // reset drops all entries.
 func (d *directory) reset() {

@@ -20,7 +20,7 @@
 // result of an effect is therefore either part of the state or missing. Missing model calls are made again, repeatable tools
 // run again, and other tools that had started are reported to the core as unknown (Recover).
 //
-// Tools without effects outside the process (Options.AtOnce) run within the step: their calls and answers are part of the
+// Tools without effects outside the process (Options.InlineTools) run within the step: their calls and answers are part of the
 // append that follows, so a crash before it loses nothing. See docs/adr/0012-tools-at-hand.md.
 //
 // # Quarantine

@@ -15,7 +15,7 @@ import (
 )
 
 // perform starts an effect, unless it is in flight. Controllers perform effects that need Kubernetes.
-func (a *actor) perform(r *recording, e agent.Effect) {
+func (a *actor) perform(r *stepResult, e agent.Effect) {
 	var begin func(context.Context)
 	switch e := e.(type) {
 	case agent.CallModel:
@@ -31,32 +31,32 @@ func (a *actor) perform(r *recording, e agent.Effect) {
 	// While the engine drains, tools of a paid reply still run: their intent is recorded, and a call that was never made would
 	// have to be reported as unknown.
 	_, isTool := e.(agent.RunTool)
-	if _, ok := a.inFlight[e.Key()]; ok || (a.quiet && !isTool) || a.dropped {
+	if _, ok := a.inFlight[e.Key()]; ok || (a.draining && !isTool) || a.dropped {
 		a.mu.Unlock()
 		return
 	}
 	ctx, stop := context.WithCancel(a.engine.ctx)
 	a.inFlight[e.Key()] = stop
 	a.mu.Unlock()
-	begin(a.engine.options.Scope(ctx, r.record, r.next, e))
+	begin(a.engine.options.CallContext(ctx, r.record, r.next, e))
 }
 
-// finish ends an effect with a delivery. At every moment the effect is either in flight or in the mailbox; otherwise a take-over
+// finishEffect ends an effect with a delivery. At every moment the effect is either in flight or in the mailbox; otherwise a take-over
 // in between would perform it again.
-func (a *actor) finish(e agent.Effect, d delivery) {
+func (a *actor) finishEffect(e agent.Effect, d delivery) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if stop, ok := a.inFlight[e.Key()]; ok {
 		stop()
 		delete(a.inFlight, e.Key())
 	}
-	a.postLocked(d)
+	a.enqueueLocked(d)
 }
 
 // wakeAt sets a timer; no goroutine waits.
 func (a *actor) wakeAt(ctx context.Context, e agent.WakeAt) {
 	wait := time.UnixMilli(int64(e.At)).Sub(a.engine.options.Now())
-	timer := time.AfterFunc(max(wait, 0), func() { a.finish(e, delivery{fact: agent.Woke{}, at: e.At}) })
+	timer := time.AfterFunc(max(wait, 0), func() { a.finishEffect(e, delivery{fact: agent.Woke{}, at: e.At}) })
 	context.AfterFunc(ctx, func() { timer.Stop() })
 }
 
@@ -79,14 +79,14 @@ func (a *actor) runTool(ctx context.Context, record ledger.Agent, e agent.RunToo
 func (a *actor) useTool(ctx context.Context, record ledger.Agent, e agent.RunTool) {
 	started := a.engine.options.Now()
 	result := a.execute(ctx, record, e)
-	made := &Call{Agent: record, Effect: e, Tool: e.Tool, Status: toolStatus(result), Failure: string(result.Failure), Started: started, Took: a.engine.options.Now().Sub(started)}
-	a.engine.options.Called(*made)
+	made := &CompletedCall{Agent: record, Effect: e, Tool: e.Tool, Status: toolStatus(result), Failure: string(result.Failure), Started: started, Duration: a.engine.options.Now().Sub(started)}
+	a.engine.options.CallCompleted(*made)
 	if errors.Is(a.engine.ctx.Err(), context.Canceled) {
 		return // shutdown: the outcome is unknown, and the ledger has only the intent
 	}
-	a.engine.reached(AfterEffect)
+	a.engine.notifyPoint(AfterEffect)
 	fact, images := toolFinished(e, result)
-	a.finish(e, delivery{fact: fact, images: images, toolResult: a.toolRow(e, result, a.engine.options.Now()), call: made})
+	a.finishEffect(e, delivery{fact: fact, images: images, toolResult: a.toolRow(e, result, a.engine.options.Now()), call: made})
 }
 
 func (a *actor) execute(ctx context.Context, record ledger.Agent, e agent.RunTool) tool.Result {
@@ -102,8 +102,8 @@ func (a *actor) execute(ctx context.Context, record ledger.Agent, e agent.RunToo
 	return a.engine.options.Executor.Execute(ctx, set, a.toolCall(record, e))
 }
 
-func (a *actor) toolCall(record ledger.Agent, e agent.RunTool) tool.Call {
-	call := tool.Call{ID: e.Call, Name: e.Tool, Arguments: e.Arguments, IdempotencyKey: a.ledgerKey(e), Namespace: record.Namespace, Agent: a.uid}
+func (a *actor) toolCall(record ledger.Agent, e agent.RunTool) tool.Invocation {
+	call := tool.Invocation{ID: e.Call, Name: e.Tool, Arguments: e.Arguments, IdempotencyKey: a.ledgerKey(e), Namespace: record.Namespace, Agent: a.uid}
 	if e.Call != record.Name { // the call of a tool run has the name of the run
 		call.Reference = record.Name + "/" + e.Call
 	}

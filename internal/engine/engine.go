@@ -37,10 +37,10 @@ type Engine struct {
 	// steps and calls have separate workers: a step needs a much deeper stack than a call, and calls wait for long.
 	steps, calls *workers
 
-	// tenure is the ownership of the shard; quiet reports that it is about to be handed over.
-	tenure tenure
-	quiet  atomic.Bool
-	held   atomic.Bool
+	// ownership is the ownership of the shard; draining reports that it is about to be handed over.
+	ownership ownership
+	draining  atomic.Bool
+	owned     atomic.Bool
 
 	// recovered is open while this engine knows all live agents.
 	recovered *gate
@@ -51,8 +51,8 @@ type Engine struct {
 // ErrClosed is returned after Close.
 var ErrClosed = errors.New("the engine is closed")
 
-// errForgotten is returned to callers of Record when the agent is evicted.
-var errForgotten = errors.New("the agent was evicted")
+// errEvicted is returned to callers of Record when the agent is evicted.
+var errEvicted = errors.New("the agent was evicted")
 
 // New returns an engine. It does nothing until agents are started or recovered.
 func New(options Options) *Engine {
@@ -61,7 +61,7 @@ func New(options Options) *Engine {
 	e := &Engine{options: options, budgets: newBudgets(), slots: newSlots(), directory: newDirectory(), ctx: ctx, cancel: cancel, recovered: newGate(),
 		steps: newWorkers(ctx.Done()), calls: newWorkers(ctx.Done())}
 	e.quotas, e.ledgerQuota = newQuotas(e), newLedgerQuota(e)
-	e.held.Store(options.AwaitRecovery)
+	e.owned.Store(options.AwaitRecovery)
 	e.recovered.set(!options.AwaitRecovery)
 	return e
 }
@@ -73,20 +73,20 @@ func (e *Engine) Start(record ledger.Agent, started agent.Started, known ...agen
 	for _, fact := range known {
 		together = append(together, delivery{fact: fact})
 	}
-	return e.post(record.UID, together...)
+	return e.enqueue(record.UID, together...)
 }
 
 // Deliver delivers a fact to an agent. It returns before the fact is handled. Facts that were not durable when the process died
 // must be delivered again; repeated facts are ignored.
 func (e *Engine) Deliver(uid string, fact agent.Fact) error {
-	return e.post(uid, delivery{fact: fact})
+	return e.enqueue(uid, delivery{fact: fact})
 }
 
 // Record delivers a fact to an agent and returns when the fact is durable, or was already known. Use it for facts that are
 // acknowledged to a sender who will not send them again.
 func (e *Engine) Record(ctx context.Context, uid string, fact agent.Fact) error {
 	recorded := make(chan error, 1)
-	if err := e.post(uid, delivery{fact: fact, recorded: func(err error) { recorded <- err }}); err != nil {
+	if err := e.enqueue(uid, delivery{fact: fact, onRecorded: func(err error) { recorded <- err }}); err != nil {
 		return err
 	}
 	select {
@@ -99,14 +99,14 @@ func (e *Engine) Record(ctx context.Context, uid string, fact agent.Fact) error 
 	}
 }
 
-// post delivers to the mailbox of an agent, with a new actor if the current one is evicted at the same time.
-func (e *Engine) post(uid string, together ...delivery) error {
+// enqueue delivers to the mailbox of an agent, with a new actor if the current one is evicted at the same time.
+func (e *Engine) enqueue(uid string, together ...delivery) error {
 	for {
 		a, err := e.actor(uid)
 		if err != nil {
 			return err
 		}
-		if a.post(together...) {
+		if a.enqueue(together...) {
 			return nil
 		}
 	}
@@ -132,33 +132,33 @@ func (e *Engine) Lookup(ctx context.Context, uid string) (ledger.Agent, error) {
 	return record, err
 }
 
-// Await waits until this engine owns the shard and has recovered all live agents. Before that, another engine may be running
+// AwaitRecovered waits until this engine owns the shard and has recovered all live agents. Before that, another engine may be running
 // agents, and usage and slots are unknown.
-func (e *Engine) Await(ctx context.Context) error { return e.recovered.wait(ctx) }
+func (e *Engine) AwaitRecovered(ctx context.Context) error { return e.recovered.wait(ctx) }
 
-// Forget drops an agent from memory and stops its effects in flight. Its history stays in the ledger.
-func (e *Engine) Forget(uid string) {
+// Evict drops an agent from memory and stops its effects in flight. Its history stays in the ledger.
+func (e *Engine) Evict(uid string) {
 	if a := e.actors.remove(uid); a != nil {
 		a.drop()
 	}
-	e.budgets.forget(uid)
-	e.slots.forget(uid)
-	e.directory.forget(uid)
+	e.budgets.drop(uid)
+	e.slots.release(uid)
+	e.directory.remove(uid)
 }
 
-// Evict drops idle agents from memory: those without deliveries for the given time and without effects in flight. The next
+// EvictIdle drops idle agents from memory: those without deliveries for the given time and without effects in flight. The next
 // delivery loads them again. It returns how many were dropped.
-func (e *Engine) Evict(idle time.Duration) int {
+func (e *Engine) EvictIdle(idle time.Duration) int {
 	return e.actors.removeIdle(e.options.Now().Add(-idle))
 }
 
-// all returns the agents in memory.
-func (e *Engine) all() []*actor { return e.actors.all() }
+// allActors returns the agents in memory.
+func (e *Engine) allActors() []*actor { return e.actors.all() }
 
 // actor returns the actor of an agent, creating it on first use.
 func (e *Engine) actor(uid string) (*actor, error) {
 	return e.actors.get(uid, func() *actor {
-		return &actor{engine: e, uid: uid, inFlight: map[string]func(){}, quiet: e.quiet.Load()}
+		return &actor{engine: e, uid: uid, inFlight: map[string]func(){}, draining: e.draining.Load()}
 	})
 }
 
@@ -172,8 +172,8 @@ type Stats struct {
 
 // Stats returns the current counts.
 func (e *Engine) Stats() Stats {
-	actors := e.all()
-	stats := Stats{Agents: len(actors), QuotaWaiting: e.quotas.waitingAnywhere(), LedgerFull: e.ledgerQuota.fullNamespaces()}
+	actors := e.allActors()
+	stats := Stats{Agents: len(actors), QuotaWaiting: e.quotas.totalWaiting(), LedgerFull: e.ledgerQuota.fullNamespaces()}
 	for _, a := range actors {
 		a.mu.Lock()
 		stats.InFlight += len(a.inFlight)

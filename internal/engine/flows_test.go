@@ -12,10 +12,10 @@ import (
 	"github.com/nestor-dev/nestor/internal/model"
 )
 
-func TestARequestBecomesATaskAndItsResultAnAnswer(t *testing.T) {
+func TestDelegatedResultBecomesAnAnswer(t *testing.T) {
 	w := newWorld(t, "nested-agents")
 	w.chat(nil)
-	w.say("m1", "Research the history of the lighthouse of Alexandria.")
+	w.sendMessage("m1", "Research the history of the lighthouse of Alexandria.")
 	w.untilPosted("finished under Ptolemy II around 280 BC")
 	w.until("the first task to end in the ledger", func() bool {
 		a, err := w.ledger.Agent(t.Context(), "uid-chat-1")
@@ -43,27 +43,27 @@ func TestARequestBecomesATaskAndItsResultAnAnswer(t *testing.T) {
 	}
 }
 
-func TestAToolOfTheOrchestratorRunsAsATask(t *testing.T) {
+func TestOrchestratorToolRunsAsATask(t *testing.T) {
 	w := newWorld(t, "nested-agents")
 	w.chat(nil)
-	w.say("m1", "What is 17 * 23?")
+	w.sendMessage("m1", "What is 17 * 23?")
 	w.untilPosted("17 * 23 is 391.")
 }
 
-func TestAQuestionIsAnsweredFromTheConversation(t *testing.T) {
+func TestQuestionIsAnsweredFromTheConversation(t *testing.T) {
 	w := newWorld(t, "central-orchestration")
 	w.chat(nil)
-	w.say("m1", "My name is Alice. Write me a welcome note.")
+	w.sendMessage("m1", "My name is Alice. Write me a welcome note.")
 	w.untilPosted("Answered from the conversation: Alice")
 	w.untilPosted("Here is your note: Welcome, Alice!")
 }
 
-func TestAQuestionGoesToTheUserAndTheAnswerBack(t *testing.T) {
+func TestQuestionIsAnsweredByThePerson(t *testing.T) {
 	w := newWorld(t, "central-orchestration")
 	w.chat(nil)
-	w.say("m1", "Summarise what was released this year.")
+	w.sendMessage("m1", "Summarise what was released this year.")
 	w.untilPosted("needs input: Which year is it?")
-	w.say("m2", "It is 2024")
+	w.sendMessage("m2", "It is 2024")
 	w.untilPosted("Thanks, I have told the researcher.")
 	w.untilPosted("Three releases came out")
 }
@@ -71,7 +71,7 @@ func TestAQuestionGoesToTheUserAndTheAnswerBack(t *testing.T) {
 func TestApprovalsComeFromAnyDepth(t *testing.T) {
 	w := newWorld(t, "role-delegation")
 	w.chat(nil)
-	w.say("m1", "Add authentication to the API.")
+	w.sendMessage("m1", "Add authentication to the API.")
 	w.untilPosted("asks for approval of `write`")
 	w.mu.Lock()
 	w.approve = func(e agent.AskPerson) *agent.Decided { return &agent.Decided{Call: e.Call, Approve: true} }
@@ -91,7 +91,7 @@ func TestApprovalsComeFromAnyDepth(t *testing.T) {
 func TestFanOutAndFanIn(t *testing.T) {
 	w := newWorld(t, "load")
 	w.chat(nil)
-	w.say("m1", "Load 20")
+	w.sendMessage("m1", "Load 20")
 	w.untilPosted("All steps are done.")
 	if nodes := w.tree(); len(nodes) != 21 {
 		t.Errorf("the tree has %d agents, want 21", len(nodes))

@@ -31,8 +31,8 @@ func (h *hookedLedger) Append(ctx context.Context, b ledger.Batch) error {
 	return err
 }
 
-func TestLookingAtAnAgentWhileItBeginsDoesNoHarm(t *testing.T) {
-	w := newWorld(t, writer)
+func TestViewDuringStart(t *testing.T) {
+	w := newWorld(t, writerScript)
 	w.stop()
 	hooked := &hookedLedger{Ledger: w.ledger}
 	e := w.start(hooked)
@@ -48,8 +48,8 @@ func TestLookingAtAnAgentWhileItBeginsDoesNoHarm(t *testing.T) {
 }
 
 // The connection breaks after the ledger has committed an append and before it answers.
-func TestAnAppendWhoseAnswerIsLostIsTakenOver(t *testing.T) {
-	w := newWorld(t, writer)
+func TestLostAppendAnswerIsRecovered(t *testing.T) {
+	w := newWorld(t, writerScript)
 	w.stop()
 	var lost atomic.Int32
 	w.start(&lossyLedger{Ledger: w.ledger, loses: func(b ledger.Batch) bool { return lost.Add(1)%2 == 0 }})
@@ -75,11 +75,11 @@ func (l *lossyLedger) Append(ctx context.Context, b ledger.Batch) error {
 	return err
 }
 
-func TestATakeOverReadsTheLedgerAndNotItsMemory(t *testing.T) {
-	w := newWorld(t, writer)
+func TestTakeOverReadsTheLedger(t *testing.T) {
+	w := newWorld(t, writerScript)
 	first := w.current()
 	running, finish := make(chan struct{}, 1), make(chan struct{})
-	w.tools.gate = func(context.Context, tool.Call) {
+	w.tools.beforeWrite = func(context.Context, tool.Invocation) {
 		running <- struct{}{}
 		<-finish
 	}
@@ -102,10 +102,10 @@ func TestATakeOverReadsTheLedgerAndNotItsMemory(t *testing.T) {
 	}
 }
 
-func TestATakeOverSparesWhatThisEngineRunsItself(t *testing.T) {
-	w := newWorld(t, writer)
+func TestTakeOverKeepsOwnCallsInFlight(t *testing.T) {
+	w := newWorld(t, writerScript)
 	running, finish := make(chan struct{}, 1), make(chan struct{})
-	w.tools.gate = func(ctx context.Context, _ tool.Call) {
+	w.tools.beforeWrite = func(ctx context.Context, _ tool.Invocation) {
 		running <- struct{}{}
 		select {
 		case <-ctx.Done():
@@ -130,7 +130,7 @@ func TestATakeOverSparesWhatThisEngineRunsItself(t *testing.T) {
 func TestFinishedChildrenCountOnceAfterARestart(t *testing.T) {
 	w := newWorld(t, "nested-agents")
 	w.chat(func(l *agent.Limits) { l.MaxTokens = 10_000_000 })
-	w.say("m1", "Research the history of the lighthouse of Alexandria.")
+	w.sendMessage("m1", "Research the history of the lighthouse of Alexandria.")
 	w.untilPosted("finished under Ptolemy II around 280 BC")
 	w.restart()
 	w.reconcile("uid-chat-1")
@@ -141,18 +141,18 @@ func TestFinishedChildrenCountOnceAfterARestart(t *testing.T) {
 	b := w.current().budgets
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if total := b.nodes["uid-chat"].allUsed; total.Tokens != s.Budget.Used.Tokens {
+	if total := b.nodes["uid-chat"].treeUsed; total.Tokens != s.Budget.Used.Tokens {
 		t.Errorf("the tree counts %d tokens, the chat's state has %d", total.Tokens, s.Budget.Used.Tokens)
 	}
 }
 
-func TestADrainWaitsForTheLedger(t *testing.T) {
-	w := newWorld(t, writer)
+func TestDrainWaitsForTheLedger(t *testing.T) {
+	w := newWorld(t, writerScript)
 	w.stop()
 	flaky := &flakyLedger{Ledger: w.ledger}
 	e := w.start(flaky)
 	running, finish := make(chan struct{}, 1), make(chan struct{})
-	w.tools.gate = func(context.Context, tool.Call) {
+	w.tools.beforeWrite = func(context.Context, tool.Invocation) {
 		running <- struct{}{}
 		<-finish
 	}
@@ -162,7 +162,7 @@ func TestADrainWaitsForTheLedger(t *testing.T) {
 	closed := make(chan error, 1)
 	go func() { closed <- e.Close(context.Background()) }()
 	close(finish)
-	w.until("the error to be reported", func() bool { return len(w.troubles) > 0 })
+	w.until("the error to be reported", func() bool { return len(w.errors) > 0 })
 	flaky.down.Store(false)
 	if err := <-closed; err != nil {
 		t.Fatal(err)
@@ -173,8 +173,8 @@ func TestADrainWaitsForTheLedger(t *testing.T) {
 	}
 }
 
-func TestNothingIsHeardBeforeTheTakeOver(t *testing.T) {
-	w := newWorld(t, writer)
+func TestDeliveriesWaitForTheTakeOver(t *testing.T) {
+	w := newWorld(t, writerScript)
 	w.task("task", func(c *agent.Config) { c.Role.Approval = agent.ApproveAlways })
 	w.until("the agent to wait", func() bool {
 		s, err := w.engine.View(context.Background(), "uid-task")
@@ -182,7 +182,7 @@ func TestNothingIsHeardBeforeTheTakeOver(t *testing.T) {
 	})
 	w.crash()
 	e := w.start(w.ledger)
-	e.held.Store(true)
+	e.owned.Store(true)
 	before, err := w.ledger.Agent(t.Context(), "uid-task")
 	if err != nil {
 		t.Fatal(err)

@@ -29,16 +29,16 @@ func toolFinished(e agent.RunTool, result tool.Result) (agent.ToolFinished, []le
 	return fact, images
 }
 
-// keepImages adds to a batch the images that an event refers to: new ones, and references to those that the ledger has from
+// addImages adds to a batch the images that an event refers to: new ones, and references to those that the ledger has from
 // another agent.
-func keepImages(b *ledger.Batch, fact agent.Fact, brought []ledger.Image) {
+func addImages(b *ledger.Batch, fact agent.Fact, added []ledger.Image) {
 	for _, ref := range agent.ImagesOf(fact) {
 		if slices.ContainsFunc(b.Images, func(known ledger.Image) bool { return known.Digest == ref.Digest }) {
 			continue
 		}
 		image := ledger.Image{Digest: ref.Digest, MediaType: ref.MediaType}
-		if i := slices.IndexFunc(brought, func(other ledger.Image) bool { return other.Digest == ref.Digest }); i >= 0 {
-			image = brought[i]
+		if i := slices.IndexFunc(added, func(other ledger.Image) bool { return other.Digest == ref.Digest }); i >= 0 {
+			image = added[i]
 		}
 		b.Images = append(b.Images, image)
 	}

@@ -18,7 +18,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/tool"
 )
 
-const looker = `
+const readerScript = `
 name: looker
 rules:
 - match: {role: coder, turn: 1}
@@ -35,18 +35,18 @@ rules:
   reply: {text: I see it too.}
 `
 
-// eyes is a workshop whose read tool returns two images; other tools return text.
-type eyes struct {
-	*workshop
+// imageTools is a workshop whose read tool returns two images; other tools return text.
+type imageTools struct {
+	*toolbox
 	picture []byte
 }
 
-func (e eyes) Set(ctx context.Context, a ledger.Agent, name string) (tool.Set, error) {
-	set, err := e.workshop.Set(ctx, a, name)
+func (e imageTools) Set(ctx context.Context, a ledger.Agent, name string) (tool.Set, error) {
+	set, err := e.toolbox.Set(ctx, a, name)
 	if err != nil || name != "read" {
 		return set, err
 	}
-	made, err := tool.New(tool.Spec{Name: "read", ReadOnly: true}, func(context.Context, tool.Call) (tool.Output, error) {
+	made, err := tool.New(tool.Spec{Name: "read", ReadOnly: true}, func(context.Context, tool.Invocation) (tool.Output, error) {
 		return tool.Output{Text: "two images", Images: []tool.Image{{MIMEType: "image/png", Data: e.picture}, {MIMEType: "image/png", Data: e.picture}}}, nil
 	})
 	if err != nil {
@@ -55,16 +55,16 @@ func (e eyes) Set(ctx context.Context, a ledger.Agent, name string) (tool.Set, e
 	return tool.NewSet(made)
 }
 
-func withEyes(t *testing.T, prices model.Prices) (*world, []byte) {
+func newImageWorld(t *testing.T, prices model.Prices) (*world, []byte) {
 	t.Helper()
 	var b bytes.Buffer
 	if err := png.Encode(&b, image.NewGray(image.Rect(0, 0, 3, 3))); err != nil {
 		t.Fatal(err)
 	}
-	w := newWorld(t, looker)
+	w := newWorld(t, readerScript)
 	w.crash()
 	e := w.start(w.ledger)
-	e.options.Tools = eyes{w.tools, b.Bytes()}
+	e.options.Tools = imageTools{w.tools, b.Bytes()}
 	fixed := e.options.Models.(fixedModel)
 	fixed.endpoint.Prices = prices
 	e.options.Models = fixed
@@ -72,7 +72,7 @@ func withEyes(t *testing.T, prices model.Prices) (*world, []byte) {
 }
 
 func TestImagesOfToolsReachTheModel(t *testing.T) {
-	w, picture := withEyes(t, nil)
+	w, picture := newImageWorld(t, nil)
 	w.task("task", func(c *agent.Config) { c.Role.Allow = []string{"*"} })
 	if s := w.untilEnded("task"); s.Outcome.Result.Brief() != "I see." {
 		t.Fatalf("it ended with %s:\n%v", s.Outcome, s.History.Messages())
@@ -108,16 +108,16 @@ func TestImagesOfToolsReachTheModel(t *testing.T) {
 	checkReplay(t, w, "uid-task")
 }
 
-func TestImagesOfAnOrchestratorsToolReachItsModel(t *testing.T) {
-	w, _ := withEyes(t, nil)
+func TestOrchestratorToolImagesReachItsModel(t *testing.T) {
+	w, _ := newImageWorld(t, nil)
 	w.chat(nil)
-	w.say("m1", "Look")
+	w.sendMessage("m1", "Look")
 	w.until("the answer", func() bool { return len(w.posts) == 1 && strings.Contains(w.posts[0], "I see it too.") })
 	w.untilEnded("chat-1")
 }
 
-func TestAModelThatTakesNoImagesReadsWhatTheyWere(t *testing.T) {
-	w, picture := withEyes(t, model.Prices{{Name: "scripted", TextOnly: true}})
+func TestTextOnlyModelReadsImageDescriptions(t *testing.T) {
+	w, picture := newImageWorld(t, model.Prices{{Name: "scripted", TextOnly: true}})
 	w.task("task", func(c *agent.Config) { c.Role.Allow = []string{"*"} })
 	if s := w.untilEnded("task"); s.Outcome.Result.Brief() != "I cannot see." {
 		t.Fatalf("it ended with %s:\n%v", s.Outcome, s.History.Messages())

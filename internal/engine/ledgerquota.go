@@ -15,10 +15,10 @@ import (
 )
 
 const (
-	// sizesFor is how long the sizes from the ledger are used; appends of this engine are added to them meanwhile.
-	sizesFor = 30 * time.Second
-	// pollSizes is how often the sizes are read again while a namespace is at its quota.
-	pollSizes = 5 * time.Second
+	// sizesMaxAge is how long the sizes from the ledger are used; appends of this engine are added to them meanwhile.
+	sizesMaxAge = 30 * time.Second
+	// sizesPollInterval is how often the sizes are read again while a namespace is at its quota.
+	sizesPollInterval = 5 * time.Second
 )
 
 // tenant identifies a namespace by name and UID, since a name can be reused.
@@ -36,23 +36,23 @@ type ledgerQuota struct {
 	sizes   map[tenant]int64
 	readAt  time.Time
 	reading bool
-	claims  []*roomClaim
+	pending []*spaceWait
 }
 
-// roomClaim is a model call that waits for space in the ledger.
-type roomClaim struct {
-	tenant  tenant
-	waits   func(agent.QuotaWait)
-	granted func()
-	told    bool
+// spaceWait is a model call that waits for space in the ledger.
+type spaceWait struct {
+	tenant   tenant
+	waits    func(agent.QuotaWait)
+	granted  func()
+	notified bool
 }
 
 func newLedgerQuota(e *Engine) *ledgerQuota {
 	return &ledgerQuota{engine: e, sizes: map[tenant]int64{}}
 }
 
-// claim waits for space. It reports false if there is enough.
-func (l *ledgerQuota) claim(c *roomClaim) bool {
+// wait waits for space. It reports false if there is enough.
+func (l *ledgerQuota) wait(c *spaceWait) bool {
 	if l.engine.options.LedgerQuota <= 0 {
 		return false
 	}
@@ -61,18 +61,18 @@ func (l *ledgerQuota) claim(c *roomClaim) bool {
 	if l.fresh() && !l.full(c.tenant) {
 		return false
 	}
-	l.claims = append(l.claims, c)
+	l.pending = append(l.pending, c)
 	l.read()
 	return true
 }
 
-// giveUp cancels a wait and reports whether it was still waiting.
-func (l *ledgerQuota) giveUp(c *roomClaim) bool {
+// cancel cancels a wait and reports whether it was still waiting.
+func (l *ledgerQuota) cancel(c *spaceWait) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	i := slices.Index(l.claims, c)
+	i := slices.Index(l.pending, c)
 	if i >= 0 {
-		l.claims = slices.Delete(l.claims, i, i+1)
+		l.pending = slices.Delete(l.pending, i, i+1)
 	}
 	return i >= 0
 }
@@ -87,7 +87,7 @@ func (l *ledgerQuota) appended(a ledger.Agent, bytes int) {
 	l.sizes[tenantOf(a)] += int64(bytes)
 }
 
-func (l *ledgerQuota) fresh() bool { return time.Since(l.readAt) < sizesFor }
+func (l *ledgerQuota) fresh() bool { return time.Since(l.readAt) < sizesMaxAge }
 
 // full reports whether a namespace is at its quota. Rows of earlier releases have no UID and count for the namespace with their
 // name.
@@ -110,14 +110,14 @@ func (l *ledgerQuota) read() {
 		defer l.engine.busy.Done()
 		sums, err := l.engine.options.Ledger.Bytes(l.engine.ctx)
 		if err != nil && l.engine.ctx.Err() == nil {
-			l.engine.options.Trouble(fmt.Errorf("read ledger sizes: %w", err))
+			l.engine.options.ReportError(fmt.Errorf("read ledger sizes: %w", err))
 		}
-		l.judge(sums, err)
+		l.grantPending(sums, err)
 	}()
 }
 
-// judge answers the waiting calls. It checks again later while a namespace is full or the sizes could not be read.
-func (l *ledgerQuota) judge(sums []ledger.NamespaceBytes, err error) {
+// grantPending answers the waiting calls. It checks again later while a namespace is full or the sizes could not be read.
+func (l *ledgerQuota) grantPending(sums []ledger.NamespaceBytes, err error) {
 	l.mu.Lock()
 	l.reading = false
 	if err == nil {
@@ -127,28 +127,28 @@ func (l *ledgerQuota) judge(sums []ledger.NamespaceBytes, err error) {
 			l.sizes[tenant{s.Namespace, s.UID}] = s.Bytes
 		}
 	}
-	var tell []func()
-	l.claims = slices.DeleteFunc(l.claims, func(c *roomClaim) bool {
+	var notify []func()
+	l.pending = slices.DeleteFunc(l.pending, func(c *spaceWait) bool {
 		if err != nil {
 			return false
 		}
 		if !l.full(c.tenant) {
-			tell = append(tell, c.granted)
+			notify = append(notify, c.granted)
 			return true
 		}
-		if !c.told {
-			c.told = true
-			tell = append(tell, func() { c.waits(ledgerQuotaWait(c.tenant, l.engine.options.LedgerQuota)) })
+		if !c.notified {
+			c.notified = true
+			notify = append(notify, func() { c.waits(ledgerQuotaWait(c.tenant, l.engine.options.LedgerQuota)) })
 		}
 		return false
 	})
-	again := len(l.claims) > 0
+	again := len(l.pending) > 0
 	l.mu.Unlock()
-	for _, t := range tell {
+	for _, t := range notify {
 		t()
 	}
 	if again {
-		time.AfterFunc(min(pollSizes, 5*l.engine.options.RetryLedger), func() {
+		time.AfterFunc(min(sizesPollInterval, 5*l.engine.options.LedgerRetryDelay), func() {
 			l.mu.Lock()
 			defer l.mu.Unlock()
 			l.read()
@@ -168,7 +168,7 @@ func (e *Engine) LedgerFull(namespace, uid string) error {
 	l := e.ledgerQuota
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if !l.fresh() || l.full(tenant{namespace, uid}) && time.Since(l.readAt) > pollSizes {
+	if !l.fresh() || l.full(tenant{namespace, uid}) && time.Since(l.readAt) > sizesPollInterval {
 		l.read()
 	}
 	if !l.full(tenant{namespace, uid}) {

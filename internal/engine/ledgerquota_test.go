@@ -12,23 +12,23 @@ import (
 	"github.com/nestor-dev/nestor/internal/ledger"
 )
 
-// sized is a ledger that reports given sizes for namespaces.
-type sized struct {
+// sizedLedger is a ledger that reports given sizes for namespaces.
+type sizedLedger struct {
 	ledger.Ledger
 	bytes *atomic.Int64
 }
 
-func (s sized) Bytes(context.Context) ([]ledger.NamespaceBytes, error) {
+func (s sizedLedger) Bytes(context.Context) ([]ledger.NamespaceBytes, error) {
 	return []ledger.NamespaceBytes{{Namespace: "ns", UID: "uid-ns", Bytes: s.bytes.Load()}, {Namespace: "other", Bytes: 1 << 40}}, nil
 }
 
-func TestANamespaceThatHasFilledItsShareOfTheLedgerWaits(t *testing.T) {
-	w := newWorld(t, writer)
+func TestNamespaceAtItsLedgerQuotaWaits(t *testing.T) {
+	w := newWorld(t, writerScript)
 	w.crash()
 	w.ledgerQuota = 1 << 20
 	bytes := &atomic.Int64{}
 	bytes.Store(1 << 20)
-	e := w.start(sized{w.ledger, bytes})
+	e := w.start(sizedLedger{w.ledger, bytes})
 	c := config(agent.SubAgent, "task", "coder", 1)
 	c.Task.Instruction = "Write it."
 	c.Role.Approval = agent.ApproveNever
@@ -53,13 +53,13 @@ func TestANamespaceThatHasFilledItsShareOfTheLedgerWaits(t *testing.T) {
 	}
 }
 
-func TestACancelReachesAnAgentThatWaitsForRoomInTheLedger(t *testing.T) {
-	w := newWorld(t, writer)
+func TestCancelReachesAnAgentAtTheLedgerQuota(t *testing.T) {
+	w := newWorld(t, writerScript)
 	w.crash()
 	w.ledgerQuota = 1
 	bytes := &atomic.Int64{}
 	bytes.Store(1 << 20)
-	e := w.start(sized{w.ledger, bytes})
+	e := w.start(sizedLedger{w.ledger, bytes})
 	c := config(agent.SubAgent, "task", "coder", 1)
 	c.Task.Instruction = "Write it."
 	w.begin(ledger.Agent{UID: "uid-task", Kind: "SubAgent", Namespace: "ns", NamespaceUID: "uid-ns", Name: "task", Root: "uid-task", Role: "coder", Depth: 1}, c)
@@ -68,7 +68,7 @@ func TestACancelReachesAnAgentThatWaitsForRoomInTheLedger(t *testing.T) {
 		return err == nil && s.QuotaWait() != nil
 	})
 	w.deliver("uid-task", agent.Cancelled{By: "alice"})
-	if s := w.untilEnded("task"); s.Outcome.Kind != agent.KindCancelled {
+	if s := w.untilEnded("task"); s.Outcome.Kind != agent.ErrorCancelled {
 		t.Errorf("the agent ended with %v", s.Outcome)
 	}
 	w.until("its call to be closed", func() bool {

@@ -13,8 +13,8 @@ import (
 	"github.com/nestor-dev/nestor/internal/ledger"
 )
 
-// tree returns budgets with a root that has a limit and two agents below it.
-func tree(limit int64) *budgets {
+// newBudgetTree returns budgets with a root that has a limit and two agents below it.
+func newBudgetTree(limit int64) *budgets {
 	b := newBudgets()
 	b.set(ledger.Agent{UID: "a", Name: "a", Parent: "top"}, agent.State{}) // a child may be known before its parent
 	b.set(ledger.Agent{UID: "top", Name: "top"}, agent.State{Budget: agent.Budget{Limit: agent.Amount{Tokens: limit}}})
@@ -22,12 +22,12 @@ func tree(limit int64) *budgets {
 	return b
 }
 
-func having(tokens int64) agent.State {
+func stateWithUsage(tokens int64) agent.State {
 	return agent.State{Budget: agent.Budget{Used: agent.Amount{Tokens: tokens}}}
 }
 
-func TestASiblingsReservationIsWaitedFor(t *testing.T) {
-	b := tree(100)
+func TestReservationWaitsForSiblings(t *testing.T) {
+	b := newBudgetTree(100)
 	var answers []string
 	answer := func(who string) func(refusal) {
 		return func(r refusal) { answers = append(answers, who+": "+r.reason) }
@@ -37,7 +37,7 @@ func TestASiblingsReservationIsWaitedFor(t *testing.T) {
 	if want := []string{"a: "}; !slices.Equal(answers, want) {
 		t.Fatalf("answers are %q, want %q: b must wait for the reservation of a", answers, want)
 	}
-	b.set(ledger.Agent{UID: "a", Name: "a", Parent: "top"}, having(20), agent.Amount{Tokens: 60})
+	b.set(ledger.Agent{UID: "a", Name: "a", Parent: "top"}, stateWithUsage(20), agent.Amount{Tokens: 60})
 	if want := []string{"a: ", "b: "}; !slices.Equal(answers, want) {
 		t.Fatalf("answers are %q, want %q: a used 20 of its 60", answers, want)
 	}
@@ -47,28 +47,28 @@ func TestASiblingsReservationIsWaitedFor(t *testing.T) {
 	}
 }
 
-func TestAChildThatEndedUnheardCountsUntilItsParentHears(t *testing.T) {
-	b := tree(100)
-	b.keep(ledger.Agent{UID: "c", Name: "c", Parent: "top"}, having(50))
+func TestEndedChildCountsUntilItsParentHasItsUsage(t *testing.T) {
+	b := newBudgetTree(100)
+	b.keepEnded(ledger.Agent{UID: "c", Name: "c", Parent: "top"}, stateWithUsage(50))
 	var answers []string
 	answer := func(r refusal) { answers = append(answers, r.reason) }
 	if b.reserve("a", agent.Amount{Tokens: 60}, answer); len(answers) != 1 || answers[0] == "" {
 		t.Fatalf("answers are %q, want a refusal: the child has used half of the budget", answers)
 	}
-	top := having(50)
+	top := stateWithUsage(50)
 	top.Budget.Limit.Tokens = 100
 	b.set(ledger.Agent{UID: "top", Name: "top"}, top)
-	b.settled(ledger.Agent{UID: "top"}, "c")
-	if used := b.nodes["top"].allUsed.Tokens; used != 50 {
+	b.dropReported(ledger.Agent{UID: "top"}, "c")
+	if used := b.nodes["top"].treeUsed.Tokens; used != 50 {
 		t.Errorf("the tree counts %d tokens, want 50: the child's usage counts once", used)
 	}
 }
 
-func TestAClaimCanBeGivenUp(t *testing.T) {
-	b := tree(100)
+func TestPendingReservationCanBeCancelled(t *testing.T) {
+	b := newBudgetTree(100)
 	b.reserve("a", agent.Amount{Tokens: 60}, func(refusal) {})
 	c := b.reserve("b", agent.Amount{Tokens: 60}, func(refusal) { t.Error("the cancelled reservation was answered") })
-	if !b.waits(c) || !b.giveUp(c) || b.waits(c) || b.giveUp(c) {
+	if !b.isPending(c) || !b.cancel(c) || b.isPending(c) || b.cancel(c) {
 		t.Error("giveUp must report true exactly once while the reservation waits")
 	}
 	b.release("a", agent.Amount{Tokens: 60})
@@ -76,10 +76,10 @@ func TestAClaimCanBeGivenUp(t *testing.T) {
 
 // Whatever the agents of a tree do, their usage and reservations never exceed the limit of the root, and no reservation waits
 // while nothing is reserved.
-func TestTreesKeepTheirBudgets(t *testing.T) {
+func TestTreeBudgetsHold(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		const limit = 1000
-		b := tree(limit)
+		b := newBudgetTree(limit)
 		usage := map[string]int64{}
 		open := map[string][]int64{}
 		waiting := 0
@@ -89,7 +89,7 @@ func TestTreesKeepTheirBudgets(t *testing.T) {
 				spent := rapid.Int64Range(0, calls[0]).Draw(t, "spent")
 				usage[uid] += spent
 				open[uid] = calls[1:]
-				state := having(usage[uid])
+				state := stateWithUsage(usage[uid])
 				state.Budget.Limit = b.nodes[uid].limit
 				b.set(ledger.Agent{UID: uid, Name: uid, Parent: b.nodes[uid].parent}, state, agent.Amount{Tokens: calls[0]})
 			} else {
@@ -103,10 +103,10 @@ func TestTreesKeepTheirBudgets(t *testing.T) {
 				})
 			}
 			top := b.nodes["top"]
-			if total := plus(top.allUsed, top.allReserved).Tokens; total > limit {
+			if total := plus(top.treeUsed, top.treeReserved).Tokens; total > limit {
 				t.Fatalf("%d of %d tokens are used or reserved", total, limit)
 			}
-			if waiting > 0 && top.allReserved.Tokens == 0 {
+			if waiting > 0 && top.treeReserved.Tokens == 0 {
 				t.Fatalf("%d reservations wait although nothing is reserved", waiting)
 			}
 		}

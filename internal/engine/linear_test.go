@@ -14,8 +14,8 @@ import (
 	"github.com/nestor-dev/nestor/internal/tool"
 )
 
-// reader is a model that reads as many parts as its instruction asks for, one after the other.
-const reader = `
+// pagingScript is a model that reads as many parts as its instruction asks for, one after the other.
+const pagingScript = `
 name: reader
 rules:
 - {match: {toolResult: {}, lastMessage: /the end/}, reply: {toolCalls: [{name: submit_result, arguments: {result: Done.}}]}}
@@ -23,11 +23,11 @@ rules:
 - {match: {role: coder}, reply: {toolCalls: [{name: read, arguments: {after: 'the beginning'}}]}}
 `
 
-// story makes each call return a text of the given size that starts with its number. The last text ends the story.
-func (w *workshop) story(size, parts int) {
+// respondInParts makes each call return a text of the given size that starts with its number. The last text ends the story.
+func (w *toolbox) respondInParts(size, parts int) {
 	random := rand.New(rand.NewPCG(1, 2))
 	n := 0
-	w.text = func(tool.Call) string {
+	w.text = func(tool.Invocation) string {
 		n++
 		text := fmt.Sprintf("%d. ", n)
 		if n == parts {
@@ -53,10 +53,10 @@ func (w *world) bytes() int64 {
 }
 
 // DESIGN section 16: an agent takes at most 1.3 times the bytes of its conversation. checkRequests compares the requests.
-func TestAConversationCostsWhatIsNewInIt(t *testing.T) {
+func TestLedgerGrowsLinearlyWithTheConversation(t *testing.T) {
 	const turns, size = 120, 5000
-	w := newWorld(t, reader)
-	w.tools.story(size, turns)
+	w := newWorld(t, pagingScript)
+	w.tools.respondInParts(size, turns)
 	w.task("task", unlimited)
 	w.untilEnded("task")
 	if got, most := w.bytes(), int64(turns*size*13/10); got > most {
@@ -64,15 +64,15 @@ func TestAConversationCostsWhatIsNewInIt(t *testing.T) {
 	}
 }
 
-func TestAConversationIsRecordedOnceAcrossRestarts(t *testing.T) {
+func TestConversationIsStoredOnceAcrossRestarts(t *testing.T) {
 	const turns, size = 40, 5000
-	w := newWorld(t, reader)
-	w.tools.story(size, turns)
+	w := newWorld(t, pagingScript)
+	w.tools.respondInParts(size, turns)
 	reached := make(chan struct{})
 	release := make(chan struct{})
 	text := w.tools.text
 	seen := 0
-	w.tools.text = func(c tool.Call) string {
+	w.tools.text = func(c tool.Invocation) string {
 		if seen++; seen == 20 {
 			close(reached)
 			<-release
@@ -96,12 +96,12 @@ func TestAConversationIsRecordedOnceAcrossRestarts(t *testing.T) {
 	}
 }
 
-func TestSnapshotsAreRecordedWithoutTheirTexts(t *testing.T) {
+func TestSnapshotsReferToStoredTexts(t *testing.T) {
 	const turns, size = 60, 5000
-	w := newWorld(t, reader)
+	w := newWorld(t, pagingScript)
 	w.stop()
 	w.start(w.ledger).options.SnapshotEvery = 5
-	w.tools.story(size, turns)
+	w.tools.respondInParts(size, turns)
 	w.task("task", unlimited)
 	w.untilEnded("task")
 	history, err := w.ledger.Load(t.Context(), "uid-task")

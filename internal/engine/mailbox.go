@@ -41,7 +41,7 @@ func (m *mailbox) take() []delivery {
 // putBack puts a batch that could not be recorded before what has come since. What goes back into a dropped mailbox is lost.
 func (m *mailbox) putBack(batch []delivery) {
 	if m.dropped {
-		confirm(batch, errForgotten)
+		confirmDeliveries(batch, errEvicted)
 		return
 	}
 	m.queue = append(batch, m.queue...)

@@ -12,8 +12,8 @@ import (
 	"github.com/nestor-dev/nestor/internal/ledger"
 )
 
-// catchUp adds to every take-over in a batch the facts that the agent missed, such as the end of a child.
-func (a *actor) catchUp(batch []delivery) ([]delivery, error) {
+// addMissedFacts adds to every take-over in a batch the facts that the agent missed, such as the end of a child.
+func (a *actor) addMissedFacts(batch []delivery) ([]delivery, error) {
 	var whole []delivery
 	for _, d := range batch {
 		if whole = append(whole, d); !d.takeOver {
@@ -22,7 +22,7 @@ func (a *actor) catchUp(batch []delivery) ([]delivery, error) {
 		missed := d.missed
 		if !d.caughtUp {
 			var err error
-			if missed, err = a.engine.missed(a.engine.ctx, a); err != nil {
+			if missed, err = a.engine.missedFacts(a.engine.ctx, a); err != nil {
 				return nil, err
 			}
 		}
@@ -33,10 +33,10 @@ func (a *actor) catchUp(batch []delivery) ([]delivery, error) {
 	return whole, nil
 }
 
-// missed returns the notifications of ended agents that an agent did not get because of a crash or an unanswered append. Live
+// missedFacts returns the notifications of ended agents that an agent did not get because of a crash or an unanswered append. Live
 // agents send theirs again. The usage of an ended child counts from here on; otherwise it would be counted nowhere until its
 // parent has it, and other agents of the tree could use it again.
-func (e *Engine) missed(ctx context.Context, a *actor) ([]agent.Fact, error) {
+func (e *Engine) missedFacts(ctx context.Context, a *actor) ([]agent.Fact, error) {
 	record, state, err := a.view(ctx)
 	if errors.Is(err, ledger.ErrNotFound) {
 		return nil, nil
@@ -44,10 +44,10 @@ func (e *Engine) missed(ctx context.Context, a *actor) ([]agent.Fact, error) {
 	if err != nil {
 		return nil, err
 	}
-	if state.Lost != nil {
-		e.stopBelow(record) // a crash may have interrupted it
+	if state.HistoryLoss != nil {
+		e.cancelBelow(record) // a crash may have interrupted it
 	}
-	facts, err := e.missedEnds(ctx, record, state)
+	facts, err := e.missedChildFinished(ctx, record, state)
 	if err != nil {
 		return nil, err
 	}
@@ -55,12 +55,12 @@ func (e *Engine) missed(ctx context.Context, a *actor) ([]agent.Fact, error) {
 		if !ask.Open {
 			continue
 		}
-		live, err := e.isLive(ctx, record.UID, ask)
+		live, err := e.isAskLive(ctx, record.UID, ask)
 		if err != nil {
 			return nil, err
 		}
 		if !live {
-			facts = append(facts, agent.Settled{Agent: ask.Agent, Call: ask.Call, Gone: true})
+			facts = append(facts, agent.AskResolved{Agent: ask.Agent, Call: ask.Call, Gone: true})
 		}
 	}
 	return facts, nil
@@ -85,14 +85,14 @@ func (c children) find(name string) (string, bool) {
 		return name, true
 	}
 	for child := range c {
-		if agent.NamedFor(name, child) {
+		if agent.MatchesChildName(name, child) {
 			return child, true
 		}
 	}
 	return "", false
 }
 
-func (e *Engine) missedEnds(ctx context.Context, parent ledger.Agent, s agent.State) ([]agent.Fact, error) {
+func (e *Engine) missedChildFinished(ctx context.Context, parent ledger.Agent, s agent.State) ([]agent.Fact, error) {
 	pending := pendingChildren(s)
 	if len(pending) == 0 {
 		return nil, nil
@@ -103,7 +103,7 @@ func (e *Engine) missedEnds(ctx context.Context, parent ledger.Agent, s agent.St
 		if !ok || record.Live() {
 			return nil
 		}
-		read, err := e.read(ctx, record.UID, true)
+		read, err := e.readAgent(ctx, record.UID, true)
 		if errors.Is(err, ledger.ErrNotFound) {
 			return nil // its record has just been pruned
 		}
@@ -114,7 +114,7 @@ func (e *Engine) missedEnds(ctx context.Context, parent ledger.Agent, s agent.St
 		if read.fault != nil {
 			state = quarantinedState(state, *read.fault, record.FinishedAt)
 		}
-		e.budgets.keep(record, state)
+		e.budgets.keepEnded(record, state)
 		facts = append(facts, finishedFact(child, state))
 		return nil
 	})
@@ -126,9 +126,9 @@ func childrenOf(parent ledger.Agent) ledger.AgentFilter {
 	return ledger.AgentFilter{Scope: ledger.Scope{Root: parent.Root}, Parent: parent.UID}
 }
 
-// isLive reports whether the agent of an ask has not ended.
-func (e *Engine) isLive(ctx context.Context, root string, ask agent.Ask) (bool, error) {
-	uid, err := e.asker(ctx, root, ask.UID, ask.Task)
+// isAskLive reports whether the agent of an ask has not ended.
+func (e *Engine) isAskLive(ctx context.Context, root string, ask agent.Ask) (bool, error) {
+	uid, err := e.findAskingAgent(ctx, root, ask.UID, ask.Task)
 	if err == nil {
 		var record ledger.Agent
 		record, err = e.options.Ledger.Agent(ctx, uid)
@@ -142,14 +142,14 @@ func (e *Engine) isLive(ctx context.Context, root string, ask agent.Ask) (bool, 
 	return false, fmt.Errorf("find the agent %s of an ask: %w", ask.Agent, err)
 }
 
-// asker returns the UID of the agent of an ask, or ledger.ErrNotFound. Asks of earlier releases contain only the name of its
+// findAskingAgent returns the UID of the agent of an ask, or ledger.ErrNotFound. Asks of earlier releases contain only the name of its
 // task.
-func (e *Engine) asker(ctx context.Context, root, uid, task string) (string, error) {
+func (e *Engine) findAskingAgent(ctx context.Context, root, uid, task string) (string, error) {
 	if uid != "" {
 		return uid, nil
 	}
 	err := e.eachAgent(ctx, ledger.AgentFilter{Scope: ledger.Scope{Root: root}, Live: true}, func(a ledger.Agent) error {
-		if uid == "" && agent.NamedFor(a.Name, task) {
+		if uid == "" && agent.MatchesChildName(a.Name, task) {
 			uid = a.UID
 		}
 		return nil

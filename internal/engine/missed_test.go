@@ -21,8 +21,8 @@ func has(b ledger.Batch, kind string) bool {
 }
 
 // The append that ends an agent succeeds, but its answer is lost.
-func TestAnEndWhoseAnswerIsLostReachesTheParent(t *testing.T) {
-	w := newWorld(t, askingBelow)
+func TestEndReachesTheParentAfterALostAnswer(t *testing.T) {
+	w := newWorld(t, nestedQuestionScript)
 	w.stop()
 	var lost atomic.Bool
 	w.start(&lossyLedger{Ledger: w.ledger, loses: func(b ledger.Batch) bool {
@@ -30,15 +30,15 @@ func TestAnEndWhoseAnswerIsLostReachesTheParent(t *testing.T) {
 	}})
 	w.configure = func(c *agent.Config) { c.AutoAnswer.Enabled = false }
 	w.chat(nil)
-	w.say("m1", "Go")
+	w.sendMessage("m1", "Go")
 	w.answerOnce()
 	w.until("the end to be lost", lost.Load)
 	w.untilPosted("All done.")
 }
 
 // The append of an answer succeeds, but its own answer is lost.
-func TestAnAnswerWhoseRecordIsNotConfirmedClosesTheQuestion(t *testing.T) {
-	w := newWorld(t, askingBelow)
+func TestUnconfirmedAnswerClosesTheQuestion(t *testing.T) {
+	w := newWorld(t, nestedQuestionScript)
 	w.stop()
 	var lost atomic.Bool
 	w.start(&lossyLedger{Ledger: w.ledger, loses: func(b ledger.Batch) bool {
@@ -46,7 +46,7 @@ func TestAnAnswerWhoseRecordIsNotConfirmedClosesTheQuestion(t *testing.T) {
 	}})
 	w.configure = func(c *agent.Config) { c.AutoAnswer.Enabled = false }
 	w.chat(nil)
-	w.say("m1", "Go")
+	w.sendMessage("m1", "Go")
 	w.untilPosted("Which year?")
 	w.deliver("uid-chat-1-1", agent.Answered{Call: w.openAsk().Call, Text: "1972"})
 	w.untilPosted("All done.")
@@ -58,12 +58,12 @@ func TestAnAnswerWhoseRecordIsNotConfirmedClosesTheQuestion(t *testing.T) {
 
 // An ask recorded by an earlier release has no UID.
 func TestAnAskWithoutUIDIsNotPostedAgain(t *testing.T) {
-	w := newWorld(t, askingBelow)
+	w := newWorld(t, nestedQuestionScript)
 	w.configure = func(c *agent.Config) { c.AutoAnswer.Enabled = false }
 	w.stop()
 	w.start(&strippedLedger{Ledger: w.ledger})
 	w.chat(nil)
-	w.say("m1", "Go")
+	w.sendMessage("m1", "Go")
 	w.untilPosted("Which year?")
 	posts := w.view("uid-chat").Posts
 	w.restart()
@@ -100,13 +100,13 @@ func (l *strippedLedger) Append(ctx context.Context, b ledger.Batch) error {
 	return l.Ledger.Append(ctx, b)
 }
 
-// refusesLoad fails to load agents while refuse is set.
-type refusesLoad struct {
+// unreadableLedger fails to load agents while refuse is set.
+type unreadableLedger struct {
 	ledger.Ledger
 	refuse func(uid string) bool
 }
 
-func (l *refusesLoad) Load(ctx context.Context, uid string) (ledger.History, error) {
+func (l *unreadableLedger) Load(ctx context.Context, uid string) (ledger.History, error) {
 	if l.refuse(uid) {
 		return ledger.History{}, &ledger.Error{Op: "load", Reason: ledger.ReasonFailed, Err: errors.New("canceling statement due to conflict with recovery")}
 	}
@@ -114,17 +114,17 @@ func (l *refusesLoad) Load(ctx context.Context, uid string) (ledger.History, err
 }
 
 // An agent that cannot be read at first during a take-over is still notified of its ended child.
-func TestAnAgentThatIsReadLateHearsOfItsChild(t *testing.T) {
-	w := newWorld(t, askingBelow)
-	dead := w.dieAfter(func(c Change) bool { return c.Agent.UID == "uid-chat-1-1" && c.After.Phase.Terminal() })
+func TestAgentReadLateLearnsOfItsEndedChild(t *testing.T) {
+	w := newWorld(t, nestedQuestionScript)
+	dead := w.crashAfter(func(c Change) bool { return c.Agent.UID == "uid-chat-1-1" && c.After.Phase.Terminal() })
 	w.configure = func(c *agent.Config) { c.AutoAnswer.Enabled = false }
 	w.chat(nil)
-	w.say("m1", "Go")
+	w.sendMessage("m1", "Go")
 	w.answerOnce()
 	<-dead
 	w.crash()
 	var failed atomic.Bool
-	if _, err := w.start(&refusesLoad{Ledger: w.ledger, refuse: func(uid string) bool { return uid == "uid-chat-1" && !failed.Swap(true) }}).Recover(t.Context()); err != nil {
+	if _, err := w.start(&unreadableLedger{Ledger: w.ledger, refuse: func(uid string) bool { return uid == "uid-chat-1" && !failed.Swap(true) }}).Recover(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	for _, uid := range []string{"uid-chat", "uid-chat-1", "uid-chat-1-1"} {
@@ -134,12 +134,12 @@ func TestAnAgentThatIsReadLateHearsOfItsChild(t *testing.T) {
 }
 
 // An agent that cannot be read does not block others.
-func TestAnAskerThatCannotBeReadKeepsNobodyWaiting(t *testing.T) {
+func TestUnreadableAgentDoesNotBlockOthers(t *testing.T) {
 	w := askAtDepth2(t)
 	w.untilPosted("Which year?")
 	w.crash()
 	var fine atomic.Bool
-	e := w.start(&refusesLoad{Ledger: w.ledger, refuse: func(uid string) bool { return uid == "uid-chat-1-1" && !fine.Load() }})
+	e := w.start(&unreadableLedger{Ledger: w.ledger, refuse: func(uid string) bool { return uid == "uid-chat-1-1" && !fine.Load() }})
 	if _, err := e.Recover(t.Context()); err != nil {
 		t.Errorf("no agent is taken over: %v", err)
 	}
@@ -147,8 +147,8 @@ func TestAnAskerThatCannotBeReadKeepsNobodyWaiting(t *testing.T) {
 }
 
 // A chat that was deleted makes no more model calls.
-func TestADeletedChatDoesNotHearQuestions(t *testing.T) {
-	w := hang(t)
+func TestDeletedChatIgnoresQuestions(t *testing.T) {
+	w := newHangingTree(t)
 	if err := w.engine.End("uid-chat"); err != nil {
 		t.Fatal(err)
 	}
@@ -164,10 +164,10 @@ func TestADeletedChatDoesNotHearQuestions(t *testing.T) {
 }
 
 // The events of an agent whose name was taken are damaged. Its parent knows it by the name of its task.
-func TestAQuarantinedAgentWithASuffixIsReported(t *testing.T) {
-	w := hang(t)
+func TestQuarantinedAgentWithASuffixIsReported(t *testing.T) {
+	w := newHangingTree(t)
 	defer w.deliver("uid-chat", agent.Cancelled{Message: "stop"})
-	w.absent.Store(true)
+	w.noControllers.Store(true)
 	w.deliver("uid-chat-1-1", agent.Cancelled{}) // the script has no rule for the parent's next call
 	c := config(agent.Orchestrator, "chat2", "orchestrator", 0)
 	w.begin(ledger.Agent{UID: "uid-chat2", Kind: "AgentChat", Namespace: "ns", Name: "chat2", Root: "uid-chat2", Chat: "chat2", Role: "orchestrator"}, c)
@@ -216,12 +216,12 @@ func (l *damagedEvent) Load(ctx context.Context, uid string) (ledger.History, er
 
 // An agent at depth 2 with an open question is quarantined, because the event of its question cannot be read. The question must
 // be closed.
-func TestTheQuestionOfAQuarantinedAgentIsClosed(t *testing.T) {
+func TestQuarantineClosesQuestions(t *testing.T) {
 	w := askAtDepth2(t)
 	w.untilPosted("Which year?")
 	w.crash()
 	e := w.start(&damagedEvent{Ledger: w.ledger, uid: "uid-chat-1-1", seq: w.record("uid-chat-1-1").LastSeq})
-	e.held.Store(true)
+	e.owned.Store(true)
 	if _, err := e.Recover(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -233,17 +233,17 @@ func TestTheQuestionOfAQuarantinedAgentIsClosed(t *testing.T) {
 }
 
 // The same, but the damage is found while the engine is running.
-func TestTheQuestionOfAnAgentThatIsDamagedLaterIsClosed(t *testing.T) {
-	w := newWorld(t, askingBelow)
+func TestLateQuarantineClosesQuestions(t *testing.T) {
+	w := newWorld(t, nestedQuestionScript)
 	w.stop()
 	damage := &damagedEvent{Ledger: w.ledger, uid: "none"}
 	w.start(damage)
 	w.configure = func(c *agent.Config) { c.AutoAnswer.Enabled = false }
 	w.chat(nil)
-	w.say("m1", "Go")
+	w.sendMessage("m1", "Go")
 	w.untilPosted("Which year?")
 	w.until("it to be idle", func() bool {
-		w.engine.Evict(-1e12)
+		w.engine.EvictIdle(-1e12)
 		return w.engine.actors.find("uid-chat-1-1") == nil
 	})
 	damage.uid, damage.seq = "uid-chat-1-1", w.record("uid-chat-1-1").LastSeq
@@ -257,9 +257,9 @@ func TestTheQuestionOfAnAgentThatIsDamagedLaterIsClosed(t *testing.T) {
 
 // The parent recorded that a task failed, but the task's status could not be written; then the task starts after all. It must not
 // run.
-func TestAnAgentThatItsParentGaveUpDoesNotRun(t *testing.T) {
-	w := hang(t)
-	w.absent.Store(true)
+func TestAgentRejectedByItsParentDoesNotRun(t *testing.T) {
+	w := newHangingTree(t)
+	w.noControllers.Store(true)
 	late := w.agents["chat-1-1"]
 	late.UID, late.Name = "uid-chat-2", "chat-2"
 	late.Parent, late.Depth = "uid-chat", 1
@@ -268,7 +268,7 @@ func TestAnAgentThatItsParentGaveUpDoesNotRun(t *testing.T) {
 		s, err := w.engine.View(t.Context(), "uid-chat")
 		return err == nil && s.Children.Pending() == 2
 	})
-	failed := agent.ChildFinished{Child: "chat-2", Outcome: agent.Outcome{Kind: agent.KindInvalidSpec, Error: "exceeded quota"}}
+	failed := agent.ChildFinished{Child: "chat-2", Outcome: agent.Outcome{Kind: agent.ErrorInvalidSpec, Error: "exceeded quota"}}
 	if err := w.engine.Record(t.Context(), "uid-chat", failed); err != nil {
 		t.Fatal(err)
 	}
@@ -282,16 +282,16 @@ func TestAnAgentThatItsParentGaveUpDoesNotRun(t *testing.T) {
 
 // The object that has the name of a child's sub-agent never had an agent, or its history was pruned. The child, whose name has a
 // suffix, ends, and the process dies before its parent is notified.
-func TestAChildWithASuffixIsCaughtUp(t *testing.T) {
-	w := newWorld(t, hanging)
+func TestMissedEndOfAChildWithASuffix(t *testing.T) {
+	w := newWorld(t, hangingTreeScript)
 	w.chat(nil)
-	w.absent.Store(true)
-	w.say("m1", "Go")
+	w.noControllers.Store(true)
+	w.sendMessage("m1", "Go")
 	w.until("the child to be requested", func() bool {
 		s, err := w.engine.View(t.Context(), "uid-chat")
 		return err == nil && s.Children.Pending() == 1
 	})
-	dead := w.dieAfter(func(c Change) bool { return c.Agent.UID == "uid-sub" && c.After.Phase.Terminal() })
+	dead := w.crashAfter(func(c Change) bool { return c.Agent.UID == "uid-sub" && c.After.Phase.Terminal() })
 	sub := config(agent.SubAgent, "chat-1-x7k2m", "tester", 1)
 	sub.TaskName, sub.Task.Instruction = "chat-1", "Hang"
 	w.begin(ledger.Agent{UID: "uid-sub", Kind: "SubAgent", Namespace: "ns", Name: "chat-1-x7k2m", Parent: "uid-chat", Root: "uid-chat", Chat: "chat", Role: "tester", Depth: 1}, sub)
@@ -306,21 +306,21 @@ func TestAChildWithASuffixIsCaughtUp(t *testing.T) {
 
 // The ask of an agent is resolved, and the agent continues. Its orchestrator was not notified, and cannot be read when the agent
 // is taken over.
-func TestAQuestionIsClosedAlthoughItsOrchestratorIsReadLate(t *testing.T) {
-	w := newWorld(t, strings.Replace(askingBelow, "reply: {toolCalls: [{name: submit_result, arguments: {result: It was 1972.}}]}", "reply: {fault: {kind: hang}}", 1))
+func TestQuestionIsClosedWhenTheOrchestratorIsReadLate(t *testing.T) {
+	w := newWorld(t, strings.Replace(nestedQuestionScript, "reply: {toolCalls: [{name: submit_result, arguments: {result: It was 1972.}}]}", "reply: {fault: {kind: hang}}", 1))
 	w.configure = func(c *agent.Config) { c.AutoAnswer.Enabled = false }
-	dead := w.dieAfter(func(c Change) bool {
+	dead := w.crashAfter(func(c Change) bool {
 		return c.Agent.UID == "uid-chat-1-1" && slices.ContainsFunc(c.Events, func(e agent.Event) bool { return agent.FactType(e.Fact) == "Answered" })
 	})
 	w.chat(nil)
-	w.say("m1", "Go")
+	w.sendMessage("m1", "Go")
 	w.untilPosted("Which year?")
 	w.deliver("uid-chat-1-1", agent.Answered{Call: w.openAsk().Call, Text: "1972"})
 	<-dead
 	w.crash()
 	before := w.record("uid-chat-1-1").LastSeq
 	var fine atomic.Bool
-	if _, err := w.start(&refusesLoad{Ledger: w.ledger, refuse: func(uid string) bool { return uid == "uid-chat" && !fine.Load() }}).Recover(t.Context()); err != nil {
+	if _, err := w.start(&unreadableLedger{Ledger: w.ledger, refuse: func(uid string) bool { return uid == "uid-chat" && !fine.Load() }}).Recover(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	w.until("the agent to be taken over", func() bool { return w.record("uid-chat-1-1").LastSeq > before })

@@ -18,8 +18,8 @@ import (
 	"github.com/nestor-dev/nestor/internal/shorten"
 )
 
-// plan builds the request for a model call.
-func (a *actor) plan(record ledger.Agent, s agent.State, e agent.CallModel, before *recorded) plannedCall {
+// planModelCall builds the request for a model call.
+func (a *actor) planModelCall(record ledger.Agent, s agent.State, e agent.CallModel, before *recordedRequest) plannedCall {
 	call := plannedCall{request: before.next(s), turn: s.Turn}
 	call.request.IdempotencyKey = a.ledgerKey(e)
 	var endpoint Endpoint
@@ -37,17 +37,17 @@ func (a *actor) plan(record ledger.Agent, s agent.State, e agent.CallModel, befo
 	return call
 }
 
-var roles = map[agent.Speaker]model.MessageRole{
+var messageRoles = map[agent.Speaker]model.MessageRole{
 	agent.User: model.RoleUser, agent.Assistant: model.RoleAssistant, agent.ToolSpeaker: model.RoleTool,
 }
 
-func request(p agent.Prompt) model.Request {
+func buildRequest(p agent.Prompt) model.Request {
 	req := model.Request{MaxOutputTokens: p.MaxOutputTokens, Temperature: p.Temperature}
 	if p.System != "" {
 		req.Messages = append(req.Messages, model.Message{Role: model.RoleSystem, Text: p.System})
 	}
 	for _, m := range p.Messages {
-		req.Messages = append(req.Messages, message(m))
+		req.Messages = append(req.Messages, buildMessage(m))
 	}
 	for _, t := range p.Tools {
 		req.Tools = append(req.Tools, model.Tool{Name: t.Name, Description: t.Description, Parameters: t.Parameters})
@@ -55,8 +55,8 @@ func request(p agent.Prompt) model.Request {
 	return req
 }
 
-func message(m agent.Message) model.Message {
-	message := model.Message{Role: roles[m.Speaker], Text: m.Text, ToolCallID: m.Call}
+func buildMessage(m agent.Message) model.Message {
+	message := model.Message{Role: messageRoles[m.Speaker], Text: m.Text, ToolCallID: m.Call}
 	for _, image := range m.Images {
 		message.Images = append(message.Images, model.Image{MediaType: image.MediaType, Digest: image.Digest, Size: image.Size})
 	}
@@ -67,10 +67,10 @@ func message(m agent.Message) model.Message {
 }
 
 // callModel reserves the budget for the call, waits for its turn without a goroutine, and makes the call.
-func (a *actor) callModel(ctx context.Context, r *recording, e agent.CallModel) {
-	call, ok := r.requests[e.Key()]
+func (a *actor) callModel(ctx context.Context, r *stepResult, e agent.CallModel) {
+	call, ok := r.plannedCalls[e.Key()]
 	if !ok { // taken over from another engine: the same state gives the same request
-		call = a.plan(r.record, r.next, e, nil)
+		call = a.planModelCall(r.record, r.next, e, nil)
 	}
 	if call.problem != nil {
 		a.failModel(e, nil, agent.Amount{}, agent.ModelFailed{Failure: agent.FailureRetry, Message: call.problem.Error()}, 0)
@@ -78,68 +78,68 @@ func (a *actor) callModel(ctx context.Context, r *recording, e agent.CallModel) 
 	}
 	claim := a.engine.budgets.reserve(a.uid, e.Reserve, func(refused refusal) { // may run on the goroutine that freed the budget
 		switch {
-		case refused.message:
+		case refused.untilNextMessage:
 			a.failModel(e, nil, agent.Amount{}, agent.ModelFailed{Failure: agent.FailureMessageBudget, Message: refused.reason}, 0)
 			return
 		case refused.reason != "":
 			a.failModel(e, nil, agent.Amount{}, agent.ModelFailed{Failure: agent.FailureBudget, Message: refused.reason}, 0)
 			return
 		}
-		a.guard(e, func() { a.awaitRoom(ctx, r, call, e) }, func() delivery { return a.neverAnswered(e) })
+		a.guard(e, func() { a.awaitLedgerQuota(ctx, r, call, e) }, func() delivery { return a.panickedModelCall(e) })
 	})
-	if !a.engine.budgets.waits(claim) {
+	if !a.engine.budgets.isPending(claim) {
 		return
 	}
 	context.AfterFunc(ctx, func() {
-		if a.engine.budgets.giveUp(claim) {
-			a.neverBegan(e)
+		if a.engine.budgets.cancel(claim) {
+			a.abandonModelCall(e)
 		}
 	})
 }
 
-// awaitRoom waits until the namespace is below its ledger quota.
-func (a *actor) awaitRoom(ctx context.Context, r *recording, call plannedCall, e agent.CallModel) {
-	claim := &roomClaim{tenant: tenantOf(r.record),
+// awaitLedgerQuota waits until the namespace is below its ledger quota.
+func (a *actor) awaitLedgerQuota(ctx context.Context, r *stepResult, call plannedCall, e agent.CallModel) {
+	claim := &spaceWait{tenant: tenantOf(r.record),
 		waits: func(wait agent.QuotaWait) {
-			a.post(delivery{fact: agent.QuotaReached{Call: e.Call, Attempt: e.Attempt, QuotaWait: wait}})
+			a.enqueue(delivery{fact: agent.QuotaReached{Call: e.Call, Attempt: e.Attempt, QuotaWait: wait}})
 		},
 	}
 	claim.granted = func() {
-		if claim.told {
-			a.post(delivery{fact: agent.QuotaGranted{Call: e.Call, Attempt: e.Attempt}})
+		if claim.notified {
+			a.enqueue(delivery{fact: agent.QuotaGranted{Call: e.Call, Attempt: e.Attempt}})
 		}
-		a.guard(e, func() { a.awaitQuota(ctx, r, call, e) }, func() delivery { return a.neverAnswered(e) })
+		a.guard(e, func() { a.awaitQuota(ctx, r, call, e) }, func() delivery { return a.panickedModelCall(e) })
 	}
-	if !a.engine.ledgerQuota.claim(claim) {
+	if !a.engine.ledgerQuota.wait(claim) {
 		a.awaitQuota(ctx, r, call, e)
 		return
 	}
 	context.AfterFunc(ctx, func() {
-		if a.engine.ledgerQuota.giveUp(claim) {
+		if a.engine.ledgerQuota.cancel(claim) {
 			a.engine.budgets.release(a.uid, e.Reserve)
-			a.neverBegan(e)
+			a.abandonModelCall(e)
 		}
 	})
 }
 
 // awaitQuota waits until the quotas of the namespace allow the call.
-func (a *actor) awaitQuota(ctx context.Context, r *recording, call plannedCall, e agent.CallModel) {
+func (a *actor) awaitQuota(ctx context.Context, r *stepResult, call plannedCall, e agent.CallModel) {
 	var waits atomic.Bool
 	waits.Store(r.next.QuotaWait() != nil) // a previous engine has recorded the wait
-	claim := &quotaClaim{agent: r.record, key: a.ledgerKey(e),
+	claim := &quotaReservation{agent: r.record, key: a.ledgerKey(e),
 		amount: func() (int64, int64, bool) { return a.quotaAmount(r, call, e) },
 		waits: func(wait agent.QuotaWait) {
 			waits.Store(true)
-			a.post(delivery{fact: agent.QuotaReached{Call: e.Call, Attempt: e.Attempt, QuotaWait: wait}})
+			a.enqueue(delivery{fact: agent.QuotaReached{Call: e.Call, Attempt: e.Attempt, QuotaWait: wait}})
 		},
 		granted: func() {
 			if waits.Load() {
-				a.post(delivery{fact: agent.QuotaGranted{Call: e.Call, Attempt: e.Attempt}})
+				a.enqueue(delivery{fact: agent.QuotaGranted{Call: e.Call, Attempt: e.Attempt}})
 			}
-			a.guard(e, func() { a.queueModel(ctx, r, call, e) }, func() delivery { return a.neverAnswered(e) })
+			a.guard(e, func() { a.queueModel(ctx, r, call, e) }, func() delivery { return a.panickedModelCall(e) })
 		},
 	}
-	asked, err := a.engine.quotas.claim(claim)
+	asked, err := a.engine.quotas.reserve(claim)
 	switch {
 	case err != nil:
 		a.failModel(e, nil, e.Reserve, agent.ModelFailed{Failure: agent.FailureRetry, Message: err.Error()}, 0)
@@ -149,16 +149,16 @@ func (a *actor) awaitQuota(ctx context.Context, r *recording, call plannedCall, 
 		return
 	}
 	context.AfterFunc(ctx, func() {
-		if a.engine.quotas.giveUp(claim) {
+		if a.engine.quotas.cancel(claim) {
 			a.engine.budgets.release(a.uid, e.Reserve)
-			a.neverBegan(e)
+			a.abandonModelCall(e)
 		}
 	})
 }
 
 // quotaAmount returns the most that a call may use. An agent that started before its model had a price reserves at the current
 // price.
-func (a *actor) quotaAmount(r *recording, call plannedCall, e agent.CallModel) (tokens, costMicros int64, priced bool) {
+func (a *actor) quotaAmount(r *stepResult, call plannedCall, e agent.CallModel) (tokens, costMicros int64, priced bool) {
 	tokens, costMicros = e.Reserve.Tokens, e.Reserve.CostMicros
 	if r.next.Config.Price != nil {
 		return tokens, costMicros, true
@@ -176,18 +176,18 @@ func (a *actor) quotaAmount(r *recording, call plannedCall, e agent.CallModel) (
 }
 
 // queueModel waits for the call's turn at the provider.
-func (a *actor) queueModel(ctx context.Context, r *recording, call plannedCall, e agent.CallModel) {
+func (a *actor) queueModel(ctx context.Context, r *stepResult, call plannedCall, e agent.CallModel) {
 	ticket := schedule.Ticket{Provider: call.provider, Namespace: r.record.Namespace, Chat: r.record.Root, Tokens: e.Reserve.Tokens,
-		Failures: e.Attempt - 1, Tries: r.next.Config.Limits.MaxRetries + 1}
+		Failures: e.Attempt - 1, Attempts: r.next.Config.Limits.MaxRetries + 1}
 	q := &queued{Queue: Queue{Provider: call.provider, Since: a.engine.options.Now()}}
 	waiting, err := a.engine.options.Scheduler.Submit(ticket, func(grant *schedule.Grant) {
-		a.dequeued(q, r.record)
+		a.unmarkQueued(q, r.record)
 		a.engine.busy.Add(1)
 		a.engine.calls.do(func() {
 			defer a.engine.busy.Done()
 			a.guard(e, func() { a.complete(ctx, grant, r.record, call, e) }, func() delivery {
 				grant.Release(schedule.Result{})
-				return a.neverAnswered(e)
+				return a.panickedModelCall(e)
 			})
 		})
 	})
@@ -195,20 +195,20 @@ func (a *actor) queueModel(ctx context.Context, r *recording, call plannedCall, 
 		a.failModel(e, nil, e.Reserve, agent.ModelFailed{Failure: agent.FailureRetry, Message: err.Error()}, 0)
 		return
 	}
-	a.enqueued(q, r.record)
+	a.markQueued(q, r.record)
 	context.AfterFunc(ctx, func() {
 		if waiting.Cancel() {
-			a.dequeued(q, r.record)
+			a.unmarkQueued(q, r.record)
 			a.engine.budgets.release(a.uid, e.Reserve)
-			a.neverBegan(e)
+			a.abandonModelCall(e)
 		}
 	})
 }
 
-// neverBegan ends a call that was cancelled before it was made. On shutdown the next engine makes it.
-func (a *actor) neverBegan(e agent.CallModel) {
+// abandonModelCall ends a call that was cancelled before it was made. On shutdown the next engine makes it.
+func (a *actor) abandonModelCall(e agent.CallModel) {
 	if a.engine.ctx.Err() == nil {
-		a.post(delivery{modelResult: a.modelRow(e, nil)})
+		a.enqueue(delivery{modelResult: a.modelRow(e, nil)})
 	}
 }
 
@@ -236,34 +236,34 @@ func (a *actor) complete(ctx context.Context, grant *schedule.Grant, record ledg
 		a.failModel(e, nil, e.Reserve, agent.ModelFailed{Failure: agent.FailureRetry, Message: err.Error()}, 0)
 		return
 	}
-	made := &Call{Agent: record, Effect: e, Turn: call.turn, Provider: grant.Provider, Status: ledger.StatusFailed,
+	made := &CompletedCall{Agent: record, Effect: e, Turn: call.turn, Provider: grant.Provider, Status: ledger.StatusFailed,
 		Server: endpoint.Client.Host(), Request: &req, Started: a.engine.options.Now()}
 	reply, err := endpoint.Client.Complete(ctx, req, func(d model.Delta) {
-		if a.engine.options.Listen != nil {
-			a.engine.options.Listen(a.uid, a.ledgerKey(e), d)
+		if a.engine.options.OnDelta != nil {
+			a.engine.options.OnDelta(a.uid, a.ledgerKey(e), d)
 		}
 	})
-	made.Took = a.engine.options.Now().Sub(made.Started)
+	made.Duration = a.engine.options.Now().Sub(made.Started)
 	if err != nil {
-		failure := failureOf(err)
+		failure := modelError(err)
 		made.Failure = string(failure.Kind)
 		if failure.Usage != nil {
-			made.counted, made.Usage = used(req, model.Reply{Usage: failure.Usage}, e, endpoint.Prices)
+			made.reported, made.Usage = callUsage(req, model.Reply{Usage: failure.Usage}, e, endpoint.Prices)
 		}
-		a.engine.options.Called(*made)
+		a.engine.options.CallCompleted(*made)
 		a.modelFailed(e, grant, made, failure)
 		return
 	}
-	a.engine.reached(AfterEffect)
-	made.counted, made.Usage = used(req, reply, e, endpoint.Prices)
+	a.engine.notifyPoint(AfterEffect)
+	made.reported, made.Usage = callUsage(req, reply, e, endpoint.Prices)
 	made.Status, made.Reply = ledger.StatusSuccess, &reply
-	fact := replied(e, reply, made.Usage)
+	fact := replyFact(e, reply, made.Usage)
 	row := a.modelRow(e, made)
 	if failed, ok := fact.(agent.ModelFailed); ok {
 		made.Status, made.Failure = ledger.StatusFailed, string(reply.Outcome())
 		row.Status, row.Error = ledger.StatusFailed, failed.Message
 	}
-	a.engine.options.Called(*made)
+	a.engine.options.CallCompleted(*made)
 	total := made.Usage.Total()
 	grant.Release(schedule.Result{Tokens: &total})
 	row.Response = encode(reply)
@@ -271,41 +271,41 @@ func (a *actor) complete(ctx context.Context, grant *schedule.Grant, record ledg
 	if len(reply.ToolCalls) > 0 {
 		row.ToolCalls = encode(reply.ToolCalls)
 	}
-	a.finish(e, delivery{fact: fact, modelResult: row, reserved: e.Reserve, call: made})
+	a.finishEffect(e, delivery{fact: fact, modelResult: row, reserved: e.Reserve, call: made})
 }
 
 // maxSummary is how much of a reply the row of a model call shows, in characters. The response holds all of it.
 const maxSummary = 500
 
-// replied converts a reply to a fact. A refusal is a failure, whatever else it contains, but its usage counts.
-func replied(e agent.CallModel, reply model.Reply, usage agent.Usage) agent.Fact {
+// replyFact converts a reply to a fact. A refusal is a failure, whatever else it contains, but its usage counts.
+func replyFact(e agent.CallModel, reply model.Reply, usage agent.Usage) agent.Fact {
 	failed := agent.ModelFailed{Call: e.Call, Attempt: e.Attempt, Failure: agent.FailureFinal, Usage: &usage}
 	switch reply.Outcome() {
 	case model.OutcomeRefused:
-		failed.Message = "the model refused: " + valid(reply.Refusal)
+		failed.Message = "the model refused: " + validUTF8(reply.Refusal)
 		return failed
 	case model.OutcomeFiltered:
 		failed.Message = "the provider's content filter stopped the reply"
 		return failed
 	}
-	fact := agent.ModelReplied{Call: e.Call, Text: valid(reply.Text), Usage: usage, Say: true}
+	fact := agent.ModelReplied{Call: e.Call, Text: validUTF8(reply.Text), Usage: usage, PostText: true}
 	if reply.Outcome() == model.OutcomeTruncated {
 		fact.Finish = agent.FinishLength
 	}
 	for _, c := range reply.ToolCalls {
-		call := agent.CallRequest{ID: valid(c.ID), Tool: valid(c.Name), Arguments: valid(c.Arguments)}
+		call := agent.ToolCall{ID: validUTF8(c.ID), Tool: validUTF8(c.Name), Arguments: validUTF8(c.Arguments)}
 		if c.ArgumentsError != "" {
-			call.Problem = valid(fmt.Sprintf("%s was not called: %s.", c.Name, c.ArgumentsError))
+			call.Problem = validUTF8(fmt.Sprintf("%s was not called: %s.", c.Name, c.ArgumentsError))
 		}
 		fact.Calls = append(fact.Calls, call)
 	}
 	return fact
 }
 
-// valid replaces invalid UTF-8, which neither the ledger nor the API server accepts.
-func valid(text string) string { return strings.ToValidUTF8(text, "\uFFFD") }
+// validUTF8 replaces invalid UTF-8, which neither the ledger nor the API server accepts.
+func validUTF8(text string) string { return strings.ToValidUTF8(text, "\uFFFD") }
 
-func failureOf(err error) *model.Error {
+func modelError(err error) *model.Error {
 	var failure *model.Error
 	if !errors.As(err, &failure) {
 		return &model.Error{Kind: model.Transient, Message: err.Error()}
@@ -314,7 +314,7 @@ func failureOf(err error) *model.Error {
 }
 
 // modelFailed reports the kind of failure to the core, and when to retry.
-func (a *actor) modelFailed(e agent.CallModel, grant *schedule.Grant, made *Call, failure *model.Error) {
+func (a *actor) modelFailed(e agent.CallModel, grant *schedule.Grant, made *CompletedCall, failure *model.Error) {
 	backOff := time.Duration(0)
 	if failure.Kind == model.RateLimited {
 		backOff = failure.RetryAfter
@@ -326,24 +326,24 @@ func (a *actor) modelFailed(e agent.CallModel, grant *schedule.Grant, made *Call
 			return // shutdown: the next engine makes the call again
 		}
 		made.Status = ledger.StatusCancelled
-		a.finish(e, delivery{modelResult: a.modelRow(e, made), reserved: e.Reserve, call: made})
+		a.finishEffect(e, delivery{modelResult: a.modelRow(e, made), reserved: e.Reserve, call: made})
 	case failure.NeedsCompaction():
 		a.failModel(e, made, e.Reserve, agent.ModelFailed{Failure: agent.FailureContext, Message: failure.Message}, 0)
 	case failure.Retryable():
-		a.failModel(e, made, e.Reserve, agent.ModelFailed{Failure: agent.FailureRetry, Message: failure.Message, Cause: causes[failure.Kind]}, failure.RetryAfter)
+		a.failModel(e, made, e.Reserve, agent.ModelFailed{Failure: agent.FailureRetry, Message: failure.Message, Cause: retryCauses[failure.Kind]}, failure.RetryAfter)
 	default:
 		a.failModel(e, made, e.Reserve, agent.ModelFailed{Failure: agent.FailureFinal, Message: failure.Message}, 0)
 	}
 }
 
-// causes are the retry causes that are shown to people.
-var causes = map[model.Kind]agent.RetryCause{
+// retryCauses are the retry causes that are shown to people.
+var retryCauses = map[model.Kind]agent.RetryCause{
 	model.RateLimited: agent.CauseRateLimited, model.Overloaded: agent.CauseUnavailable, model.Transient: agent.CauseUnavailable, model.TimedOut: agent.CauseUnavailable,
 }
 
 // failModel ends a model call without a reply; made is nil if it never reached the provider. retryAfter is the delay that the
 // provider asked for.
-func (a *actor) failModel(e agent.CallModel, made *Call, reserved agent.Amount, fact agent.ModelFailed, retryAfter time.Duration) {
+func (a *actor) failModel(e agent.CallModel, made *CompletedCall, reserved agent.Amount, fact agent.ModelFailed, retryAfter time.Duration) {
 	fact.Call, fact.Attempt = e.Call, e.Attempt
 	if fact.Failure == agent.FailureRetry {
 		wait := model.Backoff(e.Attempt, retryAfter, a.engine.options.Random())
@@ -354,18 +354,18 @@ func (a *actor) failModel(e agent.CallModel, made *Call, reserved agent.Amount, 
 	}
 	row := a.modelRow(e, made)
 	row.Status, row.Error = ledger.StatusFailed, fact.Message
-	a.finish(e, delivery{fact: fact, modelResult: row, reserved: reserved, call: made})
+	a.finishEffect(e, delivery{fact: fact, modelResult: row, reserved: reserved, call: made})
 }
 
 // modelRow is the ledger row of a result: its status, the reported usage, and the provider and model that served it. made is nil
 // if no provider did.
-func (a *actor) modelRow(e agent.CallModel, made *Call) *ledger.ModelResult {
+func (a *actor) modelRow(e agent.CallModel, made *CompletedCall) *ledger.ModelResult {
 	row := &ledger.ModelResult{Key: a.ledgerKey(e), Status: ledger.StatusCancelled, FinishedAt: a.engine.options.Now()}
 	if made == nil {
 		return row
 	}
 	row.Status, row.Provider, row.Model = made.Status, made.Provider, made.Request.Model
-	if u := made.counted; u != nil {
+	if u := made.reported; u != nil {
 		row.PromptTokens, row.CachedTokens, row.CompletionTokens = &u.PromptTokens, &u.CachedTokens, &u.CompletionTokens
 		row.CostMicros = made.Usage.CostMicros
 	}

@@ -52,10 +52,10 @@ type Options struct {
 	Scheduler *schedule.Scheduler
 	Tools     Tools
 	Executor  tool.Executor
-	// Quotas returns the quotas of namespaces; nil means none. QuotaUsed is called for a namespace with quotas in which model
+	// Quotas returns the quotas of namespaces; nil means none. QuotaUsageChanged is called for a namespace with quotas in which model
 	// calls started, ended or wait.
-	Quotas    Quotas
-	QuotaUsed func(namespace string)
+	Quotas            Quotas
+	QuotaUsageChanged func(namespace string)
 	// MayAct is called before each model and tool call and returns why the agent must not use its role any more; nil allows all
 	// calls. It must answer from memory.
 	MayAct func(ctx context.Context, a ledger.Agent, c agent.Config) error
@@ -63,47 +63,47 @@ type Options struct {
 	NamespaceUID func(namespace string) string
 	// LedgerQuota bounds the bytes in the ledger of the agents of a namespace; 0 means no limit.
 	LedgerQuota int64
-	// AtOnce are tools that run only in this process and have no effect outside it, such as a calculator. Their calls and answers
+	// InlineTools are tools that run only in this process and have no effect outside it, such as a calculator. Their calls and answers
 	// are recorded together. It must contain no other tools, because they run before their intent is in the ledger.
-	AtOnce tool.Set
-	// Crews returns the slot groups of a sub-agent with their limits; nil means no limits.
-	Crews func(ctx context.Context, a ledger.Agent) []Crew
+	InlineTools tool.Set
+	// SlotGroups returns the slot groups of a sub-agent with their limits; nil means no limits.
+	SlotGroups func(ctx context.Context, a ledger.Agent) []SlotGroup
 	// Changed is called when the state of an agent has changed.
 	Changed func(Change)
 	// Recorded is called for every append, just before its effects start.
 	Recorded func(Change)
-	// Scope returns the context for a model or tool call; nil keeps the context.
-	Scope func(ctx context.Context, a ledger.Agent, s agent.State, e agent.Effect) context.Context
-	// Called is called after every model and tool call, for metrics.
-	Called func(Call)
-	// Queued is called when the model call of an agent has waited at a provider for a while, and again when it no longer waits;
+	// CallContext returns the context for a model or tool call; nil keeps the context.
+	CallContext func(ctx context.Context, a ledger.Agent, s agent.State, e agent.Effect) context.Context
+	// CallCompleted is called after every model and tool call, for metrics.
+	CallCompleted func(CompletedCall)
+	// QueuedChanged is called when the model call of an agent has waited at a provider for a while, and again when it no longer waits;
 	// see Engine.Queued.
-	Queued func(ledger.Agent)
-	// Listen is called with the deltas of streamed replies and the ledger key of the call.
-	Listen func(uid, call string, delta model.Delta)
-	// Trouble is called with errors that concern no single agent, such as an unavailable ledger.
-	Trouble func(err error)
-	// Blocked is called when the ledger keeps an agent from continuing, and again when it no longer does; see Engine.Blocked.
-	Blocked func(a ledger.Agent)
+	QueuedChanged func(ledger.Agent)
+	// OnDelta is called with the deltas of streamed replies and the ledger key of the call.
+	OnDelta func(uid, call string, delta model.Delta)
+	// ReportError is called with errors that concern no single agent, such as an unavailable ledger.
+	ReportError func(err error)
+	// BlockedChanged is called when the ledger keeps an agent from continuing, and again when it no longer does; see Engine.Blocked.
+	BlockedChanged func(a ledger.Agent)
 	// Now is the clock; nil means the system clock.
 	Now func() time.Time
 	// Random returns numbers in [0, 1) for the jitter of retries; nil means always 0.5.
 	Random func() float64
-	// RetryLedger is the delay before a failed append is retried; 0 means one second.
-	RetryLedger time.Duration
-	// Holder is the name of this engine for other engines on the same ledger. Patience is how long another engine may be silent
+	// LedgerRetryDelay is the delay before a failed append is retried; 0 means one second.
+	LedgerRetryDelay time.Duration
+	// Holder is the name of this engine for other engines on the same ledger. TakeOverAfter is how long another engine may be silent
 	// before this one takes over; 0 means 5 seconds.
-	Holder   string
-	Patience time.Duration
+	Holder        string
+	TakeOverAfter time.Duration
 	// AwaitRecovery delays all deliveries until Recover was called. The first event of a new driver must be the take-over;
 	// otherwise the time without a driver would count as active time of the agent.
 	AwaitRecovery bool
-	// TakesOver reports whether Recover takes over an agent; nil takes over all. Others stay as they are until End or TakeOver.
-	TakesOver func(ctx context.Context, a ledger.Agent) bool
+	// ShouldTakeOver reports whether Recover takes over an agent; nil takes over all. Others stay as they are until End or TakeOver.
+	ShouldTakeOver func(ctx context.Context, a ledger.Agent) bool
 	// SnapshotEvery is the number of events between snapshots; 0 means 64.
 	SnapshotEvery int64
-	// Reached is called at the points that an effect passes, for crash tests; nil in production.
-	Reached func(Point)
+	// PointReached is called at the points that an effect passes, for crash tests; nil in production.
+	PointReached func(Point)
 }
 
 // withDefaults returns the options with a value for everything that may be left out.
@@ -114,8 +114,8 @@ func (options Options) withDefaults() Options {
 	if options.NamespaceUID == nil {
 		options.NamespaceUID = func(string) string { return "" }
 	}
-	if options.Crews == nil {
-		options.Crews = func(context.Context, ledger.Agent) []Crew { return nil }
+	if options.SlotGroups == nil {
+		options.SlotGroups = func(context.Context, ledger.Agent) []SlotGroup { return nil }
 	}
 	if options.Changed == nil {
 		options.Changed = func(Change) {}
@@ -123,20 +123,20 @@ func (options Options) withDefaults() Options {
 	if options.Recorded == nil {
 		options.Recorded = func(Change) {}
 	}
-	if options.Scope == nil {
-		options.Scope = func(ctx context.Context, _ ledger.Agent, _ agent.State, _ agent.Effect) context.Context { return ctx }
+	if options.CallContext == nil {
+		options.CallContext = func(ctx context.Context, _ ledger.Agent, _ agent.State, _ agent.Effect) context.Context { return ctx }
 	}
-	if options.Called == nil {
-		options.Called = func(Call) {}
+	if options.CallCompleted == nil {
+		options.CallCompleted = func(CompletedCall) {}
 	}
-	if options.Queued == nil {
-		options.Queued = func(ledger.Agent) {}
+	if options.QueuedChanged == nil {
+		options.QueuedChanged = func(ledger.Agent) {}
 	}
-	if options.Trouble == nil {
-		options.Trouble = func(error) {}
+	if options.ReportError == nil {
+		options.ReportError = func(error) {}
 	}
-	if options.Blocked == nil {
-		options.Blocked = func(ledger.Agent) {}
+	if options.BlockedChanged == nil {
+		options.BlockedChanged = func(ledger.Agent) {}
 	}
 	if options.Now == nil {
 		options.Now = time.Now
@@ -144,14 +144,14 @@ func (options Options) withDefaults() Options {
 	if options.Random == nil {
 		options.Random = func() float64 { return 0.5 }
 	}
-	if options.RetryLedger == 0 {
-		options.RetryLedger = time.Second
+	if options.LedgerRetryDelay == 0 {
+		options.LedgerRetryDelay = time.Second
 	}
-	if options.Patience == 0 {
-		options.Patience = defaultPatience
+	if options.TakeOverAfter == 0 {
+		options.TakeOverAfter = defaultTakeOverAfter
 	}
-	if options.TakesOver == nil {
-		options.TakesOver = func(context.Context, ledger.Agent) bool { return true }
+	if options.ShouldTakeOver == nil {
+		options.ShouldTakeOver = func(context.Context, ledger.Agent) bool { return true }
 	}
 	if options.SnapshotEvery == 0 {
 		options.SnapshotEvery = 64

@@ -14,10 +14,10 @@ import (
 )
 
 // An object that is deleted while no engine is running leaves an agent behind, of which the next engine knows only the name.
-func TestTheLiveAgentsOfANameAreFound(t *testing.T) {
+func TestLiveNamed(t *testing.T) {
 	w := newWorld(t, "load")
 	w.chat(nil)
-	w.say("m1", "Load")
+	w.sendMessage("m1", "Load")
 	w.untilPosted("Loaded.")
 	w.restart()
 	for name, want := range map[string]int{"chat": 1, "another": 0} {
@@ -28,8 +28,8 @@ func TestTheLiveAgentsOfANameAreFound(t *testing.T) {
 	}
 }
 
-// hanging agents delegate once and then wait for a model that does not reply.
-const hanging = `
+// hangingTreeScript agents delegate once and then wait for a model that does not reply.
+const hangingTreeScript = `
 name: hanging
 rules:
 - {match: {role: orchestrator, lastMessage: /^Go$/}, reply: {toolCalls: [{name: delegate_to_agent, arguments: {role: coder, task: Delegate}}]}}
@@ -38,12 +38,12 @@ rules:
 - {match: {lastMessage: Hang}, reply: {fault: {kind: hang}}}
 `
 
-// hang starts a chat with two agents below it, at depths 1 and 2; the deepest waits for its model.
-func hang(t *testing.T) *world {
+// newHangingTree starts a chat with two agents below it, at depths 1 and 2; the deepest waits for its model.
+func newHangingTree(t *testing.T) *world {
 	t.Helper()
-	w := newWorld(t, hanging)
+	w := newWorld(t, hangingTreeScript)
 	w.chat(nil)
-	w.say("m1", "Go")
+	w.sendMessage("m1", "Go")
 	w.untilPosted("Started.")
 	w.until("the deepest agent to call its model", func() bool {
 		calls, err := w.ledger.OpenCalls(t.Context(), "uid-chat-1-1")
@@ -64,28 +64,28 @@ func (w *world) untilCancelled(uids ...string) {
 }
 
 // Only the chat was deleted: the garbage collector has not run yet, or never will.
-func TestEndingAnAgentEndsEverythingBelow(t *testing.T) {
-	w := hang(t)
+func TestEndCancelsTheTreeBelow(t *testing.T) {
+	w := newHangingTree(t)
 	if err := w.engine.End("uid-chat"); err != nil {
 		t.Fatal(err)
 	}
 	w.untilCancelled("uid-chat", "uid-chat-1", "uid-chat-1-1")
 }
 
-func TestAbandoningAnAgentEndsEverythingBelow(t *testing.T) {
-	w := hang(t)
+func TestAbandonCancelsTheTreeBelow(t *testing.T) {
+	w := newHangingTree(t)
 	if err := w.engine.Abandon(t.Context(), "uid-chat-1"); err != nil {
 		t.Fatal(err)
 	}
 	w.untilCancelled("uid-chat-1", "uid-chat-1-1")
 	w.until("the agent to fail as cancelled", func() bool {
 		s, err := w.engine.View(t.Context(), "uid-chat-1")
-		return err == nil && s.Phase == agent.PhaseFailed && s.Outcome.Kind == agent.KindCancelled
+		return err == nil && s.Phase == agent.PhaseFailed && s.Outcome.Kind == agent.ErrorCancelled
 	})
 }
 
-func TestEndingAnAgentLeavesThoseBesideIt(t *testing.T) {
-	w := hang(t)
+func TestEndLeavesSiblings(t *testing.T) {
+	w := newHangingTree(t)
 	if err := w.engine.End("uid-chat-1"); err != nil {
 		t.Fatal(err)
 	}
@@ -96,8 +96,8 @@ func TestEndingAnAgentLeavesThoseBesideIt(t *testing.T) {
 }
 
 // A child that starts after its parent has ended makes no model call.
-func TestAnAgentDoesNotBeginBelowOneThatWasDeleted(t *testing.T) {
-	w := hang(t)
+func TestAgentBelowADeletedOneDoesNotStart(t *testing.T) {
+	w := newHangingTree(t)
 	if err := w.engine.End("uid-chat"); err != nil {
 		t.Fatal(err)
 	}
@@ -115,17 +115,17 @@ func TestAnAgentDoesNotBeginBelowOneThatWasDeleted(t *testing.T) {
 }
 
 // The process dies after the end of a chat is recorded and before that of its agents is.
-func TestAnEngineThatRecoversEndsWhatIsBelowAnEndedAgent(t *testing.T) {
-	w := hang(t)
+func TestRecoverCancelsAgentsBelowAnEndedOne(t *testing.T) {
+	w := newHangingTree(t)
 	w.crash()
 	chat := w.record("uid-chat")
-	data, err := json.Marshal(agent.Event{At: agent.Time(time.Now().UnixMilli()), Fact: deletion})
+	data, err := json.Marshal(agent.Event{At: agent.Time(time.Now().UnixMilli()), Fact: deletionFact})
 	if err != nil {
 		t.Fatal(err)
 	}
 	err = w.ledger.Append(t.Context(), ledger.Batch{Agent: chat.UID, After: chat.LastSeq,
-		Events: []ledger.Event{{Type: agent.FactType(deletion), At: time.Now(), Data: data}},
-		Finish: &ledger.Finish{Status: ledger.StatusCancelled, ErrorKind: string(agent.KindCancelled), At: time.Now()}})
+		Events: []ledger.Event{{Type: agent.FactType(deletionFact), At: time.Now(), Data: data}},
+		Finish: &ledger.Finish{Status: ledger.StatusCancelled, ErrorKind: string(agent.ErrorCancelled), At: time.Now()}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -136,12 +136,12 @@ func TestAnEngineThatRecoversEndsWhatIsBelowAnEndedAgent(t *testing.T) {
 }
 
 // An agent whose object may be deleted does nothing until that was checked.
-func TestAnAgentThatIsNotTakenOverDoesNothing(t *testing.T) {
-	w := hang(t)
+func TestAgentNotTakenOverDoesNothing(t *testing.T) {
+	w := newHangingTree(t)
 	w.crash()
 	before := w.record("uid-chat-1-1").LastSeq
 	e := w.start(w.ledger)
-	e.options.TakesOver = func(_ context.Context, a ledger.Agent) bool { return a.UID != "uid-chat-1-1" }
+	e.options.ShouldTakeOver = func(_ context.Context, a ledger.Agent) bool { return a.UID != "uid-chat-1-1" }
 	if _, err := e.Recover(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -155,10 +155,10 @@ func TestAnAgentThatIsNotTakenOverDoesNothing(t *testing.T) {
 }
 
 // An idle orchestrator has nothing to cancel; deleting its chat must end it anyway.
-func TestAnIdleChatThatIsDeletedIsEnded(t *testing.T) {
+func TestDeletedIdleChatEnds(t *testing.T) {
 	w := newWorld(t, "load")
 	w.chat(nil)
-	w.say("m1", "Load")
+	w.sendMessage("m1", "Load")
 	w.untilPosted("Loaded.")
 	w.until("the chat to be idle", func() bool {
 		s, err := w.engine.View(t.Context(), "uid-chat")

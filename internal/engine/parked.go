@@ -16,34 +16,34 @@ import (
 // start with that event. A parked agent has no goroutine and may be evicted.
 
 // park tries to get a slot for an agent that is active after the step, and reports whether there was none.
-func (a *actor) park(r *recording) bool {
-	if r.end || r.next.Config.Kind != agent.SubAgent || r.next.Standing() != agent.StandingActive || a.engine.slots.holds(a.uid) {
+func (a *actor) park(r *stepResult) bool {
+	if r.end || r.next.Config.Kind != agent.SubAgent || r.next.Stage() != agent.StageActive || a.engine.slots.holds(a.uid) {
 		return false
 	}
-	return !a.engine.TakeSlot(r.record, func() { a.engine.resume(a.uid) })
+	return !a.engine.AcquireSlot(r.record, func() { a.engine.resume(a.uid) })
 }
 
 // resume delivers agent.Resumed to a parked agent.
 func (e *Engine) resume(uid string) {
-	if err := e.post(uid, delivery{fact: agent.Resumed{}, resume: true}); err != nil && !errors.Is(err, ErrClosed) {
-		e.options.Trouble(fmt.Errorf("resume agent %s: %w", uid, err))
+	if err := e.enqueue(uid, delivery{fact: agent.Resumed{}, resume: true}); err != nil && !errors.Is(err, ErrClosed) {
+		e.options.ReportError(fmt.Errorf("resume agent %s: %w", uid, err))
 	}
 }
 
-// TakeSlot gives a sub-agent a slot and reports whether one was free. If not, wake is called once when the agent has its slot; it
+// AcquireSlot gives a sub-agent a slot and reports whether one was free. If not, wake is called once when the agent has its slot; it
 // must not block.
-func (e *Engine) TakeSlot(record ledger.Agent, wake func()) bool {
-	return e.slots.take(record.UID, e.options.Crews(e.ctx, record), wake)
+func (e *Engine) AcquireSlot(record ledger.Agent, wake func()) bool {
+	return e.slots.acquire(record.UID, e.options.SlotGroups(e.ctx, record), wake)
 }
 
-// LeaveSlot releases the slot of a sub-agent that cannot start after all, or removes it from the queue.
-func (e *Engine) LeaveSlot(uid string) { e.slots.forget(uid) }
+// ReleaseSlot releases the slot of a sub-agent that cannot start after all, or removes it from the queue.
+func (e *Engine) ReleaseSlot(uid string) { e.slots.release(uid) }
 
 // Parked reports whether a sub-agent with work to do waits for a slot.
 func (e *Engine) Parked(uid string) bool { return e.slots.waits(uid) }
 
-// isWork reports whether an effect needs a slot. Timers do too: the clock of a parked agent stands still.
-func isWork(e agent.Effect) bool {
+// needsSlot reports whether an effect needs a slot. Timers do too: the clock of a parked agent stands still.
+func needsSlot(e agent.Effect) bool {
 	switch e.(type) {
 	case agent.CallModel, agent.RunTool, agent.WakeAt:
 		return true

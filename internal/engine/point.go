@@ -3,7 +3,7 @@
 
 package engine
 
-// Point is a point between two durable steps at which tests crash the process. See Options.Reached.
+// Point is a point between two durable steps at which tests crash the process. See Options.PointReached.
 type Point string
 
 // The points, in the order in which an effect passes them.
@@ -21,9 +21,9 @@ const (
 // Points returns all points.
 func Points() []Point { return []Point{AfterIntent, AfterEffect, AfterAppend, BeforeStatus} }
 
-// reached reports that the engine has reached a point.
-func (e *Engine) reached(p Point) {
-	if e.options.Reached != nil {
-		e.options.Reached(p)
+// notifyPoint reports that the engine has reached a point.
+func (e *Engine) notifyPoint(p Point) {
+	if e.options.PointReached != nil {
+		e.options.PointReached(p)
 	}
 }

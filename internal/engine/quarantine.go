@@ -21,22 +21,22 @@ import (
 // errQuarantined is returned to callers of Record whose fact was not applied because of the quarantine.
 var errQuarantined = errors.New("the agent is quarantined")
 
-// kinds maps the kinds of objects to kinds of agents.
-var kinds = map[string]agent.Kind{"AgentChat": agent.Orchestrator, "SubAgent": agent.SubAgent, "AgentTask": agent.ToolRun}
+// agentKinds maps the kinds of objects to kinds of agents.
+var agentKinds = map[string]agent.Kind{"AgentChat": agent.Orchestrator, "SubAgent": agent.SubAgent, "AgentTask": agent.ToolRun}
 
-// faultReason bounds the recorded reason of a fault.
-const faultReason = 512
+// maxFaultReason bounds the recorded reason of a fault.
+const maxFaultReason = 512
 
-// faulty completes a quarantine fact from the record of the agent.
-func faulty(record ledger.Agent, seq int64, q agent.Quarantined) *agent.Quarantined {
-	q.Kind, q.Name = kinds[record.Kind], record.Name
-	q.Requests = int(max(record.LastSeq, seq)) // an event leads to at most one model call
-	q.Reason = valid(shorten.HeadBytes(q.Reason, faultReason))
+// newFault completes a quarantine fact from the record of the agent.
+func newFault(record ledger.Agent, seq int64, q agent.Quarantined) *agent.Quarantined {
+	q.Kind, q.Name = agentKinds[record.Kind], record.Name
+	q.ModelCalls = int(max(record.LastSeq, seq)) // an event leads to at most one model call
+	q.Reason = validUTF8(shorten.HeadBytes(q.Reason, maxFaultReason))
 	return &q
 }
 
-// shown returns the state that others see. An agent with a fault appears as quarantined as soon as the fault is known.
-func (a *actor) shown() agent.State {
+// visibleState returns the state that others see. An agent with a fault appears as quarantined as soon as the fault is known.
+func (a *actor) visibleState() agent.State {
 	if a.fault == nil {
 		return a.state
 	}
@@ -47,20 +47,20 @@ func quarantinedState(s agent.State, q agent.Quarantined, now time.Time) agent.S
 	return agent.Replay(s, []agent.Event{{At: agent.Time(now.UnixMilli()), Fact: q}})
 }
 
-// isolate converts a batch for an agent with a fault to one that quarantines it. The results of its calls are recorded; all other
+// quarantineBatch converts a batch for an agent with a fault to one that quarantines it. The results of its calls are recorded; all other
 // facts are dropped.
-func (a *actor) isolate(batch []delivery) ([]delivery, error) {
+func (a *actor) quarantineBatch(batch []delivery) ([]delivery, error) {
 	a.stateMu.Lock()
 	fault, record := a.fault, a.record
 	a.stateMu.Unlock()
 	if fault == nil {
 		return batch, nil
 	}
-	confirm(batch, errQuarantined)
+	confirmDeliveries(batch, errQuarantined)
 	first := delivery{quarantine: true}
 	isolated := make([]delivery, 1, len(batch)+1)
 	for i := range batch {
-		batch[i].recorded = nil
+		batch[i].onRecorded = nil
 		d := batch[i]
 		if d.create != nil {
 			first.create, record = d.create, *d.create
@@ -68,8 +68,8 @@ func (a *actor) isolate(batch []delivery) ([]delivery, error) {
 		d.fact, d.takeOver, d.resume, d.create, d.images = nil, false, false, nil, nil
 		isolated = append(isolated, d)
 	}
-	q := *faulty(record, 0, *fault)
-	q.Requests = max(q.Requests, fault.Requests)
+	q := *newFault(record, 0, *fault)
+	q.ModelCalls = max(q.ModelCalls, fault.ModelCalls)
 	var err error
 	if q.Usage, err = a.engine.usageBelow(record); err != nil {
 		return nil, err
@@ -79,8 +79,8 @@ func (a *actor) isolate(batch []delivery) ([]delivery, error) {
 	return isolated, nil
 }
 
-// absorbed clears the fault of an agent that had already ended.
-func (a *actor) absorbed(r *recording) {
+// clearFault clears the fault of an agent that had already ended.
+func (a *actor) clearFault(r *stepResult) {
 	if r.quarantine {
 		a.stateMu.Lock()
 		defer a.stateMu.Unlock()
@@ -92,7 +92,7 @@ func (a *actor) absorbed(r *recording) {
 // may be lost.
 func (e *Engine) usageBelow(top ledger.Agent) (agent.Usage, error) {
 	var used agent.Usage
-	below, err := e.below(top, ledger.AgentFilter{Scope: ledger.Scope{Root: top.Root}})
+	below, err := e.agentsBelow(top, ledger.AgentFilter{Scope: ledger.Scope{Root: top.Root}})
 	if err != nil {
 		return used, err
 	}
@@ -125,36 +125,36 @@ func usageOf(call ledger.ModelCall) agent.Usage {
 	return used
 }
 
-// stopBelow cancels the live agents below a quarantined one.
-func (e *Engine) stopBelow(record ledger.Agent) {
+// cancelBelow cancels the live agents below a quarantined one.
+func (e *Engine) cancelBelow(record ledger.Agent) {
 	below, err := e.liveBelow(record)
 	if err != nil {
 		if e.ctx.Err() == nil {
-			e.options.Trouble(fmt.Errorf("cancel the agents below %s: %w", record.UID, err))
-			time.AfterFunc(e.options.RetryLedger, func() { e.stopBelow(record) })
+			e.options.ReportError(fmt.Errorf("cancel the agents below %s: %w", record.UID, err))
+			time.AfterFunc(e.options.LedgerRetryDelay, func() { e.cancelBelow(record) })
 		}
 		return
 	}
 	for _, uid := range below {
-		_ = e.post(uid, delivery{fact: agent.Cancelled{By: "the quarantine of " + record.Name}}) // after Close the next engine does it
+		_ = e.enqueue(uid, delivery{fact: agent.Cancelled{By: "the quarantine of " + record.Name}}) // after Close the next engine does it
 	}
 }
 
-// caught handles a panic on a batch. The snapshot may be damaged, so the agent is first loaded from its events alone, and
+// handlePanic handles a panic on a batch. The snapshot may be damaged, so the agent is first loaded from its events alone, and
 // quarantined if that fails too. If even the quarantine panics, it returns an error and the batch is retried later.
-func (a *actor) caught(batch []delivery, value any) error {
-	a.engine.options.Trouble(fmt.Errorf("agent %s: panic: %v\n%s", a.uid, value, debug.Stack()))
+func (a *actor) handlePanic(batch []delivery, value any) error {
+	a.engine.options.ReportError(fmt.Errorf("agent %s: panic: %v\n%s", a.uid, value, debug.Stack()))
 	a.stateMu.Lock()
-	hopeless, retry := a.fault != nil, a.snapshot > 0 && !a.distrust
+	exhausted, retry := a.fault != nil, a.snapshot > 0 && !a.ignoreSnapshot
 	record, seq := a.record, a.seq
 	if retry {
-		a.distrust, a.loaded = true, false
+		a.ignoreSnapshot, a.loaded = true, false
 	}
-	if !retry && !hopeless {
-		a.fault = faulty(record, seq, agent.Quarantined{Event: seq + 1, Type: firstFact(batch), Reason: fmt.Sprint(value), Panicked: true})
+	if !retry && !exhausted {
+		a.fault = newFault(record, seq, agent.Quarantined{Event: seq + 1, Type: firstFactType(batch), Reason: fmt.Sprint(value), Panicked: true})
 	}
 	a.stateMu.Unlock()
-	if hopeless && !retry {
+	if exhausted && !retry {
 		return fmt.Errorf("quarantine agent %s: panic: %v", a.uid, value)
 	}
 	a.mu.Lock()
@@ -163,8 +163,8 @@ func (a *actor) caught(batch []delivery, value any) error {
 	return nil
 }
 
-// firstFact returns the type of the first fact of a batch.
-func firstFact(batch []delivery) string {
+// firstFactType returns the type of the first fact of a batch.
+func firstFactType(batch []delivery) string {
 	for _, d := range batch {
 		if d.fact != nil {
 			return agent.FactType(d.fact)
@@ -181,16 +181,16 @@ func (a *actor) guard(e agent.Effect, do func(), end func() delivery) {
 		if value == nil {
 			return
 		}
-		a.engine.options.Trouble(fmt.Errorf("agent %s: panic in %s: %v\n%s", a.uid, e.Key(), value, debug.Stack()))
+		a.engine.options.ReportError(fmt.Errorf("agent %s: panic in %s: %v\n%s", a.uid, e.Key(), value, debug.Stack()))
 		a.stateMu.Lock()
-		a.fault = faulty(a.record, a.seq, agent.Quarantined{Event: a.seq, Type: e.Key(), Reason: fmt.Sprint(value), Panicked: true})
+		a.fault = newFault(a.record, a.seq, agent.Quarantined{Event: a.seq, Type: e.Key(), Reason: fmt.Sprint(value), Panicked: true})
 		a.stateMu.Unlock()
-		a.finish(e, end())
+		a.finishEffect(e, end())
 	}()
 	do()
 }
 
-// neverAnswered ends a model call on which the engine panicked.
-func (a *actor) neverAnswered(e agent.CallModel) delivery {
+// panickedModelCall ends a model call on which the engine panicked.
+func (a *actor) panickedModelCall(e agent.CallModel) delivery {
 	return delivery{modelResult: a.modelRow(e, nil), reserved: e.Reserve}
 }

@@ -15,14 +15,14 @@ import (
 	"github.com/nestor-dev/nestor/internal/tool"
 )
 
-// poisoned is a ledger with damaged records, by agent and sequence number; an empty text removes a record.
-type poisoned struct {
+// damagedLedger is a ledger with damaged records, by agent and sequence number; an empty text removes a record.
+type damagedLedger struct {
 	ledger.Ledger
 	events    map[string]map[int64]string
 	snapshots map[string]string
 }
 
-func (p poisoned) Load(ctx context.Context, uid string) (ledger.History, error) {
+func (p damagedLedger) Load(ctx context.Context, uid string) (ledger.History, error) {
 	h, err := p.Ledger.Load(ctx, uid)
 	if err == nil && h.Snapshot != nil && p.snapshots[uid] != "" {
 		h.Snapshot.Data = json.RawMessage(p.snapshots[uid])
@@ -31,12 +31,12 @@ func (p poisoned) Load(ctx context.Context, uid string) (ledger.History, error) 
 	return h, err
 }
 
-func (p poisoned) Events(ctx context.Context, uid string, after int64, limit int) ([]ledger.Event, error) {
+func (p damagedLedger) Events(ctx context.Context, uid string, after int64, limit int) ([]ledger.Event, error) {
 	events, err := p.Ledger.Events(ctx, uid, after, limit)
 	return p.damage(uid, events), err
 }
 
-func (p poisoned) damage(uid string, events []ledger.Event) []ledger.Event {
+func (p damagedLedger) damage(uid string, events []ledger.Event) []ledger.Event {
 	var left []ledger.Event
 	for _, e := range events {
 		data, ok := p.events[uid][e.Seq]
@@ -51,11 +51,11 @@ func (p poisoned) damage(uid string, events []ledger.Event) []ledger.Event {
 	return left
 }
 
-// twoTasks starts two tasks with a tool that does not return when the engine is killed.
-func twoTasks(t *testing.T) *world {
-	w := newWorld(t, writer)
+// newTwoTaskWorld starts two tasks with a tool that does not return when the engine is killed.
+func newTwoTaskWorld(t *testing.T) *world {
+	w := newWorld(t, writerScript)
 	running := make(chan struct{}, 2)
-	w.tools.gate = func(ctx context.Context, _ tool.Call) {
+	w.tools.beforeWrite = func(ctx context.Context, _ tool.Invocation) {
 		running <- struct{}{}
 		<-ctx.Done()
 	}
@@ -65,12 +65,12 @@ func twoTasks(t *testing.T) *world {
 	<-running
 	w.crash()
 	w.tools.mu.Lock()
-	w.tools.gate = nil
+	w.tools.beforeWrite = nil
 	w.tools.mu.Unlock()
 	return w
 }
 
-func TestADamagedEventQuarantinesItsAgentAlone(t *testing.T) {
+func TestDamagedEventQuarantinesOnlyItsAgent(t *testing.T) {
 	for name, damage := range map[string]map[int64]string{
 		"the first event is not JSON":    {1: "nonsense"},
 		"an event is empty":              {2: "{}"},
@@ -80,8 +80,8 @@ func TestADamagedEventQuarantinesItsAgentAlone(t *testing.T) {
 		"the newest event is gone":       {2: ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := twoTasks(t)
-			ledger := poisoned{Ledger: w.ledger, events: map[string]map[int64]string{"uid-bad": damage}}
+			w := newTwoTaskWorld(t)
+			ledger := damagedLedger{Ledger: w.ledger, events: map[string]map[int64]string{"uid-bad": damage}}
 			if n, err := w.start(ledger).Recover(t.Context()); err != nil || n != 2 {
 				t.Fatalf("recovered %d agents (%v), want 2", n, err)
 			}
@@ -104,7 +104,7 @@ func TestADamagedEventQuarantinesItsAgentAlone(t *testing.T) {
 func checkQuarantined(t *testing.T, w *world, name string, events ...string) {
 	t.Helper()
 	s := w.untilEnded(name)
-	if s.Outcome.Kind != agent.KindHistoryLost {
+	if s.Outcome.Kind != agent.ErrorHistoryLost {
 		t.Fatalf("agent %s ended with %v", name, s.Outcome)
 	}
 	named := false
@@ -116,7 +116,7 @@ func checkQuarantined(t *testing.T, w *world, name string, events ...string) {
 	}
 	w.until("the quarantine to be recorded", func() bool {
 		record, err := w.ledger.Agent(t.Context(), "uid-"+name)
-		return err == nil && !record.Live() && record.ErrorKind == string(agent.KindHistoryLost)
+		return err == nil && !record.Live() && record.ErrorKind == string(agent.ErrorHistoryLost)
 	})
 	open, err := w.ledger.OpenCalls(t.Context(), "uid-"+name)
 	if err != nil || len(open.Models)+len(open.Tools) > 0 {
@@ -124,15 +124,15 @@ func checkQuarantined(t *testing.T, w *world, name string, events ...string) {
 	}
 }
 
-func TestADamagedSnapshotFallsBackToTheEvents(t *testing.T) {
+func TestDamagedSnapshotFallsBackToEvents(t *testing.T) {
 	for name, snapshot := range map[string]string{
 		"not JSON": "nonsense", "empty": `{}`, "an empty state": `{"v":1,"state":{}}`,
 		"a state that the core panics on": `{"v":1,"state":{"config":{"kind":"SubAgent","name":"bad"},"phase":"Cancelling","history":{}}}`,
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := newWorld(t, writer)
+			w := newWorld(t, writerScript)
 			running := make(chan struct{}, 1)
-			w.tools.gate = func(ctx context.Context, _ tool.Call) {
+			w.tools.beforeWrite = func(ctx context.Context, _ tool.Invocation) {
 				running <- struct{}{}
 				<-ctx.Done()
 			}
@@ -140,7 +140,7 @@ func TestADamagedSnapshotFallsBackToTheEvents(t *testing.T) {
 			w.task("bad", nil)
 			<-running
 			w.crash()
-			e := w.start(poisoned{Ledger: w.ledger, snapshots: map[string]string{"uid-bad": snapshot}})
+			e := w.start(damagedLedger{Ledger: w.ledger, snapshots: map[string]string{"uid-bad": snapshot}})
 			if _, err := e.Recover(t.Context()); err != nil {
 				t.Fatal(err)
 			}
@@ -164,20 +164,20 @@ func (m faultyModels) Route(ctx context.Context, a ledger.Agent) (string, error)
 	return m.Models.Route(ctx, a)
 }
 
-func TestAPanicEndsOneAgentAndDoesNotRepeat(t *testing.T) {
+func TestPanicQuarantinesOneAgentOnce(t *testing.T) {
 	for name, prepare := range map[string]func(*world){
 		"while a prompt is built": func(w *world) {
 			w.models = func(m Models) Models { return faultyModels{Models: m, name: "bad"} }
 		},
 		"while a reply is handled": func(w *world) {
-			w.called = func(c Call) {
+			w.onCall = func(c CompletedCall) {
 				if c.Agent.Name == "bad" && c.Reply != nil {
 					panic("on the reply of " + c.Agent.Name)
 				}
 			}
 		},
 		"while the result of a tool is handled": func(w *world) {
-			w.called = func(c Call) {
+			w.onCall = func(c CompletedCall) {
 				if c.Agent.Name == "bad" && c.Tool != "" {
 					panic(fmt.Sprintf("on %s", c.Tool))
 				}
@@ -185,7 +185,7 @@ func TestAPanicEndsOneAgentAndDoesNotRepeat(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := newWorld(t, writer)
+			w := newWorld(t, writerScript)
 			w.crash()
 			prepare(w)
 			w.start(w.ledger)
@@ -195,11 +195,11 @@ func TestAPanicEndsOneAgentAndDoesNotRepeat(t *testing.T) {
 				t.Errorf("the other agent ended with %v", s.Outcome)
 			}
 			checkQuarantined(t, w, "bad", "The operator failed on event")
-			before := len(w.troubles)
+			before := len(w.errors)
 			w.restart()
 			checkQuarantined(t, w, "bad", "The operator failed on event")
-			if len(w.troubles) != before {
-				t.Errorf("after a restart it failed again: %v", w.troubles[before:])
+			if len(w.errors) != before {
+				t.Errorf("after a restart it failed again: %v", w.errors[before:])
 			}
 			if stats := w.current().Stats(); stats.InFlight != 0 {
 				t.Errorf("%d effects are in flight", stats.InFlight)
@@ -225,33 +225,33 @@ rules:
   reply: {toolCalls: [{name: read, arguments: {path: a.go}}]}
 `
 
-// delegated starts a chat whose child runs a tool that does not return when the engine is killed.
-func delegated(t *testing.T) *world {
+// newDelegatedWorld starts a chat whose child runs a tool that does not return when the engine is killed.
+func newDelegatedWorld(t *testing.T) *world {
 	w := newWorld(t, delegation)
 	running := make(chan struct{}, 1)
-	w.tools.gate = func(ctx context.Context, _ tool.Call) {
+	w.tools.beforeWrite = func(ctx context.Context, _ tool.Invocation) {
 		running <- struct{}{}
 		<-ctx.Done()
 	}
 	w.configure = func(c *agent.Config) { c.Role.Approval = agent.ApproveNever }
 	w.chat(nil)
-	w.say("m1", "Write something.")
+	w.sendMessage("m1", "Write something.")
 	<-running
 	w.untilPosted("Started.")
 	w.crash()
 	w.tools.mu.Lock()
-	w.tools.gate = nil
+	w.tools.beforeWrite = nil
 	w.tools.mu.Unlock()
 	return w
 }
 
-func TestAParentHearsThatItsChildIsQuarantined(t *testing.T) {
-	w := delegated(t)
+func TestParentIsNotifiedOfAQuarantinedChild(t *testing.T) {
+	w := newDelegatedWorld(t)
 	before, err := w.ledger.Usage(t.Context(), ledger.ReportQuery{}, ledger.Page{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	e := w.start(poisoned{Ledger: w.ledger, events: map[string]map[int64]string{"uid-chat-1": {1: "{}"}}})
+	e := w.start(damagedLedger{Ledger: w.ledger, events: map[string]map[int64]string{"uid-chat-1": {1: "{}"}}})
 	if _, err := e.Recover(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -265,22 +265,22 @@ func TestAParentHearsThatItsChildIsQuarantined(t *testing.T) {
 	}
 }
 
-func TestAQuarantinedChatBeginsANewConversation(t *testing.T) {
-	w := delegated(t)
-	w.tools.gateAll = func(ctx context.Context, _ tool.Call) { <-ctx.Done() } // the child ends only when it is cancelled
-	e := w.start(poisoned{Ledger: w.ledger, events: map[string]map[int64]string{"uid-chat": {2: "{}"}}})
+func TestQuarantinedChatStartsANewConversation(t *testing.T) {
+	w := newDelegatedWorld(t)
+	w.tools.beforeAny = func(ctx context.Context, _ tool.Invocation) { <-ctx.Done() } // the child ends only when it is cancelled
+	e := w.start(damagedLedger{Ledger: w.ledger, events: map[string]map[int64]string{"uid-chat": {2: "{}"}}})
 	if _, err := e.Recover(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if s := w.untilEnded("chat-1"); s.Outcome.Kind != agent.KindCancelled {
+	if s := w.untilEnded("chat-1"); s.Outcome.Kind != agent.ErrorCancelled {
 		t.Errorf("the child of a quarantined chat ended with %v", s.Outcome)
 	}
 	s, err := e.View(t.Context(), "uid-chat")
-	if err != nil || s.Lost == nil || !strings.Contains(s.Lost.Reason, "Event 2 (MessageArrived)") {
+	if err != nil || s.HistoryLoss == nil || !strings.Contains(s.HistoryLoss.Reason, "Event 2 (MessageArrived)") {
 		t.Fatalf("the chat is %v (%v)", s, err)
 	}
 	w.chat(nil)
-	w.say("m2", "Hello!")
+	w.sendMessage("m2", "Hello!")
 	w.untilPosted("Hello again.")
 	if s, err = e.View(t.Context(), "uid-chat"); err != nil || s.Budget.Used.Tokens == 0 {
 		t.Errorf("the new conversation lost the usage of the old one: %v (%v)", s.Budget.Used, err)

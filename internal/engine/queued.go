@@ -9,8 +9,8 @@ import (
 	"github.com/nestor-dev/nestor/internal/ledger"
 )
 
-// queuedAfter is how long a call waits at a provider before people see it.
-const queuedAfter = time.Second
+// queuedThreshold is how long a call waits at a provider before people see it.
+const queuedThreshold = time.Second
 
 // Queue is the provider that a model call waits for.
 type Queue struct {
@@ -27,26 +27,26 @@ type queued struct {
 	shown bool
 }
 
-// enqueued marks a call that did not get its turn at once. If it waits for long, Options.Queued is called.
-func (a *actor) enqueued(q *queued, record ledger.Agent) {
+// markQueued marks a call that did not get its turn at once. If it waits for long, Options.QueuedChanged is called.
+func (a *actor) markQueued(q *queued, record ledger.Agent) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if q.over {
 		return
 	}
 	a.queued = q
-	q.timer = time.AfterFunc(queuedAfter, func() {
+	q.timer = time.AfterFunc(queuedThreshold, func() {
 		a.mu.Lock()
 		q.shown = !q.over
 		a.mu.Unlock()
 		if q.shown {
-			a.engine.options.Queued(record)
+			a.engine.options.QueuedChanged(record)
 		}
 	})
 }
 
-// dequeued marks that a call had its turn or was cancelled.
-func (a *actor) dequeued(q *queued, record ledger.Agent) {
+// unmarkQueued marks that a call had its turn or was cancelled.
+func (a *actor) unmarkQueued(q *queued, record ledger.Agent) {
 	a.mu.Lock()
 	q.over = true
 	if q.timer != nil {
@@ -57,7 +57,7 @@ func (a *actor) dequeued(q *queued, record ledger.Agent) {
 	}
 	a.mu.Unlock()
 	if q.shown {
-		a.engine.options.Queued(record)
+		a.engine.options.QueuedChanged(record)
 	}
 }
 

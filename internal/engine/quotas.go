@@ -26,36 +26,36 @@ const (
 	PriceUnknown   = "PriceUnknown"
 )
 
-// pollQuotas is how often the ledger is read again while reservations of other engines block a call.
-const pollQuotas = 10 * time.Second
+// quotaPollInterval is how often the ledger is read again while reservations of other engines block a call.
+const quotaPollInterval = 10 * time.Second
 
 // quotas delays model calls until the quotas of their namespace allow them. Waiting calls have no goroutine: one goroutine asks
 // the ledger for all of them when something has changed or a period has ended.
 type quotas struct {
 	engine *Engine
 
-	mu     sync.Mutex
-	claims []*quotaClaim
-	// dirty are the namespaces to check, and asking reports that a goroutine does so.
-	dirty  map[string]bool
-	asking bool
-	spaces map[string]*quotaSpace
+	mu      sync.Mutex
+	pending []*quotaReservation
+	// dirty are the namespaces to check, and checking reports that a goroutine does so.
+	dirty      map[string]bool
+	checking   bool
+	namespaces map[string]*namespaceQuotas
 	// alarm triggers the next check.
 	alarm   *time.Timer
 	alarmAt time.Time
 }
 
-// quotaSpace is the state of a namespace with quotas.
-type quotaSpace struct {
+// namespaceQuotas is the state of a namespace with quotas.
+type namespaceQuotas struct {
 	// counted are the periods whose calls were counted since the quotas appeared; recount requests it again.
 	counted map[time.Time]bool
 	recount bool
-	// held are the keys of calls with a reservation.
-	held map[string]bool
+	// reserved are the keys of calls with a reservation.
+	reserved map[string]bool
 }
 
-// quotaClaim is a model call that needs a reservation.
-type quotaClaim struct {
+// quotaReservation is a model call that needs a reservation.
+type quotaReservation struct {
 	agent ledger.Agent
 	key   string
 	// amount returns the most that the call may use, and whether its price is known.
@@ -68,11 +68,11 @@ type quotaClaim struct {
 }
 
 func newQuotas(e *Engine) *quotas {
-	return &quotas{engine: e, dirty: map[string]bool{}, spaces: map[string]*quotaSpace{}}
+	return &quotas{engine: e, dirty: map[string]bool{}, namespaces: map[string]*namespaceQuotas{}}
 }
 
-// of returns the quotas of a namespace that limit the usage of calls.
-func (q *quotas) of(namespace string) ([]quota.Quota, error) {
+// limiting returns the quotas of a namespace that limit the usage of calls.
+func (q *quotas) limiting(namespace string) ([]quota.Quota, error) {
 	if q.engine.options.Quotas == nil {
 		return nil, nil
 	}
@@ -83,49 +83,49 @@ func (q *quotas) of(namespace string) ([]quota.Quota, error) {
 	return all, nil
 }
 
-// claim requests a reservation. It reports false if the namespace has no quota.
-func (q *quotas) claim(c *quotaClaim) (bool, error) {
-	found, err := q.of(c.agent.Namespace)
+// reserve requests a reservation. It reports false if the namespace has no quota.
+func (q *quotas) reserve(c *quotaReservation) (bool, error) {
+	found, err := q.limiting(c.agent.Namespace)
 	if err != nil || found == nil {
 		return false, err
 	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	q.claims = append(q.claims, c)
-	q.ask(c.agent.Namespace)
+	q.pending = append(q.pending, c)
+	q.markDirty(c.agent.Namespace)
 	return true, nil
 }
 
-// giveUp cancels a waiting call and reports whether it was still waiting.
-func (q *quotas) giveUp(c *quotaClaim) bool {
+// cancel cancels a waiting call and reports whether it was still waiting.
+func (q *quotas) cancel(c *quotaReservation) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	i := slices.Index(q.claims, c)
+	i := slices.Index(q.pending, c)
 	if i >= 0 {
-		q.claims = slices.Delete(q.claims, i, i+1)
+		q.pending = slices.Delete(q.pending, i, i+1)
 	}
 	return i >= 0
 }
 
-// ended handles calls with results: what they reserved and did not use is available to others.
-func (q *quotas) ended(namespace string, results []ledger.ModelResult) {
+// callsEnded handles calls with results: what they reserved and did not use is available to others.
+func (q *quotas) callsEnded(namespace string, results []ledger.ModelResult) {
 	if len(results) == 0 {
 		return
 	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	space, ok := q.spaces[namespace]
+	space, ok := q.namespaces[namespace]
 	if !ok {
 		return
 	}
 	for _, r := range results {
-		if !space.held[r.Key] && r.Status == ledger.StatusSuccess {
+		if !space.reserved[r.Key] && r.Status == ledger.StatusSuccess {
 			space.recount = true // it started before there was a quota
 		}
-		delete(space.held, r.Key)
+		delete(space.reserved, r.Key)
 	}
-	q.askIfWaited(namespace)
-	q.used(namespace)
+	q.markDirtyIfPending(namespace)
+	q.notifyUsage(namespace)
 }
 
 // changed handles a change of the quotas of a namespace, or of all namespaces if it is empty.
@@ -133,40 +133,40 @@ func (q *quotas) changed(namespace string) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if namespace != "" {
-		q.askIfWaited(namespace)
+		q.markDirtyIfPending(namespace)
 		return
 	}
-	for _, c := range q.claims {
-		q.ask(c.agent.Namespace)
+	for _, c := range q.pending {
+		q.markDirty(c.agent.Namespace)
 	}
 }
 
-func (q *quotas) askIfWaited(namespace string) {
-	if slices.ContainsFunc(q.claims, func(c *quotaClaim) bool { return c.agent.Namespace == namespace }) {
-		q.ask(namespace)
+func (q *quotas) markDirtyIfPending(namespace string) {
+	if slices.ContainsFunc(q.pending, func(c *quotaReservation) bool { return c.agent.Namespace == namespace }) {
+		q.markDirty(namespace)
 	}
 }
 
-// used reports that the counts of a namespace have changed.
-func (q *quotas) used(namespace string) {
-	if tell := q.engine.options.QuotaUsed; tell != nil {
-		tell(namespace)
+// notifyUsage reports that the counts of a namespace have changed.
+func (q *quotas) notifyUsage(namespace string) {
+	if notify := q.engine.options.QuotaUsageChanged; notify != nil {
+		notify(namespace)
 	}
 }
 
-// ask schedules a check of a namespace. The lock must be held.
-func (q *quotas) ask(namespace string) {
+// markDirty schedules a check of a namespace. The lock must be held.
+func (q *quotas) markDirty(namespace string) {
 	q.dirty[namespace] = true
-	if q.asking || q.engine.ctx.Err() != nil {
+	if q.checking || q.engine.ctx.Err() != nil {
 		return
 	}
-	q.asking = true
+	q.checking = true
 	q.engine.busy.Add(1)
-	go q.judge()
+	go q.checkDirty()
 }
 
-// judge checks dirty namespaces until there are none.
-func (q *quotas) judge() {
+// checkDirty checks dirty namespaces until there are none.
+func (q *quotas) checkDirty() {
 	defer q.engine.busy.Done()
 	for {
 		q.mu.Lock()
@@ -176,24 +176,24 @@ func (q *quotas) judge() {
 		}
 		clear(q.dirty)
 		if len(namespaces) == 0 || q.engine.ctx.Err() != nil {
-			q.asking = false
+			q.checking = false
 			q.mu.Unlock()
 			return
 		}
 		q.mu.Unlock()
-		if err := q.round(namespaces); err != nil && q.engine.ctx.Err() == nil {
-			q.engine.options.Trouble(fmt.Errorf("check quotas: %w", err))
-			q.later(q.engine.options.RetryLedger)
+		if err := q.checkNamespaces(namespaces); err != nil && q.engine.ctx.Err() == nil {
+			q.engine.options.ReportError(fmt.Errorf("check quotas: %w", err))
+			q.scheduleCheck(q.engine.options.LedgerRetryDelay)
 		}
 	}
 }
 
-// space returns the state of a namespace, creating it on first use.
-func (q *quotas) space(namespace string) *quotaSpace {
-	s, ok := q.spaces[namespace]
+// namespace returns the state of a namespace, creating it on first use.
+func (q *quotas) namespace(namespace string) *namespaceQuotas {
+	s, ok := q.namespaces[namespace]
 	if !ok {
-		s = &quotaSpace{counted: map[time.Time]bool{}, held: map[string]bool{}}
-		q.spaces[namespace] = s
+		s = &namespaceQuotas{counted: map[time.Time]bool{}, reserved: map[string]bool{}}
+		q.namespaces[namespace] = s
 	}
 	return s
 }
@@ -203,7 +203,7 @@ func (q *quotas) request(namespace string, found []quota.Quota, calls []ledger.Q
 	r := ledger.QuotaRequest{Namespace: namespace, NamespaceUID: q.engine.options.NamespaceUID(namespace), At: now, Limits: quota.Limits(found, now), Calls: calls}
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	s := q.space(namespace)
+	s := q.namespace(namespace)
 	r.Recount = s.recount
 	for _, limit := range r.Limits {
 		r.Recount = r.Recount || !s.counted[limit.Since]
@@ -212,11 +212,11 @@ func (q *quotas) request(namespace string, found []quota.Quota, calls []ledger.Q
 	return r
 }
 
-// counted stores which periods a request has counted; failed requests it again.
-func (q *quotas) counted(r ledger.QuotaRequest, failed bool) {
+// markCounted stores which periods a request has counted; failed requests it again.
+func (q *quotas) markCounted(r ledger.QuotaRequest, failed bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	s := q.space(r.Namespace)
+	s := q.namespace(r.Namespace)
 	if failed {
 		s.recount = s.recount || r.Recount
 		return
@@ -227,19 +227,19 @@ func (q *quotas) counted(r ledger.QuotaRequest, failed bool) {
 	}
 }
 
-// forget drops the state of a namespace without quotas. Calls that are made meanwhile are counted when it has quotas again.
-func (q *quotas) forget(namespace string) {
+// drop drops the state of a namespace without quotas. Calls that are made meanwhile are counted when it has quotas again.
+func (q *quotas) drop(namespace string) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	delete(q.spaces, namespace)
+	delete(q.namespaces, namespace)
 }
 
-// later schedules a check after some time, unless one is already scheduled sooner.
-func (q *quotas) later(wait time.Duration) {
+// scheduleCheck schedules a check after some time, unless one is already scheduled sooner.
+func (q *quotas) scheduleCheck(wait time.Duration) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	at := time.Now().Add(wait)
-	if len(q.claims) == 0 || q.alarm != nil && !q.alarmAt.After(at) {
+	if len(q.pending) == 0 || q.alarm != nil && !q.alarmAt.After(at) {
 		return
 	}
 	if q.alarm != nil {

@@ -14,8 +14,8 @@ import (
 	"github.com/nestor-dev/nestor/internal/quota"
 )
 
-// greets replies to everything and reports a usage of 100 tokens.
-const greets = `
+// greetingScript replies to everything and reports a usage of 100 tokens.
+const greetingScript = `
 name: greets
 rules:
 - name: all
@@ -23,8 +23,8 @@ rules:
   reply: {text: "Good morning.", usage: {promptTokens: 90, completionTokens: 10}}
 `
 
-// work starts a sub-agent as the root of its own tree.
-func (w *world) work(name string, limits func(*agent.Limits)) {
+// startTask starts a sub-agent as the root of its own tree.
+func (w *world) startTask(name string, limits func(*agent.Limits)) {
 	w.t.Helper()
 	c := config(agent.SubAgent, name, "general", 1)
 	c.Task = agent.Task{Instruction: "Say something."}
@@ -49,7 +49,7 @@ func (w *world) untilState(what, name string, ok func(agent.State) bool) {
 		select {
 		case <-ticker.C:
 		case <-late:
-			w.t.Fatalf("timed out waiting for: %s; model call %+v", what, w.state(name).Request)
+			w.t.Fatalf("timed out waiting for: %s; model call %+v", what, w.state(name).ModelCall)
 		}
 	}
 }
@@ -75,20 +75,20 @@ func (w *world) count() ledger.QuotaCount {
 	return answers[0].Counts[0]
 }
 
-func TestAQuotaIsSettledWithTheRealUsage(t *testing.T) {
-	w := newWorld(t, greets)
+func TestQuotaIsSettledWithTheRealUsage(t *testing.T) {
+	w := newWorld(t, greetingScript)
 	w.setQuotas(quota.Quota{Name: "monthly", Period: quota.Month, MaxTokens: 1_000_000})
-	w.work("a", nil)
+	w.startTask("a", nil)
 	w.untilCompleted("a")
 	if got := w.count(); got != (ledger.QuotaCount{Tokens: 100}) {
 		t.Errorf("the count is %+v, want the 100 tokens that were used", got)
 	}
 }
 
-func TestARunWaitsAtTheQuotaAndGoesOnWhenItIsRaised(t *testing.T) {
-	w := newWorld(t, greets)
+func TestRunWaitsForTheQuotaUntilItIsRaised(t *testing.T) {
+	w := newWorld(t, greetingScript)
 	w.setQuotas(quota.Quota{Name: "monthly", Period: quota.Month, MaxTokens: 10})
-	w.work("a", nil)
+	w.startTask("a", nil)
 	w.untilWaits("a", QuotaExhausted)
 	if message := w.state("a").QuotaWait().Message; !strings.Contains(message, "AgentQuota monthly") {
 		t.Errorf("the message is %q", message)
@@ -108,19 +108,19 @@ func TestARunWaitsAtTheQuotaAndGoesOnWhenItIsRaised(t *testing.T) {
 	}
 }
 
-func TestARunGoesOnWhenItsQuotaIsDeleted(t *testing.T) {
-	w := newWorld(t, greets)
+func TestRunContinuesWhenItsQuotaIsDeleted(t *testing.T) {
+	w := newWorld(t, greetingScript)
 	w.setQuotas(quota.Quota{Name: "monthly", Period: quota.Month, MaxTokens: 10})
-	w.work("a", nil)
+	w.startTask("a", nil)
 	w.untilWaits("a", QuotaExhausted)
 	w.setQuotas()
 	w.untilCompleted("a")
 }
 
 func TestAWaitForAQuotaCanBeCancelled(t *testing.T) {
-	w := newWorld(t, greets)
+	w := newWorld(t, greetingScript)
 	w.setQuotas(quota.Quota{Name: "monthly", Period: quota.Month, MaxTokens: 10})
-	w.work("a", nil)
+	w.startTask("a", nil)
 	w.untilWaits("a", QuotaExhausted)
 	w.deliver("uid-a", agent.Cancelled{})
 	w.untilState("it ended", "a", func(s agent.State) bool { return s.Phase == agent.PhaseFailed })
@@ -134,13 +134,13 @@ func TestAWaitForAQuotaCanBeCancelled(t *testing.T) {
 }
 
 // The clock of an agent stands still while it waits for a quota: with a limit of one second it waits longer without a timeout.
-func TestAWaitForAQuotaTakesNoTime(t *testing.T) {
-	w := newWorld(t, greets)
+func TestQuotaWaitDoesNotCountAsActiveTime(t *testing.T) {
+	w := newWorld(t, greetingScript)
 	w.setQuotas(quota.Quota{Name: "monthly", Period: quota.Month, MaxTokens: 10})
-	w.work("a", func(l *agent.Limits) { l.MaxDuration = 60_000 })
+	w.startTask("a", func(l *agent.Limits) { l.MaxDuration = 60_000 })
 	w.untilWaits("a", QuotaExhausted)
 	w.mu.Lock()
-	w.late.Add(int64(time.Hour))
+	w.clockOffset.Add(int64(time.Hour))
 	w.mu.Unlock()
 	w.deliver("uid-a", agent.Woke{})
 	w.restart()
@@ -153,17 +153,17 @@ func TestAWaitForAQuotaTakesNoTime(t *testing.T) {
 }
 
 func TestAQuotaResetsWithItsPeriod(t *testing.T) {
-	w := newWorld(t, greets)
+	w := newWorld(t, greetingScript)
 	w.mu.Lock() // the hour ends in two seconds
 	now := time.Now()
-	w.late.Store(int64(quota.Hour.End(now).Sub(now) - 2*time.Second))
+	w.clockOffset.Store(int64(quota.Hour.End(now).Sub(now) - 2*time.Second))
 	w.mu.Unlock()
 	w.setQuotas(quota.Quota{Name: "hourly", Period: quota.Hour, MaxTokens: 6000})
-	w.work("a", nil)
+	w.startTask("a", nil)
 	w.untilCompleted("a")
 	used := w.count().Tokens
 	w.setQuotas(quota.Quota{Name: "hourly", Period: quota.Hour, MaxTokens: w.reserved("a") + used - 1})
-	w.work("b", nil)
+	w.startTask("b", nil)
 	w.untilWaits("b", QuotaExhausted)
 	w.untilCompleted("b")
 }
@@ -179,21 +179,21 @@ func (w *world) reserved(name string) int64 {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	return state.Request.Reserved.Tokens
+	return state.ModelCall.Reserved.Tokens
 }
 
 // Many parallel agents never exceed the quota, and all of them end when it is raised step by step.
-func TestParallelRunsKeepTheQuota(t *testing.T) {
-	w := newWorld(t, greets)
+func TestParallelRunsRespectTheQuota(t *testing.T) {
+	w := newWorld(t, greetingScript)
 	w.setQuotas(quota.Quota{Name: "monthly", Period: quota.Month, MaxTokens: 1})
 	names := []string{"a", "b", "c", "d", "e", "f"}
 	for _, name := range names {
-		w.work(name, nil)
+		w.startTask(name, nil)
 	}
 	for _, name := range names {
 		w.untilWaits(name, QuotaExhausted)
 	}
-	one := w.state("a").Request.Reserved.Tokens
+	one := w.state("a").ModelCall.Reserved.Tokens
 	w.setQuotas(quota.Quota{Name: "monthly", Period: quota.Month, MaxTokens: one + 250})
 	// Three calls fit one after the other: each reserves nearly everything and uses 100.
 	w.until("three have ended", func() bool { return len(w.model.Requests()) == 3 })
@@ -216,9 +216,9 @@ func TestParallelRunsKeepTheQuota(t *testing.T) {
 }
 
 func TestAQuotaOfMoneyNeedsAPrice(t *testing.T) {
-	w := newWorld(t, greets)
+	w := newWorld(t, greetingScript)
 	w.setQuotas(quota.Quota{Name: "money", Period: quota.Month, MaxCostMicros: 1_000_000})
-	w.work("a", nil)
+	w.startTask("a", nil)
 	w.untilWaits("a", PriceUnknown)
 	price := int64(1_000_000)
 	w.mu.Lock()
@@ -232,22 +232,22 @@ func TestAQuotaOfMoneyNeedsAPrice(t *testing.T) {
 }
 
 // A quota that is created while calls are in flight counts them too.
-func TestANewQuotaCountsWhatWasUsedBefore(t *testing.T) {
-	w := newWorld(t, greets)
-	w.work("a", nil)
+func TestNewQuotaCountsEarlierUsage(t *testing.T) {
+	w := newWorld(t, greetingScript)
+	w.startTask("a", nil)
 	w.untilCompleted("a")
 	w.setQuotas(quota.Quota{Name: "monthly", Period: quota.Month, MaxTokens: 1_000_000})
 	usage, err := w.current().QuotaUsage(t.Context(), "ns")
 	if err != nil || len(usage) != 1 || usage[0].Count.Tokens != 100 {
 		t.Errorf("usage is %+v (%v), want 100 tokens", usage, err)
 	}
-	w.work("b", nil)
+	w.startTask("b", nil)
 	w.untilCompleted("b")
 	w.setQuotas()
-	w.work("c", nil) // not counted until there is a quota again
+	w.startTask("c", nil) // not counted until there is a quota again
 	w.untilCompleted("c")
 	w.setQuotas(quota.Quota{Name: "monthly", Period: quota.Month, MaxTokens: 1_000_000})
-	w.work("d", nil)
+	w.startTask("d", nil)
 	w.untilCompleted("d")
 	if got := w.count().Tokens; got != 400 {
 		t.Errorf("the count is %d tokens, want those of all four", got)
@@ -255,15 +255,15 @@ func TestANewQuotaCountsWhatWasUsedBefore(t *testing.T) {
 }
 
 // A quota of active agents applies across the trees of a namespace, and raising it lets waiting agents start.
-func TestAQuotaLimitsTheActiveAgentsOfANamespace(t *testing.T) {
-	w := newWorld(t, greets)
+func TestQuotaLimitsActiveAgents(t *testing.T) {
+	w := newWorld(t, greetingScript)
 	w.mu.Lock()
 	w.quotas = []quota.Quota{{Name: "few", Period: quota.Hour, MaxActiveAgents: 1}}
 	w.mu.Unlock()
 	e := w.current()
-	crew := func(limit int) []Crew { return []Crew{{Key: NamespaceCrew("ns"), Limit: limit}} }
+	crew := func(limit int) []SlotGroup { return []SlotGroup{{Key: NamespaceSlots("ns"), Limit: limit}} }
 	woken := make(chan struct{})
-	if !e.slots.take("uid-a", crew(1), nil) || e.slots.take("uid-b", crew(1), func() { close(woken) }) {
+	if !e.slots.acquire("uid-a", crew(1), nil) || e.slots.acquire("uid-b", crew(1), func() { close(woken) }) {
 		t.Fatal("want one of two agents to wait")
 	}
 	if q, ok := e.WaitsForActiveQuota(t.Context(), "ns", "uid-b"); !ok || q.Name != "few" {
@@ -278,6 +278,6 @@ func TestAQuotaLimitsTheActiveAgentsOfANamespace(t *testing.T) {
 	if usage, err := e.QuotaUsage(t.Context(), "ns"); err != nil || usage[0].Active != 2 || usage[0].Waiting != 0 {
 		t.Errorf("usage is %+v (%v), want two active", usage, err)
 	}
-	e.slots.forget("uid-a")
-	e.slots.forget("uid-b")
+	e.slots.release("uid-a")
+	e.slots.release("uid-b")
 }

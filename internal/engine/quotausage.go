@@ -32,7 +32,7 @@ func (e *Engine) QuotaUsage(ctx context.Context, namespace string) ([]QuotaUsage
 	}
 	usage := make([]QuotaUsage, len(found))
 	waiting := e.quotas.waiting(namespace)
-	active, parked := e.slots.count(NamespaceCrew(namespace))
+	active, parked := e.slots.count(NamespaceSlots(namespace))
 	if least, ok := quota.ActiveLimit(found); ok {
 		waiting[least.Name] += parked
 	}
@@ -44,7 +44,7 @@ func (e *Engine) QuotaUsage(ctx context.Context, namespace string) ([]QuotaUsage
 	}
 	request := e.quotas.request(namespace, found, nil, e.options.Now())
 	answers, err := e.options.Ledger.Reserve(ctx, []ledger.QuotaRequest{request})
-	e.quotas.counted(request, err != nil)
+	e.quotas.markCounted(request, err != nil)
 	if err != nil {
 		return nil, fmt.Errorf("count the usage of namespace %s: %w", namespace, err)
 	}
@@ -63,19 +63,19 @@ func (e *Engine) QuotasChanged(namespace string) {
 	}
 	found, err := e.options.Quotas.Quotas(e.ctx, namespace)
 	if err != nil {
-		e.options.Trouble(fmt.Errorf("set the active agents limit of namespace %s: %w", namespace, err))
+		e.options.ReportError(fmt.Errorf("set the active agents limit of namespace %s: %w", namespace, err))
 		return
 	}
 	least, _ := quota.ActiveLimit(found)
-	e.slots.setLimit(NamespaceCrew(namespace), least.MaxActiveAgents)
+	e.slots.setLimit(NamespaceSlots(namespace), least.MaxActiveAgents)
 }
 
-// NamespaceCrew is the key of the slot group of all sub-agents of a namespace.
-func NamespaceCrew(namespace string) string { return "namespace/" + namespace }
+// NamespaceSlots is the key of the slot group of all sub-agents of a namespace.
+func NamespaceSlots(namespace string) string { return "namespace/" + namespace }
 
 // WaitsForActiveQuota returns the quota whose maxActiveAgents makes a sub-agent wait, if there is one.
 func (e *Engine) WaitsForActiveQuota(ctx context.Context, namespace, uid string) (quota.Quota, bool) {
-	if e.options.Quotas == nil || !e.slots.waitsFor(uid, NamespaceCrew(namespace)) {
+	if e.options.Quotas == nil || !e.slots.waitsFor(uid, NamespaceSlots(namespace)) {
 		return quota.Quota{}, false
 	}
 	found, err := e.options.Quotas.Quotas(ctx, namespace)

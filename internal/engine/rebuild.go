@@ -11,34 +11,34 @@ import (
 	"github.com/nestor-dev/nestor/internal/ledger"
 )
 
-// reading is an agent as loaded from the ledger.
-type reading struct {
+// loadedAgent is an agent as loaded from the ledger.
+type loadedAgent struct {
 	record ledger.Agent
 	state  agent.State
 	// seq is the newest event, and snapshot the event of the snapshot that the state is based on; 0 if it is based on events
 	// alone.
 	seq, snapshot int64
-	due           cadence
+	due           snapshotCadence
 	// fault is set if an event is damaged; the state is then the one before it.
 	fault *agent.Quarantined
 }
 
-// read loads an agent. If its snapshot is damaged, it uses all events instead.
-func (e *Engine) read(ctx context.Context, uid string, trustSnapshot bool) (reading, error) {
+// readAgent loads an agent. If its snapshot is damaged, it uses all events instead.
+func (e *Engine) readAgent(ctx context.Context, uid string, trustSnapshot bool) (loadedAgent, error) {
 	history, err := e.options.Ledger.Load(ctx, uid)
 	if err != nil {
-		return reading{}, err
+		return loadedAgent{}, err
 	}
-	r := reading{record: history.Agent}
+	r := loadedAgent{record: history.Agent}
 	if history.Snapshot != nil {
 		var damaged error
-		r.state, damaged = startingPoint(history.Snapshot)
+		r.state, damaged = decodeSnapshot(history.Snapshot)
 		r.snapshot, r.due.size = history.Snapshot.Seq, len(history.Snapshot.Data)
 		if damaged != nil || !trustSnapshot {
 			if history.Events, err = e.allEvents(ctx, uid); err != nil {
-				return reading{}, err
+				return loadedAgent{}, err
 			}
-			r.state, r.snapshot, r.due = agent.State{}, 0, cadence{}
+			r.state, r.snapshot, r.due = agent.State{}, 0, snapshotCadence{}
 		}
 	}
 	r.due.add(history.Events)
@@ -47,15 +47,15 @@ func (e *Engine) read(ctx context.Context, uid string, trustSnapshot bool) (read
 	case r.fault == nil:
 		return r, nil
 	case r.snapshot > 0:
-		return e.read(ctx, uid, false) // the snapshot may not match the events after it
+		return e.readAgent(ctx, uid, false) // the snapshot may not match the events after it
 	}
 	r.fault.Usage, err = e.usageBelow(r.record)
 	return r, err
 }
 
-func startingPoint(s *ledger.Snapshot) (agent.State, error) {
+func decodeSnapshot(s *ledger.Snapshot) (agent.State, error) {
 	state, err := agent.DecodeState(s.Data)
-	if err == nil && state.Phase == agent.PhaseNew && state.Lost == nil {
+	if err == nil && state.Phase == agent.PhaseNew && state.HistoryLoss == nil {
 		err = fmt.Errorf("the snapshot at event %d is empty", s.Seq)
 	}
 	return state, err
@@ -81,7 +81,7 @@ func (e *Engine) allEvents(ctx context.Context, uid string) ([]ledger.Event, err
 }
 
 // replay folds events into the state. Events before a quarantine need not be readable.
-func (r *reading) replay(events []ledger.Event) {
+func (r *loadedAgent) replay(events []ledger.Event) {
 	r.seq = r.snapshot
 	barrier := 0
 	for i := range events {
@@ -104,12 +104,12 @@ func (r *reading) replay(events []ledger.Event) {
 	r.seq = max(r.seq, r.record.LastSeq)
 }
 
-func (r *reading) apply(e ledger.Event) {
+func (r *loadedAgent) apply(e ledger.Event) {
 	if e.Seq != r.seq+1 && e.Type != agent.FactType(agent.Quarantined{}) {
 		r.damaged(r.seq+1, "", "it is not in the ledger")
 		return
 	}
-	next, _, err := agent.Read(r.state, e.Data)
+	next, _, err := agent.DecodeAndApply(r.state, e.Data)
 	if err != nil {
 		r.damaged(e.Seq, e.Type, err.Error())
 		return
@@ -117,9 +117,9 @@ func (r *reading) apply(e ledger.Event) {
 	r.state = next
 }
 
-func (r *reading) damaged(seq int64, kind, reason string) {
+func (r *loadedAgent) damaged(seq int64, kind, reason string) {
 	if kind == "" {
 		kind = "missing"
 	}
-	r.fault = faulty(r.record, r.seq, agent.Quarantined{Event: seq, Type: kind, Reason: reason})
+	r.fault = newFault(r.record, r.seq, agent.Quarantined{Event: seq, Type: kind, Reason: reason})
 }

@@ -12,10 +12,10 @@ import (
 
 // rebuild folds a history into the state of its agent.
 func rebuild(h ledger.History) (agent.State, int64, error) {
-	r := reading{record: h.Agent}
+	r := loadedAgent{record: h.Agent}
 	if h.Snapshot != nil {
 		var err error
-		if r.state, err = startingPoint(h.Snapshot); err != nil {
+		if r.state, err = decodeSnapshot(h.Snapshot); err != nil {
 			return r.state, 0, err
 		}
 		r.snapshot = h.Snapshot.Seq

@@ -54,7 +54,7 @@ func TestARecordWaitsForTheLedger(t *testing.T) {
 		return err == nil
 	})
 	w.crash()
-	e := w.start(refusing{w.ledger})
+	e := w.start(refusingLedger{w.ledger})
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
 	err := e.Record(ctx, "uid-chat", agent.MessageArrived{Message: "m1", Text: "Load"})
@@ -63,7 +63,7 @@ func TestARecordWaitsForTheLedger(t *testing.T) {
 	}
 }
 
-// refusing is a ledger that refuses all appends.
-type refusing struct{ Ledger }
+// refusingLedger is a ledger that refuses all appends.
+type refusingLedger struct{ Ledger }
 
-func (refusing) Append(context.Context, ledger.Batch) error { return ledger.ErrUnavailable }
+func (refusingLedger) Append(context.Context, ledger.Batch) error { return ledger.ErrUnavailable }

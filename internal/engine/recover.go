@@ -13,15 +13,15 @@ import (
 	"github.com/nestor-dev/nestor/internal/ledger"
 )
 
-// recoverers bounds the agents that are read concurrently when an engine starts.
-const recoverers = 8
+// maxConcurrentReads bounds the agents that are read concurrently when an engine starts.
+const maxConcurrentReads = 8
 
 // Recover takes over the live agents: outstanding effects are performed, and interrupted write tools are reported as unknown.
 func (e *Engine) Recover(ctx context.Context) (int, error) {
-	for _, a := range e.all() {
+	for _, a := range e.allActors() {
 		a.unload() // another engine may have appended since then
 	}
-	if e.held.Load() {
+	if e.owned.Load() {
 		e.reset() // agents may have been loaded while this engine stood by
 	}
 	count, seen := 0, map[string]bool{}
@@ -31,7 +31,7 @@ func (e *Engine) Recover(ctx context.Context) (int, error) {
 		if err != nil {
 			return count, fmt.Errorf("list the live agents: %w", err)
 		}
-		taken, err := e.choose(ctx, list.Items, seen)
+		taken, err := e.selectForTakeOver(ctx, list.Items, seen)
 		if err != nil {
 			return count, err
 		}
@@ -40,27 +40,27 @@ func (e *Engine) Recover(ctx context.Context) (int, error) {
 		}
 		count += len(taken)
 		if list.Next == "" {
-			if !e.tenure.unlessOver(func() {
-				e.held.Store(false)
+			if !e.ownership.ifOwned(func() {
+				e.owned.Store(false)
 				e.recovered.set(true)
 			}) {
 				e.standDown()
-				return count, e.leave(nil)
+				return count, e.endOwnership(nil)
 			}
-			e.lookAgain()
+			e.wakeWaiting()
 			return count, nil
 		}
 		page.Cursor = list.Next
 	}
 }
 
-// choose returns the agents to take over. seen are the live agents so far: parents come before their children. If a parent was
+// selectForTakeOver returns the agents to take over. seen are the live agents so far: parents come before their children. If a parent was
 // ended with its object and the process died before its children were, they are ended here.
-func (e *Engine) choose(ctx context.Context, records []ledger.Agent, seen map[string]bool) ([]ledger.Agent, error) {
+func (e *Engine) selectForTakeOver(ctx context.Context, records []ledger.Agent, seen map[string]bool) ([]ledger.Agent, error) {
 	var taken []ledger.Agent
 	for _, record := range records {
 		seen[record.UID] = true
-		if !e.options.TakesOver(ctx, record) {
+		if !e.options.ShouldTakeOver(ctx, record) {
 			continue
 		}
 		taken = append(taken, record)
@@ -73,7 +73,7 @@ func (e *Engine) choose(ctx context.Context, records []ledger.Agent, seen map[st
 		case err != nil:
 			return nil, fmt.Errorf("read the parent of agent %s: %w", record.UID, err)
 		case !parent.Live():
-			if err := e.post(record.UID, delivery{fact: deletion}); err != nil {
+			if err := e.enqueue(record.UID, delivery{fact: deletionFact}); err != nil {
 				return nil, err
 			}
 		}
@@ -87,13 +87,13 @@ func (e *Engine) TakeOver(ctx context.Context, uid string) error { return e.take
 // takeOver reads agents concurrently and delivers a take-over to each.
 func (e *Engine) takeOver(ctx context.Context, records []ledger.Agent) error {
 	var readers sync.WaitGroup
-	errs := make(chan error, recoverers)
+	errs := make(chan error, maxConcurrentReads)
 	next := make(chan string, len(records))
 	for _, record := range records {
 		next <- record.UID
 	}
 	close(next)
-	for range recoverers {
+	for range maxConcurrentReads {
 		readers.Go(func() {
 			for uid := range next {
 				if err := e.takeOverOne(ctx, uid); err != nil {
@@ -118,30 +118,30 @@ func (e *Engine) takeOverOne(ctx context.Context, uid string) error {
 		if errors.Is(err, ledger.ErrUnavailable) || ctx.Err() != nil {
 			return err
 		}
-		e.options.Trouble(fmt.Errorf("take over agent %s: %w", uid, err))
-		return e.post(uid, delivery{takeOver: true}) // retried later, without blocking other agents
+		e.options.ReportError(fmt.Errorf("take over agent %s: %w", uid, err))
+		return e.enqueue(uid, delivery{takeOver: true}) // retried later, without blocking other agents
 	}
-	missed, err := e.missed(ctx, a)
+	missed, err := e.missedFacts(ctx, a)
 	if err != nil {
 		if errors.Is(err, ledger.ErrUnavailable) || ctx.Err() != nil {
 			return err
 		}
-		e.options.Trouble(fmt.Errorf("take over agent %s: %w", uid, err))
+		e.options.ReportError(fmt.Errorf("take over agent %s: %w", uid, err))
 	}
-	return e.post(uid, delivery{takeOver: true, fresh: true, missed: missed, caughtUp: err == nil})
+	return e.enqueue(uid, delivery{takeOver: true, justLoaded: true, missed: missed, caughtUp: err == nil})
 }
 
-// lookAgain handles deliveries that have waited for the recovery.
-func (e *Engine) lookAgain() {
-	for _, a := range e.all() {
-		a.look()
+// wakeWaiting handles deliveries that have waited for the recovery.
+func (e *Engine) wakeWaiting() {
+	for _, a := range e.allActors() {
+		a.schedule()
 	}
 }
 
-// findOpen adds to take-overs the interrupted tool calls whose outcome is unknown, and to resumes the calls whose intent is
+// findOpenCalls adds to take-overs the interrupted tool calls whose outcome is unknown, and to resumes the calls whose intent is
 // recorded. It must run after the agent was read: a call that another engine starts in between would be outstanding in the state
 // and missing here, and would be made twice. A call that starts later makes the append fail, and everything is read again.
-func (a *actor) findOpen(batch []delivery) error {
+func (a *actor) findOpenCalls(batch []delivery) error {
 	for i := range batch {
 		if !batch[i].takeOver && !batch[i].resume {
 			continue

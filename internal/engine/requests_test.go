@@ -16,36 +16,36 @@ import (
 	"github.com/nestor-dev/nestor/internal/model"
 )
 
-// conversation returns a sub-agent with one model call in flight.
-func conversation(context int64) agent.State {
+// newConversation returns a sub-agent with one model call in flight.
+func newConversation(context int64) agent.State {
 	s, _ := agent.Step(agent.State{}, agent.Event{At: 1, Fact: agent.Started{Config: agent.Config{
-		Kind: agent.SubAgent, Name: "worker", Depth: 1, MaxDepth: 2, Shares: true, Role: agent.Role{Name: "worker", Prompt: "You work.", Allow: []string{"look"}},
+		Kind: agent.SubAgent, Name: "worker", Depth: 1, MaxDepth: 2, SummarisesContext: true, Role: agent.Role{Name: "worker", Prompt: "You work.", Allow: []string{"look"}},
 		Task: agent.Task{Instruction: "Work."}, Tools: []agent.Tool{{Name: "look", ReadOnly: true}},
 		Limits: agent.Limits{MaxIterations: 100, ContextTokens: context},
 	}}})
 	return s
 }
 
-// turn makes one iteration: a reply with a tool call, and its answer.
-func turn(s agent.State, n int, images ...agent.Image) agent.State {
+// addTurn makes one iteration: a reply with a tool call, and its answer.
+func addTurn(s agent.State, n int, images ...agent.Image) agent.State {
 	id := fmt.Sprintf("c%d", n)
-	s, _ = agent.Step(s, agent.Event{At: s.Clock.Now + 1, Fact: agent.ModelReplied{Call: s.Request.ID, Text: "I look.",
-		Calls: []agent.CallRequest{{ID: id, Tool: "look", Arguments: fmt.Sprintf(`{"n":%d}`, n)}}}})
+	s, _ = agent.Step(s, agent.Event{At: s.Clock.Now + 1, Fact: agent.ModelReplied{Call: s.ModelCall.ID, Text: "I look.",
+		Calls: []agent.ToolCall{{ID: id, Tool: "look", Arguments: fmt.Sprintf(`{"n":%d}`, n)}}}})
 	s, _ = agent.Step(s, agent.Event{At: s.Clock.Now + 1, Fact: agent.ToolFinished{Call: id, Outcome: agent.ToolSucceeded, Images: images,
 		Text: strings.Repeat(fmt.Sprintf("result %d ", n), 50)}})
 	return s
 }
 
-func TestARequestThatContinuesTheOneBeforeIsTheOneFromScratch(t *testing.T) {
-	s := conversation(4000)
+func TestContinuedRequestEqualsARebuiltOne(t *testing.T) {
+	s := newConversation(4000)
 	asked := s // the state of the last request
-	var before *recorded
+	var before *recordedRequest
 	var sent, whole []model.Request
 	continued, compactions := 0, 0
 	for n := 1; n < 60; n++ {
-		if s.Request.Purpose == agent.PurposeCompact {
+		if s.ModelCall.Purpose == agent.PurposeCompact {
 			compactions++
-			s, _ = agent.Step(s, agent.Event{At: s.Clock.Now + 1, Fact: agent.ModelReplied{Call: s.Request.ID, Text: fmt.Sprintf("Summary %d.", n)}})
+			s, _ = agent.Step(s, agent.Event{At: s.Clock.Now + 1, Fact: agent.ModelReplied{Call: s.ModelCall.ID, Text: fmt.Sprintf("Summary %d.", n)}})
 			continue
 		}
 		if before != nil && len(before.conversation) > 0 {
@@ -54,9 +54,9 @@ func TestARequestThatContinuesTheOneBeforeIsTheOneFromScratch(t *testing.T) {
 			}
 		}
 		call := plannedCall{request: before.next(s)}
-		sent, whole = append(sent, call.request), append(whole, request(agent.BuildPrompt(s)))
-		if before != nil && asked.Request.Purpose == agent.PurposeTurn { // another continuation of the same request, while the first may be in flight
-			_ = before.next(turn(asked, 1000+n))
+		sent, whole = append(sent, call.request), append(whole, buildRequest(agent.BuildPrompt(s)))
+		if before != nil && asked.ModelCall.Purpose == agent.PurposeTurn { // another continuation of the same request, while the first may be in flight
+			_ = before.next(addTurn(asked, 1000+n))
 		}
 		intent := ledger.ModelCall{Seq: int64(2*n + 1), StartedAt: time.Unix(int64(n), 0)}
 		before = call.record(&intent, s, before)
@@ -64,7 +64,7 @@ func TestARequestThatContinuesTheOneBeforeIsTheOneFromScratch(t *testing.T) {
 		if n%10 == 0 {
 			images = []agent.Image{{Digest: fmt.Sprintf("sha256:%d", n), MediaType: "image/png", Size: 9 << 20}}
 		}
-		asked, s = s, turn(s, n, images...)
+		asked, s = s, addTurn(s, n, images...)
 	}
 	// Compared at the end, because no request may modify an earlier one.
 	if diff := cmp.Diff(whole, sent); diff != "" {
@@ -75,17 +75,17 @@ func TestARequestThatContinuesTheOneBeforeIsTheOneFromScratch(t *testing.T) {
 	}
 }
 
-// TestATurnCostsTheSameAfterAThousandTurns counts allocations, which do not depend on the machine.
-func TestATurnCostsTheSameAfterAThousandTurns(t *testing.T) {
-	s, n := conversation(1<<40), 0
+// TestIterationCostIsConstant counts allocations, which do not depend on the machine.
+func TestIterationCostIsConstant(t *testing.T) {
+	s, n := newConversation(1<<40), 0
 	s.Config.Limits.MaxIterations = 2000
-	var before *recorded
+	var before *recordedRequest
 	next := func() {
 		n++
 		call := plannedCall{request: before.next(s)}
 		intent := ledger.ModelCall{Seq: int64(2*n + 1), StartedAt: time.Unix(int64(n), 0)}
 		before = call.record(&intent, s, before)
-		s = turn(s, n)
+		s = addTurn(s, n)
 	}
 	first := testing.AllocsPerRun(50, next)
 	for n < 1000 {

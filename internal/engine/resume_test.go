@@ -111,21 +111,21 @@ func newInterviews(t *testing.T, parallel, agents int) (*world, *interview) {
 	return w, provider
 }
 
-// standing returns the standing of an agent as people see it.
-func (w *world) standing(name string) agent.Standing {
+// stage returns the standing of an agent as people see it.
+func (w *world) stage(name string) agent.Stage {
 	s, err := w.engine.View(w.t.Context(), "uid-"+name)
 	if err != nil {
 		return ""
 	}
 	if w.engine.Parked("uid-" + name) {
-		return agent.StandingPending
+		return agent.StagePending
 	}
-	return s.Standing()
+	return s.Stage()
 }
 
 // Agents that continue after an answer become active in the order of the answers, never more than maxParallelTasks at a time,
 // also after the engine was replaced. A cancel ends an agent that waits for its slot.
-func TestAgentsThatResumeKeepToTheLimit(t *testing.T) {
+func TestResumedAgentsRespectTheSlotLimit(t *testing.T) {
 	const parallel, agents = 2, 8
 	for seed := range uint64(3) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
@@ -135,9 +135,9 @@ func TestAgentsThatResumeKeepToTheLimit(t *testing.T) {
 			for n := range agents {
 				names = append(names, fmt.Sprintf("agent-%d", n))
 			}
-			count := func(want agent.Standing) (n int) {
+			count := func(want agent.Stage) (n int) {
 				for _, name := range names {
-					if w.standing(name) == want {
+					if w.stage(name) == want {
 						n++
 					}
 				}
@@ -146,19 +146,19 @@ func TestAgentsThatResumeKeepToTheLimit(t *testing.T) {
 				}
 				return n
 			}
-			w.until("all agents to ask", func() bool { return count(agent.StandingWaitingForUser) == agents })
+			w.until("all agents to ask", func() bool { return count(agent.StageWaitingForUser) == agents })
 			random.Shuffle(agents, func(i, j int) { names[i], names[j] = names[j], names[i] })
 			for _, name := range names {
 				w.deliver("uid-"+name, agent.Answered{Call: "q", Text: "2026"})
-				w.until(name+" has heard the answer", func() bool { return w.standing(name) != agent.StandingWaitingForUser })
+				w.until(name+" has heard the answer", func() bool { return w.stage(name) != agent.StageWaitingForUser })
 			}
 			w.until("the first agents to be active", func() bool { return len(provider.held()) == parallel })
-			if active, waiting := count(agent.StandingActive), count(agent.StandingPending); active != parallel || waiting != agents-parallel {
+			if active, waiting := count(agent.StageActive), count(agent.StagePending); active != parallel || waiting != agents-parallel {
 				t.Fatalf("%d agents are Active and %d Pending, want %d and %d", active, waiting, parallel, agents-parallel)
 			}
 			cancelled := names[agents-1]
 			w.deliver("uid-"+cancelled, agent.Cancelled{})
-			w.until("the cancelled agent to end", func() bool { return w.standing(cancelled) == agent.StandingFailed })
+			w.until("the cancelled agent to end", func() bool { return w.stage(cancelled) == agent.StageFailed })
 			if seed > 0 {
 				w.crash()
 				w.until("the calls of the previous engine to be cancelled", func() bool { return len(provider.held()) == 0 })
@@ -166,17 +166,17 @@ func TestAgentsThatResumeKeepToTheLimit(t *testing.T) {
 			}
 			for left := agents - 1; left > 0; left-- {
 				w.until("as many agents as allowed to be active", func() bool {
-					return count(agent.StandingActive) == min(parallel, left) && len(provider.held()) == min(parallel, left)
+					return count(agent.StageActive) == min(parallel, left) && len(provider.held()) == min(parallel, left)
 				})
 				held := provider.held()
 				provider.release(held[random.IntN(len(held))])
-				w.until("one agent to end", func() bool { return count(agent.StandingCompleted) == agents-left })
+				w.until("one agent to end", func() bool { return count(agent.StageCompleted) == agents-left })
 			}
 			// The first agents continued together.
 			if got, want := provider.order[parallel:], names[parallel:agents-1]; seed == 0 && !slices.Equal(got, want) {
 				t.Errorf("the agents continued in the order %v, want that of the answers %v", got, want)
 			}
-			for _, err := range w.troubles {
+			for _, err := range w.errors {
 				t.Error(err)
 			}
 		})

@@ -17,7 +17,7 @@ import (
 // The agents of a tree notify each other inside the engine, by UID:
 //
 //	to the parent           ChildFinished, ChildWaits
-//	to the root             Asked, Settled
+//	to the root             Asked, AskResolved
 //	to a child              Cancelled
 //	to the agent that asked Answered
 //
@@ -26,7 +26,7 @@ import (
 // agents, and repeated ones are ignored.
 
 // route sends the notification that an effect stands for. It reports false if the effect is not a notification.
-func (a *actor) route(r *recording, e agent.Effect) bool {
+func (a *actor) route(r *stepResult, e agent.Effect) bool {
 	switch e := e.(type) {
 	case agent.AskPerson:
 		if r.record.Chat != "" { // a standalone task shows the question in its status
@@ -34,7 +34,7 @@ func (a *actor) route(r *recording, e agent.Effect) bool {
 		}
 	case agent.CancelChild:
 		a.engine.CancelChild(a.uid, r.record.Name, e.Child) // a child that has not started yet checks its parent when it starts
-	case agent.Deliver:
+	case agent.SendItem:
 		if e.Item.Kind != agent.ItemReply {
 			return false
 		}
@@ -48,14 +48,14 @@ func (a *actor) route(r *recording, e agent.Effect) bool {
 // notify delivers a fact from one agent to another. After Close nothing is lost: the next engine sends it again.
 func (e *Engine) notify(uid string, fact agent.Fact) {
 	if err := e.Deliver(uid, fact); err != nil && !errors.Is(err, ErrClosed) {
-		e.options.Trouble(fmt.Errorf("notify agent %s of %s: %w", uid, agent.FactType(fact), err))
+		e.options.ReportError(fmt.Errorf("notify agent %s of %s: %w", uid, agent.FactType(fact), err))
 	}
 }
 
 func askedFact(uid string, s agent.State, e agent.AskPerson) agent.Asked {
 	display := s.Config.Role.Display()
-	if s.Config.Kind == agent.ToolRun && s.Config.Call != nil {
-		display = s.Config.Call.Tool
+	if s.Config.Kind == agent.ToolRun && s.Config.ToolCall != nil {
+		display = s.Config.ToolCall.Tool
 	}
 	return agent.Asked{
 		Agent: s.Config.Name, UID: uid, Task: s.Config.ChildName(), Display: display, Call: e.Call, Kind: e.Kind, Text: e.Text, Tool: e.Tool,
@@ -66,7 +66,7 @@ func askedFact(uid string, s agent.State, e agent.AskPerson) agent.Asked {
 // finishedFact reports the end of a child to its parent. A child whose object was deleted while its own children were running has
 // no outcome.
 func finishedFact(child string, s agent.State) agent.ChildFinished {
-	outcome := agent.Outcome{Kind: agent.KindCancelled, Error: "it was deleted"}
+	outcome := agent.Outcome{Kind: agent.ErrorCancelled, Error: "it was deleted"}
 	if s.Outcome != nil {
 		outcome = *s.Outcome
 	}
@@ -74,13 +74,13 @@ func finishedFact(child string, s agent.State) agent.ChildFinished {
 }
 
 // notifyOthers reports the state after a step to the parent and to the orchestrator.
-func (a *actor) notifyOthers(r *recording) {
-	a.notifySettled(r)
+func (a *actor) notifyOthers(r *stepResult) {
+	a.notifyResolved(r)
 	a.notifyParent(r)
 }
 
 // notifyParent reports to the parent that this agent has ended, waits, or no longer waits.
-func (a *actor) notifyParent(r *recording) {
+func (a *actor) notifyParent(r *stepResult) {
 	if r.record.Parent == "" {
 		return
 	}
@@ -93,15 +93,15 @@ func (a *actor) notifyParent(r *recording) {
 }
 
 // ended reports whether the agent has ended, or was ended with its object.
-func (r *recording) ended() bool {
+func (r *stepResult) ended() bool {
 	return r.end || r.next.Phase.Terminal() || r.next.Phase != agent.PhaseNew && !r.record.Live()
 }
 
 // childName returns the name of the agent in its parent's state. The history of a quarantined agent may have lost it; then it is
 // read from the parent's state.
-func (a *actor) childName(r *recording) string {
+func (a *actor) childName(r *stepResult) string {
 	name := r.next.Config.ChildName()
-	if r.next.Outcome == nil || r.next.Outcome.Kind != agent.KindHistoryLost {
+	if r.next.Outcome == nil || r.next.Outcome.Kind != agent.ErrorHistoryLost {
 		return name
 	}
 	parent, err := a.engine.View(a.engine.ctx, r.record.Parent)
@@ -114,51 +114,51 @@ func (a *actor) childName(r *recording) string {
 	return name
 }
 
-// notifySettled reports to the orchestrator which asks of this agent are resolved.
+// notifyResolved reports to the orchestrator which asks of this agent are resolved.
 //
 // After a take-over it is unknown which notifications were sent, and a quarantined agent may have lost its asks. In both cases
 // all asks are closed that cannot be open any more.
-func (a *actor) notifySettled(r *recording) {
+func (a *actor) notifyResolved(r *stepResult) {
 	if r.record.Chat == "" {
 		return
 	}
-	before := agent.Asks(r.before)
+	before := agent.PendingAsks(r.before)
 	if r.ended() {
 		if r.takeOver || r.quarantine || len(before) > 0 {
-			a.engine.notify(r.record.Root, agent.Settled{Agent: r.record.Name, Gone: true})
+			a.engine.notify(r.record.Root, agent.AskResolved{Agent: r.record.Name, Gone: true})
 		}
 		return
 	}
-	open := agent.Asks(r.next)
+	open := agent.PendingAsks(r.next)
 	for _, ask := range before {
 		if !contains(open, ask.Call) {
-			a.engine.notify(r.record.Root, agent.Settled{Agent: r.next.Config.Name, Call: ask.Call})
+			a.engine.notify(r.record.Root, agent.AskResolved{Agent: r.next.Config.Name, Call: ask.Call})
 		}
 	}
 	if r.takeOver {
-		a.engine.closeSettled(r.record)
+		a.engine.closeResolvedAsks(r.record)
 	}
 }
 
-// closeSettled closes the asks of an agent that are open in its orchestrator's state but not in its own. The orchestrator is read
+// closeResolvedAsks closes the asks of an agent that are open in its orchestrator's state but not in its own. The orchestrator is read
 // first, so that an ask added in between is not closed.
-func (e *Engine) closeSettled(asker ledger.Agent) {
-	root, err := e.View(e.ctx, asker.Root)
+func (e *Engine) closeResolvedAsks(askingAgent ledger.Agent) {
+	root, err := e.View(e.ctx, askingAgent.Root)
 	var state agent.State
 	if err == nil {
-		state, err = e.View(e.ctx, asker.UID)
+		state, err = e.View(e.ctx, askingAgent.UID)
 	}
 	if err != nil {
 		if !errors.Is(err, ledger.ErrNotFound) && e.ctx.Err() == nil {
-			time.AfterFunc(e.options.RetryLedger, func() { e.closeSettled(asker) })
+			time.AfterFunc(e.options.LedgerRetryDelay, func() { e.closeResolvedAsks(askingAgent) })
 		}
 		return
 	}
-	asks := agent.Asks(state)
+	asks := agent.PendingAsks(state)
 	for _, ask := range root.Asks {
-		mine := ask.UID == asker.UID || ask.UID == "" && ask.Agent == asker.Name
+		mine := ask.UID == askingAgent.UID || ask.UID == "" && ask.Agent == askingAgent.Name
 		if mine && ask.Open && !contains(asks, ask.Call) {
-			e.notify(asker.Root, agent.Settled{Agent: ask.Agent, Call: ask.Call})
+			e.notify(askingAgent.Root, agent.AskResolved{Agent: ask.Agent, Call: ask.Call})
 		}
 	}
 }
@@ -171,30 +171,30 @@ func contains(asks []agent.AskPerson, call string) bool {
 // dropped if the agent is not recorded. Failures are retried.
 func (e *Engine) forwardReply(root ledger.Agent, item agent.Item) {
 	key := root.UID + "/" + item.ID
-	if _, underWay := e.forwarding.LoadOrStore(key, true); underWay {
+	if _, inFlight := e.forwarding.LoadOrStore(key, true); inFlight {
 		return
 	}
 	done := func(err error) {
 		e.forwarding.Delete(key)
 		switch {
 		case err == nil || errors.Is(err, ledger.ErrNotFound):
-			e.notify(root.UID, agent.Delivered{ID: item.ID})
+			e.notify(root.UID, agent.ItemSent{ID: item.ID})
 		case e.ctx.Err() == nil:
-			time.AfterFunc(e.options.RetryLedger, func() { e.forwardReply(root, item) })
+			time.AfterFunc(e.options.LedgerRetryDelay, func() { e.forwardReply(root, item) })
 		}
 	}
-	uid, err := e.asker(e.ctx, root.UID, item.UID, item.About)
+	uid, err := e.findAskingAgent(e.ctx, root.UID, item.UID, item.About)
 	if err == nil {
-		err = e.post(uid, delivery{fact: agent.Answered{Call: item.Call, Text: item.Text}, recorded: done})
+		err = e.enqueue(uid, delivery{fact: agent.Answered{Call: item.Call, Text: item.Text}, onRecorded: done})
 	}
 	if err != nil {
 		done(err)
 	}
 }
 
-// HasBegun reports whether the agent of a child is recorded.
-func (e *Engine) HasBegun(ctx context.Context, parent, child string) (bool, error) {
-	if _, live := e.directory.child(parent, child); live {
+// HasStarted reports whether the agent of a child is recorded.
+func (e *Engine) HasStarted(ctx context.Context, parent, child string) (bool, error) {
+	if _, live := e.directory.findChild(parent, child); live {
 		return true, nil
 	}
 	record, known := e.directory.find(parent)
@@ -213,7 +213,7 @@ func (e *Engine) HasBegun(ctx context.Context, parent, child string) (bool, erro
 	}
 	found := false // an unrelated agent may have the name
 	err = e.eachAgent(ctx, childrenOf(record), func(a ledger.Agent) error {
-		found = found || agent.NamedFor(a.Name, child)
+		found = found || agent.MatchesChildName(a.Name, child)
 		return nil
 	})
 	return found, err
@@ -221,7 +221,7 @@ func (e *Engine) HasBegun(ctx context.Context, parent, child string) (bool, erro
 
 // CancelChild cancels a child of an agent. It reports false if no such child is live.
 func (e *Engine) CancelChild(parent, parentName, child string) bool {
-	uid, live := e.directory.child(parent, child)
+	uid, live := e.directory.findChild(parent, child)
 	if live {
 		e.notify(uid, agent.Cancelled{By: "its parent " + parentName})
 	}

@@ -14,8 +14,8 @@ import (
 	"github.com/nestor-dev/nestor/internal/ledger"
 )
 
-// askingBelow is an agent at depth 2 that asks the person a question.
-const askingBelow = `
+// nestedQuestionScript is an agent at depth 2 that asks the person a question.
+const nestedQuestionScript = `
 name: asking
 rules:
 - {match: {role: orchestrator, lastMessage: /^Go$/}, reply: {toolCalls: [{name: delegate_to_agent, arguments: {role: coder, task: Delegate}}]}}
@@ -30,10 +30,10 @@ rules:
 // askAtDepth2 starts a chat whose agents ask the person a question.
 func askAtDepth2(t *testing.T) *world {
 	t.Helper()
-	w := newWorld(t, askingBelow)
+	w := newWorld(t, nestedQuestionScript)
 	w.configure = func(c *agent.Config) { c.AutoAnswer.Enabled = false }
 	w.chat(nil)
-	w.say("m1", "Go")
+	w.sendMessage("m1", "Go")
 	return w
 }
 
@@ -44,10 +44,10 @@ func (w *world) answerOnce() {
 	w.deliver("uid-chat", agent.MessageArrived{Message: "m2", Text: "It was 1972.", Answers: "chat-1-1"})
 }
 
-func TestAgentsTalkWithoutControllers(t *testing.T) {
+func TestAgentsNotifyEachOtherWithoutControllers(t *testing.T) {
 	w := askAtDepth2(t)
 	w.untilPosted("Which year?")
-	w.absent.Store(true)
+	w.noControllers.Store(true)
 	w.deliver("uid-chat", agent.MessageArrived{Message: "m2", Text: "It was 1972.", Answers: "chat-1-1"})
 	w.until("the results to reach the orchestrator", func() bool {
 		s, err := w.engine.View(t.Context(), "uid-chat")
@@ -60,8 +60,8 @@ func TestAgentsTalkWithoutControllers(t *testing.T) {
 }
 
 func TestACancelReachesTheDeepestAgentWithoutControllers(t *testing.T) {
-	w := hang(t)
-	w.absent.Store(true)
+	w := newHangingTree(t)
+	w.noControllers.Store(true)
 	w.deliver("uid-chat", agent.Cancelled{Message: "stop"})
 	w.untilCancelled("uid-chat-1", "uid-chat-1-1")
 	w.until("the orchestrator to be notified", func() bool {
@@ -71,14 +71,14 @@ func TestACancelReachesTheDeepestAgentWithoutControllers(t *testing.T) {
 }
 
 // A cancel must not depend on the controllers' cache: a child may start while its parent is cancelled.
-func TestAChildThatBeginsAfterItsParentWasCancelledStops(t *testing.T) {
-	w := hang(t)
-	w.absent.Store(true)
-	w.engine.directory.forget("uid-chat-1-1") // as if its start were in flight
+func TestChildStartedAfterItsParentWasCancelledStops(t *testing.T) {
+	w := newHangingTree(t)
+	w.noControllers.Store(true)
+	w.engine.directory.remove("uid-chat-1-1") // as if its start were in flight
 	w.deliver("uid-chat-1", agent.Cancelled{})
 	w.until("the parent to cancel", func() bool {
 		s, err := w.engine.View(t.Context(), "uid-chat-1")
-		return err == nil && s.Rejects("chat-1-1")
+		return err == nil && s.RejectsChild("chat-1-1")
 	})
 	late := w.agents["chat-1-1"]
 	late.UID = "uid-late"
@@ -90,7 +90,7 @@ func TestAChildThatBeginsAfterItsParentWasCancelledStops(t *testing.T) {
 	w.deliver("uid-chat-1-1", agent.Cancelled{})
 }
 
-func TestAQuestionThatIsSettledElsewhereIsClosed(t *testing.T) {
+func TestQuestionResolvedElsewhereIsClosed(t *testing.T) {
 	w := askAtDepth2(t)
 	w.untilPosted("Which year?")
 	w.deliver("uid-chat-1-1", agent.Answered{Call: w.openAsk().Call, Text: "1972"})
@@ -110,8 +110,8 @@ func (w *world) openAsk() agent.Ask {
 	return s.Asks[0]
 }
 
-// dieAfter crashes the engine once, after a step is recorded and before its effects start.
-func (w *world) dieAfter(step func(Change) bool) <-chan struct{} {
+// crashAfter crashes the engine once, after a step is recorded and before its effects start.
+func (w *world) crashAfter(step func(Change) bool) <-chan struct{} {
 	dead, once := make(chan struct{}), atomic.Bool{}
 	hear := func(e *Engine, c Change) {
 		if !step(c) || once.Swap(true) {
@@ -121,12 +121,12 @@ func (w *world) dieAfter(step func(Change) bool) <-chan struct{} {
 		e.cancel()
 		close(dead)
 	}
-	w.recorded.Store(&hear)
+	w.onRecorded.Store(&hear)
 	return dead
 }
 
 // A notification between agents is not lost if the process dies between the two steps.
-func TestNothingBetweenAgentsIsLostWhenTheProcessDies(t *testing.T) {
+func TestNotificationsSurviveACrash(t *testing.T) {
 	after := func(uid string, fact agent.Fact) func(Change) bool {
 		return func(c Change) bool {
 			return c.Agent.UID == uid && slices.ContainsFunc(c.Events, func(e agent.Event) bool { return agent.FactType(e.Fact) == agent.FactType(fact) })
@@ -136,7 +136,7 @@ func TestNothingBetweenAgentsIsLostWhenTheProcessDies(t *testing.T) {
 		return func(c Change) bool { return c.Agent.UID == uid && c.After.Phase.Terminal() }
 	}
 	for name, step := range map[string]func(Change) bool{
-		"asked": func(c Change) bool { return c.Agent.UID == "uid-chat-1-1" && len(agent.Asks(c.After)) > 0 },
+		"asked": func(c Change) bool { return c.Agent.UID == "uid-chat-1-1" && len(agent.PendingAsks(c.After)) > 0 },
 		"heard": after("uid-chat", agent.Asked{}),
 		"replied": func(c Change) bool {
 			return slices.ContainsFunc(c.After.Outbox, func(i agent.Item) bool { return i.Kind == agent.ItemReply })
@@ -146,11 +146,11 @@ func TestNothingBetweenAgentsIsLostWhenTheProcessDies(t *testing.T) {
 		"ended above that": ends("uid-chat-1"),
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := newWorld(t, askingBelow)
-			dead := w.dieAfter(step)
+			w := newWorld(t, nestedQuestionScript)
+			dead := w.crashAfter(step)
 			w.configure = func(c *agent.Config) { c.AutoAnswer.Enabled = false }
 			w.chat(nil)
-			w.say("m1", "Go")
+			w.sendMessage("m1", "Go")
 			if name == "asked" || name == "heard" {
 				<-dead
 				w.restart()
@@ -178,9 +178,9 @@ func TestNothingBetweenAgentsIsLostWhenTheProcessDies(t *testing.T) {
 		"the deepest has ended":   ends("uid-chat-1-1"),
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := hang(t)
-			dead := w.dieAfter(step)
-			w.absent.Store(true)
+			w := newHangingTree(t)
+			dead := w.crashAfter(step)
+			w.noControllers.Store(true)
 			w.deliver("uid-chat", agent.Cancelled{Message: "stop"})
 			<-dead
 			w.restart()
@@ -196,9 +196,9 @@ func TestNothingBetweenAgentsIsLostWhenTheProcessDies(t *testing.T) {
 }
 
 // An agent whose object is deleted while it waits for its own children has no outcome, but its parent must not wait forever.
-func TestAParentHearsOfAChildThatWasDeleted(t *testing.T) {
-	w := hang(t)
-	w.absent.Store(true)
+func TestParentIsNotifiedOfADeletedChild(t *testing.T) {
+	w := newHangingTree(t)
+	w.noControllers.Store(true)
 	if err := w.engine.End("uid-chat-1"); err != nil {
 		t.Fatal(err)
 	}
@@ -210,8 +210,8 @@ func TestAParentHearsOfAChildThatWasDeleted(t *testing.T) {
 }
 
 // The agent of a child has a different name if the child's name was taken.
-func TestAChildWithASuffixIsFoundInTheLedger(t *testing.T) {
-	w := hang(t)
+func TestHasStartedFindsAChildWithASuffix(t *testing.T) {
+	w := newHangingTree(t)
 	defer w.deliver("uid-chat", agent.Cancelled{Message: "stop"})
 	other := ledger.Agent{UID: "uid-other", Kind: "SubAgent", Namespace: "ns", Name: "chat-2", Root: "uid-other", Role: "tester"}
 	mine := ledger.Agent{UID: "uid-mine", Kind: "SubAgent", Namespace: "ns", Name: "chat-2-x7k2m", Parent: "uid-chat", Root: "uid-chat", Chat: "chat", Role: "tester", Depth: 1}
@@ -221,7 +221,7 @@ func TestAChildWithASuffixIsFoundInTheLedger(t *testing.T) {
 		w.until("it to be recorded", func() bool { _, err := w.ledger.Agent(t.Context(), record.UID); return err == nil })
 	}
 	for child, want := range map[string]bool{"chat-1": true, "chat-2": true, "chat-3": false} {
-		if begun, err := w.engine.HasBegun(t.Context(), "uid-chat", child); err != nil || begun != want {
+		if begun, err := w.engine.HasStarted(t.Context(), "uid-chat", child); err != nil || begun != want {
 			t.Errorf("HasBegun(%s) = %t (%v), want %t", child, begun, err, want)
 		}
 	}

@@ -28,8 +28,8 @@ var misbehaviours = map[string]string{
 	"talks nonsense":        `{text: 'Hm {{.turn}}', toolCalls: [{name: no_such_tool, arguments: {}}, {name: delegate_to_agent, arguments: {role: nobody, task: x}}]}`,
 }
 
-// runaway returns the script of a tree in which the model at one depth misbehaves.
-func runaway(depth int, reply string) string {
+// runawayScript returns the script of a tree in which the model at one depth misbehaves.
+func runawayScript(depth int, reply string) string {
 	var b strings.Builder
 	b.WriteString("name: runaway\nrules:\n")
 	b.WriteString("- {match: {noTools: true}, reply: {text: That is all.}}\n")
@@ -52,7 +52,7 @@ func runaway(depth int, reply string) string {
 }
 
 // Whatever the models of a tree reply, its limits bound the turns, tasks and tokens per message of a person.
-func TestOneMessageCannotRunAway(t *testing.T) {
+func TestRunawayLimitsHold(t *testing.T) {
 	const turns, tasks, tokens = 6, 30, 400_000
 	for name, reply := range misbehaviours {
 		for depth := range 3 {
@@ -61,7 +61,7 @@ func TestOneMessageCannotRunAway(t *testing.T) {
 			}
 			t.Run(fmt.Sprintf("%s at depth %d", name, depth), func(t *testing.T) {
 				t.Parallel()
-				w := newWorld(t, runaway(depth, reply))
+				w := newWorld(t, runawayScript(depth, reply))
 				w.configure = func(c *agent.Config) {
 					c.MaxDepth = 3
 					c.Limits.MaxRepeats = 5
@@ -74,7 +74,7 @@ func TestOneMessageCannotRunAway(t *testing.T) {
 					l.MaxTurnsPerMessage, l.MaxTasksPerMessage, l.MaxTokensPerMessage = turns, tasks, tokens
 				})
 				for i := range 2 {
-					w.say(fmt.Sprintf("m%d", i), "Go")
+					w.sendMessage(fmt.Sprintf("m%d", i), "Go")
 					w.untilQuiet(i)
 					checkWindow(t, w, turns*(i+1), tasks*(i+1), int64(tokens)*int64(i+1))
 				}
@@ -135,8 +135,8 @@ func checkWindow(t *testing.T, w *world, turns, tasks int, tokens int64) {
 }
 
 // The token limit per message does not include earlier usage: a tree that reached it continues after the next message.
-func TestTheTokensOfAMessageAreCountedFromTheMessage(t *testing.T) {
-	w := newWorld(t, runaway(1, `{toolCalls: [{name: delegate_to_agent, arguments: {role: coder, task: 'more {{.turn}}'}}]}`))
+func TestMaxTokensPerMessageCountsFromTheMessage(t *testing.T) {
+	w := newWorld(t, runawayScript(1, `{toolCalls: [{name: delegate_to_agent, arguments: {role: coder, task: 'more {{.turn}}'}}]}`))
 	w.configure = func(c *agent.Config) {
 		c.MaxDepth, c.Delegates = 3, nil
 		if c.Depth < c.MaxDepth {
@@ -147,7 +147,7 @@ func TestTheTokensOfAMessageAreCountedFromTheMessage(t *testing.T) {
 	w.chat(func(l *agent.Limits) { l.MaxTokensPerMessage = limit })
 	asked := 0
 	for i := range 3 {
-		w.say(fmt.Sprintf("m%d", i), "Go")
+		w.sendMessage(fmt.Sprintf("m%d", i), "Go")
 		w.untilQuiet(i)
 		chat, err := w.engine.View(t.Context(), "uid-chat")
 		if err != nil {
@@ -166,7 +166,7 @@ func TestTheTokensOfAMessageAreCountedFromTheMessage(t *testing.T) {
 }
 
 // The calls of a reply run with bounded parallelism.
-func TestAReplyWithManyCallsRunsAFewAtATime(t *testing.T) {
+func TestManyCallsRunInBoundedParallel(t *testing.T) {
 	const calls = 120
 	var b strings.Builder
 	b.WriteString("name: many\nrules:\n- {match: {role: coder, from: tool}, reply: {text: Read all.}}\n- {match: {role: coder}, reply: {toolCalls: [")
@@ -177,7 +177,7 @@ func TestAReplyWithManyCallsRunsAFewAtATime(t *testing.T) {
 	w := newWorld(t, b.String())
 	running, most := make(chan int, 1), 0
 	running <- 0
-	w.tools.gateAll = func(_ context.Context, call tool.Call) {
+	w.tools.beforeAny = func(_ context.Context, call tool.Invocation) {
 		n := <-running + 1
 		most = max(most, n)
 		if call.Name == "write" && n > 1 {

@@ -10,15 +10,15 @@ type Run struct {
 	// State is its last state.
 	State     agent.State
 	Since, At agent.Time
-	// Kind is why it failed, and Words is the message.
-	Kind  agent.ErrorKind
-	Words string
+	// Kind is why it failed, and Message is the message.
+	Kind    agent.ErrorKind
+	Message string
 }
 
 // Runs returns the runs that ended with the change.
 func (c Change) Runs() []Run {
 	orchestrator := c.After.Config.Kind == agent.Orchestrator
-	if !orchestrator && !c.Gone && !c.After.Phase.Terminal() {
+	if !orchestrator && !c.Deleted && !c.After.Phase.Terminal() {
 		return nil // terminal phases are final, so a replay would find none
 	}
 	var runs []Run
@@ -28,11 +28,11 @@ func (c Change) Runs() []Run {
 			return
 		}
 		if after.Phase.Terminal() && !before.Phase.Terminal() {
-			runs = append(runs, Run{State: after, Since: after.Clock.Started, At: e.At, Kind: after.Outcome.Kind, Words: after.Outcome.Error})
+			runs = append(runs, Run{State: after, Since: after.Clock.Started, At: e.At, Kind: after.Outcome.Kind, Message: after.Outcome.Error})
 		}
 	})
-	if c.Gone && !orchestrator && !c.After.Phase.Terminal() {
-		runs = append(runs, Run{State: c.After, Since: c.After.Clock.Started, At: c.After.Clock.Now, Kind: agent.KindCancelled})
+	if c.Deleted && !orchestrator && !c.After.Phase.Terminal() {
+		runs = append(runs, Run{State: c.After, Since: c.After.Clock.Started, At: c.After.Clock.Now, Kind: agent.ErrorCancelled})
 	}
 	return runs
 }
@@ -43,23 +43,23 @@ func endedTurns(before agent.State, e agent.Event, after agent.State) []Run {
 	var turns []Run
 	next := after.Turn.Number != before.Turn.Number
 	if before.Phase != agent.PhaseIdle && before.Turn.Number > 0 && (after.Phase == agent.PhaseIdle || next) {
-		turns = append(turns, endedTurn(before, after.Trouble, !next, e))
+		turns = append(turns, endedTurn(before, after.TurnFailure, !next, e))
 	}
 	if next && after.Phase == agent.PhaseIdle {
-		turns = append(turns, endedTurn(after, after.Trouble, true, e))
+		turns = append(turns, endedTurn(after, after.TurnFailure, true, e))
 	}
 	return turns
 }
 
 // endedTurn returns the turn that the event ended. The error belongs to this turn only if it is the last one. A cancel is not an
 // error for an orchestrator, which continues with the next turn.
-func endedTurn(state agent.State, trouble *agent.Trouble, last bool, e agent.Event) Run {
+func endedTurn(state agent.State, failure *agent.Failure, last bool, e agent.Event) Run {
 	run := Run{State: state, Since: state.Turn.Since, At: e.At}
 	if _, cancelled := e.Fact.(agent.Cancelled); cancelled {
-		run.Kind = agent.KindCancelled
+		run.Kind = agent.ErrorCancelled
 	}
-	if last && trouble != nil {
-		run.Kind, run.Words = trouble.Kind, trouble.Reason
+	if last && failure != nil {
+		run.Kind, run.Message = failure.Kind, failure.Reason
 	}
 	return run
 }

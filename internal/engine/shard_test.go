@@ -24,22 +24,22 @@ func (w *world) acquire(e *Engine, handOver bool) {
 	}
 }
 
-// hold keeps an engine the owner; the channel receives the result of Hold.
-func (w *world) hold(e *Engine) <-chan error {
+// ownShard keeps an engine the owner; the channel receives the result of OwnShard.
+func (w *world) ownShard(e *Engine) <-chan error {
 	held := make(chan error, 1)
-	go func() { held <- e.Hold(w.t.Context()) }()
+	go func() { held <- e.OwnShard(w.t.Context()) }()
 	return held
 }
 
-// writing starts a task whose write tool runs until finish is closed.
-func writing(t *testing.T) (w *world, first *Engine, finish chan struct{}) {
+// startWriting starts a task whose write tool runs until finish is closed.
+func startWriting(t *testing.T) (w *world, first *Engine, finish chan struct{}) {
 	t.Helper()
-	w = newWorld(t, writer)
+	w = newWorld(t, writerScript)
 	first = w.current()
 	w.acquire(first, true)
 	running := make(chan struct{}, 1)
 	finish = make(chan struct{})
-	w.tools.gate = func(context.Context, tool.Call) {
+	w.tools.beforeWrite = func(context.Context, tool.Invocation) {
 		running <- struct{}{}
 		<-finish
 	}
@@ -55,21 +55,21 @@ func (w *world) wantWrites(want int) {
 	}
 }
 
-func wantFollowed(t *testing.T, held <-chan error) {
+func wantSuperseded(t *testing.T, held <-chan error) {
 	t.Helper()
-	if err := <-held; !errors.Is(err, ErrFollowed) {
+	if err := <-held; !errors.Is(err, ErrSuperseded) {
 		t.Fatalf("the superseded engine returned %v", err)
 	}
 }
 
-func TestAnEngineHandsOverWhenItsCallsHaveFinished(t *testing.T) {
-	w, first, finish := writing(t)
-	held := w.hold(first)
+func TestHandOverWaitsForCallsInFlight(t *testing.T) {
+	w, first, finish := startWriting(t)
+	held := w.ownShard(first)
 	second := w.start(w.ledger)
 	acquired := make(chan error, 1)
 	go func() { acquired <- second.Acquire(t.Context(), true) }()
 	w.until("the first engine to answer", func() bool {
-		h, err := w.ledger.Holding(t.Context(), onlyShard)
+		h, err := w.ledger.ReadOwner(t.Context(), onlyShard)
 		return err == nil && h.Answered != "" && h.Answered == h.Request.ID
 	})
 	select {
@@ -78,7 +78,7 @@ func TestAnEngineHandsOverWhenItsCallsHaveFinished(t *testing.T) {
 	default:
 	}
 	close(finish)
-	wantFollowed(t, held)
+	wantSuperseded(t, held)
 	if err := <-acquired; err != nil {
 		t.Fatal(err)
 	}
@@ -93,10 +93,10 @@ func TestAnEngineHandsOverWhenItsCallsHaveFinished(t *testing.T) {
 
 // The first engine is stopped in the middle of a call, as by SIGSTOP: it does not answer, and another one takes over. When it
 // continues, it must neither append nor make calls.
-func TestAnEngineThatWakesUpAfterItWasFollowedStandsDown(t *testing.T) {
-	w, first, finish := writing(t)
+func TestSupersededEngineStandsDown(t *testing.T) {
+	w, first, finish := startWriting(t)
 	second := w.start(w.ledger)
-	second.options.Patience = 50 * time.Millisecond
+	second.options.TakeOverAfter = 50 * time.Millisecond
 	w.acquire(second, true)
 	w.until("the second engine to continue", func() bool {
 		s, err := second.View(t.Context(), "uid-task")
@@ -106,9 +106,9 @@ func TestAnEngineThatWakesUpAfterItWasFollowedStandsDown(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	held := w.hold(first)
+	held := w.ownShard(first)
 	close(finish)
-	wantFollowed(t, held)
+	wantSuperseded(t, held)
 	after, err := w.ledger.Agent(t.Context(), "uid-task")
 	if err != nil || after.LastSeq != before.LastSeq {
 		t.Errorf("the superseded engine has appended: %d events, then %d (%v)", before.LastSeq, after.LastSeq, err)
@@ -124,69 +124,69 @@ func (w *world) untilIdle(e *Engine) {
 }
 
 // stop ages the last confirmation of ownership by the given time.
-func (t *tenure) stop(so time.Duration) {
+func (t *ownership) stop(so time.Duration) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.sure = time.Now().Add(-so)
+	t.confirmedAt = time.Now().Add(-so)
 }
 
-func TestAnEngineThatWasStoppedAsksBeforeItMakesACall(t *testing.T) {
-	w := newWorld(t, writer)
+func TestSuspendedEngineConfirmsItsEpochBeforeACall(t *testing.T) {
+	w := newWorld(t, writerScript)
 	first := w.current()
 	w.acquire(first, true)
-	if !first.mayAct(t.Context()) {
+	if !first.mayCall(t.Context()) {
 		t.Fatal("an engine that has just acquired the shard may not act")
 	}
-	first.tenure.stop(time.Hour)
-	if !first.mayAct(t.Context()) {
+	first.ownership.stop(time.Hour)
+	if !first.mayCall(t.Context()) {
 		t.Fatal("an engine that was suspended but not superseded may not act")
 	}
-	first.tenure.stop(time.Hour)
-	if _, err := w.ledger.Take(t.Context(), onlyShard, 1, "another", time.Now()); err != nil {
+	first.ownership.stop(time.Hour)
+	if _, err := w.ledger.TakeOver(t.Context(), onlyShard, 1, "another", time.Now()); err != nil {
 		t.Fatal(err)
 	}
-	if first.mayAct(t.Context()) {
+	if first.mayCall(t.Context()) {
 		t.Error("an engine that was superseded while it was suspended may act")
 	}
-	wantFollowed(t, w.hold(first))
+	wantSuperseded(t, w.ownShard(first))
 }
 
-func TestADeadEngineIsFollowedSoon(t *testing.T) {
-	w := newWorld(t, writer)
+func TestDeadEngineIsReplacedSoon(t *testing.T) {
+	w := newWorld(t, writerScript)
 	first := w.current()
 	w.acquire(first, true)
-	if err := first.tenure.end(); err != nil { // the process is gone without releasing the shard
+	if err := first.ownership.end(); err != nil { // the process is gone without releasing the shard
 		t.Fatal(err)
 	}
 	second := w.start(w.ledger)
 	t.Cleanup(func() { _ = first.Close(context.Background()) })
-	second.options.Patience = time.Hour
+	second.options.TakeOverAfter = time.Hour
 	w.acquire(second, true)
-	if h, err := w.ledger.Holding(t.Context(), onlyShard); err != nil || h.Epoch != 2 {
+	if h, err := w.ledger.ReadOwner(t.Context(), onlyShard); err != nil || h.Epoch != 2 {
 		t.Errorf("the second engine did not take the shard: %+v (%v)", h, err)
 	}
 }
 
-func TestAnEngineThatWasFollowedGoesOnAfterItsSuccessor(t *testing.T) {
+func TestSupersededEngineTakesOverAgain(t *testing.T) {
 	w := newWorld(t, "load")
 	first := w.current()
 	w.acquire(first, true)
-	firstHeld := w.hold(first)
+	firstHeld := w.ownShard(first)
 	w.chat(nil)
-	w.say("m1", "Load")
+	w.sendMessage("m1", "Load")
 	w.untilPosted("Loaded.")
 	second := w.start(w.ledger)
 	w.acquire(second, true)
-	secondHeld := w.hold(second)
-	wantFollowed(t, firstHeld)
-	if h, err := w.ledger.Holding(t.Context(), onlyShard); err != nil || h.Epoch != 2 {
+	secondHeld := w.ownShard(second)
+	wantSuperseded(t, firstHeld)
+	if h, err := w.ledger.ReadOwner(t.Context(), onlyShard); err != nil || h.Epoch != 2 {
 		t.Fatalf("the second engine did not supersede the first: %+v (%v)", h, err)
 	}
 
 	standsBy := make(chan error, 1)
 	go func() { standsBy <- first.Acquire(t.Context(), false) }()
 	w.until("the first engine to send a request", func() bool {
-		h, err := w.ledger.Holding(t.Context(), onlyShard)
+		h, err := w.ledger.ReadOwner(t.Context(), onlyShard)
 		return err == nil && h.Epoch == 2 && h.Answered != ""
 	})
 	select {
@@ -204,33 +204,33 @@ func TestAnEngineThatWasFollowedGoesOnAfterItsSuccessor(t *testing.T) {
 	if _, err := first.Recover(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	w.say("m2", "Load")
+	w.sendMessage("m2", "Load")
 	w.until("the second answer", func() bool { return len(w.posts) == 2 })
 }
 
 // An engine that handed over does not take the shard back before its successor takes it.
-func TestAnEngineThatHasHandedOverGivesWay(t *testing.T) {
+func TestEngineDoesNotRetakeAShardItHandedOver(t *testing.T) {
 	w := newWorld(t, "load")
 	first := w.current()
 	w.acquire(first, true)
-	held := w.hold(first)
-	if err := w.ledger.Ask(t.Context(), ledger.Fence{Shard: onlyShard, Epoch: 1}, ledger.Request{ID: "successor", HandOver: true}); err != nil {
+	held := w.ownShard(first)
+	if err := w.ledger.SendRequest(t.Context(), ledger.Fence{Shard: onlyShard, Epoch: 1}, ledger.OwnerRequest{ID: "successor", HandOver: true}); err != nil {
 		t.Fatal(err)
 	}
-	wantFollowed(t, held)
-	taken, err := first.tryToTake(t.Context(), &asking{}, false)
+	wantSuperseded(t, held)
+	taken, err := first.tryAcquire(t.Context(), &shardRequest{}, false)
 	if err != nil || taken {
 		t.Errorf("the engine that handed over took the shard back: %v (%v)", taken, err)
 	}
-	first.options.Patience = time.Nanosecond // the successor is gone
-	taken, err = first.tryToTake(t.Context(), &asking{}, false)
+	first.options.TakeOverAfter = time.Nanosecond // the successor is gone
+	taken, err = first.tryAcquire(t.Context(), &shardRequest{}, false)
 	if err != nil || !taken {
 		t.Errorf("the shard was not taken although the successor is gone: %v (%v)", taken, err)
 	}
 }
 
 // Acquire keeps waiting while the ledger is down: giving up would restart the process, which would then replace a healthy owner.
-func TestAnEngineThatWaitsEndures(t *testing.T) {
+func TestAcquireKeepsWaitingWhileTheLedgerIsDown(t *testing.T) {
 	w := newWorld(t, "load")
 	first := w.current()
 	flaky := &flakyLedger{Ledger: w.ledger}
@@ -238,7 +238,7 @@ func TestAnEngineThatWaitsEndures(t *testing.T) {
 	first.options.Ledger = flaky
 	acquired := make(chan error, 1)
 	go func() { acquired <- first.Acquire(t.Context(), false) }()
-	w.until("the error to be reported", func() bool { return len(w.troubles) > 0 })
+	w.until("the error to be reported", func() bool { return len(w.errors) > 0 })
 	flaky.down.Store(false)
 	if err := <-acquired; err != nil {
 		t.Fatal(err)

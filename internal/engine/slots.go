@@ -8,9 +8,9 @@ import (
 	"sync"
 )
 
-// Crew is a group of sub-agents with a limit on how many are active at the same time, such as those of a chat. An agent may
+// SlotGroup is a group of sub-agents with a limit on how many are active at the same time, such as those of a chat. An agent may
 // belong to several groups.
-type Crew struct {
+type SlotGroup struct {
 	// Key identifies the group within the engine.
 	Key string
 	// Limit is the maximum of active members; 0 means no limit.
@@ -21,28 +21,28 @@ type Crew struct {
 // its children has no slot, so parents never block their children.
 type slots struct {
 	mu      sync.Mutex
-	crews   map[string]*crew
+	groups  map[string]*slotGroup
 	members map[string]*member // by UID: active and waiting ones
-	line    []*member
+	waiting []*member
 }
 
-// crew has the number of active members and the latest limit.
-type crew struct{ limit, active int }
+// slotGroup has the number of active members and the latest limit.
+type slotGroup struct{ limit, active int }
 
 // member is a sub-agent that is active or waits for a slot.
 type member struct {
-	crews  []string
+	groups []string
 	active bool
 	wake   func()
 }
 
 func newSlots() *slots {
-	return &slots{crews: map[string]*crew{}, members: map[string]*member{}}
+	return &slots{groups: map[string]*slotGroup{}, members: map[string]*member{}}
 }
 
-// take gives a sub-agent a slot if all of its groups have one free. If not, the agent waits in the queue, and wake is called once
+// acquire gives a sub-agent a slot if all of its groups have one free. If not, the agent waits in the queue, and wake is called once
 // when it has its slot.
-func (s *slots) take(uid string, crews []Crew, wake func()) bool {
+func (s *slots) acquire(uid string, crews []SlotGroup, wake func()) bool {
 	taken, wakes := s.join(uid, crews, wake)
 	for _, other := range wakes {
 		other()
@@ -50,39 +50,39 @@ func (s *slots) take(uid string, crews []Crew, wake func()) bool {
 	return taken
 }
 
-func (s *slots) join(uid string, crews []Crew, wake func()) (taken bool, wakes []func()) {
+func (s *slots) join(uid string, crews []SlotGroup, wake func()) (taken bool, wakes []func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	m, known := s.members[uid]
 	if !known {
 		m = &member{}
 		s.members[uid] = m
-		s.line = append(s.line, m)
+		s.waiting = append(s.waiting, m)
 	}
 	for _, c := range crews {
-		s.crew(c.Key).limit = c.Limit
+		s.group(c.Key).limit = c.Limit
 		if !known {
-			m.crews = append(m.crews, c.Key)
+			m.groups = append(m.groups, c.Key)
 		}
 	}
 	m.wake = nil // the caller gets the answer from this call
-	wakes = s.admit()
+	wakes = s.grantWaiting()
 	if !m.active {
 		m.wake = wake
 	}
 	return m.active, wakes
 }
 
-// admit grants slots to waiting agents, the longest waiting first, and returns the wake functions to call.
-func (s *slots) admit() []func() {
+// grantWaiting grants slots to waiting agents, the longest waiting first, and returns the wake functions to call.
+func (s *slots) grantWaiting() []func() {
 	var wakes []func()
-	s.line = slices.DeleteFunc(s.line, func(m *member) bool {
-		if slices.ContainsFunc(m.crews, func(key string) bool { return s.crews[key].full() }) {
+	s.waiting = slices.DeleteFunc(s.waiting, func(m *member) bool {
+		if slices.ContainsFunc(m.groups, func(key string) bool { return s.groups[key].full() }) {
 			return false
 		}
 		m.active = true
-		for _, key := range m.crews {
-			s.crews[key].active++
+		for _, key := range m.groups {
+			s.groups[key].active++
 		}
 		if m.wake != nil {
 			wakes = append(wakes, m.wake)
@@ -93,14 +93,14 @@ func (s *slots) admit() []func() {
 	return wakes
 }
 
-// forget releases the slot of an agent, or removes it from the queue, and grants free slots to others.
-func (s *slots) forget(uid string) {
-	for _, wake := range s.leave(uid) {
+// release releases the slot of an agent, or removes it from the queue, and grants free slots to others.
+func (s *slots) release(uid string) {
+	for _, wake := range s.remove(uid) {
 		wake()
 	}
 }
 
-func (s *slots) leave(uid string) []func() {
+func (s *slots) remove(uid string) []func() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	m, ok := s.members[uid]
@@ -108,16 +108,16 @@ func (s *slots) leave(uid string) []func() {
 		return nil
 	}
 	delete(s.members, uid)
-	s.line = slices.DeleteFunc(s.line, func(other *member) bool { return other == m })
+	s.waiting = slices.DeleteFunc(s.waiting, func(other *member) bool { return other == m })
 	if m.active {
-		for _, key := range m.crews {
-			s.crews[key].active--
+		for _, key := range m.groups {
+			s.groups[key].active--
 		}
 	}
-	wakes := s.admit()
-	for _, key := range m.crews {
-		if s.crews[key].active == 0 && !slices.ContainsFunc(s.line, func(other *member) bool { return slices.Contains(other.crews, key) }) {
-			delete(s.crews, key)
+	wakes := s.grantWaiting()
+	for _, key := range m.groups {
+		if s.groups[key].active == 0 && !slices.ContainsFunc(s.waiting, func(other *member) bool { return slices.Contains(other.groups, key) }) {
+			delete(s.groups, key)
 		}
 	}
 	return wakes
@@ -127,9 +127,9 @@ func (s *slots) leave(uid string) []func() {
 func (s *slots) setLimit(key string, limit int) {
 	s.mu.Lock()
 	var wakes []func()
-	if c, ok := s.crews[key]; ok {
+	if c, ok := s.groups[key]; ok {
 		c.limit = limit
-		wakes = s.admit()
+		wakes = s.grantWaiting()
 	}
 	s.mu.Unlock()
 	for _, wake := range wakes {
@@ -141,12 +141,12 @@ func (s *slots) setLimit(key string, limit int) {
 func (s *slots) count(key string) (active, waiting int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	c, ok := s.crews[key]
+	c, ok := s.groups[key]
 	if !ok {
 		return 0, 0
 	}
-	for _, m := range s.line {
-		if c.full() && slices.Contains(m.crews, key) {
+	for _, m := range s.waiting {
+		if c.full() && slices.Contains(m.groups, key) {
 			waiting++
 		}
 	}
@@ -158,7 +158,7 @@ func (s *slots) waitsFor(uid, key string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	m, ok := s.members[uid]
-	return ok && !m.active && slices.Contains(m.crews, key) && s.crews[key].full()
+	return ok && !m.active && slices.Contains(m.groups, key) && s.groups[key].full()
 }
 
 // waits reports whether an agent waits for a slot.
@@ -177,20 +177,20 @@ func (s *slots) holds(uid string) bool {
 	return ok && m.active
 }
 
-func (s *slots) crew(key string) *crew {
-	c, ok := s.crews[key]
+func (s *slots) group(key string) *slotGroup {
+	c, ok := s.groups[key]
 	if !ok {
-		c = &crew{}
-		s.crews[key] = c
+		c = &slotGroup{}
+		s.groups[key] = c
 	}
 	return c
 }
 
-func (c *crew) full() bool { return c.limit > 0 && c.active >= c.limit }
+func (c *slotGroup) full() bool { return c.limit > 0 && c.active >= c.limit }
 
 // reset drops all members.
 func (s *slots) reset() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.crews, s.members, s.line = map[string]*crew{}, map[string]*member{}, nil
+	s.groups, s.members, s.waiting = map[string]*slotGroup{}, map[string]*member{}, nil
 }

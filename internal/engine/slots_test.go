@@ -11,11 +11,11 @@ import (
 	"pgregory.net/rapid"
 )
 
-func TestSlotsAreGivenInOrder(t *testing.T) {
+func TestSlotsAreGrantedInOrder(t *testing.T) {
 	s := newSlots()
 	var woken []string
 	take := func(uid string) bool {
-		return s.take(uid, []Crew{{Key: "root", Limit: 2}}, func() { woken = append(woken, uid) })
+		return s.acquire(uid, []SlotGroup{{Key: "root", Limit: 2}}, func() { woken = append(woken, uid) })
 	}
 	for i, want := range []bool{true, true, false, false} {
 		if got := take(fmt.Sprint(i)); got != want {
@@ -25,14 +25,14 @@ func TestSlotsAreGivenInOrder(t *testing.T) {
 	if !take("0") {
 		t.Error("an agent with a slot lost it")
 	}
-	s.forget("0")
+	s.release("0")
 	if want := []string{"2"}; !slices.Equal(woken, want) {
 		t.Fatalf("woken agents are %q, want %q", woken, want)
 	}
 	if take("3") || take("late") {
 		t.Error("an agent overtook one that waited longer")
 	}
-	s.forget("2") // deleted before it started
+	s.release("2") // deleted before it started
 	if want := []string{"2", "3"}; !slices.Equal(woken, want) {
 		t.Fatalf("woken agents are %q, want %q", woken, want)
 	}
@@ -40,16 +40,16 @@ func TestSlotsAreGivenInOrder(t *testing.T) {
 		t.Error("agent 3 should be next")
 	}
 	for _, uid := range []string{"1", "3", "late"} {
-		s.forget(uid)
+		s.release(uid)
 	}
-	if len(s.crews) > 0 || len(s.members) > 0 || len(s.line) > 0 {
-		t.Errorf("slots still holds %v, %v and %v of a tree that has ended", s.crews, s.members, s.line)
+	if len(s.groups) > 0 || len(s.members) > 0 || len(s.waiting) > 0 {
+		t.Errorf("slots still holds %v, %v and %v of a tree that has ended", s.groups, s.members, s.waiting)
 	}
 }
 
 // Whatever agents of several groups do, no group has more active members than its limit, an agent waits only while one of its
 // groups is full, and of two agents that wait for the same groups the first continues first.
-func TestCrewsKeepTheirLimits(t *testing.T) {
+func TestSlotGroupLimitsHold(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := newSlots()
 		limits := map[string]int{"chat-a": 1, "chat-b": 2, "namespace": 2, "free": 0}
@@ -61,7 +61,7 @@ func TestCrewsKeepTheirLimits(t *testing.T) {
 			if _, known := member[uid]; known && rapid.Bool().Draw(t, "leave") {
 				delete(member, uid)
 				line = slices.DeleteFunc(line, func(other string) bool { return other == uid })
-				s.forget(uid)
+				s.release(uid)
 			} else {
 				group, known := member[uid]
 				if !known {
@@ -69,11 +69,11 @@ func TestCrewsKeepTheirLimits(t *testing.T) {
 					member[uid] = group
 					line = append(line, uid)
 				}
-				var crews []Crew
+				var crews []SlotGroup
 				for _, key := range group {
-					crews = append(crews, Crew{Key: key, Limit: limits[key]})
+					crews = append(crews, SlotGroup{Key: key, Limit: limits[key]})
 				}
-				if s.take(uid, crews, func() {}) != s.holds(uid) {
+				if s.acquire(uid, crews, func() {}) != s.holds(uid) {
 					t.Fatal("take does not report whether the agent has a slot")
 				}
 			}

@@ -13,15 +13,15 @@ import (
 	"github.com/nestor-dev/nestor/internal/ledger"
 )
 
-// deletion is delivered when the object of an agent, or of one of its ancestors, was deleted.
-var deletion = agent.Cancelled{By: "deletion"}
+// deletionFact is delivered when the object of an agent, or of one of its ancestors, was deleted.
+var deletionFact = agent.Cancelled{By: "deletion"}
 
 // End cancels an agent whose object was deleted, and everything below it. Effects in flight are stopped, and the ledger records
 // the agents as cancelled. That includes orchestrators, which never end by themselves. The garbage collector may run much later,
 // or never.
 func (e *Engine) End(uid string) error {
-	e.slots.forget(uid)
-	return e.post(uid, delivery{fact: deletion, end: true})
+	e.slots.release(uid)
+	return e.enqueue(uid, delivery{fact: deletionFact, end: true})
 }
 
 // Abandon cancels an agent without an owner, and everything below it. Its own object still exists and shows the outcome.
@@ -30,7 +30,7 @@ func (e *Engine) Abandon(ctx context.Context, uid string) error {
 	if err != nil {
 		return fmt.Errorf("read agent %s: %w", uid, err)
 	}
-	if err := e.post(uid, delivery{fact: deletion}); err != nil {
+	if err := e.enqueue(uid, delivery{fact: deletionFact}); err != nil {
 		return err
 	}
 	e.endBelow(record)
@@ -55,22 +55,22 @@ func (e *Engine) endBelow(gone ledger.Agent) {
 		if e.ctx.Err() != nil {
 			return
 		}
-		e.options.Trouble(fmt.Errorf("cancel the agents below %s: %w", gone.UID, err))
-		time.AfterFunc(e.options.RetryLedger, func() { e.endBelow(gone) })
+		e.options.ReportError(fmt.Errorf("cancel the agents below %s: %w", gone.UID, err))
+		time.AfterFunc(e.options.LedgerRetryDelay, func() { e.endBelow(gone) })
 		return
 	}
 	for _, uid := range below {
-		_ = e.post(uid, delivery{fact: deletion}) // after Close the next engine does it
+		_ = e.enqueue(uid, delivery{fact: deletionFact}) // after Close the next engine does it
 	}
 }
 
 // liveBelow returns the live agents below one, parents first.
 func (e *Engine) liveBelow(top ledger.Agent) ([]string, error) {
-	return e.below(top, ledger.AgentFilter{Scope: ledger.Scope{Root: top.Root}, Live: true})
+	return e.agentsBelow(top, ledger.AgentFilter{Scope: ledger.Scope{Root: top.Root}, Live: true})
 }
 
-// below returns the agents below one that match a filter, parents first.
-func (e *Engine) below(top ledger.Agent, filter ledger.AgentFilter) ([]string, error) {
+// agentsBelow returns the agents below one that match a filter, parents first.
+func (e *Engine) agentsBelow(top ledger.Agent, filter ledger.AgentFilter) ([]string, error) {
 	children := map[string][]string{}
 	err := e.eachAgent(e.ctx, filter, func(a ledger.Agent) error {
 		children[a.Parent] = append(children[a.Parent], a.UID)
@@ -104,14 +104,14 @@ func (e *Engine) eachAgent(ctx context.Context, filter ledger.AgentFilter, do fu
 	return nil
 }
 
-// withoutParent adds a cancel to a batch that starts an agent whose parent was ended with its object.
-func (a *actor) withoutParent(batch []delivery) []delivery {
+// cancelIfOrphaned adds a cancel to a batch that starts an agent whose parent was ended with its object.
+func (a *actor) cancelIfOrphaned(batch []delivery) []delivery {
 	for _, d := range batch {
 		if d.create == nil || d.create.Parent == "" {
 			continue
 		}
 		if parent, err := a.engine.Lookup(a.engine.ctx, d.create.Parent); err == nil && !parent.Live() {
-			return append(batch, delivery{fact: deletion})
+			return append(batch, delivery{fact: deletionFact})
 		}
 	}
 	return batch
@@ -120,30 +120,30 @@ func (a *actor) withoutParent(batch []delivery) []delivery {
 // checkParent checks the parent of an agent that was just started or taken over: it may have been ended with its object, or may
 // have cancelled this agent. A parent records that before it looks for agents below it, and this agent is recorded before it
 // checks its parent, so at least one of them sees the other.
-func (a *actor) checkParent(r *recording) {
+func (a *actor) checkParent(r *stepResult) {
 	if r.record.Parent == "" || r.batch.Create == nil && !r.takeOver || r.next.Phase.Terminal() {
 		return
 	}
-	fact, err := a.endedAbove(r)
+	fact, err := a.parentEndedFact(r)
 	if err != nil && a.engine.ctx.Err() == nil {
-		a.engine.options.Trouble(fmt.Errorf("check the parent of agent %s: %w", a.uid, err))
-		time.AfterFunc(a.engine.options.RetryLedger, func() { a.checkParent(r) })
+		a.engine.options.ReportError(fmt.Errorf("check the parent of agent %s: %w", a.uid, err))
+		time.AfterFunc(a.engine.options.LedgerRetryDelay, func() { a.checkParent(r) })
 		return
 	}
 	if fact != nil {
-		_ = a.engine.post(a.uid, delivery{fact: fact}) // after Close the next engine checks again
+		_ = a.engine.enqueue(a.uid, delivery{fact: fact}) // after Close the next engine checks again
 	}
 }
 
-// endedAbove returns the fact for an agent that its parent has cancelled, or whose parent has ended, or nil.
-func (a *actor) endedAbove(r *recording) (agent.Fact, error) {
+// parentEndedFact returns the fact for an agent that its parent has cancelled, or whose parent has ended, or nil.
+func (a *actor) parentEndedFact(r *stepResult) (agent.Fact, error) {
 	state, err := a.engine.View(a.engine.ctx, r.record.Parent)
 	switch {
 	case errors.Is(err, ledger.ErrNotFound):
 		return nil, nil
 	case err != nil:
 		return nil, err
-	case state.Rejects(r.next.Config.ChildName()):
+	case state.RejectsChild(r.next.Config.ChildName()):
 		return agent.Cancelled{By: "its parent " + state.Config.Name}, nil
 	case r.batch.Create == nil:
 		return nil, nil // Recover has checked for ended parents
@@ -152,5 +152,5 @@ func (a *actor) endedAbove(r *recording) (agent.Fact, error) {
 	if err != nil || parent.Live() {
 		return nil, err
 	}
-	return deletion, nil
+	return deletionFact, nil
 }

@@ -14,8 +14,8 @@ type workers struct {
 	done <-chan struct{}
 }
 
-// mostIdle bounds the idle goroutines. The number of busy ones is not bounded.
-const mostIdle = 128
+// maxIdleWorkers bounds the idle goroutines. The number of busy ones is not bounded.
+const maxIdleWorkers = 128
 
 func newWorkers(done <-chan struct{}) *workers { return &workers{jobs: make(chan func()), done: done} }
 
@@ -31,7 +31,7 @@ func (w *workers) do(job func()) {
 func (w *workers) work(job func()) {
 	for {
 		job()
-		if w.idle.Add(1) > mostIdle {
+		if w.idle.Add(1) > maxIdleWorkers {
 			w.idle.Add(-1)
 			return
 		}

@@ -9,15 +9,15 @@ import (
 	"testing/synctest"
 )
 
-// TestWorkersRunEveryJobAtOnceAndAreUsedAgain runs more parallel jobs than there may be idle goroutines, twice.
-func TestWorkersRunEveryJobAtOnceAndAreUsedAgain(t *testing.T) {
+// TestWorkersRunJobsInParallelAndAreReused runs more parallel jobs than there may be idle goroutines, twice.
+func TestWorkersRunJobsInParallelAndAreReused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		done := make(chan struct{})
 		w := newWorkers(done)
 		for range 2 {
 			var all sync.WaitGroup
 			together := make(chan struct{})
-			for range 2 * mostIdle {
+			for range 2 * maxIdleWorkers {
 				all.Add(1)
 				w.do(func() {
 					defer all.Done()
@@ -26,13 +26,13 @@ func TestWorkersRunEveryJobAtOnceAndAreUsedAgain(t *testing.T) {
 			}
 			synctest.Wait()
 			if idle := w.idle.Load(); idle != 0 {
-				t.Errorf("%d goroutines are idle while %d jobs run", idle, 2*mostIdle)
+				t.Errorf("%d goroutines are idle while %d jobs run", idle, 2*maxIdleWorkers)
 			}
 			close(together)
 			all.Wait()
 			synctest.Wait()
-			if idle := w.idle.Load(); idle != mostIdle {
-				t.Errorf("%d goroutines are idle after the jobs, want %d", idle, mostIdle)
+			if idle := w.idle.Load(); idle != maxIdleWorkers {
+				t.Errorf("%d goroutines are idle after the jobs, want %d", idle, maxIdleWorkers)
 			}
 		}
 		close(done) // the test ends only if the workers end
@@ -45,11 +45,11 @@ func TestWorkersRunEveryJobAtOnceAndAreUsedAgain(t *testing.T) {
 
 // A step needs a much deeper stack than a call, and calls wait for long: a thousand calls on the goroutines of steps held 60 MB
 // of stacks.
-func TestStepsAndCallsHaveGoroutinesOfTheirOwn(t *testing.T) {
+func TestStepsAndCallsUseSeparateWorkers(t *testing.T) {
 	w := newWorld(t, "nested-agents")
 	e := w.current()
 	w.chat(nil)
-	w.say("m1", "Research the history of the lighthouse of Alexandria.")
+	w.sendMessage("m1", "Research the history of the lighthouse of Alexandria.")
 	w.untilPosted("finished under Ptolemy II around 280 BC")
 	w.until("the goroutines of steps and of calls to be idle", func() bool { return e.steps.idle.Load() > 0 && e.calls.idle.Load() > 0 })
 }

@@ -35,7 +35,7 @@ type world struct {
 	url    string
 	path   string
 	ledger ledger.Ledger
-	tools  *workshop
+	tools  *toolbox
 
 	mu      sync.Mutex
 	changed *sync.Cond
@@ -46,30 +46,30 @@ type world struct {
 	approve func(agent.AskPerson) *agent.Decided
 	// configure, if set, changes the initial configuration of agents.
 	configure func(*agent.Config)
-	troubles  []error
+	errors    []error
 	// parallel limits the active sub-agents of a tree; 0 means no limit.
 	parallel int
-	// quotas are the quotas of every namespace, prices those of the model, and late is the offset of the clock.
-	quotas []quota.Quota
-	prices model.Prices
-	late   atomic.Int64
-	// models, if set, wraps the models, and called is called after each call.
+	// quotas are the quotas of every namespace, prices those of the model, and clockOffset is the offset of the clock.
+	quotas      []quota.Quota
+	prices      model.Prices
+	clockOffset atomic.Int64
+	// models, if set, wraps the models, and onCall is called after each call.
 	models func(Models) Models
-	called func(Call)
+	onCall func(CompletedCall)
 	// ledgerQuota is the ledger quota of a namespace in bytes.
 	ledgerQuota int64
-	// absent disables the controllers, and recorded is called for every recorded step.
-	absent   atomic.Bool
-	recorded atomic.Pointer[func(*Engine, Change)]
+	// noControllers disables the controllers, and onRecorded is called for every recorded step.
+	noControllers atomic.Bool
+	onRecorded    atomic.Pointer[func(*Engine, Change)]
 	// reconciling are locks by the UID of an agent.
 	reconciling sync.Map
-	// asked are the requests that were sent to models, by key.
-	asked sync.Map
+	// requests are the requests that were sent to models, by key.
+	requests sync.Map
 }
 
 func newWorld(t *testing.T, scripts ...string) *world {
 	t.Helper()
-	w := &world{t: t, agents: map[string]ledger.Agent{}, tools: &workshop{runs: map[string]int{}}}
+	w := &world{t: t, agents: map[string]ledger.Agent{}, tools: &toolbox{runs: map[string]int{}}}
 	w.changed = sync.NewCond(&w.mu)
 	options := scripted.Options{NoDelay: true}
 	for _, name := range scripts {
@@ -131,20 +131,22 @@ func (w *world) start(l Ledger) *Engine {
 	var e *Engine
 	e = New(Options{
 		Recorded: func(c Change) {
-			if hear := w.recorded.Load(); hear != nil {
+			if hear := w.onRecorded.Load(); hear != nil {
 				(*hear)(e, c)
 			}
 		},
-		Ledger: l, Scheduler: scheduler, Tools: w.tools, RetryLedger: 10 * time.Millisecond,
-		Models: models, Called: w.hearCall, Quotas: w, Now: w.now, LedgerQuota: w.ledgerQuota,
-		Crews: func(_ context.Context, a ledger.Agent) []Crew { return []Crew{{Key: a.Root, Limit: w.parallel}} },
+		Ledger: l, Scheduler: scheduler, Tools: w.tools, LedgerRetryDelay: 10 * time.Millisecond,
+		Models: models, CallCompleted: w.recordCall, Quotas: w, Now: w.now, LedgerQuota: w.ledgerQuota,
+		SlotGroups: func(_ context.Context, a ledger.Agent) []SlotGroup {
+			return []SlotGroup{{Key: a.Root, Limit: w.parallel}}
+		},
 		Changed: func(c Change) {
 			go w.reconcile(c.Agent.UID)
 		},
-		Trouble: func(err error) {
+		ReportError: func(err error) {
 			w.mu.Lock()
 			defer w.mu.Unlock()
-			w.troubles = append(w.troubles, err)
+			w.errors = append(w.errors, err)
 			w.changed.Broadcast()
 		},
 	})
@@ -154,19 +156,19 @@ func (w *world) start(l Ledger) *Engine {
 	return e
 }
 
-// hearCall stores the request of a call.
-func (w *world) hearCall(c Call) {
+// recordCall stores the request of a call.
+func (w *world) recordCall(c CompletedCall) {
 	if c.Request != nil {
-		w.asked.Store(c.Request.IdempotencyKey, *c.Request)
+		w.requests.Store(c.Request.IdempotencyKey, *c.Request)
 	}
-	if w.called != nil {
-		w.called(c)
+	if w.onCall != nil {
+		w.onCall(c)
 	}
 }
 
 // checkRequests compares the sent requests with the ledger, byte for byte.
 func (w *world) checkRequests() {
-	w.asked.Range(func(key, value any) bool {
+	w.requests.Range(func(key, value any) bool {
 		call, err := w.ledger.ModelCall(context.Background(), key.(string))
 		if err != nil {
 			return !errors.Is(err, ledger.ErrClosed)
@@ -203,7 +205,7 @@ func (w *world) setQuotas(quotas ...quota.Quota) {
 }
 
 // now is the engine's clock. It takes no lock, because the engine calls it while a test holds the world's lock.
-func (w *world) now() time.Time { return time.Now().Add(time.Duration(w.late.Load())) }
+func (w *world) now() time.Time { return time.Now().Add(time.Duration(w.clockOffset.Load())) }
 
 // stop closes the engine as a graceful shutdown does.
 func (w *world) stop() {
@@ -301,7 +303,7 @@ func (w *world) begin(record ledger.Agent, c agent.Config) {
 	w.deliverError(w.current().Start(record, agent.Started{Config: c}))
 }
 
-func (w *world) say(name, text string) {
+func (w *world) sendMessage(name, text string) {
 	w.deliver("uid-chat", agent.MessageArrived{Message: name, Text: text})
 }
 
@@ -319,7 +321,7 @@ func (w *world) deliverError(err error) {
 // reconcile acts as the controllers do for an agent: it creates its children and posts. It may run at any time and repeatedly,
 // but not concurrently for the same agent.
 func (w *world) reconcile(uid string) {
-	if w.absent.Load() {
+	if w.noControllers.Load() {
 		return
 	}
 	lock, _ := w.reconciling.LoadOrStore(uid, &sync.Mutex{})
@@ -338,11 +340,11 @@ func (w *world) reconcile(uid string) {
 		case agent.StartChild:
 			w.startChild(self, s, wanted.Child)
 		case agent.CancelChild:
-			w.cancelUnborn(self, wanted.Child)
+			w.cancelUnstarted(self, wanted.Child)
 		case agent.AskPerson:
 			w.decide(self, wanted)
-		case agent.Deliver:
-			w.take(e, uid, wanted.Item)
+		case agent.SendItem:
+			w.sendItem(e, uid, wanted.Item)
 		}
 	}
 	w.mu.Lock()
@@ -350,25 +352,25 @@ func (w *world) reconcile(uid string) {
 	w.mu.Unlock()
 }
 
-// cancelUnborn ends a child that was never created.
-func (w *world) cancelUnborn(parent ledger.Agent, child string) {
+// cancelUnstarted ends a child that was never created.
+func (w *world) cancelUnstarted(parent ledger.Agent, child string) {
 	w.mu.Lock()
 	_, created := w.agents[child]
 	w.mu.Unlock()
 	if !created {
-		w.deliver(parent.UID, agent.ChildFinished{Child: child, Outcome: agent.Outcome{Kind: agent.KindCancelled}})
+		w.deliver(parent.UID, agent.ChildFinished{Child: child, Outcome: agent.Outcome{Kind: agent.ErrorCancelled}})
 	}
 }
 
 func (w *world) startChild(parent ledger.Agent, s agent.State, spec agent.ChildSpec) {
 	kind, depth := agent.SubAgent, s.Config.Depth+1
 	c := config(kind, spec.Name, spec.Role, depth)
-	c.Task = agent.Task{Instruction: spec.Task, Arguments: spec.Arguments, ContextFiles: spec.ContextFiles, Mode: spec.Context}
+	c.Task = agent.Task{Instruction: spec.Task, Arguments: spec.Arguments, ContextFiles: spec.ContextFiles, ContextMode: spec.Context}
 	if spec.Tool != "" {
 		c = config(agent.ToolRun, spec.Name, "orchestrator", depth)
-		c.Call = &agent.PlannedCall{Tool: spec.Tool, Arguments: spec.Arguments}
+		c.ToolCall = &agent.ToolRunCall{Tool: spec.Tool, Arguments: spec.Arguments}
 	}
-	c.ParentRole, c.Origin = s.Config.Role.Display(), s.OriginOf(spec.Name)
+	c.ParentRole, c.Origin = s.Config.Role.Display(), s.ChildOrigin(spec.Name)
 	w.begin(ledger.Agent{UID: "uid-" + spec.Name, Kind: "SubAgent", Namespace: "ns", Name: spec.Name, Parent: parent.UID, Root: parent.Root,
 		Chat: "chat", Role: spec.Role, Depth: depth}, c)
 }
@@ -386,9 +388,9 @@ func (w *world) decide(self ledger.Agent, e agent.AskPerson) {
 	}
 }
 
-// take sends an item of the outbox. It confirms to the engine that has the item: a later one may have started another
+// sendItem sends an item of the outbox. It confirms to the engine that has the item: a later one may have started another
 // conversation.
-func (w *world) take(e *Engine, uid string, item agent.Item) {
+func (w *world) sendItem(e *Engine, uid string, item agent.Item) {
 	if item.Kind == agent.ItemReply {
 		return // the engine handles it
 	}
@@ -402,7 +404,7 @@ func (w *world) take(e *Engine, uid string, item agent.Item) {
 		w.handled = append(w.handled, item.Message)
 	}
 	w.mu.Unlock()
-	w.deliverError(e.Deliver(uid, agent.Delivered{ID: item.ID}))
+	w.deliverError(e.Deliver(uid, agent.ItemSent{ID: item.ID}))
 }
 
 // until waits for a condition.
@@ -427,7 +429,7 @@ func (w *world) until(what string, ok func() bool) {
 	defer w.mu.Unlock()
 	for !ok() {
 		if time.Since(start) > 30*time.Second {
-			w.t.Fatalf("timed out waiting for: %s\nposts: %s\nerrors: %v", what, strings.Join(w.posts, "\n"), w.troubles)
+			w.t.Fatalf("timed out waiting for: %s\nposts: %s\nerrors: %v", what, strings.Join(w.posts, "\n"), w.errors)
 		}
 		w.changed.Wait()
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/engine"
 )
 
-func TestAnArmedPointDiesAtItsCount(t *testing.T) {
+func TestArmedPointKillsAtItsCount(t *testing.T) {
 	deaths := 0
 	hook, err := parse("after-append:2", func() { deaths++ })
 	if err != nil {
@@ -33,7 +33,7 @@ func TestNothingIsArmedByDefault(t *testing.T) {
 	}
 }
 
-func TestMistakesAreExplained(t *testing.T) {
+func TestInvalidSettingsAreErrors(t *testing.T) {
 	for value, want := range map[string]string{
 		"after-lunch:1":  "must be one of [after-intent after-effect after-append before-status]",
 		"after-append":   "must be a number from 1",

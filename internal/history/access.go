@@ -25,10 +25,10 @@ const authenticationConfig = "extension-apiserver-authentication"
 
 // How long reviews are cached. Changes of permissions should take effect soon.
 const (
-	believeYes   = 5 * time.Second
-	believeNo    = 2 * time.Second
-	askTimeout   = 10 * time.Second
-	believeToken = 10 * time.Second
+	allowCacheTTL = 5 * time.Second
+	denyCacheTTL  = 2 * time.Second
+	reviewTimeout = 10 * time.Second
+	tokenCacheTTL = 10 * time.Second
 )
 
 func backoff() *wait.Backoff {
@@ -68,8 +68,8 @@ func (p *frontProxy) Run(ctx context.Context, workers int) {
 	p.RequestHeaderAuthRequestController.Run(ctx, workers)
 }
 
-// delegate configures delegated authentication and authorization.
-func delegate(ctx context.Context, config *genericapiserver.Config, client kubernetes.Interface) error {
+// delegateAuth configures delegated authentication and authorization.
+func delegateAuth(ctx context.Context, config *genericapiserver.Config, client kubernetes.Interface) error {
 	proxy, err := newFrontProxy(ctx, client)
 	if err != nil {
 		return err
@@ -84,13 +84,13 @@ func delegate(ctx context.Context, config *genericapiserver.Config, client kuber
 	}
 	authenticator, _, err := authenticatorfactory.DelegatingAuthenticatorConfig{
 		Anonymous: &apiserver.AnonymousAuthConfig{Enabled: false}, TokenAccessReviewClient: client.AuthenticationV1(),
-		TokenAccessReviewTimeout: askTimeout, CacheTTL: believeToken, WebhookRetryBackoff: backoff(), RequestHeaderConfig: headers,
+		TokenAccessReviewTimeout: reviewTimeout, CacheTTL: tokenCacheTTL, WebhookRetryBackoff: backoff(), RequestHeaderConfig: headers,
 	}.New()
 	if err != nil {
 		return fmt.Errorf("set up authentication: %w", err)
 	}
 	authorizer, err := authorizerfactory.DelegatingAuthorizerConfig{
-		SubjectAccessReviewClient: client.AuthorizationV1(), AllowCacheTTL: believeYes, DenyCacheTTL: believeNo, WebhookRetryBackoff: backoff(),
+		SubjectAccessReviewClient: client.AuthorizationV1(), AllowCacheTTL: allowCacheTTL, DenyCacheTTL: denyCacheTTL, WebhookRetryBackoff: backoff(),
 	}.New()
 	if err != nil {
 		return fmt.Errorf("set up authorization: %w", err)

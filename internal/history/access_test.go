@@ -19,10 +19,10 @@ import (
 )
 
 var _ = Describe("Access to the history", Ordered, ContinueOnFailure, func() {
-	var w world
+	var w servedLedger
 	BeforeAll(func() {
 		l := newLedger()
-		stories(l)
+		writeHistories(l)
 		w = serve(l)
 		DeferCleanup(func() { w.stop() })
 		must(kubectl("create", "role", "reader", "-n", "team-a", "--verb=get,list", "--resource=transcripts.history.nestor.dev,usages.history.nestor.dev"))
@@ -57,9 +57,9 @@ var _ = Describe("Access to the history", Ordered, ContinueOnFailure, func() {
 			{"get", "transcripts", "-n", "team-a", "--as", "carol"},
 			{"get", "usages", "-n", "team-a", "--as", "system:anonymous"},
 		} {
-			words := refusal(kubectl(args...))
-			Expect(words).To(ContainSubstring("orbidden"), strings.Join(args, " "))
-			Expect(words).NotTo(ContainSubstring("secret of team-b"))
+			output := errorText(kubectl(args...))
+			Expect(output).To(ContainSubstring("orbidden"), strings.Join(args, " "))
+			Expect(output).NotTo(ContainSubstring("secret of team-b"))
 		}
 	})
 

@@ -12,8 +12,8 @@ import (
 	certutil "k8s.io/client-go/util/cert"
 )
 
-// ownCertificateAge is the validity of a self-signed certificate; each process creates a new one.
-const ownCertificateAge = 10 * 365 * 24 * time.Hour
+// selfSignedValidity is the validity of a self-signed certificate; each process creates a new one.
+const selfSignedValidity = 10 * 365 * 24 * time.Hour
 
 // Certificate is a certificate that is maintained elsewhere, for example by a servingcert.Keeper.
 type Certificate interface {
@@ -23,17 +23,19 @@ type Certificate interface {
 	OnChange(listener func())
 }
 
-// kept adapts a Certificate to k8s.io/apiserver.
-type kept struct{ Certificate }
+// certificateProvider adapts a Certificate to k8s.io/apiserver.
+type certificateProvider struct{ Certificate }
 
-func (kept) Name() string { return "history" }
+func (certificateProvider) Name() string { return "history" }
 
-func (k kept) AddListener(listener dynamiccertificates.Listener) { k.OnChange(listener.Enqueue) }
+func (k certificateProvider) AddListener(listener dynamiccertificates.Listener) {
+	k.OnChange(listener.Enqueue)
+}
 
 // servingCertificate returns the serving certificate and, if it is self-signed, its CA bundle.
 func servingCertificate(options Options) (dynamiccertificates.CertKeyContentProvider, []byte, error) {
 	if options.Certificate != nil {
-		return kept{options.Certificate}, nil, nil
+		return certificateProvider{options.Certificate}, nil, nil
 	}
 	if options.CertFile != "" || options.KeyFile != "" {
 		files, err := dynamiccertificates.NewDynamicServingContentFromFiles("history", options.CertFile, options.KeyFile)
@@ -42,7 +44,7 @@ func servingCertificate(options Options) (dynamiccertificates.CertKeyContentProv
 		}
 		return files, nil, nil
 	}
-	wanted := certutil.SelfSignedCertKeyOptions{Host: "localhost", AlternateIPs: []net.IP{net.IPv4(127, 0, 0, 1), net.IPv6loopback}, MaxAge: ownCertificateAge}
+	wanted := certutil.SelfSignedCertKeyOptions{Host: "localhost", AlternateIPs: []net.IP{net.IPv4(127, 0, 0, 1), net.IPv6loopback}, MaxAge: selfSignedValidity}
 	for _, host := range options.Hosts {
 		if ip := net.ParseIP(host); ip != nil {
 			wanted.AlternateIPs = append(wanted.AlternateIPs, ip)

@@ -65,14 +65,14 @@ func followAs(user, namespace, nameAndQuery string) <-chan string {
 }
 
 var _ = Describe("Following a transcript", Ordered, ContinueOnFailure, func() {
-	var w world
+	var w servedLedger
 	BeforeAll(func() {
 		namespace("team-a")
 		w = serve(newLedger())
 		DeferCleanup(func() { w.stop() })
 	})
 
-	say := func(uid, call, text string) {
+	sendDelta := func(uid, call, text string) {
 		w.hub.Listen(uid, uid+"/model/"+call+"/1", model.Delta{Text: text})
 	}
 
@@ -83,20 +83,20 @@ var _ = Describe("Following a transcript", Ordered, ContinueOnFailure, func() {
 		Eventually(lines).Should(Receive(Equal("1 Started ")))
 		Eventually(lines).Should(Receive(Equal("2 User Hi")))
 
-		say("uid-live", "m1", "Good ")
+		sendDelta("uid-live", "m1", "Good ")
 		Eventually(lines).Should(Receive(Equal("2 Delta Good  of uid-live.m1.1")))
 		late := follow("team-a", "chat.live/log?follow&tail=1")
 		Eventually(late).Should(Receive(Equal("2 User Hi")))
 		Eventually(late).Should(Receive(Equal("2 Delta Good  of uid-live.m1.1")), "a late reader gets the earlier deltas")
-		say("uid-live", "m1", "morning")
+		sendDelta("uid-live", "m1", "morning")
 		Eventually(lines).Should(Receive(Equal("2 Delta morning of uid-live.m1.1")))
 
 		write(pen.Write(ctx, w.ledger, pen.Replied("Good morning!")))
 		w.hub.Changed(pen.Record)
 		Eventually(lines).Should(Receive(Equal("3 Assistant Good morning!")))
-		say("uid-live", "m1", "too late")
+		sendDelta("uid-live", "m1", "too late")
 		write(pen.Write(ctx, w.ledger, agent.MessageArrived{Message: "more", Text: "And now?"}))
-		say("uid-live", "m2", "Now") // before the message was sent to readers
+		sendDelta("uid-live", "m2", "Now") // before the message was sent to readers
 		Eventually(lines).Should(Receive(Equal("4 User And now?")))
 		Eventually(lines).Should(Receive(Equal("4 Delta Now of uid-live.m2.1")))
 
@@ -105,7 +105,7 @@ var _ = Describe("Following a transcript", Ordered, ContinueOnFailure, func() {
 		Eventually(lines).Should(Receive(Equal("5 Assistant Goodbye.")), "changes of another replica are found by polling")
 		Eventually(lines).Should(BeClosed())
 		Eventually(late).Should(BeClosed())
-		Eventually(w.hub.Following).Should(BeZero())
+		Eventually(w.hub.Readers).Should(BeZero())
 	})
 
 	It("can omit deltas and start anywhere", func() {
@@ -113,7 +113,7 @@ var _ = Describe("Following a transcript", Ordered, ContinueOnFailure, func() {
 		write(pen.Write(ctx, w.ledger, pen.Orchestrator(), agent.MessageArrived{Message: "hello", Text: "Hi"}))
 		lines := follow("team-a", "chat.quiet/log?follow=true&deltas=false&since=1")
 		Eventually(lines).Should(Receive(Equal("2 User Hi")))
-		say("uid-quiet", "m1", "Hello")
+		sendDelta("uid-quiet", "m1", "Hello")
 		write(pen.Write(ctx, w.ledger, pen.Replied("Hello.")))
 		w.hub.Changed(pen.Record)
 		Eventually(lines).Should(Receive(Equal("3 Assistant Hello.")))
@@ -150,15 +150,15 @@ var _ = Describe("Following a transcript", Ordered, ContinueOnFailure, func() {
 		for _, user := range []string{"erin", "frank"} {
 			must(kubectl("create", "rolebinding", "log-"+user, "-n", "team-a", "--role=log", "--user="+user))
 		}
-		hers, his := followAs("erin", "team-a", "chat.guarded/log?follow=true"), followAs("frank", "team-a", "chat.guarded/log?follow=true")
-		for _, lines := range []<-chan string{hers, his} {
+		revoked, allowed := followAs("erin", "team-a", "chat.guarded/log?follow=true"), followAs("frank", "team-a", "chat.guarded/log?follow=true")
+		for _, lines := range []<-chan string{revoked, allowed} {
 			Eventually(lines).Should(Receive(Equal("1 Started ")))
 			Eventually(lines).Should(Receive(Equal("2 User Hi")))
 		}
 		must(kubectl("delete", "rolebinding", "log-erin", "-n", "team-a"))
-		Eventually(hers).Should(BeClosed())
+		Eventually(revoked).Should(BeClosed())
 		write(pen.Write(ctx, w.ledger, pen.Replied("Still here.")))
-		Eventually(his).Should(Receive(Equal("3 Assistant Still here.")))
+		Eventually(allowed).Should(Receive(Equal("3 Assistant Still here.")))
 	})
 
 	It("is limited per person and in total", func() {

@@ -86,8 +86,8 @@ type stream struct {
 	options api.TranscriptLogOptions
 	deltas  bool
 	cursor  *transcript.Cursor
-	// answered is the last model call whose end was written; late deltas of it are dropped.
-	answered string
+	// completedCall is the last model call whose end was written; late deltas of it are dropped.
+	completedCall string
 	// call is the model call whose deltas are being written.
 	call string
 }
@@ -124,21 +124,21 @@ func (s *stream) write(ctx context.Context, out *json.Encoder) error {
 	if !s.options.Follow {
 		return s.writeEntries(ctx, out)
 	}
-	news := s.logs.live.Follow(s.uid)
-	defer news.Close()
+	update := s.logs.live.Follow(s.uid)
+	defer update.Close()
 	poll := time.NewTicker(s.logs.poll)
 	defer poll.Stop()
-	review := time.NewTicker(s.logs.reviewer.every)
+	review := time.NewTicker(s.logs.reviewer.interval)
 	defer review.Stop()
 	ended, err := s.catchUp(ctx, out)
 	for !ended && err == nil {
 		select {
-		case <-news.Woken():
-			ended, err = s.tell(ctx, out, news.News())
+		case <-update.Updates():
+			ended, err = s.writeNew(ctx, out, update.Read())
 		case <-poll.C:
 			ended, err = s.catchUp(ctx, out)
 		case <-review.C:
-			if !s.logs.reviewer.still(ctx, s.namespace, s.name) {
+			if !s.logs.reviewer.stillAllowed(ctx, s.namespace, s.name) {
 				return nil
 			}
 		case <-s.logs.stopping:
@@ -150,14 +150,14 @@ func (s *stream) write(ctx context.Context, out *json.Encoder) error {
 	return err
 }
 
-// tell writes what is new. Deltas of another call mean that an event precedes them.
-func (s *stream) tell(ctx context.Context, out *json.Encoder, news live.News) (ended bool, err error) {
-	if news.Changed || news.Call != s.call {
+// writeNew writes what is new. Deltas of another call mean that an event precedes them.
+func (s *stream) writeNew(ctx context.Context, out *json.Encoder, update live.Update) (ended bool, err error) {
+	if update.Changed || update.Call != s.call {
 		if ended, err := s.catchUp(ctx, out); ended || err != nil {
 			return ended, err
 		}
 	}
-	return false, s.writePieces(out, news)
+	return false, s.writeDeltas(out, update)
 }
 
 // catchUp writes the new entries of the ledger, and reports whether the agent has ended. The latter is read first, so
@@ -189,7 +189,7 @@ func (s *stream) writeEntries(ctx context.Context, out *json.Encoder) error {
 				return err
 			}
 			if e.ModelCall != "" {
-				s.answered = e.ModelCall
+				s.completedCall = e.ModelCall
 			}
 		}
 		left -= int64(len(entries))

@@ -53,7 +53,7 @@ func (m *modelCalls) Get(ctx context.Context, name string, _ *metav1.GetOptions)
 		return nil, notFound("modelcalls", name, "")
 	}
 	if err != nil {
-		return nil, refuse(err)
+		return nil, statusError(err)
 	}
 	object := modelCallOf(call)
 	object.Spec.Request = raw(call.Request)
@@ -65,12 +65,12 @@ func (m *modelCalls) Get(ctx context.Context, name string, _ *metav1.GetOptions)
 
 // List lists calls without their bodies.
 func (m *modelCalls) List(ctx context.Context, options *metainternalversion.ListOptions) (runtime.Object, error) {
-	a, err := ask(genericapirequest.NamespaceValue(ctx), options)
+	a, err := parseListOptions(genericapirequest.NamespaceValue(ctx), options)
 	if err != nil {
 		return nil, err
 	}
 	if name, ok := a.fields[api.FieldName]; ok {
-		return m.named(ctx, a, name)
+		return m.listByName(ctx, a, name)
 	}
 	a.scope.Model = a.fields[api.FieldModelCallModel]
 	var parent string
@@ -80,7 +80,7 @@ func (m *modelCalls) List(ctx context.Context, options *metainternalversion.List
 		}
 	}
 	filter := ledger.CallFilter{Scope: a.scope, Agent: a.fields[api.FieldModelCallAgent], Parent: parent, Status: statusOf(a.fields[api.FieldModelCallPhase])}
-	calls, next, err := gather(a, func(page ledger.Page) (ledger.List[ledger.ModelCall], error) {
+	calls, next, err := readPages(a, func(page ledger.Page) (ledger.List[ledger.ModelCall], error) {
 		return m.ledger.ModelCalls(ctx, filter, page)
 	})
 	if err != nil {
@@ -93,10 +93,10 @@ func (m *modelCalls) List(ctx context.Context, options *metainternalversion.List
 	return list, nil
 }
 
-// named returns a list with the call of that name.
-func (m *modelCalls) named(ctx context.Context, a asked, name string) (runtime.Object, error) {
+// listByName returns a list with the call of that name.
+func (m *modelCalls) listByName(ctx context.Context, a listQuery, name string) (runtime.Object, error) {
 	key, ok := modelCallKey(name)
-	if !ok || a.nothing {
+	if !ok || a.contradictory {
 		return &api.ModelCallList{}, nil
 	}
 	call, err := m.ledger.ModelCall(ctx, key)
@@ -104,7 +104,7 @@ func (m *modelCalls) named(ctx context.Context, a asked, name string) (runtime.O
 		return &api.ModelCallList{}, nil
 	}
 	if err != nil {
-		return nil, refuse(err)
+		return nil, statusError(err)
 	}
 	return &api.ModelCallList{Items: []api.ModelCall{modelCallOf(call)}}, nil
 }

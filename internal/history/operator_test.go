@@ -24,8 +24,8 @@ import (
 // modelKey must not appear anywhere.
 const modelKey = "sk-very-secret-key"
 
-// operate runs the controllers on a served ledger until the spec ends.
-func operate(w world) client.Client {
+// runOperator runs the controllers on a served ledger until the spec ends.
+func runOperator(w servedLedger) client.Client {
 	GinkgoHelper()
 	assembled, err := operator.New(ctx, operator.Options{
 		Config: cluster.Config, Live: w.hub,
@@ -44,8 +44,8 @@ func operate(w world) client.Client {
 	return objects
 }
 
-// provide creates a slow model in a namespace, so that replies can be observed while they stream.
-func provide(objects client.Client, namespace string) {
+// createProvider creates a slow model in a namespace, so that replies can be observed while they stream.
+func createProvider(objects client.Client, namespace string) {
 	GinkgoHelper()
 	script, err := scripted.Builtin("central-orchestration")
 	Expect(err).NotTo(HaveOccurred())
@@ -64,9 +64,9 @@ var _ = Describe("The history of a running operator", func() {
 	It("can be followed, and survives the deletion of the chat", func() {
 		w := serve(newLedger())
 		DeferCleanup(func() { w.stop() })
-		objects := operate(w)
+		objects := runOperator(w)
 		namespace("team-live")
-		provide(objects, "team-live")
+		createProvider(objects, "team-live")
 		chat := &v1alpha1.AgentChat{ObjectMeta: metav1.ObjectMeta{Namespace: "team-live", Name: "chat"}}
 		Expect(objects.Create(ctx, chat)).To(Succeed())
 		write := func(name, text string) {

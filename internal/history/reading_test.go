@@ -20,9 +20,9 @@ import (
 	"github.com/nestor-dev/nestor/internal/ledger/ledgertest/pgserver"
 )
 
-// stories fills a ledger: in team-a a deleted chat and a chat of the same name that delegated to a researcher, and in
+// writeHistories fills a ledger: in team-a a deleted chat and a chat of the same name that delegated to a researcher, and in
 // team-b a chat that has just started.
-func stories(l ledger.Ledger) {
+func writeHistories(l ledger.Ledger) {
 	GinkgoHelper()
 	namespace("team-a")
 	namespace("team-b")
@@ -32,11 +32,11 @@ func stories(l ledger.Ledger) {
 
 	chat := historytest.Chat("team-a", "release", "uid-chat")
 	write(chat.Write(ctx, l, chat.Orchestrator(), agent.MessageArrived{Message: "hello", Text: "How many leap days?"}))
-	write(chat.Write(ctx, l, chat.Replied("", agent.CallRequest{ID: "c1", Tool: "delegate_to_agent", Arguments: `{"role":"researcher","task":"Count"}`})))
+	write(chat.Write(ctx, l, chat.Replied("", agent.ToolCall{ID: "c1", Tool: "delegate_to_agent", Arguments: `{"role":"researcher","task":"Count"}`})))
 	write(chat.Write(ctx, l, chat.Replied("On it.")))
 	sub := historytest.SubAgent(chat, "release-1", "uid-sub")
 	write(sub.Write(ctx, l, sub.Researcher(agent.Limits{})))
-	write(sub.Write(ctx, l, sub.Replied("", agent.CallRequest{ID: "r1", Tool: "read", Arguments: "{}"})))
+	write(sub.Write(ctx, l, sub.Replied("", agent.ToolCall{ID: "r1", Tool: "read", Arguments: "{}"})))
 	write(sub.Write(ctx, l, agent.ToolFinished{Call: "r1", Outcome: agent.ToolSucceeded, Text: "1988 1992 1996"}))
 	write(sub.Write(ctx, l, sub.Replied("There are three.")))
 	write(chat.Write(ctx, l, agent.ChildFinished{Child: "release-1", Outcome: *sub.State.Outcome}))
@@ -62,12 +62,12 @@ func seqs(entries []api.Entry) []int64 {
 	return numbers
 }
 
-// reading has the specs for every ledger.
-func reading(open func() ledger.Ledger) {
-	var w world
+// readingSpecs has the specs for every ledger.
+func readingSpecs(open func() ledger.Ledger) {
+	var w servedLedger
 	BeforeAll(func() {
 		l := open()
-		stories(l)
+		writeHistories(l)
 		w = serve(l)
 		DeferCleanup(func() { w.stop() })
 	})
@@ -115,10 +115,10 @@ func reading(open func() ledger.Ledger) {
 		Expect(seqs(transcriptOf("team-a", "chat.release?tail=2").Entries)).To(Equal([]int64{5, 6}))
 		lines := strings.Split(strings.TrimSpace(must(kubectl("get", "--raw", raw("team-a", "transcripts/chat.release/log?since=2&limit=2")))), "\n")
 		Expect(lines).To(HaveExactElements(ContainSubstring(`"seq":3`), ContainSubstring(`"content":"On it."`)))
-		Expect(refusal(kubectl("get", "--raw", raw("team-a", "transcripts/chat.release?limit=-1")))).To(ContainSubstring("limit must be a whole number from 0"))
-		Expect(refusal(kubectl("get", "--raw", raw("team-a", "transcripts/chat.release?begin=1")))).To(ContainSubstring(`unknown parameter "begin"`))
-		Expect(refusal(kubectl("get", "--raw", raw("team-a", "transcripts/chat.release/log?follow=maybe")))).To(ContainSubstring("follow must be true or false"))
-		Expect(refusal(kubectl("get", "--raw", raw("team-a", "transcripts/chat.release?since=1&tail=1")))).To(ContainSubstring("do not go together"))
+		Expect(errorText(kubectl("get", "--raw", raw("team-a", "transcripts/chat.release?limit=-1")))).To(ContainSubstring("limit must be a whole number from 0"))
+		Expect(errorText(kubectl("get", "--raw", raw("team-a", "transcripts/chat.release?begin=1")))).To(ContainSubstring(`unknown parameter "begin"`))
+		Expect(errorText(kubectl("get", "--raw", raw("team-a", "transcripts/chat.release/log?follow=maybe")))).To(ContainSubstring("follow must be true or false"))
+		Expect(errorText(kubectl("get", "--raw", raw("team-a", "transcripts/chat.release?since=1&tail=1")))).To(ContainSubstring("do not go together"))
 	})
 
 	It("lists in pages, as kubectl does by default", func() {
@@ -132,9 +132,9 @@ func reading(open func() ledger.Ledger) {
 		Expect(rest.Items).To(HaveExactElements(HaveField("Name", "subagent.release-1")))
 		Expect(rest.Continue).To(BeEmpty())
 		Expect(firstColumn(must(kubectl("get", "usages", "-n", "team-a", "--chunk-size=2")))).To(HaveLen(6))
-		Expect(refusal(kubectl("get", "--raw", raw("team-a", "usages?limit=2&continue=bm9uZQ")))).To(ContainSubstring("not the Next of a page"))
-		Expect(refusal(kubectl("get", "--raw", raw("team-a", "transcripts?limit=2&continue=???")))).To(ContainSubstring("continue must be"))
-		Expect(refusal(kubectl("get", "--raw", raw("team-a", "transcripts?limit=2&continue=bm9uZQ")))).To(ContainSubstring("not the Next of a page"))
+		Expect(errorText(kubectl("get", "--raw", raw("team-a", "usages?limit=2&continue=bm9uZQ")))).To(ContainSubstring("not the Next of a page"))
+		Expect(errorText(kubectl("get", "--raw", raw("team-a", "transcripts?limit=2&continue=???")))).To(ContainSubstring("continue must be"))
+		Expect(errorText(kubectl("get", "--raw", raw("team-a", "transcripts?limit=2&continue=bm9uZQ")))).To(ContainSubstring("not the Next of a page"))
 	})
 
 	It("selects by labels and fields, and explains unsupported selectors", func() {
@@ -153,11 +153,11 @@ func reading(open func() ledger.Ledger) {
 		Expect(list("modelcalls", "--field-selector", "metadata.name=uid-sub.m2.1")).To(Equal([]string{"uid-sub.m2.1"}))
 		Expect(list("usages", "--field-selector", "by=Role")).To(Equal([]string{"role.orchestrator", "role.researcher"}))
 		Expect(must(kubectl("get", "usages", "-n", "team-a", "--field-selector", "since=2030-01-01T00:00:00Z"))).To(BeEmpty())
-		Expect(refusal(kubectl("get", "transcripts", "-n", "team-a", "-l", "nestor.dev/role!=x"))).To(ContainSubstring("history can be selected by"))
-		Expect(refusal(kubectl("get", "transcripts", "-n", "team-a", "-l", "app=x"))).To(ContainSubstring("history can be selected by"))
-		Expect(refusal(kubectl("get", "transcripts", "-n", "team-a", "--field-selector", "agent.depth=1"))).To(ContainSubstring("can be selected by metadata.name"))
-		Expect(refusal(kubectl("get", "transcripts", "-n", "team-a", "--field-selector", "live!=true"))).To(ContainSubstring("only = can be used"))
-		Expect(refusal(kubectl("get", "usages", "-n", "team-a", "--field-selector", "since=yesterday"))).To(ContainSubstring("write the time as"))
+		Expect(errorText(kubectl("get", "transcripts", "-n", "team-a", "-l", "nestor.dev/role!=x"))).To(ContainSubstring("history can be selected by"))
+		Expect(errorText(kubectl("get", "transcripts", "-n", "team-a", "-l", "app=x"))).To(ContainSubstring("history can be selected by"))
+		Expect(errorText(kubectl("get", "transcripts", "-n", "team-a", "--field-selector", "agent.depth=1"))).To(ContainSubstring("can be selected by metadata.name"))
+		Expect(errorText(kubectl("get", "transcripts", "-n", "team-a", "--field-selector", "live!=true"))).To(ContainSubstring("only = can be used"))
+		Expect(errorText(kubectl("get", "usages", "-n", "team-a", "--field-selector", "since=yesterday"))).To(ContainSubstring("write the time as"))
 	})
 
 	It("lists model calls without bodies and returns single ones with them", func() {
@@ -173,8 +173,8 @@ func reading(open func() ledger.Ledger) {
 		Expect(call.Spec.Parent).To(Equal("uid-chat.m1.1"))
 		Expect(call.Spec.ContextMode).To(Equal("Selective"))
 		Expect(call.Spec.Files).To(Equal([]string{"calendar.txt"}))
-		Expect(refusal(kubectl("get", "modelcall", "uid-sub.m1.1", "-n", "team-b"))).To(ContainSubstring("not found"))
-		Expect(refusal(kubectl("get", "modelcall", "x", "-n", "team-a"))).To(ContainSubstring("as in UID.m1.1"))
+		Expect(errorText(kubectl("get", "modelcall", "uid-sub.m1.1", "-n", "team-b"))).To(ContainSubstring("not found"))
+		Expect(errorText(kubectl("get", "modelcall", "x", "-n", "team-a"))).To(ContainSubstring("as in UID.m1.1"))
 	})
 
 	It("sums usage by chat, role and model", func() {
@@ -188,23 +188,23 @@ func reading(open func() ledger.Ledger) {
 		Expect(usage.ModelCalls.TotalTokens).To(BeEquivalentTo(240))
 		Expect(usage.Runs.SuccessPercent).To(HaveValue(BeEquivalentTo(100)))
 		Expect(usage.Runs.MeanDurationMillis).To(HaveValue(BeNumerically(">", 0)))
-		Expect(refusal(kubectl("get", "usage", "role.poet", "-n", "team-a"))).To(ContainSubstring("there are total, chat.NAME"))
+		Expect(errorText(kubectl("get", "usage", "role.poet", "-n", "team-a"))).To(ContainSubstring("there are total, chat.NAME"))
 	})
 
 	It("returns not found for unknown names", func() {
-		Expect(refusal(kubectl("get", "transcript", "chat.nobody", "-n", "team-a"))).To(ContainSubstring(`transcripts.history.nestor.dev "chat.nobody" not found`))
-		Expect(refusal(kubectl("get", "transcript", "release", "-n", "team-a"))).To(ContainSubstring("a transcript is named chat.NAME"))
-		Expect(refusal(kubectl("get", "transcript", "chat.release.uid-other", "-n", "team-a"))).To(ContainSubstring("not found"), "it belongs to another namespace")
+		Expect(errorText(kubectl("get", "transcript", "chat.nobody", "-n", "team-a"))).To(ContainSubstring(`transcripts.history.nestor.dev "chat.nobody" not found`))
+		Expect(errorText(kubectl("get", "transcript", "release", "-n", "team-a"))).To(ContainSubstring("a transcript is named chat.NAME"))
+		Expect(errorText(kubectl("get", "transcript", "chat.release.uid-other", "-n", "team-a"))).To(ContainSubstring("not found"), "it belongs to another namespace")
 		Expect(must(kubectl("get", "transcript", "chat.nobody", "-n", "team-a", "--ignore-not-found"))).To(BeEmpty())
-		Expect(refusal(kubectl("get", "--raw", raw("team-a", "transcripts/chat.nobody/log?follow=true")))).To(ContainSubstring("not found"))
-		Expect(refusal(kubectl("delete", "transcript", "chat.release", "-n", "team-a"))).To(ContainSubstring("not allow"))
+		Expect(errorText(kubectl("get", "--raw", raw("team-a", "transcripts/chat.nobody/log?follow=true")))).To(ContainSubstring("not found"))
+		Expect(errorText(kubectl("delete", "transcript", "chat.release", "-n", "team-a"))).To(ContainSubstring("not allow"))
 	})
 }
 
-var _ = Describe("The history in SQLite", Ordered, ContinueOnFailure, func() { reading(newLedger) })
+var _ = Describe("The history in SQLite", Ordered, ContinueOnFailure, func() { readingSpecs(newLedger) })
 
 var _ = Describe("The history in PostgreSQL", Ordered, ContinueOnFailure, func() {
-	reading(func() ledger.Ledger {
+	readingSpecs(func() ledger.Ledger {
 		server, err := pgserver.New(ctx)
 		if errors.Is(err, pgserver.ErrNotInstalled) && os.Getenv("CI") != "true" {
 			Skip(err.Error())

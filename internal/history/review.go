@@ -17,11 +17,11 @@ import (
 // streams.
 type reviewer struct {
 	authorizer authorizer.Authorizer
-	every      time.Duration
+	interval   time.Duration
 }
 
-// still reports whether the user of a request may read a log. An API server that does not respond revokes nothing.
-func (r reviewer) still(ctx context.Context, namespace, name string) bool {
+// stillAllowed reports whether the user of a request may read a log. An API server that does not respond revokes nothing.
+func (r reviewer) stillAllowed(ctx context.Context, namespace, name string) bool {
 	who, ok := genericapirequest.UserFrom(ctx)
 	if !ok {
 		return false

@@ -27,9 +27,9 @@ import (
 
 const day = 24 * time.Hour
 
-// lasting is a policy under which everything that was created in the months before today is still valid: the API
+// longPolicy is a policy under which everything that was created in the months before today is still valid: the API
 // server's clock cannot be moved.
-var lasting = servingcert.Policy{
+var longPolicy = servingcert.Policy{
 	Authority: servingcert.Lifetime{Valid: 3650 * day, RenewAfter: 10 * day},
 	Serving:   servingcert.Lifetime{Valid: 1000 * day, RenewAfter: 3 * day},
 	Overlap:   time.Hour,
@@ -41,12 +41,12 @@ type replica struct {
 	server *history.Server
 }
 
-func newReplica(w world, now func() time.Time) replica {
+func newReplica(w servedLedger, now func() time.Time) replica {
 	GinkgoHelper()
 	keeper := servingcert.New(servingcert.Options{
 		Names: []string{"nestor-history." + operatorNamespace + ".svc"}, SecretName: "rotated", Secrets: core.CoreV1().Secrets(operatorNamespace),
 		APIService: servingcert.APIService{Name: "v1alpha1.history.nestor.dev", Client: registration.NewForConfigOrDie(cluster.Config).APIServices()},
-		Policy:     lasting, Now: now, Log: GinkgoLogr,
+		Policy:     longPolicy, Now: now, Log: GinkgoLogr,
 	})
 	Expect(keeper.Sync(ctx)).To(Succeed())
 	server, err := history.New(ctx, history.Options{Cluster: cluster.Config, Ledger: w.ledger, Live: w.hub, Address: "127.0.0.1:0", Certificate: keeper, Poll: 100 * time.Millisecond})
@@ -61,16 +61,16 @@ func newReplica(w world, now func() time.Time) replica {
 	return replica{keeper, server}
 }
 
-// visitor sends the same request repeatedly and records errors.
-type visitor struct {
+// poller sends the same request repeatedly and records errors.
+type poller struct {
 	done   atomic.Int64
 	mu     sync.Mutex
 	errors []error
 }
 
-// visit sends requests until the spec ends.
-func visit(ask func(context.Context) error) *visitor {
-	v := &visitor{}
+// startPoller sends requests until the spec ends.
+func startPoller(ask func(context.Context) error) *poller {
+	v := &poller{}
 	visiting, cancel := context.WithCancel(ctx)
 	ended := make(chan struct{})
 	go func() {
@@ -91,14 +91,14 @@ func visit(ask func(context.Context) error) *visitor {
 	return v
 }
 
-func (v *visitor) failures() []error {
+func (v *poller) failures() []error {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	return v.errors
 }
 
 // await waits for a number of further requests: by then the API server has seen the earlier writes.
-func (v *visitor) await(times int64) {
+func (v *poller) await(times int64) {
 	GinkgoHelper()
 	Eventually(v.done.Load).Should(BeNumerically(">=", v.done.Load()+times))
 }
@@ -107,7 +107,7 @@ var _ = Describe("A certificate that is renewed under the aggregator", func() {
 	It("does not interrupt clients", func() {
 		namespace("team-rotation")
 		namespace(operatorNamespace)
-		w := world{ledger: newLedger()}
+		w := servedLedger{ledger: newLedger()}
 		pen := historytest.Chat("team-rotation", "chat", "uid-rotation")
 		write(pen.Write(ctx, w.ledger, pen.Orchestrator(), agent.MessageArrived{Message: "hello", Text: "Hi"}))
 
@@ -124,13 +124,13 @@ var _ = Describe("A certificate that is renewed under the aggregator", func() {
 		})).To(Succeed())
 
 		lines := follow("team-rotation", "chat.chat/log?follow=true")
-		through := visit(func(ctx context.Context) error {
+		through := startPoller(func(ctx context.Context) error {
 			return core.CoreV1().RESTClient().Get().RequestURI(raw("team-rotation", "transcripts/chat.chat")).Do(ctx).Error()
 		})
 		// The aggregator reuses connections; these visitors connect anew every time, as it would after a restart.
-		visitors := []*visitor{through}
+		visitors := []*poller{through}
 		for _, r := range replicas {
-			visitors = append(visitors, visit(func(ctx context.Context) error { return dial(ctx, r.server.Port()) }))
+			visitors = append(visitors, startPoller(func(ctx context.Context) error { return dial(ctx, r.server.Port()) }))
 		}
 
 		seen := map[string]bool{}
@@ -153,15 +153,15 @@ var _ = Describe("A certificate that is renewed under the aggregator", func() {
 				pass(3 * day) // a serving certificate
 			}
 			pass(day) // a new authority is added
-			pass(lasting.Overlap)
-			pass(lasting.Overlap) // the old one is removed
+			pass(longPolicy.Overlap)
+			pass(longPolicy.Overlap) // the old one is removed
 		}
 		Expect(seen).To(HaveLen(5), "bundles: one at first, then two for each new authority")
 
 		By("deleting the Secret by hand")
 		Expect(core.CoreV1().Secrets(operatorNamespace).Delete(ctx, "rotated", metav1.DeleteOptions{})).To(Succeed())
 		for range 3 {
-			pass(lasting.Overlap)
+			pass(longPolicy.Overlap)
 		}
 		for i, v := range visitors {
 			Expect(v.failures()).To(BeEmpty(), fmt.Sprintf("visitor %d of %d visits", i, v.done.Load()))

@@ -18,23 +18,23 @@ import (
 	"github.com/nestor-dev/nestor/internal/ledger"
 )
 
-// unlimited bounds a list that was requested without a limit. It is high because such a client may not support
+// defaultListLimit bounds a list that was requested without a limit. It is high because such a client may not support
 // paging.
-const unlimited = 10_000
+const defaultListLimit = 10_000
 
-// asked is a list request in terms of the ledger.
-type asked struct {
+// listQuery is a list request in terms of the ledger.
+type listQuery struct {
 	fields map[string]string
 	scope  ledger.Scope
 	limit  int
 	cursor string
-	// nothing means that the selectors contradict each other.
-	nothing bool
+	// contradictory means that the selectors contradict each other.
+	contradictory bool
 }
 
-// ask parses the options of a list in a namespace, or in all namespaces if it is empty.
-func ask(namespace string, options *metainternalversion.ListOptions) (asked, error) {
-	a := asked{fields: map[string]string{}, scope: ledger.Scope{Namespace: namespace}, limit: unlimited}
+// parseListOptions parses the options of a list in a namespace, or in all namespaces if it is empty.
+func parseListOptions(namespace string, options *metainternalversion.ListOptions) (listQuery, error) {
+	a := listQuery{fields: map[string]string{}, scope: ledger.Scope{Namespace: namespace}, limit: defaultListLimit}
 	if options == nil {
 		return a, nil
 	}
@@ -46,7 +46,7 @@ func ask(namespace string, options *metainternalversion.ListOptions) (asked, err
 	return a, nil
 }
 
-func (a *asked) readFields(options *metainternalversion.ListOptions) error {
+func (a *listQuery) readFields(options *metainternalversion.ListOptions) error {
 	if options.FieldSelector == nil {
 		return nil
 	}
@@ -57,17 +57,17 @@ func (a *asked) readFields(options *metainternalversion.ListOptions) error {
 		a.fields[r.Field] = r.Value
 	}
 	if wanted, ok := a.fields[api.FieldNamespace]; ok {
-		a.narrow(&a.scope.Namespace, wanted)
+		a.restrict(&a.scope.Namespace, wanted)
 	}
 	var err error
-	if a.scope.Since, err = a.moment(api.FieldSince); err != nil {
+	if a.scope.Since, err = a.timeField(api.FieldSince); err != nil {
 		return err
 	}
-	a.scope.Until, err = a.moment(api.FieldUntil)
+	a.scope.Until, err = a.timeField(api.FieldUntil)
 	return err
 }
 
-func (a *asked) moment(field string) (time.Time, error) {
+func (a *listQuery) timeField(field string) (time.Time, error) {
 	text, ok := a.fields[field]
 	if !ok {
 		return time.Time{}, nil
@@ -79,12 +79,12 @@ func (a *asked) moment(field string) (time.Time, error) {
 	return at, nil
 }
 
-func (a *asked) readLabels(options *metainternalversion.ListOptions) error {
+func (a *listQuery) readLabels(options *metainternalversion.ListOptions) error {
 	if options.LabelSelector == nil {
 		return nil
 	}
 	requirements, selectable := options.LabelSelector.Requirements()
-	a.nothing = a.nothing || !selectable
+	a.contradictory = a.contradictory || !selectable
 	into := map[string]*string{v1alpha1.LabelChat: &a.scope.Chat, v1alpha1.LabelRole: &a.scope.Role}
 	equality := []selection.Operator{selection.Equals, selection.DoubleEquals, selection.In}
 	for _, r := range requirements {
@@ -93,20 +93,20 @@ func (a *asked) readLabels(options *metainternalversion.ListOptions) error {
 			return apierrors.NewBadRequest(fmt.Sprintf("label selector %q: history can be selected by %s=CHAT and %s=ROLE",
 				r.String(), v1alpha1.LabelChat, v1alpha1.LabelRole))
 		}
-		a.narrow(field, r.Values().List()[0])
+		a.restrict(field, r.Values().List()[0])
 	}
 	return nil
 }
 
-// narrow adds a condition.
-func (a *asked) narrow(field *string, value string) {
-	a.nothing = a.nothing || value == "" || (*field != "" && *field != value)
+// restrict adds a condition.
+func (a *listQuery) restrict(field *string, value string) {
+	a.contradictory = a.contradictory || value == "" || (*field != "" && *field != value)
 	*field = value
 }
 
-func (a *asked) readPage(options *metainternalversion.ListOptions) error {
+func (a *listQuery) readPage(options *metainternalversion.ListOptions) error {
 	if options.Limit > 0 {
-		a.limit = int(min(options.Limit, unlimited))
+		a.limit = int(min(options.Limit, defaultListLimit))
 	}
 	cursor, err := base64.RawURLEncoding.DecodeString(options.Continue)
 	if err != nil {
@@ -116,9 +116,9 @@ func (a *asked) readPage(options *metainternalversion.ListOptions) error {
 	return nil
 }
 
-// gather reads pages of the ledger until the list is full, and returns the cursor of the next page.
-func gather[T any](a asked, read func(ledger.Page) (ledger.List[T], error)) (items []T, next string, err error) {
-	if a.nothing {
+// readPages reads pages of the ledger until the list is full, and returns the cursor of the next page.
+func readPages[T any](a listQuery, read func(ledger.Page) (ledger.List[T], error)) (items []T, next string, err error) {
+	if a.contradictory {
 		return nil, "", nil
 	}
 	page := ledger.Page{Cursor: a.cursor}
@@ -126,7 +126,7 @@ func gather[T any](a asked, read func(ledger.Page) (ledger.List[T], error)) (ite
 		page.Limit = min(a.limit-len(items), ledger.MaxLimit)
 		list, err := read(page)
 		if err != nil {
-			return nil, "", refuse(err)
+			return nil, "", statusError(err)
 		}
 		items = append(items, list.Items...)
 		if list.Next == "" || len(items) >= a.limit {

@@ -107,7 +107,7 @@ func New(ctx context.Context, options Options) (server *Server, err error) {
 	if err != nil {
 		return nil, fmt.Errorf("connect to the cluster: %w", err)
 	}
-	options.Ledger = tenancy{options.Ledger, client}
+	options.Ledger = namespaceScopedLedger{options.Ledger, client}
 	config, err := s.config(ctx, scheme, client, options)
 	if err != nil {
 		return nil, err
@@ -178,17 +178,17 @@ func (s *Server) config(ctx context.Context, scheme *runtime.Scheme, client kube
 	}
 	s.bundle = bundle
 	config.SecureServing = &genericapiserver.SecureServingInfo{Listener: s.listener, Cert: certificate, HTTP2MaxStreamsPerConnection: 1000}
-	return config, delegate(ctx, config, client)
+	return config, delegateAuth(ctx, config, client)
 }
 
 // group returns the served API group.
 func (s *Server) group(scheme *runtime.Scheme, options Options, may authorizer.Authorizer) *genericapiserver.APIGroupInfo {
 	group := genericapiserver.NewDefaultAPIGroupInfo(api.GroupVersion.Group, scheme, runtime.NewParameterCodec(scheme), serializer.NewCodecFactory(scheme))
-	kept := &transcripts{ledger: options.Ledger, reader: transcript.NewReader(options.Ledger)}
+	storage := &transcripts{ledger: options.Ledger, reader: transcript.NewReader(options.Ledger)}
 	group.VersionedResourcesStorageMap[api.GroupVersion.Version] = map[string]rest.Storage{
-		"transcripts": kept,
+		"transcripts": storage,
 		"transcripts/log": &logs{
-			transcripts: kept, live: options.Live, poll: options.Poll, stopping: s.stopping, streams: options.Streams, reviewer: reviewer{may, options.Review},
+			transcripts: storage, live: options.Live, poll: options.Poll, stopping: s.stopping, streams: options.Streams, reviewer: reviewer{may, options.Review},
 		},
 		"modelcalls": &modelCalls{ledger: options.Ledger},
 		"usages":     &usages{ledger: options.Ledger},

@@ -59,8 +59,8 @@ var _ = BeforeSuite(func() {
 	core = kubernetes.NewForConfigOrDie(cluster.Config)
 })
 
-// world is a served ledger.
-type world struct {
+// servedLedger is a served ledger.
+type servedLedger struct {
 	ledger ledger.Ledger
 	hub    *live.Hub
 	server *history.Server
@@ -75,10 +75,10 @@ func newLedger() ledger.Ledger {
 
 func openLedger(dsn string) ledger.Ledger {
 	GinkgoHelper()
-	kept, err := connect.Open(ctx, dsn)
+	store, err := connect.Open(ctx, dsn)
 	Expect(err).NotTo(HaveOccurred())
-	DeferCleanup(func() { Expect(kept.Close()).To(Succeed()) })
-	return stamped{kept}
+	DeferCleanup(func() { Expect(store.Close()).To(Succeed()) })
+	return stamped{store}
 }
 
 // stamped is a ledger whose records have the UID of their namespace, as the operator writes them.
@@ -94,11 +94,11 @@ func (s stamped) Append(ctx context.Context, batch ledger.Batch) error {
 }
 
 // serve serves a ledger through the aggregator and replaces an earlier server.
-func serve(kept ledger.Ledger, adjust ...func(*history.Options)) world {
+func serve(store ledger.Ledger, adjust ...func(*history.Options)) servedLedger {
 	GinkgoHelper()
 	hub := &live.Hub{}
 	options := history.Options{
-		Cluster: cluster.Config, Ledger: kept, Live: hub, Address: "127.0.0.1:0", Hosts: []string{"nestor-history." + operatorNamespace + ".svc"},
+		Cluster: cluster.Config, Ledger: store, Live: hub, Address: "127.0.0.1:0", Hosts: []string{"nestor-history." + operatorNamespace + ".svc"},
 		Poll: 100 * time.Millisecond, Review: 100 * time.Millisecond,
 	}
 	for _, change := range adjust {
@@ -109,7 +109,7 @@ func serve(kept ledger.Ledger, adjust ...func(*history.Options)) world {
 	serving, cancel := context.WithCancel(ctx)
 	stopped := make(chan error, 1)
 	go func() { stopped <- server.Start(serving) }()
-	w := world{ledger: kept, hub: hub, server: server, stop: func() {
+	w := servedLedger{ledger: store, hub: hub, server: server, stop: func() {
 		cancel()
 		Eventually(stopped).Should(Receive(Succeed()))
 	}}
@@ -153,8 +153,8 @@ func must(out string, err error) string {
 	return out
 }
 
-// refusal expects that a command fails, and returns kubectl's error.
-func refusal(_ string, err error) string {
+// errorText expects that a command fails, and returns kubectl's error.
+func errorText(_ string, err error) string {
 	GinkgoHelper()
 	Expect(err).To(HaveOccurred())
 	var exit *exec.ExitError

@@ -30,7 +30,7 @@ type transcriptTable struct{}
 
 // ConvertToTable implements rest.TableConvertor.
 func (transcriptTable) ConvertToTable(_ context.Context, object, options runtime.Object) (*metav1.Table, error) {
-	return table(object, options, transcriptColumns, func(o runtime.Object) []any {
+	return buildTable(object, options, transcriptColumns, func(o runtime.Object) []any {
 		t := o.(*api.Transcript)
 		var usage api.CallUsage
 		if t.Status.Usage != nil {
@@ -42,7 +42,7 @@ func (transcriptTable) ConvertToTable(_ context.Context, object, options runtime
 		}
 		return []any{
 			t.Name, t.Agent.Role, string(t.Status.Phase), t.Status.ErrorKind, t.Status.LastSeq, usage.Total, t.Status.ToolCalls, usage.TotalTokens,
-			cost(usage.CostMicros, usage.Total > 0), short(took), age(t.CreationTimestamp), t.Agent.Chat, t.Agent.Model, string(t.UID),
+			cost(usage.CostMicros, usage.Total > 0), shortDuration(took), age(t.CreationTimestamp), t.Agent.Chat, t.Agent.Model, string(t.UID),
 		}
 	})
 }
@@ -51,7 +51,7 @@ type modelCallTable struct{}
 
 // ConvertToTable implements rest.TableConvertor.
 func (modelCallTable) ConvertToTable(_ context.Context, object, options runtime.Object) (*metav1.Table, error) {
-	return table(object, options, modelCallColumns, func(o runtime.Object) []any {
+	return buildTable(object, options, modelCallColumns, func(o runtime.Object) []any {
 		c := o.(*api.ModelCall)
 		usage := c.Status.Usage
 		if usage == nil {
@@ -64,7 +64,7 @@ func (modelCallTable) ConvertToTable(_ context.Context, object, options runtime.
 		return []any{
 			c.Name, c.Spec.Role, c.Spec.Model, string(c.Status.Phase), tokens(usage.PromptTokens), tokens(usage.CompletionTokens),
 			cost(usage.CostMicros, c.Status.Phase == api.PhaseSuccess), took, strings.Join(c.Status.ToolCalls, ","), age(c.CreationTimestamp),
-			c.Spec.Chat, c.Spec.Purpose, c.Spec.ModelProvider, line(c.Status.Error), line(c.Status.Summary),
+			c.Spec.Chat, c.Spec.Purpose, c.Spec.ModelProvider, firstLine(c.Status.Error), firstLine(c.Status.Summary),
 		}
 	})
 }
@@ -73,7 +73,7 @@ type usageTable struct{}
 
 // ConvertToTable implements rest.TableConvertor.
 func (usageTable) ConvertToTable(_ context.Context, object, options runtime.Object) (*metav1.Table, error) {
-	return table(object, options, usageColumns, func(o runtime.Object) []any {
+	return buildTable(object, options, usageColumns, func(o runtime.Object) []any {
 		u := o.(*api.Usage)
 		calls := u.ModelCalls
 		return []any{
@@ -84,8 +84,8 @@ func (usageTable) ConvertToTable(_ context.Context, object, options runtime.Obje
 	})
 }
 
-// table returns a table with a row for an object, or for each object of a list.
-func table(object, options runtime.Object, columns []string, cells func(runtime.Object) []any) (*metav1.Table, error) {
+// buildTable returns a table with a row for an object, or for each object of a list.
+func buildTable(object, options runtime.Object, columns []string, cells func(runtime.Object) []any) (*metav1.Table, error) {
 	t := &metav1.Table{}
 	if wanted, ok := options.(*metav1.TableOptions); !ok || !wanted.NoHeaders {
 		t.ColumnDefinitions = definitions(columns)
@@ -148,11 +148,11 @@ func millis(n *int64) string {
 	if n == nil {
 		return ""
 	}
-	return short(time.Duration(*n) * time.Millisecond)
+	return shortDuration(time.Duration(*n) * time.Millisecond)
 }
 
-// short formats a duration in two or three characters; below ten seconds it has tenths.
-func short(d time.Duration) string {
+// shortDuration formats a duration in two or three characters; below ten seconds it has tenths.
+func shortDuration(d time.Duration) string {
 	if d < 10*time.Second {
 		return fmt.Sprintf("%.1fs", max(d, 0).Seconds())
 	}
@@ -161,8 +161,8 @@ func short(d time.Duration) string {
 
 func age(created metav1.Time) string { return duration.HumanDuration(time.Since(created.Time)) }
 
-// line returns the beginning of a text as one line.
-func line(text string) string {
+// firstLine returns the beginning of a text as one line.
+func firstLine(text string) string {
 	const limit = 60
 	return shorten.Head(shorten.Line(text), limit)
 }

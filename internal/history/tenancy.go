@@ -14,16 +14,16 @@ import (
 	"github.com/nestor-dev/nestor/internal/ledger"
 )
 
-// tenancy is a ledger in which the name of a namespace means the namespace that currently has it: a recreated
+// namespaceScopedLedger is a ledger in which the name of a namespace means the namespace that currently has it: a recreated
 // namespace does not show the history of the old one. The history of a deleted namespace can be read until there is
 // another one of its name. Queries over all namespaces return everything.
-type tenancy struct {
+type namespaceScopedLedger struct {
 	Ledger
 	cluster kubernetes.Interface
 }
 
-// narrow excludes records of earlier namespaces of the name.
-func (t tenancy) narrow(ctx context.Context, scope *ledger.Scope) error {
+// restrict excludes records of earlier namespaces of the name.
+func (t namespaceScopedLedger) restrict(ctx context.Context, scope *ledger.Scope) error {
 	if scope.Namespace == "" {
 		return nil
 	}
@@ -39,21 +39,21 @@ func (t tenancy) narrow(ctx context.Context, scope *ledger.Scope) error {
 }
 
 // Agents implements ledger.Histories.
-func (t tenancy) Agents(ctx context.Context, filter ledger.AgentFilter, page ledger.Page) (ledger.List[ledger.Agent], error) {
-	if err := t.narrow(ctx, &filter.Scope); err != nil {
+func (t namespaceScopedLedger) Agents(ctx context.Context, filter ledger.AgentFilter, page ledger.Page) (ledger.List[ledger.Agent], error) {
+	if err := t.restrict(ctx, &filter.Scope); err != nil {
 		return ledger.List[ledger.Agent]{}, err
 	}
 	return t.Ledger.Agents(ctx, filter, page)
 }
 
 // ModelCall implements ledger.Calls.
-func (t tenancy) ModelCall(ctx context.Context, key string) (ledger.ModelCall, error) {
+func (t namespaceScopedLedger) ModelCall(ctx context.Context, key string) (ledger.ModelCall, error) {
 	call, err := t.Ledger.ModelCall(ctx, key)
 	if err != nil {
 		return call, err
 	}
 	scope := ledger.Scope{Namespace: call.Namespace}
-	if err := t.narrow(ctx, &scope); err != nil {
+	if err := t.restrict(ctx, &scope); err != nil {
 		return ledger.ModelCall{}, err
 	}
 	if scope.NamespaceUID != "" && call.NamespaceUID != scope.NamespaceUID && (call.NamespaceUID != "" || call.StartedAt.Before(scope.NamespaceSince)) {
@@ -63,32 +63,32 @@ func (t tenancy) ModelCall(ctx context.Context, key string) (ledger.ModelCall, e
 }
 
 // ModelCalls implements ledger.Calls.
-func (t tenancy) ModelCalls(ctx context.Context, filter ledger.CallFilter, page ledger.Page) (ledger.List[ledger.ModelCall], error) {
-	if err := t.narrow(ctx, &filter.Scope); err != nil {
+func (t namespaceScopedLedger) ModelCalls(ctx context.Context, filter ledger.CallFilter, page ledger.Page) (ledger.List[ledger.ModelCall], error) {
+	if err := t.restrict(ctx, &filter.Scope); err != nil {
 		return ledger.List[ledger.ModelCall]{}, err
 	}
 	return t.Ledger.ModelCalls(ctx, filter, page)
 }
 
 // Runs implements ledger.Reports.
-func (t tenancy) Runs(ctx context.Context, filter ledger.AgentFilter, page ledger.Page) (ledger.List[ledger.Run], error) {
-	if err := t.narrow(ctx, &filter.Scope); err != nil {
+func (t namespaceScopedLedger) Runs(ctx context.Context, filter ledger.AgentFilter, page ledger.Page) (ledger.List[ledger.Run], error) {
+	if err := t.restrict(ctx, &filter.Scope); err != nil {
 		return ledger.List[ledger.Run]{}, err
 	}
 	return t.Ledger.Runs(ctx, filter, page)
 }
 
 // Usage implements ledger.Reports.
-func (t tenancy) Usage(ctx context.Context, query ledger.ReportQuery, page ledger.Page) (ledger.List[ledger.Usage], error) {
-	if err := t.narrow(ctx, &query.Scope); err != nil {
+func (t namespaceScopedLedger) Usage(ctx context.Context, query ledger.ReportQuery, page ledger.Page) (ledger.List[ledger.Usage], error) {
+	if err := t.restrict(ctx, &query.Scope); err != nil {
 		return ledger.List[ledger.Usage]{}, err
 	}
 	return t.Ledger.Usage(ctx, query, page)
 }
 
 // Outcomes implements ledger.Reports.
-func (t tenancy) Outcomes(ctx context.Context, query ledger.ReportQuery, page ledger.Page) (ledger.List[ledger.Outcome], error) {
-	if err := t.narrow(ctx, &query.Scope); err != nil {
+func (t namespaceScopedLedger) Outcomes(ctx context.Context, query ledger.ReportQuery, page ledger.Page) (ledger.List[ledger.Outcome], error) {
+	if err := t.restrict(ctx, &query.Scope); err != nil {
 		return ledger.List[ledger.Outcome]{}, err
 	}
 	return t.Ledger.Outcomes(ctx, query, page)

@@ -12,10 +12,10 @@ import (
 )
 
 var _ = ginkgo.Describe("A recreated namespace", ginkgo.Ordered, func() {
-	var w world
+	var w servedLedger
 
 	ginkgo.BeforeAll(func() {
-		kept := newLedger()
+		store := newLedger()
 		namespace("team-again")
 		for _, uid := range []string{"uid-of-the-old-one", ""} { // the second gets the namespace's
 			name := "now"
@@ -24,12 +24,12 @@ var _ = ginkgo.Describe("A recreated namespace", ginkgo.Ordered, func() {
 			}
 			pen := historytest.Chat("team-again", name, "uid-"+name)
 			pen.Record.NamespaceUID = uid
-			write(pen.Write(ctx, kept, pen.Orchestrator(), agent.MessageArrived{Message: "m", Text: "the words of " + name}))
-			write(pen.Write(ctx, kept, pen.Replied("An answer.")))
+			write(pen.Write(ctx, store, pen.Orchestrator(), agent.MessageArrived{Message: "m", Text: "the words of " + name}))
+			write(pen.Write(ctx, store, pen.Replied("An answer.")))
 		}
 		unmarked := historytest.Chat("team-again", "unmarked", "uid-unmarked") // written by an earlier release, before the namespace was created
-		write(unmarked.Write(ctx, kept.(stamped).Ledger, unmarked.Orchestrator(), agent.MessageArrived{Message: "m", Text: "old words"}))
-		w = serve(kept)
+		write(unmarked.Write(ctx, store.(stamped).Ledger, unmarked.Orchestrator(), agent.MessageArrived{Message: "m", Text: "old words"}))
+		w = serve(store)
 	})
 	ginkgo.AfterAll(func() { w.stop() })
 
@@ -41,13 +41,13 @@ var _ = ginkgo.Describe("A recreated namespace", ginkgo.Ordered, func() {
 	ginkgo.It("does not find transcripts of the old namespace by name", func() {
 		Expect(must(kubectl("get", "--raw", raw("team-again", "transcripts/chat.now/log")))).To(ContainSubstring("the words of now"))
 		for _, name := range []string{"chat.before", "chat.before.uid-before", "chat.unmarked"} {
-			Expect(refusal(kubectl("get", "--raw", raw("team-again", "transcripts/"+name+"/log")))).To(ContainSubstring("not found"))
+			Expect(errorText(kubectl("get", "--raw", raw("team-again", "transcripts/"+name+"/log")))).To(ContainSubstring("not found"))
 		}
 	})
 
 	ginkgo.It("returns only its own model calls and usage", func() {
 		Expect(must(kubectl("get", "modelcalls", "-n", "team-again"))).To(And(ContainSubstring("uid-now"), Not(ContainSubstring("uid-before"))))
-		Expect(refusal(kubectl("get", "modelcall", "-n", "team-again", "uid-before.m1.1"))).To(ContainSubstring("not found"))
+		Expect(errorText(kubectl("get", "modelcall", "-n", "team-again", "uid-before.m1.1"))).To(ContainSubstring("not found"))
 		Expect(must(kubectl("get", "--raw", raw("team-again", "usages")))).To(And(ContainSubstring(`now`), Not(ContainSubstring("before"))))
 	})
 })

@@ -75,7 +75,7 @@ func (t *transcripts) Get(ctx context.Context, name string, options runtime.Obje
 	}
 	entries, more, err := cursor.Read(ctx, int(min(limit, ledger.MaxLimit)))
 	if err != nil {
-		return nil, refuse(err)
+		return nil, statusError(err)
 	}
 	object := transcriptOf(run)
 	object.Name, object.Entries = name, entries
@@ -89,11 +89,11 @@ func (t *transcripts) Get(ctx context.Context, name string, options runtime.Obje
 // open returns a cursor at the requested position.
 func (t *transcripts) open(ctx context.Context, run ledger.Run, since, tail int64) (*transcript.Cursor, error) {
 	if tail > 0 {
-		cursor, err := t.reader.Tail(ctx, run.UID, run.LastSeq, int(min(tail, unlimited)))
-		return cursor, refuse(err)
+		cursor, err := t.reader.Tail(ctx, run.UID, run.LastSeq, int(min(tail, defaultListLimit)))
+		return cursor, statusError(err)
 	}
 	cursor, err := t.reader.Open(ctx, run.UID, since)
-	return cursor, refuse(err)
+	return cursor, statusError(err)
 }
 
 // find returns the run of the agent with a transcript name.
@@ -105,7 +105,7 @@ func (t *transcripts) find(ctx context.Context, namespace, transcriptName string
 	filter := ledger.AgentFilter{Scope: ledger.Scope{Namespace: namespace}, Kind: kind, Name: name, UID: uid, Newest: uid == ""}
 	runs, err := t.ledger.Runs(ctx, filter, ledger.Page{Limit: 1})
 	if err != nil {
-		return ledger.Run{}, refuse(err)
+		return ledger.Run{}, statusError(err)
 	}
 	if len(runs.Items) == 0 {
 		return ledger.Run{}, notFound("transcripts", transcriptName, "")
@@ -115,7 +115,7 @@ func (t *transcripts) find(ctx context.Context, namespace, transcriptName string
 
 // List lists transcripts without their entries.
 func (t *transcripts) List(ctx context.Context, options *metainternalversion.ListOptions) (runtime.Object, error) {
-	a, err := ask(genericapirequest.NamespaceValue(ctx), options)
+	a, err := parseListOptions(genericapirequest.NamespaceValue(ctx), options)
 	if err != nil {
 		return nil, err
 	}
@@ -127,10 +127,10 @@ func (t *transcripts) List(ctx context.Context, options *metainternalversion.Lis
 		var known bool
 		filter.Kind, filter.Name, filter.UID, known = api.ParseTranscriptName(name)
 		filter.Newest = filter.UID == ""
-		a.nothing = a.nothing || !known
+		a.contradictory = a.contradictory || !known
 	}
 	filter.Scope = a.scope
-	runs, next, err := gather(a, func(page ledger.Page) (ledger.List[ledger.Run], error) { return t.ledger.Runs(ctx, filter, page) })
+	runs, next, err := readPages(a, func(page ledger.Page) (ledger.List[ledger.Run], error) { return t.ledger.Runs(ctx, filter, page) })
 	if err != nil {
 		return nil, err
 	}

@@ -72,7 +72,7 @@ func (u *usages) Get(ctx context.Context, name string, _ *metav1.GetOptions) (ru
 
 // List lists usages. Its pages are cut from sums that are computed for each request.
 func (u *usages) List(ctx context.Context, options *metainternalversion.ListOptions) (runtime.Object, error) {
-	a, err := ask(genericapirequest.NamespaceValue(ctx), options)
+	a, err := parseListOptions(genericapirequest.NamespaceValue(ctx), options)
 	if err != nil {
 		return nil, err
 	}
@@ -80,16 +80,16 @@ func (u *usages) List(ctx context.Context, options *metainternalversion.ListOpti
 		api.FieldUsageChat: &a.scope.Chat, api.FieldUsageRole: &a.scope.Role, api.FieldUsageModel: &a.scope.Model,
 	} {
 		if value, ok := a.fields[field]; ok {
-			a.narrow(into, value)
+			a.restrict(into, value)
 		}
 	}
 	by, name := a.fields[api.FieldUsageBy], a.fields[api.FieldName]
-	summed, next, err := gather(a, func(page ledger.Page) (ledger.List[api.Usage], error) {
+	summed, next, err := readPages(a, func(page ledger.Page) (ledger.List[api.Usage], error) {
 		all, err := u.all(ctx, a.scope, func(_ string, d api.UsageDimension) bool { return by == "" || by == string(d) })
 		if err != nil {
 			return ledger.List[api.Usage]{}, err
 		}
-		return cut(slices.DeleteFunc(all, func(usage api.Usage) bool { return name != "" && usage.Name != name }), page)
+		return pageOf(slices.DeleteFunc(all, func(usage api.Usage) bool { return name != "" && usage.Name != name }), page)
 	})
 	if err != nil {
 		return nil, err
@@ -97,8 +97,8 @@ func (u *usages) List(ctx context.Context, options *metainternalversion.ListOpti
 	return &api.UsageList{ListMeta: metav1.ListMeta{Continue: next}, Items: append([]api.Usage{}, summed...)}, nil
 }
 
-// cut returns a page of all items. A cursor is the number of items before it.
-func cut(all []api.Usage, page ledger.Page) (ledger.List[api.Usage], error) {
+// pageOf returns a page of all items. A cursor is the number of items before it.
+func pageOf(all []api.Usage, page ledger.Page) (ledger.List[api.Usage], error) {
 	from := 0
 	if page.Cursor != "" {
 		var err error
@@ -151,12 +151,12 @@ type group struct {
 
 // groups merges the two reports of the ledger: agents without model calls are only in one of them.
 func (u *usages) groups(ctx context.Context, query ledger.ReportQuery) ([]group, error) {
-	everything := asked{limit: math.MaxInt}
-	calls, _, err := gather(everything, func(page ledger.Page) (ledger.List[ledger.Usage], error) { return u.ledger.Usage(ctx, query, page) })
+	everything := listQuery{limit: math.MaxInt}
+	calls, _, err := readPages(everything, func(page ledger.Page) (ledger.List[ledger.Usage], error) { return u.ledger.Usage(ctx, query, page) })
 	if err != nil {
 		return nil, err
 	}
-	runs, _, err := gather(everything, func(page ledger.Page) (ledger.List[ledger.Outcome], error) {
+	runs, _, err := readPages(everything, func(page ledger.Page) (ledger.List[ledger.Outcome], error) {
 		return u.ledger.Outcomes(ctx, query, page)
 	})
 	if err != nil {
@@ -181,8 +181,8 @@ func (u *usages) groups(ctx context.Context, query ledger.ReportQuery) ([]group,
 	return groups, nil
 }
 
-// inNames replaces characters that cannot be in a path.
-var inNames = strings.NewReplacer("/", "_", "%", "_")
+// pathEscaper replaces characters that cannot be in a path.
+var pathEscaper = strings.NewReplacer("/", "_", "%", "_")
 
 func usageName(prefix string, by api.UsageDimension, value string) string {
 	switch {
@@ -191,7 +191,7 @@ func usageName(prefix string, by api.UsageDimension, value string) string {
 	case value == "":
 		return prefix + "-none"
 	}
-	return prefix + "." + inNames.Replace(value)
+	return prefix + "." + pathEscaper.Replace(value)
 }
 
 func callUsage(c ledger.CallTotals) api.CallUsage {

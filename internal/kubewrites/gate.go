@@ -15,7 +15,7 @@ import (
 type Gate struct {
 	mu       sync.Mutex
 	limit    int
-	pace     *pace // nil: the limit is fixed
+	limiter  *limiter // nil: the limit is fixed
 	inFlight int
 	waiting  []chan struct{}
 }
@@ -27,7 +27,7 @@ type Stats struct{ Limit, InFlight, Waiting int }
 func Fixed(limit int) *Gate { return &Gate{limit: limit} }
 
 // Adaptive returns a gate that adapts its limit to the API server.
-func Adaptive() *Gate { return &Gate{limit: start, pace: newPace()} }
+func Adaptive() *Gate { return &Gate{limit: initialLimit, limiter: newLimiter()} }
 
 // Stats returns the state of the gate.
 func (g *Gate) Stats() Stats {
@@ -38,16 +38,16 @@ func (g *Gate) Stats() Stats {
 
 // Do runs a write when it is admitted. It fails if ctx ends before.
 func (g *Gate) Do(ctx context.Context, write func() (*http.Response, error)) (*http.Response, error) {
-	if err := g.enter(ctx); err != nil {
+	if err := g.acquire(ctx); err != nil {
 		return nil, err
 	}
 	began := time.Now()
 	response, err := write()
-	g.leave(began, response, err)
+	g.release(began, response, err)
 	return response, err
 }
 
-func (g *Gate) enter(ctx context.Context) error {
+func (g *Gate) acquire(ctx context.Context) error {
 	g.mu.Lock()
 	if g.inFlight < g.limit {
 		g.inFlight++
@@ -73,27 +73,27 @@ func (g *Gate) enter(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// leave records a finished write and admits the next ones.
-func (g *Gate) leave(began time.Time, response *http.Response, err error) {
+// release records a finished write and admits the next ones.
+func (g *Gate) release(began time.Time, response *http.Response, err error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.pace != nil {
-		g.learn(began, response, err)
+	if g.limiter != nil {
+		g.record(began, response, err)
 	}
 	g.inFlight--
 	g.admit()
 }
 
-func (g *Gate) learn(began time.Time, response *http.Response, err error) {
+func (g *Gate) record(began time.Time, response *http.Response, err error) {
 	now := time.Now()
 	switch {
 	case err != nil: // cancelled or disconnected, which says nothing about the API server
 	case response.StatusCode == http.StatusTooManyRequests || response.StatusCode >= http.StatusInternalServerError:
-		g.pace.refused(now)
+		g.limiter.recordOverload(now)
 	case response.StatusCode < http.StatusMultipleChoices: // a conflict is faster than a write
-		g.pace.answered(now, now.Sub(began), g.inFlight >= g.limit)
+		g.limiter.recordSuccess(now, now.Sub(began), g.inFlight >= g.limit)
 	}
-	g.limit = int(g.pace.limit)
+	g.limit = int(g.limiter.limit)
 }
 
 // admit admits waiting writes up to the limit.

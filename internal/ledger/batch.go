@@ -77,8 +77,8 @@ func (b *Batch) Size() int {
 	return size
 }
 
-// Added returns the approximate number of bytes by which the ledger grows: a snapshot replaces the previous one.
-func (b *Batch) Added() int { return b.Size() - len(b.Snapshot) }
+// AddedSize returns the approximate number of bytes by which the ledger grows: a snapshot replaces the previous one.
+func (b *Batch) AddedSize() int { return b.Size() - len(b.Snapshot) }
 
 // Validate returns an ErrInvalid for a batch that no ledger accepts.
 func (b *Batch) Validate() error {
@@ -96,28 +96,28 @@ func (b *Batch) Validate() error {
 
 func (b *Batch) validateAgent() error {
 	if b.Agent == "" {
-		return invalid("batch without an agent")
+		return invalidf("batch without an agent")
 	}
 	if b.After < 0 {
-		return invalid("agent %s: after %d: sequences start at 1", b.Agent, b.After)
+		return invalidf("agent %s: after %d: sequences start at 1", b.Agent, b.After)
 	}
 	if b.Finish != nil && (!b.Finish.Status.Final() || b.Finish.At.IsZero()) {
-		return invalid("agent %s: a finish needs a final status and a time", b.Agent)
+		return invalidf("agent %s: a finish needs a final status and a time", b.Agent)
 	}
 	if b.Update != nil && len(b.Events) == 0 {
-		return invalid("agent %s: an update of the record needs the events that caused it", b.Agent)
+		return invalidf("agent %s: an update of the record needs the events that caused it", b.Agent)
 	}
 	if b.Create == nil {
 		return nil
 	}
 	if b.Create.UID != b.Agent {
-		return invalid("agent %s: the record belongs to agent %s", b.Agent, b.Create.UID)
+		return invalidf("agent %s: the record belongs to agent %s", b.Agent, b.Create.UID)
 	}
 	if b.After != 0 || len(b.Events) == 0 {
-		return invalid("agent %s: a record must come with the first events of its agent", b.Agent)
+		return invalidf("agent %s: a record must come with the first events of its agent", b.Agent)
 	}
 	if b.Create.Root == "" || b.Create.CreatedAt.IsZero() {
-		return invalid("agent %s: a record needs a root and a creation time", b.Agent)
+		return invalidf("agent %s: a record needs a root and a creation time", b.Agent)
 	}
 	return nil
 }
@@ -126,19 +126,19 @@ func (b *Batch) validateEvents() error {
 	for i := range b.Events {
 		event := &b.Events[i]
 		if event.Type == "" || event.At.IsZero() {
-			return invalid("agent %s: event %d needs a type and a time", b.Agent, b.After+int64(i)+1)
+			return invalidf("agent %s: event %d needs a type and a time", b.Agent, b.After+int64(i)+1)
 		}
 		if !validJSON(event.Data) {
-			return invalid("agent %s: event %d (%s) is not JSON", b.Agent, b.After+int64(i)+1, event.Type)
+			return invalidf("agent %s: event %d (%s) is not JSON", b.Agent, b.After+int64(i)+1, event.Type)
 		}
 	}
 	for i := range b.Images {
 		if b.Images[i].Digest == "" || len(b.Events) == 0 {
-			return invalid("agent %s: an image needs a digest and an event that refers to it", b.Agent)
+			return invalidf("agent %s: an image needs a digest and an event that refers to it", b.Agent)
 		}
 	}
 	if b.Snapshot != nil && !validJSON(b.Snapshot) {
-		return invalid("agent %s: the snapshot is not JSON", b.Agent)
+		return invalidf("agent %s: the snapshot is not JSON", b.Agent)
 	}
 	return nil
 }
@@ -146,27 +146,27 @@ func (b *Batch) validateEvents() error {
 func (b *Batch) validateIntents() error {
 	for i := range b.ModelCalls {
 		call := &b.ModelCalls[i]
-		if err := b.wantIntent("model call", call.Key, call.StartedAt); err != nil {
+		if err := b.checkIntent("model call", call.Key, call.StartedAt); err != nil {
 			return err
 		}
 		if !validJSON(call.Request) {
-			return invalid("agent %s: the request of model call %s is not JSON", b.Agent, call.Key)
+			return invalidf("agent %s: the request of model call %s is not JSON", b.Agent, call.Key)
 		}
 		if call.Place < 0 || call.Chain < 0 || (call.Place > 0) != (call.Chain > 0 && call.Chain < call.Seq) {
-			return invalid("agent %s: model call %s of event %d is at place %d of chain %d", b.Agent, call.Key, call.Seq, call.Place, call.Chain)
+			return invalidf("agent %s: model call %s of event %d is at place %d of chain %d", b.Agent, call.Key, call.Seq, call.Place, call.Chain)
 		}
 	}
 	for i := range b.ToolCalls {
-		if err := b.wantIntent("tool call", b.ToolCalls[i].Key, b.ToolCalls[i].StartedAt); err != nil {
+		if err := b.checkIntent("tool call", b.ToolCalls[i].Key, b.ToolCalls[i].StartedAt); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (b *Batch) wantIntent(kind, key string, started time.Time) error {
+func (b *Batch) checkIntent(kind, key string, started time.Time) error {
 	if key == "" || started.IsZero() {
-		return invalid("agent %s: %s %q needs a key and a start", b.Agent, kind, key)
+		return invalidf("agent %s: %s %q needs a key and a start", b.Agent, kind, key)
 	}
 	return nil
 }
@@ -174,27 +174,27 @@ func (b *Batch) wantIntent(kind, key string, started time.Time) error {
 func (b *Batch) validateResults() error {
 	for i := range b.ModelResults {
 		result := &b.ModelResults[i]
-		if err := b.wantResult("model call", result.Key, result.Status, result.FinishedAt); err != nil {
+		if err := b.checkResult("model call", result.Key, result.Status, result.FinishedAt); err != nil {
 			return err
 		}
 		for _, data := range []json.RawMessage{result.Response, result.ToolCalls} {
 			if data != nil && !validJSON(data) {
-				return invalid("agent %s: the response or the tool calls of model call %s are not JSON", b.Agent, result.Key)
+				return invalidf("agent %s: the response or the tool calls of model call %s are not JSON", b.Agent, result.Key)
 			}
 		}
 	}
 	for i := range b.ToolResults {
 		result := &b.ToolResults[i]
-		if err := b.wantResult("tool call", result.Key, result.Status, result.FinishedAt); err != nil {
+		if err := b.checkResult("tool call", result.Key, result.Status, result.FinishedAt); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (b *Batch) wantResult(kind, key string, status Status, finished time.Time) error {
+func (b *Batch) checkResult(kind, key string, status Status, finished time.Time) error {
 	if key == "" || !status.Final() || finished.IsZero() {
-		return invalid("agent %s: the result of %s %q needs a key, a final status and an end", b.Agent, kind, key)
+		return invalidf("agent %s: the result of %s %q needs a key, a final status and an end", b.Agent, kind, key)
 	}
 	return nil
 }
@@ -202,6 +202,6 @@ func (b *Batch) wantResult(kind, key string, status Status, finished time.Time) 
 // validJSON also requires UTF-8, which encoding/json does not and PostgreSQL does.
 func validJSON(data json.RawMessage) bool { return utf8.Valid(data) && json.Valid(data) }
 
-func invalid(format string, args ...any) error {
+func invalidf(format string, args ...any) error {
 	return fmt.Errorf("%w: %s", ErrInvalid, fmt.Sprintf(format, args...))
 }

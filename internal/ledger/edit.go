@@ -17,11 +17,11 @@ import (
 // messages at a time, so edits are small however long the request is.
 type Edit []Piece
 
-// ChainRest is the minimum age of the newest request of a chain before the chain may be deleted: until then the next request may
-// be an edit of it. ChainReach is the maximum age of the previous request.
+// ChainRestTime is the minimum age of the newest request of a chain before the chain may be deleted: until then the next request may
+// be an edit of it. ChainMaxAge is the maximum age of the previous request.
 const (
-	ChainRest  = 2 * time.Hour
-	ChainReach = time.Hour
+	ChainRestTime = 2 * time.Hour
+	ChainMaxAge   = time.Hour
 )
 
 // Piece is a part of a request: bytes of the previous request, a text, or values that are added to a list.

@@ -31,7 +31,7 @@ func (b body) encode() json.RawMessage {
 	return data
 }
 
-func TestAChainRebuildsEveryRequest(t *testing.T) {
+func TestRebuildRestoresEveryRequest(t *testing.T) {
 	words := rapid.StringOf(rapid.SampledFrom([]rune(`ab"\<>]},é` + "\n\u2028")))
 	rapid.Check(t, func(t *rapid.T) {
 		b := body{Model: words.Draw(t, "model"), Tools: rapid.SliceOfN(words, 0, 3).Draw(t, "tools")}
@@ -62,7 +62,7 @@ func TestAChainRebuildsEveryRequest(t *testing.T) {
 	})
 }
 
-func TestAnEditIsAsLargeAsWhatIsNew(t *testing.T) {
+func TestEditSizeIsThatOfTheNewMessages(t *testing.T) {
 	b := body{Model: "m", Messages: []string{"system", string(bytes.Repeat([]byte("x"), 10_000))}, Tools: []string{string(bytes.Repeat([]byte("t"), 5000))}, Key: "a/1"}
 	before := b.encode()
 	b.Messages, b.Key = append(b.Messages, "new"), "a/2"
@@ -72,7 +72,7 @@ func TestAnEditIsAsLargeAsWhatIsNew(t *testing.T) {
 	}
 }
 
-func TestARequestThatBeginsAnewIsNoEdit(t *testing.T) {
+func TestUnrelatedRequestIsNoEdit(t *testing.T) {
 	before := body{Messages: []string{"system", "one"}}.encode()
 	for name, next := range map[string]json.RawMessage{
 		"other words": body{Messages: []string{"system", "two"}}.encode(), "fewer": body{Messages: []string{"system"}}.encode(),
@@ -85,7 +85,7 @@ func TestARequestThatBeginsAnewIsNoEdit(t *testing.T) {
 	}
 }
 
-func TestABrokenChainIsAnError(t *testing.T) {
+func TestBrokenChainIsAnError(t *testing.T) {
 	whole := json.RawMessage(`{"messages":[]}`)
 	for _, edit := range []string{`[[0,99]]`, `[[5,2]]`, `[[-1,2]]`, `{}`, `[{"add":1}]`, `[3]`, `null2`} {
 		if got, err := ledger.Rebuild([]json.RawMessage{whole, json.RawMessage(edit)}); !errors.Is(err, ledger.ErrBrokenChain) {

@@ -11,7 +11,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/ledger"
 )
 
-func TestReasonDecidesWhoMustAct(t *testing.T) {
+func TestErrorIsByReason(t *testing.T) {
 	for reason, test := range map[ledger.Reason]struct{ passes, person bool }{
 		ledger.ReasonUnavailable:   {passes: true},
 		ledger.ReasonFull:          {person: true},

@@ -25,7 +25,7 @@ func Example() {
 		return
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
-	if err := tellStory(context.Background(), "sqlite:"+filepath.Join(dir, "ledger.db")); err != nil {
+	if err := runExample(context.Background(), "sqlite:"+filepath.Join(dir, "ledger.db")); err != nil {
 		fmt.Println(err)
 	}
 	// Output:
@@ -34,7 +34,7 @@ func Example() {
 	// a second operator: conflict at event 2, the newest is 2
 }
 
-func tellStory(ctx context.Context, dsn string) error {
+func runExample(ctx context.Context, dsn string) error {
 	l, err := connect.Open(ctx, dsn)
 	if err != nil {
 		return err

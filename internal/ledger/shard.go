@@ -15,21 +15,21 @@ import (
 // successor, therefore cannot record anything after the take-over.
 //
 // The owner answers requests, so that a successor can wait for its calls in flight. A dead owner does not answer; where the
-// database supports it, Attend detects that at once.
+// database supports it, LockLiveness detects that at once.
 type Shards interface {
-	// Holding returns the owner of a shard; zero if it never had one.
-	Holding(ctx context.Context, shard int) (Holding, error)
-	// Take begins the next epoch of a shard. It fails with ErrFenced if the epoch is no longer the seen one.
-	Take(ctx context.Context, shard int, seen int64, holder string, at time.Time) (Fence, error)
-	// Ask sends a request to the owner of an epoch, replacing an older request.
-	Ask(ctx context.Context, epoch Fence, request Request) error
-	// Answer confirms a request.
-	Answer(ctx context.Context, own Fence, request string) error
+	// ReadOwner returns the owner of a shard; zero if it never had one.
+	ReadOwner(ctx context.Context, shard int) (ShardOwner, error)
+	// TakeOver begins the next epoch of a shard. It fails with ErrFenced if the epoch is no longer the seen one.
+	TakeOver(ctx context.Context, shard int, seen int64, owner string, at time.Time) (Fence, error)
+	// SendRequest sends a request to the owner of an epoch, replacing an older request.
+	SendRequest(ctx context.Context, epoch Fence, request OwnerRequest) error
+	// AnswerRequest confirms a request.
+	AnswerRequest(ctx context.Context, own Fence, request string) error
 	// Release marks that the owner appends no more.
 	Release(ctx context.Context, own Fence) error
-	// Attend takes the liveness lock of a shard, which is held until leave is called or the process ends in any way. It fails
-	// with ErrAttended if another process has the lock, and with ErrUnsupported if the database has no such lock.
-	Attend(ctx context.Context, shard int) (leave func() error, err error)
+	// LockLiveness takes the liveness lock of a shard, which is held until unlock is called or the process ends in any way. It fails
+	// with ErrLivenessLocked if another process has the lock, and with ErrUnsupported if the database has no such lock.
+	LockLiveness(ctx context.Context, shard int) (unlock func() error, err error)
 }
 
 // Fence is an epoch of a shard. The zero value is none, for tests and tools that write without an engine.
@@ -38,19 +38,19 @@ type Fence struct {
 	Epoch int64
 }
 
-// Holding is the owner of a shard.
-type Holding struct {
-	Epoch  int64
-	Holder string
+// ShardOwner is the owner of a shard.
+type ShardOwner struct {
+	Epoch int64
+	Owner string
 	// Released reports that the owner appends no more.
 	Released bool
 	// Request is the newest request to the owner, and Answered the newest one that it has confirmed.
-	Request  Request
+	Request  OwnerRequest
 	Answered string
 }
 
-// Request is a request to the owner of a shard.
-type Request struct {
+// OwnerRequest is a request to the owner of a shard.
+type OwnerRequest struct {
 	ID string
 	// HandOver asks the owner to let its calls finish, start no others and release the shard. Without it the request only checks
 	// that the owner is running.
@@ -59,8 +59,8 @@ type Request struct {
 
 // Errors of Shards for errors.Is.
 var (
-	// ErrAttended: another process has the liveness lock of the shard.
-	ErrAttended = errors.New("another process has the lock of the shard")
+	// ErrLivenessLocked: another process has the liveness lock of the shard.
+	ErrLivenessLocked = errors.New("another process has the lock of the shard")
 	// ErrUnsupported: the database has no such operation.
 	ErrUnsupported = errors.New("not supported by the database")
 	// ErrFenced: another writer has taken over the shard. The writer must stop.

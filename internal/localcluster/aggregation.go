@@ -151,9 +151,9 @@ func (c *Cluster) ServeAPI(ctx context.Context, served API) error {
 // serveTimeout limits how long the API server may take to reach an API; it retries with a backoff.
 const serveTimeout = time.Minute
 
-// servedTimes is how often in a row an API must answer: the API server may only now notice that an earlier run is
+// requiredAnswers is how often in a row an API must answer: the API server may only now notice that an earlier run is
 // gone, and reject everything until its next check.
-const servedTimes = 10
+const requiredAnswers = 10
 
 // waitUntilServed sends requests instead of trusting the APIService's status, which may be about an earlier run.
 func waitUntilServed(ctx context.Context, cluster client.Client, registration *apiregistrationv1.APIService, answers func() error) error {
@@ -174,7 +174,7 @@ func waitUntilServed(ctx context.Context, cluster client.Client, registration *a
 			if why = answers(); why != nil {
 				times = 0
 			}
-			return times == servedTimes, nil
+			return times == requiredAnswers, nil
 		}
 		return false, nil
 	})

@@ -47,7 +47,7 @@ type Cluster struct {
 	env       *envtest.Environment
 	manager   *managerProcess
 	guard     *guard
-	successor *successor
+	restarted *restartedServer
 	stateDir  string
 	temporary bool
 }
@@ -102,15 +102,15 @@ func lockDir(dir string) (*os.File, error) {
 }
 
 func (c *Cluster) start(ctx context.Context, assets string, options Options) error {
-	say := options.Progress
-	if say == nil {
-		say = func(string) {}
+	progress := options.Progress
+	if progress == nil {
+		progress = func(string) {}
 	}
 	var err error
 	if c.guard, err = startGuard(c.stateDir, c.temporary); err != nil {
 		return err
 	}
-	say("starting etcd and the API server, installing the CRDs")
+	progress("starting etcd and the API server, installing the CRDs")
 	if err := c.startAPIServer(ctx, assets, options); err != nil {
 		return err
 	}
@@ -118,7 +118,7 @@ func (c *Cluster) start(ctx context.Context, assets string, options Options) err
 	if err := os.WriteFile(c.Kubeconfig, c.env.KubeConfig, 0o600); err != nil {
 		return fmt.Errorf("write the kubeconfig: %w", err)
 	}
-	say("starting the garbage collector")
+	progress("starting the garbage collector")
 	launcher, err := c.guard.launcher(filepath.Join(assets, controllerManager))
 	if err != nil {
 		return err
@@ -190,7 +190,7 @@ func (c *Cluster) startAPIServer(ctx context.Context, assets string, options Opt
 // Stop stops the control plane and waits until its processes have ended. It may be called after a failed start.
 func (c *Cluster) Stop() error {
 	// If one process is dead, the others could wait for it for a long time: the guard kills them.
-	crashed := c.guard != nil && c.guard.dead() != ""
+	crashed := c.guard != nil && c.guard.deadProgram() != ""
 	var errs []error
 	if !crashed {
 		errs = c.stopProcesses()
@@ -214,8 +214,8 @@ func (c *Cluster) stopProcesses() (errs []error) {
 			errs = append(errs, err)
 		}
 	}
-	if c.successor != nil {
-		if err := c.successor.stop(); err != nil {
+	if c.restarted != nil {
+		if err := c.restarted.stop(); err != nil {
 			errs = append(errs, err)
 		}
 	}
@@ -241,7 +241,7 @@ func (c *Cluster) Watch(ctx context.Context) error {
 			return nil
 		case <-ticker.C:
 		}
-		if dead := c.guard.dead(); dead != "" {
+		if dead := c.guard.deadProgram(); dead != "" {
 			return fmt.Errorf("%s has ended unexpectedly", dead)
 		}
 	}

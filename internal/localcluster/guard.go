@@ -84,8 +84,8 @@ func (g *guard) pids() map[string]int {
 	return found
 }
 
-// dead returns the name of a guarded program that has ended, or "".
-func (g *guard) dead() string {
+// deadProgram returns the name of a guarded program that has ended, or "".
+func (g *guard) deadProgram() string {
 	for program, pid := range g.pids() {
 		if errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) {
 			return program
@@ -104,7 +104,7 @@ func (g *guard) close(stopped bool) error {
 		return nil
 	}
 	for program, pid := range pids {
-		if err := awaitEnd(context.Background(), pid); err != nil {
+		if err := waitExit(context.Background(), pid); err != nil {
 			return fmt.Errorf("wait for the end of %s: %w", program, err)
 		}
 	}

@@ -26,11 +26,11 @@ import (
 	"github.com/nestor-dev/nestor/internal/localcluster"
 )
 
-// victimVariable makes this test binary act as a caller that is killed, in the given state directory.
-const victimVariable = "NESTOR_TEST_LOCALCLUSTER_VICTIM"
+// killedCallerVariable makes this test binary act as a caller that is killed, in the given state directory.
+const killedCallerVariable = "NESTOR_TEST_LOCALCLUSTER_VICTIM"
 
 func TestMain(m *testing.M) {
-	if dir, victim := os.LookupEnv(victimVariable); victim {
+	if dir, victim := os.LookupEnv(killedCallerVariable); victim {
 		if _, err := localcluster.Start(context.Background(), localcluster.Options{StateDir: dir}); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
@@ -87,7 +87,7 @@ func TestStateSurvivesARestart(t *testing.T) {
 func TestNothingOutlivesAKilledCaller(t *testing.T) {
 	dir := t.TempDir()
 	victim := exec.Command(os.Args[0])
-	victim.Env = append(os.Environ(), victimVariable+"="+dir)
+	victim.Env = append(os.Environ(), killedCallerVariable+"="+dir)
 	victim.Stderr = os.Stderr
 	stdout, err := victim.StdoutPipe()
 	if err != nil {
@@ -222,8 +222,8 @@ func TestRestartedAPIServerKeepsItsAddress(t *testing.T) {
 		t.Fatal(err)
 	}
 	namespaces := clients.CoreV1().Namespaces()
-	kept := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "kept"}}
-	if _, err := namespaces.Create(t.Context(), kept, metav1.CreateOptions{}); err != nil {
+	existing := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "kept"}}
+	if _, err := namespaces.Create(t.Context(), existing, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	err = cluster.RestartAPIServer(t.Context(), func() {

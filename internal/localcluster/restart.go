@@ -19,8 +19,8 @@ import (
 	"k8s.io/client-go/discovery"
 )
 
-// successor is an API server that replaces the one that envtest started.
-type successor struct {
+// restartedServer is an API server that replaces the one that envtest started.
+type restartedServer struct {
 	cmd    *exec.Cmd
 	exited chan struct{}
 }
@@ -39,7 +39,7 @@ func (c *Cluster) RestartAPIServer(ctx context.Context, between func()) error {
 	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
 		return fmt.Errorf("kill the API server: %w", err)
 	}
-	if err := awaitEnd(ctx, pid); err != nil {
+	if err := waitExit(ctx, pid); err != nil {
 		return err
 	}
 	if between != nil {
@@ -53,15 +53,15 @@ func (c *Cluster) RestartAPIServer(ctx context.Context, between func()) error {
 
 // commandLine reads the flags of a process.
 func commandLine(pid int) ([]string, error) {
-	words, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
+	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
 	if err != nil {
 		return nil, fmt.Errorf("read the API server's flags, which works on Linux only: %w", err)
 	}
-	return strings.Split(strings.TrimSuffix(string(words), "\x00"), "\x00")[1:], nil
+	return strings.Split(strings.TrimSuffix(string(data), "\x00"), "\x00")[1:], nil
 }
 
-// awaitEnd waits until a process has ended, so that its port is free.
-func awaitEnd(ctx context.Context, pid int) error {
+// waitExit waits until a process has ended, so that its port is free.
+func waitExit(ctx context.Context, pid int) error {
 	return wait.PollUntilContextTimeout(ctx, 10*time.Millisecond, stopTimeout, true, func(context.Context) (bool, error) {
 		return errors.Is(syscall.Kill(pid, 0), syscall.ESRCH), nil
 	})
@@ -75,12 +75,12 @@ func (c *Cluster) startSuccessor(flags []string) error {
 	if err := cmd.Start(); err != nil {
 		return fmt.Errorf("start the API server again: %w", err)
 	}
-	s := &successor{cmd: cmd, exited: make(chan struct{})}
+	s := &restartedServer{cmd: cmd, exited: make(chan struct{})}
 	go func() {
 		_ = cmd.Wait() // only its end matters
 		close(s.exited)
 	}()
-	c.successor = s
+	c.restarted = s
 	return nil
 }
 
@@ -99,7 +99,7 @@ func (c *Cluster) awaitAPIServer(ctx context.Context) error {
 }
 
 // stop kills a restarted API server; the state is in etcd.
-func (s *successor) stop() error {
+func (s *restartedServer) stop() error {
 	if err := s.cmd.Process.Kill(); err != nil && !errors.Is(err, os.ErrProcessDone) {
 		return fmt.Errorf("kill the API server: %w", err)
 	}

@@ -91,7 +91,7 @@ type tour struct {
 
 // follow prints what is new in a snapshot, and resolves what waits for the user.
 func (t *tour) follow(ctx context.Context, now live.Snapshot) error {
-	for _, line := range t.narrator.Tell(now) {
+	for _, line := range t.narrator.Lines(now) {
 		t.Say("%s", line)
 	}
 	for _, task := range now.Tasks {

@@ -24,19 +24,19 @@ type live struct {
 	now func() time.Time
 
 	mu     sync.Mutex
-	agents map[string]standing
+	agents map[string]agentStage
 }
 
-// standing is the standing of an agent. since is when it started to wait for a person, or zero.
-type standing struct {
+// agentStage is the standing of an agent. since is when it started to wait for a person, or zero.
+type agentStage struct {
 	kind  string
-	at    agent.Standing
+	stage agent.Stage
 	since agent.Time
 }
 
-// waitsSince returns when the agent first asked for what it still waits for. It is read from the calls, which another operator
+// waitingSince returns when the agent first asked for what it still waits for. It is read from the calls, which another operator
 // may have recorded long ago.
-func waitsSince(s agent.State) agent.Time {
+func waitingSince(s agent.State) agent.Time {
 	since := agent.Time(0)
 	for _, c := range s.Batch {
 		waits := c.State == agent.CallAsked || c.State == agent.CallUndecided
@@ -47,15 +47,15 @@ func waitsSince(s agent.State) agent.Time {
 	return since
 }
 
-// moved updates the standing of an agent after a change.
-func (l *live) moved(c engine.Change) {
+// update updates the standing of an agent after a change.
+func (l *live) update(c engine.Change) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if c.Gone || c.After.Phase.Terminal() {
+	if c.Deleted || c.After.Phase.Terminal() {
 		delete(l.agents, c.Agent.UID)
 		return
 	}
-	l.agents[c.Agent.UID] = standing{kind: c.Agent.Kind, at: c.After.Standing(), since: waitsSince(c.After)}
+	l.agents[c.Agent.UID] = agentStage{kind: c.Agent.Kind, stage: c.After.Stage(), since: waitingSince(c.After)}
 }
 
 // Describe implements prometheus.Collector.
@@ -71,7 +71,7 @@ func (l *live) Collect(metrics chan<- prometheus.Metric) {
 	longest := time.Duration(0)
 	l.mu.Lock()
 	for _, s := range l.agents {
-		counts[place{s.kind, string(s.at)}]++
+		counts[place{s.kind, string(s.stage)}]++
 		if s.since > 0 {
 			longest = max(longest, l.now().Sub(time.UnixMilli(int64(s.since))))
 		}

@@ -18,13 +18,13 @@ import (
 
 // Metrics are the operator's own metrics.
 type Metrics struct {
-	started, ended, turns                           *prometheus.CounterVec
-	modelCalls, modelFailures, tokens, cost         *prometheus.CounterVec
-	toolCalls, trouble, quotaWaits, quarantined     *prometheus.CounterVec
-	agentSeconds, turnSeconds                       *prometheus.HistogramVec
-	modelSeconds, modelWait, toolSeconds, ledgerSec *prometheus.HistogramVec
-	build, modelQueue, backOff                      *prometheus.GaugeVec
-	live                                            *live
+	started, ended, turns                            *prometheus.CounterVec
+	modelCalls, modelFailures, tokens, cost          *prometheus.CounterVec
+	toolCalls, ledgerErrors, quotaWaits, quarantined *prometheus.CounterVec
+	agentSeconds, turnSeconds                        *prometheus.HistogramVec
+	modelSeconds, modelWait, toolSeconds, ledgerSec  *prometheus.HistogramVec
+	build, modelQueue, backOff                       *prometheus.GaugeVec
+	live                                             *live
 }
 
 // Bounds of the histograms, from a local tool to a model call of several minutes. Appends are faster, and waiting for people
@@ -57,33 +57,33 @@ func New(registry prometheus.Registerer) (*Metrics, error) {
 		ledgerSec:     histogram("nestor_ledger_append_seconds", "Time until an append to the ledger was durable.", fastSeconds),
 		quotaWaits:    counter("nestor_quota_waits_total", "Model calls that started to wait for a quota, by reason: `QuotaExhausted` or `PriceUnknown` of an AgentQuota, `LedgerQuota` of the ledger.", "reason"),
 		quarantined:   counter("nestor_agents_quarantined_total", "Agents that were quarantined because their history is damaged (`record`) or because the operator failed on it (`panic`).", "cause"),
-		trouble:       counter("nestor_ledger_failures_total", "Writes that the ledger refused or failed; agents wait and retry."),
-		live:          &live{agents: map[string]standing{}, now: time.Now},
+		ledgerErrors:  counter("nestor_ledger_failures_total", "Writes that the ledger refused or failed; agents wait and retry."),
+		live:          &live{agents: map[string]agentStage{}, now: time.Now},
 	}
 	for _, c := range []prometheus.Collector{
 		m.build, m.started, m.ended, m.agentSeconds, m.turns, m.turnSeconds, m.live, m.modelCalls, m.modelFailures, m.tokens, m.cost,
-		m.modelSeconds, m.modelWait, m.modelQueue, m.backOff, m.toolCalls, m.toolSeconds, m.ledgerSec, m.trouble, m.quotaWaits, m.quarantined,
+		m.modelSeconds, m.modelWait, m.modelQueue, m.backOff, m.toolCalls, m.toolSeconds, m.ledgerSec, m.ledgerErrors, m.quotaWaits, m.quarantined,
 	} {
 		if err := registry.Register(c); err != nil {
 			return nil, err
 		}
 	}
 	m.build.WithLabelValues(version.String()).Set(1)
-	m.beginAtZero()
+	m.initialise()
 	return m, nil
 }
 
 // outcomes are the possible outcomes of agents and turns.
 var outcomes = []agent.ErrorKind{
-	success, agent.KindCancelled, agent.KindTimedOut, agent.KindIterationLimit, agent.KindDepthLimit, agent.KindBudgetExhausted, agent.KindLoopDetected,
-	agent.KindModelError, agent.KindToolError, agent.KindSubAgentError, agent.KindInvalidSpec, agent.KindHistoryLost,
+	success, agent.ErrorCancelled, agent.ErrorTimedOut, agent.ErrorIterationLimit, agent.ErrorDepthLimit, agent.ErrorBudgetExhausted, agent.ErrorLoopDetected,
+	agent.ErrorModel, agent.ErrorTool, agent.ErrorSubAgent, agent.ErrorInvalidSpec, agent.ErrorHistoryLost,
 }
 
 const success = "Success"
 
-// beginAtZero creates the series that alerts use: for Prometheus, the first sample of a series is not an increase.
-func (m *Metrics) beginAtZero() {
-	m.trouble.WithLabelValues()
+// initialise creates the series that alerts use: for Prometheus, the first sample of a series is not an increase.
+func (m *Metrics) initialise() {
+	m.ledgerErrors.WithLabelValues()
 	m.quotaWaits.WithLabelValues(engine.QuotaExhausted)
 	m.quotaWaits.WithLabelValues(string(ledger.ReasonQuota))
 	m.quarantined.WithLabelValues("record")
@@ -116,7 +116,7 @@ func (m *Metrics) Recorded(c engine.Change) {
 		m.quotaWaits.WithLabelValues(wait.Reason).Inc()
 	}
 	m.countQuarantined(c)
-	m.live.moved(c)
+	m.live.update(c)
 	for _, run := range c.Runs() {
 		outcome, took := success, time.Duration(run.At-run.Since)*time.Millisecond
 		if run.Kind != "" {
@@ -144,15 +144,15 @@ func (m *Metrics) countQuarantined(c engine.Change) {
 	}
 }
 
-// Called counts a model or tool call.
-func (m *Metrics) Called(c engine.Call) {
+// CallCompleted counts a model or tool call.
+func (m *Metrics) CallCompleted(c engine.CompletedCall) {
 	if c.Tool != "" {
 		m.toolCalls.WithLabelValues(string(c.Status)).Inc()
-		m.toolSeconds.WithLabelValues(string(c.Status)).Observe(c.Took.Seconds())
+		m.toolSeconds.WithLabelValues(string(c.Status)).Observe(c.Duration.Seconds())
 		return
 	}
 	m.modelCalls.WithLabelValues(c.Provider, string(c.Status)).Inc()
-	m.modelSeconds.WithLabelValues(c.Provider).Observe(c.Took.Seconds())
+	m.modelSeconds.WithLabelValues(c.Provider).Observe(c.Duration.Seconds())
 	m.tokens.WithLabelValues(c.Provider, "prompt").Add(float64(c.Usage.PromptTokens))
 	m.tokens.WithLabelValues(c.Provider, "completion").Add(float64(c.Usage.CompletionTokens))
 	if cost := c.Usage.CostMicros; cost != nil {
@@ -163,8 +163,8 @@ func (m *Metrics) Called(c engine.Call) {
 	}
 }
 
-// Trouble counts a failure of the ledger.
-func (m *Metrics) Trouble() { m.trouble.WithLabelValues().Inc() }
+// LedgerError counts a failure of the ledger.
+func (m *Metrics) LedgerError() { m.ledgerErrors.WithLabelValues().Inc() }
 
 // Waiting implements schedule.Observer.
 func (m *Metrics) Waiting(provider string, calls int) {

@@ -43,13 +43,13 @@ func TestMetricsCountWhatAgentsDo(t *testing.T) {
 	m.Recorded(engine.Change{Agent: record, Before: atWork, After: cancelled, Events: []agent.Event{end}})
 	m.Recorded(engine.Change{Agent: record, Before: cancelled, After: cancelled})
 	cost := int64(300)
-	m.Called(engine.Call{Provider: "ns/default", Status: ledger.StatusSuccess, Took: time.Second, Usage: agent.Usage{PromptTokens: 7, CompletionTokens: 5, CostMicros: &cost}})
-	m.Called(engine.Call{Provider: "ns/default", Status: ledger.StatusFailed, Failure: "RateLimited", Took: time.Second})
-	m.Called(engine.Call{Tool: "calculator", Status: ledger.StatusFailed, Took: time.Second})
+	m.CallCompleted(engine.CompletedCall{Provider: "ns/default", Status: ledger.StatusSuccess, Duration: time.Second, Usage: agent.Usage{PromptTokens: 7, CompletionTokens: 5, CostMicros: &cost}})
+	m.CallCompleted(engine.CompletedCall{Provider: "ns/default", Status: ledger.StatusFailed, Failure: "RateLimited", Duration: time.Second})
+	m.CallCompleted(engine.CompletedCall{Tool: "calculator", Status: ledger.StatusFailed, Duration: time.Second})
 	m.Waiting("ns/default", 4)
 	m.Granted("ns/default", time.Second)
 	m.BackedOff("ns/default", time.Unix(100, 0))
-	m.Trouble()
+	m.LedgerError()
 	want := `
 # HELP nestor_agents_in_memory Agents in the engine's memory; waiting agents are evicted.
 # TYPE nestor_agents_in_memory gauge
@@ -123,17 +123,17 @@ func TestTurnsAndWaits(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	chat := player{metrics: m, record: ledger.Agent{UID: "chat", Kind: "AgentChat"}}
-	chat.hear(agent.Started{Config: agent.Config{Kind: agent.Orchestrator, Name: "chat"}})
-	chat.hear(agent.MessageArrived{Message: "one"})
-	chat.hear(agent.ModelReplied{Call: "m1", Text: "done"})
-	chat.hear(agent.MessageArrived{Message: "two"}, agent.ModelFailed{Call: "m2", Attempt: 1, Failure: agent.FailureFinal}, agent.MessageArrived{Message: "three"})
-	chat.hear(agent.Cancelled{})
-	chat.hear(agent.MessageArrived{Message: "four"})
-	sub := player{metrics: m, record: ledger.Agent{UID: "sub", Kind: "SubAgent"}}
-	sub.hear(agent.Started{Config: agent.Config{Kind: agent.SubAgent, Name: "sub"}})
-	sub.hear(agent.ModelReplied{Call: "m1", Calls: []agent.CallRequest{{ID: "q", Tool: agent.ToolAskUser, Arguments: `{"question":"which?"}`}}})
-	checkStands(t, registry, `
+	chat := testAgent{metrics: m, record: ledger.Agent{UID: "chat", Kind: "AgentChat"}}
+	chat.apply(agent.Started{Config: agent.Config{Kind: agent.Orchestrator, Name: "chat"}})
+	chat.apply(agent.MessageArrived{Message: "one"})
+	chat.apply(agent.ModelReplied{Call: "m1", Text: "done"})
+	chat.apply(agent.MessageArrived{Message: "two"}, agent.ModelFailed{Call: "m2", Attempt: 1, Failure: agent.FailureFinal}, agent.MessageArrived{Message: "three"})
+	chat.apply(agent.Cancelled{})
+	chat.apply(agent.MessageArrived{Message: "four"})
+	sub := testAgent{metrics: m, record: ledger.Agent{UID: "sub", Kind: "SubAgent"}}
+	sub.apply(agent.Started{Config: agent.Config{Kind: agent.SubAgent, Name: "sub"}})
+	sub.apply(agent.ModelReplied{Call: "m1", Calls: []agent.ToolCall{{ID: "q", Tool: agent.ToolAskUser, Arguments: `{"question":"which?"}`}}})
+	checkStages(t, registry, `
 nestor_agents{kind="AgentChat",standing="Active"} 1
 nestor_agents{kind="SubAgent",standing="WaitingForUser"} 1
 `)
@@ -145,40 +145,40 @@ nestor_agents{kind="SubAgent",standing="WaitingForUser"} 1
 			t.Errorf("%g turns ended with %s, want %g", n, outcome, want)
 		}
 	}
-	m.Recorded(engine.Change{Agent: sub.record, Before: sub.state, After: sub.state, Gone: true})
-	m.Recorded(engine.Change{Agent: chat.record, Before: chat.state, After: chat.state, Gone: true})
-	checkStands(t, registry, "")
+	m.Recorded(engine.Change{Agent: sub.record, Before: sub.state, After: sub.state, Deleted: true})
+	m.Recorded(engine.Change{Agent: chat.record, Before: chat.state, After: chat.state, Deleted: true})
+	checkStages(t, registry, "")
 }
 
 // The wait for a person counts from the question, whichever operator posted it.
-func TestAWaitOutlastsTheOperator(t *testing.T) {
+func TestLongestWaitSurvivesARestart(t *testing.T) {
 	asked := time.Now().Add(-3 * time.Hour)
 	first, err := metrics.New(prometheus.NewPedanticRegistry())
 	if err != nil {
 		t.Fatal(err)
 	}
-	sub := player{metrics: first, record: ledger.Agent{UID: "sub", Kind: "SubAgent"}}
-	sub.hearAt(asked.Add(-time.Hour), agent.Started{Config: agent.Config{Kind: agent.SubAgent, Name: "sub", Tools: []agent.Tool{{Name: "write", BuiltIn: true}}}})
-	sub.hearAt(asked, agent.ModelReplied{Call: "m1", Calls: []agent.CallRequest{{ID: "w", Tool: "write"}, {ID: "q", Tool: agent.ToolAskUser, Arguments: `{"question":"which?"}`}}})
+	sub := testAgent{metrics: first, record: ledger.Agent{UID: "sub", Kind: "SubAgent"}}
+	sub.applyAt(asked.Add(-time.Hour), agent.Started{Config: agent.Config{Kind: agent.SubAgent, Name: "sub", Tools: []agent.Tool{{Name: "write", BuiltIn: true}}}})
+	sub.applyAt(asked, agent.ModelReplied{Call: "m1", Calls: []agent.ToolCall{{ID: "w", Tool: "write"}, {ID: "q", Tool: agent.ToolAskUser, Arguments: `{"question":"which?"}`}}})
 
 	registry := prometheus.NewPedanticRegistry()
 	if sub.metrics, err = metrics.New(registry); err != nil {
 		t.Fatal(err)
 	}
 	for _, fact := range []agent.Fact{agent.Restarted{}, agent.Decided{Call: "w"}} {
-		sub.hearAt(time.Now(), fact)
+		sub.applyAt(time.Now(), fact)
 		waited := valueOf(t, registry, "nestor_longest_wait_for_person_seconds")
 		if waited < (3*time.Hour).Seconds() || waited > (4*time.Hour).Seconds() {
 			t.Errorf("after %T the wait is %g seconds, but the question was posted three hours ago", fact, waited)
 		}
 	}
-	sub.hearAt(time.Now(), agent.Answered{Call: "q", Text: "this"})
+	sub.applyAt(time.Now(), agent.Answered{Call: "q", Text: "this"})
 	if waited := valueOf(t, registry, "nestor_longest_wait_for_person_seconds"); waited != 0 {
 		t.Errorf("the question is answered, but the wait is %g seconds", waited)
 	}
 }
 
-func checkStands(t *testing.T, registry prometheus.Gatherer, want string) {
+func checkStages(t *testing.T, registry prometheus.Gatherer, want string) {
 	t.Helper()
 	if want != "" {
 		want = "# HELP nestor_agents Agents that have not ended, by kind and phase, such as `Active`, `Idle`, `WaitingForUser` or `AwaitingApproval`.\n# TYPE nestor_agents gauge" + want
@@ -210,19 +210,19 @@ func valueOf(t *testing.T, registry prometheus.Gatherer, name string, labels ...
 	return 0
 }
 
-// player is an agent whose steps are counted.
-type player struct {
+// testAgent is an agent whose steps are counted.
+type testAgent struct {
 	metrics *metrics.Metrics
 	record  ledger.Agent
 	state   agent.State
 }
 
-// hear applies facts in one batch, one second after the previous one.
-func (p *player) hear(facts ...agent.Fact) {
-	p.hearAt(time.UnixMilli(int64(p.state.Clock.Now)+1000), facts...)
+// apply applies facts in one batch, one second after the previous one.
+func (p *testAgent) apply(facts ...agent.Fact) {
+	p.applyAt(time.UnixMilli(int64(p.state.Clock.Now)+1000), facts...)
 }
 
-func (p *player) hearAt(at time.Time, facts ...agent.Fact) {
+func (p *testAgent) applyAt(at time.Time, facts ...agent.Fact) {
 	c := engine.Change{Agent: p.record, Before: p.state}
 	for _, fact := range facts {
 		e := agent.Event{At: agent.Time(at.UnixMilli()), Fact: fact}
@@ -263,7 +263,7 @@ func TestAppendsAreTimed(t *testing.T) {
 }
 
 // The page is generated by make generate.
-func TestThePageIsCurrent(t *testing.T) {
+func TestReferencePageIsCurrent(t *testing.T) {
 	page, err := os.ReadFile("../../docs/reference/metrics.md")
 	if err != nil {
 		t.Fatal(err)

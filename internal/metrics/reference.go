@@ -27,7 +27,7 @@ const referenceFoot = "\n`provider` is the namespace and name of a ModelProvider
 
 // Reference returns the page that documents every metric.
 func Reference() (string, error) {
-	page := &page{}
+	page := &descCollector{}
 	if _, err := New(page); err != nil {
 		return "", err
 	}
@@ -39,23 +39,23 @@ func Reference() (string, error) {
 	return referenceHead + page.rows.String() + referenceFoot, nil
 }
 
-// page is a registry that only collects descriptions.
-type page struct {
+// descCollector is a registry that only collects descriptions.
+type descCollector struct {
 	prometheus.Registerer
 
 	rows strings.Builder
 }
 
-// described parses the text of a description; its fields are not accessible in another way.
-var described = regexp.MustCompile(`fqName: "([^"]+)", help: ("(?:[^"\\]|\\.)*"), .*variableLabels: \{([^}]*)\}`)
+// descPattern parses the text of a description; its fields are not accessible in another way.
+var descPattern = regexp.MustCompile(`fqName: "([^"]+)", help: ("(?:[^"\\]|\\.)*"), .*variableLabels: \{([^}]*)\}`)
 
 // Register implements prometheus.Registerer.
-func (p *page) Register(c prometheus.Collector) error {
+func (p *descCollector) Register(c prometheus.Collector) error {
 	descriptions := make(chan *prometheus.Desc, 16)
 	c.Describe(descriptions)
 	close(descriptions)
 	for d := range descriptions {
-		found := described.FindStringSubmatch(d.String())
+		found := descPattern.FindStringSubmatch(d.String())
 		if found == nil {
 			return fmt.Errorf("cannot parse the metric description %s", d)
 		}

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-func TestADescriptionMayHaveQuotes(t *testing.T) {
-	page := &page{}
+func TestDescriptionWithQuotes(t *testing.T) {
+	page := &descCollector{}
 	if err := page.Register(gauge("nestor_x", `What somebody calls "x", or C:\x.`, "a", "b")); err != nil {
 		t.Fatal(err)
 	}

@@ -28,16 +28,16 @@ type piece struct {
 	} `json:"function"`
 }
 
-// habits describe how a provider streams tool calls.
-type habits struct {
+// chunking describe how a provider streams tool calls.
+type chunking struct {
 	indexed    bool // each fragment has the index of its call
 	repeatID   bool // each fragment repeats the ID
 	repeatName bool // each fragment repeats the name
 	interleave bool // fragments of several calls are mixed; requires an index
 }
 
-func drawHabits(t *rapid.T) habits {
-	h := habits{indexed: rapid.Bool().Draw(t, "indexed"), repeatID: rapid.Bool().Draw(t, "repeatID")}
+func drawChunking(t *rapid.T) chunking {
+	h := chunking{indexed: rapid.Bool().Draw(t, "indexed"), repeatID: rapid.Bool().Draw(t, "repeatID")}
 	if h.indexed {
 		h.repeatName, h.interleave = rapid.Bool().Draw(t, "repeatName"), rapid.Bool().Draw(t, "interleave")
 	}
@@ -57,7 +57,7 @@ func drawCalls(t *rapid.T) []model.ToolCall {
 }
 
 // pieces splits a call into fragments.
-func (h habits) pieces(t *rapid.T, index int, call model.ToolCall) []piece {
+func (h chunking) pieces(t *rapid.T, index int, call model.ToolCall) []piece {
 	var out []piece
 	for rest := call.Arguments; rest != "" || len(out) == 0; {
 		var p piece
@@ -79,7 +79,7 @@ func (h habits) pieces(t *rapid.T, index int, call model.ToolCall) []piece {
 }
 
 // stream distributes the fragments of all calls over the events of a stream.
-func (h habits) stream(t *rapid.T, calls []model.ToolCall) string {
+func (h chunking) stream(t *rapid.T, calls []model.ToolCall) string {
 	queues := make([][]piece, len(calls))
 	for i, call := range calls {
 		queues[i] = h.pieces(t, i, call)
@@ -125,7 +125,7 @@ func TestAnyChunkingGivesTheSameCalls(t *testing.T) {
 	}
 	rapid.Check(t, func(rt *rapid.T) {
 		calls := drawCalls(rt)
-		body := drawHabits(rt).stream(rt, calls)
+		body := drawChunking(rt).stream(rt, calls)
 		next.Store(body)
 		got, err := client.Complete(t.Context(), question(), nil)
 		if err != nil {

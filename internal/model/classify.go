@@ -15,15 +15,15 @@ import (
 	"github.com/nestor-dev/nestor/internal/outbound"
 )
 
-// sortError converts the error of a call to an *Error without the key. ctx is the caller's context, to distinguish
+// classifyError converts the error of a call to an *Error without the key. ctx is the caller's context, to distinguish
 // its end from the endpoint's timeout. response may be nil.
-func (c *Client) sortError(ctx context.Context, key string, response *http.Response, err error) *Error {
-	sorted := c.judge(ctx, response, err)
+func (c *Client) classifyError(ctx context.Context, key string, response *http.Response, err error) *Error {
+	sorted := c.classify(ctx, response, err)
 	sorted.Message = providerLine(redact(sorted.Message, key))
 	return sorted
 }
 
-func (c *Client) judge(ctx context.Context, response *http.Response, err error) *Error {
+func (c *Client) classify(ctx context.Context, response *http.Response, err error) *Error {
 	var typed *Error
 	var away *outbound.NotAllowedError
 	switch {
@@ -35,7 +35,7 @@ func (c *Client) judge(ctx context.Context, response *http.Response, err error) 
 		return typed
 	case errors.As(err, &away):
 		return &Error{Kind: NotAllowed, Message: away.Error()}
-	case errors.Is(err, outbound.ErrTooMuch):
+	case errors.Is(err, outbound.ErrTooLarge):
 		return oversized(err.Error())
 	case response != nil && response.StatusCode >= 400:
 		// The SDK leaves the body of an error response readable, even if it could not parse it.
@@ -43,23 +43,23 @@ func (c *Client) judge(ctx context.Context, response *http.Response, err error) 
 		if readErr != nil {
 			body = nil
 		}
-		return sortStatus(response.StatusCode, response.Header, body)
+		return classifyStatus(response.StatusCode, response.Header, body)
 	}
 	// Everything else is a connection error. The URL is omitted because its query may contain a key.
-	if onTheWay := new(url.Error); errors.As(err, &onTheWay) {
-		err = onTheWay.Err
+	if urlErr := new(url.Error); errors.As(err, &urlErr) {
+		err = urlErr.Err
 	}
 	return &Error{Kind: Transient, Message: "the connection to the provider failed: " + err.Error()}
 }
 
-// sortStatus classifies an error that the provider reported, with an HTTP status or inside a stream (status 0).
-func sortStatus(status int, header http.Header, body []byte) *Error {
-	said := parseErrorBody(body)
+// classifyStatus classifies an error that the provider reported, with an HTTP status or inside a stream (status 0).
+func classifyStatus(status int, header http.Header, body []byte) *Error {
+	reported := parseErrorBody(body)
 	if status == 0 {
-		status = said.status
+		status = reported.status
 	}
-	e := &Error{StatusCode: status, Message: said.message}
-	e.Kind = said.kind(status)
+	e := &Error{StatusCode: status, Message: reported.message}
+	e.Kind = reported.kind(status)
 	if e.Message == "" {
 		e.Message = http.StatusText(status)
 	}
@@ -73,16 +73,16 @@ func sortStatus(status int, header http.Header, body []byte) *Error {
 }
 
 // kind classifies by the provider's code, then by its message, then by the status.
-func (s statement) kind(status int) Kind {
-	words := strings.ToLower(s.message)
+func (s providerError) kind(status int) Kind {
+	text := strings.ToLower(s.message)
 	switch {
-	case s.is("context_length_exceeded", "request_too_large") || tooLong(status, words):
+	case s.is("context_length_exceeded", "request_too_large") || isContextTooLong(status, text):
 		return ContextTooLong
 	case s.is("insufficient_quota", "billing_hard_limit_reached", "insufficient_balance") || status == http.StatusPaymentRequired:
 		return QuotaExhausted
 	case s.is("content_filter", "content_policy_violation"):
 		return ContentFiltered
-	case s.is("model_not_found") || modelMissing(status, words):
+	case s.is("model_not_found") || isModelMissing(status, text):
 		return UnknownModel
 	case s.is("invalid_api_key", "authentication_error"), status == http.StatusUnauthorized, status == http.StatusForbidden:
 		return Unauthorized
@@ -107,11 +107,11 @@ func kindOfStatus(status int) Kind {
 	return BadRequest
 }
 
-// tooLong recognizes the messages of providers that have no code for it.
-func tooLong(status int, words string) bool {
+// isContextTooLong recognizes the messages of providers that have no code for it.
+func isContextTooLong(status int, text string) bool {
 	if status == http.StatusTooManyRequests {
 		// A request that exceeds the limit per minute never fits, no matter how long one waits.
-		return strings.Contains(words, "request too large")
+		return strings.Contains(text, "request too large")
 	}
 	if status != http.StatusBadRequest && status != http.StatusRequestEntityTooLarge && status != http.StatusUnprocessableEntity {
 		return false
@@ -120,19 +120,19 @@ func tooLong(status int, words string) bool {
 		"maximum context length", "context length", "context window", "context size", "prompt is too long",
 		"input is too long", "too many tokens", "too many input tokens", "reduce the length",
 	} {
-		if strings.Contains(words, phrase) {
+		if strings.Contains(text, phrase) {
 			return true
 		}
 	}
 	return false
 }
 
-func modelMissing(status int, words string) bool {
-	if status != http.StatusNotFound && status != http.StatusBadRequest || !strings.Contains(words, "model") {
+func isModelMissing(status int, text string) bool {
+	if status != http.StatusNotFound && status != http.StatusBadRequest || !strings.Contains(text, "model") {
 		return false
 	}
 	for _, phrase := range []string{"not found", "does not exist", "not exist", "unknown model", "not a valid model", "invalid model", "no such model"} {
-		if strings.Contains(words, phrase) {
+		if strings.Contains(text, phrase) {
 			return true
 		}
 	}

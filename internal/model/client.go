@@ -42,7 +42,7 @@ const DefaultTimeout = 10 * time.Minute
 // bytes of overhead per token, so it may be long; its content is bounded by maxText.
 const (
 	maxStreamBytes = 64 << 20
-	maxWholeBytes  = 4 << 20
+	maxJSONBytes   = 4 << 20
 	maxModelsBytes = 4 << 20
 	maxErrorBytes  = 64 << 10
 )
@@ -107,9 +107,9 @@ func (c *Client) Complete(ctx context.Context, req Request, listen func(Delta)) 
 		listen = func(Delta) {}
 	}
 	for {
-		spoken := c.dialects.of(req.Model)
-		reply, err := c.try(ctx, key, req, spoken, listen)
-		if err != nil && c.dialects.learn(req.Model, spoken, err) {
+		used := c.dialects.find(req.Model)
+		reply, err := c.attempt(ctx, key, req, used, listen)
+		if err != nil && c.dialects.update(req.Model, used, err) {
 			continue
 		}
 		if err != nil {
@@ -130,7 +130,7 @@ func (c *Client) Models(ctx context.Context) ([]string, error) {
 	var response *http.Response
 	page, err := c.models.List(limited, option.WithAPIKey(key), option.WithResponseInto(&response))
 	if err != nil {
-		return nil, c.sortError(ctx, key, response, err)
+		return nil, c.classifyError(ctx, key, response, err)
 	}
 	names := make([]string, 0, len(page.Data))
 	for _, m := range page.Data {
@@ -153,9 +153,9 @@ func (c *Client) key(ctx context.Context) (string, error) {
 	return key, nil
 }
 
-// try sends one HTTP request in the given dialect.
-func (c *Client) try(ctx context.Context, key string, req Request, spoken dialect, listen func(Delta)) (Reply, error) {
-	body, err := translate(req, spoken)
+// attempt sends one HTTP request in the given dialect.
+func (c *Client) attempt(ctx context.Context, key string, req Request, used dialect, listen func(Delta)) (Reply, error) {
+	body, err := encodeRequest(req, used)
 	if err != nil {
 		return Reply{}, &Error{Kind: BadRequest, Message: providerLine(err.Error())}
 	}
@@ -168,17 +168,17 @@ func (c *Client) try(ctx context.Context, key string, req Request, spoken dialec
 		options = append(options, option.WithAPIKey(key))
 	}
 	if req.IdempotencyKey != "" {
-		options = append(options, option.WithHeader("Idempotency-Key", req.IdempotencyKey+spoken.suffix()))
+		options = append(options, option.WithHeader("Idempotency-Key", req.IdempotencyKey+used.suffix()))
 	}
 	if _, err = c.service.New(limited, openai.ChatCompletionNewParams{}, options...); err != nil {
-		return Reply{}, c.sortError(ctx, key, response, err)
+		return Reply{}, c.classifyError(ctx, key, response, err)
 	}
 	defer response.Body.Close()
 	reply, err := readReply(response.Body, listen)
 	if err != nil {
-		return Reply{}, c.sortError(ctx, key, nil, err)
+		return Reply{}, c.classifyError(ctx, key, nil, err)
 	}
-	reply.ToolCalls = settleCalls(reply.ToolCalls, reply.FinishReason, req.Messages)
+	reply.ToolCalls = finishCalls(reply.ToolCalls, reply.FinishReason, req.Messages)
 	return reply, nil
 }
 
@@ -191,7 +191,7 @@ func readReply(body io.ReadCloser, listen func(Delta)) (Reply, error) {
 		return Reply{}, err
 	}
 	if first == '{' {
-		return readWhole(buffered, listen)
+		return readJSON(buffered, listen)
 	}
 	return readStream(buffered, body, listen)
 }
@@ -226,11 +226,11 @@ func limitBody(req *http.Request, next option.MiddlewareNext) (*http.Response, e
 		return nil, &Error{Kind: NotAllowed, StatusCode: res.StatusCode,
 			Message: "the provider redirects, which is not followed: set baseURL to where it is"}
 	case res.StatusCode >= 400:
-		res.Body = outbound.Beginning(res.Body, maxErrorBytes)
+		res.Body = outbound.TruncateBody(res.Body, maxErrorBytes)
 	case req.Method == http.MethodGet:
-		res.Body = outbound.Body(res.Body, maxModelsBytes)
+		res.Body = outbound.LimitBody(res.Body, maxModelsBytes)
 	default:
-		res.Body = outbound.Body(res.Body, maxStreamBytes)
+		res.Body = outbound.LimitBody(res.Body, maxStreamBytes)
 	}
 	return res, nil
 }

@@ -38,27 +38,27 @@ type dialects struct {
 	known map[string]dialect
 }
 
-func (d *dialects) of(model string) dialect {
+func (d *dialects) find(model string) dialect {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.known[model]
 }
 
-// learn reports whether the error of a call suggests another dialect to try. That can happen once for each field of
+// update reports whether the error of a call suggests another dialect to try. That can happen once for each field of
 // dialect.
-func (d *dialects) learn(model string, spoken dialect, err error) bool {
+func (d *dialects) update(model string, used dialect, err error) bool {
 	var refusal *Error
 	if !errors.As(err, &refusal) || refusal.Kind != BadRequest {
 		return false
 	}
-	next := spoken
+	next := used
 	switch {
 	case strings.Contains(refusal.Message, "stream_options"):
 		next.noStreamOptions = true
 	case strings.Contains(refusal.Message, "max_tokens") && strings.Contains(refusal.Message, "max_completion_tokens"):
 		next.completionLimit = true
 	}
-	if next == spoken {
+	if next == used {
 		return false
 	}
 	d.mu.Lock()

@@ -23,7 +23,7 @@ rules:
   reply: {error: {status: 400, message: "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead."}}
 - reply: {text: Three.}
 `
-	client, server := play(t, script)
+	client, server := playScript(t, script)
 	req := question()
 	req.MaxOutputTokens = 64
 	req.IdempotencyKey = "agent-1/7"
@@ -71,7 +71,7 @@ func TestUnrelatedErrorEndsTheCall(t *testing.T) {
 		"max_tokens is too large: 64. This model supports at most 32 completion tokens.",
 		"Unrecognized request argument supplied: stream_options",
 	} {
-		client, server := play(t, reply("error: {status: 400, message: '"+message+"'}"))
+		client, server := playScript(t, reply("error: {status: 400, message: '"+message+"'}"))
 		_, err := client.Complete(t.Context(), question(), nil)
 		var failed *model.Error
 		if !errors.As(err, &failed) || failed.Kind != model.BadRequest {

@@ -21,7 +21,7 @@ func BenchmarkTranslate(b *testing.B) {
 			Message{Role: RoleTool, ToolCallID: "c", Text: "the content"})
 	}
 	for b.Loop() {
-		if _, err := translate(req, dialect{}); err != nil {
+		if _, err := encodeRequest(req, dialect{}); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -104,7 +104,7 @@ func TestFailuresAreClassified(t *testing.T) {
 		"an error without any explanation": {script: reply("raw: {status: 500, body: '{}'}"), kind: model.Transient, retry: true, status: 500, says: "Internal Server Error"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			client, server := play(t, tc.script)
+			client, server := playScript(t, tc.script)
 			_, err := client.Complete(t.Context(), question(), nil)
 			var failed *model.Error
 			if !errors.As(err, &failed) {
@@ -131,7 +131,7 @@ func TestFailuresAreClassified(t *testing.T) {
 
 func TestRetryAfterAsDate(t *testing.T) {
 	at := time.Now().Add(90 * time.Second).UTC().Format("Mon, 02 Jan 2006 15:04:05 GMT")
-	client, _ := play(t, reply("raw: {status: 429, headers: {Retry-After: '"+at+"'}, body: ''}"))
+	client, _ := playScript(t, reply("raw: {status: 429, headers: {Retry-After: '"+at+"'}, body: ''}"))
 	_, err := client.Complete(t.Context(), question(), nil)
 	var failed *model.Error
 	if !errors.As(err, &failed) || failed.RetryAfter < 80*time.Second || failed.RetryAfter > 90*time.Second {
@@ -147,7 +147,7 @@ func TestCancelledCallIsNotAProviderFailure(t *testing.T) {
 		"during the latency":    "text: Later.\nlatency: 1h",
 	} {
 		t.Run(name, func(t *testing.T) {
-			client, server := play(t, reply(fault))
+			client, server := playScript(t, reply(fault))
 			ctx, cancel := context.WithCancel(t.Context())
 			finished := make(chan error, 1)
 			go func() {

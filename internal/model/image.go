@@ -8,9 +8,9 @@ import (
 	"strings"
 )
 
-// withNotes replaces each image that cannot be shown by a note: the model does not accept images, or the image was
+// withImageNotes replaces each image that cannot be shown by a note: the model does not accept images, or the image was
 // pruned.
-func (m Message) withNotes(textOnly bool) Message {
+func (m Message) withImageNotes(textOnly bool) Message {
 	var shown []Image
 	var notes []string
 	for _, image := range m.Images {

@@ -29,7 +29,7 @@ func TestKeyNeverReachesTheError(t *testing.T) {
 		"echoed inside a stream": events(`{"error":{"message":"no: ` + testKey + `"}}`),
 	} {
 		t.Run(name, func(t *testing.T) {
-			client, _ := play(t, script)
+			client, _ := playScript(t, script)
 			_, err := client.Complete(t.Context(), question(), nil)
 			var failed *model.Error
 			if !errors.As(err, &failed) {
@@ -39,9 +39,9 @@ func TestKeyNeverReachesTheError(t *testing.T) {
 			if marshalErr != nil {
 				t.Fatal(marshalErr)
 			}
-			for _, said := range []string{err.Error(), fmt.Sprintf("%+v %#v", failed, failed), string(asJSON)} {
-				if strings.Contains(said, "01234") || strings.Contains(said, "cdef") || strings.Contains(said, "sk-test") {
-					t.Errorf("the key, or a part of it, is in %q", said)
+			for _, text := range []string{err.Error(), fmt.Sprintf("%+v %#v", failed, failed), string(asJSON)} {
+				if strings.Contains(text, "01234") || strings.Contains(text, "cdef") || strings.Contains(text, "sk-test") {
+					t.Errorf("the key, or a part of it, is in %q", text)
 				}
 			}
 		})
@@ -49,7 +49,7 @@ func TestKeyNeverReachesTheError(t *testing.T) {
 }
 
 func TestLongProviderMessagesAreTruncated(t *testing.T) {
-	client, _ := play(t, reply("error: {status: 400, message: '"+strings.Repeat("ä", 4000)+"'}"))
+	client, _ := playScript(t, reply("error: {status: 400, message: '"+strings.Repeat("ä", 4000)+"'}"))
 	_, err := client.Complete(t.Context(), question(), nil)
 	if err == nil || len([]rune(err.Error())) > 600 || !strings.HasSuffix(err.Error(), "ä…") {
 		t.Errorf("got %d bytes: %v", len(err.Error()), err)
@@ -130,7 +130,7 @@ func TestInvalidBaseURLIsRejected(t *testing.T) {
 }
 
 func TestModelsAreListed(t *testing.T) {
-	client, _ := play(t, "models: [small, large]\n"+reply("text: Hello."))
+	client, _ := playScript(t, "models: [small, large]\n"+reply("text: Hello."))
 	names, err := client.Models(t.Context())
 	if err != nil || strings.Join(names, " ") != "small large" {
 		t.Errorf("got %v, %v", names, err)

@@ -19,8 +19,8 @@ import (
 
 const testKey = "sk-test-0123456789abcdef"
 
-// play serves a script over HTTP and returns a client for it.
-func play(t testing.TB, script string) (*model.Client, *scripted.Server) {
+// playScript serves a script over HTTP and returns a client for it.
+func playScript(t testing.TB, script string) (*model.Client, *scripted.Server) {
 	t.Helper()
 	parsed, err := scripted.Parse("test.yaml", []byte(script))
 	if err != nil {
@@ -269,7 +269,7 @@ func TestRepliesBecomeTypedOutcomes(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			client, _ := play(t, tc.script)
+			client, _ := playScript(t, tc.script)
 			got, err := client.Complete(t.Context(), question(), nil)
 			if err != nil {
 				t.Fatalf("complete: %v", err)

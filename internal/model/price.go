@@ -67,7 +67,7 @@ func (p Price) Cost(usage *Usage) *int64 {
 	if p.CachedInputMicrosPerMillion != nil {
 		cachedPrice = p.CachedInputMicrosPerMillion
 	}
-	var sum wide
+	var sum uint128
 	sum.add(usage.PromptTokens-usage.CachedTokens, *p.InputMicrosPerMillion)
 	sum.add(usage.CachedTokens, *cachedPrice)
 	sum.add(usage.CompletionTokens, *p.OutputMicrosPerMillion)
@@ -75,10 +75,10 @@ func (p Price) Cost(usage *Usage) *int64 {
 	return &cost
 }
 
-// wide is an unsigned 128-bit number. The sum of three products of int64 fits into it.
-type wide struct{ high, low uint64 }
+// uint128 is an unsigned 128-bit number. The sum of three products of int64 fits into it.
+type uint128 struct{ high, low uint64 }
 
-func (w *wide) add(tokens, price int64) {
+func (w *uint128) add(tokens, price int64) {
 	if tokens <= 0 || price <= 0 {
 		return
 	}
@@ -88,7 +88,7 @@ func (w *wide) add(tokens, price int64) {
 	w.high, _ = bits.Add64(w.high, high, carry)
 }
 
-func (w *wide) divideUp(by uint64) int64 {
+func (w *uint128) divideUp(by uint64) int64 {
 	if w.high >= by {
 		return math.MaxInt64
 	}

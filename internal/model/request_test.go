@@ -47,7 +47,7 @@ func fullRequest() model.Request {
 }
 
 func TestRequestBody(t *testing.T) {
-	client, server := play(t, reply("text: Three."))
+	client, server := playScript(t, reply("text: Three."))
 	if _, err := client.Complete(t.Context(), fullRequest(), nil); err != nil {
 		t.Fatalf("complete: %v", err)
 	}
@@ -92,7 +92,7 @@ func TestRequestBody(t *testing.T) {
 }
 
 func TestStoredRequestGivesTheSameCall(t *testing.T) {
-	client, server := play(t, reply("text: Three."))
+	client, server := playScript(t, reply("text: Three."))
 	stored, err := json.Marshal(fullRequest())
 	if err != nil {
 		t.Fatal(err)
@@ -132,7 +132,7 @@ rules:
 - match: {turn: 3}
   reply: {text: Done.}
 `
-	client, _ := play(t, script)
+	client, _ := playScript(t, script)
 	req := question()
 	seen := map[string]bool{}
 	for range 2 {
@@ -156,7 +156,7 @@ rules:
 }
 
 func TestInvalidToolSchemaIsReported(t *testing.T) {
-	client, server := play(t, reply("text: Three."))
+	client, server := playScript(t, reply("text: Three."))
 	req := question()
 	req.Tools = []model.Tool{{Name: "ls", Parameters: json.RawMessage(`[]`)}}
 	_, err := client.Complete(t.Context(), req, nil)
@@ -169,7 +169,7 @@ func TestInvalidToolSchemaIsReported(t *testing.T) {
 }
 
 func TestDeltasAddUpToTheReply(t *testing.T) {
-	client, _ := play(t, reply("text: There are three files in it.\nreasoning: I count them.\ntoolCalls: [{name: ls, arguments: {path: .}}, {name: read, arguments: {path: go.mod}}]\nchunkSize: 4"))
+	client, _ := playScript(t, reply("text: There are three files in it.\nreasoning: I count them.\ntoolCalls: [{name: ls, arguments: {path: .}}, {name: read, arguments: {path: go.mod}}]\nchunkSize: 4"))
 	var text, reasoning strings.Builder
 	calls := map[int]*model.ToolCall{}
 	pieces := 0

@@ -24,13 +24,13 @@ type buildingCall struct {
 
 // add adds a fragment and returns it with the index of its call.
 func (b *callBuilder) add(piece *wireCall) (*ToolCallDelta, error) {
-	at := b.place(piece)
+	at := b.callIndex(piece)
 	if at >= maxToolCalls {
 		return nil, oversized(fmt.Sprintf("the provider's reply has more than %d tool calls", maxToolCalls))
 	}
 	call := b.building[at]
 	delta := &ToolCallDelta{Index: at, Arguments: string(piece.Function.Arguments)}
-	call.id = first(call.id, piece.ID)
+	call.id = firstNonEmpty(call.id, piece.ID)
 	if name := piece.Function.Name; name != "" && name != call.name {
 		call.name += name
 		delta.Name = name
@@ -42,15 +42,15 @@ func (b *callBuilder) add(piece *wireCall) (*ToolCallDelta, error) {
 	return delta, nil
 }
 
-// place returns the index of the call that a fragment continues, or starts a new one. The index in the fragment
+// callIndex returns the index of the call that a fragment continues, or starts a new one. The index in the fragment
 // decides, but some providers omit it, and some give every parallel call the index 0. In these cases a new ID starts
 // a new call, as does a new name, or the same name after complete arguments.
-func (b *callBuilder) place(piece *wireCall) int {
+func (b *callBuilder) callIndex(piece *wireCall) int {
 	at, known := len(b.building)-1, len(b.building) > 0
 	if piece.Index != nil {
 		at, known = b.byIndex[*piece.Index]
 	}
-	if known && !b.building[at].ended(piece) {
+	if known && !b.building[at].belongsToOther(piece) {
 		return at
 	}
 	b.building = append(b.building, &buildingCall{})
@@ -67,8 +67,8 @@ func (b *callBuilder) place(piece *wireCall) int {
 // maxChecks bounds how many fragments of a call without an index may repeat its name.
 const maxChecks = 100
 
-// ended reports whether the fragment belongs to another call, whatever its index.
-func (c *buildingCall) ended(piece *wireCall) bool {
+// belongsToOther reports whether the fragment belongs to another call, whatever its index.
+func (c *buildingCall) belongsToOther(piece *wireCall) bool {
 	if piece.ID != "" && c.id != "" && piece.ID != c.id {
 		return true
 	}
@@ -93,9 +93,9 @@ func (b *callBuilder) calls() []ToolCall {
 	return calls
 }
 
-// settleCalls checks the arguments of the calls and makes their IDs unique among themselves and in the history,
+// finishCalls checks the arguments of the calls and makes their IDs unique among themselves and in the history,
 // deterministically.
-func settleCalls(calls []ToolCall, finish FinishReason, history []Message) []ToolCall {
+func finishCalls(calls []ToolCall, finish FinishReason, history []Message) []ToolCall {
 	if len(calls) == 0 {
 		return nil
 	}
@@ -109,7 +109,7 @@ func settleCalls(calls []ToolCall, finish FinishReason, history []Message) []Too
 		c := &calls[i]
 		c.ID = uniqueID(c.ID, i, used)
 		used[c.ID] = true
-		c.Arguments, c.ArgumentsError = judgeArguments(c.Arguments, finish)
+		c.Arguments, c.ArgumentsError = checkArguments(c.Arguments, finish)
 	}
 	return calls
 }
@@ -125,9 +125,9 @@ func uniqueID(id string, i int, used map[string]bool) string {
 	return unique
 }
 
-// judgeArguments returns the arguments if they are a JSON object, or the original text with a description of the
+// checkArguments returns the arguments if they are a JSON object, or the original text with a description of the
 // error. Many providers send an empty text for a tool without parameters.
-func judgeArguments(arguments string, finish FinishReason) (string, string) {
+func checkArguments(arguments string, finish FinishReason) (string, string) {
 	trimmed := strings.TrimSpace(arguments)
 	if trimmed == "" || trimmed == "null" {
 		return "{}", ""

@@ -16,7 +16,7 @@ import (
 // TestOddUsageIsReadOrUnknown checks that unusual usage never makes a reply unreadable and never overflows sums.
 func TestOddUsageIsReadOrUnknown(t *testing.T) {
 	const huge = 1 << 40
-	for said, want := range map[string]*model.Usage{
+	for text, want := range map[string]*model.Usage{
 		`"prompt_tokens":12.0,"completion_tokens":3.2`:                                          {PromptTokens: 12, CompletionTokens: 4, TotalTokens: 16},
 		`"prompt_tokens":"12","completion_tokens":"3"`:                                          {PromptTokens: 12, CompletionTokens: 3, TotalTokens: 15},
 		`"prompt_tokens":1e3,"completion_tokens":3,"total_tokens":null`:                         {PromptTokens: 1000, CompletionTokens: 3, TotalTokens: 1003},
@@ -28,8 +28,8 @@ func TestOddUsageIsReadOrUnknown(t *testing.T) {
 		`"prompt_tokens":{"text":5},"completion_tokens":[3]`:                                    nil,
 		`"prompt_tokens":true,"completion_tokens":3`:                                            nil,
 	} {
-		t.Run(said, func(t *testing.T) {
-			client, _ := play(t, rawReply("application/json", fmt.Sprintf(`{"choices":[{"message":{"content":"hi"}}],"usage":{%s}}`, said)))
+		t.Run(text, func(t *testing.T) {
+			client, _ := playScript(t, rawReply("application/json", fmt.Sprintf(`{"choices":[{"message":{"content":"hi"}}],"usage":{%s}}`, text)))
 			reply, err := client.Complete(t.Context(), question(), nil)
 			if err != nil {
 				t.Fatal(err)
@@ -43,7 +43,7 @@ func TestOddUsageIsReadOrUnknown(t *testing.T) {
 
 // TestAReplyWithoutChoicesKeepsItsUsage: a provider may charge for an empty reply.
 func TestAReplyWithoutChoicesKeepsItsUsage(t *testing.T) {
-	client, _ := play(t, rawReply("application/json", `{"choices":[],"usage":{"prompt_tokens":9,"completion_tokens":2}}`))
+	client, _ := playScript(t, rawReply("application/json", `{"choices":[],"usage":{"prompt_tokens":9,"completion_tokens":2}}`))
 	_, err := client.Complete(t.Context(), question(), nil)
 	var failure *model.Error
 	if !errors.As(err, &failure) || failure.Usage == nil || failure.Usage.TotalTokens != 11 {

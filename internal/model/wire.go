@@ -86,14 +86,14 @@ func (a *wireArguments) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// readWhole reads a reply that is a single JSON object.
-func readWhole(r io.Reader, listen func(Delta)) (Reply, error) {
-	data, err := io.ReadAll(io.LimitReader(r, maxWholeBytes+1))
+// readJSON reads a reply that is a single JSON object.
+func readJSON(r io.Reader, listen func(Delta)) (Reply, error) {
+	data, err := io.ReadAll(io.LimitReader(r, maxJSONBytes+1))
 	if err != nil {
 		return Reply{}, err
 	}
-	if len(data) > maxWholeBytes {
-		return Reply{}, oversized(fmt.Sprintf("the provider's reply is larger than %d MiB", maxWholeBytes>>20))
+	if len(data) > maxJSONBytes {
+		return Reply{}, oversized(fmt.Sprintf("the provider's reply is larger than %d MiB", maxJSONBytes>>20))
 	}
 	var a accumulator
 	if err := a.add(data, listen); err != nil {
@@ -151,9 +151,9 @@ func (a *accumulator) add(data []byte, listen func(Delta)) error {
 		return malformed("the provider sent a reply that is not JSON: " + err.Error())
 	}
 	if len(chunk.Error) > 0 && !bytes.Equal(chunk.Error, []byte("null")) {
-		return sortStatus(0, nil, data)
+		return classifyStatus(0, nil, data)
 	}
-	a.id, a.model = first(a.id, chunk.ID), first(a.model, chunk.Model)
+	a.id, a.model = firstNonEmpty(a.id, chunk.ID), firstNonEmpty(a.model, chunk.Model)
 	if u := chunk.Usage.usage(); u != nil {
 		a.usage = u
 	}
@@ -163,7 +163,7 @@ func (a *accumulator) add(data []byte, listen func(Delta)) error {
 			continue
 		}
 		a.answered = true
-		a.finish = first(choice.FinishReason, a.finish)
+		a.finish = firstNonEmpty(choice.FinishReason, a.finish)
 		if err := errors.Join(a.addMessage(&choice.Message, listen), a.addMessage(&choice.Delta, listen)); err != nil {
 			return err
 		}
@@ -175,7 +175,7 @@ func (a *accumulator) addMessage(m *wireMessage, listen func(Delta)) error {
 	if a.size += m.size(); a.size > maxText {
 		return oversized(fmt.Sprintf("the provider's reply has more than %d MiB of text and tool calls", maxText>>20))
 	}
-	d := Delta{Text: string(m.Content), Reasoning: first(m.ReasoningContent, m.Reasoning), Refusal: m.Refusal}
+	d := Delta{Text: string(m.Content), Reasoning: firstNonEmpty(m.ReasoningContent, m.Reasoning), Refusal: m.Refusal}
 	if d != (Delta{}) {
 		a.text.WriteString(d.Text)
 		a.reasoning.WriteString(d.Reasoning)
@@ -207,8 +207,8 @@ func (a *accumulator) reply() (Reply, error) {
 	}, nil
 }
 
-// first returns the first of two texts that is not empty.
-func first(a, b string) string {
+// firstNonEmpty returns the first of two texts that is not empty.
+func firstNonEmpty(a, b string) string {
 	if a != "" {
 		return a
 	}

@@ -101,7 +101,7 @@ func New(ctx context.Context, options Options) (_ *Operator, err error) {
 	}
 	defer func() {
 		if err != nil {
-			o.telemetry.End(context.WithoutCancel(ctx))
+			o.telemetry.Shutdown(context.WithoutCancel(ctx))
 		}
 	}()
 	controllers := options.Controllers
@@ -124,7 +124,7 @@ func New(ctx context.Context, options Options) (_ *Operator, err error) {
 
 // Run runs the operator until ctx ends. Call it once.
 func (o *Operator) Run(ctx context.Context) error {
-	defer o.telemetry.End(context.WithoutCancel(ctx))
+	defer o.telemetry.Shutdown(context.WithoutCancel(ctx))
 	o.manager.GetLogger().Info("Starting", "version", version.String(),
 		"operatorNamespace", o.options.Controllers.OperatorNamespace, "ledger", o.options.Controllers.Ledger.Name())
 	return o.manager.Start(ctx)

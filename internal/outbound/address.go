@@ -13,16 +13,16 @@ import (
 // NotAllowedError means that the operator must not connect to an endpoint.
 type NotAllowedError struct {
 	// Address is the address or the host, and Why describes it.
-	Address, Why string
+	Address, Reason string
 }
 
 // Error implements error.
 func (e *NotAllowedError) Error() string {
-	return fmt.Sprintf("the operator does not connect to %s: it is %s", shorten.UntrustedLine(e.Address, 255), e.Why)
+	return fmt.Sprintf("the operator does not connect to %s: it is %s", shorten.UntrustedLine(e.Address, 255), e.Reason)
 }
 
-// metadata are the addresses of cloud metadata services that are not link-local.
-var metadata = []netip.Prefix{
+// metadataPrefixes are the addresses of cloud metadata services that are not link-local.
+var metadataPrefixes = []netip.Prefix{
 	netip.MustParsePrefix("100.100.100.200/32"),
 	netip.MustParsePrefix("168.63.129.16/32"),
 	netip.MustParsePrefix("192.0.0.192/32"),
@@ -45,29 +45,29 @@ var (
 	}
 )
 
-// Allowed returns a *NotAllowedError for an address that no endpoint may have: loopback (unless allowed), link-local,
+// CheckAddress returns a *NotAllowedError for an address that no endpoint may have: loopback (unless allowed), link-local,
 // multicast, unspecified and metadata addresses, in any notation. Private and unique-local addresses are allowed,
 // because clusters use them.
-func Allowed(address netip.Addr, loopback bool) error {
+func CheckAddress(address netip.Addr, loopback bool) error {
 	plain := address.Unmap().WithZone("")
-	if why := forbidden(plain, loopback); why != "" {
-		return &NotAllowedError{Address: address.String(), Why: why}
+	if why := forbiddenReason(plain, loopback); why != "" {
+		return &NotAllowedError{Address: address.String(), Reason: why}
 	}
 	if !plain.Is6() || plain.IsLoopback() {
 		return nil
 	}
 	for _, t := range translated {
 		if bytes := plain.As16(); t.network.Contains(plain) {
-			if why := forbidden(netip.AddrFrom4([4]byte(bytes[t.at:t.at+4])), loopback); why != "" {
-				return &NotAllowedError{Address: address.String(), Why: why}
+			if why := forbiddenReason(netip.AddrFrom4([4]byte(bytes[t.at:t.at+4])), loopback); why != "" {
+				return &NotAllowedError{Address: address.String(), Reason: why}
 			}
 		}
 	}
 	return nil
 }
 
-// forbidden returns why an address is forbidden, or "".
-func forbidden(a netip.Addr, loopback bool) string {
+// forbiddenReason returns why an address is forbidden, or "".
+func forbiddenReason(a netip.Addr, loopback bool) string {
 	switch {
 	case a.IsLoopback() && !loopback:
 		return "a loopback address"
@@ -78,7 +78,7 @@ func forbidden(a netip.Addr, loopback bool) string {
 	case a.IsUnspecified() || thisNetwork.Contains(a):
 		return "an unspecified address"
 	}
-	for _, p := range metadata {
+	for _, p := range metadataPrefixes {
 		if p.Contains(a) {
 			return "the address of a metadata service"
 		}

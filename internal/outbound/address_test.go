@@ -19,7 +19,7 @@ func TestAllowedAddresses(t *testing.T) {
 		"0.0.0.0": false, "0.1.2.3": false, "::": false, "::ffff:0.0.0.0": false,
 		"224.0.0.1": false, "ff02::1": false, "255.255.255.255": false,
 	} {
-		if err := Allowed(netip.MustParseAddr(address), false); (err == nil) != allowed {
+		if err := CheckAddress(netip.MustParseAddr(address), false); (err == nil) != allowed {
 			t.Errorf("%s: %v, want allowed %t", address, err, allowed)
 		}
 	}
@@ -30,7 +30,7 @@ func TestAllowLoopbackAllowsNothingElse(t *testing.T) {
 		"127.0.0.1": true, "::1": true, "::ffff:127.0.0.1": true,
 		"0.0.0.0": false, "::": false, "169.254.169.254": false, "fe80::1": false, "fd00:ec2::254": false,
 	} {
-		if err := Allowed(netip.MustParseAddr(address), true); (err == nil) != allowed {
+		if err := CheckAddress(netip.MustParseAddr(address), true); (err == nil) != allowed {
 			t.Errorf("%s: %v, want allowed %t", address, err, allowed)
 		}
 	}

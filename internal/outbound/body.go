@@ -10,11 +10,11 @@ import (
 	"time"
 )
 
-// ErrTooMuch means that an endpoint sends more than its limit.
-var ErrTooMuch = errors.New("the endpoint sends too much")
+// ErrTooLarge means that an endpoint sends more than its limit.
+var ErrTooLarge = errors.New("the endpoint sends too much")
 
-// Body returns a body that fails with ErrTooMuch after limit bytes, counted after decompression.
-func Body(body io.ReadCloser, limit int) io.ReadCloser {
+// LimitBody returns a body that fails with ErrTooLarge after limit bytes, counted after decompression.
+func LimitBody(body io.ReadCloser, limit int) io.ReadCloser {
 	return &bounded{ReadCloser: body, limit: limit, left: limit}
 }
 
@@ -35,22 +35,22 @@ func (b *bounded) Read(p []byte) (int, error) {
 	if n, err := b.ReadCloser.Read(one[:]); n == 0 {
 		return 0, err
 	}
-	return 0, fmt.Errorf("%w: the answer is larger than %s", ErrTooMuch, size(b.limit))
+	return 0, fmt.Errorf("%w: the answer is larger than %s", ErrTooLarge, size(b.limit))
 }
 
-// Beginning truncates a body to limit bytes, for error bodies, whose beginning is enough.
-func Beginning(body io.ReadCloser, limit int64) io.ReadCloser {
+// TruncateBody truncates a body to limit bytes, for error bodies, whose beginning is enough.
+func TruncateBody(body io.ReadCloser, limit int64) io.ReadCloser {
 	return struct {
 		io.Reader
 		io.Closer
 	}{io.LimitReader(body, limit), body}
 }
 
-// Pace is the rate limit of an endless stream: Burst at once, then PerSecond.
-type Pace struct{ Burst, PerSecond int }
+// RateLimit is the rate limit of an endless stream: Burst at once, then PerSecond.
+type RateLimit struct{ Burst, PerSecond int }
 
-// Stream returns a body that fails with ErrTooMuch if it exceeds the rate limits in bytes or lines.
-func Stream(body io.ReadCloser, bytes, lines Pace) io.ReadCloser {
+// LimitStream returns a body that fails with ErrTooLarge if it exceeds the rate limits in bytes or lines.
+func LimitStream(body io.ReadCloser, bytes, lines RateLimit) io.ReadCloser {
 	now := time.Now()
 	return &stream{ReadCloser: body, bytes: bucket{bytes, float64(bytes.Burst), now}, lines: bucket{lines, float64(lines.Burst), now}}
 }
@@ -71,19 +71,19 @@ func (s *stream) Read(p []byte) (int, error) {
 	}
 	now := time.Now()
 	if !s.bytes.take(n, now) || !s.lines.take(ends, now) {
-		return 0, fmt.Errorf("%w: the stream has more than %s or %d lines a second", ErrTooMuch, size(s.bytes.pace.PerSecond), s.lines.pace.PerSecond)
+		return 0, fmt.Errorf("%w: the stream has more than %s or %d lines a second", ErrTooLarge, size(s.bytes.limit.PerSecond), s.lines.limit.PerSecond)
 	}
 	return n, err
 }
 
 type bucket struct {
-	pace Pace
-	left float64
-	at   time.Time
+	limit RateLimit
+	left  float64
+	at    time.Time
 }
 
 func (b *bucket) take(n int, now time.Time) bool {
-	b.left = min(b.left+now.Sub(b.at).Seconds()*float64(b.pace.PerSecond), float64(b.pace.Burst))
+	b.left = min(b.left+now.Sub(b.at).Seconds()*float64(b.limit.PerSecond), float64(b.limit.Burst))
 	b.at = now
 	b.left -= float64(n)
 	return b.left >= 0

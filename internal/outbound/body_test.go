@@ -11,29 +11,29 @@ import (
 )
 
 func TestBodyIsBounded(t *testing.T) {
-	for length, want := range map[int]error{0: nil, 9: nil, 10: nil, 11: ErrTooMuch, 5000: ErrTooMuch} {
-		read, err := io.ReadAll(Body(io.NopCloser(strings.NewReader(strings.Repeat("a", length))), 10))
+	for length, want := range map[int]error{0: nil, 9: nil, 10: nil, 11: ErrTooLarge, 5000: ErrTooLarge} {
+		read, err := io.ReadAll(LimitBody(io.NopCloser(strings.NewReader(strings.Repeat("a", length))), 10))
 		if !errors.Is(err, want) || err == nil && len(read) != length || len(read) > 10 {
 			t.Errorf("%d bytes: %d were read, %v", length, len(read), err)
 		}
 	}
-	if read, err := io.ReadAll(Beginning(io.NopCloser(strings.NewReader("0123456789")), 4)); err != nil || string(read) != "0123" {
+	if read, err := io.ReadAll(TruncateBody(io.NopCloser(strings.NewReader("0123456789")), 4)); err != nil || string(read) != "0123" {
 		t.Errorf("the beginning is %q, %v", read, err)
 	}
 }
 
 func TestFastStreamIsCut(t *testing.T) {
 	endless := io.NopCloser(repeating("x\n"))
-	many := Pace{Burst: 1 << 40, PerSecond: 1}
+	many := RateLimit{Burst: 1 << 40, PerSecond: 1}
 	for name, s := range map[string]io.ReadCloser{
-		"bytes": Stream(endless, Pace{Burst: 1 << 20, PerSecond: 1 << 10}, many),
-		"lines": Stream(endless, many, Pace{Burst: 1000, PerSecond: 1}),
+		"bytes": LimitStream(endless, RateLimit{Burst: 1 << 20, PerSecond: 1 << 10}, many),
+		"lines": LimitStream(endless, many, RateLimit{Burst: 1000, PerSecond: 1}),
 	} {
-		if n, err := io.Copy(io.Discard, s); !errors.Is(err, ErrTooMuch) || n > 2<<20 {
+		if n, err := io.Copy(io.Discard, s); !errors.Is(err, ErrTooLarge) || n > 2<<20 {
 			t.Errorf("%s: %d bytes, %v", name, n, err)
 		}
 	}
-	if _, err := io.ReadAll(Stream(io.NopCloser(strings.NewReader("a\nb\n")), Pace{Burst: 10, PerSecond: 1}, Pace{Burst: 10, PerSecond: 1})); err != nil {
+	if _, err := io.ReadAll(LimitStream(io.NopCloser(strings.NewReader("a\nb\n")), RateLimit{Burst: 10, PerSecond: 1}, RateLimit{Burst: 10, PerSecond: 1})); err != nil {
 		t.Errorf("a short stream: %v", err)
 	}
 }

@@ -65,22 +65,22 @@ type guard struct {
 func (g *guard) control(_, address string, _ syscall.RawConn) error {
 	resolved, err := netip.ParseAddrPort(address)
 	if err != nil {
-		return &NotAllowedError{Address: address, Why: "no IP address"}
+		return &NotAllowedError{Address: address, Reason: "no IP address"}
 	}
-	return Allowed(resolved.Addr(), g.options.AllowLoopback)
+	return CheckAddress(resolved.Addr(), g.options.AllowLoopback)
 }
 
 // proxyOf checks the host in the URL of a request and returns the proxy to use, if any.
 func (g *guard) proxyOf(request *http.Request) (*url.URL, error) {
 	host := request.URL.Hostname()
 	if address, err := netip.ParseAddr(host); err == nil {
-		if err := Allowed(address, g.options.AllowLoopback); err != nil {
+		if err := CheckAddress(address, g.options.AllowLoopback); err != nil {
 			return nil, err
 		}
 	}
 	name := strings.TrimSuffix(strings.ToLower(host), ".")
 	if !g.options.AllowLoopback && (name == "localhost" || strings.HasSuffix(name, ".localhost")) {
-		return nil, &NotAllowedError{Address: host, Why: "a loopback address"}
+		return nil, &NotAllowedError{Address: host, Reason: "a loopback address"}
 	}
 	proxy, err := g.options.proxy(request)
 	if err != nil {

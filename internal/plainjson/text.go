@@ -11,7 +11,7 @@ func AppendString(b []byte, text string) []byte {
 	b = append(b, '"')
 	done := 0
 	for i := 0; i < len(text); {
-		for i+8 <= len(text) && plain(word(text[i:i+8])) {
+		for i+8 <= len(text) && isPlain(loadWord(text[i:i+8])) {
 			i += 8
 		}
 		for end := min(i+8, len(text)); i < end; {
@@ -35,16 +35,16 @@ func AppendString(b []byte, text string) []byte {
 	return append(append(b, text[done:]...), '"')
 }
 
-// word reads eight bytes; the compiler turns it into one load.
-func word(s string) uint64 {
+// loadWord reads eight bytes; the compiler turns it into one load.
+func loadWord(s string) uint64 {
 	_ = s[7]
 	return uint64(s[0]) | uint64(s[1])<<8 | uint64(s[2])<<16 | uint64(s[3])<<24 |
 		uint64(s[4])<<32 | uint64(s[5])<<40 | uint64(s[6])<<48 | uint64(s[7])<<56
 }
 
-// plain reports whether none of eight bytes needs an escape or is part of a multi-byte character. A byte is zero
+// isPlain reports whether none of eight bytes needs an escape or is part of a multi-byte character. A byte is zero
 // where subtracting one borrows into a high bit that it does not have itself.
-func plain(w uint64) bool {
+func isPlain(w uint64) bool {
 	const ones, highs = 0x0101010101010101, 0x8080808080808080
 	quote, backslash := w^(ones*'"'), w^(ones*'\\')
 	return (w|(w-ones*' ')|(quote-ones)&^quote|(backslash-ones)&^backslash)&highs == 0

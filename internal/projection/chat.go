@@ -34,8 +34,8 @@ func Chat(s agent.State, facts ChatFacts, old v1alpha1.AgentChatStatus, generati
 		Usage:       usage(s.Usage),
 		Conditions:  withProgress(withCondition(old.Conditions, ready(s, facts, generation), s.Clock.Now), s, facts.Work, generation),
 	}
-	if slices.ContainsFunc(status.Waiting, func(w v1alpha1.ChatWaitingItem) bool { return w.Separation }) && s.Askers.Known() {
-		status.Askers = s.Askers.Users[:min(len(s.Askers.Users), maxAskers)]
+	if slices.ContainsFunc(status.Waiting, func(w v1alpha1.ChatWaitingItem) bool { return w.Separation }) && s.Requesters.Known() {
+		status.Askers = s.Requesters.Users[:min(len(s.Requesters.Users), maxAskers)]
 	}
 	switch {
 	case len(status.Waiting) > 0:

@@ -33,15 +33,15 @@ func withCondition(conditions []metav1.Condition, c metav1.Condition, at agent.T
 func succeeded(s agent.State, w Work, generation int64) metav1.Condition {
 	c := metav1.Condition{Type: v1alpha1.ConditionSucceeded, Status: metav1.ConditionUnknown, ObservedGeneration: generation}
 	switch w.standing(s) {
-	case agent.StandingPending:
+	case agent.StagePending:
 		c.Reason, c.Message = w.pending()
-	case agent.StandingWaitingForUser:
+	case agent.StageWaitingForUser:
 		c.Reason, c.Message = v1alpha1.ReasonWaitingForUser, "Answer with an AgentMessage: "+question(s)
-	case agent.StandingAwaitingApproval:
+	case agent.StageAwaitingApproval:
 		c.Reason, c.Message = v1alpha1.ReasonAwaitingApproval, "Decide with an AgentMessage about: "+approval(s).Text
-	case agent.StandingCompleted:
+	case agent.StageCompleted:
 		c.Status, c.Reason, c.Message = metav1.ConditionTrue, v1alpha1.ReasonSucceeded, "The run ended with a result."
-	case agent.StandingFailed:
+	case agent.StageFailed:
 		c.Status, c.Reason, c.Message = metav1.ConditionFalse, string(s.Outcome.Kind), s.Outcome.Error
 	default:
 		c.Reason, c.Message = v1alpha1.ReasonRunning, "The run is at work."
@@ -71,12 +71,12 @@ func ready(s agent.State, facts ChatFacts, generation int64) metav1.Condition {
 		c.Status, c.Reason, c.Message = metav1.ConditionFalse, wait.Reason, wait.Message
 		return c
 	}
-	if s.Trouble == nil {
+	if s.TurnFailure == nil {
 		return c
 	}
-	switch s.Trouble.Kind {
-	case agent.KindModelError, agent.KindBudgetExhausted:
-		c.Status, c.Reason, c.Message = metav1.ConditionFalse, string(s.Trouble.Kind), s.Trouble.Reason
+	switch s.TurnFailure.Kind {
+	case agent.ErrorModel, agent.ErrorBudgetExhausted:
+		c.Status, c.Reason, c.Message = metav1.ConditionFalse, string(s.TurnFailure.Kind), s.TurnFailure.Reason
 	}
 	return c
 }

@@ -41,17 +41,17 @@ func withProgress(conditions []metav1.Condition, s agent.State, w Work, generati
 
 // progress says what the model call of an agent waits for; nothing if it does not wait, or hardly.
 func progress(s agent.State, w Work) (reason, message string) {
-	if s.Phase != agent.PhaseRequesting || s.Request == nil {
+	if s.Phase != agent.PhaseRequesting || s.ModelCall == nil {
 		return "", ""
 	}
-	r := s.Request
+	r := s.ModelCall
 	switch {
 	case r.RetryAt > s.Clock.Now.Add(shortRetry):
 		reason, known := retryReasons[r.Cause]
 		if !known {
 			reason = v1alpha1.ReasonRetrying
 		}
-		words := strings.TrimRight(shorten.Head(r.Words, maxWords), ". ")
+		words := strings.TrimRight(shorten.Head(r.ProviderMessage, maxWords), ". ")
 		return reason, fmt.Sprintf("Attempt %d of %d of the model call failed: %s. The next attempt begins at %s.",
 			r.Attempt, s.Config.Limits.MaxRetries+1, words, clock(r.RetryAt))
 	case r.RetryAt == 0 && w.Queued != nil:

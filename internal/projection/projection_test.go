@@ -41,14 +41,14 @@ func subAgent() agent.Config {
 	return agent.Config{Kind: agent.SubAgent, Name: "chat-1", Depth: 1, Task: agent.Task{Instruction: "work"}}
 }
 
-func replies(text string, calls ...agent.CallRequest) func(call string) agent.Fact {
+func replies(text string, calls ...agent.ToolCall) func(call string) agent.Fact {
 	return func(call string) agent.Fact { return agent.ModelReplied{Call: call, Text: text, Calls: calls} }
 }
 
 func TestPhasesOfARun(t *testing.T) {
-	bash := agent.CallRequest{ID: "c1", Tool: "bash", Arguments: `{"command":"make"}`}
-	asks := agent.CallRequest{ID: "c1", Tool: "ask_user", Arguments: `{"question":"Which year?"}`}
-	delegates := agent.CallRequest{ID: "c1", Tool: "delegate_to_agent", Arguments: `{"role":"tester","task":"test"}`}
+	bash := agent.ToolCall{ID: "c1", Tool: "bash", Arguments: `{"command":"make"}`}
+	asks := agent.ToolCall{ID: "c1", Tool: "ask_user", Arguments: `{"question":"Which year?"}`}
+	delegates := agent.ToolCall{ID: "c1", Tool: "delegate_to_agent", Arguments: `{"role":"tester","task":"test"}`}
 	for name, tc := range map[string]struct {
 		facts  []agent.Fact
 		agent  v1alpha1.SubAgentPhase
@@ -98,7 +98,7 @@ func TestARunThatHasNotBegunIsPending(t *testing.T) {
 func TestATransitionTimeChangesWithTheStatusOnly(t *testing.T) {
 	early := play(subAgent())
 	first := SubAgent(early, Work{}, v1alpha1.SubAgentStatus{}, 1)
-	asked := SubAgent(play(subAgent(), replies("", agent.CallRequest{Tool: "ask_user", Arguments: `{"question":"?"}`})("m1")), Work{}, first, 1)
+	asked := SubAgent(play(subAgent(), replies("", agent.ToolCall{Tool: "ask_user", Arguments: `{"question":"?"}`})("m1")), Work{}, first, 1)
 	if !asked.Conditions[0].LastTransitionTime.Equal(&first.Conditions[0].LastTransitionTime) {
 		t.Error("the transition time changed although the status did not")
 	}
@@ -130,12 +130,12 @@ func TestStatusIsTheSameAfterTheAPI(t *testing.T) {
 }
 
 func TestToolCallsShowHowTheyEnded(t *testing.T) {
-	call := func(id, tool string) agent.CallRequest { return agent.CallRequest{ID: id, Tool: tool, Arguments: "{}"} }
+	call := func(id, tool string) agent.ToolCall { return agent.ToolCall{ID: id, Tool: tool, Arguments: "{}"} }
 	s := play(subAgent(),
-		agent.ModelReplied{Call: "m1", Calls: []agent.CallRequest{call("a", "read"), call("b", "bash"), call("c", "nonsense")}},
+		agent.ModelReplied{Call: "m1", Calls: []agent.ToolCall{call("a", "read"), call("b", "bash"), call("c", "nonsense")}},
 		agent.ToolFinished{Call: "a", Outcome: agent.ToolSucceeded, Text: "text"},
 		agent.Decided{Call: "b", Comment: "no"},
-		agent.ModelReplied{Call: "m2", Calls: []agent.CallRequest{call("d", "read")}},
+		agent.ModelReplied{Call: "m2", Calls: []agent.ToolCall{call("d", "read")}},
 	)
 	var got []string
 	for _, c := range SubAgent(s, Work{}, v1alpha1.SubAgentStatus{}, 1).ToolCalls {
@@ -147,7 +147,7 @@ func TestToolCallsShowHowTheyEnded(t *testing.T) {
 }
 
 func TestWordsBesideACallAreShown(t *testing.T) {
-	s := play(subAgent(), agent.ModelReplied{Call: "m1", Text: "Let me look.", Calls: []agent.CallRequest{{ID: "a", Tool: "read", Arguments: "{}"}}})
+	s := play(subAgent(), agent.ModelReplied{Call: "m1", Text: "Let me look.", Calls: []agent.ToolCall{{ID: "a", Tool: "read", Arguments: "{}"}}})
 	for _, m := range SubAgent(s, Work{}, v1alpha1.SubAgentStatus{}, 1).Messages {
 		if m.Role == v1alpha1.TranscriptAssistant && m.Content == "Let me look." {
 			return
@@ -182,22 +182,22 @@ func TestAChatShowsWhatItWaitsFor(t *testing.T) {
 func TestStatusFitsTheAPI(t *testing.T) {
 	long := strings.Repeat("🧭", 100_000)
 	list := fmt.Sprintf(`["%s"%s]`, long[:4000], strings.Repeat(`,"x"`, 99))
-	submit := agent.CallRequest{Tool: "submit_result", Arguments: fmt.Sprintf(
+	submit := agent.ToolCall{Tool: "submit_result", Arguments: fmt.Sprintf(
 		`{"result":%q,"summary":%q,"details":%q,"files_modified":%s,"files_created":%s,"warnings":%s,"suggestions":%s,"tests_run":-5,"tests_passed":99999999999}`,
 		long, long, long, list, list, list, list)}
-	noise := make([]agent.CallRequest, 20)
+	noise := make([]agent.ToolCall, 20)
 	for i := range noise {
-		noise[i] = agent.CallRequest{ID: strings.Repeat("i", 500), Tool: long, Arguments: `{"x":"` + long + `"}`}
+		noise[i] = agent.ToolCall{ID: strings.Repeat("i", 500), Tool: long, Arguments: `{"x":"` + long + `"}`}
 	}
-	question := agent.CallRequest{Tool: "ask_user", Arguments: fmt.Sprintf(`{"question":%q}`, long)}
+	question := agent.ToolCall{Tool: "ask_user", Arguments: fmt.Sprintf(`{"question":%q}`, long)}
 	asks := make([]agent.Fact, 50)
 	for i := range asks {
 		asks[i] = agent.Asked{Agent: fmt.Sprintf("chat-%d", i), Task: fmt.Sprintf("chat-%d", i), Call: "q", Kind: agent.AskQuestion, Text: long}
 	}
 	runs := map[string]agent.State{
 		"noise":    play(subAgent(), agent.ModelReplied{Call: "m1", Text: long, Calls: noise}),
-		"question": play(subAgent(), agent.ModelReplied{Call: "m1", Text: long, Calls: noise}, agent.ModelReplied{Call: "m2", Calls: slices.Concat(noise, []agent.CallRequest{question})}),
-		"result":   play(subAgent(), agent.ModelReplied{Call: "m1", Text: long, Calls: []agent.CallRequest{submit}}),
+		"question": play(subAgent(), agent.ModelReplied{Call: "m1", Text: long, Calls: noise}, agent.ModelReplied{Call: "m2", Calls: slices.Concat(noise, []agent.ToolCall{question})}),
+		"result":   play(subAgent(), agent.ModelReplied{Call: "m1", Text: long, Calls: []agent.ToolCall{submit}}),
 		"error":    play(subAgent(), agent.ModelFailed{Call: "m1", Attempt: 1, Failure: agent.FailureFinal, Message: long + "\xff"}),
 		"budget":   play(subAgent(), agent.ModelFailed{Call: "m1", Attempt: 1, Failure: agent.FailureBudget, Message: long}),
 	}

@@ -23,8 +23,8 @@ func SubAgent(s agent.State, w Work, old v1alpha1.SubAgentStatus, generation int
 		StartTime:  moment(s.Clock.Started),
 		Conditions: withProgress(withCondition(old.Conditions, succeeded(s, w, generation), s.Clock.Now), s, w, generation),
 	}
-	if s.Bailout != nil {
-		status.BailoutReason = shorten.Head(s.Bailout.Reason, maxBailout)
+	if s.LimitReached != nil {
+		status.BailoutReason = shorten.Head(s.LimitReached.Reason, maxBailout)
 	}
 	if s.Phase.Terminal() {
 		status.Result, status.Error = result(s.Outcome.Result), runError(*s.Outcome)
@@ -57,14 +57,14 @@ func Task(s agent.State, w Work, old v1alpha1.AgentTaskStatus, generation int64)
 
 func taskPhase(s agent.State, w Work) v1alpha1.TaskPhase {
 	switch w.standing(s) {
-	case agent.StandingPending:
+	case agent.StagePending:
 		return v1alpha1.TaskPending
-	case agent.StandingWaitingForUser, agent.StandingAwaitingApproval:
+	case agent.StageWaitingForUser, agent.StageAwaitingApproval:
 		return v1alpha1.TaskWaiting
-	case agent.StandingCompleted:
+	case agent.StageCompleted:
 		return v1alpha1.TaskSuccess
-	case agent.StandingFailed:
-		if s.Outcome.Kind == agent.KindCancelled {
+	case agent.StageFailed:
+		if s.Outcome.Kind == agent.ErrorCancelled {
 			return v1alpha1.TaskCancelled
 		}
 		return v1alpha1.TaskFailed
@@ -74,10 +74,10 @@ func taskPhase(s agent.State, w Work) v1alpha1.TaskPhase {
 
 // waiting says what a run needs a person for; of several things the first.
 func waiting(s agent.State) *v1alpha1.Waiting {
-	switch s.Standing() {
-	case agent.StandingAwaitingApproval:
+	switch s.Stage() {
+	case agent.StageAwaitingApproval:
 		return approval(s)
-	case agent.StandingWaitingForUser:
+	case agent.StageWaitingForUser:
 		for _, c := range s.Batch {
 			if c.State == agent.CallAsked {
 				return &v1alpha1.Waiting{Kind: v1alpha1.WaitingQuestion, SubAgent: s.Config.Name, Text: shorten.Head(question(s), maxWaitingText), ToolCall: c.ID, Since: moment(c.At)}

@@ -53,8 +53,8 @@ func toolCalls(s agent.State) []v1alpha1.ToolCallStatus {
 		for _, request := range slices.Backward(m.Calls) {
 			if !open[request.ID] {
 				answer := answers[request.ID]
-				calls = append(calls, callStatus(agent.Call{
-					CallRequest: request, State: agent.CallDone, Outcome: answer.Outcome, Answer: answer.Text, At: m.At,
+				calls = append(calls, callStatus(agent.BatchCall{
+					ToolCall: request, State: agent.CallDone, Outcome: answer.Outcome, Answer: answer.Text, At: m.At,
 				}))
 			}
 		}
@@ -64,7 +64,7 @@ func toolCalls(s agent.State) []v1alpha1.ToolCallStatus {
 	return calls
 }
 
-func callStatus(c agent.Call) v1alpha1.ToolCallStatus {
+func callStatus(c agent.BatchCall) v1alpha1.ToolCallStatus {
 	status := v1alpha1.ToolCallStatus{
 		ID: c.ID, Tool: shorten.Head(c.Tool, maxToolName), Arguments: shorten.Head(c.Arguments, maxArguments), Phase: callPhase(c), At: moment(c.At),
 	}
@@ -82,7 +82,7 @@ func callStatus(c agent.Call) v1alpha1.ToolCallStatus {
 	return status
 }
 
-func callPhase(c agent.Call) v1alpha1.ToolCallPhase {
+func callPhase(c agent.BatchCall) v1alpha1.ToolCallPhase {
 	switch c.State {
 	case agent.CallUndecided:
 		return v1alpha1.ToolCallAwaitingApproval

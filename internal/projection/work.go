@@ -26,11 +26,11 @@ type Queue struct {
 
 // standing is where an agent stands, as people see it. One that waits for a slot is Pending, as it was before it began: the number of
 // Active agents is the number of those at work.
-func (w Work) standing(s agent.State) agent.Standing {
-	if standing := s.Standing(); !w.Parked || standing != agent.StandingActive {
+func (w Work) standing(s agent.State) agent.Stage {
+	if standing := s.Stage(); !w.Parked || standing != agent.StageActive {
 		return standing
 	}
-	return agent.StandingPending
+	return agent.StagePending
 }
 
 // pending says why an agent is not at work.

@@ -61,9 +61,9 @@ type Exceeded struct {
 	Message string
 }
 
-// Find returns the quota that delays a call the longest. counts are the counts for the limits of the quotas. It finds none if
+// LongestWait returns the quota that delays a call the longest. counts are the counts for the limits of the quotas. It finds none if
 // another call has just released its reservation.
-func Find(quotas []Quota, counts []ledger.QuotaCount, call ledger.QuotaCall, at time.Time) (Exceeded, bool) {
+func LongestWait(quotas []Quota, counts []ledger.QuotaCount, call ledger.QuotaCall, at time.Time) (Exceeded, bool) {
 	var found Exceeded
 	limits := Limits(quotas, at)
 	for i, q := range quotas {

@@ -41,7 +41,7 @@ func TestPeriodsFollowEachOther(t *testing.T) {
 	})
 }
 
-func TestTheQuotaThatLastsLongestIsNamed(t *testing.T) {
+func TestLongestWaitNamesTheQuota(t *testing.T) {
 	at := time.Date(2026, time.November, 15, 20, 30, 0, 0, time.UTC)
 	quotas := []Quota{{Name: "hourly", Period: Hour, MaxTokens: 100}, {Name: "daily", Period: Day, MaxTokens: 200}, {Name: "money", Period: Month, MaxCostMicros: 10}}
 	counts := []ledger.QuotaCount{{Tokens: 90}, {Tokens: 150, ReservedTokens: 45}, {CostMicros: 1}}
@@ -55,7 +55,7 @@ func TestTheQuotaThatLastsLongestIsNamed(t *testing.T) {
 		"never":           {ledger.QuotaCall{Tokens: 201}, []string{"more than the quota allows at all"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			found, exceeded := Find(quotas, counts, tc.call, at)
+			found, exceeded := LongestWait(quotas, counts, tc.call, at)
 			if exceeded != (tc.want != nil) {
 				t.Fatalf("exceeded is %v: %s", exceeded, found.Message)
 			}

@@ -182,7 +182,7 @@ func TestRolesAsTools(t *testing.T) {
 
 func check(t *testing.T, as AsTool, arguments string) tool.Failure {
 	t.Helper()
-	made, err := tool.New(tool.Spec{Name: as.Name, Parameters: as.InputSchema}, nothing)
+	made, err := tool.New(tool.Spec{Name: as.Name, Parameters: as.InputSchema}, emptyRole)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -190,7 +190,7 @@ func check(t *testing.T, as AsTool, arguments string) tool.Failure {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return tool.Executor{}.Execute(t.Context(), set, tool.Call{Name: as.Name, Arguments: json.RawMessage(arguments)}).Failure
+	return tool.Executor{}.Execute(t.Context(), set, tool.Invocation{Name: as.Name, Arguments: json.RawMessage(arguments)}).Failure
 }
 
 func TestSearchAndReviewOnlyRead(t *testing.T) {

@@ -13,7 +13,7 @@ func (r Role) Overlay(over Role) Role {
 		DisplayName:     cmp.Or(over.DisplayName, r.DisplayName),
 		Description:     cmp.Or(over.Description, r.Description),
 		Icon:            cmp.Or(over.Icon, r.Icon),
-		DelegateWhen:    whenOf(r, over),
+		DelegateWhen:    delegateWhen(r, over),
 		ModelProvider:   cmp.Or(over.ModelProvider, r.ModelProvider),
 		Model:           cmp.Or(over.Model, r.Model),
 		Temperature:     cmp.Or(over.Temperature, r.Temperature),
@@ -32,8 +32,8 @@ func (r Role) Overlay(over Role) Role {
 	}
 }
 
-// whenOf drops the built-in DelegateWhen if the role gets a new description.
-func whenOf(r, over Role) []string {
+// delegateWhen drops the built-in DelegateWhen if the role gets a new description.
+func delegateWhen(r, over Role) []string {
 	if len(over.DelegateWhen) > 0 || over.Description != "" && over.Description != r.Description {
 		return over.DelegateWhen
 	}

@@ -16,9 +16,9 @@ import (
 	"github.com/nestor-dev/nestor/internal/tool"
 )
 
-func nothing(context.Context, tool.Call) (tool.Output, error) { return tool.Output{}, nil }
+func emptyRole(context.Context, tool.Invocation) (tool.Output, error) { return tool.Output{}, nil }
 
-func TestOverlayKeepsWhatItLeavesOut(t *testing.T) {
+func TestOverlayKeepsOmittedFields(t *testing.T) {
 	base := builtIn(t, "coder")
 	got := base.Overlay(Role{Model: "big-model", Tools: &Tools{Allow: []string{}}, Limits: Limits{MaxIterations: 5}})
 	want := base
@@ -36,7 +36,7 @@ func TestOverlayKeepsWhatItLeavesOut(t *testing.T) {
 	}
 }
 
-func TestOverlayWithAnotherPurposeDropsTheOldAdvice(t *testing.T) {
+func TestOverlayWithNewDescriptionDropsDelegateWhen(t *testing.T) {
 	got := builtIn(t, "coder").Overlay(Role{Description: "Writes poems."})
 	if len(got.DelegateWhen) > 0 {
 		t.Errorf("a role with a new description still has the delegation advice %v", got.DelegateWhen)

@@ -34,12 +34,12 @@ func (s *site) catalog(w http.ResponseWriter, _ *http.Request, _ *rest.Config) {
 	}
 	set, err := builtin.New(builtin.Options{Search: &builtin.Search{}})
 	if err != nil {
-		refuse(w, err)
+		writeError(w, err)
 		return
 	}
 	for _, t := range set.Tools() {
 		spec := t.Spec()
 		found.Tools = append(found.Tools, toolInfo{Name: spec.Name, Description: spec.Description, ReadOnly: spec.ReadOnly})
 	}
-	answer(w, http.StatusOK, found)
+	writeJSON(w, http.StatusOK, found)
 }

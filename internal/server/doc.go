@@ -13,7 +13,7 @@
 //   - [Local] serves one person on loopback with the identity of a kubeconfig. A one-time link is exchanged for a session.
 //
 // Cookies are HttpOnly and SameSite=Strict, requests from other sites are rejected, and only the paths in
-// allow.go reach the API server.
+// allowed.go reach the API server.
 //
 // # The stream
 //

@@ -14,13 +14,13 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// policy allows the page to load its own files and to call its own server, and nothing else. The page has no inline
+// contentSecurityPolicy allows the page to load its own files and to call its own server, and nothing else. The page has no inline
 // scripts or styles, and no trusted-types policy, so that text cannot become markup.
-const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; connect-src 'self'; " +
+const contentSecurityPolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; connect-src 'self'; " +
 	"manifest-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
 
 var securityHeaders = map[string]string{
-	"Content-Security-Policy":      policy,
+	"Content-Security-Policy":      contentSecurityPolicy,
 	"X-Content-Type-Options":       "nosniff",
 	"X-Frame-Options":              "DENY",
 	"Referrer-Policy":              "no-referrer",
@@ -30,27 +30,27 @@ var securityHeaders = map[string]string{
 	"Cache-Control":                "no-store",
 }
 
-// guard rejects requests with another Host or from another site.
-func guard(hosts []string, next http.Handler) http.Handler {
+// checkOrigin rejects requests with another Host or from another site.
+func checkOrigin(hosts []string, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		for name, value := range securityHeaders {
 			w.Header().Set(name, value)
 		}
 		if len(hosts) > 0 && !slices.Contains(hosts, strings.ToLower(r.Host)) {
-			refuse(w, said(http.StatusForbidden, metav1.StatusReasonForbidden, "This page is not served under the name "+r.Host+"."))
+			writeError(w, statusError(http.StatusForbidden, metav1.StatusReasonForbidden, "This page is not served under the name "+r.Host+"."))
 			return
 		}
-		if !ownRequest(r) {
-			refuse(w, said(http.StatusForbidden, metav1.StatusReasonForbidden, "Requests from other sites are refused."))
+		if !isSameSite(r) {
+			writeError(w, statusError(http.StatusForbidden, metav1.StatusReasonForbidden, "Requests from other sites are refused."))
 			return
 		}
 		next.ServeHTTP(w, r)
 	})
 }
 
-// ownRequest reports whether the page itself or the person made the request, rather than another site. Browsers send
+// isSameSite reports whether the page itself or the person made the request, rather than another site. Browsers send
 // Sec-Fetch-Site; older ones send Origin. A program that sends neither has no cookies that another site could abuse.
-func ownRequest(r *http.Request) bool {
+func isSameSite(r *http.Request) bool {
 	switch r.Header.Get("Sec-Fetch-Site") {
 	case "same-origin", "none":
 		return true
@@ -68,11 +68,11 @@ func (s *site) signedIn(next func(http.ResponseWriter, *http.Request, *rest.Conf
 		config, err := s.identity.Config(r)
 		if errors.Is(err, ErrSignedOut) {
 			w.Header().Set("Nestor-Sign-In", s.identity.SignIn())
-			refuse(w, apierrors.NewUnauthorized("Sign in to continue."))
+			writeError(w, apierrors.NewUnauthorized("Sign in to continue."))
 			return
 		}
 		if err != nil {
-			refuse(w, err)
+			writeError(w, err)
 			return
 		}
 		next(w, r, config)

@@ -97,8 +97,8 @@ func TestSigningInStoresAValidTokenInAStrictCookie(t *testing.T) {
 	}
 }
 
-// visit is the response to a request.
-type visit struct {
+// result is the response to a request.
+type result struct {
 	code    int
 	header  http.Header
 	cookies []*http.Cookie
@@ -116,7 +116,7 @@ func TestLinkWorksOnce(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	get := func(address string, cookies ...*http.Cookie) visit {
+	get := func(address string, cookies ...*http.Cookie) result {
 		t.Helper()
 		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, address, nil)
 		if err != nil {
@@ -134,7 +134,7 @@ func TestLinkWorksOnce(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return visit{response.StatusCode, response.Header, response.Cookies(), body}
+		return result{response.StatusCode, response.Header, response.Cookies(), body}
 	}
 	who := base.Scheme + "://" + base.Host + whoamiPath
 	if got := get(who); got.code != http.StatusUnauthorized || got.header.Get("Nestor-Sign-In") != SignInLink {
@@ -154,7 +154,7 @@ func TestLinkWorksOnce(t *testing.T) {
 	if again := get(link); len(again.cookies) != 0 {
 		t.Errorf("the link worked twice: %v", again.cookies)
 	}
-	var me person
+	var me whoamiResponse
 	mine := get(who, session)
 	if err := json.Unmarshal(mine.body, &me); err != nil || me.User != "alice" || me.Namespace != "alice" || !me.May["createChats"] {
 		t.Errorf("got %d %+v: %v", mine.code, me, err)

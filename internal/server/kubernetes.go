@@ -23,33 +23,33 @@ const maxBody = 512 << 10
 // routeKubernetes serves the allowed part of the Kubernetes API under /k8s.
 func (s *site) routeKubernetes(mux *http.ServeMux) {
 	nestor := "/k8s" + nestorPrefix + "/namespaces/{namespace}/{resource}"
-	mux.Handle(nestor, s.signedIn(s.nestor))
-	mux.Handle(nestor+"/{name}", s.signedIn(s.nestor))
+	mux.Handle(nestor, s.signedIn(s.serveNestor))
+	mux.Handle(nestor+"/{name}", s.signedIn(s.serveNestor))
 	history := "GET /k8s" + historyPrefix + "/namespaces/{namespace}/{resource}"
-	mux.Handle(history, s.signedIn(s.history))
-	mux.Handle(history+"/{name}", s.signedIn(s.history))
+	mux.Handle(history, s.signedIn(s.serveHistory))
+	mux.Handle(history+"/{name}", s.signedIn(s.serveHistory))
 	mux.Handle("GET /k8s/api/v1/namespaces", s.signedIn(func(w http.ResponseWriter, r *http.Request, config *rest.Config) {
 		forward(w, r, config, "/api/v1/namespaces", listParameters)
 	}))
 }
 
-// nestor forwards reads of Nestor's kinds, and the few writes that the page makes.
-func (s *site) nestor(w http.ResponseWriter, r *http.Request, config *rest.Config) {
+// serveNestor forwards reads of Nestor's kinds, and the few writes that the page makes.
+func (s *site) serveNestor(w http.ResponseWriter, r *http.Request, config *rest.Config) {
 	resource, name := r.PathValue("resource"), r.PathValue("name")
-	if !allowances[resource].allows(r.Method, name != "") {
-		refuse(w, said(http.StatusMethodNotAllowed, metav1.StatusReasonMethodNotAllowed, "The page's API does not offer this."))
+	if !allowedResources[resource].allows(r.Method, name != "") {
+		writeError(w, statusError(http.StatusMethodNotAllowed, metav1.StatusReasonMethodNotAllowed, "The page's API does not offer this."))
 		return
 	}
-	s.pass(w, r, config, nestorPrefix, listParameters)
+	s.forwardChecked(w, r, config, nestorPrefix, listParameters)
 }
 
-// history forwards reads of the history API.
-func (s *site) history(w http.ResponseWriter, r *http.Request, config *rest.Config) {
-	s.pass(w, r, config, historyPrefix, historyParameters)
+// serveHistory forwards reads of the history API.
+func (s *site) serveHistory(w http.ResponseWriter, r *http.Request, config *rest.Config) {
+	s.forwardChecked(w, r, config, historyPrefix, historyParameters)
 }
 
-// pass builds the upstream path from validated parts, so that the request cannot escape it.
-func (s *site) pass(w http.ResponseWriter, r *http.Request, config *rest.Config, prefix string, parameters []string) {
+// forwardChecked builds the upstream path from validated parts, so that the request cannot escape it.
+func (s *site) forwardChecked(w http.ResponseWriter, r *http.Request, config *rest.Config, prefix string, parameters []string) {
 	path := prefix + "/namespaces"
 	for _, part := range []string{"namespace", "resource", "name"} {
 		value := r.PathValue(part)
@@ -57,17 +57,17 @@ func (s *site) pass(w http.ResponseWriter, r *http.Request, config *rest.Config,
 			continue
 		}
 		if len(validation.IsDNS1123Subdomain(value)) > 0 {
-			refuse(w, apierrors.NewBadRequest(fmt.Sprintf("%q is not a name.", value)))
+			writeError(w, apierrors.NewBadRequest(fmt.Sprintf("%q is not a name.", value)))
 			return
 		}
 		path += "/" + value
 		if part == "namespace" && len(validation.IsDNS1123Label(value)) > 0 {
-			refuse(w, apierrors.NewBadRequest(fmt.Sprintf("%q is not the name of a namespace.", value)))
+			writeError(w, apierrors.NewBadRequest(fmt.Sprintf("%q is not the name of a namespace.", value)))
 			return
 		}
 	}
 	if r.Method == http.MethodPost && !isJSON(r) {
-		refuse(w, said(http.StatusUnsupportedMediaType, metav1.StatusReasonUnsupportedMediaType, "Send JSON."))
+		writeError(w, statusError(http.StatusUnsupportedMediaType, metav1.StatusReasonUnsupportedMediaType, "Send JSON."))
 		return
 	}
 	forward(w, r, config, path, parameters)
@@ -83,15 +83,15 @@ func isJSON(r *http.Request) bool {
 func forward(w http.ResponseWriter, r *http.Request, config *rest.Config, path string, parameters []string) {
 	transport, err := rest.TransportFor(config)
 	if err != nil {
-		refuse(w, fmt.Errorf("reach the API server: %w", err))
+		writeError(w, fmt.Errorf("reach the API server: %w", err))
 		return
 	}
 	target, _, err := rest.DefaultServerUrlFor(config)
 	if err != nil {
-		refuse(w, fmt.Errorf("find the API server: %w", err))
+		writeError(w, fmt.Errorf("find the API server: %w", err))
 		return
 	}
-	query := url.Values(keep(r.URL.Query(), parameters)).Encode()
+	query := url.Values(filterParameters(r.URL.Query(), parameters)).Encode()
 	proxy := httputil.ReverseProxy{
 		Transport: transport,
 		Rewrite: func(p *httputil.ProxyRequest) {
@@ -106,7 +106,7 @@ func forward(w http.ResponseWriter, r *http.Request, config *rest.Config, path s
 			response.Header = http.Header{"Content-Type": response.Header["Content-Type"]}
 			return nil
 		},
-		ErrorHandler: func(w http.ResponseWriter, _ *http.Request, err error) { refuse(w, err) },
+		ErrorHandler: func(w http.ResponseWriter, _ *http.Request, err error) { writeError(w, err) },
 	}
 	r.Body = http.MaxBytesReader(w, r.Body, maxBody)
 	proxy.ServeHTTP(w, r)

@@ -41,11 +41,11 @@ func Local(ctx context.Context, options LocalOptions) (link string, done <-chan 
 	if !listener.Addr().(*net.TCPAddr).IP.IsLoopback() {
 		return "", nil, errors.Join(fmt.Errorf("%s is not on loopback: the page acts with your identity, so it must not be reachable by others", address), listener.Close())
 	}
-	owner := newOwner(options.Config)
+	owner := newLocalIdentity(options.Config)
 	handler := New(Options{Identity: owner, Namespace: options.Namespace, Hosts: loopbackNames(listener)})
 	stopped := make(chan error, 1)
 	go func() { stopped <- Serve(ctx, listener, handler) }()
-	return "http://" + listener.Addr().String() + "/login?token=" + owner.invitation, stopped, nil
+	return "http://" + listener.Addr().String() + "/login?token=" + owner.linkSecret, stopped, nil
 }
 
 // loopbackNames returns the host names under which a local browser may request the page. Any other name may be an
@@ -58,57 +58,57 @@ func loopbackNames(listener net.Listener) []string {
 	return []string{"localhost:" + port, "127.0.0.1:" + port, "[::1]:" + port}
 }
 
-// owner is the identity of a local page.
-type owner struct {
+// localIdentity is the identity of a local page.
+type localIdentity struct {
 	config *rest.Config
 	cookie string
 
 	mu         sync.Mutex
-	invitation string // empty after use
+	linkSecret string // empty after use
 	session    string // empty until then
 }
 
-func newOwner(config *rest.Config) *owner {
+func newLocalIdentity(config *rest.Config) *localIdentity {
 	// Cookies are per host, not per port: two pages on one machine need different names.
-	return &owner{config: unthrottled(config), cookie: "nestor-session-" + strings.ToLower(rand.Text()[:8]), invitation: rand.Text()}
+	return &localIdentity{config: unthrottled(config), cookie: "nestor-session-" + strings.ToLower(rand.Text()[:8]), linkSecret: rand.Text()}
 }
 
-func (o *owner) SignIn() string { return SignInLink }
+func (o *localIdentity) SignIn() string { return SignInLink }
 
-func (o *owner) Config(r *http.Request) (*rest.Config, error) {
+func (o *localIdentity) Config(r *http.Request) (*rest.Config, error) {
 	cookie, err := r.Cookie(o.cookie)
 	if err != nil {
 		return nil, ErrSignedOut
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if !same(cookie.Value, o.session) {
+	if !equalSecrets(cookie.Value, o.session) {
 		return nil, ErrSignedOut
 	}
 	return o.config, nil
 }
 
-func (o *owner) Routes(mux *http.ServeMux) { mux.HandleFunc("GET /login", o.login) }
+func (o *localIdentity) Routes(mux *http.ServeMux) { mux.HandleFunc("GET /login", o.login) }
 
 // login exchanges the link for a session. A wrong or used one leads to the page, which explains what to do.
-func (o *owner) login(w http.ResponseWriter, r *http.Request) {
-	if session := o.accept(r.FormValue("token")); session != "" {
+func (o *localIdentity) login(w http.ResponseWriter, r *http.Request) {
+	if session := o.exchangeLink(r.FormValue("token")); session != "" {
 		http.SetCookie(w, strictCookie(o.cookie, session, false, sessionSeconds))
 	}
 	http.Redirect(w, r, "/", http.StatusSeeOther)
 }
 
-func (o *owner) accept(invitation string) string {
+func (o *localIdentity) exchangeLink(invitation string) string {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if !same(invitation, o.invitation) {
+	if !equalSecrets(invitation, o.linkSecret) {
 		return ""
 	}
-	o.invitation, o.session = "", rand.Text()
+	o.linkSecret, o.session = "", rand.Text()
 	return o.session
 }
 
-// same compares secrets in constant time. Empty secrets never match.
-func same(given, secret string) bool {
+// equalSecrets compares secrets in constant time. Empty secrets never match.
+func equalSecrets(given, secret string) bool {
 	return secret != "" && subtle.ConstantTimeCompare([]byte(given), []byte(secret)) == 1
 }

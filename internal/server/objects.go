@@ -24,14 +24,14 @@ import (
 // pageSize is the number of objects per list request.
 const pageSize = 500
 
-// objects is a source of a stream: the objects of one kind and their changes.
-type objects struct {
+// objectSource is a source of a stream: the objects of one kind and their changes.
+type objectSource struct {
 	name     string // of its position
 	resource string
 	selector metav1.ListOptions
 	client   dynamic.ResourceInterface
-	out      *outbox
-	pace     pace
+	out      *eventBuffer
+	retry    retryPolicy
 }
 
 func nestorResource(resource string) schema.GroupVersionResource {
@@ -40,9 +40,9 @@ func nestorResource(resource string) schema.GroupVersionResource {
 
 // follow sends everything after position until ctx ends or access is denied. Without a position, or if the API server
 // has expired it, it starts with a list.
-func (o *objects) follow(ctx context.Context, position string) error {
+func (o *objectSource) follow(ctx context.Context, position string) error {
 	for failures := 0; ctx.Err() == nil; {
-		reached, err := o.once(ctx, position)
+		reached, err := o.listAndWatch(ctx, position)
 		if reached != position {
 			position, failures = reached, 0
 		}
@@ -50,23 +50,23 @@ func (o *objects) follow(ctx context.Context, position string) error {
 		case err == nil: // watches expire regularly
 		case apierrors.IsResourceExpired(err) || apierrors.IsGone(err):
 			position = ""
-		case final(err):
-			return o.say(ctx, "refused", err)
+		case isPermanent(err):
+			return o.sendError(ctx, "refused", err)
 		default:
 			failures++
-			if err := o.say(ctx, "trouble", err); err != nil {
+			if err := o.sendError(ctx, "trouble", err); err != nil {
 				return err
 			}
 		}
-		if !o.pace.wait(ctx, failures) {
+		if !o.retry.wait(ctx, failures) {
 			return ctx.Err()
 		}
 	}
 	return ctx.Err()
 }
 
-// once lists if necessary and watches until the watch ends. It returns the position that it reached.
-func (o *objects) once(ctx context.Context, position string) (string, error) {
+// listAndWatch lists if necessary and watches until the watch ends. It returns the position that it reached.
+func (o *objectSource) listAndWatch(ctx context.Context, position string) (string, error) {
 	if position == "" {
 		var err error
 		if position, err = o.list(ctx); err != nil {
@@ -88,7 +88,7 @@ func (o *objects) once(ctx context.Context, position string) (string, error) {
 			if !ok {
 				return position, nil
 			}
-			if position, err = o.tell(ctx, change, position); err != nil {
+			if position, err = o.handleChange(ctx, change, position); err != nil {
 				return position, err
 			}
 		}
@@ -96,7 +96,7 @@ func (o *objects) once(ctx context.Context, position string) (string, error) {
 }
 
 // list sends all objects: "reset", the objects, and "synced". Only then can the page resume from here.
-func (o *objects) list(ctx context.Context) (string, error) {
+func (o *objectSource) list(ctx context.Context) (string, error) {
 	options := o.selector
 	options.Limit = pageSize
 	begun := false
@@ -107,7 +107,7 @@ func (o *objects) list(ctx context.Context) (string, error) {
 		}
 		if !begun {
 			begun = true
-			if err := o.out.put(ctx, o.mark("reset", "")); err != nil {
+			if err := o.out.put(ctx, o.positionEvent("reset", "")); err != nil {
 				return "", err
 			}
 		}
@@ -117,14 +117,14 @@ func (o *objects) list(ctx context.Context) (string, error) {
 			}
 		}
 		if found.GetContinue() == "" {
-			return found.GetResourceVersion(), o.out.put(ctx, o.mark("synced", found.GetResourceVersion()))
+			return found.GetResourceVersion(), o.out.put(ctx, o.positionEvent("synced", found.GetResourceVersion()))
 		}
 		options.Continue = found.GetContinue()
 	}
 }
 
-// tell sends a change and returns the position after it.
-func (o *objects) tell(ctx context.Context, change watch.Event, position string) (string, error) {
+// handleChange sends a change and returns the position after it.
+func (o *objectSource) handleChange(ctx context.Context, change watch.Event, position string) (string, error) {
 	if change.Type == watch.Error {
 		return position, apierrors.FromObject(change.Object)
 	}
@@ -134,7 +134,7 @@ func (o *objects) tell(ctx context.Context, change watch.Event, position string)
 	}
 	reached := object.GetResourceVersion()
 	if change.Type == watch.Bookmark {
-		bookmark := o.mark("synced", reached)
+		bookmark := o.positionEvent("synced", reached)
 		bookmark.key = "bookmark/" + o.resource
 		return reached, o.out.put(ctx, bookmark)
 	}
@@ -142,7 +142,7 @@ func (o *objects) tell(ctx context.Context, change watch.Event, position string)
 }
 
 // object returns the event for a change, without managedFields, which are long and of no use to the page.
-func (o *objects) object(change watch.EventType, object *unstructured.Unstructured, position string) event {
+func (o *objectSource) object(change watch.EventType, object *unstructured.Unstructured, position string) event {
 	object.SetManagedFields(nil)
 	data := encode(struct {
 		Resource string          `json:"resource"`
@@ -156,7 +156,7 @@ func (o *objects) object(change watch.EventType, object *unstructured.Unstructur
 	return e
 }
 
-func (o *objects) mark(name, position string) event {
+func (o *objectSource) positionEvent(name, position string) event {
 	e := event{name: name, data: encode(map[string]string{"resource": o.resource})}
 	if position != "" {
 		e.source, e.position = o.name, position
@@ -164,8 +164,8 @@ func (o *objects) mark(name, position string) event {
 	return e
 }
 
-// say sends an error of this source to the page.
-func (o *objects) say(ctx context.Context, name string, err error) error {
+// sendError sends an error of this source to the page.
+func (o *objectSource) sendError(ctx context.Context, name string, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
@@ -175,14 +175,14 @@ func (o *objects) say(ctx context.Context, name string, err error) error {
 	}{o.resource, statusOf(err)})})
 }
 
-// final reports whether a retry is useless: access is denied, the person is signed out, or the resource does not
+// isPermanent reports whether a retry is useless: access is denied, the person is signed out, or the resource does not
 // exist.
-func final(err error) bool {
-	var said apierrors.APIStatus
-	if !errors.As(err, &said) {
+func isPermanent(err error) bool {
+	var apiErr apierrors.APIStatus
+	if !errors.As(err, &apiErr) {
 		return false
 	}
-	switch said.Status().Code {
+	switch apiErr.Status().Code {
 	case http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound, http.StatusBadRequest, http.StatusMethodNotAllowed:
 		return true
 	}
@@ -198,20 +198,20 @@ func encode(value any) []byte {
 	return data
 }
 
-// pace has the intervals for retries and for reviews of a stream's token.
-type pace struct {
-	first, most time.Duration
-	review      time.Duration
+// retryPolicy has the intervals for retries and for reviews of a stream's token.
+type retryPolicy struct {
+	first, max time.Duration
+	review     time.Duration
 }
 
-func defaultPace() pace {
-	return pace{first: 500 * time.Millisecond, most: 20 * time.Second, review: 15 * time.Second}
+func defaultRetryPolicy() retryPolicy {
+	return retryPolicy{first: 500 * time.Millisecond, max: 20 * time.Second, review: 15 * time.Second}
 }
 
 // wait waits longer with every failure. It returns false if ctx ends first.
-func (p pace) wait(ctx context.Context, failures int) bool {
+func (p retryPolicy) wait(ctx context.Context, failures int) bool {
 	delay := p.first << min(failures, 10)
-	timer := time.NewTimer(min(delay, p.most))
+	timer := time.NewTimer(min(delay, p.max))
 	defer timer.Stop()
 	select {
 	case <-timer.C:

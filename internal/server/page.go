@@ -12,8 +12,8 @@ import (
 	"github.com/nestor-dev/nestor/web"
 )
 
-// missing is served if the page was not built.
-const missing = `<!doctype html>
+// missingPage is served if the page was not built.
+const missingPage = `<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
 <title>Nestor</title>
@@ -38,13 +38,13 @@ func newPage() page {
 // ServeHTTP serves a file of the page. Other paths are routes of the page's script.
 func (p page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
-		notOffered(w, r)
+		notFound(w, r)
 		return
 	}
 	if !p.built {
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
 		w.WriteHeader(http.StatusServiceUnavailable)
-		_, _ = w.Write([]byte(missing)) // the client may have disconnected
+		_, _ = w.Write([]byte(missingPage)) // the client may have disconnected
 		return
 	}
 	name := strings.TrimPrefix(path.Clean(r.URL.Path), "/")
@@ -54,7 +54,7 @@ func (p page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	info, err := fs.Stat(p.files, name)
 	if name == "" || err != nil || info.IsDir() {
 		if strings.HasPrefix(name, "assets/") {
-			notOffered(w, r) // a file of another build: do not serve HTML as a script
+			notFound(w, r) // a file of another build: do not serve HTML as a script
 			return
 		}
 		name = "index.html"

@@ -14,17 +14,17 @@ import (
 // reviewTimeout limits a SelfSubjectReview.
 const reviewTimeout = 10 * time.Second
 
-// reviewOnce returns the user of a token before anything is done on its behalf.
-func (s *site) reviewOnce(ctx context.Context, config *rest.Config) (user string, err error) {
+// authenticate returns the user of a token before anything is done on its behalf.
+func (s *site) authenticate(ctx context.Context, config *rest.Config) (user string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, reviewTimeout)
 	defer cancel()
 	return review(ctx, config)
 }
 
-// reviewAgain returns when the token is no longer valid or belongs to another user, or when ctx ends: a stream must
+// endWhenTokenExpires returns when the token is no longer valid or belongs to another user, or when ctx ends: a stream must
 // not outlive its token. An API server that does not respond proves nothing; its watches end by themselves.
-func (s *site) reviewAgain(ctx context.Context, config *rest.Config, user string) {
-	ticker := time.NewTicker(s.pace.review)
+func (s *site) endWhenTokenExpires(ctx context.Context, config *rest.Config, user string) {
+	ticker := time.NewTicker(s.retry.review)
 	defer ticker.Stop()
 	for {
 		select {
@@ -32,7 +32,7 @@ func (s *site) reviewAgain(ctx context.Context, config *rest.Config, user string
 			return
 		case <-ticker.C:
 		}
-		now, err := s.reviewOnce(ctx, config)
+		now, err := s.authenticate(ctx, config)
 		if apierrors.IsUnauthorized(err) || err == nil && now != user {
 			return
 		}

@@ -20,16 +20,16 @@ import (
 
 const streamPath = "/api/stream?namespace=default"
 
-// opened is the response to a request for a stream.
-type opened struct {
+// openedStream is the response to a request for a stream.
+type openedStream struct {
 	code   int
 	header http.Header
 	body   io.Reader
 	leave  func()
 }
 
-// begin requests a stream with a token, and keeps it open until the test ends.
-func begin(t *testing.T, page *httptest.Server, token string) opened {
+// openStream requests a stream with a token, and keeps it open until the test ends.
+func openStream(t *testing.T, page *httptest.Server, token string) openedStream {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, page.URL+streamPath, nil)
@@ -42,7 +42,7 @@ func begin(t *testing.T, page *httptest.Server, token string) opened {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { cancel(); _ = response.Body.Close() })
-	return opened{response.StatusCode, response.Header, response.Body, cancel}
+	return openedStream{response.StatusCode, response.Header, response.Body, cancel}
 }
 
 func serve(t *testing.T, handler http.Handler) *httptest.Server {
@@ -57,7 +57,7 @@ func TestStreamNeedsAValidToken(t *testing.T) {
 	u := newUpstream(t)
 	limiter := streams.NewLimiter(streams.Limits{})
 	page := serve(t, New(Options{Identity: Tokens(u.config, false), Streams: limiter}))
-	response := begin(t, page, "expired")
+	response := openStream(t, page, "expired")
 	if response.code != http.StatusUnauthorized || response.header.Get("Content-Type") != "application/json" {
 		t.Errorf("got %d %s", response.code, response.header.Get("Content-Type"))
 	}
@@ -74,12 +74,12 @@ func TestStreamNeedsAValidToken(t *testing.T) {
 func TestStreamEndsWithItsToken(t *testing.T) {
 	t.Parallel()
 	u := newUpstream(t)
-	page := serve(t, newSite(Options{Identity: Tokens(u.config, false)}, pace{first: time.Millisecond, most: time.Millisecond, review: 5 * time.Millisecond}))
-	response := begin(t, page, knownToken)
+	page := serve(t, newSite(Options{Identity: Tokens(u.config, false)}, retryPolicy{first: time.Millisecond, max: time.Millisecond, review: 5 * time.Millisecond}))
+	response := openStream(t, page, knownToken)
 	if response.code != http.StatusOK {
 		t.Fatalf("got %d", response.code)
 	}
-	u.forget(knownToken)
+	u.expireToken(knownToken)
 	if _, err := io.Copy(io.Discard, response.body); err != nil {
 		t.Errorf("the stream did not end in order: %v", err)
 	}
@@ -92,7 +92,7 @@ func TestStreamsAreCounted(t *testing.T) {
 	page := serve(t, New(Options{Identity: Tokens(u.config, false), Streams: limiter}))
 	refused := func(token, why string) {
 		t.Helper()
-		response := begin(t, page, token)
+		response := openStream(t, page, token)
 		var status metav1.Status
 		if err := json.NewDecoder(response.body).Decode(&status); err != nil {
 			t.Fatal(err)
@@ -101,17 +101,17 @@ func TestStreamsAreCounted(t *testing.T) {
 			t.Errorf("got %d, retry after %q: %s", response.code, response.header.Get("Retry-After"), status.Message)
 		}
 	}
-	first := begin(t, page, knownToken)
-	begin(t, page, knownToken)
+	first := openStream(t, page, knownToken)
+	openStream(t, page, knownToken)
 	refused(knownToken, "for one person")
-	if response := begin(t, page, otherToken); response.code != http.StatusOK {
+	if response := openStream(t, page, otherToken); response.code != http.StatusOK {
 		t.Errorf("another person got %d", response.code)
 	}
 	refused(otherToken, "of this server")
 	first.leave()
 	for {
 		// The server notices the closed connection a moment later.
-		response := begin(t, page, knownToken)
+		response := openStream(t, page, knownToken)
 		if response.code == http.StatusOK {
 			break
 		}

@@ -27,26 +27,26 @@ type Options struct {
 }
 
 // New returns the handler of the page and its API.
-func New(options Options) http.Handler { return newSite(options, defaultPace()) }
+func New(options Options) http.Handler { return newSite(options, defaultRetryPolicy()) }
 
-func newSite(options Options, pace pace) http.Handler {
+func newSite(options Options, pace retryPolicy) http.Handler {
 	if options.Namespace == "" {
 		options.Namespace = "default"
 	}
 	if options.Streams == nil {
 		options.Streams = streams.NewLimiter(streams.Limits{})
 	}
-	s := &site{identity: options.Identity, namespace: options.Namespace, streams: options.Streams, pace: pace}
+	s := &site{identity: options.Identity, namespace: options.Namespace, streams: options.Streams, retry: pace}
 	mux := http.NewServeMux()
 	options.Identity.Routes(mux)
 	mux.Handle("GET /api/whoami", s.signedIn(s.whoami))
 	mux.Handle("GET /api/catalog", s.signedIn(s.catalog))
 	mux.Handle("GET /api/stream", s.signedIn(s.stream))
 	s.routeKubernetes(mux)
-	mux.HandleFunc("/api/", notOffered)
-	mux.HandleFunc("/k8s/", notOffered)
+	mux.HandleFunc("/api/", notFound)
+	mux.HandleFunc("/k8s/", notFound)
 	mux.Handle("/", newPage())
-	return guard(options.Hosts, mux)
+	return checkOrigin(options.Hosts, mux)
 }
 
 // site is the page's API.
@@ -54,7 +54,7 @@ type site struct {
 	identity  Identity
 	namespace string
 	streams   *streams.Limiter
-	pace      pace
+	retry     retryPolicy
 }
 
 // Serve serves handler until ctx ends. Streams end at once; other requests get a grace period.

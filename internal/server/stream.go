@@ -25,52 +25,52 @@ import (
 )
 
 const (
-	// outboxLimit is the maximum number of buffered events.
-	outboxLimit = 1024
-	// heartbeat is the interval of comments on an idle stream.
-	heartbeat = 15 * time.Second
-	// patience limits how long a page may take to read what was sent.
-	patience = 30 * time.Second
+	// bufferLimit is the maximum number of buffered events.
+	bufferLimit = 1024
+	// heartbeatInterval is the interval of comments on an idle stream.
+	heartbeatInterval = 15 * time.Second
+	// writeTimeout limits how long a page may take to read what was sent.
+	writeTimeout = 30 * time.Second
 	// maxTranscripts is the maximum number of transcripts per stream: the chat's own and the one that is inspected.
 	maxTranscripts = 2
 	maxTail        = 1000
 )
 
-// wanted selects the content of a stream.
-type wanted struct {
+// streamQuery selects the content of a stream.
+type streamQuery struct {
 	namespace, chat string
 	transcripts     map[string]int // by name, with the number of newest entries to start with
 }
 
-// follower is a source of a stream.
-type follower interface {
+// eventSource is a source of a stream.
+type eventSource interface {
 	follow(ctx context.Context, position string) error
 }
 
 // stream sends events to a page until it disconnects.
 func (s *site) stream(w http.ResponseWriter, r *http.Request, config *rest.Config) {
-	want, err := parseWanted(r.URL.Query())
+	want, err := parseStreamQuery(r.URL.Query())
 	if err != nil {
-		refuse(w, apierrors.NewBadRequest(err.Error()))
+		writeError(w, apierrors.NewBadRequest(err.Error()))
 		return
 	}
-	user, err := s.reviewOnce(r.Context(), config)
+	user, err := s.authenticate(r.Context(), config)
 	if err != nil {
-		refuse(w, err)
+		writeError(w, err)
 		return
 	}
 	release, err := s.streams.Open(user)
 	if err != nil {
-		refuse(w, err)
+		writeError(w, err)
 		return
 	}
 	defer release()
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
-	out := newOutbox(outboxLimit)
+	out := newEventBuffer(bufferLimit)
 	sources, err := s.sources(want, config, out)
 	if err != nil {
-		refuse(w, err)
+		writeError(w, err)
 		return
 	}
 	positions := parseCursor(r.Header.Get("Last-Event-ID"))
@@ -81,14 +81,14 @@ func (s *site) stream(w http.ResponseWriter, r *http.Request, config *rest.Confi
 		// A source ends with an error only if the stream ends; all other errors are sent to the page.
 		running.Go(func() { _ = source.follow(ctx, positions[name]) })
 	}
-	running.Go(func() { defer cancel(); s.reviewAgain(ctx, config, user) })
+	running.Go(func() { defer cancel(); s.endWhenTokenExpires(ctx, config, user) })
 	w.Header().Set("Content-Type", "text/event-stream")
 	w.Header().Set("X-Accel-Buffering", "no") // proxies must not buffer events
 	newWriter(w, sources, positions).run(ctx, out)
 }
 
-func parseWanted(query url.Values) (wanted, error) {
-	want := wanted{namespace: query.Get("namespace"), chat: query.Get("chat"), transcripts: map[string]int{}}
+func parseStreamQuery(query url.Values) (streamQuery, error) {
+	want := streamQuery{namespace: query.Get("namespace"), chat: query.Get("chat"), transcripts: map[string]int{}}
 	if len(validation.IsDNS1123Label(want.namespace)) > 0 {
 		return want, fmt.Errorf("%q is not the name of a namespace", want.namespace)
 	}
@@ -110,16 +110,16 @@ func parseWanted(query url.Values) (wanted, error) {
 }
 
 // sources returns the sources of a stream, by the names of their positions.
-func (s *site) sources(want wanted, config *rest.Config, out *outbox) (map[string]follower, error) {
+func (s *site) sources(want streamQuery, config *rest.Config, out *eventBuffer) (map[string]eventSource, error) {
 	client, err := dynamic.NewForConfig(config)
 	if err != nil {
 		return nil, fmt.Errorf("reach the API server: %w", err)
 	}
-	sources := map[string]follower{}
+	sources := map[string]eventSource{}
 	// The names identify what is followed, so that a position is never used for another chat.
 	add := func(resource, of string, selector metav1.ListOptions) {
 		name := resource + "@" + of
-		sources[name] = &objects{name: name, resource: resource, selector: selector, client: client.Resource(nestorResource(resource)).Namespace(want.namespace), out: out, pace: s.pace}
+		sources[name] = &objectSource{name: name, resource: resource, selector: selector, client: client.Resource(nestorResource(resource)).Namespace(want.namespace), out: out, retry: s.retry}
 	}
 	add(chats, want.namespace, metav1.ListOptions{})
 	if want.chat != "" {
@@ -129,7 +129,7 @@ func (s *site) sources(want wanted, config *rest.Config, out *outbox) (map[strin
 		}
 	}
 	for name, tail := range want.transcripts {
-		t := &transcript{namespace: want.namespace, name: name, tail: tail, config: config, out: out, pace: s.pace}
+		t := &transcriptSource{namespace: want.namespace, name: name, tail: tail, config: config, out: out, retry: s.retry}
 		sources[t.source()] = t
 	}
 	return sources, nil
@@ -143,23 +143,23 @@ type writer struct {
 }
 
 // newWriter keeps only the positions of the sources of this stream.
-func newWriter(w http.ResponseWriter, sources map[string]follower, positions cursor) *writer {
-	kept := cursor{}
+func newWriter(w http.ResponseWriter, sources map[string]eventSource, positions cursor) *writer {
+	filtered := cursor{}
 	for name := range sources {
 		if position, ok := positions[name]; ok {
-			kept[name] = position
+			filtered[name] = position
 		}
 	}
-	return &writer{w, http.NewResponseController(w), kept}
+	return &writer{w, http.NewResponseController(w), filtered}
 }
 
 // run sends the events of the outbox until ctx ends or the page does not read for too long.
-func (s *writer) run(ctx context.Context, out *outbox) {
+func (s *writer) run(ctx context.Context, out *eventBuffer) {
 	if !s.send([]byte("retry: 1000\n\n")) {
 		return
 	}
 	for {
-		quiet, cancel := context.WithTimeout(ctx, heartbeat)
+		quiet, cancel := context.WithTimeout(ctx, heartbeatInterval)
 		events := out.take(quiet)
 		cancel()
 		if ctx.Err() != nil {
@@ -195,7 +195,7 @@ func (s *writer) format(text *bytes.Buffer, e event) {
 }
 
 func (s *writer) send(text []byte) bool {
-	if err := s.control.SetWriteDeadline(time.Now().Add(patience)); err != nil {
+	if err := s.control.SetWriteDeadline(time.Now().Add(writeTimeout)); err != nil {
 		return false
 	}
 	if _, err := s.w.Write(text); err != nil {

@@ -18,8 +18,8 @@ import (
 // maxToken bounds a token, because browsers drop cookies of more than 4096 bytes.
 const maxToken = 3800
 
-// tokens is an Identity that forwards bearer tokens.
-type tokens struct {
+// tokenIdentity is an Identity that forwards bearer tokens.
+type tokenIdentity struct {
 	api    *rest.Config // without credentials
 	secure bool
 	cookie string
@@ -32,26 +32,26 @@ func Tokens(config *rest.Config, secure bool) Identity {
 	if secure {
 		cookie = "__Host-" + cookie // browsers accept it over TLS and for this host only
 	}
-	return &tokens{api: unthrottled(rest.AnonymousClientConfig(config)), secure: secure, cookie: cookie}
+	return &tokenIdentity{api: unthrottled(rest.AnonymousClientConfig(config)), secure: secure, cookie: cookie}
 }
 
-func (t *tokens) SignIn() string { return SignInToken }
+func (t *tokenIdentity) SignIn() string { return SignInToken }
 
-func (t *tokens) Config(r *http.Request) (*rest.Config, error) {
+func (t *tokenIdentity) Config(r *http.Request) (*rest.Config, error) {
 	token := t.token(r)
 	if token == "" {
 		return nil, ErrSignedOut
 	}
-	return t.as(token), nil
+	return t.configFor(token), nil
 }
 
-func (t *tokens) as(token string) *rest.Config {
+func (t *tokenIdentity) configFor(token string) *rest.Config {
 	config := rest.CopyConfig(t.api)
 	config.BearerToken = token
 	return config
 }
 
-func (t *tokens) token(r *http.Request) string {
+func (t *tokenIdentity) token(r *http.Request) string {
 	if scheme, token, ok := strings.Cut(r.Header.Get("Authorization"), " "); ok && strings.EqualFold(scheme, "Bearer") {
 		return strings.TrimSpace(token)
 	}
@@ -62,39 +62,39 @@ func (t *tokens) token(r *http.Request) string {
 	return cookie.Value
 }
 
-func (t *tokens) Routes(mux *http.ServeMux) {
+func (t *tokenIdentity) Routes(mux *http.ServeMux) {
 	mux.HandleFunc("POST /api/login", t.login)
 	mux.HandleFunc("POST /api/logout", t.logout)
 }
 
 // login stores a token that the API server accepts in a cookie.
-func (t *tokens) login(w http.ResponseWriter, r *http.Request) {
+func (t *tokenIdentity) login(w http.ResponseWriter, r *http.Request) {
 	var body struct {
 		Token string `json:"token"`
 	}
 	if !isJSON(r) {
 		// A form of another site can post, but not with a JSON content type.
-		refuse(w, said(http.StatusUnsupportedMediaType, metav1.StatusReasonUnsupportedMediaType, "Send JSON."))
+		writeError(w, statusError(http.StatusUnsupportedMediaType, metav1.StatusReasonUnsupportedMediaType, "Send JSON."))
 		return
 	}
 	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, 2*maxToken)).Decode(&body); err != nil {
-		refuse(w, apierrors.NewBadRequest("Send JSON with a token."))
+		writeError(w, apierrors.NewBadRequest("Send JSON with a token."))
 		return
 	}
 	token := strings.TrimSpace(body.Token)
 	if err := checkToken(token); err != nil {
-		refuse(w, apierrors.NewBadRequest(err.Error()))
+		writeError(w, apierrors.NewBadRequest(err.Error()))
 		return
 	}
-	if _, err := review(r.Context(), t.as(token)); err != nil {
-		refuse(w, err)
+	if _, err := review(r.Context(), t.configFor(token)); err != nil {
+		writeError(w, err)
 		return
 	}
 	http.SetCookie(w, strictCookie(t.cookie, token, t.secure, sessionSeconds))
 	w.WriteHeader(http.StatusNoContent)
 }
 
-func (t *tokens) logout(w http.ResponseWriter, _ *http.Request) {
+func (t *tokenIdentity) logout(w http.ResponseWriter, _ *http.Request) {
 	http.SetCookie(w, strictCookie(t.cookie, "", t.secure, -1))
 	w.WriteHeader(http.StatusNoContent)
 }

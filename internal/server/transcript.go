@@ -22,22 +22,22 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// transcript is a source of a stream: the entries of one agent and the deltas of its model's reply.
-type transcript struct {
+// transcriptSource is a source of a stream: the entries of one agent and the deltas of its model's reply.
+type transcriptSource struct {
 	namespace, name string
 	tail            int // number of newest entries to start with
 	config          *rest.Config
-	out             *outbox
-	pace            pace
+	out             *eventBuffer
+	retry           retryPolicy
 }
 
-func (t *transcript) source() string { return "transcript@" + t.namespace + "/" + t.name }
+func (t *transcriptSource) source() string { return "transcript@" + t.namespace + "/" + t.name }
 
 // follow sends every entry after position until the agent has ended, ctx ends, or access is denied.
-func (t *transcript) follow(ctx context.Context, position string) error {
+func (t *transcriptSource) follow(ctx context.Context, position string) error {
 	for failures := 0; ctx.Err() == nil; {
 		before := position
-		ended, err := t.once(ctx, &position)
+		ended, err := t.readUntilDisconnect(ctx, &position)
 		if ended {
 			return t.out.put(ctx, event{name: "ended", data: encode(map[string]string{"transcript": t.name})})
 		}
@@ -46,22 +46,22 @@ func (t *transcript) follow(ctx context.Context, position string) error {
 		}
 		failures++
 		if err != nil {
-			if err := t.say(ctx, err); err != nil {
+			if err := t.sendError(ctx, err); err != nil {
 				return err
 			}
-			if final(err) && !notYet(err) {
+			if isPermanent(err) && !isNotStarted(err) {
 				return nil
 			}
 		}
-		if !t.pace.wait(ctx, failures) {
+		if !t.retry.wait(ctx, failures) {
 			return ctx.Err()
 		}
 	}
 	return ctx.Err()
 }
 
-// once follows until the connection ends, and reports whether the agent has ended.
-func (t *transcript) once(ctx context.Context, position *string) (ended bool, err error) {
+// readUntilDisconnect follows until the connection ends, and reports whether the agent has ended.
+func (t *transcriptSource) readUntilDisconnect(ctx context.Context, position *string) (ended bool, err error) {
 	body, err := t.open(ctx, *position)
 	if err != nil {
 		return false, err
@@ -71,7 +71,7 @@ func (t *transcript) once(ctx context.Context, position *string) (ended bool, er
 	for {
 		line, err := lines.ReadBytes('\n')
 		if line = bytes.TrimSpace(line); len(line) > 0 && err == nil {
-			done, err := t.tell(ctx, line, position)
+			done, err := t.handleLine(ctx, line, position)
 			if err != nil {
 				return false, err
 			}
@@ -87,7 +87,7 @@ func (t *transcript) once(ctx context.Context, position *string) (ended bool, er
 }
 
 // open starts to follow after position.
-func (t *transcript) open(ctx context.Context, position string) (io.ReadCloser, error) {
+func (t *transcriptSource) open(ctx context.Context, position string) (io.ReadCloser, error) {
 	client, err := rest.HTTPClientFor(t.config)
 	if err != nil {
 		return nil, fmt.Errorf("reach the API server: %w", err)
@@ -117,28 +117,28 @@ func (t *transcript) open(ctx context.Context, position string) (io.ReadCloser, 
 		return response.Body, nil
 	}
 	defer response.Body.Close()
-	return nil, refusal(response, t.name)
+	return nil, responseError(response, t.name)
 }
 
-// refusal returns the API server's error response as an error.
-func refusal(response *http.Response, name string) error {
+// responseError returns the API server's error response as an error.
+func responseError(response *http.Response, name string) error {
 	var status metav1.Status
-	words, _ := io.ReadAll(io.LimitReader(response.Body, 64<<10)) // the status code suffices without a body
-	if json.Unmarshal(words, &status) == nil && status.Kind == "Status" {
+	body, _ := io.ReadAll(io.LimitReader(response.Body, 64<<10)) // the status code suffices without a body
+	if json.Unmarshal(body, &status) == nil && status.Kind == "Status" {
 		return &apierrors.StatusError{ErrStatus: status}
 	}
 	resource := schema.GroupResource{Group: "history.nestor.dev", Resource: "transcripts"}
-	return apierrors.NewGenericServerResponse(response.StatusCode, "get", resource, name, strings.TrimSpace(string(words)), 0, true)
+	return apierrors.NewGenericServerResponse(response.StatusCode, "get", resource, name, strings.TrimSpace(string(body)), 0, true)
 }
 
-// notYet distinguishes a transcript that has not started from a history API that is not served.
-func notYet(err error) bool {
-	var said apierrors.APIStatus
-	return apierrors.IsNotFound(err) && errors.As(err, &said) && said.Status().Details != nil && said.Status().Details.Name != "" && len(said.Status().Details.Causes) == 0
+// isNotStarted distinguishes a transcript that has not started from a history API that is not served.
+func isNotStarted(err error) bool {
+	var apiErr apierrors.APIStatus
+	return apierrors.IsNotFound(err) && errors.As(err, &apiErr) && apiErr.Status().Details != nil && apiErr.Status().Details.Name != "" && len(apiErr.Status().Details.Causes) == 0
 }
 
-// tell sends an entry. Deltas do not change the position: a page that reconnects gets them again.
-func (t *transcript) tell(ctx context.Context, line []byte, position *string) (ended bool, err error) {
+// handleLine sends an entry. Deltas do not change the position: a page that reconnects gets them again.
+func (t *transcriptSource) handleLine(ctx context.Context, line []byte, position *string) (ended bool, err error) {
 	var entry struct {
 		Seq     int64           `json:"seq"`
 		Kind    string          `json:"kind"`
@@ -155,15 +155,15 @@ func (t *transcript) tell(ctx context.Context, line []byte, position *string) (e
 	return entry.Outcome != nil, t.out.put(ctx, e)
 }
 
-func (t *transcript) say(ctx context.Context, err error) error {
+func (t *transcriptSource) sendError(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
 	name := "trouble"
 	switch {
-	case notYet(err):
+	case isNotStarted(err):
 		name = "absent"
-	case final(err):
+	case isPermanent(err):
 		name = "refused"
 	}
 	return t.out.put(ctx, event{name: name, key: name + "/" + t.source(), data: encode(struct {

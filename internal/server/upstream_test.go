@@ -24,7 +24,7 @@ type upstream struct {
 	config *rest.Config
 
 	mu       sync.Mutex
-	seen     []*http.Request
+	received []*http.Request
 	users    map[string]string   // by token
 	denied   string              // a forbidden resource
 	expired  map[string]bool     // expired resource versions
@@ -41,8 +41,8 @@ const (
 	otherToken = "other-token"
 )
 
-// forget invalidates a token.
-func (u *upstream) forget(token string) {
+// expireToken invalidates a token.
+func (u *upstream) expireToken(token string) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	delete(u.users, token)
@@ -68,7 +68,7 @@ func newUpstream(t *testing.T) *upstream {
 
 func (u *upstream) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	u.mu.Lock()
-	u.seen = append(u.seen, r.Clone(context.WithoutCancel(r.Context())))
+	u.received = append(u.received, r.Clone(context.WithoutCancel(r.Context())))
 	u.mu.Unlock()
 	query := r.URL.Query()
 	user, known := u.user(r)
@@ -152,7 +152,7 @@ func reply(w http.ResponseWriter, value any) {
 }
 
 func status(w http.ResponseWriter, code int, reason, message string) {
-	answer(w, code, map[string]any{"kind": "Status", "apiVersion": "v1", "status": "Failure", "code": code, "reason": reason, "message": message})
+	writeJSON(w, code, map[string]any{"kind": "Status", "apiVersion": "v1", "status": "Failure", "code": code, "reason": reason, "message": message})
 }
 
 // requests returns the received requests as "METHOD path?query".
@@ -160,7 +160,7 @@ func (u *upstream) requests() []string {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	var all []string
-	for _, r := range u.seen {
+	for _, r := range u.received {
 		all = append(all, r.Method+" "+r.URL.RequestURI())
 	}
 	return all
@@ -170,15 +170,15 @@ func (u *upstream) last(t *testing.T) *http.Request {
 	t.Helper()
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	if len(u.seen) == 0 {
+	if len(u.received) == 0 {
 		t.Fatal("the API server received no request")
 	}
-	return u.seen[len(u.seen)-1]
+	return u.received[len(u.received)-1]
 }
 
 // tokenSite returns a page for people with tokens, which retries at once.
 func (u *upstream) tokenSite() http.Handler {
-	return newSite(Options{Identity: Tokens(u.config, false), Namespace: "default"}, pace{first: time.Millisecond, most: 5 * time.Millisecond, review: time.Hour})
+	return newSite(Options{Identity: Tokens(u.config, false), Namespace: "default"}, retryPolicy{first: time.Millisecond, max: 5 * time.Millisecond, review: time.Hour})
 }
 
 // ask sends a request to a page as its own script would.

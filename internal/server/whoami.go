@@ -20,8 +20,8 @@ import (
 	"github.com/nestor-dev/nestor/internal/version"
 )
 
-// person describes the signed-in person for the page.
-type person struct {
+// whoamiResponse describes the signed-in person for the page.
+type whoamiResponse struct {
 	User      string          `json:"user"`
 	SignIn    string          `json:"signIn"`
 	Namespace string          `json:"namespace"`
@@ -29,8 +29,8 @@ type person struct {
 	May       map[string]bool `json:"may"`
 }
 
-// questions are the permissions that the page checks, so that it can show what is missing.
-var questions = map[string]authorizationv1.ResourceAttributes{
+// pagePermissions are the permissions that the page checks, so that it can show what is missing.
+var pagePermissions = map[string]authorizationv1.ResourceAttributes{
 	"readChats":       {Group: "nestor.dev", Resource: chats, Verb: "list"},
 	"watchChats":      {Group: "nestor.dev", Resource: chats, Verb: "watch"},
 	"readMessages":    {Group: "nestor.dev", Resource: messages, Verb: "list"},
@@ -47,20 +47,20 @@ func (s *site) whoami(w http.ResponseWriter, r *http.Request, config *rest.Confi
 		namespace = s.namespace
 	}
 	if len(validation.IsDNS1123Label(namespace)) > 0 {
-		refuse(w, apierrors.NewBadRequest(fmt.Sprintf("%q is not the name of a namespace.", namespace)))
+		writeError(w, apierrors.NewBadRequest(fmt.Sprintf("%q is not the name of a namespace.", namespace)))
 		return
 	}
 	user, err := review(r.Context(), config)
 	if err != nil {
-		refuse(w, err)
+		writeError(w, err)
 		return
 	}
-	may, err := rights(r.Context(), config, namespace)
+	may, err := permissions(r.Context(), config, namespace)
 	if err != nil {
-		refuse(w, err)
+		writeError(w, err)
 		return
 	}
-	answer(w, http.StatusOK, person{User: user, SignIn: s.identity.SignIn(), Namespace: namespace, Version: version.String(), May: may})
+	writeJSON(w, http.StatusOK, whoamiResponse{User: user, SignIn: s.identity.SignIn(), Namespace: namespace, Version: version.String(), May: may})
 }
 
 // review returns the user of a configuration, as the API server sees it.
@@ -76,8 +76,8 @@ func review(ctx context.Context, config *rest.Config) (user string, err error) {
 	return self.Status.UserInfo.Username, nil
 }
 
-// rights returns the permissions of a user in a namespace.
-func rights(ctx context.Context, config *rest.Config, namespace string) (map[string]bool, error) {
+// permissions returns the permissions of a user in a namespace.
+func permissions(ctx context.Context, config *rest.Config, namespace string) (map[string]bool, error) {
 	client, err := kubernetes.NewForConfig(config)
 	if err != nil {
 		return nil, fmt.Errorf("reach the API server: %w", err)
@@ -87,8 +87,8 @@ func rights(ctx context.Context, config *rest.Config, namespace string) (map[str
 		name    string
 		allowed bool
 	}
-	answers := make(chan right, len(questions))
-	for name, question := range questions {
+	answers := make(chan right, len(pagePermissions))
+	for name, question := range pagePermissions {
 		question.Namespace = namespace
 		group.Go(func() error {
 			asked := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{ResourceAttributes: &question}}

@@ -16,10 +16,10 @@ import (
 )
 
 const (
-	// period is the interval at which the Secret and the APIService are checked and repaired.
-	period = 30 * time.Second
-	// retry is the interval after a failure, or while there is no APIService.
-	retry = 5 * time.Second
+	// syncPeriod is the interval at which the Secret and the APIService are checked and repaired.
+	syncPeriod = 30 * time.Second
+	// retryPeriod is the interval after a failure, or while there is no APIService.
+	retryPeriod = 5 * time.Second
 )
 
 // Options configure a Keeper.
@@ -75,13 +75,13 @@ func (k *Keeper) NeedLeaderElection() bool { return false }
 // Start implements manager.Runnable: it maintains the certificate until ctx ends.
 func (k *Keeper) Start(ctx context.Context) error {
 	for {
-		complete, err := k.look(ctx)
+		complete, err := k.syncOnce(ctx)
 		if err != nil && ctx.Err() == nil {
 			k.log.Error(err, "Failed to maintain the serving certificate, retrying")
 		}
-		wait := retry
+		wait := retryPeriod
 		if complete {
-			wait = period
+			wait = syncPeriod
 		}
 		select {
 		case <-ctx.Done():
@@ -110,7 +110,7 @@ func (k *Keeper) OnChange(listener func()) {
 
 // CurrentCertKeyContent returns the certificate and its key in PEM; both are empty while there is none.
 func (k *Keeper) CurrentCertKeyContent() (certificate, key []byte) {
-	current := k.held()
+	current := k.serving()
 	if current == nil {
 		return nil, nil
 	}
@@ -119,18 +119,18 @@ func (k *Keeper) CurrentCertKeyContent() (certificate, key []byte) {
 
 // Sync checks the Secret and the APIService once, and does what is due.
 func (k *Keeper) Sync(ctx context.Context) error {
-	_, err := k.look(ctx)
+	_, err := k.syncOnce(ctx)
 	return err
 }
 
-func (k *Keeper) held() *material {
+func (k *Keeper) serving() *material {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return k.current
 }
 
-// hold replaces the served material.
-func (k *Keeper) hold(m *material) {
+// setCurrent replaces the served material.
+func (k *Keeper) setCurrent(m *material) {
 	k.mu.Lock()
 	changed := k.current == nil || !k.current.serving.certificate.Equal(m.serving.certificate)
 	k.current = m

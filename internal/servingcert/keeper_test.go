@@ -18,8 +18,8 @@ import (
 )
 
 var _ = Describe("Keepers of one certificate", func() {
-	var w *world
-	BeforeEach(func() { w = newWorld() })
+	var w *environment
+	BeforeEach(func() { w = newEnvironment() })
 
 	It("agree when they all start at once", func() {
 		w.register()
@@ -27,7 +27,7 @@ var _ = Describe("Keepers of one certificate", func() {
 		for i := range replicas {
 			replicas[i] = w.replica()
 		}
-		together(replicas)
+		syncAll(replicas)
 		for _, replica := range replicas {
 			Expect(replica.Ready(nil)).To(Succeed())
 			Expect(served(replica)).To(Equal(served(replicas[0])))
@@ -38,12 +38,12 @@ var _ = Describe("Keepers of one certificate", func() {
 	It("agree regardless of which renews first", func() {
 		w.register()
 		replicas := []*servingcert.Keeper{w.replica(), w.replica(), w.replica()}
-		together(replicas)
+		syncAll(replicas)
 		seen := map[string]bool{string(served(replicas[0])): true}
 		// Steps of half an overlap, through more than one rotation of authorities.
 		for range 250 {
 			w.clock.advance(policy.Overlap / 2)
-			together(replicas)
+			syncAll(replicas)
 			for _, replica := range replicas {
 				Expect(served(replica)).To(Equal(served(replicas[0])))
 				w.expectTrusted(replica)
@@ -86,7 +86,7 @@ var _ = Describe("Keepers of one certificate", func() {
 
 	It("report missing permissions, and are not ready", func() {
 		w.register()
-		replica := w.replicaAs(stranger)
+		replica := w.replicaAs(unprivilegedConfig)
 		Expect(replica.Sync(ctx)).To(MatchError(And(ContainSubstring("read secret"), ContainSubstring("forbidden"))))
 		Expect(replica.Ready(nil)).To(MatchError(And(ContainSubstring("there is no serving certificate"), ContainSubstring("forbidden"))))
 	})
@@ -94,12 +94,12 @@ var _ = Describe("Keepers of one certificate", func() {
 
 var _ = Describe("A damaged Secret", func() {
 	var (
-		w       *world
+		w       *environment
 		replica *servingcert.Keeper
 		before  []byte
 	)
 	BeforeEach(func() {
-		w = newWorld()
+		w = newEnvironment()
 		w.register()
 		replica = w.replica()
 		Expect(replica.Sync(ctx)).To(Succeed())
@@ -170,7 +170,7 @@ var _ = Describe("A damaged Secret", func() {
 
 var _ = Describe("A running keeper", func() {
 	It("syncs by itself, notifies listeners, and ends with its context", func() {
-		w := newWorld()
+		w := newEnvironment()
 		w.register()
 		replica := w.replica()
 		heard := make(chan struct{}, 1)
@@ -186,8 +186,8 @@ var _ = Describe("A running keeper", func() {
 	})
 })
 
-// together syncs replicas at the same time.
-func together(replicas []*servingcert.Keeper) {
+// syncAll syncs replicas at the same time.
+func syncAll(replicas []*servingcert.Keeper) {
 	GinkgoHelper()
 	var group sync.WaitGroup
 	errs := make([]error, len(replicas))

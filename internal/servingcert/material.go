@@ -42,8 +42,8 @@ func (m *material) bundle() []byte {
 	return bundle
 }
 
-// vouchedFor reports whether a bundle contains the authority that signs new certificates.
-func (m *material) vouchedFor(bundle []byte) bool {
+// inBundle reports whether a bundle contains the authority that signs new certificates.
+func (m *material) inBundle(bundle []byte) bool {
 	return bytes.Contains(bundle, certificatePEM(m.authority.certificate))
 }
 

@@ -36,10 +36,10 @@ func DefaultPolicy() Policy {
 // backdate is the tolerated clock skew of API servers.
 const backdate = 5 * time.Minute
 
-// made returns when a certificate was created.
-func made(certificate *x509.Certificate) time.Time { return certificate.NotBefore.Add(backdate) }
+// issuedAt returns when a certificate was created.
+func issuedAt(certificate *x509.Certificate) time.Time { return certificate.NotBefore.Add(backdate) }
 
 // due reports whether a certificate must be renewed.
 func (l Lifetime) due(certificate *x509.Certificate, now time.Time) bool {
-	return !now.Before(made(certificate).Add(l.RenewAfter))
+	return !now.Before(issuedAt(certificate).Add(l.RenewAfter))
 }

@@ -14,8 +14,8 @@ type subject struct {
 	policy Policy
 }
 
-// start creates material from scratch.
-func (s subject) start(now time.Time) (*material, error) {
+// newMaterial creates material from scratch.
+func (s subject) newMaterial(now time.Time) (*material, error) {
 	authority, err := newAuthority(s.names[0], s.policy.Authority.Valid, now)
 	if err != nil {
 		return nil, err
@@ -27,8 +27,8 @@ func (s subject) start(now time.Time) (*material, error) {
 	return &material{authority: authority, serving: serving}, nil
 }
 
-// succeed adds a new authority to the material. The one that signed the serving certificate stays in the bundle.
-func (s subject) succeed(m *material, now time.Time) (*material, error) {
+// rotateAuthority adds a new authority to the material. The one that signed the serving certificate stays in the bundle.
+func (s subject) rotateAuthority(m *material, now time.Time) (*material, error) {
 	authority, err := newAuthority(s.names[0], s.policy.Authority.Valid, now)
 	if err != nil {
 		return nil, err
@@ -45,27 +45,27 @@ func (s subject) succeed(m *material, now time.Time) (*material, error) {
 func (s subject) renew(m *material, now time.Time, published bool) (*material, error) {
 	next := m
 	if s.policy.Authority.due(m.authority.certificate, now) {
-		succeeded, err := s.succeed(m, now)
+		succeeded, err := s.rotateAuthority(m, now)
 		if err != nil {
 			return nil, err
 		}
 		next, published = succeeded, false
 	}
-	if s.mustSign(next, now, published) {
+	if s.servingDue(next, now, published) {
 		serving, err := next.authority.sign(s.names, s.policy.Serving.Valid, now)
 		if err != nil {
 			return nil, err
 		}
 		return &material{authority: next.authority, previous: next.previous, serving: serving}, nil
 	}
-	if next.previous != nil && next.signedBy(next.authority.certificate) && s.settled(made(next.serving.certificate), now) {
+	if next.previous != nil && next.signedBy(next.authority.certificate) && s.overlapPassed(issuedAt(next.serving.certificate), now) {
 		return &material{authority: next.authority, serving: next.serving}, nil
 	}
 	return next, nil
 }
 
-// mustSign reports whether a new serving certificate is due.
-func (s subject) mustSign(m *material, now time.Time, published bool) bool {
+// servingDue reports whether a new serving certificate is due.
+func (s subject) servingDue(m *material, now time.Time, published bool) bool {
 	serving := m.serving.certificate
 	if !slices.Equal(serving.DNSNames, s.names) || now.After(serving.NotAfter) {
 		return true // it is useless
@@ -73,8 +73,8 @@ func (s subject) mustSign(m *material, now time.Time, published bool) bool {
 	if m.signedBy(m.authority.certificate) {
 		return s.policy.Serving.due(serving, now)
 	}
-	return published && s.settled(made(m.authority.certificate), now)
+	return published && s.overlapPassed(issuedAt(m.authority.certificate), now)
 }
 
-// settled reports whether a change made at a time has reached all replicas and API servers.
-func (s subject) settled(at, now time.Time) bool { return !now.Before(at.Add(s.policy.Overlap)) }
+// overlapPassed reports whether a change made at a time has reached all replicas and API servers.
+func (s subject) overlapPassed(at, now time.Time) bool { return !now.Before(at.Add(s.policy.Overlap)) }

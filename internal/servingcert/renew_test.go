@@ -12,13 +12,13 @@ import (
 
 var (
 	start = time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC)
-	// hasty is a policy with the proportions of the default one, but short lifetimes.
-	hasty = Policy{
+	// shortPolicy is a policy with the proportions of the default one, but short lifetimes.
+	shortPolicy = Policy{
 		Authority: Lifetime{Valid: 72 * time.Hour, RenewAfter: 48 * time.Hour},
 		Serving:   Lifetime{Valid: 9 * time.Hour, RenewAfter: 6 * time.Hour},
 		Overlap:   time.Hour,
 	}
-	someone = subject{names: []string{"nestor-history.nestor-system.svc"}, policy: hasty}
+	testSubject = subject{names: []string{"nestor-history.nestor-system.svc"}, policy: shortPolicy}
 )
 
 // verify checks whether a client that trusts a bundle would accept the certificate at a time.
@@ -26,7 +26,7 @@ func verify(m *material, bundle []byte, now time.Time) error {
 	roots := x509.NewCertPool()
 	roots.AppendCertsFromPEM(bundle)
 	_, err := m.serving.certificate.Verify(x509.VerifyOptions{
-		Roots: roots, CurrentTime: now, DNSName: someone.names[0], KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
+		Roots: roots, CurrentTime: now, DNSName: testSubject.names[0], KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
 	})
 	return err
 }
@@ -34,28 +34,28 @@ func verify(m *material, bundle []byte, now time.Time) error {
 // TestEveryReplicaIsTrustedAtAllTimes simulates ten days. One replica syncs every ten minutes, the other every half
 // hour, and the API server sees bundles ten minutes late. Clients must always be served a trusted certificate.
 func TestEveryReplicaIsTrustedAtAllTimes(t *testing.T) {
-	kept := must(t)(someone.start(start))
-	served := []*material{kept, kept}
-	published := kept.bundle()
+	current := must(t)(testSubject.newMaterial(start))
+	served := []*material{current, current}
+	published := current.bundle()
 	authorities, certificates, overlapping := 0, 0, 0
 	const steps = 10 * 24 * 6
 	for step := range steps {
 		now := start.Add(time.Duration(step) * 10 * time.Minute)
-		next := must(t)(someone.renew(kept, now, kept.vouchedFor(published)))
-		if !next.authority.certificate.Equal(kept.authority.certificate) {
+		next := must(t)(testSubject.renew(current, now, current.inBundle(published)))
+		if !next.authority.certificate.Equal(current.authority.certificate) {
 			authorities++
 		}
-		if !next.serving.certificate.Equal(kept.serving.certificate) {
+		if !next.serving.certificate.Equal(current.serving.certificate) {
 			certificates++
 		}
-		kept = next
+		current = next
 		known := published
-		published = kept.bundle()
-		served[0] = kept
+		published = current.bundle()
+		served[0] = current
 		if step%3 == 0 {
-			served[1] = kept
+			served[1] = current
 		}
-		if kept.previous != nil {
+		if current.previous != nil {
 			overlapping++
 		}
 		for _, m := range served {
@@ -79,50 +79,50 @@ func TestEveryReplicaIsTrustedAtAllTimes(t *testing.T) {
 // TestAnAuthorityThatCouldNotBePublishedSignsNothing: while the API server does not trust the new authority, nothing
 // that it signed is served.
 func TestAnAuthorityThatCouldNotBePublishedSignsNothing(t *testing.T) {
-	old := must(t)(someone.start(start))
+	old := must(t)(testSubject.newMaterial(start))
 	m := old
-	for now := start.Add(hasty.Authority.RenewAfter - 2*time.Hour); now.Before(start.Add(hasty.Authority.RenewAfter)); now = now.Add(time.Hour) {
-		m = must(t)(someone.renew(m, now, true))
+	for now := start.Add(shortPolicy.Authority.RenewAfter - 2*time.Hour); now.Before(start.Add(shortPolicy.Authority.RenewAfter)); now = now.Add(time.Hour) {
+		m = must(t)(testSubject.renew(m, now, true))
 	}
-	due := start.Add(hasty.Authority.RenewAfter)
-	m = must(t)(someone.renew(m, due, true))
+	due := start.Add(shortPolicy.Authority.RenewAfter)
+	m = must(t)(testSubject.renew(m, due, true))
 	if m.previous == nil || !m.signedBy(m.previous) {
 		t.Fatal("the new authority is already used")
 	}
-	for _, now := range []time.Time{due.Add(2 * hasty.Overlap), due.Add(5 * time.Hour)} {
-		m = must(t)(someone.renew(m, now, false))
+	for _, now := range []time.Time{due.Add(2 * shortPolicy.Overlap), due.Add(5 * time.Hour)} {
+		m = must(t)(testSubject.renew(m, now, false))
 		if err := verify(m, old.bundle(), now); err != nil {
 			t.Fatalf("after %s: %v", now.Sub(due), err)
 		}
 	}
-	published := must(t)(someone.renew(m, due.Add(6*time.Hour), true))
+	published := must(t)(testSubject.renew(m, due.Add(6*time.Hour), true))
 	if !published.signedBy(published.authority.certificate) {
 		t.Error("a published authority is not used")
 	}
-	expired := must(t)(someone.renew(m, m.serving.certificate.NotAfter.Add(time.Second), false))
+	expired := must(t)(testSubject.renew(m, m.serving.certificate.NotAfter.Add(time.Second), false))
 	if !expired.signedBy(expired.authority.certificate) {
 		t.Error("an expired certificate is served, though there is an authority to sign another")
 	}
 }
 
 func TestUselessCertificateIsReplacedAtOnce(t *testing.T) {
-	m := must(t)(someone.start(start))
-	renamed := subject{names: []string{"history.elsewhere.svc"}, policy: hasty}
+	m := must(t)(testSubject.newMaterial(start))
+	renamed := subject{names: []string{"history.elsewhere.svc"}, policy: shortPolicy}
 	if next := must(t)(renamed.renew(m, start, true)); next.serving.certificate.VerifyHostname("history.elsewhere.svc") != nil {
 		t.Error("the certificate is for another name")
 	}
 	// The operator was down for years.
 	later := start.Add(3 * 365 * 24 * time.Hour)
-	next := must(t)(someone.renew(m, later, true))
+	next := must(t)(testSubject.renew(m, later, true))
 	if err := verify(next, next.bundle(), later); err != nil {
 		t.Error(err)
 	}
 }
 
 func TestRotationKeepsTheSigningAuthority(t *testing.T) {
-	m := must(t)(someone.start(start))
+	m := must(t)(testSubject.newMaterial(start))
 	for range 3 {
-		successor := must(t)(someone.succeed(m, start))
+		successor := must(t)(testSubject.rotateAuthority(m, start))
 		if err := verify(successor, successor.bundle(), start); err != nil {
 			t.Fatal(err)
 		}
@@ -134,7 +134,7 @@ func TestRotationKeepsTheSigningAuthority(t *testing.T) {
 }
 
 func TestMaterialRoundTrips(t *testing.T) {
-	m := must(t)(someone.succeed(must(t)(someone.start(start)), start))
+	m := must(t)(testSubject.rotateAuthority(must(t)(testSubject.newMaterial(start)), start))
 	read, err := parse(m.encode())
 	if err != nil {
 		t.Fatal(err)
@@ -142,7 +142,7 @@ func TestMaterialRoundTrips(t *testing.T) {
 	if !read.previous.Equal(m.previous) || !read.authority.certificate.Equal(m.authority.certificate) || !read.serving.certificate.Equal(m.serving.certificate) {
 		t.Error("the certificates are others")
 	}
-	stranger := must(t)(someone.start(start)).encode()
+	stranger := must(t)(testSubject.newMaterial(start)).encode()
 	for key := range stranger {
 		mixed := m.encode()
 		mixed[key] = stranger[key]
@@ -162,8 +162,8 @@ func TestDefaultPolicyRenewsInTime(t *testing.T) {
 	if p.Authority.Valid-p.Authority.RenewAfter < p.Serving.Valid {
 		t.Error("an authority may end before what it has signed")
 	}
-	if p.Overlap < 10*period {
-		t.Errorf("replicas look every %s, which an overlap of %s does not cover", period, p.Overlap)
+	if p.Overlap < 10*syncPeriod {
+		t.Errorf("replicas look every %s, which an overlap of %s does not cover", syncPeriod, p.Overlap)
 	}
 }
 

@@ -30,11 +30,11 @@ import (
 const namespace = operator.Namespace
 
 var (
-	ctx      context.Context
-	core     *typedcorev1.CoreV1Client
-	admin    *registration.ApiregistrationV1Client
-	entitled *rest.Config // with the permissions of the chart only
-	stranger *rest.Config
+	ctx                context.Context
+	core               *typedcorev1.CoreV1Client
+	admin              *registration.ApiregistrationV1Client
+	operatorConfig     *rest.Config // with the permissions of the chart only
+	unprivilegedConfig *rest.Config
 
 	policy = servingcert.Policy{
 		Authority: servingcert.Lifetime{Valid: 72 * time.Hour, RenewAfter: 48 * time.Hour},
@@ -61,9 +61,9 @@ var _ = BeforeSuite(func() {
 	grant(cluster.Config)
 	token, err := core.ServiceAccounts(namespace).CreateToken(ctx, operator.ServiceAccount, &authenticationv1.TokenRequest{}, metav1.CreateOptions{})
 	Expect(err).NotTo(HaveOccurred())
-	entitled = rest.AnonymousClientConfig(cluster.Config)
-	entitled.BearerToken, entitled.QPS = token.Status.Token, -1
-	stranger, err = cluster.AddUser("stranger")
+	operatorConfig = rest.AnonymousClientConfig(cluster.Config)
+	operatorConfig.BearerToken, operatorConfig.QPS = token.Status.Token, -1
+	unprivilegedConfig, err = cluster.AddUser("stranger")
 	Expect(err).NotTo(HaveOccurred())
 })
 
@@ -80,16 +80,16 @@ func grant(config *rest.Config) {
 	}
 }
 
-// world is the cluster state that the replicas of one operator share. The operator may access only one Secret and one
+// environment is the cluster state that the replicas of one operator share. The operator may access only one Secret and one
 // APIService, so specs run sequentially.
-type world struct {
+type environment struct {
 	secretName, apiService string
 	clock                  *clock
 }
 
-func newWorld() *world {
+func newEnvironment() *environment {
 	GinkgoHelper()
-	w := &world{secretName: "nestor-history-cert", apiService: "v1alpha1.history.nestor.dev", clock: &clock{now: time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC)}}
+	w := &environment{secretName: "nestor-history-cert", apiService: "v1alpha1.history.nestor.dev", clock: &clock{now: time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC)}}
 	DeferCleanup(func() {
 		Expect(core.Secrets(namespace).DeleteCollection(ctx, metav1.DeleteOptions{}, metav1.ListOptions{})).To(Succeed())
 		Expect(admin.APIServices().DeleteCollection(ctx, metav1.DeleteOptions{}, metav1.ListOptions{FieldSelector: "metadata.name=" + w.apiService})).To(Succeed())
@@ -98,7 +98,7 @@ func newWorld() *world {
 }
 
 // register installs the APIService.
-func (w *world) register() {
+func (w *environment) register() {
 	GinkgoHelper()
 	_, err := admin.APIServices().Create(ctx, &apiregistrationv1.APIService{
 		ObjectMeta: metav1.ObjectMeta{Name: w.apiService},
@@ -110,14 +110,14 @@ func (w *world) register() {
 	Expect(err).NotTo(HaveOccurred())
 }
 
-func (w *world) registered() *apiregistrationv1.APIService {
+func (w *environment) registered() *apiregistrationv1.APIService {
 	GinkgoHelper()
 	found, err := admin.APIServices().Get(ctx, w.apiService, metav1.GetOptions{})
 	Expect(err).NotTo(HaveOccurred())
 	return found
 }
 
-func (w *world) createSecret(data map[string][]byte) {
+func (w *environment) createSecret(data map[string][]byte) {
 	GinkgoHelper()
 	_, err := core.Secrets(namespace).Create(ctx, &corev1.Secret{
 		ObjectMeta: metav1.ObjectMeta{Name: w.secretName, Labels: map[string]string{"made-by": "installer"}}, Data: data,
@@ -125,7 +125,7 @@ func (w *world) createSecret(data map[string][]byte) {
 	Expect(err).NotTo(HaveOccurred())
 }
 
-func (w *world) secret() *corev1.Secret {
+func (w *environment) secret() *corev1.Secret {
 	GinkgoHelper()
 	found, err := core.Secrets(namespace).Get(ctx, w.secretName, metav1.GetOptions{})
 	Expect(err).NotTo(HaveOccurred())
@@ -133,9 +133,9 @@ func (w *world) secret() *corev1.Secret {
 }
 
 // replica returns a keeper that has not synced yet.
-func (w *world) replica() *servingcert.Keeper { return w.replicaAs(entitled) }
+func (w *environment) replica() *servingcert.Keeper { return w.replicaAs(operatorConfig) }
 
-func (w *world) replicaAs(user *rest.Config) *servingcert.Keeper {
+func (w *environment) replicaAs(user *rest.Config) *servingcert.Keeper {
 	return servingcert.New(servingcert.Options{
 		Names: []string{"nestor-history." + namespace + ".svc"}, SecretName: w.secretName,
 		Secrets:    typedcorev1.NewForConfigOrDie(user).Secrets(namespace),
@@ -151,7 +151,7 @@ func served(replica *servingcert.Keeper) []byte {
 }
 
 // expectTrusted expects that the API server trusts the certificate of a replica.
-func (w *world) expectTrusted(replica *servingcert.Keeper) {
+func (w *environment) expectTrusted(replica *servingcert.Keeper) {
 	GinkgoHelper()
 	block, _ := pem.Decode(served(replica))
 	Expect(block).NotTo(BeNil(), "there is no certificate")

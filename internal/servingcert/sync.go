@@ -14,11 +14,11 @@ import (
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 )
 
-// attempts limits retries of a write after conflicts with other replicas.
-const attempts = 5
+// maxAttempts limits retries of a write after conflicts with other replicas.
+const maxAttempts = 5
 
-// look does what is due and records the result. It reports true when the API server has the current bundle.
-func (k *Keeper) look(ctx context.Context) (complete bool, err error) {
+// syncOnce does what is due and records the result. It reports true when the API server has the current bundle.
+func (k *Keeper) syncOnce(ctx context.Context) (complete bool, err error) {
 	defer func() {
 		k.mu.Lock()
 		defer k.mu.Unlock()
@@ -26,24 +26,24 @@ func (k *Keeper) look(ctx context.Context) (complete bool, err error) {
 	}()
 	// An unreadable registration does not stop serving; it only delays the change to a new authority.
 	registered, registrationErr := k.apiService.read(ctx)
-	kept, err := k.keep(ctx, registered, func(m *material) bool {
-		return registrationErr == nil && (registered == nil || m.vouchedFor(registered.Spec.CABundle))
+	current, err := k.ensureSecret(ctx, registered, func(m *material) bool {
+		return registrationErr == nil && (registered == nil || m.inBundle(registered.Spec.CABundle))
 	})
 	if err != nil {
 		return false, errors.Join(err, registrationErr)
 	}
-	k.hold(kept)
+	k.setCurrent(current)
 	if registrationErr != nil || registered == nil {
 		return false, registrationErr
 	}
-	err = k.apiService.write(ctx, registered, kept.bundle())
+	err = k.apiService.write(ctx, registered, current.bundle())
 	return err == nil, err
 }
 
-// keep returns the content of the Secret after all due changes. registered may be nil.
-func (k *Keeper) keep(ctx context.Context, registered *apiregistrationv1.APIService, published func(*material) bool) (*material, error) {
+// ensureSecret returns the content of the Secret after all due changes. registered may be nil.
+func (k *Keeper) ensureSecret(ctx context.Context, registered *apiregistrationv1.APIService, published func(*material) bool) (*material, error) {
 	var overtaken error
-	for range attempts {
+	for range maxAttempts {
 		secret, err := k.secrets.Get(ctx, k.secretName, metav1.GetOptions{})
 		if err != nil && !apierrors.IsNotFound(err) {
 			return nil, fmt.Errorf("read secret %s: %w", k.secretName, err)
@@ -51,7 +51,7 @@ func (k *Keeper) keep(ctx context.Context, registered *apiregistrationv1.APIServ
 		if err != nil {
 			secret = nil
 		}
-		found, next, err := k.judge(secret, published)
+		found, next, err := k.nextMaterial(secret, published)
 		if err != nil || next == found {
 			return next, err
 		}
@@ -65,11 +65,11 @@ func (k *Keeper) keep(ctx context.Context, registered *apiregistrationv1.APIServ
 		}
 		overtaken = err
 	}
-	return nil, fmt.Errorf("%d conflicts in a row: %w", attempts, overtaken)
+	return nil, fmt.Errorf("%d conflicts in a row: %w", maxAttempts, overtaken)
 }
 
-// judge decodes the Secret, which may be nil, and returns what it should contain.
-func (k *Keeper) judge(secret *corev1.Secret, published func(*material) bool) (found, next *material, err error) {
+// nextMaterial decodes the Secret, which may be nil, and returns what it should contain.
+func (k *Keeper) nextMaterial(secret *corev1.Secret, published func(*material) bool) (found, next *material, err error) {
 	now := k.now()
 	if secret != nil && len(secret.Data) > 0 {
 		found, err = parse(secret.Data)
@@ -79,11 +79,11 @@ func (k *Keeper) judge(secret *corev1.Secret, published func(*material) bool) (f
 		}
 		k.log.Error(err, "The Secret has no usable certificate, replacing it")
 	}
-	if held := k.held(); held != nil {
-		next, err = k.subject.succeed(held, now)
+	if held := k.serving(); held != nil {
+		next, err = k.subject.rotateAuthority(held, now)
 		return nil, next, err
 	}
-	next, err = k.subject.start(now)
+	next, err = k.subject.newMaterial(now)
 	return nil, next, err
 }
 

@@ -44,7 +44,7 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-func TestWithoutLimitsNothingIsRefused(t *testing.T) {
+func TestZeroLimitsRefuseNothing(t *testing.T) {
 	t.Parallel()
 	l := streams.NewLimiter(streams.Limits{})
 	for range 100 {

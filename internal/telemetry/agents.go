@@ -16,26 +16,26 @@ import (
 // awaitApproval is an operation that the conventions do not define: the wait for a person's decision about a tool call.
 const awaitApproval = "await_approval"
 
-// agentInvoked emits the span of a sub-agent, or of a turn of an orchestrator, that has ended.
-func (t *Telemetry) agentInvoked(record ledger.Agent, run engine.Run) {
-	start, end, failure := moment(run.Since), moment(run.At), string(run.Kind)
+// emitAgent emits the span of a sub-agent, or of a turn of an orchestrator, that has ended.
+func (t *Telemetry) emitAgent(record ledger.Agent, run engine.Run) {
+	start, end, failure := toTime(run.Since), toTime(run.At), string(run.Kind)
 	t.instruments.agentInvoked(record, failure, end.Sub(start))
-	attributes := append(who(record), semconv.GenAIOperationNameInvokeAgent, semconv.GenAIProviderNameKey.String("nestor"),
+	attributes := append(agentAttributes(record), semconv.GenAIOperationNameInvokeAgent, semconv.GenAIProviderNameKey.String("nestor"),
 		semconv.GenAIRequestModel(record.Model), attribute.Int("nestor.iterations", run.State.Iterations))
 	if run.State.Config.Kind == agent.Orchestrator {
 		attributes = append(attributes, attribute.Int("nestor.turn", run.State.Turn.Number))
 	} else {
-		attributes = append(attributes, usage(run.State.Usage)...)
+		attributes = append(attributes, usageAttributes(run.State.Usage)...)
 	}
-	t.tell(told{
+	t.emit(spanData{
 		place: agentPlace(record, run.State), name: "invoke_agent " + record.Role, kind: trace.SpanKindInternal,
-		start: start, end: end, attributes: attributes, failure: failure, words: run.Words,
+		start: start, end: end, attributes: attributes, failure: failure, message: run.Message,
 	})
 }
 
-// usage returns the usage of an agent and everything below it. The attributes are not those of the conventions: a backend that
+// usageAttributes returns the usage of an agent and everything below it. The attributes are not those of the conventions: a backend that
 // sums the tokens of the conventions must count each token once, at its model call.
-func usage(u agent.Usage) []attribute.KeyValue {
+func usageAttributes(u agent.Usage) []attribute.KeyValue {
 	attributes := []attribute.KeyValue{attribute.Int64("nestor.usage.total_tokens", u.Total()), attribute.Int64("nestor.usage.model_calls", u.ModelCalls)}
 	if u.CostMicros != nil {
 		attributes = append(attributes, attribute.Int64("nestor.usage.cost_micros", *u.CostMicros))
@@ -43,12 +43,12 @@ func usage(u agent.Usage) []attribute.KeyValue {
 	return attributes
 }
 
-// approvalAwaited emits the span of a wait for an approval.
-func (t *Telemetry) approvalAwaited(s step, call agent.Call) {
+// emitApproval emits the span of a wait for an approval.
+func (t *Telemetry) emitApproval(s step, call agent.BatchCall) {
 	above := agentPlace(s.agent, s.before)
-	t.tell(told{
-		place: above.below(s.agent, "approval/"+call.Request+"/"+call.ID), name: awaitApproval + " " + call.Tool, kind: trace.SpanKindInternal,
-		start: moment(call.At), end: moment(s.at),
-		attributes: append(who(s.agent), semconv.GenAIOperationNameKey.String(awaitApproval), semconv.GenAIToolName(call.Tool), semconv.GenAIToolCallID(call.ID)),
+	t.emit(spanData{
+		place: above.below(s.agent, "approval/"+call.ModelCall+"/"+call.ID), name: awaitApproval + " " + call.Tool, kind: trace.SpanKindInternal,
+		start: toTime(call.At), end: toTime(s.at),
+		attributes: append(agentAttributes(s.agent), semconv.GenAIOperationNameKey.String(awaitApproval), semconv.GenAIToolName(call.Tool), semconv.GenAIToolCallID(call.ID)),
 	})
 }

@@ -20,14 +20,14 @@ import (
 	"github.com/nestor-dev/nestor/internal/model"
 )
 
-func (p *played) request() *model.Request { return &model.Request{Model: p.record.Model} }
+func (p *testAgent) request() *model.Request { return &model.Request{Model: p.record.Model} }
 
-func standalone(w *world) *played {
+func standalone(w *world) *testAgent {
 	return w.start(ledger.Agent{UID: "uid-task", Kind: "SubAgent", Namespace: "ns", Name: "task", Root: "uid-task", Role: "coder", Depth: 1, Model: "small"},
 		agent.Config{Kind: agent.SubAgent, Tools: []agent.Tool{{Name: "read", BuiltIn: true, ReadOnly: true}}})
 }
 
-func TestAModelCallHasTheAttributesOfTheConventions(t *testing.T) {
+func TestModelCallAttributes(t *testing.T) {
 	w := newWorld(t)
 	standalone(w).reply("done")
 	s := w.find("chat small")
@@ -49,12 +49,12 @@ func TestAModelCallHasTheAttributesOfTheConventions(t *testing.T) {
 	}
 }
 
-func TestContentIsToldIfAskedFor(t *testing.T) {
+func TestContentIsRecordedIfEnabled(t *testing.T) {
 	w := newWorld(t)
-	w.tells.content = true
+	w.telemetry.content = true
 	sub := standalone(w)
-	sub.reply("let me see", agent.CallRequest{ID: "r1", Tool: "read", Arguments: `{"path":"a"}`})
-	sub.hear(agent.ToolFinished{Call: "r1", Outcome: agent.ToolSucceeded, Text: "text of a"})
+	sub.reply("let me see", agent.ToolCall{ID: "r1", Tool: "read", Arguments: `{"path":"a"}`})
+	sub.apply(agent.ToolFinished{Call: "r1", Outcome: agent.ToolSucceeded, Text: "text of a"})
 	call := w.find("chat small")
 	if input, _ := value(call, "gen_ai.input.messages"); input.AsString() != `[{"role":"user","parts":[{"type":"text","content":"secret question"}]}]` {
 		t.Errorf("input: %s", input.AsString())
@@ -74,7 +74,7 @@ func TestContentIsToldIfAskedFor(t *testing.T) {
 func TestMetricsOfTheConventions(t *testing.T) {
 	w := newWorld(t)
 	sub := standalone(w)
-	sub.reply("", agent.CallRequest{ID: "r1", Tool: "invented by the model", Arguments: `{}`})
+	sub.reply("", agent.ToolCall{ID: "r1", Tool: "invented by the model", Arguments: `{}`})
 	sub.reply("done")
 	var collected metricdata.ResourceMetrics
 	if err := w.numbers.Collect(context.Background(), &collected); err != nil {
@@ -108,19 +108,19 @@ func TestMetricsOfTheConventions(t *testing.T) {
 }
 
 // Servers get the id of the span that is emitted when the call has ended.
-func TestServersAreToldTheTrace(t *testing.T) {
+func TestTraceIsPropagatedToServers(t *testing.T) {
 	w := newWorld(t)
 	sub := standalone(w)
 	told := make(chan string, 1)
 	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { told <- r.Header.Get("Traceparent") }))
 	defer server.Close()
-	request := *sub.state.Request
-	ctx := w.tells.Scope(t.Context(), sub.record, sub.state, agent.CallModel{Call: request.ID, Attempt: request.Attempt})
+	request := *sub.state.ModelCall
+	ctx := w.telemetry.CallContext(t.Context(), sub.record, sub.state, agent.CallModel{Call: request.ID, Attempt: request.Attempt})
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, server.URL, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	res, err := (&http.Client{Transport: w.tells.Transport(nil)}).Do(req)
+	res, err := (&http.Client{Transport: w.telemetry.Transport(nil)}).Do(req)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -29,8 +29,8 @@ type part struct {
 	Response  string          `json:"response,omitempty"`
 }
 
-// contentOf returns the content of a model call, without images. Requests contain no API keys.
-func contentOf(call engine.Call) []attribute.KeyValue {
+// contentAttributes returns the content of a model call, without images. Requests contain no API keys.
+func contentAttributes(call engine.CompletedCall) []attribute.KeyValue {
 	var system []part
 	var input []message
 	for _, m := range call.Request.Messages {
@@ -40,7 +40,7 @@ func contentOf(call engine.Call) []attribute.KeyValue {
 		case model.RoleTool:
 			input = append(input, message{Role: "tool", Parts: []part{{Type: "tool_call_response", ID: m.ToolCallID, Response: m.Text}}})
 		default:
-			input = append(input, message{Role: string(m.Role), Parts: spoken(m.Text, m.ToolCalls)})
+			input = append(input, message{Role: string(m.Role), Parts: messageParts(m.Text, m.ToolCalls)})
 		}
 	}
 	attributes := []attribute.KeyValue{encoded(semconv.GenAIInputMessagesKey, input)}
@@ -48,14 +48,14 @@ func contentOf(call engine.Call) []attribute.KeyValue {
 		attributes = append(attributes, encoded(semconv.GenAISystemInstructionsKey, system))
 	}
 	if reply := call.Reply; reply != nil {
-		said := message{Role: "assistant", Parts: spoken(reply.Text, reply.ToolCalls), FinishReason: string(reply.FinishReason)}
+		said := message{Role: "assistant", Parts: messageParts(reply.Text, reply.ToolCalls), FinishReason: string(reply.FinishReason)}
 		attributes = append(attributes, encoded(semconv.GenAIOutputMessagesKey, []message{said}))
 	}
 	return attributes
 }
 
-// spoken returns the parts of a message: text, calls, or both.
-func spoken(text string, calls []model.ToolCall) []part {
+// messageParts returns the parts of a message: text, calls, or both.
+func messageParts(text string, calls []model.ToolCall) []part {
 	parts := []part{}
 	if text != "" {
 		parts = append(parts, part{Type: "text", Content: text})

@@ -61,8 +61,8 @@ func (env environment) sampler() (sdktrace.Sampler, error) {
 	}
 }
 
-// captures reports whether prompts, replies, arguments and results may be emitted.
-func (env environment) captures() (bool, error) {
+// capturesContent reports whether prompts, replies, arguments and results may be emitted.
+func (env environment) capturesContent() (bool, error) {
 	const name = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"
 	switch value := strings.ToLower(env(name)); value {
 	case "", "false", "no_content":

@@ -30,7 +30,7 @@ func env(pairs ...string) environment {
 	}
 }
 
-func TestNothingIsToldWithoutAnEndpoint(t *testing.T) {
+func TestNothingIsSentWithoutAnEndpoint(t *testing.T) {
 	for _, e := range []environment{
 		env(),
 		env("OTEL_EXPORTER_OTLP_ENDPOINT", "http://x", "OTEL_SDK_DISABLED", "True"),
@@ -43,16 +43,16 @@ func TestNothingIsToldWithoutAnEndpoint(t *testing.T) {
 	}
 	var tells *Telemetry
 	tells.Recorded(engine.Change{})
-	if ctx := tells.Scope(t.Context(), engine.Change{}.Agent, agent.State{}, agent.CallModel{}); trace.SpanContextFromContext(ctx).IsValid() {
+	if ctx := tells.CallContext(t.Context(), engine.Change{}.Agent, agent.State{}, agent.CallModel{}); trace.SpanContextFromContext(ctx).IsValid() {
 		t.Error("disabled telemetry has a trace")
 	}
 	if tells.Transport(nil) != nil {
 		t.Error("disabled telemetry changes requests")
 	}
-	tells.End(t.Context())
+	tells.Shutdown(t.Context())
 }
 
-func TestWrongSettingsAreRefusedWithAHint(t *testing.T) {
+func TestInvalidSettingsAreRefused(t *testing.T) {
 	for hint, e := range map[string]environment{
 		"OTEL_TRACES_EXPORTER must be":    env("OTEL_TRACES_EXPORTER", "zipkin"),
 		"OTEL_TRACES_SAMPLER must be":     env("OTEL_EXPORTER_OTLP_ENDPOINT", "http://x", "OTEL_TRACES_SAMPLER", "jaeger_remote"),
@@ -66,7 +66,7 @@ func TestWrongSettingsAreRefusedWithAHint(t *testing.T) {
 }
 
 // The exporters read the environment of the process.
-func TestAWrongProtocolIsRefusedWithAHint(t *testing.T) {
+func TestInvalidProtocolIsRefused(t *testing.T) {
 	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "http://localhost:1")
 	t.Setenv("OTEL_EXPORTER_OTLP_PROTOCOL", "http/json")
 	for _, off := range []string{"OTEL_METRICS_EXPORTER", "OTEL_TRACES_EXPORTER"} {
@@ -81,18 +81,18 @@ func TestAWrongProtocolIsRefusedWithAHint(t *testing.T) {
 }
 
 // A trace is emitted as a whole or not at all, whichever operator decides.
-func TestSamplingIsOfWholeTraces(t *testing.T) {
+func TestSamplingKeepsTracesWhole(t *testing.T) {
 	sampler, err := env("OTEL_TRACES_SAMPLER", "parentbased_traceidratio", "OTEL_TRACES_SAMPLER_ARG", "0.5").sampler()
 	if err != nil {
 		t.Fatal(err)
 	}
 	w := newWorld(t)
-	w.tells = &Telemetry{sampler: sampler}
-	w.tells.useTraces(w.spans, resource.Empty())
+	w.telemetry = &Telemetry{sampler: sampler}
+	w.telemetry.useTraces(w.spans, resource.Empty())
 	top := w.start(chat, orchestrator)
 	messages := strings.Split("abcdefghijklmnopqrstuvwxyz", "")
 	for _, message := range messages {
-		top.hear(agent.MessageArrived{Message: message, Text: "hello"})
+		top.apply(agent.MessageArrived{Message: message, Text: "hello"})
 		top.reply("hello")
 	}
 	spans := map[trace.TraceID]int{}
@@ -110,7 +110,7 @@ func TestSamplingIsOfWholeTraces(t *testing.T) {
 }
 
 // An unavailable collector must not block anything, and is logged once.
-func TestACollectorThatIsGone(t *testing.T) {
+func TestUnavailableCollector(t *testing.T) {
 	server := httptest.NewServer(http.NotFoundHandler())
 	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", server.URL)
 	server.Close()
@@ -121,21 +121,21 @@ func TestACollectorThatIsGone(t *testing.T) {
 		t.Fatal(err)
 	}
 	w := newWorld(t)
-	w.tells = tells
+	w.telemetry = tells
 	standalone(w).reply("done")
 	began := time.Now()
-	tells.End(t.Context())
-	if took := time.Since(began); took > 2*patience {
+	tells.Shutdown(t.Context())
+	if took := time.Since(began); took > 2*shutdownTimeout {
 		t.Errorf("the shutdown took %s", took)
 	}
 	for !strings.Contains(<-logged, "Telemetry was not sent completely") { // other messages come before it
 	}
 }
 
-func TestErrorsAreLoggedSeldom(t *testing.T) {
+func TestErrorsAreLoggedRarely(t *testing.T) {
 	var logged []string
 	now := time.Unix(0, 0)
-	s := &seldom{log: funcr.New(func(_, args string) { logged = append(logged, args) }, funcr.Options{}), every: time.Minute, now: func() time.Time { return now }}
+	s := &rateLimitedLog{log: funcr.New(func(_, args string) { logged = append(logged, args) }, funcr.Options{}), every: time.Minute, now: func() time.Time { return now }}
 	for range 100 {
 		s.Handle(errors.New("refused"))
 		now = now.Add(time.Second)

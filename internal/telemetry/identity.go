@@ -14,8 +14,8 @@ import (
 	"github.com/nestor-dev/nestor/internal/ledger"
 )
 
-// place contains the ids of a span and of its parent.
-type place struct {
+// spanPlace contains the ids of a span and of its parent.
+type spanPlace struct {
 	trace  trace.TraceID
 	span   trace.SpanID
 	parent trace.SpanID // invalid for a root
@@ -23,39 +23,39 @@ type place struct {
 
 // agentPlace returns the place of an agent, or of the current turn of an orchestrator. A tool run has no span: its call is
 // directly below its parent.
-func agentPlace(record ledger.Agent, s agent.State) place {
-	p := place{trace: traceID(record.Root, s.Thread())}
+func agentPlace(record ledger.Agent, s agent.State) spanPlace {
+	p := spanPlace{trace: traceID(record.Root, s.Thread())}
 	switch s.Config.Kind {
 	case agent.Orchestrator:
 		root := spanID(record.UID, "thread/"+s.Thread())
-		if s.Turn.Thread == "" || !s.Turn.Follows {
+		if s.Turn.Thread == "" || !s.Turn.Continues {
 			p.span = root
 			return p
 		}
 		p.span, p.parent = spanID(record.UID, "turn/"+strconv.Itoa(s.Turn.Number)), root
 	case agent.ToolRun:
-		p.span = askedBy(record, s.Config.Origin)
+		p.span = originSpan(record, s.Config.Origin)
 	default:
-		p.span, p.parent = spanID(record.UID, "agent"), askedBy(record, s.Config.Origin)
+		p.span, p.parent = spanID(record.UID, "agent"), originSpan(record, s.Config.Origin)
 	}
 	return p
 }
 
 // below returns the place of an operation of an agent, by a key that is unique for the agent.
-func (p place) below(record ledger.Agent, key string) place {
-	return place{trace: p.trace, span: spanID(record.UID, key), parent: p.span}
+func (p spanPlace) below(record ledger.Agent, key string) spanPlace {
+	return spanPlace{trace: p.trace, span: spanID(record.UID, key), parent: p.span}
 }
 
-// askedBy returns the span of the call that started an agent; invalid if there is none.
-func askedBy(record ledger.Agent, origin agent.Origin) trace.SpanID {
+// originSpan returns the span of the call that started an agent; invalid if there is none.
+func originSpan(record ledger.Agent, origin agent.Origin) trace.SpanID {
 	if record.Parent == "" || origin.Call == "" {
 		return trace.SpanID{}
 	}
-	return spanID(record.Parent, callKey(origin.Request, origin.Call))
+	return spanID(record.Parent, callKey(origin.ModelCall, origin.Call))
 }
 
 // callKey returns the key of a tool call.
-func callKey(request, call string) string { return agent.RunTool{Request: request, Call: call}.Key() }
+func callKey(request, call string) string { return agent.RunTool{ModelCall: request, Call: call}.Key() }
 
 func traceID(root, thread string) trace.TraceID {
 	digest := sha256.Sum256([]byte("trace\x00" + root + "\x00" + thread))
@@ -68,7 +68,7 @@ func spanID(uid, key string) trace.SpanID {
 }
 
 // context returns a context in which a new span gets this place, in a sampled trace.
-func (p place) context() context.Context {
+func (p spanPlace) context() context.Context {
 	ctx := context.WithValue(context.Background(), placeKey{}, p)
 	if !p.parent.IsValid() {
 		return ctx
@@ -76,7 +76,7 @@ func (p place) context() context.Context {
 	return trace.ContextWithRemoteSpanContext(ctx, p.spanContext(p.parent, true))
 }
 
-func (p place) spanContext(span trace.SpanID, sampled bool) trace.SpanContext {
+func (p spanPlace) spanContext(span trace.SpanID, sampled bool) trace.SpanContext {
 	return trace.NewSpanContext(trace.SpanContextConfig{TraceID: p.trace, SpanID: span, TraceFlags: trace.TraceFlags(0).WithSampled(sampled), Remote: true})
 }
 
@@ -87,12 +87,12 @@ type identities struct{}
 
 // NewIDs implements sdktrace.IDGenerator.
 func (identities) NewIDs(ctx context.Context) (trace.TraceID, trace.SpanID) {
-	p, _ := ctx.Value(placeKey{}).(place)
+	p, _ := ctx.Value(placeKey{}).(spanPlace)
 	return p.trace, p.span
 }
 
 // NewSpanID implements sdktrace.IDGenerator.
 func (identities) NewSpanID(ctx context.Context, _ trace.TraceID) trace.SpanID {
-	p, _ := ctx.Value(placeKey{}).(place)
+	p, _ := ctx.Value(placeKey{}).(spanPlace)
 	return p.span
 }

@@ -41,23 +41,23 @@ func newInstruments(meter metric.Meter) (*instruments, error) {
 	return &i, errors.Join(errs[:]...)
 }
 
-func (i *instruments) modelCalled(call engine.Call) {
+func (i *instruments) modelCalled(call engine.CompletedCall) {
 	if i == nil {
 		return
 	}
-	attributes := append(server(call.Server), semconv.GenAIOperationNameChat, providerAt(call.Server),
+	attributes := append(serverAttributes(call.Server), semconv.GenAIOperationNameChat, providerAt(call.Server),
 		semconv.GenAIRequestModel(call.Request.Model))
 	if call.Reply != nil && call.Reply.Model != "" {
 		attributes = append(attributes, semconv.GenAIResponseModel(call.Reply.Model))
 	}
 	if call.Reply != nil && call.Reply.Usage != nil {
-		i.used(call.Reply.Usage.PromptTokens, "input", attributes)
-		i.used(call.Reply.Usage.CompletionTokens, "output", attributes)
+		i.recordTokens(call.Reply.Usage.PromptTokens, "input", attributes)
+		i.recordTokens(call.Reply.Usage.CompletionTokens, "output", attributes)
 	}
-	i.record(i.modelSeconds, call.Took, call.Failure, attributes...)
+	i.record(i.modelSeconds, call.Duration, call.Failure, attributes...)
 }
 
-func (i *instruments) used(tokens int64, kind string, attributes []attribute.KeyValue) {
+func (i *instruments) recordTokens(tokens int64, kind string, attributes []attribute.KeyValue) {
 	set := attribute.NewSet(append([]attribute.KeyValue{semconv.GenAITokenTypeKey.String(kind)}, attributes...)...)
 	i.tokens.Record(context.Background(), tokens, metric.WithAttributeSet(set))
 }

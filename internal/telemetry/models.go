@@ -16,9 +16,9 @@ import (
 	"github.com/nestor-dev/nestor/internal/engine"
 )
 
-// modelCalled emits the span of a model call. Each attempt has its own span: it costs tokens, and minutes may pass between
+// emitModelCall emits the span of a model call. Each attempt has its own span: it costs tokens, and minutes may pass between
 // attempts.
-func (t *Telemetry) modelCalled(c engine.Change, call engine.Call) {
+func (t *Telemetry) emitModelCall(c engine.Change, call engine.CompletedCall) {
 	t.instruments.modelCalled(call)
 	effect, ok := call.Effect.(agent.CallModel)
 	if !ok {
@@ -33,23 +33,23 @@ func (t *Telemetry) modelCalled(c engine.Change, call engine.Call) {
 	if !t.sampled(place.trace) { // content may be large: do not encode it for nothing
 		return
 	}
-	attributes := append(who(call.Agent), semconv.GenAIOperationNameChat, providerAt(call.Server),
+	attributes := append(agentAttributes(call.Agent), semconv.GenAIOperationNameChat, providerAt(call.Server),
 		semconv.GenAIRequestModel(call.Request.Model), semconv.GenAIRequestStream(true),
 		attribute.String("nestor.provider", call.Provider), attribute.String("nestor.purpose", string(effect.Purpose)), attribute.Int("nestor.attempt", effect.Attempt))
-	attributes = append(attributes, server(call.Server)...)
-	attributes = append(attributes, asked(call)...)
-	attributes = append(attributes, replied(call)...)
+	attributes = append(attributes, serverAttributes(call.Server)...)
+	attributes = append(attributes, requestAttributes(call)...)
+	attributes = append(attributes, replyAttributes(call)...)
 	if t.content {
-		attributes = append(attributes, contentOf(call)...)
+		attributes = append(attributes, contentAttributes(call)...)
 	}
-	t.tell(told{
+	t.emit(spanData{
 		place: place, name: "chat " + call.Request.Model, kind: trace.SpanKindClient,
-		start: call.Started, end: call.Started.Add(call.Took), attributes: attributes, failure: call.Failure,
+		start: call.Started, end: call.Started.Add(call.Duration), attributes: attributes, failure: call.Failure,
 	})
 }
 
-// asked returns the attributes of the request, without its content.
-func asked(call engine.Call) []attribute.KeyValue {
+// requestAttributes returns the attributes of the request, without its content.
+func requestAttributes(call engine.CompletedCall) []attribute.KeyValue {
 	var attributes []attribute.KeyValue
 	if n := call.Request.MaxOutputTokens; n > 0 {
 		attributes = append(attributes, semconv.GenAIRequestMaxTokens(int(n)))
@@ -60,8 +60,8 @@ func asked(call engine.Call) []attribute.KeyValue {
 	return attributes
 }
 
-// replied returns the attributes of the reply, without its content. What the provider did not report is omitted.
-func replied(call engine.Call) []attribute.KeyValue {
+// replyAttributes returns the attributes of the reply, without its content. What the provider did not report is omitted.
+func replyAttributes(call engine.CompletedCall) []attribute.KeyValue {
 	reply := call.Reply
 	if reply == nil {
 		return nil
@@ -86,8 +86,8 @@ func replied(call engine.Call) []attribute.KeyValue {
 	return attributes
 }
 
-// server returns the address attributes of an endpoint.
-func server(host string) []attribute.KeyValue {
+// serverAttributes returns the address attributes of an endpoint.
+func serverAttributes(host string) []attribute.KeyValue {
 	name, port, err := net.SplitHostPort(host)
 	if err != nil {
 		return []attribute.KeyValue{semconv.ServerAddress(host)}

@@ -14,9 +14,9 @@ import (
 	"github.com/nestor-dev/nestor/internal/ledger"
 )
 
-// Scope adds the trace of a model or tool call to its context. The ids are known before the call, although the span is emitted at
+// CallContext adds the trace of a model or tool call to its context. The ids are known before the call, although the span is emitted at
 // its end.
-func (t *Telemetry) Scope(ctx context.Context, record ledger.Agent, s agent.State, e agent.Effect) context.Context {
+func (t *Telemetry) CallContext(ctx context.Context, record ledger.Agent, s agent.State, e agent.Effect) context.Context {
 	if t == nil || !t.propagates {
 		return ctx
 	}
@@ -29,11 +29,11 @@ func (t *Telemetry) Scope(ctx context.Context, record ledger.Agent, s agent.Stat
 	return trace.ContextWithSpanContext(ctx, p.spanContext(p.span, t.sampled(p.trace)))
 }
 
-// propagating adds the W3C trace headers of the context to requests.
-type propagating struct{ next http.RoundTripper }
+// propagatingTransport adds the W3C trace headers of the context to requests.
+type propagatingTransport struct{ next http.RoundTripper }
 
 // RoundTrip implements http.RoundTripper.
-func (p propagating) RoundTrip(req *http.Request) (*http.Response, error) {
+func (p propagatingTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	if !trace.SpanContextFromContext(req.Context()).IsValid() {
 		return p.next.RoundTrip(req)
 	}

@@ -23,11 +23,11 @@ func (t *Telemetry) Recorded(c engine.Change) {
 	if t == nil {
 		return
 	}
-	calls, replied := map[string]engine.Call{}, time.Time{}
+	calls, replied := map[string]engine.CompletedCall{}, time.Time{}
 	for _, call := range c.Calls {
 		if _, ok := call.Effect.(agent.CallModel); ok {
-			t.modelCalled(c, call)
-			replied = call.Started.Add(call.Took)
+			t.emitModelCall(c, call)
+			replied = call.Started.Add(call.Duration)
 			continue
 		}
 		calls[call.Effect.Key()] = call
@@ -35,32 +35,32 @@ func (t *Telemetry) Recorded(c engine.Change) {
 	c.Steps(func(before agent.State, e agent.Event, after agent.State) {
 		step := step{agent: c.Agent, before: before, at: e.At, after: after}
 		for _, call := range step.endedCalls() {
-			t.toolCalled(step, call, calls[callKey(call.Request, call.ID)], replied)
+			t.emitToolCall(step, call, calls[callKey(call.ModelCall, call.ID)], replied)
 		}
 		for _, call := range step.decidedCalls() {
-			t.approvalAwaited(step, call)
+			t.emitApproval(step, call)
 		}
 	})
 	for _, run := range c.Runs() {
 		if run.State.Config.Kind != agent.ToolRun { // its call has a span
-			t.agentInvoked(c.Agent, run)
+			t.emitAgent(c.Agent, run)
 		}
 	}
 }
 
-// told is the content of a span.
-type told struct {
-	place      place
+// spanData is the content of a span.
+type spanData struct {
+	place      spanPlace
 	name       string
 	kind       trace.SpanKind
 	start, end time.Time
 	attributes []attribute.KeyValue
-	// failure is the kind of error, and words the error message, which may be content.
-	failure, words string
+	// failure is the kind of error, and message the error message, which may be content.
+	failure, message string
 }
 
-// tell emits a span for something that has ended.
-func (t *Telemetry) tell(s told) {
+// emit emits a span for something that has ended.
+func (t *Telemetry) emit(s spanData) {
 	if !t.sampled(s.place.trace) {
 		return
 	}
@@ -68,7 +68,7 @@ func (t *Telemetry) tell(s told) {
 	if s.failure != "" {
 		words := ""
 		if t.content {
-			words = s.words
+			words = s.message
 		}
 		span.SetAttributes(semconv.ErrorTypeKey.String(s.failure))
 		span.SetStatus(codes.Error, words)
@@ -81,8 +81,8 @@ func (t *Telemetry) sampled(id trace.TraceID) bool {
 	return t.tracer != nil && t.sampler.ShouldSample(sdktrace.SamplingParameters{TraceID: id}).Decision == sdktrace.RecordAndSample
 }
 
-// who returns the attributes of an agent.
-func who(record ledger.Agent) []attribute.KeyValue {
+// agentAttributes returns the attributes of an agent.
+func agentAttributes(record ledger.Agent) []attribute.KeyValue {
 	attributes := []attribute.KeyValue{
 		semconv.GenAIAgentName(record.Role), semconv.GenAIAgentID(record.UID),
 		attribute.String("nestor.namespace", record.Namespace), attribute.String("nestor.agent", record.Name), attribute.Int("nestor.depth", record.Depth),
@@ -93,4 +93,4 @@ func who(record ledger.Agent) []attribute.KeyValue {
 	return attributes
 }
 
-func moment(t agent.Time) time.Time { return time.UnixMilli(int64(t)) }
+func toTime(t agent.Time) time.Time { return time.UnixMilli(int64(t)) }

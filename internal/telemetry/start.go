@@ -60,8 +60,8 @@ func Start(ctx context.Context, options Options) (*Telemetry, error) {
 	if err != nil || !wantsTraces && !wantsMetrics {
 		return nil, err
 	}
-	otel.SetErrorHandler(&seldom{log: options.Log, every: time.Minute, now: time.Now})
-	described, err := describe(ctx, options)
+	otel.SetErrorHandler(&rateLimitedLog{log: options.Log, every: time.Minute, now: time.Now})
+	described, err := newResource(ctx, options)
 	if err != nil {
 		return nil, err
 	}
@@ -83,7 +83,7 @@ func (t *Telemetry) startTraces(ctx context.Context, env environment, described 
 	if t.sampler, err = env.sampler(); err != nil {
 		return err
 	}
-	if t.content, err = env.captures(); err != nil {
+	if t.content, err = env.capturesContent(); err != nil {
 		return err
 	}
 	exporter, err := autoexport.NewSpanExporter(ctx)
@@ -118,8 +118,8 @@ func (t *Telemetry) useMetrics(reader sdkmetric.Reader, described *resource.Reso
 	return err
 }
 
-// describe returns the resource. Attributes from the environment take precedence.
-func describe(ctx context.Context, options Options) (*resource.Resource, error) {
+// newResource returns the resource. Attributes from the environment take precedence.
+func newResource(ctx context.Context, options Options) (*resource.Resource, error) {
 	known := []attribute.KeyValue{semconv.ServiceName(options.Service), semconv.ServiceVersion(options.Version)}
 	if host, err := os.Hostname(); err == nil {
 		known = append(known, semconv.ServiceInstanceID(host))
@@ -134,15 +134,15 @@ func describe(ctx context.Context, options Options) (*resource.Resource, error) 
 	return described, nil
 }
 
-// patience bounds the final export on shutdown.
-const patience = 5 * time.Second
+// shutdownTimeout bounds the final export on shutdown.
+const shutdownTimeout = 5 * time.Second
 
-// End exports what is left. A collector that does not accept it in time is not an error.
-func (t *Telemetry) End(ctx context.Context) {
+// Shutdown exports what is left. A collector that does not accept it in time is not an error.
+func (t *Telemetry) Shutdown(ctx context.Context) {
 	if t == nil {
 		return
 	}
-	limited, cancel := context.WithTimeout(ctx, patience)
+	limited, cancel := context.WithTimeout(ctx, shutdownTimeout)
 	defer cancel()
 	if err := t.stop(limited); err != nil {
 		t.log.Info("Telemetry was not sent completely", "error", err.Error())
@@ -165,5 +165,5 @@ func (t *Telemetry) Transport(next http.RoundTripper) http.RoundTripper {
 	if next == nil {
 		next = http.DefaultTransport.(*http.Transport).Clone()
 	}
-	return propagating{next}
+	return propagatingTransport{next}
 }

@@ -18,8 +18,8 @@ type step struct {
 }
 
 // endedCalls returns the tool calls that were answered in this step. Each call gets exactly one answer, so each is returned once.
-func (s step) endedCalls() []agent.Call {
-	var calls []agent.Call
+func (s step) endedCalls() []agent.BatchCall {
+	var calls []agent.BatchCall
 	for _, c := range s.after.Batch {
 		if c.State == agent.CallDone && !answered(s.before.Batch, c.ID) {
 			calls = append(calls, c)
@@ -29,35 +29,35 @@ func (s step) endedCalls() []agent.Call {
 }
 
 // flushedCalls returns the calls whose answers were appended to the history in this step.
-func (s step) flushedCalls() []agent.Call {
+func (s step) flushedCalls() []agent.BatchCall {
 	if s.after.History == s.before.History || s.before.Phase == agent.PhaseNew { // an initial history comes from another agent
 		return nil
 	}
-	var calls []agent.Call
+	var calls []agent.BatchCall
 	for _, answer := range newMessages(s.before.History, s.after.History) {
 		if answer.Speaker != agent.ToolSpeaker || answered(s.before.Batch, answer.Call) {
 			continue
 		}
-		call := s.asked(answer.Call)
+		call := s.findCall(answer.Call)
 		call.State, call.Outcome, call.Answer = agent.CallDone, answer.Outcome, answer.Text
 		calls = append(calls, call)
 	}
 	return calls
 }
 
-// asked returns a call as it was before its answer: in the batch, or in the reply of this step.
-func (s step) asked(id string) agent.Call {
-	if i := slices.IndexFunc(s.before.Batch, func(c agent.Call) bool { return c.ID == id }); i >= 0 {
+// findCall returns a call as it was before its answer: in the batch, or in the reply of this step.
+func (s step) findCall(id string) agent.BatchCall {
+	if i := slices.IndexFunc(s.before.Batch, func(c agent.BatchCall) bool { return c.ID == id }); i >= 0 {
 		return s.before.Batch[i]
 	}
-	call := agent.Call{CallRequest: agent.CallRequest{ID: id}, At: s.at}
-	if s.before.Request != nil {
-		call.Request = s.before.Request.ID
+	call := agent.BatchCall{ToolCall: agent.ToolCall{ID: id}, At: s.at}
+	if s.before.ModelCall != nil {
+		call.ModelCall = s.before.ModelCall.ID
 	}
 	for _, m := range newMessages(s.before.History, s.after.History) {
 		for _, c := range m.Calls {
 			if c.ID == id {
-				call.CallRequest = c
+				call.ToolCall = c
 			}
 		}
 	}
@@ -65,8 +65,8 @@ func (s step) asked(id string) agent.Call {
 }
 
 // decidedCalls returns the calls that a person decided in this step.
-func (s step) decidedCalls() []agent.Call {
-	var calls []agent.Call
+func (s step) decidedCalls() []agent.BatchCall {
+	var calls []agent.BatchCall
 	for i, c := range s.before.Batch {
 		if c.State != agent.CallUndecided {
 			continue
@@ -79,8 +79,8 @@ func (s step) decidedCalls() []agent.Call {
 	return calls
 }
 
-func answered(batch []agent.Call, id string) bool {
-	return slices.ContainsFunc(batch, func(c agent.Call) bool { return c.ID == id && c.State == agent.CallDone })
+func answered(batch []agent.BatchCall, id string) bool {
+	return slices.ContainsFunc(batch, func(c agent.BatchCall) bool { return c.ID == id && c.State == agent.CallDone })
 }
 
 // newMessages returns the messages that were appended to a history, oldest first; none if it was compacted.

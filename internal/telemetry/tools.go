@@ -13,12 +13,12 @@ import (
 	"github.com/nestor-dev/nestor/internal/engine"
 )
 
-// toolCalled emits the span of a tool call that was answered. Calls that the engine ran have exact times; all others, such as
+// emitToolCall emits the span of a tool call that was answered. Calls that the engine ran have exact times; all others, such as
 // delegations and questions, last from the reply that contains them to their answer.
-func (t *Telemetry) toolCalled(s step, call agent.Call, run engine.Call, replied time.Time) {
-	start, end, failure := moment(call.At), moment(s.at), ""
+func (t *Telemetry) emitToolCall(s step, call agent.BatchCall, run engine.CompletedCall, replied time.Time) {
+	start, end, failure := toTime(call.At), toTime(s.at), ""
 	if !run.Started.IsZero() {
-		start, end, failure = run.Started, run.Started.Add(run.Took), run.Failure
+		start, end, failure = run.Started, run.Started.Add(run.Duration), run.Failure
 	} else if late := replied.Sub(start); late > 0 && late < time.Millisecond { // event times have milliseconds, and no call starts before its reply
 		start, end = replied, later(end, replied)
 	}
@@ -26,14 +26,14 @@ func (t *Telemetry) toolCalled(s step, call agent.Call, run engine.Call, replied
 		failure = string(call.Outcome)
 	}
 	t.instruments.toolCalled(s.after.Config, call.Tool, failure, end.Sub(start))
-	attributes := append(who(s.agent), semconv.GenAIOperationNameExecuteTool, semconv.GenAIToolName(call.Tool), semconv.GenAIToolCallID(call.ID),
+	attributes := append(agentAttributes(s.agent), semconv.GenAIOperationNameExecuteTool, semconv.GenAIToolName(call.Tool), semconv.GenAIToolCallID(call.ID),
 		semconv.GenAIToolType("function"))
 	if t.content {
 		attributes = append(attributes, semconv.GenAIToolCallArgumentsKey.String(call.Arguments), semconv.GenAIToolCallResultKey.String(call.Answer))
 	}
-	t.tell(told{
-		place: agentPlace(s.agent, s.before).below(s.agent, callKey(call.Request, call.ID)), name: "execute_tool " + call.Tool,
-		kind: trace.SpanKindInternal, start: start, end: end, attributes: attributes, failure: failure, words: call.Answer,
+	t.emit(spanData{
+		place: agentPlace(s.agent, s.before).below(s.agent, callKey(call.ModelCall, call.ID)), name: "execute_tool " + call.Tool,
+		kind: trace.SpanKindInternal, start: start, end: end, attributes: attributes, failure: failure, message: call.Answer,
 	})
 }
 

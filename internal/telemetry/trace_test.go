@@ -22,14 +22,14 @@ var (
 	chat         = ledger.Agent{UID: "uid-chat", Kind: "AgentChat", Namespace: "ns", Name: "chat", Root: "uid-chat", Chat: "chat", Role: "orchestrator", Model: "big"}
 )
 
-func delegate(id string) agent.CallRequest {
-	return agent.CallRequest{ID: id, Tool: agent.ToolDelegate, Arguments: `{"role":"researcher","task":"look"}`}
+func delegate(id string) agent.ToolCall {
+	return agent.ToolCall{ID: id, Tool: agent.ToolDelegate, Arguments: `{"role":"researcher","task":"look"}`}
 }
 
 func TestAMessageIsOneTraceThroughAllDepths(t *testing.T) {
 	w := newWorld(t)
 	top := w.start(chat, orchestrator)
-	top.hear(agent.MessageArrived{Message: "m1", Text: "hello"})
+	top.apply(agent.MessageArrived{Message: "m1", Text: "hello"})
 	top.reply("", delegate("d1"))
 	top.reply("started")
 	sub := top.below("chat-1", "researcher", agent.Config{Delegates: []agent.Delegate{researcher}})
@@ -39,14 +39,14 @@ func TestAMessageIsOneTraceThroughAllDepths(t *testing.T) {
 	before := w.spans.Ended()
 	w.restart()
 	deep := sub.below("chat-1-1", "researcher", agent.Config{Tools: []agent.Tool{{Name: "read", BuiltIn: true, ReadOnly: true}}})
-	deep.reply("", agent.CallRequest{ID: "r1", Tool: "read", Arguments: `{"path":"secret"}`})
-	ran := engine.Call{Agent: deep.record, Effect: agent.RunTool{Request: "m1", Call: "r1", Tool: "read"}, Tool: "read", Status: ledger.StatusSuccess, Started: moment(w.clock), Took: 3 * time.Second}
+	deep.reply("", agent.ToolCall{ID: "r1", Tool: "read", Arguments: `{"path":"secret"}`})
+	ran := engine.CompletedCall{Agent: deep.record, Effect: agent.RunTool{ModelCall: "m1", Call: "r1", Tool: "read"}, Tool: "read", Status: ledger.StatusSuccess, Started: toTime(w.clock), Duration: 3 * time.Second}
 	w.clock += 2000
-	deep.hearWith([]engine.Call{ran}, agent.ToolFinished{Call: "r1", Outcome: agent.ToolSucceeded, Text: "secret text"})
+	deep.applyWith([]engine.CompletedCall{ran}, agent.ToolFinished{Call: "r1", Outcome: agent.ToolSucceeded, Text: "secret text"})
 	deep.reply("found")
-	sub.hear(agent.ChildFinished{Child: "chat-1-1", Outcome: *deep.state.Outcome})
+	sub.apply(agent.ChildFinished{Child: "chat-1-1", Outcome: *deep.state.Outcome})
 	sub.reply("found it")
-	top.hear(agent.ChildFinished{Child: "chat-1", Outcome: *sub.state.Outcome})
+	top.apply(agent.ChildFinished{Child: "chat-1", Outcome: *sub.state.Outcome})
 	top.reply("here it is")
 
 	all := append(before, w.spans.Ended()...)
@@ -86,12 +86,12 @@ func attributesOf(s sdktrace.ReadOnlySpan) string {
 	return b.String() + s.Status().Description
 }
 
-func TestEachMessageIsATraceOfItsOwn(t *testing.T) {
+func TestEachMessageIsOneTrace(t *testing.T) {
 	w := newWorld(t)
 	top := w.start(chat, orchestrator)
-	top.hear(agent.MessageArrived{Message: "m1", Text: "hello"})
+	top.apply(agent.MessageArrived{Message: "m1", Text: "hello"})
 	top.reply("hello")
-	top.hear(agent.MessageArrived{Message: "m2", Text: "and?"})
+	top.apply(agent.MessageArrived{Message: "m2", Text: "and?"})
 	top.reply("nothing")
 	spans := w.spans.Ended()
 	if len(spans) != 4 || spans[0].SpanContext().TraceID() != spans[1].SpanContext().TraceID() || spans[0].SpanContext().TraceID() == spans[2].SpanContext().TraceID() {
@@ -103,15 +103,15 @@ func TestEachMessageIsATraceOfItsOwn(t *testing.T) {
 func TestAQuestionStaysInTheTraceOfTheWork(t *testing.T) {
 	w := newWorld(t)
 	top := w.start(chat, orchestrator)
-	top.hear(agent.MessageArrived{Message: "m1", Text: "hello"})
+	top.apply(agent.MessageArrived{Message: "m1", Text: "hello"})
 	top.reply("", delegate("d1"))
 	top.reply("started")
 	sub := top.below("chat-1", "researcher", agent.Config{})
-	sub.reply("", agent.CallRequest{ID: "q1", Tool: agent.ToolAskUser, Arguments: `{"question":"which?"}`})
-	top.hear(agent.Asked{Agent: "chat-1", Task: "chat-1", Call: "q1", Kind: agent.AskQuestion, Text: "which?"})
-	top.reply("", agent.CallRequest{ID: "a1", Tool: agent.ToolReply, Arguments: `{"sub_agent":"chat-1","answer":"this","confidence":90}`})
+	sub.reply("", agent.ToolCall{ID: "q1", Tool: agent.ToolAskUser, Arguments: `{"question":"which?"}`})
+	top.apply(agent.Asked{Agent: "chat-1", Task: "chat-1", Call: "q1", Kind: agent.AskQuestion, Text: "which?"})
+	top.reply("", agent.ToolCall{ID: "a1", Tool: agent.ToolReply, Arguments: `{"sub_agent":"chat-1","answer":"this","confidence":90}`})
 	top.reply("")
-	sub.hear(agent.Answered{Call: "q1", Text: "this"})
+	sub.apply(agent.Answered{Call: "q1", Text: "this"})
 	sub.reply("done")
 	want := `invoke_agent orchestrator 3s-5s
   chat big 3s-4s
@@ -131,14 +131,14 @@ func TestAQuestionStaysInTheTraceOfTheWork(t *testing.T) {
 	}
 }
 
-func TestAnApprovalIsSeenBesideTheCall(t *testing.T) {
+func TestApprovalIsASiblingSpan(t *testing.T) {
 	w := newWorld(t)
 	sub := w.start(ledger.Agent{UID: "uid-task", Kind: "SubAgent", Namespace: "ns", Name: "task", Root: "uid-task", Role: "coder", Depth: 1, Model: "small"},
 		agent.Config{Kind: agent.SubAgent, Tools: []agent.Tool{{Name: "write", BuiltIn: true}}})
-	sub.reply("", agent.CallRequest{ID: "w1", Tool: "write", Arguments: `{}`}, agent.CallRequest{ID: "w2", Tool: "write", Arguments: `{}`})
+	sub.reply("", agent.ToolCall{ID: "w1", Tool: "write", Arguments: `{}`}, agent.ToolCall{ID: "w2", Tool: "write", Arguments: `{}`})
 	w.clock += 60_000
-	sub.hear(agent.Decided{Call: "w1", Approve: true}, agent.Decided{Call: "w2"})
-	sub.hear(agent.Restarted{Unknown: []string{"w1"}})
+	sub.apply(agent.Decided{Call: "w1", Approve: true}, agent.Decided{Call: "w2"})
+	sub.apply(agent.Restarted{Unknown: []string{"w1"}})
 	sub.reply("done")
 	want := `invoke_agent coder 2s-67s
   chat small 2s-3s
@@ -153,13 +153,13 @@ func TestAnApprovalIsSeenBesideTheCall(t *testing.T) {
 	}
 }
 
-func TestEndsThatAreNotSuccess(t *testing.T) {
+func TestFailedRuns(t *testing.T) {
 	w := newWorld(t)
 	record := ledger.Agent{UID: "uid-task", Kind: "SubAgent", Namespace: "ns", Name: "task", Root: "uid-task", Role: "coder", Depth: 1, Model: "small"}
 	sub := w.start(record, agent.Config{Kind: agent.SubAgent})
-	failed := engine.Call{Agent: record, Effect: agent.CallModel{Call: "m1", Attempt: 1}, Failure: "Unauthorized", Started: moment(w.clock), Took: time.Second,
+	failed := engine.CompletedCall{Agent: record, Effect: agent.CallModel{Call: "m1", Attempt: 1}, Failure: "Unauthorized", Started: toTime(w.clock), Duration: time.Second,
 		Request: sub.request(), Server: "api.openai.com"}
-	sub.hearWith([]engine.Call{failed}, agent.ModelFailed{Call: "m1", Attempt: 1, Failure: agent.FailureFinal, Message: "secret words"})
+	sub.applyWith([]engine.CompletedCall{failed}, agent.ModelFailed{Call: "m1", Attempt: 1, Failure: agent.FailureFinal, Message: "secret words"})
 	if got, want := w.tree(), "invoke_agent coder 2s-3s !ModelError\n  chat small 2s-3s !Unauthorized\n"; got != want {
 		t.Errorf("got:\n%swant:\n%s", got, want)
 	}
@@ -168,24 +168,24 @@ func TestEndsThatAreNotSuccess(t *testing.T) {
 	}
 }
 
-func TestACancelledTurnIsNoSuccess(t *testing.T) {
+func TestCancelledTurn(t *testing.T) {
 	w := newWorld(t)
 	top := w.start(chat, orchestrator)
-	top.hear(agent.MessageArrived{Message: "m1", Text: "hello"})
-	top.hear(agent.Cancelled{})
+	top.apply(agent.MessageArrived{Message: "m1", Text: "hello"})
+	top.apply(agent.Cancelled{})
 	if got, want := w.tree(), "invoke_agent orchestrator 3s-4s !Cancelled\n"; got != want {
 		t.Errorf("got:\n%swant:\n%s", got, want)
 	}
 }
 
-func TestADeletedAgentIsTold(t *testing.T) {
+func TestDeletedAgentIsRecorded(t *testing.T) {
 	w := newWorld(t)
 	sub := w.start(ledger.Agent{UID: "uid-task", Kind: "SubAgent", Name: "task", Root: "uid-task", Role: "coder"}, agent.Config{Kind: agent.SubAgent, Delegates: []agent.Delegate{researcher}})
 	sub.reply("", delegate("d1"))
 	before := sub.state
 	e := agent.Event{At: 9000, Fact: agent.Cancelled{By: "deletion"}}
 	after, _ := agent.Step(before, e)
-	w.tells.Recorded(engine.Change{Agent: sub.record, Before: before, After: after, Events: []agent.Event{e}, Gone: true})
+	w.telemetry.Recorded(engine.Change{Agent: sub.record, Before: before, After: after, Events: []agent.Event{e}, Deleted: true})
 	if got, want := w.tree(), "invoke_agent coder 2s-9s !Cancelled\n  chat  2s-3s\n  execute_tool delegate_to_agent 3s-9s !Failed\n"; got != want {
 		t.Errorf("got:\n%swant:\n%s", got, want)
 	}

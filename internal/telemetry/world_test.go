@@ -24,16 +24,16 @@ import (
 
 // world applies events to the core and reports them to the telemetry, as the engine does.
 type world struct {
-	t       *testing.T
-	tells   *Telemetry
-	spans   *tracetest.SpanRecorder
-	numbers *sdkmetric.ManualReader
-	agents  map[string]*played
-	clock   agent.Time
+	t         *testing.T
+	telemetry *Telemetry
+	spans     *tracetest.SpanRecorder
+	numbers   *sdkmetric.ManualReader
+	agents    map[string]*testAgent
+	clock     agent.Time
 }
 
-// played is an agent of the world.
-type played struct {
+// testAgent is an agent of the world.
+type testAgent struct {
 	*world
 
 	record ledger.Agent
@@ -42,7 +42,7 @@ type played struct {
 
 func newWorld(t *testing.T) *world {
 	t.Helper()
-	w := &world{t: t, agents: map[string]*played{}, clock: 1000}
+	w := &world{t: t, agents: map[string]*testAgent{}, clock: 1000}
 	w.restart()
 	return w
 }
@@ -51,35 +51,35 @@ func newWorld(t *testing.T) *world {
 func (w *world) restart() {
 	w.t.Helper()
 	w.spans, w.numbers = tracetest.NewSpanRecorder(), sdkmetric.NewManualReader()
-	w.tells = &Telemetry{sampler: sdktrace.AlwaysSample(), propagates: true}
-	w.tells.useTraces(w.spans, resource.Empty())
-	if err := w.tells.useMetrics(w.numbers, resource.Empty()); err != nil {
+	w.telemetry = &Telemetry{sampler: sdktrace.AlwaysSample(), propagates: true}
+	w.telemetry.useTraces(w.spans, resource.Empty())
+	if err := w.telemetry.useMetrics(w.numbers, resource.Empty()); err != nil {
 		w.t.Fatal(err)
 	}
 }
 
-func (w *world) start(record ledger.Agent, config agent.Config) *played {
+func (w *world) start(record ledger.Agent, config agent.Config) *testAgent {
 	w.t.Helper()
 	config.Name, config.MaxDepth, config.Depth = record.Name, 3, record.Depth
 	config.Role.Name = record.Role
-	p := &played{world: w, record: record}
+	p := &testAgent{world: w, record: record}
 	w.agents[record.UID] = p
-	p.hear(agent.Started{Config: config})
+	p.apply(agent.Started{Config: config})
 	return p
 }
 
 // below starts the sub-agent that an agent has requested.
-func (p *played) below(name, role string, config agent.Config) *played {
+func (p *testAgent) below(name, role string, config agent.Config) *testAgent {
 	p.t.Helper()
-	config.Kind, config.Origin = agent.SubAgent, p.state.OriginOf(name)
+	config.Kind, config.Origin = agent.SubAgent, p.state.ChildOrigin(name)
 	return p.start(ledger.Agent{UID: "uid-" + name, Kind: "SubAgent", Namespace: "ns", Name: name, Parent: p.record.UID, Root: p.record.Root, Chat: p.record.Chat,
 		Role: role, Depth: p.record.Depth + 1, Model: "small"}, config)
 }
 
-// hear applies facts in one batch, one second after the previous one.
-func (p *played) hear(facts ...agent.Fact) { p.hearWith(nil, facts...) }
+// apply applies facts in one batch, one second after the previous one.
+func (p *testAgent) apply(facts ...agent.Fact) { p.applyWith(nil, facts...) }
 
-func (p *played) hearWith(calls []engine.Call, facts ...agent.Fact) {
+func (p *testAgent) applyWith(calls []engine.CompletedCall, facts ...agent.Fact) {
 	p.t.Helper()
 	c := engine.Change{Agent: p.record, Before: p.state, Calls: calls}
 	for _, fact := range facts {
@@ -89,23 +89,23 @@ func (p *played) hearWith(calls []engine.Call, facts ...agent.Fact) {
 		c.Events = append(c.Events, e)
 	}
 	c.After = p.state
-	p.tells.Recorded(c)
+	p.telemetry.Recorded(c)
 }
 
 // reply delivers the model's reply to the call in flight.
-func (p *played) reply(text string, calls ...agent.CallRequest) {
+func (p *testAgent) reply(text string, calls ...agent.ToolCall) {
 	p.t.Helper()
-	if p.state.Request == nil {
+	if p.state.ModelCall == nil {
 		p.t.Fatalf("%s has no model call in flight: its phase is %s", p.record.Name, p.state.Phase)
 	}
-	request := *p.state.Request
+	request := *p.state.ModelCall
 	effect := agent.CallModel{Call: request.ID, Attempt: request.Attempt, Purpose: request.Purpose}
-	made := engine.Call{
-		Agent: p.record, Effect: effect, Turn: p.state.Turn, Provider: "ns/default", Status: ledger.StatusSuccess, Started: moment(p.clock), Took: time.Second,
+	made := engine.CompletedCall{
+		Agent: p.record, Effect: effect, Turn: p.state.Turn, Provider: "ns/default", Status: ledger.StatusSuccess, Started: toTime(p.clock), Duration: time.Second,
 		Server: "api.example.com:8443", Request: &model.Request{Model: p.record.Model, Messages: []model.Message{{Role: model.RoleUser, Text: "secret question"}}},
 		Reply: &model.Reply{Model: p.record.Model + "-1", Text: text, Usage: &model.Usage{PromptTokens: 7, CompletionTokens: 5}},
 	}
-	p.hearWith([]engine.Call{made}, agent.ModelReplied{Call: request.ID, Text: text, Calls: calls})
+	p.applyWith([]engine.CompletedCall{made}, agent.ModelReplied{Call: request.ID, Text: text, Calls: calls})
 }
 
 func (w *world) tree() string {

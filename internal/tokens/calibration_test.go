@@ -23,7 +23,7 @@ const (
 	highest = 1.8
 )
 
-func TestTheEstimateIsCloseToRealTokenizers(t *testing.T) {
+func TestEstimateIsCloseToRealTokenizers(t *testing.T) {
 	vocabularies := []tokenizer.Encoding{tokenizer.O200kBase, tokenizer.Cl100kBase}
 	for name, c := range corpora(t) {
 		t.Run(name, func(t *testing.T) {
@@ -83,12 +83,12 @@ func corpora(t *testing.T) map[string]corpus {
 	}
 	for name, text := range map[string]string{
 		"base64":      base64.StdEncoding.EncodeToString(noise),
-		"base32":      pick(noise, "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"),
+		"base32":      fromAlphabet(noise, "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"),
 		"hex":         hex.EncodeToString(noise),
-		"letters":     pick(noise, "abcdefghijklmnopqrstuvwxyz"),
-		"punctuation": pick(noise, "!\"#$%&'()*+,-./:;<=>?@[]^_`{|}~"),
+		"letters":     fromAlphabet(noise, "abcdefghijklmnopqrstuvwxyz"),
+		"punctuation": fromAlphabet(noise, "!\"#$%&'()*+,-./:;<=>?@[]^_`{|}~"),
 		"binary":      strings.ToValidUTF8(string(noise), "\uFFFD"),
-		"emoji":       pick(noise, "😀🎉🚀✅❌⚠🧭🔥🐛💡📦"),
+		"emoji":       fromAlphabet(noise, "😀🎉🚀✅❌⚠🧭🔥🐛💡📦"),
 		"identifiers": ids.String(),
 		"digits":      strings.Repeat("1234567890", 400),
 		"table":       strings.Repeat("|------|------|\n| 12.5 | x |\n", 60),
@@ -104,8 +104,8 @@ func corpora(t *testing.T) map[string]corpus {
 	return all
 }
 
-// pick maps noise to an alphabet.
-func pick(noise []byte, alphabet string) string {
+// fromAlphabet maps noise to an alphabet.
+func fromAlphabet(noise []byte, alphabet string) string {
 	characters := []rune(alphabet)
 	var text strings.Builder
 	for _, b := range noise {

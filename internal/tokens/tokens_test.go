@@ -9,7 +9,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-func TestTheEstimateOfAnEmptyTextIsZero(t *testing.T) {
+func TestEmptyTextIsZero(t *testing.T) {
 	if got := Of(""); got != 0 {
 		t.Errorf("got %d", got)
 	}

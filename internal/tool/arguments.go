@@ -91,7 +91,7 @@ func (d decoder) object(path string, depth int) (any, error) {
 		}
 		key := token.(string)
 		if _, twice := object[key]; twice {
-			return nil, fmt.Errorf("%s has the key %q twice", where(path), key)
+			return nil, fmt.Errorf("%s has the key %q twice", describePointer(path), key)
 		}
 		if object[key], err = d.value(path+"/"+escapePointer(key), depth+1); err != nil {
 			return nil, err
@@ -118,10 +118,10 @@ func checkNumber(path string, n json.Number) error {
 	mantissa, exponent, _ := strings.Cut(strings.ToLower(n.String()), "e")
 	e, err := strconv.Atoi(strings.TrimPrefix(exponent, "+"))
 	if exponent != "" && (err != nil || e < -maxExponent || e > maxExponent) {
-		return fmt.Errorf("%s is out of range", where(path))
+		return fmt.Errorf("%s is out of range", describePointer(path))
 	}
 	if len(mantissa) > maxExponent {
-		return fmt.Errorf("%s has too many digits", where(path))
+		return fmt.Errorf("%s has too many digits", describePointer(path))
 	}
 	return nil
 }
@@ -139,18 +139,18 @@ func explainSyntax(raw []byte, err error) error {
 	return fmt.Errorf("not valid JSON: %w (byte %d, after %q)", err, at, shorten.TailBytes(string(raw[:max(at-1, 0)]), 24))
 }
 
-// where describes a JSON pointer for a model.
-func where(pointer string) string {
+// describePointer describes a JSON pointer for a model.
+func describePointer(pointer string) string {
 	if pointer == "" {
 		return "the arguments object"
 	}
 	return pointer
 }
 
-// inPointers escapes keys in JSON pointers. It is built once because every call uses it.
-var inPointers = strings.NewReplacer("~", "~0", "/", "~1")
+// pointerEscaper escapes keys in JSON pointers. It is built once because every call uses it.
+var pointerEscaper = strings.NewReplacer("~", "~0", "/", "~1")
 
-func escapePointer(key string) string { return inPointers.Replace(key) }
+func escapePointer(key string) string { return pointerEscaper.Replace(key) }
 
 func jsonType(value any) string {
 	switch value.(type) {

@@ -28,36 +28,36 @@ type Executor struct {
 }
 
 // Execute runs one call of a tool in set. Failures are reported in the result.
-func (e Executor) Execute(ctx context.Context, set Set, call Call) Result {
+func (e Executor) Execute(ctx context.Context, set Set, call Invocation) Result {
 	t, ok := set.Lookup(call.Name)
 	if !ok {
-		return e.result(call, missing(call.Name))
+		return e.result(call, unknownTool(call.Name))
 	}
 	arguments, err := decodeArguments(call.Arguments)
 	if err != nil {
-		return e.result(call, unreadable(t.spec, err))
+		return e.result(call, unreadableArguments(t.spec, err))
 	}
 	if lines := t.schema.check(arguments); len(lines) > 0 {
-		return e.result(call, unfit(t.spec, lines))
+		return e.result(call, invalidArguments(t.spec, lines))
 	}
 	if len(bytes.TrimSpace(call.Arguments)) == 0 {
 		call.Arguments = []byte("{}")
 	}
 	if ctx.Err() != nil {
-		return e.result(call, unstarted(t.spec, ctx.Err()))
+		return e.result(call, cancelledBeforeStart(t.spec, ctx.Err()))
 	}
 	return e.result(call, e.run(ctx, t, call))
 }
 
 // run runs the tool within its time limit. A tool that ignores its context is abandoned, so that it cannot block an
 // agent.
-func (e Executor) run(ctx context.Context, t *Tool, call Call) outcome {
+func (e Executor) run(ctx context.Context, t *Tool, call Invocation) outcome {
 	limit := positive(t.spec.Timeout, positive(e.Timeout, DefaultTimeout))
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 
 	done := make(chan outcome, 1)
-	go func() { done <- attempt(ctx, t, call) }()
+	go func() { done <- runRecovered(ctx, t, call) }()
 
 	var o outcome
 	select {
@@ -68,8 +68,8 @@ func (e Executor) run(ctx context.Context, t *Tool, call Call) outcome {
 	case <-ctx.Done():
 		o = outcome{err: ctx.Err()}
 	}
-	if errors.As(o.err, new(panicked)) {
-		return broken(t.spec, o.err)
+	if errors.As(o.err, new(panicError)) {
+		return toolDefect(t.spec, o.err)
 	}
 	switch ctx.Err() {
 	case context.DeadlineExceeded:
@@ -89,18 +89,18 @@ type outcome struct {
 	err     error
 }
 
-// panicked is a panic of a tool, for the log.
-type panicked struct {
+// panicError is a panic of a tool, for the log.
+type panicError struct {
 	value any
 	stack []byte
 }
 
-func (p panicked) Error() string { return fmt.Sprintf("panic: %v\n%s", p.value, p.stack) }
+func (p panicError) Error() string { return fmt.Sprintf("panic: %v\n%s", p.value, p.stack) }
 
-func attempt(ctx context.Context, t *Tool, call Call) (o outcome) {
+func runRecovered(ctx context.Context, t *Tool, call Invocation) (o outcome) {
 	defer func() {
 		if value := recover(); value != nil {
-			o = outcome{err: panicked{value, debug.Stack()}}
+			o = outcome{err: panicError{value, debug.Stack()}}
 		}
 	}()
 	output, err := t.run(ctx, call)
@@ -114,16 +114,16 @@ func attempt(ctx context.Context, t *Tool, call Call) (o outcome) {
 }
 
 // result formats the outcome for the model and for the ledger.
-func (e Executor) result(call Call, o outcome) Result {
+func (e Executor) result(call Invocation, o outcome) Result {
 	if o.output.Text == "" && len(o.output.Structured) > 0 {
 		o.output.Text = string(o.output.Structured)
 	}
-	o.output = o.output.fitImages()
+	o.output = o.output.filterImages()
 	if o.output.Text == "" && len(o.output.Images) == 0 {
 		o.output.Text = "(no output)"
 	}
-	o.output.Text = storable(o.output.Text)
-	text, truncated := Cut(o.output.Text, positive(e.TextLimit, DefaultTextLimit), cmp.Or(call.Reference, call.ID))
+	o.output.Text = sanitizeText(o.output.Text)
+	text, truncated := Truncate(o.output.Text, positive(e.TextLimit, DefaultTextLimit), cmp.Or(call.Reference, call.ID))
 	return Result{
 		CallID: call.ID, Name: call.Name,
 		Text: text, Truncated: truncated, Output: o.output,

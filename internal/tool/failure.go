@@ -16,21 +16,21 @@ import (
 // maxQuotedSchema is the longest schema that an answer quotes.
 const maxQuotedSchema = 2000
 
-// missing is the outcome for a tool that was offered to the agent but no longer exists. Unknown names are rejected
+// unknownTool is the outcome for a tool that was offered to the agent but no longer exists. Unknown names are rejected
 // before they get here.
-func missing(name string) outcome {
+func unknownTool(name string) outcome {
 	return outcome{output: errorText(fmt.Sprintf("There is no tool called %q any more. Go on without it.", name)), failure: UnknownTool}
 }
 
-func unreadable(spec Spec, err error) outcome {
+func unreadableArguments(spec Spec, err error) outcome {
 	text := fmt.Sprintf("The arguments of %s cannot be read, and nothing was run: %v. Call it again with one JSON object.", spec.Name, err)
-	return outcome{output: errorText(text + expected(spec)), failure: InvalidArguments}
+	return outcome{output: errorText(text + schemaHint(spec)), failure: InvalidArguments}
 }
 
-func unfit(spec Spec, lines []string) outcome {
+func invalidArguments(spec Spec, lines []string) outcome {
 	text := fmt.Sprintf("The arguments of %s do not fit, and nothing was run:\n- %s\nCorrect them and call it again.",
 		spec.Name, strings.Join(lines, "\n- "))
-	return outcome{output: errorText(text + expected(spec)), failure: InvalidArguments}
+	return outcome{output: errorText(text + schemaHint(spec)), failure: InvalidArguments}
 }
 
 func timedOut(spec Spec, limit time.Duration, err error) outcome {
@@ -38,7 +38,7 @@ func timedOut(spec Spec, limit time.Duration, err error) outcome {
 	return interrupted(spec, TimedOut, text, "Ask for less at once, or go on without it.", err)
 }
 
-func unstarted(spec Spec, err error) outcome {
+func cancelledBeforeStart(spec Spec, err error) outcome {
 	return outcome{output: errorText(spec.Name + " was cancelled before it began."), failure: Cancelled, err: err}
 }
 
@@ -46,7 +46,7 @@ func cancelled(spec Spec, err error) outcome {
 	return interrupted(spec, Cancelled, spec.Name+" was cancelled before it finished.", "", err)
 }
 
-func broken(spec Spec, err error) outcome {
+func toolDefect(spec Spec, err error) outcome {
 	text := spec.Name + " failed because of a defect in the tool, not because of your arguments."
 	return interrupted(spec, Failed, text, "Go on without it.", err)
 }
@@ -71,8 +71,8 @@ func interrupted(spec Spec, failure Failure, text, advice string, err error) out
 
 func errorText(text string) Output { return Output{Text: text, IsError: true} }
 
-// expected quotes the schema if it is short, because the model read it far back in its context.
-func expected(spec Spec) string {
+// schemaHint quotes the schema if it is short, because the model read it far back in its context.
+func schemaHint(spec Spec) string {
 	if len(spec.Parameters) > maxQuotedSchema {
 		return ""
 	}

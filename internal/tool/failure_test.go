@@ -15,19 +15,19 @@ import (
 	"github.com/nestor-dev/nestor/internal/tool"
 )
 
-// obedient waits for its context; stubborn ignores it.
-func obedient(ctx context.Context, _ tool.Call) (tool.Output, error) {
+// waitForContext waits for its context; stubborn ignores it.
+func waitForContext(ctx context.Context, _ tool.Invocation) (tool.Output, error) {
 	<-ctx.Done()
 	return tool.Output{}, ctx.Err()
 }
 
-func stubborn(context.Context, tool.Call) (tool.Output, error) {
+func ignoreContext(context.Context, tool.Invocation) (tool.Output, error) {
 	<-time.After(time.Hour)
 	return tool.Output{Text: "too late"}, nil
 }
 
 func TestRemovedToolReturnsAMessage(t *testing.T) {
-	for name, set := range map[string]tool.Set{"no tools": {}, "other tools": named(t, "read")} {
+	for name, set := range map[string]tool.Set{"no tools": {}, "other tools": namedTools(t, "read")} {
 		result := execute(t, set, "lab__look", "{}")
 		if result.Failure != tool.UnknownTool || !strings.Contains(result.Text, `There is no tool called "lab__look" any more`) {
 			t.Errorf("%s: %s %q", name, result.Failure, result.Text)
@@ -45,51 +45,51 @@ func TestFailuresAreTextForTheModel(t *testing.T) {
 		says    []string
 	}{
 		{
-			name: "error", run: func(context.Context, tool.Call) (tool.Output, error) {
+			name: "error", run: func(context.Context, tool.Invocation) (tool.Output, error) {
 				return tool.Output{}, errors.New("no such file: a.txt")
 			},
 			failure: tool.Failed, says: []string{"t failed: no such file: a.txt."},
 		},
 		{
-			name: "reported by the tool", run: func(context.Context, tool.Call) (tool.Output, error) {
+			name: "reported by the tool", run: func(context.Context, tool.Invocation) (tool.Output, error) {
 				return tool.Output{Text: "exit status 2", IsError: true}, nil
 			},
 			failure: tool.Failed, says: []string{"exit status 2"},
 		},
 		{
-			name: "panic", spec: tool.Spec{ReadOnly: true}, run: func(context.Context, tool.Call) (tool.Output, error) {
+			name: "panic", spec: tool.Spec{ReadOnly: true}, run: func(context.Context, tool.Invocation) (tool.Output, error) {
 				panic("index out of range")
 			},
 			failure: tool.Failed, says: []string{"a defect in the tool", "Go on without it."},
 		},
 		{
-			name: "panic of a tool that writes", run: func(context.Context, tool.Call) (tool.Output, error) {
+			name: "panic of a tool that writes", run: func(context.Context, tool.Invocation) (tool.Output, error) {
 				panic("index out of range")
 			},
 			failure: tool.Failed, unknown: true, says: []string{"a defect in the tool", "may have taken effect"},
 		},
 		{
-			name: "connection lost", run: func(context.Context, tool.Call) (tool.Output, error) {
+			name: "connection lost", run: func(context.Context, tool.Invocation) (tool.Output, error) {
 				return tool.Output{}, fmt.Errorf("connection lost: %w", tool.ErrOutcomeUnknown)
 			},
 			failure: tool.Failed, unknown: true, says: []string{"connection lost", "find out before you call it again"},
 		},
 		{
-			name: "connection lost while reading", spec: tool.Spec{ReadOnly: true}, run: func(context.Context, tool.Call) (tool.Output, error) {
+			name: "connection lost while reading", spec: tool.Spec{ReadOnly: true}, run: func(context.Context, tool.Invocation) (tool.Output, error) {
 				return tool.Output{}, fmt.Errorf("connection lost: %w", tool.ErrOutcomeUnknown)
 			},
 			failure: tool.Failed, says: []string{"connection lost"},
 		},
 		{
-			name: "own timeout", spec: tool.Spec{Timeout: time.Second}, run: obedient,
+			name: "own timeout", spec: tool.Spec{Timeout: time.Second}, run: waitForContext,
 			failure: tool.TimedOut, unknown: true, says: []string{"within 1s", "find out before you call it again"},
 		},
 		{
-			name: "default timeout", spec: tool.Spec{Idempotent: true}, run: obedient,
+			name: "default timeout", spec: tool.Spec{Idempotent: true}, run: waitForContext,
 			failure: tool.TimedOut, says: []string{"within 1m0s", "Ask for less"},
 		},
 		{
-			name: "ignores its timeout", spec: tool.Spec{ReadOnly: true}, run: stubborn,
+			name: "ignores its timeout", spec: tool.Spec{ReadOnly: true}, run: ignoreContext,
 			failure: tool.TimedOut, says: []string{"within 1m0s"},
 		},
 	}
@@ -116,7 +116,7 @@ func TestFailuresAreTextForTheModel(t *testing.T) {
 }
 
 func TestPanicKeepsItsStackForTheLog(t *testing.T) {
-	set := makeSet(t, makeTool(t, tool.Spec{Name: "t"}, func(context.Context, tool.Call) (tool.Output, error) { panic("boom") }))
+	set := makeSet(t, makeTool(t, tool.Spec{Name: "t"}, func(context.Context, tool.Invocation) (tool.Output, error) { panic("boom") }))
 	result := execute(t, set, "t", "")
 	if result.Err == nil || !strings.Contains(result.Err.Error(), "boom") || !strings.Contains(result.Err.Error(), "failure_test.go") {
 		t.Errorf("no stack in %v", result.Err)
@@ -127,8 +127,8 @@ func TestCancelEndsACall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		time.AfterFunc(time.Second, cancel)
-		set := makeSet(t, makeTool(t, tool.Spec{Name: "t"}, obedient))
-		result := tool.Executor{}.Execute(ctx, set, tool.Call{Name: "t"})
+		set := makeSet(t, makeTool(t, tool.Spec{Name: "t"}, waitForContext))
+		result := tool.Executor{}.Execute(ctx, set, tool.Invocation{Name: "t"})
 		if result.Failure != tool.Cancelled || !result.OutcomeUnknown {
 			t.Errorf("failure %q, unknown %v", result.Failure, result.OutcomeUnknown)
 		}
@@ -140,9 +140,9 @@ func TestCancelledCallDoesNotStart(t *testing.T) {
 	cancel()
 	var r recorder
 	set := makeSet(t, makeTool(t, tool.Spec{Name: "t"}, r.run))
-	result := tool.Executor{}.Execute(ctx, set, tool.Call{Name: "t"})
-	if result.Failure != tool.Cancelled || result.OutcomeUnknown || len(r.reached()) > 0 {
-		t.Errorf("%d runs, failure %q, unknown %v", len(r.reached()), result.Failure, result.OutcomeUnknown)
+	result := tool.Executor{}.Execute(ctx, set, tool.Invocation{Name: "t"})
+	if result.Failure != tool.Cancelled || result.OutcomeUnknown || len(r.received()) > 0 {
+		t.Errorf("%d runs, failure %q, unknown %v", len(r.received()), result.Failure, result.OutcomeUnknown)
 	}
 }
 
@@ -158,7 +158,7 @@ func TestOutputsOfAllShapes(t *testing.T) {
 		"image only":      {tool.Output{Images: shown}, ""},
 		"nothing":         {tool.Output{}, "(no output)"},
 	} {
-		set := makeSet(t, makeTool(t, tool.Spec{Name: "t"}, func(context.Context, tool.Call) (tool.Output, error) { return c.output, nil }))
+		set := makeSet(t, makeTool(t, tool.Spec{Name: "t"}, func(context.Context, tool.Invocation) (tool.Output, error) { return c.output, nil }))
 		if result := execute(t, set, "t", ""); result.Text != c.text || result.Failure != tool.NoFailure {
 			t.Errorf("%s: got %q (%s), want %q", name, result.Text, result.Failure, c.text)
 		}

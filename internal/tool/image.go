@@ -23,36 +23,36 @@ const (
 	maxImageSide  = 8000 // pixels
 )
 
-// fitImages keeps the images that models accept, in order, with the media type detected from their bytes. For each of
+// filterImages keeps the images that models accept, in order, with the media type detected from their bytes. For each of
 // the others, the text says why it is missing.
-func (o Output) fitImages() Output {
-	var kept []Image
+func (o Output) filterImages() Output {
+	var usable []Image
 	var left []string
 	size := 0
 	for i, picture := range o.Images {
-		mediaType, reason := judgeImage(picture.Data)
+		mediaType, reason := checkImage(picture.Data)
 		switch {
 		case reason != "":
-		case len(kept) == maxImages:
+		case len(usable) == maxImages:
 			reason = fmt.Sprintf("a call shows at most %d images", maxImages)
 		case size+len(picture.Data) > maxAllImages:
 			reason = fmt.Sprintf("the images of a call have at most %d MB together", maxAllImages>>20)
 		default:
-			kept = append(kept, Image{MIMEType: mediaType, Data: picture.Data})
+			usable = append(usable, Image{MIMEType: mediaType, Data: picture.Data})
 			size += len(picture.Data)
 			continue
 		}
 		left = append(left, fmt.Sprintf("[image %d of %d is not shown: %s]", i+1, len(o.Images), reason))
 	}
-	o.Images = kept
+	o.Images = usable
 	if len(left) > 0 {
 		o.Text = strings.TrimPrefix(o.Text+"\n"+strings.Join(left, "\n"), "\n")
 	}
 	return o
 }
 
-// judgeImage returns the media type detected from the bytes, or why the image cannot be shown.
-func judgeImage(data []byte) (mediaType, reason string) {
+// checkImage returns the media type detected from the bytes, or why the image cannot be shown.
+func checkImage(data []byte) (mediaType, reason string) {
 	if len(data) > maxImageBytes {
 		return "", fmt.Sprintf("it has %d bytes, and at most %d MB are shown", len(data), maxImageBytes>>20)
 	}

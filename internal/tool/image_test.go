@@ -41,7 +41,7 @@ func TestUnusableImagesAreReplacedByANote(t *testing.T) {
 		"too many bytes":           {repeated(append(bytes.Clone(good), make([]byte, 4<<20)...), 3), 2, "at most 10 MB together"},
 		"a good one in the middle": {[]tool.Image{{}, {Data: good}, {}}, 1, "image 3 of 3"},
 	} {
-		made, err := tool.New(tool.Spec{Name: "t"}, func(context.Context, tool.Call) (tool.Output, error) {
+		made, err := tool.New(tool.Spec{Name: "t"}, func(context.Context, tool.Invocation) (tool.Output, error) {
 			return tool.Output{Text: "Look:", Images: c.images}, nil
 		})
 		if err != nil {
@@ -55,9 +55,9 @@ func TestUnusableImagesAreReplacedByANote(t *testing.T) {
 		if len(result.Output.Images) != c.kept || !strings.Contains(result.Text, c.says) || !strings.HasPrefix(result.Text, "Look:") {
 			t.Errorf("%s: %d images and %q, want %d and %q", name, len(result.Output.Images), result.Text, c.kept, c.says)
 		}
-		for _, kept := range result.Output.Images {
-			if kept.MIMEType != "image/png" {
-				t.Errorf("%s: the media type is %s", name, kept.MIMEType)
+		for _, image := range result.Output.Images {
+			if image.MIMEType != "image/png" {
+				t.Errorf("%s: the media type is %s", name, image.MIMEType)
 			}
 		}
 	}

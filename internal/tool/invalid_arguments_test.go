@@ -118,7 +118,7 @@ func TestInvalidArgumentsNeverReachATool(t *testing.T) {
 	if len(cases) < 30 {
 		t.Errorf("%d kinds of invalid arguments, want at least 30", len(cases))
 	}
-	if seen := r.reached(); len(seen) > 0 {
+	if seen := r.received(); len(seen) > 0 {
 		t.Errorf("invalid arguments reached the tool: %q", seen)
 	}
 }
@@ -132,8 +132,8 @@ func TestValidArgumentsReachTheTool(t *testing.T) {
 		if result := execute(t, set, "book", arguments); result.Failure != tool.NoFailure {
 			t.Errorf("%s\nfailed: %s", arguments, result.Text)
 		}
-		if len(r.reached()) != 1 {
-			t.Errorf("%s\nreached the tool %d times, want once", arguments, len(r.reached()))
+		if len(r.received()) != 1 {
+			t.Errorf("%s\nreached the tool %d times, want once", arguments, len(r.received()))
 		}
 	}
 }
@@ -143,7 +143,7 @@ func TestNoArgumentsAreAnEmptyObject(t *testing.T) {
 		var r recorder
 		set := makeSet(t, makeTool(t, tool.Spec{Name: "now"}, r.run))
 		execute(t, set, "now", arguments)
-		if seen := r.reached(); len(seen) != 1 || seen[0] != "{}" {
+		if seen := r.received(); len(seen) != 1 || seen[0] != "{}" {
 			t.Errorf("arguments %q reached the tool as %q, want {}", arguments, seen)
 		}
 	}

@@ -117,8 +117,8 @@ func describe(v *jsonschema.ValidationError) string {
 	for _, key := range v.InstanceLocation {
 		pointer.WriteString("/" + escapePointer(key))
 	}
-	words := shorten.HeadBytes(v.ErrorKind.LocalizedString(message.NewPrinter(language.English)), maxViolation)
-	return where(pointer.String()) + ": " + words
+	text := shorten.HeadBytes(v.ErrorKind.LocalizedString(message.NewPrinter(language.English)), maxViolation)
+	return describePointer(pointer.String()) + ": " + text
 }
 
 // noLoader prevents schemas of foreign servers from making the operator read files or open connections.

@@ -30,7 +30,7 @@ func TestInvalidSchemasAreRejected(t *testing.T) {
 		"huge number":        `{"properties":{"a":{"minimum":1e999999}}}`,
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := tool.New(tool.Spec{Name: "t", Parameters: json.RawMessage(parameters)}, say(""))
+			_, err := tool.New(tool.Spec{Name: "t", Parameters: json.RawMessage(parameters)}, answerWith(""))
 			if err == nil {
 				t.Errorf("schema %s was accepted", parameters)
 			}
@@ -49,7 +49,7 @@ func TestSchemasOfOtherDraftsAndDialects(t *testing.T) {
 		"own keyword": `{"required":["a"],"x-order":1}`,
 	} {
 		t.Run(name, func(t *testing.T) {
-			set := makeSet(t, makeTool(t, tool.Spec{Name: "t", Parameters: json.RawMessage(parameters)}, say("ran")))
+			set := makeSet(t, makeTool(t, tool.Spec{Name: "t", Parameters: json.RawMessage(parameters)}, answerWith("ran")))
 			if result := execute(t, set, "t", `{}`); result.Failure != tool.InvalidArguments {
 				t.Errorf("a missing property was accepted: %+v", result)
 			}
@@ -68,7 +68,7 @@ func TestParametersAreNormalizedForProviders(t *testing.T) {
 		`{"type":"object"}`: `{"properties":{},"type":"object"}`,
 		` {"properties": {"a": {"maximum": 10000000000000000000001}}} `: `{"properties":{"a":{"maximum":10000000000000000000001}},"type":"object"}`,
 	} {
-		made := makeTool(t, tool.Spec{Name: "t", Parameters: json.RawMessage(parameters)}, say(""))
+		made := makeTool(t, tool.Spec{Name: "t", Parameters: json.RawMessage(parameters)}, answerWith(""))
 		if got := string(made.Spec().Parameters); got != want {
 			t.Errorf("%q becomes %s, want %s", parameters, got, want)
 		}
@@ -78,7 +78,7 @@ func TestParametersAreNormalizedForProviders(t *testing.T) {
 // TestPatternsUnknownToGoAreLeftToTheTool: an ECMAScript-only pattern must not withhold the tool.
 func TestPatternsUnknownToGoAreLeftToTheTool(t *testing.T) {
 	parameters := `{"properties":{"a":{"type":"string","pattern":"^(?!x)"}}}`
-	set := makeSet(t, makeTool(t, tool.Spec{Name: "t", Parameters: json.RawMessage(parameters)}, say("ran")))
+	set := makeSet(t, makeTool(t, tool.Spec{Name: "t", Parameters: json.RawMessage(parameters)}, answerWith("ran")))
 	if result := execute(t, set, "t", `{"a":"xyz"}`); result.Text != "ran" {
 		t.Errorf("got %q, want the tool to run", result.Text)
 	}
@@ -86,7 +86,7 @@ func TestPatternsUnknownToGoAreLeftToTheTool(t *testing.T) {
 
 func TestNamesThatProvidersRefuseAreRefused(t *testing.T) {
 	for _, name := range []string{"", "a b", "a.b", "a/b", "naïve", strings.Repeat("x", 65)} {
-		if _, err := tool.New(tool.Spec{Name: name}, say("")); err == nil {
+		if _, err := tool.New(tool.Spec{Name: name}, answerWith("")); err == nil {
 			t.Errorf("the name %q was accepted", name)
 		}
 	}

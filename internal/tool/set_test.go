@@ -8,7 +8,7 @@ import (
 )
 
 func TestUnionRefusesTwoToolsOfOneName(t *testing.T) {
-	if _, err := named(t, "read").Union(named(t, "grep"), named(t, "read")); err == nil {
+	if _, err := namedTools(t, "read").Union(namedTools(t, "grep"), namedTools(t, "read")); err == nil {
 		t.Error("two tools called read were accepted")
 	}
 }

@@ -36,7 +36,7 @@ func (s Spec) Repeatable() bool { return s.ReadOnly || s.Idempotent }
 // Func runs one call whose arguments match the schema. It must respect its context. An error means that the tool
 // could not run; its text goes to the model, so it must say what to do and contain no secret. A failure that the tool
 // describes itself is an Output with IsError.
-type Func func(ctx context.Context, call Call) (Output, error)
+type Func func(ctx context.Context, call Invocation) (Output, error)
 
 // Tool is something a model can call. It is immutable and safe to share.
 type Tool struct {
@@ -84,6 +84,6 @@ var ErrOutcomeUnknown = errors.New("the outcome is unknown")
 
 // Check validates a spec without creating a tool.
 func Check(spec Spec) error {
-	_, err := New(spec, func(context.Context, Call) (Output, error) { return Output{}, nil })
+	_, err := New(spec, func(context.Context, Invocation) (Output, error) { return Output{}, nil })
 	return err
 }

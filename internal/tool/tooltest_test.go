@@ -14,25 +14,25 @@ import (
 
 // recorder is a tool's function that records the arguments it receives.
 type recorder struct {
-	mu   sync.Mutex
-	seen []string
+	mu        sync.Mutex
+	arguments []string
 }
 
-func (r *recorder) run(_ context.Context, call tool.Call) (tool.Output, error) {
+func (r *recorder) run(_ context.Context, call tool.Invocation) (tool.Output, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.seen = append(r.seen, string(call.Arguments))
+	r.arguments = append(r.arguments, string(call.Arguments))
 	return tool.Output{Text: "ran"}, nil
 }
 
-func (r *recorder) reached() []string {
+func (r *recorder) received() []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.seen
+	return r.arguments
 }
 
-func say(text string) tool.Func {
-	return func(context.Context, tool.Call) (tool.Output, error) { return tool.Output{Text: text}, nil }
+func answerWith(text string) tool.Func {
+	return func(context.Context, tool.Invocation) (tool.Output, error) { return tool.Output{Text: text}, nil }
 }
 
 func makeTool(t *testing.T, spec tool.Spec, run tool.Func) *tool.Tool {
@@ -53,17 +53,17 @@ func makeSet(t *testing.T, tools ...*tool.Tool) tool.Set {
 	return set
 }
 
-// named returns a set of tools that answer with their own names.
-func named(t *testing.T, names ...string) tool.Set {
+// namedTools returns a set of tools that answer with their own names.
+func namedTools(t *testing.T, names ...string) tool.Set {
 	t.Helper()
 	tools := make([]*tool.Tool, 0, len(names))
 	for _, name := range names {
-		tools = append(tools, makeTool(t, tool.Spec{Name: name, ReadOnly: true}, say(name)))
+		tools = append(tools, makeTool(t, tool.Spec{Name: name, ReadOnly: true}, answerWith(name)))
 	}
 	return makeSet(t, tools...)
 }
 
 func execute(t *testing.T, set tool.Set, name, arguments string) tool.Result {
 	t.Helper()
-	return tool.Executor{}.Execute(t.Context(), set, tool.Call{ID: "call_1", Name: name, Arguments: json.RawMessage(arguments)})
+	return tool.Executor{}.Execute(t.Context(), set, tool.Invocation{ID: "call_1", Name: name, Arguments: json.RawMessage(arguments)})
 }

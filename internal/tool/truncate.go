@@ -13,10 +13,10 @@ import (
 // ReadResult is the name of the built-in tool that pages through a truncated output.
 const ReadResult = "read_result"
 
-// Cut truncates text to at most limit bytes. It keeps the head and the tail (where programs report how they ended),
+// Truncate truncates text to at most limit bytes. It keeps the head and the tail (where programs report how they ended),
 // with a marker between them that tells the model how to read the rest. If the limit is too small for the marker,
 // only the head is kept. No rune is split.
-func Cut(text string, limit int, callID string) (cut string, truncated bool) {
+func Truncate(text string, limit int, callID string) (cut string, truncated bool) {
 	if len(text) <= limit {
 		return text, false
 	}
@@ -34,7 +34,7 @@ func marker(offset, omitted int, callID string) string {
 		omitted, ReadResult, callID, offset)
 }
 
-// storable replaces bytes that model protocols and databases reject in text: invalid UTF-8 and NUL.
-func storable(text string) string {
+// sanitizeText replaces bytes that model protocols and databases reject in text: invalid UTF-8 and NUL.
+func sanitizeText(text string) string {
 	return strings.ReplaceAll(strings.ToValidUTF8(text, "\uFFFD"), "\x00", "\uFFFD")
 }

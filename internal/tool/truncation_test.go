@@ -22,7 +22,7 @@ func TestCutKeepsHeadAndTailWithinTheLimit(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := strings.Repeat(rapid.StringN(1, 40, -1).Draw(t, "text"), rapid.IntRange(0, 60).Draw(t, "times"))
 		limit := rapid.IntRange(0, 2000).Draw(t, "limit")
-		cut, truncated := tool.Cut(text, limit, "c1")
+		cut, truncated := tool.Truncate(text, limit, "c1")
 
 		if len(cut) > limit && truncated {
 			t.Fatalf("%d bytes exceed the limit of %d", len(cut), limit)
@@ -61,8 +61,8 @@ func TestCutKeepsHeadAndTailWithinTheLimit(t *testing.T) {
 
 func TestLongOutputIsTruncatedForTheModelAndKeptInFull(t *testing.T) {
 	whole := fmt.Sprintf("first line\n%s\nexit status 1", strings.Repeat("noise\n", 1000))
-	set := makeSet(t, makeTool(t, tool.Spec{Name: "bash"}, say(whole)))
-	result := tool.Executor{TextLimit: 500}.Execute(t.Context(), set, tool.Call{ID: "call_7", Name: "bash"})
+	set := makeSet(t, makeTool(t, tool.Spec{Name: "bash"}, answerWith(whole)))
+	result := tool.Executor{TextLimit: 500}.Execute(t.Context(), set, tool.Invocation{ID: "call_7", Name: "bash"})
 	if !result.Truncated || len(result.Text) > 500 {
 		t.Fatalf("truncated %v with %d bytes", result.Truncated, len(result.Text))
 	}
@@ -75,14 +75,14 @@ func TestLongOutputIsTruncatedForTheModelAndKeptInFull(t *testing.T) {
 		t.Error("the whole output was not kept")
 	}
 	// Another agent of the tree may continue the conversation: it finds the output by its reference.
-	result = tool.Executor{TextLimit: 500}.Execute(t.Context(), set, tool.Call{ID: "call_7", Reference: "release-1/call_7", Name: "bash"})
+	result = tool.Executor{TextLimit: 500}.Execute(t.Context(), set, tool.Invocation{ID: "call_7", Reference: "release-1/call_7", Name: "bash"})
 	if !strings.Contains(result.Text, `read_result with call_id "release-1/call_7"`) {
 		t.Errorf("the reference is missing in:\n%s", result.Text)
 	}
 }
 
 func TestInvalidTextIsReplaced(t *testing.T) {
-	set := makeSet(t, makeTool(t, tool.Spec{Name: "cat"}, say("a\x00b\xffc")))
+	set := makeSet(t, makeTool(t, tool.Spec{Name: "cat"}, answerWith("a\x00b\xffc")))
 	if result := execute(t, set, "cat", ""); result.Text != "a\uFFFDb\uFFFDc" || result.Output.Text != result.Text {
 		t.Errorf("got %q", result.Text)
 	}

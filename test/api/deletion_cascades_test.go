@@ -17,8 +17,8 @@ import (
 	nestor "github.com/nestor-dev/nestor/api/v1alpha1"
 )
 
-// hold is a finalizer that delays the deletion of an object, to observe what the others wait for.
-const hold = "nestor.dev/test-hold"
+// testFinalizer is a finalizer that delays the deletion of an object, to observe what the others wait for.
+const testFinalizer = "nestor.dev/test-hold"
 
 var _ = Describe("Deleting a chat", func() {
 	var tree, other []client.Object
@@ -42,23 +42,23 @@ var _ = Describe("Deleting a chat", func() {
 
 	It("removes the chat first and then the tree, with background propagation", func(ctx SpecContext) {
 		chat, deepest := tree[0], tree[len(tree)-1]
-		holdOn(ctx, deepest)
+		addFinalizer(ctx, deepest)
 		Expect(api.Delete(ctx, chat, client.PropagationPolicy(metav1.DeletePropagationBackground))).To(Succeed())
 		expectGone(ctx, tree[:len(tree)-1]...)
 		Eventually(beingDeleted).WithContext(ctx).WithArguments(deepest).Should(BeTrue())
-		letGo(ctx, deepest)
+		removeFinalizer(ctx, deepest)
 		expectGone(ctx, deepest)
 	})
 
 	It("removes the tree first and the chat at the end, with foreground propagation", func(ctx SpecContext) {
 		chat, deepest := tree[0], tree[len(tree)-1]
-		holdOn(ctx, deepest)
+		addFinalizer(ctx, deepest)
 		Expect(api.Delete(ctx, chat, client.PropagationPolicy(metav1.DeletePropagationForeground))).To(Succeed())
 		Eventually(beingDeleted).WithContext(ctx).WithArguments(deepest).Should(BeTrue())
 		for _, ancestor := range tree[:len(tree)-1] {
 			Expect(beingDeleted(ctx, ancestor)).To(BeTrue(), "%T waits for what it owns", ancestor)
 		}
-		letGo(ctx, deepest)
+		removeFinalizer(ctx, deepest)
 		expectGone(ctx, tree...)
 	})
 
@@ -100,18 +100,18 @@ func makeTree(ctx context.Context, namespace, chat string) []client.Object {
 	return tree
 }
 
-func holdOn(ctx context.Context, object client.Object) {
+func addFinalizer(ctx context.Context, object client.Object) {
 	GinkgoHelper()
-	controllerutil.AddFinalizer(object, hold)
+	controllerutil.AddFinalizer(object, testFinalizer)
 	Expect(api.Update(ctx, object)).To(Succeed())
 }
 
-// letGo removes the finalizer. It retries, because the garbage collector writes the object too.
-func letGo(ctx context.Context, object client.Object) {
+// removeFinalizer removes the finalizer. It retries, because the garbage collector writes the object too.
+func removeFinalizer(ctx context.Context, object client.Object) {
 	GinkgoHelper()
 	Eventually(func(g Gomega) {
 		g.Expect(api.Get(ctx, client.ObjectKeyFromObject(object), object)).To(Succeed())
-		controllerutil.RemoveFinalizer(object, hold)
+		controllerutil.RemoveFinalizer(object, testFinalizer)
 		g.Expect(api.Update(ctx, object)).To(Succeed())
 	}).Should(Succeed())
 }

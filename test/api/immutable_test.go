@@ -17,8 +17,8 @@ import (
 
 type values = map[string]any
 
-// fixed are the kinds of which only some fields of spec can change. Each immutable field has two values to try.
-var fixed = []struct {
+// immutableKinds are the kinds of which only some fields of spec can change. Each immutable field has two values to try.
+var immutableKinds = []struct {
 	kind string
 	// spec has the fields that every object needs; with has what a certain field requires besides.
 	spec   values
@@ -59,7 +59,7 @@ var fixed = []struct {
 }
 
 var _ = Describe("Immutable fields", func() {
-	for _, one := range fixed {
+	for _, one := range immutableKinds {
 		for field, tried := range one.fields {
 			spec := func(value any) values {
 				merged := maps.Clone(one.spec)
@@ -70,12 +70,12 @@ var _ = Describe("Immutable fields", func() {
 			}
 			for name, statusFirst := range map[string]bool{"before": false, "after": true} {
 				It("is "+field+" of a "+one.kind+" "+name+" it has a status", func(ctx SpecContext) {
-					said := MatchError(MatchRegexp(`spec(\.` + field + `)?: Invalid value`))
+					messages := MatchError(MatchRegexp(`spec(\.` + field + `)?: Invalid value`))
 					change := func(from, to values) error { return respecify(ctx, one.kind, statusFirst, from, to) }
-					Expect(change(spec(tried[0]), spec(tried[1]))).To(said, "changed")
+					Expect(change(spec(tried[0]), spec(tried[1]))).To(messages, "changed")
 					if !slices.Contains(one.needed, field) {
-						Expect(change(spec(nil), spec(tried[0]))).To(said, "added")
-						Expect(change(spec(tried[0]), spec(nil))).To(said, "removed")
+						Expect(change(spec(nil), spec(tried[0]))).To(messages, "added")
+						Expect(change(spec(tried[0]), spec(nil))).To(messages, "removed")
 					}
 				})
 			}

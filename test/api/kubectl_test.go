@@ -20,14 +20,14 @@ import (
 var _ = Describe("kubectl", func() {
 	It("prints a chat in columns", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
-		tellStory(ctx, namespace)
+		createExampleObjects(ctx, namespace)
 		expectGolden("kubectl-get.golden", withoutAges(kubectl(ctx, "get", "nestor", "--namespace", namespace)))
 		expectGolden("kubectl-get-wide.golden", withoutAges(kubectl(ctx, "get", "nestor", "--namespace", namespace, "--output=wide")))
 	})
 
 	It("knows the kinds by short names", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
-		tellStory(ctx, namespace)
+		createExampleObjects(ctx, namespace)
 		for short, kind := range map[string]string{
 			"achat": "agentchat", "amsg": "agentmessage", "atask": "agenttask", "sagent": "subagent",
 			"arole": "agentrole", "mprov": "modelprovider", "tsrv": "toolserver",
@@ -73,7 +73,7 @@ var _ = Describe("kubectl", func() {
 
 	It("waits until a task has failed", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
-		tellStory(ctx, namespace)
+		createExampleObjects(ctx, namespace)
 		Expect(kubectl(ctx, "wait", "--for=condition=Succeeded=False", "--timeout=60s", "--namespace", namespace, "agenttask/sum")).
 			To(ContainSubstring("condition met"))
 	})

@@ -28,14 +28,14 @@ var _ = Describe("Examples that are refused", func() {
 
 	It("has one for every rule on a spec", func() {
 		// A rule that several kinds share needs only one example.
-		var said strings.Builder
+		var messages strings.Builder
 		for _, one := range examples(invalidDir) {
-			said.WriteString(one.header("Refused") + "\n")
+			messages.WriteString(one.header("Refused") + "\n")
 		}
 		for _, definition := range definitions() {
 			schema := definition.Spec.Versions[0].Schema.OpenAPIV3Schema
-			for _, words := range ruleMessages(schema) {
-				Expect(strings.Contains(said.String(), words)).To(BeTrue(), "no example of %s for: %s", definition.Spec.Names.Kind, words)
+			for _, message := range ruleMessages(schema) {
+				Expect(strings.Contains(messages.String(), message)).To(BeTrue(), "no example of %s for: %s", definition.Spec.Names.Kind, message)
 			}
 		}
 	})
@@ -44,21 +44,21 @@ var _ = Describe("Examples that are refused", func() {
 // ruleMessages returns the messages of a schema's rules, with the field if the rule names one; rules on status are
 // skipped, because only the operator writes it.
 func ruleMessages(schema *apiextensionsv1.JSONSchemaProps) []string {
-	var words []string
+	var message []string
 	for _, rule := range schema.XValidations {
 		field := strings.TrimPrefix(rule.FieldPath, ".")
 		if field != "" {
 			field = fmt.Sprintf("%s: Invalid value: ", field)
 		}
-		words = append(words, field+rule.Message)
+		message = append(message, field+rule.Message)
 	}
 	if schema.Items != nil {
-		words = append(words, ruleMessages(schema.Items.Schema)...)
+		message = append(message, ruleMessages(schema.Items.Schema)...)
 	}
 	for name, property := range schema.Properties {
 		if name != "status" {
-			words = append(words, ruleMessages(&property)...)
+			message = append(message, ruleMessages(&property)...)
 		}
 	}
-	return words
+	return message
 }

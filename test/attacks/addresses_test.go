@@ -17,8 +17,8 @@ import (
 
 const notAllowed = "False EndpointNotAllowed: "
 
-// refused tries hosts as tool servers and as providers.
-func refused(r *room, hosts ...string) {
+// checkEndpointRefused tries hosts as tool servers and as providers.
+func checkEndpointRefused(r *testNamespace, hosts ...string) {
 	for i, host := range hosts {
 		server, provider := r.toolServer(fmt.Sprintf("s%d", i), "http://"+host+"/"), r.provider(fmt.Sprintf("p%d", i), "http://"+host+"/v1")
 		r.Eventually(server).Should(HavePrefix(notAllowed), host)
@@ -29,9 +29,9 @@ func refused(r *room, hosts ...string) {
 // port returns the port of a URL.
 func port(url string) string { return url[strings.LastIndex(url, ":")+1:] }
 
-// reachable checks that a victim is reachable at its own address.
-func reachable(t *testing.T, w *world) {
-	r := w.room(t)
+// checkReachable checks that a victim is reachable at its own address.
+func checkReachable(t *testing.T, w *world) {
+	r := w.newNamespace(t)
 	v := r.victim()
 	r.toolServer("foe", v.URL)
 	r.provider("foe", v.URL)
@@ -49,58 +49,58 @@ func redirect(to string) http.Handler {
 var _ = class(
 	"addresses",
 	attack{
-		name:     "an endpoint is the node's metadata service",
-		attempts: "an admin of a namespace names link-local and metadata addresses, in several spellings",
-		stops:    "the address is checked when the operator connects",
+		name:    "an endpoint is the node's metadata service",
+		attempt: "an admin of a namespace names link-local and metadata addresses, in several spellings",
+		defence: "the address is checked when the operator connects",
 		run: func(t *testing.T, w *world) {
-			refused(w.room(t), "169.254.169.254", "[::ffff:169.254.169.254]", "[fe80::1]", "[fd00:ec2::254]", "100.100.100.200", "[64:ff9b::a9fe:a9fe]")
+			checkEndpointRefused(w.newNamespace(t), "169.254.169.254", "[::ffff:169.254.169.254]", "[fe80::1]", "[fd00:ec2::254]", "100.100.100.200", "[64:ff9b::a9fe:a9fe]")
 		},
-		control: reachable,
+		control: checkReachable,
 	},
 	attack{
-		name:     "an unspecified address leads to this machine",
-		attempts: "0.0.0.0 and :: with the port of a service on loopback",
-		stops:    "the address is checked when the operator connects",
+		name:    "an unspecified address leads to this machine",
+		attempt: "0.0.0.0 and :: with the port of a service on loopback",
+		defence: "the address is checked when the operator connects",
 		run: func(t *testing.T, w *world) {
-			r := w.room(t)
+			r := w.newNamespace(t)
 			v := r.victim()
-			refused(r, "0.0.0.0:"+port(v.URL), "[::]:"+port(v.URL), "[::ffff:0.0.0.0]:"+port(v.URL))
+			checkEndpointRefused(r, "0.0.0.0:"+port(v.URL), "[::]:"+port(v.URL), "[::ffff:0.0.0.0]:"+port(v.URL))
 			r.Expect(v.visits.Load()).To(BeZero())
 		},
-		control: reachable,
+		control: checkReachable,
 	},
 	attack{
-		name:     "an endpoint is on the operator's loopback",
-		attempts: "addresses and names of loopback, on an operator with its default flags",
-		stops:    "the address is checked after the name was resolved",
+		name:    "an endpoint is on the operator's loopback",
+		attempt: "addresses and names of loopback, on an operator with its default flags",
+		defence: "the address is checked after the name was resolved",
 		run: func(t *testing.T, _ *world) {
-			r := start(t, stack.SQLite, func(o *stack.Options) { o.OperatorFlags = []string{"--allow-loopback-endpoints=false"} }).room(t)
+			r := start(t, stack.SQLite, func(o *stack.Options) { o.OperatorFlags = []string{"--allow-loopback-endpoints=false"} }).newNamespace(t)
 			v := r.victim()
-			refused(r, "127.0.0.1:"+port(v.URL), "localhost:"+port(v.URL), "127.1.2.3:"+port(v.URL), "[::1]:"+port(v.URL), "[::ffff:127.0.0.1]:"+port(v.URL))
+			checkEndpointRefused(r, "127.0.0.1:"+port(v.URL), "localhost:"+port(v.URL), "127.1.2.3:"+port(v.URL), "[::1]:"+port(v.URL), "[::ffff:127.0.0.1]:"+port(v.URL))
 			r.Expect(v.visits.Load()).To(BeZero())
 		},
-		control: reachable,
+		control: checkReachable,
 	},
 	attack{
-		name:     "a redirect leads elsewhere",
-		attempts: "a tool server and a provider redirect the operator's requests, with their headers, to another service",
-		stops:    "redirects are not followed",
+		name:    "a redirect leads elsewhere",
+		attempt: "a tool server and a provider redirect the operator's requests, with their headers, to another service",
+		defence: "redirects are not followed",
 		run: func(t *testing.T, w *world) {
-			r := w.room(t)
+			r := w.newNamespace(t)
 			v := r.victim()
 			url := r.serve(redirect(v.URL))
 			r.Eventually(r.toolServer("foe", url)).Should(HavePrefix(notAllowed))
 			r.Eventually(r.provider("foe", url)).Should(HavePrefix(notAllowed))
 			r.Expect(v.visits.Load()).To(BeZero())
 		},
-		control: reachable,
+		control: checkReachable,
 	},
 	attack{
-		name:     "an internal service is read through errors",
-		attempts: "a tool server and a provider name another service; the attacker reads the conditions and the error of a task",
-		stops:    "responses in another protocol are not quoted",
+		name:    "an internal service is read through errors",
+		attempt: "a tool server and a provider name another service; the attacker reads the conditions and the error of a task",
+		defence: "responses in another protocol are not quoted",
 		run: func(t *testing.T, w *world) {
-			r := w.room(t)
+			r := w.newNamespace(t)
 			v := r.victim()
 			server, provider := r.toolServer("foe", v.URL), r.provider("foe", v.URL)
 			task := r.ask("task", "foe")
@@ -112,7 +112,7 @@ var _ = class(
 			}
 		},
 		control: func(t *testing.T, w *world) {
-			r := w.room(t)
+			r := w.newNamespace(t)
 			r.provider("foe", r.serve(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 				w.WriteHeader(http.StatusBadRequest)
 				_, _ = io.WriteString(w, `{"error":{"message":"`+secretWord+`"}}`)

@@ -17,8 +17,8 @@ import (
 type attack struct {
 	// name describes what would be wrong if it succeeded.
 	name string
-	// attempts describes what the attacker does, and stops what prevents it.
-	attempts, stops string
+	// attempt describes what the attacker does, and stops what prevents it.
+	attempt, defence string
 	// everyLedger runs it with both ledgers instead of SQLite only.
 	everyLedger bool
 	// run fails if the attack succeeds.
@@ -44,7 +44,7 @@ func TestAttacks(t *testing.T) {
 				t.Run(name, func(t *testing.T) {
 					for _, a := range attacks {
 						if a.everyLedger || ledger == stack.SQLite {
-							t.Run(a.name, func(t *testing.T) { a.try(t, w) })
+							t.Run(a.name, func(t *testing.T) { a.execute(t, w) })
 						}
 					}
 				})
@@ -53,8 +53,8 @@ func TestAttacks(t *testing.T) {
 	}
 }
 
-// try runs the attack and its control.
-func (a attack) try(t *testing.T, w *world) {
+// execute runs the attack and its control.
+func (a attack) execute(t *testing.T, w *world) {
 	t.Parallel()
 	t.Run("attack", func(t *testing.T) {
 		t.Parallel()
@@ -66,7 +66,7 @@ func (a attack) try(t *testing.T, w *world) {
 	})
 }
 
-func TestEveryAttackSaysWhatItIs(t *testing.T) {
+func TestAttacksAreDescribed(t *testing.T) {
 	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "concepts", "security.md"))
 	if err != nil {
 		t.Fatal(err)
@@ -77,7 +77,7 @@ func TestEveryAttackSaysWhatItIs(t *testing.T) {
 		}
 		var seen []string
 		for _, a := range attacks {
-			if a.attempts == "" || a.stops == "" || a.run == nil || a.control == nil || slices.Contains(seen, a.name) {
+			if a.attempt == "" || a.defence == "" || a.run == nil || a.control == nil || slices.Contains(seen, a.name) {
 				t.Errorf("attack %q of class %q: describe what it attempts and what stops it, once, and add a control", a.name, name)
 			}
 			seen = append(seen, a.name)

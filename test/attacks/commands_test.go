@@ -61,9 +61,9 @@ func (token withToken) RoundTrip(r *http.Request) (*http.Response, error) {
 var _ = class(
 	"commands",
 	attack{
-		name:     "a command starts unlimited processes",
-		attempts: "a command starts many processes in the background",
-		stops:    "the supervisor ends a command with more than --max-bash-processes processes and threads",
+		name:    "a command starts unlimited processes",
+		attempt: "a command starts many processes in the background",
+		defence: "the supervisor ends a command with more than --max-bash-processes processes and threads",
 		run: func(t *testing.T, w *world) {
 			g, root := NewWithT(t), t.TempDir()
 			bash := w.workspaceServer(t, root, "--max-bash-processes", "100")
@@ -79,9 +79,9 @@ var _ = class(
 		},
 	},
 	attack{
-		name:     "a process outlives its command",
-		attempts: "a command leaves a process in a session of its own, which writes to the workspace later",
-		stops:    "the supervisor is the parent of all processes of a command, and ends them with it",
+		name:    "a process outlives its command",
+		attempt: "a command leaves a process in a session of its own, which writes to the workspace later",
+		defence: "the supervisor is the parent of all processes of a command, and ends them with it",
 		run: func(t *testing.T, w *world) {
 			g, root := NewWithT(t), t.TempDir()
 			bash := w.workspaceServer(t, root)
@@ -100,9 +100,9 @@ var _ = class(
 		},
 	},
 	attack{
-		name:     "a command reads the environment of the server",
-		attempts: "a command prints its environment, to find the token and other variables of the pod",
-		stops:    "commands get a minimal environment, and the server removes the token from its own",
+		name:    "a command reads the environment of the server",
+		attempt: "a command prints its environment, to find the token and other variables of the pod",
+		defence: "commands get a minimal environment, and the server removes the token from its own",
 		run: func(t *testing.T, w *world) {
 			said := w.workspaceServer(t, t.TempDir())("env; set")
 			NewWithT(t).Expect(said).To(And(ContainSubstring("PATH="), Not(ContainSubstring(workspaceToken)), Not(ContainSubstring("jewels"))))

@@ -107,8 +107,8 @@ func contents(t *testing.T, dir string) http.Handler {
 
 func pathOf(dir string) string { return "/" + filepath.Base(dir) + "/.git" }
 
-// honest is the control of these attacks: the server of the URL gets the password, and the files arrive.
-func honest(t *testing.T, w *world) {
+// honestServerControl is the control of these attacks: the server of the URL gets the password, and the files arrive.
+func honestServerControl(t *testing.T, w *world) {
 	g, dir, root := NewWithT(t), repository(t), t.TempDir()
 	server := serveGit(t, true, contents(t, dir))
 	said, err := w.clone(t, root, server.URL+pathOf(dir))
@@ -117,12 +117,12 @@ func honest(t *testing.T, w *world) {
 	g.Expect(os.ReadFile(filepath.Join(root, "f.txt"))).To(BeEquivalentTo("content"))
 }
 
-// redirected is an attack by a server that redirects git to the attacker's.
-func redirected(name string, asks bool, to string) attack {
+// redirectAttack is an attack by a server that redirects git to the attacker's.
+func redirectAttack(name string, asks bool, to string) attack {
 	return attack{
-		name:     name,
-		attempts: "the git server redirects to " + to + ", which asks for a password",
-		stops:    "with credentials the clone follows no redirects, and its helper answers only for the URL's server",
+		name:    name,
+		attempt: "the git server redirects to " + to + ", which asks for a password",
+		defence: "with credentials the clone follows no redirects, and its helper answers only for the URL's server",
 		run: func(t *testing.T, w *world) {
 			g := NewWithT(t)
 			evil := serveGit(t, true, http.NotFoundHandler())
@@ -134,12 +134,12 @@ func redirected(name string, asks bool, to string) attack {
 			g.Expect(said).To(ContainSubstring("the server redirects"))
 			g.Expect(evil.got()).To(BeEmpty())
 		},
-		control: honest,
+		control: honestServerControl,
 	}
 }
 
-// poisoned is an attack by commands that change the repository before its clone runs again.
-func poisoned(name, attempts string, poison func(g *WithT, t *testing.T, root, run string)) attack {
+// poisonedRepositoryAttack is an attack by commands that change the repository before its clone runs again.
+func poisonedRepositoryAttack(name, attempts string, poison func(g *WithT, t *testing.T, root, run string)) attack {
 	try := func(t *testing.T, w *world, again func(root, url string) error) bool {
 		g, dir, root := NewWithT(t), repository(t), t.TempDir()
 		server := serveGit(t, true, contents(t, dir))
@@ -152,7 +152,7 @@ func poisoned(name, attempts string, poison func(g *WithT, t *testing.T, root, r
 		return err == nil
 	}
 	return attack{
-		name: name, attempts: attempts, stops: "the clone never runs git in an existing repository",
+		name: name, attempt: attempts, defence: "the clone never runs git in an existing repository",
 		run: func(t *testing.T, w *world) {
 			ran := try(t, w, func(root, url string) error {
 				_, err := w.clone(t, root, url)
@@ -174,12 +174,12 @@ func poisoned(name, attempts string, poison func(g *WithT, t *testing.T, root, r
 	}
 }
 
-// refusedSource is a command line that the clone refuses.
-func refusedSource(name, url string, more ...string) attack {
+// refusedSourceAttack is a command line that the clone refuses.
+func refusedSourceAttack(name, url string, more ...string) attack {
 	return attack{
-		name:     name,
-		attempts: fmt.Sprintf("a pod created by another program clones %s %v", url, more),
-		stops:    "the clone validates the URL and the ref as strictly as the API",
+		name:    name,
+		attempt: fmt.Sprintf("a pod created by another program clones %s %v", url, more),
+		defence: "the clone validates the URL and the ref as strictly as the API",
 		run: func(t *testing.T, w *world) {
 			g, root := NewWithT(t), t.TempDir()
 			said, err := w.clone(t, root, url, more...)
@@ -187,20 +187,20 @@ func refusedSource(name, url string, more ...string) attack {
 			g.Expect(said).To(Or(ContainSubstring("git url must be a plain"), ContainSubstring("is not the name of a branch"), ContainSubstring("git url contains credentials")))
 			g.Expect(os.ReadDir(root)).To(BeEmpty())
 		},
-		control: honest,
+		control: honestServerControl,
 	}
 }
 
 var _ = class(
 	"git",
-	redirected("a redirect gets the password", false, "127.0.0.1"),
-	redirected("a redirect to another name gets the password", false, "localhost"),
-	redirected("a redirect after the login gets the password", true, "127.0.0.1"),
-	redirected("a redirect after the login to another name gets the password", true, "localhost"),
+	redirectAttack("a redirect gets the password", false, "127.0.0.1"),
+	redirectAttack("a redirect to another name gets the password", false, "localhost"),
+	redirectAttack("a redirect after the login gets the password", true, "127.0.0.1"),
+	redirectAttack("a redirect after the login to another name gets the password", true, "localhost"),
 	attack{
-		name:     "a submodule's server gets the password",
-		attempts: "the repository has a submodule on the attacker's server",
-		stops:    "submodules are not fetched",
+		name:    "a submodule's server gets the password",
+		attempt: "the repository has a submodule on the attacker's server",
+		defence: "submodules are not fetched",
 		run: func(t *testing.T, w *world) {
 			g, dir := NewWithT(t), repository(t)
 			evil := serveGit(t, true, http.NotFoundHandler())
@@ -213,12 +213,12 @@ var _ = class(
 			g.Expect(err).NotTo(HaveOccurred(), said)
 			g.Expect(evil.requests).To(BeZero())
 		},
-		control: honest,
+		control: honestServerControl,
 	},
 	attack{
-		name:     "a server's alternates get the password",
-		attempts: "the git server uses the old protocol and claims that its objects are on the attacker's server",
-		stops:    "git follows alternates like redirects, which are disabled",
+		name:    "a server's alternates get the password",
+		attempt: "the git server uses the old protocol and claims that its objects are on the attacker's server",
+		defence: "git follows alternates like redirects, which are disabled",
 		run: func(t *testing.T, w *world) {
 			g, dir := NewWithT(t), repository(t)
 			evil := serveGit(t, true, http.NotFoundHandler())
@@ -240,12 +240,12 @@ var _ = class(
 			g.Expect(evil.got()).To(BeEmpty())
 			g.Expect(front.got()).To(ContainElement(gitPassword))
 		},
-		control: honest,
+		control: honestServerControl,
 	},
 	attack{
-		name:     "a server names a branch that is an option",
-		attempts: "the git server claims that its default branch is --upload-pack=touch",
-		stops:    "the clone validates the name from the server like a configured one",
+		name:    "a server names a branch that is an option",
+		attempt: "the git server claims that its default branch is --upload-pack=touch",
+		defence: "the clone validates the name from the server like a configured one",
 		run: func(t *testing.T, w *world) {
 			g := NewWithT(t)
 			line := func(text string) string { return fmt.Sprintf("%04x%s", len(text)+4, text) }
@@ -258,12 +258,12 @@ var _ = class(
 			g.Expect(err).To(HaveOccurred())
 			g.Expect(said).To(ContainSubstring(`ref "--upload-pack=touch" is not the name of a branch`))
 		},
-		control: honest,
+		control: honestServerControl,
 	},
 	attack{
-		name:     "the password stays behind in the workspace",
-		attempts: "a command searches for the password in the files that the clone left",
-		stops:    "git gets it from a helper, never through a URL, argument or configuration",
+		name:    "the password stays behind in the workspace",
+		attempt: "a command searches for the password in the files that the clone left",
+		defence: "git gets it from a helper, never through a URL, argument or configuration",
 		run: func(t *testing.T, w *world) {
 			g, dir, root := NewWithT(t), repository(t), t.TempDir()
 			server := serveGit(t, true, contents(t, dir))
@@ -273,12 +273,12 @@ var _ = class(
 			found, err := exec.CommandContext(t.Context(), "grep", "--recursive", "--files-with-matches", gitPassword, root).Output()
 			g.Expect(err).To(HaveOccurred(), "it is in %s", found)
 		},
-		control: honest,
+		control: honestServerControl,
 	},
 	attack{
-		name:     "a server shows the password to the chat",
-		attempts: "the git server repeats the password in its error, which becomes the tool's answer and the pod's message",
-		stops:    "with credentials the clone omits the server's messages",
+		name:    "a server shows the password to the chat",
+		attempt: "the git server repeats the password in its error, which becomes the tool's answer and the pod's message",
+		defence: "with credentials the clone omits the server's messages",
 		run: func(t *testing.T, w *world) {
 			g := NewWithT(t)
 			server := serveGit(t, true, http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
@@ -292,15 +292,15 @@ var _ = class(
 			g.Expect(server.got()).To(ContainElement(gitPassword))
 			g.Expect(said).To(And(ContainSubstring("returned error: 403"), Not(ContainSubstring(gitPassword))))
 		},
-		control: honest,
+		control: honestServerControl,
 	},
-	poisoned("a command makes git run a credential helper", "a command writes credential.helper into the configuration and breaks HEAD, so that the restarted pod clones again",
+	poisonedRepositoryAttack("a command makes git run a credential helper", "a command writes credential.helper into the configuration and breaks HEAD, so that the restarted pod clones again",
 		func(g *WithT, t *testing.T, root, run string) {
 			t.Helper()
 			git(t, root, "config", "credential.helper", "!"+run+" #")
 			g.Expect(os.WriteFile(filepath.Join(root, ".git/HEAD"), []byte("ref: refs/heads/none\n"), 0o600)).To(Succeed())
 		}),
-	poisoned("a command makes git run a filter", "a command writes a filter into the configuration and marks the clone as unfinished",
+	poisonedRepositoryAttack("a command makes git run a filter", "a command writes a filter into the configuration and marks the clone as unfinished",
 		func(g *WithT, t *testing.T, root, run string) {
 			t.Helper()
 			git(t, root, "config", "filter.f.smudge", run+" #")
@@ -308,15 +308,15 @@ var _ = class(
 			g.Expect(os.Remove(filepath.Join(root, "f.txt"))).To(Succeed())
 			g.Expect(os.WriteFile(filepath.Join(root, ".nestor-cloning"), nil, 0o600)).To(Succeed())
 		}),
-	poisoned("a command makes git run a monitor", "a command writes core.fsmonitor into the configuration, which any use of the repository runs",
+	poisonedRepositoryAttack("a command makes git run a monitor", "a command writes core.fsmonitor into the configuration, which any use of the repository runs",
 		func(g *WithT, t *testing.T, root, run string) {
 			t.Helper()
 			git(t, root, "config", "core.fsmonitor", run+" #")
 			g.Expect(os.WriteFile(filepath.Join(root, "f.txt"), []byte("changed"), 0o600)).To(Succeed())
 		}),
-	refusedSource("a pod clones from its own files", "file:///etc"),
-	refusedSource("a pod runs a command as a repository", "ext::sh -c id"),
-	refusedSource("a pod passes ssh an option", "ssh://-oProxyCommand=id/x.git"),
-	refusedSource("a pod passes git an option", "https://git.example.com/x.git", "--ref=--upload-pack=id"),
-	refusedSource("a pod sends its own password", "https://robot:hunter2@git.example.com/x.git"),
+	refusedSourceAttack("a pod clones from its own files", "file:///etc"),
+	refusedSourceAttack("a pod runs a command as a repository", "ext::sh -c id"),
+	refusedSourceAttack("a pod passes ssh an option", "ssh://-oProxyCommand=id/x.git"),
+	refusedSourceAttack("a pod passes git an option", "https://git.example.com/x.git", "--ref=--upload-pack=id"),
+	refusedSourceAttack("a pod sends its own password", "https://robot:hunter2@git.example.com/x.git"),
 )

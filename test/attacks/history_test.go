@@ -21,18 +21,18 @@ import (
 
 const historyAPI = "/apis/history.nestor.dev/v1alpha1"
 
-// told creates a room with a chat that contains a secret, and returns the chat's UID.
-func (d *doors) told(t *testing.T, secret string) (r *room, uid string) {
+// chatWithSecret creates a room with a chat that contains a secret, and returns the chat's UID.
+func (d *frontends) chatWithSecret(t *testing.T, secret string) (r *testNamespace, uid string) {
 	t.Helper()
-	r = d.room(t)
+	r = d.newNamespace(t)
 	chat := &v1alpha1.AgentChat{ObjectMeta: metav1.ObjectMeta{Name: "chat"}}
 	r.create(chat)
-	r.hears("ask", "Say: "+secret, secret)
+	r.sendAndWait("ask", "Say: "+secret, secret)
 	return r, string(chat.UID)
 }
 
-// reads gets a path of the API server as a person; an empty name is an administrator.
-func (r *room) reads(person, path string, query ...string) (string, error) {
+// getAs gets a path of the API server as a person; an empty name is an administrator.
+func (r *testNamespace) getAs(person, path string, query ...string) (string, error) {
 	r.t.Helper()
 	config := rest.CopyConfig(r.Cluster.Config)
 	config.Impersonate.UserName = person
@@ -47,154 +47,154 @@ func (r *room) reads(person, path string, query ...string) (string, error) {
 }
 
 // inside returns the path of a resource in a room.
-func inside(r *room, path string) string { return "/namespaces/" + r.namespace + path }
+func inside(r *testNamespace, path string) string { return "/namespaces/" + r.namespace + path }
 
 var _ = class(
 	"history",
 	attack{
-		name:     "a viewer reads the history of another namespace",
-		attempts: "mallory, a viewer of one namespace, gets and lists transcripts, model calls and usages of another",
-		stops:    "every request is authorised with the API server",
+		name:    "a viewer reads the history of another namespace",
+		attempt: "mallory, a viewer of one namespace, gets and lists transcripts, model calls and usages of another",
+		defence: "every request is authorised with the API server",
 		run: func(t *testing.T, w *world) {
-			d := w.doors(t)
-			theirs, _ := d.told(t, "crown jewels")
-			own := d.room(t)
+			d := w.frontends(t)
+			theirs, _ := d.chatWithSecret(t, "crown jewels")
+			own := d.newNamespace(t)
 			own.as("mallory", viewer)
 			for _, path := range []string{"/transcripts", "/transcripts/chat.chat", "/transcripts/chat.chat/log", "/modelcalls", "/usages"} {
-				body, err := own.reads("mallory", inside(theirs, path))
+				body, err := own.getAs("mallory", inside(theirs, path))
 				own.Expect(err).To(Satisfy(apierrors.IsForbidden), path)
 				own.Expect(body).NotTo(ContainSubstring("crown jewels"), path)
 			}
 		},
 		control: func(t *testing.T, w *world) {
-			r, _ := w.doors(t).told(t, "crown jewels")
+			r, _ := w.frontends(t).chatWithSecret(t, "crown jewels")
 			r.as("mallory", viewer)
-			body, err := r.reads("mallory", inside(r, "/transcripts/chat.chat"))
+			body, err := r.getAs("mallory", inside(r, "/transcripts/chat.chat"))
 			r.Expect(err).NotTo(HaveOccurred())
 			r.Expect(body).To(ContainSubstring("crown jewels"))
 		},
 	},
 	attack{
-		name:     "a viewer lists all namespaces",
-		attempts: "mallory lists transcripts without a namespace",
-		stops:    "a list of all namespaces needs permission in all of them",
+		name:    "a viewer lists all namespaces",
+		attempt: "mallory lists transcripts without a namespace",
+		defence: "a list of all namespaces needs permission in all of them",
 		run: func(t *testing.T, w *world) {
-			r, _ := w.doors(t).told(t, "crown jewels")
+			r, _ := w.frontends(t).chatWithSecret(t, "crown jewels")
 			r.as("mallory", viewer)
-			_, err := r.reads("mallory", "/transcripts")
+			_, err := r.getAs("mallory", "/transcripts")
 			r.Expect(err).To(Satisfy(apierrors.IsForbidden))
 		},
 		control: func(t *testing.T, w *world) {
-			r, _ := w.doors(t).told(t, "crown jewels")
-			body, err := r.reads("", "/transcripts")
+			r, _ := w.frontends(t).chatWithSecret(t, "crown jewels")
+			body, err := r.getAs("", "/transcripts")
 			r.Expect(err).NotTo(HaveOccurred())
 			r.Expect(body).To(ContainSubstring(r.namespace))
 		},
 	},
 	attack{
-		name:     "a selector leads into another namespace",
-		attempts: "mallory lists their own namespace with a field selector that names another",
-		stops:    "a selector can only narrow the path",
+		name:    "a selector leads into another namespace",
+		attempt: "mallory lists their own namespace with a field selector that names another",
+		defence: "a selector can only narrow the path",
 		run: func(t *testing.T, w *world) {
-			d := w.doors(t)
-			theirs, _ := d.told(t, "crown jewels")
-			own := d.room(t)
+			d := w.frontends(t)
+			theirs, _ := d.chatWithSecret(t, "crown jewels")
+			own := d.newNamespace(t)
 			own.as("mallory", viewer)
-			body, err := own.reads("mallory", inside(own, "/transcripts"), "fieldSelector", "metadata.namespace="+theirs.namespace)
+			body, err := own.getAs("mallory", inside(own, "/transcripts"), "fieldSelector", "metadata.namespace="+theirs.namespace)
 			own.Expect(err).NotTo(HaveOccurred())
 			own.Expect(body).NotTo(ContainSubstring("chat.chat"))
 		},
 		control: func(t *testing.T, w *world) {
-			r, _ := w.doors(t).told(t, "crown jewels")
+			r, _ := w.frontends(t).chatWithSecret(t, "crown jewels")
 			r.as("mallory", viewer)
-			body, err := r.reads("mallory", inside(r, "/transcripts"), "fieldSelector", "metadata.namespace="+r.namespace)
+			body, err := r.getAs("mallory", inside(r, "/transcripts"), "fieldSelector", "metadata.namespace="+r.namespace)
 			r.Expect(err).NotTo(HaveOccurred())
 			r.Expect(body).To(ContainSubstring("chat.chat"))
 		},
 	},
 	attack{
-		name:     "a UID leads into another namespace",
-		attempts: "mallory asks in their own namespace for the transcript of a chat of another by its UID",
-		stops:    "a transcript is only found within the namespace of the path",
+		name:    "a UID leads into another namespace",
+		attempt: "mallory asks in their own namespace for the transcript of a chat of another by its UID",
+		defence: "a transcript is only found within the namespace of the path",
 		run: func(t *testing.T, w *world) {
-			d := w.doors(t)
-			_, uid := d.told(t, "crown jewels")
-			own := d.room(t)
+			d := w.frontends(t)
+			_, uid := d.chatWithSecret(t, "crown jewels")
+			own := d.newNamespace(t)
 			own.as("mallory", viewer)
-			body, err := own.reads("mallory", inside(own, "/transcripts/chat.chat."+uid))
+			body, err := own.getAs("mallory", inside(own, "/transcripts/chat.chat."+uid))
 			own.Expect(err).To(Satisfy(apierrors.IsNotFound))
 			own.Expect(body).NotTo(ContainSubstring("crown jewels"))
 		},
 		control: func(t *testing.T, w *world) {
-			r, uid := w.doors(t).told(t, "crown jewels")
+			r, uid := w.frontends(t).chatWithSecret(t, "crown jewels")
 			r.as("mallory", viewer)
-			body, err := r.reads("mallory", inside(r, "/transcripts/chat.chat."+uid))
+			body, err := r.getAs("mallory", inside(r, "/transcripts/chat.chat."+uid))
 			r.Expect(err).NotTo(HaveOccurred())
 			r.Expect(body).To(ContainSubstring("crown jewels"))
 		},
 	},
 	attack{
-		name:     "a list cursor is forged",
-		attempts: "mallory continues a list with forged cursors: SQL, nonsense, and one of another namespace",
-		stops:    "a cursor is only a position, is validated, and is a parameter of the statement",
+		name:    "a list cursor is forged",
+		attempt: "mallory continues a list with forged cursors: SQL, nonsense, and one of another namespace",
+		defence: "a cursor is only a position, is validated, and is a parameter of the statement",
 		run: func(t *testing.T, w *world) {
-			d := w.doors(t)
-			_, uid := d.told(t, "crown jewels")
-			own := d.room(t)
+			d := w.frontends(t)
+			_, uid := d.chatWithSecret(t, "crown jewels")
+			own := d.newNamespace(t)
 			own.as("mallory", viewer)
 			for _, place := range []string{"' OR '1'='1", "0' UNION SELECT data FROM events --", "\x00", uid, "9999999999999999999", "{}"} {
-				body, _ := own.reads("mallory", inside(own, "/transcripts"), "continue", base64.RawURLEncoding.EncodeToString([]byte(place)))
+				body, _ := own.getAs("mallory", inside(own, "/transcripts"), "continue", base64.RawURLEncoding.EncodeToString([]byte(place)))
 				own.Expect(body).NotTo(And(ContainSubstring("chat.chat"), ContainSubstring(uid)), place)
 			}
 		},
 		control: func(t *testing.T, w *world) {
-			r, uid := w.doors(t).told(t, "crown jewels")
+			r, uid := w.frontends(t).chatWithSecret(t, "crown jewels")
 			r.as("mallory", viewer)
-			body, err := r.reads("mallory", inside(r, "/transcripts"), "limit", "1")
+			body, err := r.getAs("mallory", inside(r, "/transcripts"), "limit", "1")
 			r.Expect(err).NotTo(HaveOccurred())
 			r.Expect(body).To(ContainSubstring(uid))
 		},
 	},
 	attack{
-		name:     "a name contains a statement or a path",
-		attempts: "mallory requests transcripts with names that contain SQL, dots and slashes",
-		stops:    "names are validated, and are parameters of the statement",
+		name:    "a name contains a statement or a path",
+		attempt: "mallory requests transcripts with names that contain SQL, dots and slashes",
+		defence: "names are validated, and are parameters of the statement",
 		run: func(t *testing.T, w *world) {
-			r, _ := w.doors(t).told(t, "crown jewels")
-			own := w.doors(t).room(t)
+			r, _ := w.frontends(t).chatWithSecret(t, "crown jewels")
+			own := w.frontends(t).newNamespace(t)
 			own.as("mallory", viewer)
 			for _, name := range []string{"chat.chat'%20OR%20'1'='1", "chat.%25", "chat.x%2F..%2F..%2F" + r.namespace + "%2Ftranscripts%2Fchat.chat", "..%2Fchat.chat", "chat.chat%0d%0aX-Evil:%201"} {
-				body, err := own.reads("mallory", inside(own, "/transcripts/"+name))
+				body, err := own.getAs("mallory", inside(own, "/transcripts/"+name))
 				own.Expect(err).To(HaveOccurred(), name)
 				own.Expect(body).NotTo(ContainSubstring("crown jewels"), name)
 			}
 		},
 		control: func(t *testing.T, w *world) {
-			r, _ := w.doors(t).told(t, "crown jewels")
+			r, _ := w.frontends(t).chatWithSecret(t, "crown jewels")
 			r.as("mallory", viewer)
-			_, err := r.reads("mallory", inside(r, "/transcripts/chat.chat"))
+			_, err := r.getAs("mallory", inside(r, "/transcripts/chat.chat"))
 			r.Expect(err).NotTo(HaveOccurred())
 		},
 	},
 	attack{
-		name:     "the API server is bypassed",
-		attempts: "mallory connects to the history API directly, without credentials and with the headers of the aggregator",
-		stops:    "headers are trusted only with the aggregator's certificate, and tokens are reviewed",
+		name:    "the API server is bypassed",
+		attempt: "mallory connects to the history API directly, without credentials and with the headers of the aggregator",
+		defence: "headers are trusted only with the aggregator's certificate, and tokens are reviewed",
 		run: func(t *testing.T, w *world) {
-			d := w.doors(t)
-			r, _ := d.told(t, "crown jewels")
+			d := w.frontends(t)
+			r, _ := d.chatWithSecret(t, "crown jewels")
 			for _, header := range []http.Header{{}, {"X-Remote-User": {"admin"}, "X-Remote-Group": {"system:masters"}}, {"Authorization": {"Bearer forged"}}} {
 				code, body := d.direct(r, inside(r, "/transcripts/chat.chat"), header)
 				r.Expect(code).To(Equal(http.StatusUnauthorized))
 				r.Expect(body).NotTo(ContainSubstring("crown jewels"))
 			}
-			_, stranger := d.room(t).token("stranger", viewer)
+			_, stranger := d.newNamespace(t).token("stranger", viewer)
 			code, _ := d.direct(r, inside(r, "/transcripts/chat.chat"), http.Header{"Authorization": {"Bearer " + stranger}})
 			r.Expect(code).To(Equal(http.StatusForbidden))
 		},
 		control: func(t *testing.T, w *world) {
-			d := w.doors(t)
-			r, _ := d.told(t, "crown jewels")
+			d := w.frontends(t)
+			r, _ := d.chatWithSecret(t, "crown jewels")
 			_, token := r.token("mallory", viewer)
 			code, body := d.direct(r, inside(r, "/transcripts/chat.chat"), http.Header{"Authorization": {"Bearer " + token}})
 			r.Expect(code).To(Equal(http.StatusOK))
@@ -202,11 +202,11 @@ var _ = class(
 		},
 	},
 	attack{
-		name:     "the history is changed",
-		attempts: "an administrator of the cluster deletes and creates transcripts",
-		stops:    "the API is read-only",
+		name:    "the history is changed",
+		attempt: "an administrator of the cluster deletes and creates transcripts",
+		defence: "the API is read-only",
 		run: func(t *testing.T, w *world) {
-			r, _ := w.doors(t).told(t, "crown jewels")
+			r, _ := w.frontends(t).chatWithSecret(t, "crown jewels")
 			api, err := kubernetes.NewForConfig(r.Cluster.Config)
 			r.Expect(err).NotTo(HaveOccurred())
 			path := historyAPI + inside(r, "/transcripts/chat.chat")
@@ -214,15 +214,15 @@ var _ = class(
 			r.Expect(api.CoreV1().RESTClient().Put().AbsPath(path).Body([]byte(`{}`)).Do(t.Context()).Error()).To(Satisfy(apierrors.IsMethodNotSupported))
 		},
 		control: func(t *testing.T, w *world) {
-			r, _ := w.doors(t).told(t, "crown jewels")
-			_, err := r.reads("", inside(r, "/transcripts/chat.chat"))
+			r, _ := w.frontends(t).chatWithSecret(t, "crown jewels")
+			_, err := r.getAs("", inside(r, "/transcripts/chat.chat"))
 			r.Expect(err).NotTo(HaveOccurred())
 		},
 	},
 )
 
 // direct sends a request to the operator's own port, as a pod in the cluster could.
-func (d *doors) direct(r *room, path string, header http.Header) (code int, body string) {
+func (d *frontends) direct(r *testNamespace, path string, header http.Header) (code int, body string) {
 	r.t.Helper()
 	//nolint:gosec // an attacker does not check certificates
 	browser := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}}

@@ -26,9 +26,9 @@ import (
 var _ = class(
 	"operators",
 	attack{
-		name:     "a successor repeats a call in flight",
-		attempts: "a second operator starts while the first one waits for a model",
-		stops:    "the second one requests the shard, and the first one hands it over when its calls have finished",
+		name:    "a successor repeats a call in flight",
+		attempt: "a second operator starts while the first one waits for a model",
+		defence: "the second one requests the shard, and the first one hands it over when its calls have finished",
 		run: func(t *testing.T, w *world) {
 			s := slowStory(t, w)
 			first := s.Operator
@@ -47,9 +47,9 @@ var _ = class(
 		},
 	},
 	attack{
-		name:     "a suspended operator records outdated results",
-		attempts: "the first operator is suspended while it waits for a model, superseded, and resumed",
-		stops:    "its epoch is over: its append is refused, and it stands by",
+		name:    "a suspended operator records outdated results",
+		attempt: "the first operator is suspended while it waits for a model, superseded, and resumed",
+		defence: "its epoch is over: its append is refused, and it stands by",
 		run: func(t *testing.T, w *world) {
 			s := slowStory(t, w)
 			first := s.Operator
@@ -75,34 +75,34 @@ var _ = class(
 	},
 	attack{
 		name:        "a writer of an old epoch appends",
-		attempts:    "a process with the connection of an earlier operator appends to an agent",
-		stops:       "the ledger checks the epoch in the transaction of the append",
+		attempt:     "a process with the connection of an earlier operator appends to an agent",
+		defence:     "the ledger checks the epoch in the transaction of the append",
 		everyLedger: true,
 		run: func(t *testing.T, w *world) {
-			r := w.room(t)
+			r := w.newNamespace(t)
 			fence, agent := r.finishedAgent()
 			fence.Epoch--
 			err := r.appendTo(agent, fence)
 			r.Expect(err).To(MatchError(ledger.ErrFenced))
 		},
 		control: func(t *testing.T, w *world) {
-			r := w.room(t)
+			r := w.newNamespace(t)
 			fence, agent := r.finishedAgent()
 			r.Expect(r.appendTo(agent, fence)).To(Succeed())
 		},
 	},
 )
 
-// slow is a separate stack with a task whose model call is in flight.
-type slow struct {
-	*room
+// slowStack is a separate stack with a task whose model call is in flight.
+type slowStack struct {
+	*testNamespace
 	requests atomic.Int32
 	release  chan struct{}
 }
 
-func slowStory(t *testing.T, w *world) *slow {
+func slowStory(t *testing.T, w *world) *slowStack {
 	t.Helper()
-	s := &slow{room: start(t, stack.SQLite, func(o *stack.Options) { o.Programs = w.Dir }).room(t), release: make(chan struct{})}
+	s := &slowStack{testNamespace: start(t, stack.SQLite, func(o *stack.Options) { o.Programs = w.Dir }).newNamespace(t), release: make(chan struct{})}
 	server := httptest.NewServer(s)
 	t.Cleanup(server.Close)
 	s.create(
@@ -114,7 +114,7 @@ func slowStory(t *testing.T, w *world) *slow {
 }
 
 // ServeHTTP replies as a model does, when finish is called.
-func (s *slow) ServeHTTP(response http.ResponseWriter, request *http.Request) {
+func (s *slowStack) ServeHTTP(response http.ResponseWriter, request *http.Request) {
 	if !strings.HasSuffix(request.URL.Path, "/chat/completions") {
 		_, _ = io.WriteString(response, `{"object":"list","data":[{"id":"slow","object":"model"}]}`)
 		return
@@ -137,21 +137,21 @@ func (s *slow) ServeHTTP(response http.ResponseWriter, request *http.Request) {
 }
 
 // finish lets the model reply, and waits for the end of the task.
-func (s *slow) finish() {
+func (s *slowStack) finish() {
 	s.t.Helper()
 	close(s.release)
 	s.Eventually(s.taskPhase("work")).Should(Equal(v1alpha1.TaskSuccess))
 }
 
 // answered waits until the owner has answered the request of the second operator.
-func (s *slow) answered() {
+func (s *slowStack) answered() {
 	s.t.Helper()
 	kept := s.openHistory()
-	s.Eventually(func() (ledger.Holding, error) { return kept.Holding(s.t.Context(), 1) }).Should(HaveField("Answered", Not(BeEmpty())))
+	s.Eventually(func() (ledger.ShardOwner, error) { return kept.ReadOwner(s.t.Context(), 1) }).Should(HaveField("Answered", Not(BeEmpty())))
 }
 
 // events returns the number of events of the task's agent.
-func (s *slow) events() int64 {
+func (s *slowStack) events() int64 {
 	s.t.Helper()
 	agent, err := s.openHistory().Agent(s.t.Context(), string(s.subAgent("work").UID))
 	s.Expect(err).NotTo(HaveOccurred())
@@ -159,7 +159,7 @@ func (s *slow) events() int64 {
 }
 
 // openHistory opens the ledger next to the operator.
-func (r *room) openHistory() ledger.Ledger {
+func (r *testNamespace) openHistory() ledger.Ledger {
 	r.t.Helper()
 	kept, err := connect.Open(r.t.Context(), r.LedgerURL)
 	r.Expect(err).NotTo(HaveOccurred())
@@ -168,19 +168,19 @@ func (r *room) openHistory() ledger.Ledger {
 }
 
 // finishedAgent runs a task, and returns the operator's epoch and the record of the agent.
-func (r *room) finishedAgent() (ledger.Fence, ledger.Agent) {
+func (r *testNamespace) finishedAgent() (ledger.Fence, ledger.Agent) {
 	r.t.Helper()
 	r.create(&v1alpha1.AgentTask{ObjectMeta: metav1.ObjectMeta{Name: "work"}, Spec: v1alpha1.AgentTaskSpec{Type: v1alpha1.TaskAgent, Role: "general", Instruction: "Submit done"}})
 	r.Eventually(r.taskPhase("work")).Should(Equal(v1alpha1.TaskSuccess))
 	kept := r.openHistory()
-	holding, err := kept.Holding(r.t.Context(), 1)
+	holding, err := kept.ReadOwner(r.t.Context(), 1)
 	r.Expect(err).NotTo(HaveOccurred())
 	agent, err := kept.Agent(r.t.Context(), string(r.subAgent("work").UID))
 	r.Expect(err).NotTo(HaveOccurred())
 	return ledger.Fence{Shard: 1, Epoch: holding.Epoch}, agent
 }
 
-func (r *room) appendTo(agent ledger.Agent, fence ledger.Fence) error {
+func (r *testNamespace) appendTo(agent ledger.Agent, fence ledger.Fence) error {
 	event := ledger.Event{Type: "Woke", At: time.Now(), Data: []byte(`{"v":1,"type":"Woke","at":1,"fact":{}}`)}
 	return r.openHistory().Append(r.t.Context(), ledger.Batch{Agent: agent.UID, After: agent.LastSeq, Fence: fence, Events: []ledger.Event{event}})
 }

@@ -19,13 +19,13 @@ import (
 const maxPages = 16
 
 // stream returns the path of the stream of a room's chats.
-func (r *room) stream() string { return "/api/stream?namespace=" + r.namespace }
+func (r *testNamespace) stream() string { return "/api/stream?namespace=" + r.namespace }
 
-// visitor creates a room and a person with a token there.
-func visitor(t *testing.T, w *world, role string) (d *doors, r *room, name, token string) {
+// newVisitor creates a room and a person with a token there.
+func newVisitor(t *testing.T, w *world, role string) (d *frontends, r *testNamespace, name, token string) {
 	t.Helper()
-	d = w.doors(t)
-	r = d.room(t)
+	d = w.frontends(t)
+	r = d.newNamespace(t)
 	name, token = r.token("mallory", role)
 	return d, r, name, token
 }
@@ -39,27 +39,27 @@ func crossSite(r *http.Request) {
 var _ = class(
 	"page",
 	attack{
-		name:     "a stream is held open with a bad token",
-		attempts: "an attacker opens streams with an unknown token, to exhaust the server",
-		stops:    "the token is reviewed before a stream starts",
+		name:    "a stream is held open with a bad token",
+		attempt: "an attacker opens streams with an unknown token, to exhaust the server",
+		defence: "the token is reviewed before a stream starts",
 		run: func(t *testing.T, w *world) {
-			d, r, _, _ := visitor(t, w, user)
-			r.Expect(d.ask(r, http.MethodGet, r.stream(), "eyJhbGciOiJub25lIn0.e30.", "", nil).code).To(Equal(http.StatusUnauthorized))
+			d, r, _, _ := newVisitor(t, w, user)
+			r.Expect(d.send(r, http.MethodGet, r.stream(), "eyJhbGciOiJub25lIn0.e30.", "", nil).code).To(Equal(http.StatusUnauthorized))
 		},
 		control: func(t *testing.T, w *world) {
-			d, r, _, token := visitor(t, w, user)
-			got := d.ask(r, http.MethodGet, r.stream(), token, "", nil)
+			d, r, _, token := newVisitor(t, w, user)
+			got := d.send(r, http.MethodGet, r.stream(), token, "", nil)
 			r.Expect(got.code).To(Equal(http.StatusOK))
 			r.Expect(got.header.Get("Content-Type")).To(Equal("text/event-stream"))
 		},
 	},
 	attack{
-		name:     "a stream outlives its token",
-		attempts: "a person whose account was deleted keeps reading an open stream",
-		stops:    "the token is reviewed again while the stream is open",
+		name:    "a stream outlives its token",
+		attempt: "a person whose account was deleted keeps reading an open stream",
+		defence: "the token is reviewed again while the stream is open",
 		run: func(t *testing.T, w *world) {
-			d, r, _, token := visitor(t, w, user)
-			got := d.ask(r, http.MethodGet, r.stream(), token, "", nil)
+			d, r, _, token := newVisitor(t, w, user)
+			got := d.send(r, http.MethodGet, r.stream(), token, "", nil)
 			r.Expect(got.code).To(Equal(http.StatusOK))
 			ended := make(chan struct{})
 			go func() {
@@ -70,37 +70,37 @@ var _ = class(
 			r.Eventually(ended).WithTimeout(90 * time.Second).Should(BeClosed())
 		},
 		control: func(t *testing.T, w *world) {
-			d, r, _, token := visitor(t, w, user)
-			got := d.ask(r, http.MethodGet, r.stream(), token, "", nil)
+			d, r, _, token := newVisitor(t, w, user)
+			got := d.send(r, http.MethodGet, r.stream(), token, "", nil)
 			first := make([]byte, 1)
 			_, err := io.ReadFull(got.more, first)
 			r.Expect(err).NotTo(HaveOccurred(), "a stream with a valid token stays open")
 		},
 	},
 	attack{
-		name:     "one person uses up all streams",
-		attempts: "mallory opens more pages than the limit per user",
-		stops:    "--web-max-streams-per-user: status 429 with Retry-After",
+		name:    "one person uses up all streams",
+		attempt: "mallory opens more pages than the limit per user",
+		defence: "--web-max-streams-per-user: status 429 with Retry-After",
 		run: func(t *testing.T, w *world) {
-			d, r, _, token := visitor(t, w, user)
+			d, r, _, token := newVisitor(t, w, user)
 			for range maxPages {
-				r.Expect(d.ask(r, http.MethodGet, r.stream(), token, "", nil).code).To(Equal(http.StatusOK))
+				r.Expect(d.send(r, http.MethodGet, r.stream(), token, "", nil).code).To(Equal(http.StatusOK))
 			}
-			got := d.ask(r, http.MethodGet, r.stream(), token, "", nil)
+			got := d.send(r, http.MethodGet, r.stream(), token, "", nil)
 			r.Expect(got.code).To(Equal(http.StatusTooManyRequests))
 			r.Expect(got.header.Get("Retry-After")).NotTo(BeEmpty())
 			r.Expect(got.body).To(ContainSubstring("limit for one person"))
 			_, other := r.token("alice", user)
-			r.Expect(d.ask(r, http.MethodGet, r.stream(), other, "", nil).code).To(Equal(http.StatusOK), "others are not affected")
+			r.Expect(d.send(r, http.MethodGet, r.stream(), other, "", nil).code).To(Equal(http.StatusOK), "others are not affected")
 		},
 		control: func(t *testing.T, w *world) {
-			d, r, _, token := visitor(t, w, user)
+			d, r, _, token := newVisitor(t, w, user)
 			for range maxPages + 4 {
-				got := d.ask(r, http.MethodGet, r.stream(), token, "", nil)
+				got := d.send(r, http.MethodGet, r.stream(), token, "", nil)
 				r.Expect(got.code).To(Equal(http.StatusOK))
 				got.end()
 				r.Eventually(func() int { // the server notices it with a delay
-					probe := d.ask(r, http.MethodGet, r.stream(), token, "", nil)
+					probe := d.send(r, http.MethodGet, r.stream(), token, "", nil)
 					probe.end()
 					return probe.code
 				}).Should(Equal(http.StatusOK))
@@ -108,68 +108,68 @@ var _ = class(
 		},
 	},
 	attack{
-		name:     "another site makes a browser act",
-		attempts: "a page on another site posts to the page's API, reads its stream, and signs the person in as another user",
-		stops:    "Sec-Fetch-Site and Origin are checked, and sign-in accepts only JSON",
+		name:    "another site makes a browser act",
+		attempt: "a page on another site posts to the page's API, reads its stream, and signs the person in as another user",
+		defence: "Sec-Fetch-Site and Origin are checked, and sign-in accepts only JSON",
 		run: func(t *testing.T, w *world) {
-			d, r, _, token := visitor(t, w, user)
+			d, r, _, token := newVisitor(t, w, user)
 			path := "/k8s/apis/nestor.dev/v1alpha1/namespaces/" + r.namespace + "/agentchats"
-			r.Expect(d.ask(r, http.MethodPost, path, token, chatJSON("csrf"), crossSite).code).To(Equal(http.StatusForbidden))
-			r.Expect(d.ask(r, http.MethodGet, r.stream(), token, "", crossSite).code).To(Equal(http.StatusForbidden))
+			r.Expect(d.send(r, http.MethodPost, path, token, chatJSON("csrf"), crossSite).code).To(Equal(http.StatusForbidden))
+			r.Expect(d.send(r, http.MethodGet, r.stream(), token, "", crossSite).code).To(Equal(http.StatusForbidden))
 			signIn := `{"token":"` + token + `"}`
-			r.Expect(d.ask(r, http.MethodPost, "/api/login", "", signIn, crossSite).code).To(Equal(http.StatusForbidden))
-			form := d.ask(r, http.MethodPost, "/api/login", "", signIn, func(q *http.Request) { q.Header.Set("Content-Type", "text/plain") })
+			r.Expect(d.send(r, http.MethodPost, "/api/login", "", signIn, crossSite).code).To(Equal(http.StatusForbidden))
+			form := d.send(r, http.MethodPost, "/api/login", "", signIn, func(q *http.Request) { q.Header.Set("Content-Type", "text/plain") })
 			r.Expect(form.code).To(Equal(http.StatusUnsupportedMediaType))
 		},
 		control: func(t *testing.T, w *world) {
-			d, r, _, token := visitor(t, w, user)
+			d, r, _, token := newVisitor(t, w, user)
 			path := "/k8s/apis/nestor.dev/v1alpha1/namespaces/" + r.namespace + "/agentchats"
-			r.Expect(d.ask(r, http.MethodPost, path, token, chatJSON("own"), nil).code).To(Equal(http.StatusCreated))
-			r.Expect(d.ask(r, http.MethodPost, "/api/login", "", `{"token":"`+token+`"}`, nil).code).To(Equal(http.StatusNoContent))
+			r.Expect(d.send(r, http.MethodPost, path, token, chatJSON("own"), nil).code).To(Equal(http.StatusCreated))
+			r.Expect(d.send(r, http.MethodPost, "/api/login", "", `{"token":"`+token+`"}`, nil).code).To(Equal(http.StatusNoContent))
 		},
 	},
 	attack{
-		name:     "a script steals the token of a person",
-		attempts: "a script, another host or a page without TLS reads or sets the cookie that holds the token",
-		stops:    "the cookie is HttpOnly, Secure, SameSite=Strict and bound to the host by its name",
+		name:    "a script steals the token of a person",
+		attempt: "a script, another host or a page without TLS reads or sets the cookie that holds the token",
+		defence: "the cookie is HttpOnly, Secure, SameSite=Strict and bound to the host by its name",
 		run: func(t *testing.T, w *world) {
-			d, r, _, token := visitor(t, w, user)
-			cookie := d.ask(r, http.MethodPost, "/api/login", "", `{"token":"`+token+`"}`, nil).header.Get("Set-Cookie")
+			d, r, _, token := newVisitor(t, w, user)
+			cookie := d.send(r, http.MethodPost, "/api/login", "", `{"token":"`+token+`"}`, nil).header.Get("Set-Cookie")
 			r.Expect(cookie).To(And(HavePrefix("__Host-"), ContainSubstring("HttpOnly"), ContainSubstring("Secure"), ContainSubstring("SameSite=Strict"), ContainSubstring("Path=/"), Not(ContainSubstring("Domain"))))
 		},
 		control: func(t *testing.T, w *world) {
-			d, r, name, token := visitor(t, w, user)
-			cookie := d.ask(r, http.MethodPost, "/api/login", "", `{"token":"`+token+`"}`, nil).header.Get("Set-Cookie")
+			d, r, name, token := newVisitor(t, w, user)
+			cookie := d.send(r, http.MethodPost, "/api/login", "", `{"token":"`+token+`"}`, nil).header.Get("Set-Cookie")
 			pair, _, _ := strings.Cut(cookie, ";")
-			got := d.ask(r, http.MethodGet, "/api/whoami?namespace="+r.namespace, "", "", func(q *http.Request) { q.Header.Set("Cookie", pair) })
+			got := d.send(r, http.MethodGet, "/api/whoami?namespace="+r.namespace, "", "", func(q *http.Request) { q.Header.Set("Cookie", pair) })
 			r.Expect(got.body).To(ContainSubstring(name), "the cookie authenticates the person")
 		},
 	},
 	attack{
-		name:     "the page is put into a frame",
-		attempts: "another site shows the page in a frame, to get a click on Approve",
-		stops:    "frame-ancestors and X-Frame-Options on every response, and no inline script",
+		name:    "the page is put into a frame",
+		attempt: "another site shows the page in a frame, to get a click on Approve",
+		defence: "frame-ancestors and X-Frame-Options on every response, and no inline script",
 		run: func(t *testing.T, w *world) {
-			d, r, _, token := visitor(t, w, user)
+			d, r, _, token := newVisitor(t, w, user)
 			for _, path := range []string{"/", "/" + r.namespace, "/api/whoami", "/k8s/api/v1/secrets", "/assets/x.js"} {
-				header := d.ask(r, http.MethodGet, path, token, "", nil).header
+				header := d.send(r, http.MethodGet, path, token, "", nil).header
 				r.Expect(header.Get("X-Frame-Options")).To(Equal("DENY"), path)
 				r.Expect(header.Get("Content-Security-Policy")).To(And(ContainSubstring("frame-ancestors 'none'"), Not(ContainSubstring("unsafe-"))), path)
 				r.Expect(header.Get("X-Content-Type-Options")).To(Equal("nosniff"), path)
 			}
 		},
 		control: func(t *testing.T, w *world) {
-			d, r, _, _ := visitor(t, w, user)
-			response := d.ask(r, http.MethodGet, "/", "", "", nil)
+			d, r, _, _ := newVisitor(t, w, user)
+			response := d.send(r, http.MethodGet, "/", "", "", nil)
 			r.Expect(response.header.Get("Content-Type")).To(ContainSubstring("text/html"), "there is a page to frame")
 		},
 	},
 	attack{
-		name:     "a path leads out of what the page offers",
-		attempts: "an admin of the cluster, whose rights would allow it, is led to Secrets and other verbs by paths with dots, slashes and other resources",
-		stops:    "only listed resources and verbs are forwarded, and the path is built from validated names",
+		name:    "a path leads out of what the page offers",
+		attempt: "an admin of the cluster, whose rights would allow it, is led to Secrets and other verbs by paths with dots, slashes and other resources",
+		defence: "only listed resources and verbs are forwarded, and the path is built from validated names",
 		run: func(t *testing.T, w *world) {
-			d, r, _, token := visitor(t, w, "cluster-admin")
+			d, r, _, token := newVisitor(t, w, "cluster-admin")
 			r.create(&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "key"}, StringData: map[string]string{"key": "topsecret"}})
 			nestor := "/k8s/apis/nestor.dev/v1alpha1/namespaces/" + r.namespace
 			for _, path := range []string{
@@ -181,29 +181,29 @@ var _ = class(
 				"/k8s//api/v1/namespaces/" + r.namespace + "/secrets/key",
 				"/k8s/apis/history.nestor.dev/v1alpha1/namespaces/" + r.namespace + "/..%2f..%2f..%2f..%2fapi/v1",
 			} {
-				got := d.ask(r, http.MethodGet, path, token, "", nil)
+				got := d.send(r, http.MethodGet, path, token, "", nil)
 				r.Expect(got.body).NotTo(ContainSubstring("dG9wc2VjcmV0"), path)
 				r.Expect(got.body).NotTo(ContainSubstring("topsecret"), path)
 			}
-			r.Expect(d.ask(r, http.MethodDelete, nestor+"/agentroles/orchestrator", token, "", nil).code).To(Equal(http.StatusMethodNotAllowed))
-			r.Expect(d.ask(r, http.MethodPut, nestor+"/agentchats/x", token, chatJSON("x"), nil).code).To(Equal(http.StatusMethodNotAllowed))
+			r.Expect(d.send(r, http.MethodDelete, nestor+"/agentroles/orchestrator", token, "", nil).code).To(Equal(http.StatusMethodNotAllowed))
+			r.Expect(d.send(r, http.MethodPut, nestor+"/agentchats/x", token, chatJSON("x"), nil).code).To(Equal(http.StatusMethodNotAllowed))
 		},
 		control: func(t *testing.T, w *world) {
-			d, r, _, token := visitor(t, w, "cluster-admin")
+			d, r, _, token := newVisitor(t, w, "cluster-admin")
 			r.create(&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "key"}, StringData: map[string]string{"key": "topsecret"}})
-			r.Expect(d.ask(r, http.MethodGet, "/k8s/apis/nestor.dev/v1alpha1/namespaces/"+r.namespace+"/modelproviders", token, "", nil).code).To(Equal(http.StatusOK))
+			r.Expect(d.send(r, http.MethodGet, "/k8s/apis/nestor.dev/v1alpha1/namespaces/"+r.namespace+"/modelproviders", token, "", nil).code).To(Equal(http.StatusOK))
 			var secret corev1.Secret
 			r.Expect(r.get("key", &secret)).To(Succeed())
 			r.Expect(string(secret.Data["key"])).To(Equal("topsecret"))
 		},
 	},
 	attack{
-		name:     "headers of a browser impersonate another person",
-		attempts: "mallory adds impersonation and front-proxy headers to a request to the page",
-		stops:    "headers of the request are not forwarded",
+		name:    "headers of a browser impersonate another person",
+		attempt: "mallory adds impersonation and front-proxy headers to a request to the page",
+		defence: "headers of the request are not forwarded",
 		run: func(t *testing.T, w *world) {
-			d, r, name, token := visitor(t, w, user)
-			got := d.ask(r, http.MethodGet, "/api/whoami?namespace="+r.namespace, token, "", func(q *http.Request) {
+			d, r, name, token := newVisitor(t, w, user)
+			got := d.send(r, http.MethodGet, "/api/whoami?namespace="+r.namespace, token, "", func(q *http.Request) {
 				for header, value := range map[string]string{"Impersonate-User": "admin", "Impersonate-Group": "system:masters", "X-Remote-User": "admin", "X-Forwarded-User": "admin"} {
 					q.Header.Set(header, value)
 				}
@@ -211,26 +211,26 @@ var _ = class(
 			r.Expect(got.body).To(ContainSubstring(`"user":"` + name + `"`))
 		},
 		control: func(t *testing.T, w *world) {
-			d, r, _, _ := visitor(t, w, user)
+			d, r, _, _ := newVisitor(t, w, user)
 			_, other := r.token("alice", user)
-			r.Expect(d.ask(r, http.MethodGet, "/api/whoami?namespace="+r.namespace, other, "", nil).body).To(ContainSubstring(":alice"), "another token is another person")
+			r.Expect(d.send(r, http.MethodGet, "/api/whoami?namespace="+r.namespace, other, "", nil).body).To(ContainSubstring(":alice"), "another token is another person")
 		},
 	},
 	attack{
-		name:     "the page lends its own rights",
-		attempts: "a person without a token, or with one without permissions here, lists chats",
-		stops:    "the server has no permissions of its own: every request uses its own token",
+		name:    "the page lends its own rights",
+		attempt: "a person without a token, or with one without permissions here, lists chats",
+		defence: "the server has no permissions of its own: every request uses its own token",
 		run: func(t *testing.T, w *world) {
-			d, r, _, _ := visitor(t, w, user)
+			d, r, _, _ := newVisitor(t, w, user)
 			path := "/k8s/apis/nestor.dev/v1alpha1/namespaces/" + r.namespace + "/agentchats"
-			r.Expect(d.ask(r, http.MethodGet, path, "", "", nil).code).To(Equal(http.StatusUnauthorized))
-			_, stranger := d.room(t).token("stranger", user)
-			r.Expect(d.ask(r, http.MethodGet, path, stranger, "", nil).code).To(Equal(http.StatusForbidden))
+			r.Expect(d.send(r, http.MethodGet, path, "", "", nil).code).To(Equal(http.StatusUnauthorized))
+			_, stranger := d.newNamespace(t).token("stranger", user)
+			r.Expect(d.send(r, http.MethodGet, path, stranger, "", nil).code).To(Equal(http.StatusForbidden))
 		},
 		control: func(t *testing.T, w *world) {
-			d, r, _, token := visitor(t, w, user)
+			d, r, _, token := newVisitor(t, w, user)
 			path := "/k8s/apis/nestor.dev/v1alpha1/namespaces/" + r.namespace + "/agentchats"
-			r.Expect(d.ask(r, http.MethodGet, path, token, "", nil).code).To(Equal(http.StatusOK))
+			r.Expect(d.send(r, http.MethodGet, path, token, "", nil).code).To(Equal(http.StatusOK))
 		},
 	},
 )

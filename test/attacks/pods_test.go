@@ -29,7 +29,7 @@ func public(url string) *v1alpha1.Workspace {
 }
 
 // egress returns the allowed egress of the room's only workspace pod.
-func (r *room) egress() []networkingv1.NetworkPolicyEgressRule {
+func (r *testNamespace) egress() []networkingv1.NetworkPolicyEgressRule {
 	r.t.Helper()
 	var policy networkingv1.NetworkPolicy
 	r.Expect(r.get(r.workspacePod().Name, &policy)).To(Succeed())
@@ -37,12 +37,12 @@ func (r *room) egress() []networkingv1.NetworkPolicyEgressRule {
 	return policy.Spec.Egress
 }
 
-// planted is an attack with an object that mallory creates under the name of one of a workspace's objects before the operator
+// plantedObjectAttack is an attack with an object that mallory creates under the name of one of a workspace's objects before the operator
 // does.
-func planted(name, attempts string, object client.Object, owned bool) attack {
-	plant := func(t *testing.T, w *world, from string) (*room, client.Object) {
+func plantedObjectAttack(name, attempts string, object client.Object, owned bool) attack {
+	plant := func(t *testing.T, w *world, from string) (*testNamespace, client.Object) {
 		t.Helper()
-		r := w.room(t)
+		r := w.newNamespace(t)
 		mallory := r.as("mallory", "edit") // first: the object must exist before the operator reconciles
 		chat := r.chatWith(scratch("1Gi"))
 		r.create(chat)
@@ -55,11 +55,11 @@ func planted(name, attempts string, object client.Object, owned bool) attack {
 				APIVersion: v1alpha1.GroupVersion.String(), Kind: "AgentChat", Name: chat.Name, UID: chat.UID, Controller: ptr.To(true),
 			}})
 		}
-		r.allowed(func() error { return mallory.Create(t.Context(), trap) })
+		r.checkAllowed(func() error { return mallory.Create(t.Context(), trap) })
 		r.Expect(r.API.Create(t.Context(), r.message("hello", ""))).To(Succeed())
 		return r, trap
 	}
-	ready := func(r *room) func() ([]metav1.Condition, error) {
+	ready := func(r *testNamespace) func() ([]metav1.Condition, error) {
 		return func() ([]metav1.Condition, error) {
 			var chat v1alpha1.AgentChat
 			err := r.get("chat", &chat)
@@ -67,7 +67,7 @@ func planted(name, attempts string, object client.Object, owned bool) attack {
 		}
 	}
 	return attack{
-		name: name, attempts: attempts, stops: "the operator: it uses objects that the chat or task owns, by UID, and that say what they should; the condition names the others",
+		name: name, attempt: attempts, defence: "the operator: it uses objects that the chat or task owns, by UID, and that say what they should; the condition names the others",
 		run: func(t *testing.T, w *world) {
 			r, trap := plant(t, w, "")
 			r.Eventually(ready(r)).Should(ContainElement(And(HaveField("Type", v1alpha1.ConditionReady), HaveField("Status", metav1.ConditionFalse),
@@ -81,15 +81,15 @@ func planted(name, attempts string, object client.Object, owned bool) attack {
 }
 
 // directory returns a task that reads a file in a directory of the operator's machine.
-func (r *room) directory(path, file string) *v1alpha1.AgentTask {
+func (r *testNamespace) directory(path, file string) *v1alpha1.AgentTask {
 	r.t.Helper()
-	task := r.look(&v1alpha1.Workspace{Directory: &v1alpha1.DirectorySource{Path: path}})
+	task := r.lookTask(&v1alpha1.Workspace{Directory: &v1alpha1.DirectorySource{Path: path}})
 	task.Spec.Tool, task.Spec.Arguments = "read", &runtime.RawExtension{Raw: []byte(`{"path":"` + file + `"}`)}
 	return task
 }
 
-// readsFile checks that the task of the room has read a file.
-func (r *room) readsFile(content string) {
+// checkFileRead checks that the task of the room has read a file.
+func (r *testNamespace) checkFileRead(content string) {
 	r.t.Helper()
 	r.Eventually(func() (string, error) {
 		var task v1alpha1.AgentTask
@@ -100,11 +100,11 @@ func (r *room) readsFile(content string) {
 	}).Should(ContainSubstring(content))
 }
 
-// escapes is an attack that leaves the directories that the operator may serve. way returns the path and the file to read.
-func escapes(name, attempts string, words string, way func(t *testing.T, inside, outside string) (path, file string)) attack {
-	try := func(t *testing.T, w *world, outside string) *room {
+// escapeAttack is an attack that leaves the directories that the operator may serve. way returns the path and the file to read.
+func escapeAttack(name, attempts string, words string, way func(t *testing.T, inside, outside string) (path, file string)) attack {
+	try := func(t *testing.T, w *world, outside string) *testNamespace {
 		t.Helper()
-		r := w.room(t)
+		r := w.newNamespace(t)
 		inside := filepath.Join(w.files, r.namespace)
 		r.Expect(os.Mkdir(inside, 0o755)).To(Succeed())
 		r.Expect(os.WriteFile(filepath.Join(outside, "secret.txt"), []byte("the crown jewels"), 0o600)).To(Succeed())
@@ -113,7 +113,7 @@ func escapes(name, attempts string, words string, way func(t *testing.T, inside,
 		return r
 	}
 	return attack{
-		name: name, attempts: attempts, stops: "the operator resolves links before it compares with --local-workspaces, and opens what it compared; file tools cannot leave the root",
+		name: name, attempt: attempts, defence: "the operator resolves links before it compares with --local-workspaces, and opens what it compared; file tools cannot leave the root",
 		run: func(t *testing.T, w *world) {
 			r := try(t, w, t.TempDir())
 			r.Eventually(func() (string, error) {
@@ -132,12 +132,12 @@ func escapes(name, attempts string, words string, way func(t *testing.T, inside,
 			}).Should(And(ContainSubstring(words), Not(ContainSubstring("jewels"))))
 		},
 		control: func(t *testing.T, w *world) {
-			r := w.room(t)
+			r := w.newNamespace(t)
 			inside := filepath.Join(w.files, r.namespace)
 			r.Expect(os.Mkdir(inside, 0o755)).To(Succeed())
 			r.Expect(os.WriteFile(filepath.Join(inside, "secret.txt"), []byte("the crown jewels"), 0o600)).To(Succeed())
 			r.create(r.directory(inside, "secret.txt"))
-			r.readsFile("the crown jewels")
+			r.checkFileRead("the crown jewels")
 		},
 	}
 }
@@ -145,42 +145,42 @@ func escapes(name, attempts string, words string, way func(t *testing.T, inside,
 var _ = class(
 	"workspace-pods",
 	attack{
-		name:     "a workspace fills its node",
-		attempts: "mallory creates a chat with an emptyDir of 90Gi",
-		stops:    "the operator: --workspace-max-size",
+		name:    "a workspace fills its node",
+		attempt: "mallory creates a chat with an emptyDir of 90Gi",
+		defence: "the operator: --workspace-max-size",
 		run: func(t *testing.T, w *world) {
-			r := w.room(t)
-			r.create(r.look(scratch("90Gi")))
-			r.notAllowed("The workspace requests 90Gi, and this operator allows 20Gi")
+			r := w.newNamespace(t)
+			r.create(r.lookTask(scratch("90Gi")))
+			r.checkNotAllowed("The workspace requests 90Gi, and this operator allows 20Gi")
 		},
 		control: func(t *testing.T, w *world) {
-			r := w.room(t)
-			r.create(r.look(scratch("1Gi")))
+			r := w.newNamespace(t)
+			r.create(r.lookTask(scratch("1Gi")))
 			for _, volume := range r.workspacePod().Spec.Volumes {
 				r.Expect(volume.EmptyDir.SizeLimit.Value()).To(BeNumerically("<=", 1<<30), volume.Name)
 			}
 		},
 	},
 	attack{
-		name:     "a workspace asks for more than any node has",
-		attempts: "mallory creates a chat with an emptyDir of 1Pi",
-		stops:    "the API: at most 100Gi",
+		name:    "a workspace asks for more than any node has",
+		attempt: "mallory creates a chat with an emptyDir of 1Pi",
+		defence: "the API: at most 100Gi",
 		run: func(t *testing.T, w *world) {
-			r := w.room(t)
+			r := w.newNamespace(t)
 			r.Expect(r.as("mallory", "nestor-user").Create(t.Context(), r.chatWith(scratch("1Pi")))).To(MatchError(ContainSubstring("must be at most 100Gi")))
 		},
 		control: func(t *testing.T, w *world) {
-			r := w.room(t)
+			r := w.newNamespace(t)
 			r.Expect(r.as("mallory", "nestor-user").Create(t.Context(), r.chatWith(scratch("100Gi")))).To(Succeed())
 		},
 	},
 	attack{
-		name:     "a workspace sends files to any server",
-		attempts: "a command in a workspace with a repository connects to another server, or to a name server that forwards its queries",
-		stops:    "the network policy allows only the address and the port of the git server, and no name servers",
+		name:    "a workspace sends files to any server",
+		attempt: "a command in a workspace with a repository connects to another server, or to a name server that forwards its queries",
+		defence: "the network policy allows only the address and the port of the git server, and no name servers",
 		run: func(t *testing.T, w *world) {
-			r := w.room(t)
-			r.create(r.look(public("https://192.0.2.7/team/app.git")))
+			r := w.newNamespace(t)
+			r.create(r.lookTask(public("https://192.0.2.7/team/app.git")))
 			for _, rule := range r.egress() {
 				r.Expect(rule.Ports).To(HaveEach(HaveField("Port.IntVal", int32(443))))
 				r.Expect(rule.To).NotTo(BeEmpty(), "no peers would allow all")
@@ -188,35 +188,35 @@ var _ = class(
 			}
 		},
 		control: func(t *testing.T, w *world) {
-			r := w.room(t)
-			r.create(r.look(public("https://192.0.2.7/team/app.git")))
+			r := w.newNamespace(t)
+			r.create(r.lookTask(public("https://192.0.2.7/team/app.git")))
 			r.Expect(r.egress()).To(HaveLen(1), "the git server itself can be reached")
 		},
 	},
 	attack{
-		name:     "a workspace without a repository reaches the network",
-		attempts: "a command in an emptyDir connects to the Internet",
-		stops:    "the network policy: nothing out",
+		name:    "a workspace without a repository reaches the network",
+		attempt: "a command in an emptyDir connects to the Internet",
+		defence: "the network policy: nothing out",
 		run: func(t *testing.T, w *world) {
-			r := w.room(t)
-			r.create(r.look(scratch("1Gi")))
+			r := w.newNamespace(t)
+			r.create(r.lookTask(scratch("1Gi")))
 			r.Expect(r.egress()).To(BeEmpty())
 		},
 		control: func(t *testing.T, w *world) {
-			r := w.room(t)
-			r.create(r.look(public("https://192.0.2.7/team/app.git")))
+			r := w.newNamespace(t)
+			r.create(r.lookTask(public("https://192.0.2.7/team/app.git")))
 			r.Expect(r.egress()).NotTo(BeEmpty())
 		},
 	},
 	attack{
-		name:     "a repository is the metadata service of the cloud",
-		attempts: "mallory creates a task whose repository is at 169.254.169.254",
-		stops:    "the operator refuses link-local, loopback and similar addresses for git servers",
+		name:    "a repository is the metadata service of the cloud",
+		attempt: "mallory creates a task whose repository is at 169.254.169.254",
+		defence: "the operator refuses link-local, loopback and similar addresses for git servers",
 		run: func(t *testing.T, w *world) {
-			r := w.room(t)
+			r := w.newNamespace(t)
 			mallory := r.as("mallory", "nestor-runner")
-			r.allowed(func() error {
-				return mallory.Create(t.Context(), r.look(public("http://169.254.169.254/latest/x.git")))
+			r.checkAllowed(func() error {
+				return mallory.Create(t.Context(), r.lookTask(public("http://169.254.169.254/latest/x.git")))
 			})
 			r.Eventually(func() (string, error) {
 				var task v1alpha1.AgentTask
@@ -228,40 +228,40 @@ var _ = class(
 			r.Expect(r.pods()).To(BeEmpty())
 		},
 		control: func(t *testing.T, w *world) {
-			r := w.room(t)
-			r.create(r.look(public("http://192.0.2.7/latest/x.git")))
+			r := w.newNamespace(t)
+			r.create(r.lookTask(public("http://192.0.2.7/latest/x.git")))
 			r.workspacePod()
 		},
 	},
-	planted("a Service of somebody else gets the token", "mallory plants a Service that leads to a pod of hers",
+	plantedObjectAttack("a Service of somebody else gets the token", "mallory plants a Service that leads to a pod of hers",
 		&corev1.Service{Spec: corev1.ServiceSpec{Selector: map[string]string{"app": "trap"}, Ports: []corev1.ServicePort{{Port: pod.Port}}}}, false),
-	planted("a Service that claims the chat as its owner gets the token", "mallory plants a Service that leads to a pod of hers, and says that the chat owns it",
+	plantedObjectAttack("a Service that claims the chat as its owner gets the token", "mallory plants a Service that leads to a pod of hers, and says that the chat owns it",
 		&corev1.Service{Spec: corev1.ServiceSpec{Selector: map[string]string{"app": "trap"}, Ports: []corev1.ServicePort{{Port: pod.Port}}}}, true),
-	planted("a Secret of somebody else is the token", "mallory plants a Secret with a token that she knows",
+	plantedObjectAttack("a Secret of somebody else is the token", "mallory plants a Secret with a token that she knows",
 		&corev1.Secret{StringData: map[string]string{pod.TokenKey: "0123456789abcdef"}}, false),
-	planted("a NetworkPolicy of somebody else guards the pod", "mallory plants a policy that lets everything out",
+	plantedObjectAttack("a NetworkPolicy of somebody else guards the pod", "mallory plants a policy that lets everything out",
 		&networkingv1.NetworkPolicy{Spec: networkingv1.NetworkPolicySpec{Egress: []networkingv1.NetworkPolicyEgressRule{{}}}}, false),
-	planted("a pod of somebody else is the workspace", "mallory plants a pod with the labels of a workspace's",
+	plantedObjectAttack("a pod of somebody else is the workspace", "mallory plants a pod with the labels of a workspace's",
 		&corev1.Pod{
 			ObjectMeta: metav1.ObjectMeta{Labels: pod.Labels()},
 			Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "trap", Image: "example.com/trap"}}},
 		}, false),
-	escapes("a directory workspace is any directory", "a task has a directory outside of --local-workspaces", "is not below one that --local-workspaces names",
+	escapeAttack("a directory workspace is any directory", "a task has a directory outside of --local-workspaces", "is not below one that --local-workspaces names",
 		func(_ *testing.T, _, outside string) (string, string) { return outside, "secret.txt" }),
-	escapes("a directory workspace climbs out", "a task has a directory that leaves --local-workspaces by way of ..", "is not below one that --local-workspaces names",
+	escapeAttack("a directory workspace climbs out", "a task has a directory that leaves --local-workspaces by way of ..", "is not below one that --local-workspaces names",
 		func(t *testing.T, inside, outside string) (string, string) {
 			t.Helper()
 			way, err := filepath.Rel(inside, outside)
 			NewWithT(t).Expect(err).NotTo(HaveOccurred())
 			return inside + "/" + way, "secret.txt"
 		}),
-	escapes("a directory workspace is a link", "a task has a directory that is a link to one outside", "is not below one that --local-workspaces names",
+	escapeAttack("a directory workspace is a link", "a task has a directory that is a link to one outside", "is not below one that --local-workspaces names",
 		func(t *testing.T, inside, outside string) (string, string) {
 			t.Helper()
 			NewWithT(t).Expect(os.Symlink(outside, filepath.Join(inside, "link"))).To(Succeed())
 			return filepath.Join(inside, "link"), "secret.txt"
 		}),
-	escapes("a file of a directory workspace is a link", "a task reads a link that leads out of its directory", "escapes",
+	escapeAttack("a file of a directory workspace is a link", "a task reads a link that leads out of its directory", "escapes",
 		func(t *testing.T, inside, outside string) (string, string) {
 			t.Helper()
 			NewWithT(t).Expect(os.Symlink(filepath.Join(outside, "secret.txt"), filepath.Join(inside, "notes.txt"))).To(Succeed())

@@ -21,8 +21,8 @@ import (
 )
 
 // ask creates a task whose agent uses a provider of the room.
-func (r *room) ask(name, provider string) func() string {
-	return r.runs(name, v1alpha1.AgentTaskSpec{Type: v1alpha1.TaskAgent, Role: "general", Instruction: "Submit it.", ModelProvider: provider})
+func (r *testNamespace) ask(name, provider string) func() string {
+	return r.runTask(name, v1alpha1.AgentTaskSpec{Type: v1alpha1.TaskAgent, Role: "general", Instruction: "Submit it.", ModelProvider: provider})
 }
 
 // chunk is a chunk of a streamed reply.
@@ -31,8 +31,8 @@ func chunk(delta string) string { return `data: {"choices":[{"delta":` + delta +
 // submits is a reply that ends an agent with a result.
 var submits = chunk(`{"tool_calls":[{"index":0,"id":"c","function":{"name":"submit_result","arguments":"{\"result\":\"fine\"}"}}]}`) + "data: [DONE]\n\n"
 
-// says is a provider that sends one text once, and another one repeatedly until the client is gone or a gigabyte was sent.
-func says(status int, once, again string) http.Handler {
+// endlessProvider is a provider that sends one text once, and another one repeatedly until the client is gone or a gigabyte was sent.
+func endlessProvider(status int, once, again string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/event-stream")
 		if strings.HasPrefix(once, "{") {
@@ -52,20 +52,20 @@ func says(status int, once, again string) http.Handler {
 	})
 }
 
-// replied is an attack with a model's reply.
-func replied(name, attempts, stops string, provider http.Handler, words string) attack {
+// replyAttack is an attack with a model's reply.
+func replyAttack(name, attempts, stops string, provider http.Handler, words string) attack {
 	return attack{
-		name: name, attempts: attempts, stops: stops,
+		name: name, attempt: attempts, defence: stops,
 		run: func(t *testing.T, w *world) {
-			r := w.room(t)
+			r := w.newNamespace(t)
 			r.provider("foe", r.serve(provider))
 			task := r.ask("task", "foe")
 			r.Eventually(task).Should(And(HavePrefix("Failed ModelError"), ContainSubstring(words)))
 			r.Expect(len(task())).To(BeNumerically("<", 800))
 		},
 		control: func(t *testing.T, w *world) {
-			r := w.room(t)
-			r.provider("good", r.serve(says(200, submits, "")))
+			r := w.newNamespace(t)
+			r.provider("good", r.serve(endlessProvider(200, submits, "")))
 			r.Eventually(r.ask("task", "good")).Should(Equal("Success Succeeded fine"))
 		},
 	}
@@ -81,46 +81,46 @@ func manyCalls() string {
 
 // endless are providers with endless responses.
 var endless = map[string]http.Handler{
-	"text":     says(200, "", chunk(`{"content":"`+strings.Repeat("x", 4000)+`"}`)),
-	"line":     says(200, "data: ", "x"),
-	"event":    says(200, "", "data: x\n"),
-	"comments": says(200, "", ": thinking\n\n"),
-	"error":    says(500, "", "never "),
-	"calls":    says(200, manyCalls(), ""),
-	"whole":    says(200, `{"choices":[{"message":{"content":"`, "x"),
-	"nested":   says(200, `{"choices":`, "["),
+	"text":     endlessProvider(200, "", chunk(`{"content":"`+strings.Repeat("x", 4000)+`"}`)),
+	"line":     endlessProvider(200, "data: ", "x"),
+	"event":    endlessProvider(200, "", "data: x\n"),
+	"comments": endlessProvider(200, "", ": thinking\n\n"),
+	"error":    endlessProvider(500, "", "never "),
+	"calls":    endlessProvider(200, manyCalls(), ""),
+	"whole":    endlessProvider(200, `{"choices":[{"message":{"content":"`, "x"),
+	"nested":   endlessProvider(200, `{"choices":`, "["),
 }
 
 var _ = class(
 	"providers",
 	attack{
-		name:     "a list of models fills the memory",
-		attempts: "/models is 32 MiB long",
-		stops:    "a limit on the list of models",
+		name:    "a list of models fills the memory",
+		attempt: "/models is 32 MiB long",
+		defence: "a limit on the list of models",
 		run: func(t *testing.T, w *world) {
-			r := w.room(t)
+			r := w.newNamespace(t)
 			body := `{"data":[` + strings.Repeat(`{"id":"m"},`, 3<<20) + `{"id":"m"}]}`
-			r.Eventually(r.provider("foe", r.serve(says(200, body, "")))).Should(HavePrefix("False InvalidResponse: The provider's list of models cannot be used"))
+			r.Eventually(r.provider("foe", r.serve(endlessProvider(200, body, "")))).Should(HavePrefix("False InvalidResponse: The provider's list of models cannot be used"))
 		},
 		control: func(t *testing.T, w *world) {
-			r := w.room(t)
-			r.Eventually(r.provider("good", r.serve(says(200, `{"data":[{"id":"m"}]}`, "")))).Should(HavePrefix("True Ready"))
+			r := w.newNamespace(t)
+			r.Eventually(r.provider("good", r.serve(endlessProvider(200, `{"data":[{"id":"m"}]}`, "")))).Should(HavePrefix("True Ready"))
 		},
 	},
-	replied("a reply never ends", "a stream of text without end", "a limit on the size of a reply", endless["text"], "more than 1 MiB of text"),
-	replied("a line never ends", "a stream with one line without end", "a limit on the size of an event", endless["line"], "an event that is larger than 2 MiB"),
-	replied("an event never ends", "a stream with one event of endless lines", "a limit on the size of an event", endless["event"], "an event that is larger than 2 MiB"),
-	replied("a stream contains no data", "a stream of comments without end", "a limit on the size of a stream", endless["comments"], "larger than 64 MiB"),
-	replied("a reply has 10,000 tool calls", "a reply contains 10,000 tool calls", "a limit on the calls of a reply", endless["calls"], "more than 128 tool calls"),
-	replied("an error never ends", "the body of an error is endless", "only the beginning is read", endless["error"], "never"),
-	replied("a reply is nested without end", "a reply has a million levels", "a limit on the size and depth of a reply", endless["nested"], ""),
+	replyAttack("a reply never ends", "a stream of text without end", "a limit on the size of a reply", endless["text"], "more than 1 MiB of text"),
+	replyAttack("a line never ends", "a stream with one line without end", "a limit on the size of an event", endless["line"], "an event that is larger than 2 MiB"),
+	replyAttack("an event never ends", "a stream with one event of endless lines", "a limit on the size of an event", endless["event"], "an event that is larger than 2 MiB"),
+	replyAttack("a stream contains no data", "a stream of comments without end", "a limit on the size of a stream", endless["comments"], "larger than 64 MiB"),
+	replyAttack("a reply has 10,000 tool calls", "a reply contains 10,000 tool calls", "a limit on the calls of a reply", endless["calls"], "more than 128 tool calls"),
+	replyAttack("an error never ends", "the body of an error is endless", "only the beginning is read", endless["error"], "never"),
+	replyAttack("a reply is nested without end", "a reply has a million levels", "a limit on the size and depth of a reply", endless["nested"], ""),
 	attack{
-		name:     "the operator runs out of memory",
-		attempts: "every kind of endless provider and a dozen tool servers with lists of 15 MiB, results of 20 MiB and endless streams, all at the same time",
-		stops:    "the limits: the operator stays below 512 MiB, and others are served",
+		name:    "the operator runs out of memory",
+		attempt: "every kind of endless provider and a dozen tool servers with lists of 15 MiB, results of 20 MiB and endless streams, all at the same time",
+		defence: "the limits: the operator stays below 512 MiB, and others are served",
 		run: func(t *testing.T, _ *world) {
 			w := start(t, stack.SQLite)
-			r := w.room(t)
+			r := w.newNamespace(t)
 			for name, provider := range endless {
 				r.provider(name, r.serve(provider))
 				for i := range 2 {
@@ -128,16 +128,16 @@ var _ = class(
 				}
 			}
 			for i := range 4 {
-				r.toolServer(fmt.Sprintf("schema-%d", i), r.serve(&foe{list: schema(`{"type":"object","description":"` + strings.Repeat("x", 15<<20) + `"}`)}))
-				r.toolServer(fmt.Sprintf("bomb-%d", i), r.serve(&foe{list: zipped(200 << 20)}))
-				f := &foe{tools: []string{mcpTool("act", "Acts.", true)}, call: listing(`[],"content":[{"type":"text","text":"` + strings.Repeat("x", 20<<20) + `"}]`)}
+				r.toolServer(fmt.Sprintf("schema-%d", i), r.serve(&hostileServer{list: schema(`{"type":"object","description":"` + strings.Repeat("x", 15<<20) + `"}`)}))
+				r.toolServer(fmt.Sprintf("bomb-%d", i), r.serve(&hostileServer{list: zipped(200 << 20)}))
+				f := &hostileServer{tools: []string{mcpTool("act", "Acts.", true)}, call: listing(`[],"content":[{"type":"text","text":"` + strings.Repeat("x", 20<<20) + `"}]`)}
 				r.toolServer(fmt.Sprintf("result-%d", i), r.serve(f))
 				for j := range 2 {
-					r.call(fmt.Sprintf("result-%d-%d", i, j), fmt.Sprintf("result-%d__act", i))
+					r.callTool(fmt.Sprintf("result-%d-%d", i, j), fmt.Sprintf("result-%d__act", i))
 				}
 			}
-			good := w.room(t)
-			good.Eventually(good.runs("task", v1alpha1.AgentTaskSpec{Type: v1alpha1.TaskAgent, Role: "general", Instruction: "Submit fine"})).Should(Equal("Success Succeeded fine"))
+			good := w.newNamespace(t)
+			good.Eventually(good.runTask("task", v1alpha1.AgentTaskSpec{Type: v1alpha1.TaskAgent, Role: "general", Instruction: "Submit fine"})).Should(Equal("Success Succeeded fine"))
 			r.Eventually(r.unfinished).Should(BeEmpty())
 			peak := w.peak(t)
 			t.Logf("the operator's peak memory was %d MiB", peak>>20)
@@ -152,7 +152,7 @@ var _ = class(
 )
 
 // unfinished returns the tasks of the room that have not ended.
-func (r *room) unfinished() []string {
+func (r *testNamespace) unfinished() []string {
 	var list v1alpha1.AgentTaskList
 	if err := r.API.List(r.t.Context(), &list, client.InNamespace(r.namespace)); err != nil {
 		return []string{err.Error()}

@@ -22,18 +22,20 @@ import (
 	"github.com/nestor-dev/nestor/test/stack"
 )
 
-// withdrawal is a way to revoke access to a shared object.
-type withdrawal struct {
+// revocation is a way to revoke access to a shared object.
+type revocation struct {
 	name string
-	do   func(r *room, shared client.Object)
+	do   func(r *testNamespace, shared client.Object)
 }
 
-var withdrawals = []withdrawal{
-	{"is no longer shared", func(r *room, shared client.Object) {
+var revocationWays = []revocation{
+	{"is no longer shared", func(r *testNamespace, shared client.Object) {
 		r.change(shared, func() { share(shared, &v1alpha1.AllowedNamespaces{From: v1alpha1.NamespacesSame}) })
 	}},
-	{"is deleted", func(r *room, shared client.Object) { r.Expect(r.API.Delete(r.t.Context(), shared)).To(Succeed()) }},
-	{"is shared by a label that the namespace loses", func(r *room, _ client.Object) {
+	{"is deleted", func(r *testNamespace, shared client.Object) {
+		r.Expect(r.API.Delete(r.t.Context(), shared)).To(Succeed())
+	}},
+	{"is shared by a label that the namespace loses", func(r *testNamespace, _ client.Object) {
 		ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: r.namespace}}
 		r.change(ns, func() { delete(ns.Labels, trustedLabel) })
 	}},
@@ -55,7 +57,7 @@ func share(object client.Object, allowed *v1alpha1.AllowedNamespaces) {
 }
 
 // change updates an object, with retries on conflicts.
-func (r *room) change(object client.Object, how func()) {
+func (r *testNamespace) change(object client.Object, how func()) {
 	r.t.Helper()
 	r.Eventually(func() error {
 		if err := r.API.Get(r.t.Context(), client.ObjectKeyFromObject(object), object); err != nil {
@@ -66,8 +68,8 @@ func (r *room) change(object client.Object, how func()) {
 	}).Should(Succeed())
 }
 
-// shared creates an object in the operator's namespace that the room may use because of its label.
-func (r *room) shared(object client.Object) {
+// createShared creates an object in the operator's namespace that the room may use because of its label.
+func (r *testNamespace) createShared(object client.Object) {
 	r.t.Helper()
 	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: r.namespace}}
 	r.change(ns, func() { metav1.SetMetaDataLabel(&ns.ObjectMeta, trustedLabel, r.namespace) })
@@ -78,7 +80,7 @@ func (r *room) shared(object client.Object) {
 }
 
 // reason returns why a task waits.
-func (r *room) reason(task string) func() (string, error) {
+func (r *testNamespace) reason(task string) func() (string, error) {
 	return func() (string, error) {
 		found, err := r.task(task)
 		c := meta.FindStatusCondition(found.Status.Conditions, v1alpha1.ConditionSucceeded)
@@ -89,9 +91,9 @@ func (r *room) reason(task string) func() (string, error) {
 	}
 }
 
-// using returns a task that asks a question and then uses a shared object.
-func (r *room) using(name string, shared client.Object) *v1alpha1.AgentTask {
-	task := ask(name)
+// taskUsing returns a task that asks a question and then uses a shared object.
+func (r *testNamespace) taskUsing(name string, shared client.Object) *v1alpha1.AgentTask {
+	task := newAskingTask(name)
 	switch shared.(type) {
 	case *v1alpha1.ModelProvider:
 		task.Spec.ModelProvider = shared.GetName()
@@ -102,20 +104,20 @@ func (r *room) using(name string, shared client.Object) *v1alpha1.AgentTask {
 }
 
 // nextCall attempts a model call after access was revoked; nil revokes nothing.
-func nextCall(t *testing.T, w *world, how *withdrawal, build func(r *room) client.Object) {
-	r := w.room(t)
+func nextCall(t *testing.T, w *world, how *revocation, build func(r *testNamespace) client.Object) {
+	r := w.newNamespace(t)
 	shared := build(r)
-	r.shared(shared)
-	r.create(r.using("job", shared))
+	r.createShared(shared)
+	r.create(r.taskUsing("job", shared))
 	r.Eventually(r.taskPhase("job")).Should(Equal(v1alpha1.TaskWaiting))
 	if how == nil {
-		r.goesOn("job")
+		r.checkContinues("job")
 		return
 	}
 	how.do(r, shared)
-	r.create(r.using("probe", shared)) // a new task shows when the operator has noticed
+	r.create(r.taskUsing("probe", shared)) // a new task shows when the operator has noticed
 	r.Eventually(r.reason("probe")).Should(HaveSuffix("NotFound"))
-	r.create(answer("job"))
+	r.create(newAnswer("job"))
 	r.Eventually(r.taskPhase("job")).Should(Equal(v1alpha1.TaskFailed))
 	task, err := r.task("job")
 	r.Expect(err).NotTo(HaveOccurred())
@@ -123,17 +125,17 @@ func nextCall(t *testing.T, w *world, how *withdrawal, build func(r *room) clien
 	r.Expect(task.Status.Error.Message).To(Or(ContainSubstring("may not be used in the namespace "+r.namespace), ContainSubstring("was deleted")))
 }
 
-// box is a tool server that counts the calls of its tool.
-type box struct {
+// countingServer is a tool server that counts the calls of its tool.
+type countingServer struct {
 	*httptest.Server
 	calls atomic.Int64
 }
 
-// boxes serialises the tests that use the shared tool server of the script.
-var boxes sync.Mutex
+// countingServerMu serialises the tests that use the shared tool server of the script.
+var countingServerMu sync.Mutex
 
-func newBox(t *testing.T) *box {
-	b := &box{}
+func newCountingServer(t *testing.T) *countingServer {
+	b := &countingServer{}
 	server := mcp.NewServer(&mcp.Implementation{Name: "box", Version: "1"}, nil)
 	mcp.AddTool(server, &mcp.Tool{Name: "write", Description: "Writes"}, func(context.Context, *mcp.CallToolRequest, struct {
 		Path string `json:"path"`
@@ -146,14 +148,14 @@ func newBox(t *testing.T) *box {
 	return b
 }
 
-// approvedTool makes an agent call a tool that needs an approval, revokes access to the server meanwhile, and approves.
-func approvedTool(t *testing.T, w *world, how *withdrawal) {
-	boxes.Lock()
-	t.Cleanup(boxes.Unlock) // after the server is gone
-	r, b := w.room(t), newBox(t)
+// callAfterRevocation makes an agent call a tool that needs an approval, revokes access to the server meanwhile, and approves.
+func callAfterRevocation(t *testing.T, w *world, how *revocation) {
+	countingServerMu.Lock()
+	t.Cleanup(countingServerMu.Unlock) // after the server is gone
+	r, b := w.newNamespace(t), newCountingServer(t)
 	server := &v1alpha1.ToolServer{ObjectMeta: metav1.ObjectMeta{Name: "box"}}
 	server.Spec.Transport, server.Spec.URL = v1alpha1.TransportStreamableHTTP, b.URL
-	r.shared(server)
+	r.createShared(server)
 	r.Eventually(func() (bool, error) { // the operator may still have the server of the previous attack in its cache
 		err := r.API.Get(r.t.Context(), client.ObjectKeyFromObject(server), server)
 		return meta.IsStatusConditionTrue(server.Status.Conditions, v1alpha1.ConditionReady), err
@@ -188,49 +190,49 @@ func approvedTool(t *testing.T, w *world, how *withdrawal) {
 var _ = class("revocation", revocations()...)
 
 func revocations() []attack {
-	provider := func(r *room) client.Object {
+	provider := func(r *testNamespace) client.Object {
 		p := &v1alpha1.ModelProvider{ObjectMeta: metav1.ObjectMeta{Name: "shared-" + r.namespace}}
 		p.Spec.BaseURL, p.Spec.DefaultModel = r.ModelURL, "scripted"
 		none := int32(0)
 		p.Spec.MaxRetries = &none
 		return p
 	}
-	role := func(r *room) client.Object {
+	role := func(r *testNamespace) client.Object {
 		role := &v1alpha1.AgentRole{ObjectMeta: metav1.ObjectMeta{Name: "shared-" + r.namespace}}
 		role.Spec.SystemPrompt = "You work for everybody."
 		return role
 	}
 	var attacks []attack
-	for i := range withdrawals {
-		how := &withdrawals[i]
+	for i := range revocationWays {
+		how := &revocationWays[i]
 		attacks = append(
 			attacks,
 			attack{
-				name: "an agent goes on with a provider that " + how.name, attempts: "a run that has begun makes its next model call after the provider " + how.name,
-				stops:   "the provider is resolved before each call, which fails with the reason",
+				name: "an agent goes on with a provider that " + how.name, attempt: "a run that has begun makes its next model call after the provider " + how.name,
+				defence: "the provider is resolved before each call, which fails with the reason",
 				run:     func(t *testing.T, w *world) { nextCall(t, w, how, provider) },
 				control: func(t *testing.T, w *world) { nextCall(t, w, nil, provider) },
 			},
 			attack{
-				name: "an agent goes on with a role that " + how.name, attempts: "a run that has begun makes its next model call after its role " + how.name,
-				stops:   "a role of another namespace is resolved before each call",
-				run:     func(t *testing.T, w *world) { retried(t, w, how, role) },
-				control: func(t *testing.T, w *world) { retried(t, w, nil, role) },
+				name: "an agent goes on with a role that " + how.name, attempt: "a run that has begun makes its next model call after its role " + how.name,
+				defence: "a role of another namespace is resolved before each call",
+				run:     func(t *testing.T, w *world) { nextCallWithoutRetries(t, w, how, role) },
+				control: func(t *testing.T, w *world) { nextCallWithoutRetries(t, w, nil, role) },
 			},
 			attack{
-				name: "an agent calls a tool server that " + how.name, attempts: "a call that waits for an approval is made after the tool server " + how.name,
-				stops:   "the tool server is resolved before each call: the model gets the error that it may not be used any more",
-				run:     func(t *testing.T, w *world) { approvedTool(t, w, how) },
-				control: func(t *testing.T, w *world) { approvedTool(t, w, nil) },
+				name: "an agent calls a tool server that " + how.name, attempt: "a call that waits for an approval is made after the tool server " + how.name,
+				defence: "the tool server is resolved before each call: the model gets the error that it may not be used any more",
+				run:     func(t *testing.T, w *world) { callAfterRevocation(t, w, how) },
+				control: func(t *testing.T, w *world) { callAfterRevocation(t, w, nil) },
 			},
 		)
 	}
 	return attacks
 }
 
-// retried is nextCall with a provider without retries, so that the run ends soon.
-func retried(t *testing.T, w *world, how *withdrawal, build func(r *room) client.Object) {
-	nextCall(t, w, how, func(r *room) client.Object {
+// nextCallWithoutRetries is nextCall with a provider without retries, so that the run ends soon.
+func nextCallWithoutRetries(t *testing.T, w *world, how *revocation, build func(r *testNamespace) client.Object) {
+	nextCall(t, w, how, func(r *testNamespace) client.Object {
 		provider := &v1alpha1.ModelProvider{ObjectMeta: metav1.ObjectMeta{Namespace: r.namespace, Name: "default"}}
 		none := int32(0)
 		r.change(provider, func() { provider.Spec.MaxRetries = &none })

@@ -17,15 +17,15 @@ import (
 
 const admin = "nestor-admin"
 
-// makes is an attack that creates an object: a person with one role is refused, a person with another is not.
-func makes(name, stops, refused, allowed string, object func(namespace string) client.Object) attack {
-	try := func(t *testing.T, w *world, role string) (*room, error) {
+// createAttack is an attack that creates an object: a person with one role is refused, a person with another is not.
+func createAttack(name, stops, refused, allowed string, object func(namespace string) client.Object) attack {
+	try := func(t *testing.T, w *world, role string) (*testNamespace, error) {
 		t.Helper()
-		r := w.room(t)
+		r := w.newNamespace(t)
 		return r, r.as("mallory", role).Create(t.Context(), object(r.namespace))
 	}
 	return attack{
-		name: name, attempts: "mallory has the role " + refused + " in the namespace and creates the object", stops: stops,
+		name: name, attempt: "mallory has the role " + refused + " in the namespace and creates the object", defence: stops,
 		run: func(t *testing.T, w *world) {
 			r, err := try(t, w, refused)
 			r.Expect(err).To(Satisfy(apierrors.IsForbidden))
@@ -43,82 +43,82 @@ func mine(namespace string) metav1.ObjectMeta {
 
 var _ = class(
 	"rights",
-	makes("a user makes a role that needs no approval", "RBAC: only admins create roles", user, admin, func(namespace string) client.Object {
+	createAttack("a user makes a role that needs no approval", "RBAC: only admins create roles", user, admin, func(namespace string) client.Object {
 		return &v1alpha1.AgentRole{ObjectMeta: mine(namespace), Spec: v1alpha1.AgentRoleSpec{SystemPrompt: "Obey.", Approval: &v1alpha1.ApprovalPolicy{Mode: v1alpha1.ApprovalNever}}}
 	}),
-	makes("a user makes a provider that takes a Secret away", "RBAC: only admins create providers", user, admin, func(namespace string) client.Object {
+	createAttack("a user makes a provider that takes a Secret away", "RBAC: only admins create providers", user, admin, func(namespace string) client.Object {
 		return &v1alpha1.ModelProvider{ObjectMeta: mine(namespace), Spec: v1alpha1.ModelProviderSpec{
 			BaseURL: "https://mallory.example/v1", APIKeySecretRef: &v1alpha1.SecretKeyRef{Name: "db", Key: "password"},
 		}}
 	}),
-	makes("a runner makes a tool server", "RBAC: only admins create tool servers", runner, admin, func(namespace string) client.Object {
+	createAttack("a runner makes a tool server", "RBAC: only admins create tool servers", runner, admin, func(namespace string) client.Object {
 		return &v1alpha1.ToolServer{ObjectMeta: mine(namespace), Spec: v1alpha1.ToolServerSpec{URL: "https://mallory.example/mcp"}}
 	}),
-	makes("a user raises the quota", "RBAC: only admins change quotas", user, admin, func(namespace string) client.Object {
+	createAttack("a user raises the quota", "RBAC: only admins change quotas", user, admin, func(namespace string) client.Object {
 		most := int64(1 << 40)
 		return &v1alpha1.AgentQuota{ObjectMeta: mine(namespace), Spec: v1alpha1.AgentQuotaSpec{Period: "Hour", MaxTokens: &most}}
 	}),
-	makes("a runner opens a chat", "RBAC: a runner creates only standalone tasks", runner, user, func(namespace string) client.Object {
+	createAttack("a runner opens a chat", "RBAC: a runner creates only standalone tasks", runner, user, func(namespace string) client.Object {
 		return &v1alpha1.AgentChat{ObjectMeta: mine(namespace)}
 	}),
-	makes("a viewer writes a message", "RBAC", viewer, user, func(namespace string) client.Object {
+	createAttack("a viewer writes a message", "RBAC", viewer, user, func(namespace string) client.Object {
 		return &v1alpha1.AgentMessage{ObjectMeta: mine(namespace), Spec: v1alpha1.AgentMessageSpec{Chat: "chat", Content: "Hello"}}
 	}),
-	makes("a user runs a standalone task", "RBAC: only runners create tasks", user, runner, func(namespace string) client.Object {
+	createAttack("a user runs a standalone task", "RBAC: only runners create tasks", user, runner, func(namespace string) client.Object {
 		return &v1alpha1.AgentTask{ObjectMeta: mine(namespace), Spec: v1alpha1.AgentTaskSpec{Type: v1alpha1.TaskTool, Tool: "calculator"}}
 	}),
 	attack{
-		name:     "a runner puts a task into a chat",
-		attempts: "mallory creates an AgentTask with spec.chat, as if the orchestrator had delegated it",
-		stops:    "the tasks policy",
+		name:    "a runner puts a task into a chat",
+		attempt: "mallory creates an AgentTask with spec.chat, as if the orchestrator had delegated it",
+		defence: "the tasks policy",
 		run: func(t *testing.T, w *world) {
-			r := w.room(t)
+			r := w.newNamespace(t)
 			task := r.toolTask("chat-1", "")
 			task.Spec.Chat = "chat"
 			r.Expect(r.as("mallory", runner).Create(t.Context(), task)).To(MatchError(ContainSubstring("tasks of a chat are made by the operator alone")))
 		},
 		control: func(t *testing.T, w *world) {
-			r := w.room(t)
+			r := w.newNamespace(t)
 			r.Expect(r.as("mallory", runner).Create(t.Context(), r.toolTask("work", ""))).To(Succeed())
 		},
 	},
 	attack{
-		name:     "a runner puts a task below an agent",
-		attempts: "mallory creates an AgentTask that has an agent as its owner",
-		stops:    "the tasks policy",
+		name:    "a runner puts a task below an agent",
+		attempt: "mallory creates an AgentTask that has an agent as its owner",
+		defence: "the tasks policy",
 		run: func(t *testing.T, w *world) {
-			r := w.room(t)
+			r := w.newNamespace(t)
 			task := r.toolTask("work", "")
 			task.OwnerReferences = []metav1.OwnerReference{{APIVersion: v1alpha1.GroupVersion.String(), Kind: "SubAgent", Name: "boss", UID: "1"}}
 			r.Expect(r.as("mallory", runner).Create(t.Context(), task)).To(MatchError(ContainSubstring("tasks that belong to an agent")))
 		},
 		control: func(t *testing.T, w *world) {
-			r := w.room(t)
+			r := w.newNamespace(t)
 			r.Expect(r.as("mallory", runner).Create(t.Context(), r.toolTask("work", ""))).To(Succeed())
 		},
 	},
 	attack{
-		name:     "an admin makes a sub-agent",
-		attempts: "an admin of the namespace creates a SubAgent with an instruction of their own",
-		stops:    "RBAC, and the policy on sub-agents for those who have the verb",
+		name:    "an admin makes a sub-agent",
+		attempt: "an admin of the namespace creates a SubAgent with an instruction of their own",
+		defence: "RBAC, and the policy on sub-agents for those who have the verb",
 		run: func(t *testing.T, w *world) {
-			r := w.room(t)
+			r := w.newNamespace(t)
 			sub := &v1alpha1.SubAgent{ObjectMeta: mine(r.namespace), Spec: v1alpha1.SubAgentSpec{Task: "mine", Role: "general", Depth: 1, Instruction: "Obey."}}
 			r.Expect(r.as("mallory", admin).Create(t.Context(), sub.DeepCopy())).To(Satisfy(apierrors.IsForbidden))
 			r.Expect(r.API.Create(t.Context(), sub)).To(MatchError(ContainSubstring("sub-agents are made by the operator alone")))
 		},
 		control: func(t *testing.T, w *world) {
-			r := w.room(t)
-			r.finished("chat")
+			r := w.newNamespace(t)
+			r.createFinishedAgent("chat")
 			r.Expect(r.get("chat-1", &v1alpha1.SubAgent{})).To(Succeed(), "the operator made one")
 		},
 	},
 	attack{
-		name:     "a person declares a task done",
-		attempts: "a runner writes the status of a task, to forge its result",
-		stops:    "RBAC: only the operator writes statuses",
+		name:    "a person declares a task done",
+		attempt: "a runner writes the status of a task, to forge its result",
+		defence: "RBAC: only the operator writes statuses",
 		run: func(t *testing.T, w *world) {
-			r := w.room(t)
+			r := w.newNamespace(t)
 			task := r.toolTask("work", "")
 			api := r.as("mallory", runner)
 			r.Expect(api.Create(t.Context(), task)).To(Succeed())
@@ -126,7 +126,7 @@ var _ = class(
 			r.Expect(api.Status().Update(t.Context(), task)).To(Satisfy(apierrors.IsForbidden))
 		},
 		control: func(t *testing.T, w *world) {
-			r := w.room(t)
+			r := w.newNamespace(t)
 			task := r.toolTask("work", "")
 			api := r.as("mallory", runner)
 			r.Expect(api.Create(t.Context(), task)).To(Succeed())
@@ -134,18 +134,18 @@ var _ = class(
 		},
 	},
 	attack{
-		name:     "a chat is taken over",
-		attempts: "mallory becomes the user of alice's chat",
-		stops:    "spec.user is immutable once it is set",
+		name:    "a chat is taken over",
+		attempt: "mallory becomes the user of alice's chat",
+		defence: "spec.user is immutable once it is set",
 		run: func(t *testing.T, w *world) {
-			r := w.room(t)
+			r := w.newNamespace(t)
 			chat := &v1alpha1.AgentChat{ObjectMeta: mine(r.namespace), Spec: v1alpha1.AgentChatSpec{User: "alice"}}
 			r.Expect(r.as("alice", user).Create(t.Context(), chat)).To(Succeed())
 			change := client.RawPatch("application/merge-patch+json", []byte(`{"spec":{"user":"mallory"}}`))
 			r.Expect(r.as("mallory", user).Patch(t.Context(), chat, change)).To(Or(Satisfy(apierrors.IsInvalid), Satisfy(apierrors.IsForbidden)))
 		},
 		control: func(t *testing.T, w *world) {
-			r := w.room(t)
+			r := w.newNamespace(t)
 			chat := &v1alpha1.AgentChat{ObjectMeta: mine(r.namespace)}
 			r.Expect(r.as("alice", user).Create(t.Context(), chat)).To(Succeed())
 			change := client.RawPatch("application/merge-patch+json", []byte(`{"spec":{"user":"mallory"}}`))
@@ -153,30 +153,30 @@ var _ = class(
 		},
 	},
 	attack{
-		name:     "a user acts in another namespace",
-		attempts: "mallory, a user of one namespace, writes to a chat of another",
-		stops:    "RBAC: roles are bound in a namespace",
+		name:    "a user acts in another namespace",
+		attempt: "mallory, a user of one namespace, writes to a chat of another",
+		defence: "RBAC: roles are bound in a namespace",
 		run: func(t *testing.T, w *world) {
-			r, other := w.room(t), w.room(t)
+			r, other := w.newNamespace(t), w.newNamespace(t)
 			r.Expect(r.as("mallory", user).Create(t.Context(), other.message("over", "mallory"))).To(Satisfy(apierrors.IsForbidden))
 		},
 		control: func(t *testing.T, w *world) {
-			r := w.room(t)
+			r := w.newNamespace(t)
 			r.Expect(r.as("mallory", user).Create(t.Context(), r.message("here", "mallory"))).To(Succeed())
 		},
 	},
 	attack{
-		name:     "an admin of a namespace reads its Secrets",
-		attempts: "mallory, who may make providers, reads the key that one uses",
-		stops:    "no role of the chart may read Secrets",
+		name:    "an admin of a namespace reads its Secrets",
+		attempt: "mallory, who may make providers, reads the key that one uses",
+		defence: "no role of the chart may read Secrets",
 		run: func(t *testing.T, w *world) {
-			r := w.room(t)
+			r := w.newNamespace(t)
 			r.create(&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "key"}})
 			key := client.ObjectKey{Namespace: r.namespace, Name: "key"}
 			r.Expect(r.as("mallory", admin).Get(t.Context(), key, &corev1.Secret{})).To(Satisfy(apierrors.IsForbidden))
 		},
 		control: func(t *testing.T, w *world) {
-			r := w.room(t)
+			r := w.newNamespace(t)
 			r.create(&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "key"}})
 			r.Expect(r.get("key", &corev1.Secret{})).To(Succeed(), "it is there")
 		},

@@ -24,22 +24,22 @@ import (
 // shareOfLedger is the ledger quota of a namespace in the small stack.
 const shareOfLedger = 128 << 10
 
-// small is a separate stack with a small ledger quota, which prunes bodies of calls when the operator starts.
-type small struct {
+// smallStack is a separate stack with a small ledger quota, which prunes bodies of calls when the operator starts.
+type smallStack struct {
 	once sync.Once
 	*world
-	hog *room
+	fullNamespace *testNamespace
 	// asked is a task whose agent waited for a person when the operator was killed, with finished calls.
-	asked *room
+	asked *testNamespace
 }
 
-var smalls sync.Map
+var smallStacks sync.Map
 
-// small returns the stack, with a namespace at its quota.
-func (w *world) small(t *testing.T) *small {
+// smallStack returns the stack, with a namespace at its quota.
+func (w *world) smallStack(t *testing.T) *smallStack {
 	t.Helper()
-	kept, _ := smalls.LoadOrStore(w, &small{})
-	s := kept.(*small)
+	kept, _ := smallStacks.LoadOrStore(w, &smallStack{})
+	s := kept.(*smallStack)
 	s.once.Do(func() { s.open(w) })
 	if s.world == nil {
 		t.Fatal("the small stack did not start")
@@ -47,7 +47,7 @@ func (w *world) small(t *testing.T) *small {
 	return s
 }
 
-func (s *small) open(w *world) {
+func (s *smallStack) open(w *world) {
 	t, ledger := w.t, stack.SQLite
 	if w.Postgres != nil {
 		ledger = stack.PostgreSQL
@@ -56,29 +56,29 @@ func (s *small) open(w *world) {
 		o.Programs = w.Dir
 		o.OperatorFlags = append(o.OperatorFlags, "--ledger-namespace-quota", fmt.Sprint(shareOfLedger), "--call-retention", "1ms")
 	})
-	s.asked = world.room(t)
-	s.asked.create(ask("victim"))
+	s.asked = world.newNamespace(t)
+	s.asked.create(newAskingTask("victim"))
 	s.asked.Eventually(s.asked.taskPhase("victim")).Should(Equal(v1alpha1.TaskWaiting))
 	NewWithT(t).Expect(world.Operator.Kill()).To(Succeed())
 	NewWithT(t).Expect(world.StartOperator(t.Context())).To(Succeed())
-	s.hog = world.room(t)
-	s.hog.create(&v1alpha1.AgentChat{ObjectMeta: metav1.ObjectMeta{Name: "chat"}})
-	s.hog.Eventually(s.hog.chatReason("chat")).Should(Equal("Ready"))
+	s.fullNamespace = world.newNamespace(t)
+	s.fullNamespace.create(&v1alpha1.AgentChat{ObjectMeta: metav1.ObjectMeta{Name: "chat"}})
+	s.fullNamespace.Eventually(s.fullNamespace.chatReason("chat")).Should(Equal("Ready"))
 	for i := range 20 {
-		s.hog.create(bulky(fmt.Sprintf("bulk-%d", i)))
+		s.fullNamespace.create(newLargeTask(fmt.Sprintf("bulk-%d", i)))
 	}
-	s.hog.Eventually(s.hog.reason("bulk-19")).Should(Equal("LedgerQuota"))
+	s.fullNamespace.Eventually(s.fullNamespace.reason("bulk-19")).Should(Equal("LedgerQuota"))
 	s.world = world
 }
 
-// bulky returns a task that needs much space in the ledger.
-func bulky(name string) *v1alpha1.AgentTask {
+// newLargeTask returns a task that needs much space in the ledger.
+func newLargeTask(name string) *v1alpha1.AgentTask {
 	task := &v1alpha1.AgentTask{ObjectMeta: metav1.ObjectMeta{Name: name}}
 	task.Spec.Type, task.Spec.Role, task.Spec.Instruction = v1alpha1.TaskAgent, "general", "Submit "+strings.Repeat("much ", 3000)
 	return task
 }
 
-func (r *room) chatReason(name string) func() (string, error) {
+func (r *testNamespace) chatReason(name string) func() (string, error) {
 	return func() (string, error) {
 		var chat v1alpha1.AgentChat
 		err := r.get(name, &chat)
@@ -101,22 +101,22 @@ func number(t *testing.T, w *world, query string, args ...any) int64 {
 
 const bytesOf = `SELECT CAST(SUM(bytes) AS BIGINT) FROM agents WHERE namespace = $1`
 
-// in returns the room for another test.
-func (r *room) in(t *testing.T) *room {
+// withT returns the room for another test.
+func (r *testNamespace) withT(t *testing.T) *testNamespace {
 	other := *r
 	other.t, other.WithT = t, expecting(t)
 	return &other
 }
 
-// neighbour checks that another namespace continues.
-func neighbour(t *testing.T, w *world) {
-	r := w.small(t).room(t)
+// otherNamespaceControl checks that another namespace continues.
+func otherNamespaceControl(t *testing.T, w *world) {
+	r := w.smallStack(t).newNamespace(t)
 	r.create(&v1alpha1.AgentTask{ObjectMeta: metav1.ObjectMeta{Name: "little"}, Spec: v1alpha1.AgentTaskSpec{Type: v1alpha1.TaskAgent, Role: "general", Instruction: "Submit little"}})
 	r.Eventually(r.taskPhase("little")).Should(Equal(v1alpha1.TaskSuccess))
 }
 
-// renew deletes and recreates a namespace. The local cluster has no controller that would empty it.
-func (r *room) renew() {
+// recreate deletes and recreates a namespace. The local cluster has no controller that would empty it.
+func (r *testNamespace) recreate() {
 	r.t.Helper()
 	for _, list := range []client.Object{&v1alpha1.AgentTask{}, &v1alpha1.SubAgent{}, &v1alpha1.AgentQuota{}, &v1alpha1.ModelProvider{}} {
 		r.Expect(r.API.DeleteAllOf(r.t.Context(), list, client.InNamespace(r.namespace))).To(Succeed())
@@ -135,7 +135,7 @@ func (r *room) renew() {
 }
 
 // used returns the usage of the namespace's quota.
-func (r *room) used() (int64, error) {
+func (r *testNamespace) used() (int64, error) {
 	var quota v1alpha1.AgentQuota
 	if err := r.get("quota", &quota); err != nil {
 		return -1, err
@@ -146,13 +146,13 @@ func (r *room) used() (int64, error) {
 	return *quota.Status.Used.Tokens, nil
 }
 
-func (r *room) quota() {
+func (r *testNamespace) quota() {
 	many := int64(1e12)
 	r.create(&v1alpha1.AgentQuota{ObjectMeta: metav1.ObjectMeta{Name: "quota"}, Spec: v1alpha1.AgentQuotaSpec{Period: v1alpha1.QuotaMonth, MaxTokens: &many}})
 }
 
-// spend runs a task under a quota.
-func (r *room) spend(name string) {
+// runUnderQuota runs a task under a quota.
+func (r *testNamespace) runUnderQuota(name string) {
 	r.create(&v1alpha1.AgentTask{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: v1alpha1.AgentTaskSpec{Type: v1alpha1.TaskAgent, Role: "general", Instruction: "Submit it"}})
 	r.Eventually(r.taskPhase(name)).Should(Equal(v1alpha1.TaskSuccess))
 }
@@ -161,13 +161,13 @@ var _ = class(
 	"tenancy",
 	attack{
 		name: "one namespace fills the ledger of all", everyLedger: true,
-		attempts: "a namespace creates tasks with much text until the disk is full",
-		stops:    "--ledger-namespace-quota: its model calls wait, nothing new starts, and nothing fails",
+		attempt: "a namespace creates tasks with much text until the disk is full",
+		defence: "--ledger-namespace-quota: its model calls wait, nothing new starts, and nothing fails",
 		run: func(t *testing.T, w *world) {
-			s := w.small(t)
-			r := s.hog.in(t)
+			s := w.smallStack(t)
+			r := s.fullNamespace.withT(t)
 			for i := range 20 {
-				r.create(bulky(fmt.Sprintf("more-%d", i)))
+				r.create(newLargeTask(fmt.Sprintf("more-%d", i)))
 			}
 			r.Eventually(r.reason("more-19")).Should(Equal("LedgerQuota"))
 			// Calls in flight when the quota was reached are recorded: at most what 20 started tasks write.
@@ -178,16 +178,16 @@ var _ = class(
 				r.Expect(task.Status.Phase).NotTo(Equal(v1alpha1.TaskFailed), task.Name)
 			}
 		},
-		control: neighbour,
+		control: otherNamespaceControl,
 	},
 	attack{
 		name: "a chat fills the ledger with messages", everyLedger: true,
-		attempts: "a namespace at its quota keeps sending messages to a chat",
-		stops:    "messages of a namespace at its quota stay Pending with reason LedgerQuota and are not recorded",
+		attempt: "a namespace at its quota keeps sending messages to a chat",
+		defence: "messages of a namespace at its quota stay Pending with reason LedgerQuota and are not recorded",
 		run: func(t *testing.T, w *world) {
-			s := w.small(t)
-			r := s.hog.in(t)
-			r.create(said("long", "Greet Alice"))
+			s := w.smallStack(t)
+			r := s.fullNamespace.withT(t)
+			r.create(newMessage("long", "Greet Alice"))
 			r.Eventually(func() (string, error) {
 				var m v1alpha1.AgentMessage
 				err := r.get("long", &m)
@@ -196,60 +196,60 @@ var _ = class(
 			r.Expect(number(t, s.world, `SELECT COUNT(*) FROM events e JOIN agents a ON a.uid = e.agent_uid WHERE a.namespace = $1 AND e.type = 'MessageArrived'`, r.namespace)).To(BeZero())
 		},
 		control: func(t *testing.T, w *world) {
-			r := w.small(t).room(t)
-			r.create(&v1alpha1.AgentChat{ObjectMeta: metav1.ObjectMeta{Name: "chat"}}, said("short", "Greet Alice"))
+			r := w.smallStack(t).newNamespace(t)
+			r.create(&v1alpha1.AgentChat{ObjectMeta: metav1.ObjectMeta{Name: "chat"}}, newMessage("short", "Greet Alice"))
 			r.Eventually(r.posts).Should(ContainSubstring("Hello, Alice!"))
 		},
 	},
 	attack{
-		name:     "a chat starts although the quota is reached",
-		attempts: "a namespace at its quota creates another chat",
-		stops:    "the chat is Ready False with reason LedgerQuota, and nothing of it is recorded",
+		name:    "a chat starts although the quota is reached",
+		attempt: "a namespace at its quota creates another chat",
+		defence: "the chat is Ready False with reason LedgerQuota, and nothing of it is recorded",
 		run: func(t *testing.T, w *world) {
-			s := w.small(t)
-			r := s.hog.in(t)
+			s := w.smallStack(t)
+			r := s.fullNamespace.withT(t)
 			r.create(&v1alpha1.AgentChat{ObjectMeta: metav1.ObjectMeta{Name: "another"}})
 			r.Eventually(r.chatReason("another")).Should(Equal("LedgerQuota"))
 			r.Expect(number(t, s.world, `SELECT COUNT(*) FROM agents WHERE namespace = $1 AND name = 'another'`, r.namespace)).To(BeZero())
 		},
-		control: neighbour,
+		control: otherNamespaceControl,
 	},
 	attack{
 		name: "old outputs stay in the ledger forever", everyLedger: true,
-		attempts: "the requests of a live agent are still in the ledger long after the retention time of calls",
-		stops:    "--call-retention deletes requests and responses of live agents too; the agent continues",
+		attempt: "the requests of a live agent are still in the ledger long after the retention time of calls",
+		defence: "--call-retention deletes requests and responses of live agents too; the agent continues",
 		run: func(t *testing.T, w *world) {
-			s := w.small(t)
-			r := s.asked.in(t)
+			s := w.smallStack(t)
+			r := s.asked.withT(t)
 			bodies := `SELECT COUNT(*) FROM model_calls WHERE agent_uid = $1 AND finished_at IS NOT NULL AND response IS NOT NULL`
 			r.Eventually(func() int64 { return number(t, s.world, bodies, string(r.subAgent("victim").UID)) }).Should(BeZero())
 			r.Expect(number(t, s.world, `SELECT COUNT(*) FROM model_calls WHERE agent_uid = $1 AND total_tokens > 0`, string(r.subAgent("victim").UID))).To(BeEquivalentTo(1))
-			r.goesOn("victim")
+			r.checkContinues("victim")
 		},
 		control: func(t *testing.T, w *world) {
-			r := w.room(t)
-			r.create(ask("victim"))
+			r := w.newNamespace(t)
+			r.create(newAskingTask("victim"))
 			r.Eventually(r.taskPhase("victim")).Should(Equal(v1alpha1.TaskWaiting))
 			r.Expect(number(t, w, `SELECT COUNT(*) FROM model_calls WHERE agent_uid = $1 AND response IS NOT NULL`, string(r.subAgent("victim").UID))).To(BeEquivalentTo(1))
 		},
 	},
 	attack{
 		name: "a namespace inherits the usage of an earlier one with its name", everyLedger: true,
-		attempts: "a namespace is deleted and recreated, and its quota counts the earlier usage",
-		stops:    "counts belong to the UID of a namespace",
+		attempt: "a namespace is deleted and recreated, and its quota counts the earlier usage",
+		defence: "counts belong to the UID of a namespace",
 		run: func(t *testing.T, w *world) {
-			r := w.room(t)
+			r := w.newNamespace(t)
 			r.quota()
-			r.spend("before")
+			r.runUnderQuota("before")
 			r.Eventually(r.used).Should(BeNumerically(">", 0))
-			r.renew()
+			r.recreate()
 			r.quota()
 			r.Eventually(r.used).Should(BeZero())
 		},
 		control: func(t *testing.T, w *world) {
-			r := w.room(t)
+			r := w.newNamespace(t)
 			r.quota()
-			r.spend("before")
+			r.runUnderQuota("before")
 			r.Eventually(r.used).Should(BeNumerically(">", 0))
 			r.Expect(r.API.Delete(t.Context(), &v1alpha1.AgentQuota{ObjectMeta: metav1.ObjectMeta{Namespace: r.namespace, Name: "quota"}})).To(Succeed())
 			r.quota()
@@ -258,21 +258,21 @@ var _ = class(
 	},
 	attack{
 		name: "a namespace inherits the records of an earlier one with its name", everyLedger: true,
-		attempts: "a namespace is deleted and recreated, so that the history API shows a new tenant the records of the old one",
-		stops:    "records contain the UID of their namespace, by which the history API selects them",
+		attempt: "a namespace is deleted and recreated, so that the history API shows a new tenant the records of the old one",
+		defence: "records contain the UID of their namespace, by which the history API selects them",
 		run: func(t *testing.T, w *world) {
-			r := w.room(t)
-			r.spend("before")
-			r.renew()
+			r := w.newNamespace(t)
+			r.runUnderQuota("before")
+			r.recreate()
 			r.Expect(w.Provider(t.Context(), r.namespace, "default")).To(Succeed())
-			r.spend("after")
+			r.runUnderQuota("after")
 			r.Expect(number(t, w, `SELECT COUNT(DISTINCT namespace_uid) FROM agents WHERE namespace = $1 AND namespace_uid <> ''`, r.namespace)).To(BeEquivalentTo(2))
 			r.Expect(number(t, w, `SELECT COUNT(*) FROM model_calls c JOIN agents a ON a.uid = c.agent_uid WHERE a.namespace = $1 AND c.namespace_uid <> a.namespace_uid`, r.namespace)).To(BeZero())
 		},
 		control: func(t *testing.T, w *world) {
-			r := w.room(t)
-			r.spend("before")
-			r.spend("after")
+			r := w.newNamespace(t)
+			r.runUnderQuota("before")
+			r.runUnderQuota("after")
 			r.Expect(number(t, w, `SELECT COUNT(DISTINCT namespace_uid) FROM agents WHERE namespace = $1 AND namespace_uid <> ''`, r.namespace)).To(BeEquivalentTo(1))
 		},
 	},

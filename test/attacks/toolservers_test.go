@@ -23,32 +23,32 @@ func nested(levels int) string {
 	return strings.Repeat(`{"type":"object","properties":{"a":`, levels) + `{}` + strings.Repeat(`}}`, levels)
 }
 
-// listed is an attack with a list of tools: bad must end with the condition, and good, the same within the limits, must be
+// listAttack is an attack with a list of tools: bad must end with the condition, and good, the same within the limits, must be
 // offered.
-func listed(name, attempts, stops string, bad, good answerer, condition string) attack {
-	try := func(list answerer, want string) func(*testing.T, *world) {
+func listAttack(name, attempts, stops string, bad, good mcpHandler, condition string) attack {
+	try := func(list mcpHandler, want string) func(*testing.T, *world) {
 		return func(t *testing.T, w *world) {
-			r := w.room(t)
-			r.Eventually(r.toolServer("foe", r.serve(&foe{list: list}))).Should(ContainSubstring(want))
+			r := w.newNamespace(t)
+			r.Eventually(r.toolServer("foe", r.serve(&hostileServer{list: list}))).Should(ContainSubstring(want))
 		}
 	}
-	return attack{name: name, attempts: attempts, stops: stops, run: try(bad, condition), control: try(good, ready)}
+	return attack{name: name, attempt: attempts, defence: stops, run: try(bad, condition), control: try(good, ready)}
 }
 
-// called is an attack with the result of a call: the calling task must end with the words.
-func called(name, attempts, stops string, bad string, words string) attack {
+// callAttack is an attack with the result of a call: the calling task must end with the words.
+func callAttack(name, attempts, stops string, bad string, words string) attack {
 	try := func(answer, want string) func(*testing.T, *world) {
 		return func(t *testing.T, w *world) {
-			r := w.room(t)
-			f := &foe{tools: []string{mcpTool("act", "Acts.", true)}, call: func(w http.ResponseWriter, id, _ json.RawMessage) { result(w, id, answer) }}
+			r := w.newNamespace(t)
+			f := &hostileServer{tools: []string{mcpTool("act", "Acts.", true)}, call: func(w http.ResponseWriter, id, _ json.RawMessage) { result(w, id, answer) }}
 			r.Eventually(r.toolServer("foe", r.serve(f))).Should(Equal(ready))
-			r.Eventually(r.call("call", "foe__act")).Should(ContainSubstring(want))
+			r.Eventually(r.callTool("call", "foe__act")).Should(ContainSubstring(want))
 		}
 	}
-	return attack{name: name, attempts: attempts, stops: stops, run: try(bad, words), control: try(`{"content":[{"type":"text","text":"fine"}]}`, "Success Succeeded fine")}
+	return attack{name: name, attempt: attempts, defence: stops, run: try(bad, words), control: try(`{"content":[{"type":"text","text":"fine"}]}`, "Success Succeeded fine")}
 }
 
-func zipped(size int) answerer {
+func zipped(size int) mcpHandler {
 	return func(w http.ResponseWriter, id, _ json.RawMessage) {
 		w.Header().Set("Content-Type", "application/json")
 		w.Header().Set("Content-Encoding", "gzip")
@@ -65,7 +65,7 @@ func zipped(size int) answerer {
 	}
 }
 
-func schema(schema string) answerer {
+func schema(schema string) mcpHandler {
 	return listing(`[{"name":"act","inputSchema":` + schema + `}]`)
 }
 
@@ -73,7 +73,7 @@ var pagesServed atomic.Int64
 
 var _ = class(
 	"tool-servers",
-	listed("a list of tools never ends", "every page of tools/list has another cursor", "a limit on pages",
+	listAttack("a list of tools never ends", "every page of tools/list has another cursor", "a limit on pages",
 		func(w http.ResponseWriter, id, _ json.RawMessage) {
 			result(w, id, fmt.Sprintf(`{"tools":[],"nextCursor":"%d"}`, pagesServed.Add(1)))
 		},
@@ -85,19 +85,19 @@ var _ = class(
 			result(w, id, `{"tools":[],"nextCursor":"2"}`)
 		},
 		"False InvalidResponse: list tools: the server's list of tools does not end"),
-	listed("a cursor repeats", "tools/list returns the same cursor repeatedly", "a cursor is used once",
+	listAttack("a cursor repeats", "tools/list returns the same cursor repeatedly", "a cursor is used once",
 		func(w http.ResponseWriter, id, _ json.RawMessage) { result(w, id, `{"tools":[],"nextCursor":"a"}`) },
 		listing(`[`+mcpTool("act", "Acts.", true)+`]`), "False InvalidResponse: list tools: the server's list of tools does not end"),
-	listed("a schema fills the memory", "a tool has a schema of 15 MiB", "a limit on the size of a page",
+	listAttack("a schema fills the memory", "a tool has a schema of 15 MiB", "a limit on the size of a page",
 		schema(`{"type":"object","description":"`+strings.Repeat("x", 15<<20)+`"}`), schema(`{"type":"object","description":"`+strings.Repeat("x", 15<<10)+`"}`),
 		"False InvalidResponse: the endpoint sends too much"),
-	listed("a list is a gzip bomb", "a list of 200 MiB is sent compressed", "the limit applies to the decompressed size", zipped(200<<20), zipped(20<<10),
+	listAttack("a list is a gzip bomb", "a list of 200 MiB is sent compressed", "the limit applies to the decompressed size", zipped(200<<20), zipped(20<<10),
 		"False InvalidResponse: the endpoint sends too much"),
-	listed("a schema is nested without end", "a tool has a schema of 300 levels", "a limit on depth: the tool is left out",
+	listAttack("a schema is nested without end", "a tool has a schema of 300 levels", "a limit on depth: the tool is left out",
 		schema(nested(300)), schema(nested(20)), "True Ready: The server offers 0 tools. Left out: act: "),
-	listed("a list is nested without end", "the answer to tools/list has 200,000 levels", "a limit on the depth of every message",
+	listAttack("a list is nested without end", "the answer to tools/list has 200,000 levels", "a limit on the depth of every message",
 		listing(strings.Repeat("[", 200_000)+strings.Repeat("]", 200_000)), listing(`[`+mcpTool("act", "Acts.", true)+`]`), "False Unreachable: "),
-	listed("headers fill the memory", "the answer to tools/list has 1 MiB of headers", "a limit on headers",
+	listAttack("headers fill the memory", "the answer to tools/list has 1 MiB of headers", "a limit on headers",
 		func(w http.ResponseWriter, id, params json.RawMessage) {
 			for range 1024 {
 				w.Header().Add("X-Long", strings.Repeat("x", 1024))
@@ -105,18 +105,18 @@ var _ = class(
 			listing(`[`+mcpTool("act", "Acts.", true)+`]`)(w, id, params)
 		},
 		listing(`[`+mcpTool("act", "Acts.", true)+`]`), "False Unreachable: "),
-	called("a result fills the memory", "a call returns 20 MiB of text", "a limit on responses",
+	callAttack("a result fills the memory", "a call returns 20 MiB of text", "a limit on responses",
 		`{"content":[{"type":"text","text":"`+strings.Repeat("x", 20<<20)+`"}]}`, "Failed ToolError"),
-	called("a result is nested without end", "a call returns structured content of 200,000 levels", "a limit on the depth of every message",
+	callAttack("a result is nested without end", "a call returns structured content of 200,000 levels", "a limit on the depth of every message",
 		`{"content":[],"structuredContent":{"a":`+strings.Repeat("[", 200_000)+strings.Repeat("]", 200_000)+`}}`, "Failed ToolError"),
 	attack{
-		name:     "a stream fills the queue of requests",
-		attempts: "the server sends endless requests on the stream to the operator",
-		stops:    "a rate limit for what a server sends by itself: the stream is closed",
+		name:    "a stream fills the queue of requests",
+		attempt: "the server sends endless requests on the stream to the operator",
+		defence: "a rate limit for what a server sends by itself: the stream is closed",
 		run: func(t *testing.T, w *world) {
-			r := w.room(t)
+			r := w.newNamespace(t)
 			cut := make(chan int, 1000)
-			r.toolServer("foe", r.serve(&foe{tools: []string{mcpTool("act", "Acts.", true)}, stream: func(w http.ResponseWriter, _ *http.Request) {
+			r.toolServer("foe", r.serve(&hostileServer{tools: []string{mcpTool("act", "Acts.", true)}, stream: func(w http.ResponseWriter, _ *http.Request) {
 				w.Header().Set("Content-Type", "text/event-stream")
 				sent := 0
 				for sent < 1<<30 {
@@ -133,21 +133,21 @@ var _ = class(
 			r.Expect(sent).To(BeNumerically("<", 256<<20))
 		},
 		control: func(t *testing.T, w *world) {
-			r := w.room(t)
-			f := &foe{tools: []string{mcpTool("act", "Acts.", true)}}
+			r := w.newNamespace(t)
+			f := &hostileServer{tools: []string{mcpTool("act", "Acts.", true)}}
 			says := r.toolServer("foe", r.serve(f))
 			r.Eventually(says).Should(Equal(ready))
-			f.become(mcpTool("act", "Acts.", true), mcpTool("more", "Acts.", true))
+			f.setTools(mcpTool("act", "Acts.", true), mcpTool("more", "Acts.", true))
 			r.Eventually(says).Should(ContainSubstring("offers 2 tools"))
 		},
 	},
 	attack{
-		name:     "a condition contains markup and control characters",
-		attempts: "an error of the server contains HTML, escape sequences and characters that reorder text",
-		stops:    "texts of servers are sanitised and shortened before they are shown",
+		name:    "a condition contains markup and control characters",
+		attempt: "an error of the server contains HTML, escape sequences and characters that reorder text",
+		defence: "texts of servers are sanitised and shortened before they are shown",
 		run: func(t *testing.T, w *world) {
-			r := w.room(t)
-			says := r.toolServer("foe", r.serve(&foe{list: func(w http.ResponseWriter, id, _ json.RawMessage) {
+			r := w.newNamespace(t)
+			says := r.toolServer("foe", r.serve(&hostileServer{list: func(w http.ResponseWriter, id, _ json.RawMessage) {
 				w.Header().Set("Content-Type", "application/json")
 				fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"error":{"code":-1,"message":"<img src=x onerror=alert(1)>no\u001b[2J\u202e %s"}}`, id, strings.Repeat("words ", 10000))
 			}}))
@@ -156,8 +156,8 @@ var _ = class(
 			r.Expect(len(says())).To(BeNumerically("<", 400))
 		},
 		control: func(t *testing.T, w *world) {
-			r := w.room(t)
-			says := r.toolServer("foe", r.serve(&foe{list: func(w http.ResponseWriter, id, _ json.RawMessage) {
+			r := w.newNamespace(t)
+			says := r.toolServer("foe", r.serve(&hostileServer{list: func(w http.ResponseWriter, id, _ json.RawMessage) {
 				w.Header().Set("Content-Type", "application/json")
 				fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"error":{"code":-1,"message":"come back tomorrow"}}`, id)
 			}}))
@@ -165,12 +165,12 @@ var _ = class(
 		},
 	},
 	attack{
-		name:     "a slow server blocks others",
-		attempts: "the server never answers tools/list",
-		stops:    "each server has its own session with a timeout",
+		name:    "a slow server blocks others",
+		attempt: "the server never answers tools/list",
+		defence: "each server has its own session with a timeout",
 		run: func(t *testing.T, w *world) {
-			r := w.room(t)
-			r.toolServer("slow", r.serve(&foe{list: func(w http.ResponseWriter, _, _ json.RawMessage) {
+			r := w.newNamespace(t)
+			r.toolServer("slow", r.serve(&hostileServer{list: func(w http.ResponseWriter, _, _ json.RawMessage) {
 				w.Header().Set("Content-Type", "application/json")
 				for {
 					if _, err := io.WriteString(w, " "); err != nil {
@@ -179,12 +179,12 @@ var _ = class(
 					w.(http.Flusher).Flush()
 				}
 			}}))
-			r.Eventually(r.toolServer("good", r.serve(&foe{tools: []string{mcpTool("act", "Acts.", true)}}))).Should(Equal(ready))
-			r.Eventually(r.call("call", "good__act")).Should(Equal("Success Succeeded done"))
+			r.Eventually(r.toolServer("good", r.serve(&hostileServer{tools: []string{mcpTool("act", "Acts.", true)}}))).Should(Equal(ready))
+			r.Eventually(r.callTool("call", "good__act")).Should(Equal("Success Succeeded done"))
 		},
 		control: func(t *testing.T, w *world) {
-			r := w.room(t)
-			r.Eventually(r.toolServer("good", r.serve(&foe{tools: []string{mcpTool("act", "Acts.", true)}}))).Should(Equal(ready))
+			r := w.newNamespace(t)
+			r.Eventually(r.toolServer("good", r.serve(&hostileServer{tools: []string{mcpTool("act", "Acts.", true)}}))).Should(Equal(ready))
 		},
 	},
 )

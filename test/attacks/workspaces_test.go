@@ -26,18 +26,18 @@ const (
 
 // The servers have addresses reserved for documentation: the operator resolves names, and there are no name servers here.
 
-// private returns a workspace with a repository and the Secret db.
-func private(url string) *v1alpha1.Workspace {
+// privateWorkspace returns a workspace with a repository and the Secret db.
+func privateWorkspace(url string) *v1alpha1.Workspace {
 	return &v1alpha1.Workspace{Git: &v1alpha1.GitSource{URL: url, SecretName: "db"}}
 }
 
-// books returns a workspace on the claim books.
-func books() *v1alpha1.Workspace {
+// claimWorkspace returns a workspace on the claim books.
+func claimWorkspace() *v1alpha1.Workspace {
 	return &v1alpha1.Workspace{PersistentVolumeClaim: &v1alpha1.ClaimSource{ClaimName: "books"}}
 }
 
-// db returns a Secret of the namespace that may be sent to these hosts.
-func db(hosts string) *corev1.Secret {
+// newSecret returns a Secret of the namespace that may be sent to these hosts.
+func newSecret(hosts string) *corev1.Secret {
 	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "db"}, StringData: map[string]string{"username": "root", "password": "hunter2"}}
 	if hosts != "" {
 		secret.Annotations = map[string]string{v1alpha1.AnnotationGitHosts: hosts}
@@ -45,27 +45,27 @@ func db(hosts string) *corev1.Secret {
 	return secret
 }
 
-// booksClaim returns a claim of the namespace.
-func booksClaim(labels map[string]string) *corev1.PersistentVolumeClaim {
+// newClaim returns a claim of the namespace.
+func newClaim(labels map[string]string) *corev1.PersistentVolumeClaim {
 	claim := &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Name: "books", Labels: labels}}
 	claim.Spec.AccessModes = []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce}
 	claim.Spec.Resources.Requests = corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("1Gi")}
 	return claim
 }
 
-func (r *room) chatWith(w *v1alpha1.Workspace) *v1alpha1.AgentChat {
+func (r *testNamespace) chatWith(w *v1alpha1.Workspace) *v1alpha1.AgentChat {
 	return &v1alpha1.AgentChat{ObjectMeta: metav1.ObjectMeta{Namespace: r.namespace, Name: "chat"}, Spec: v1alpha1.AgentChatSpec{Workspace: w}}
 }
 
-// look returns a task that needs its workspace at once.
-func (r *room) look(w *v1alpha1.Workspace) *v1alpha1.AgentTask {
+// lookTask returns a task that needs its workspace at once.
+func (r *testNamespace) lookTask(w *v1alpha1.Workspace) *v1alpha1.AgentTask {
 	return &v1alpha1.AgentTask{ObjectMeta: metav1.ObjectMeta{Namespace: r.namespace, Name: "look"}, Spec: v1alpha1.AgentTaskSpec{
 		Type: v1alpha1.TaskTool, Tool: "ls", Arguments: &runtime.RawExtension{Raw: []byte(`{}`)}, Workspace: w,
 	}}
 }
 
-// mayGet allows a person to read one object.
-func (r *room) mayGet(person, resource, name string) {
+// grantGet allows a person to read one object.
+func (r *testNamespace) grantGet(person, resource, name string) {
 	r.t.Helper()
 	r.create(
 		&rbacv1.Role{ObjectMeta: metav1.ObjectMeta{Name: person + "-" + name}, Rules: []rbacv1.PolicyRule{
@@ -78,14 +78,14 @@ func (r *room) mayGet(person, resource, name string) {
 	)
 }
 
-// allowed checks that a request succeeds as soon as the API server has the permissions.
-func (r *room) allowed(request func() error) {
+// checkAllowed checks that a request succeeds as soon as the API server has the permissions.
+func (r *testNamespace) checkAllowed(request func() error) {
 	r.t.Helper()
 	r.Eventually(request).Should(Succeed())
 }
 
 // pods returns the pods of the room.
-func (r *room) pods() []corev1.Pod {
+func (r *testNamespace) pods() []corev1.Pod {
 	r.t.Helper()
 	var pods corev1.PodList
 	r.Expect(r.API.List(r.t.Context(), &pods, client.InNamespace(r.namespace))).To(Succeed())
@@ -93,7 +93,7 @@ func (r *room) pods() []corev1.Pod {
 }
 
 // workspacePod waits for the pod of the room's only workspace.
-func (r *room) workspacePod() corev1.Pod {
+func (r *testNamespace) workspacePod() corev1.Pod {
 	r.t.Helper()
 	r.Eventually(r.pods).Should(HaveLen(1))
 	return r.pods()[0]
@@ -108,8 +108,8 @@ func mounts(c corev1.Container) []string {
 	return names
 }
 
-// notAllowed checks that the operator refuses the workspace of the task look and creates no pod for it.
-func (r *room) notAllowed(words string) {
+// checkNotAllowed checks that the operator refuses the workspace of the task look and creates no pod for it.
+func (r *testNamespace) checkNotAllowed(words string) {
 	r.t.Helper()
 	r.Eventually(func() ([]metav1.Condition, error) {
 		var task v1alpha1.AgentTask
@@ -120,8 +120,8 @@ func (r *room) notAllowed(words string) {
 	r.Expect(r.pods()).To(BeEmpty())
 }
 
-// sends checks that only the clone of the task look gets the Secret.
-func (r *room) sends() {
+// checkSecretSent checks that only the clone of the task look gets the Secret.
+func (r *testNamespace) checkSecretSent() {
 	r.t.Helper()
 	pod := r.workspacePod()
 	r.Expect(pod.Spec.Volumes).To(ContainElement(HaveField("Secret.SecretName", "db")))
@@ -129,39 +129,39 @@ func (r *room) sends() {
 	r.Expect(mounts(pod.Spec.Containers[0])).NotTo(ContainElement("git-credentials"))
 }
 
-// sentTo is an attack on a Secret with hosts by an administrator, to whom no policy applies; the control names the host of the
+// secretHostAttack is an attack on a Secret with hosts by an administrator, to whom no policy applies; the control names the host of the
 // URL.
-func sentTo(name, url, hosts, entry string) attack {
+func secretHostAttack(name, url, hosts, entry string) attack {
 	return attack{
-		name:     name,
-		attempts: "a person to whom no policy applies creates a task with " + url + " and a Secret that may be sent to: " + hosts,
-		stops:    "the operator: the Secret's annotation nestor.dev/git-hosts does not name the server",
+		name:    name,
+		attempt: "a person to whom no policy applies creates a task with " + url + " and a Secret that may be sent to: " + hosts,
+		defence: "the operator: the Secret's annotation nestor.dev/git-hosts does not name the server",
 		run: func(t *testing.T, w *world) {
-			r := w.room(t)
-			r.create(db(hosts), r.look(private(url)))
-			r.notAllowed(`The Secret "db" may not be sent to `)
+			r := w.newNamespace(t)
+			r.create(newSecret(hosts), r.lookTask(privateWorkspace(url)))
+			r.checkNotAllowed(`The Secret "db" may not be sent to `)
 		},
 		control: func(t *testing.T, w *world) {
-			r := w.room(t)
-			r.create(db(entry), r.look(private(url)))
-			r.sends()
+			r := w.newNamespace(t)
+			r.create(newSecret(entry), r.lookTask(privateWorkspace(url)))
+			r.checkSecretSent()
 		},
 	}
 }
 
-// refusedURL is a URL that leads somewhere else than it appears to, or runs a command.
-func refusedURL(name, url, words string) attack {
+// refusedURLAttack is a URL that leads somewhere else than it appears to, or runs a command.
+func refusedURLAttack(name, url, words string) attack {
 	return attack{
-		name:     name,
-		attempts: "mallory creates a chat with the repository " + url,
-		stops:    "the API: a repository has a plain https, http or ssh URL",
+		name:    name,
+		attempt: "mallory creates a chat with the repository " + url,
+		defence: "the API: a repository has a plain https, http or ssh URL",
 		run: func(t *testing.T, w *world) {
-			r := w.room(t)
+			r := w.newNamespace(t)
 			workspace := &v1alpha1.Workspace{Git: &v1alpha1.GitSource{URL: url}}
 			r.Expect(r.as("mallory", "nestor-user").Create(t.Context(), r.chatWith(workspace))).To(MatchError(ContainSubstring(words)))
 		},
 		control: func(t *testing.T, w *world) {
-			r := w.room(t)
+			r := w.newNamespace(t)
 			workspace := &v1alpha1.Workspace{Git: &v1alpha1.GitSource{URL: "https://git.example.com/team/app@v2.git"}}
 			r.Expect(r.as("mallory", "nestor-user").Create(t.Context(), r.chatWith(workspace))).To(Succeed())
 		},
@@ -173,159 +173,159 @@ const notPlain = "must be an https, http or ssh URL"
 var _ = class(
 	"workspaces",
 	attack{
-		name:     "a chat sends a Secret to its user's server",
-		attempts: "mallory, who may not read Secrets, creates a chat with her own repository and the Secret db",
-		stops:    "the chats policy: the requester must be allowed to get the Secret",
+		name:    "a chat sends a Secret to its user's server",
+		attempt: "mallory, who may not read Secrets, creates a chat with her own repository and the Secret db",
+		defence: "the chats policy: the requester must be allowed to get the Secret",
 		run: func(t *testing.T, w *world) {
-			r := w.room(t)
-			r.create(db("http://192.0.2.66"))
-			r.Expect(r.as("mallory", "nestor-user").Create(t.Context(), r.chatWith(private(attackersRepository)))).To(MatchError(ContainSubstring(noSecretRight)))
+			r := w.newNamespace(t)
+			r.create(newSecret("http://192.0.2.66"))
+			r.Expect(r.as("mallory", "nestor-user").Create(t.Context(), r.chatWith(privateWorkspace(attackersRepository)))).To(MatchError(ContainSubstring(noSecretRight)))
 		},
 		control: func(t *testing.T, w *world) {
-			r := w.room(t)
-			r.create(db("http://192.0.2.66"))
+			r := w.newNamespace(t)
+			r.create(newSecret("http://192.0.2.66"))
 			alice := r.as("alice", "nestor-user")
-			r.mayGet("alice", "secrets", "db")
-			r.allowed(func() error { return alice.Create(t.Context(), r.chatWith(private(attackersRepository))) })
+			r.grantGet("alice", "secrets", "db")
+			r.checkAllowed(func() error { return alice.Create(t.Context(), r.chatWith(privateWorkspace(attackersRepository))) })
 		},
 	},
 	attack{
-		name:     "a chat gets a workspace with a Secret later",
-		attempts: "mallory creates a chat without a workspace, and adds one with a Secret that she may not read",
-		stops:    "the chats policy, for changes as for creation",
+		name:    "a chat gets a workspace with a Secret later",
+		attempt: "mallory creates a chat without a workspace, and adds one with a Secret that she may not read",
+		defence: "the chats policy, for changes as for creation",
 		run: func(t *testing.T, w *world) {
-			r := w.room(t)
-			r.create(db("http://192.0.2.66"))
+			r := w.newNamespace(t)
+			r.create(newSecret("http://192.0.2.66"))
 			mallory, chat := r.as("mallory", "nestor-user"), r.chatWith(nil)
 			r.Expect(mallory.Create(t.Context(), chat)).To(Succeed())
 			r.Eventually(func() error {
 				r.Expect(mallory.Get(t.Context(), client.ObjectKeyFromObject(chat), chat)).To(Succeed())
-				chat.Spec.Workspace = private(attackersRepository)
+				chat.Spec.Workspace = privateWorkspace(attackersRepository)
 				return mallory.Update(t.Context(), chat)
 			}).Should(MatchError(ContainSubstring(noSecretRight)))
 		},
 		control: func(t *testing.T, w *world) {
-			r := w.room(t)
-			r.create(db("http://192.0.2.66"))
+			r := w.newNamespace(t)
+			r.create(newSecret("http://192.0.2.66"))
 			alice, chat := r.as("alice", "nestor-user"), r.chatWith(nil)
-			r.mayGet("alice", "secrets", "db")
+			r.grantGet("alice", "secrets", "db")
 			r.Expect(alice.Create(t.Context(), chat)).To(Succeed())
-			r.allowed(func() error {
+			r.checkAllowed(func() error {
 				if err := alice.Get(t.Context(), client.ObjectKeyFromObject(chat), chat); err != nil {
 					return err
 				}
-				chat.Spec.Workspace = private(attackersRepository)
+				chat.Spec.Workspace = privateWorkspace(attackersRepository)
 				return alice.Update(t.Context(), chat)
 			})
 		},
 	},
 	attack{
-		name:     "a chat with a Secret is used for other work",
-		attempts: "mallory changes the role of a chat that alice created with a Secret which mallory may not read",
-		stops:    "the chats policy: a person who changes the spec must be allowed to get the Secret",
+		name:    "a chat with a Secret is used for other work",
+		attempt: "mallory changes the role of a chat that alice created with a Secret which mallory may not read",
+		defence: "the chats policy: a person who changes the spec must be allowed to get the Secret",
 		run: func(t *testing.T, w *world) {
-			r := w.room(t)
-			r.create(db("git.example.com"), r.chatWith(private("https://git.example.com/team/app.git")))
+			r := w.newNamespace(t)
+			r.create(newSecret("git.example.com"), r.chatWith(privateWorkspace("https://git.example.com/team/app.git")))
 			mallory, chat := r.as("mallory", "nestor-user"), r.chatWith(nil)
 			err := mallory.Patch(t.Context(), chat, client.RawPatch(types.MergePatchType, []byte(`{"spec":{"role":"coder"}}`)))
 			r.Expect(err).To(MatchError(ContainSubstring(noSecretRight)))
 		},
 		control: func(t *testing.T, w *world) {
-			r := w.room(t)
+			r := w.newNamespace(t)
 			r.create(r.chatWith(&v1alpha1.Workspace{Git: &v1alpha1.GitSource{URL: "https://git.example.com/team/app.git"}}))
 			mallory, chat := r.as("mallory", "nestor-user"), r.chatWith(nil)
 			r.Expect(mallory.Patch(t.Context(), chat, client.RawPatch(types.MergePatchType, []byte(`{"spec":{"role":"coder"}}`)))).To(Succeed())
 		},
 	},
 	attack{
-		name:     "a pipeline's task sends a Secret to another server",
-		attempts: "mallory, who may run tasks but not read Secrets, creates a task with her own repository and a Secret",
-		stops:    "the tasks policy: the requester must be allowed to get the Secret",
+		name:    "a pipeline's task sends a Secret to another server",
+		attempt: "mallory, who may run tasks but not read Secrets, creates a task with her own repository and a Secret",
+		defence: "the tasks policy: the requester must be allowed to get the Secret",
 		run: func(t *testing.T, w *world) {
-			r := w.room(t)
-			r.create(db("http://192.0.2.66"))
-			r.Expect(r.as("mallory", "nestor-runner").Create(t.Context(), r.look(private(attackersRepository)))).To(MatchError(ContainSubstring(noSecretRight)))
+			r := w.newNamespace(t)
+			r.create(newSecret("http://192.0.2.66"))
+			r.Expect(r.as("mallory", "nestor-runner").Create(t.Context(), r.lookTask(privateWorkspace(attackersRepository)))).To(MatchError(ContainSubstring(noSecretRight)))
 		},
 		control: func(t *testing.T, w *world) {
-			r := w.room(t)
-			r.create(db("http://192.0.2.66"))
+			r := w.newNamespace(t)
+			r.create(newSecret("http://192.0.2.66"))
 			alice := r.as("alice", "nestor-runner")
-			r.mayGet("alice", "secrets", "db")
-			r.allowed(func() error { return alice.Create(t.Context(), r.look(private(attackersRepository))) })
-			r.sends()
+			r.grantGet("alice", "secrets", "db")
+			r.checkAllowed(func() error { return alice.Create(t.Context(), r.lookTask(privateWorkspace(attackersRepository))) })
+			r.checkSecretSent()
 		},
 	},
 	attack{
-		name:     "a chat mounts another person's volume",
-		attempts: "mallory, who may not read claims, creates a chat on the volume books",
-		stops:    "the chats policy: the requester must be allowed to get the claim",
+		name:    "a chat mounts another person's volume",
+		attempt: "mallory, who may not read claims, creates a chat on the volume books",
+		defence: "the chats policy: the requester must be allowed to get the claim",
 		run: func(t *testing.T, w *world) {
-			r := w.room(t)
-			r.create(booksClaim(map[string]string{v1alpha1.LabelWorkspace: "true"}))
-			r.Expect(r.as("mallory", "nestor-user").Create(t.Context(), r.chatWith(books()))).To(MatchError(ContainSubstring(noClaimRight)))
+			r := w.newNamespace(t)
+			r.create(newClaim(map[string]string{v1alpha1.LabelWorkspace: "true"}))
+			r.Expect(r.as("mallory", "nestor-user").Create(t.Context(), r.chatWith(claimWorkspace()))).To(MatchError(ContainSubstring(noClaimRight)))
 		},
 		control: func(t *testing.T, w *world) {
-			r := w.room(t)
-			r.create(booksClaim(map[string]string{v1alpha1.LabelWorkspace: "true"}))
+			r := w.newNamespace(t)
+			r.create(newClaim(map[string]string{v1alpha1.LabelWorkspace: "true"}))
 			alice := r.as("alice", "nestor-user")
-			r.mayGet("alice", "persistentvolumeclaims", "books")
-			r.allowed(func() error { return alice.Create(t.Context(), r.chatWith(books())) })
+			r.grantGet("alice", "persistentvolumeclaims", "books")
+			r.checkAllowed(func() error { return alice.Create(t.Context(), r.chatWith(claimWorkspace())) })
 		},
 	},
 	attack{
-		name:     "a pipeline's task mounts another person's volume",
-		attempts: "mallory, who may run tasks but not read claims, creates a task on the volume books",
-		stops:    "the tasks policy: the requester must be allowed to get the claim",
+		name:    "a pipeline's task mounts another person's volume",
+		attempt: "mallory, who may run tasks but not read claims, creates a task on the volume books",
+		defence: "the tasks policy: the requester must be allowed to get the claim",
 		run: func(t *testing.T, w *world) {
-			r := w.room(t)
-			r.create(booksClaim(map[string]string{v1alpha1.LabelWorkspace: "true"}))
-			r.Expect(r.as("mallory", "nestor-runner").Create(t.Context(), r.look(books()))).To(MatchError(ContainSubstring(noClaimRight)))
+			r := w.newNamespace(t)
+			r.create(newClaim(map[string]string{v1alpha1.LabelWorkspace: "true"}))
+			r.Expect(r.as("mallory", "nestor-runner").Create(t.Context(), r.lookTask(claimWorkspace()))).To(MatchError(ContainSubstring(noClaimRight)))
 		},
 		control: func(t *testing.T, w *world) {
-			r := w.room(t)
-			r.create(booksClaim(map[string]string{v1alpha1.LabelWorkspace: "true"}))
+			r := w.newNamespace(t)
+			r.create(newClaim(map[string]string{v1alpha1.LabelWorkspace: "true"}))
 			alice := r.as("alice", "nestor-runner")
-			r.mayGet("alice", "persistentvolumeclaims", "books")
-			r.allowed(func() error { return alice.Create(t.Context(), r.look(books())) })
+			r.grantGet("alice", "persistentvolumeclaims", "books")
+			r.checkAllowed(func() error { return alice.Create(t.Context(), r.lookTask(claimWorkspace())) })
 			r.Expect(r.workspacePod().Spec.Volumes).To(ContainElement(HaveField("PersistentVolumeClaim.ClaimName", "books")))
 		},
 	},
 	attack{
-		name:     "a workspace mounts a volume that is not for agents",
-		attempts: "a person to whom no policy applies creates a task on a claim of a database",
-		stops:    "the operator: the claim does not have the label nestor.dev/workspace",
+		name:    "a workspace mounts a volume that is not for agents",
+		attempt: "a person to whom no policy applies creates a task on a claim of a database",
+		defence: "the operator: the claim does not have the label nestor.dev/workspace",
 		run: func(t *testing.T, w *world) {
-			r := w.room(t)
-			r.create(booksClaim(nil), r.look(books()))
-			r.notAllowed(`The PersistentVolumeClaim "books" is not for workspaces`)
+			r := w.newNamespace(t)
+			r.create(newClaim(nil), r.lookTask(claimWorkspace()))
+			r.checkNotAllowed(`The PersistentVolumeClaim "books" is not for workspaces`)
 		},
 		control: func(t *testing.T, w *world) {
-			r := w.room(t)
-			r.create(booksClaim(map[string]string{v1alpha1.LabelWorkspace: "true"}), r.look(books()))
+			r := w.newNamespace(t)
+			r.create(newClaim(map[string]string{v1alpha1.LabelWorkspace: "true"}), r.lookTask(claimWorkspace()))
 			r.Expect(r.workspacePod().Spec.Volumes).To(ContainElement(HaveField("PersistentVolumeClaim.ClaimName", "books")))
 		},
 	},
-	sentTo("a Secret without hosts is sent", attackersRepository, "", "http://192.0.2.66"),
-	sentTo("a Secret is sent to a server that it does not name", "https://192.0.2.66/x.git", "192.0.2.7", "192.0.2.66"),
-	sentTo("a Secret is sent to a server with a similar name", "https://192.0.2.77/x.git", "192.0.2.7", "192.0.2.77"),
-	sentTo("a Secret is sent to another service of its server", "https://192.0.2.7:8443/x.git", "192.0.2.7", "192.0.2.7:8443"),
-	sentTo("a Secret is sent in the clear", "http://192.0.2.7/x.git", "192.0.2.7", "http://192.0.2.7"),
-	refusedURL("a URL has two hosts", "https://git.example.com?@attacker.example/x.git", notPlain),
-	refusedURL("a URL hides its host behind a user", "https://git.example.com@attacker.example/x.git", "must not contain a password"),
-	refusedURL("a URL is an option of ssh", "ssh://-oProxyCommand=id/x.git", notPlain),
-	refusedURL("a URL is a command", "ext::sh -c id", notPlain),
-	refusedURL("a URL is a file of the pod", "file:///var/run/nestor/git", notPlain),
+	secretHostAttack("a Secret without hosts is sent", attackersRepository, "", "http://192.0.2.66"),
+	secretHostAttack("a Secret is sent to a server that it does not name", "https://192.0.2.66/x.git", "192.0.2.7", "192.0.2.66"),
+	secretHostAttack("a Secret is sent to a server with a similar name", "https://192.0.2.77/x.git", "192.0.2.7", "192.0.2.77"),
+	secretHostAttack("a Secret is sent to another service of its server", "https://192.0.2.7:8443/x.git", "192.0.2.7", "192.0.2.7:8443"),
+	secretHostAttack("a Secret is sent in the clear", "http://192.0.2.7/x.git", "192.0.2.7", "http://192.0.2.7"),
+	refusedURLAttack("a URL has two hosts", "https://git.example.com?@attacker.example/x.git", notPlain),
+	refusedURLAttack("a URL hides its host behind a user", "https://git.example.com@attacker.example/x.git", "must not contain a password"),
+	refusedURLAttack("a URL is an option of ssh", "ssh://-oProxyCommand=id/x.git", notPlain),
+	refusedURLAttack("a URL is a command", "ext::sh -c id", notPlain),
+	refusedURLAttack("a URL is a file of the pod", "file:///var/run/nestor/git", notPlain),
 	attack{
-		name:     "a ref is an option of git",
-		attempts: "mallory creates a chat whose ref is --upload-pack=id",
-		stops:    "the API: a ref does not begin with a dash",
+		name:    "a ref is an option of git",
+		attempt: "mallory creates a chat whose ref is --upload-pack=id",
+		defence: "the API: a ref does not begin with a dash",
 		run: func(t *testing.T, w *world) {
-			r := w.room(t)
+			r := w.newNamespace(t)
 			workspace := &v1alpha1.Workspace{Git: &v1alpha1.GitSource{URL: "https://git.example.com/x.git", Ref: "--upload-pack=id"}}
 			r.Expect(r.as("mallory", "nestor-user").Create(t.Context(), r.chatWith(workspace))).To(MatchError(ContainSubstring("no '-' at the beginning")))
 		},
 		control: func(t *testing.T, w *world) {
-			r := w.room(t)
+			r := w.newNamespace(t)
 			workspace := &v1alpha1.Workspace{Git: &v1alpha1.GitSource{URL: "https://git.example.com/x.git", Ref: "upload-pack"}}
 			r.Expect(r.as("mallory", "nestor-user").Create(t.Context(), r.chatWith(workspace))).To(Succeed())
 		},

@@ -64,18 +64,18 @@ func start(t *testing.T, ledger string, adjust ...func(*stack.Options)) *world {
 	return &world{Stack: s, t: t, files: files}
 }
 
-// room is a namespace for one attack.
-type room struct {
+// testNamespace is a namespace for one attack.
+type testNamespace struct {
 	*world
 	*WithT
 	t         *testing.T
 	namespace string
 }
 
-// room creates a namespace with a model.
-func (w *world) room(t *testing.T) *room {
+// newNamespace creates a namespace with a model.
+func (w *world) newNamespace(t *testing.T) *testNamespace {
 	t.Helper()
-	r := &room{world: w, WithT: expecting(t), t: t, namespace: fmt.Sprintf("room-%d", w.serial.Add(1))}
+	r := &testNamespace{world: w, WithT: expecting(t), t: t, namespace: fmt.Sprintf("room-%d", w.serial.Add(1))}
 	r.Expect(w.API.Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: r.namespace}})).To(Succeed())
 	r.Expect(w.Provider(t.Context(), r.namespace, "default")).To(Succeed())
 	return r
@@ -89,7 +89,7 @@ func expecting(t *testing.T) *WithT {
 }
 
 // create creates objects in the room, as an administrator of the cluster.
-func (r *room) create(objects ...client.Object) {
+func (r *testNamespace) create(objects ...client.Object) {
 	r.t.Helper()
 	for _, object := range objects {
 		object.SetNamespace(r.namespace)
@@ -98,13 +98,13 @@ func (r *room) create(objects ...client.Object) {
 }
 
 // get reads an object of the room.
-func (r *room) get(name string, into client.Object) error {
+func (r *testNamespace) get(name string, into client.Object) error {
 	return r.API.Get(r.t.Context(), client.ObjectKey{Namespace: r.namespace, Name: name}, into)
 }
 
 // as returns a client of a person with one of the chart's roles in the room: nestor-viewer, nestor-user, nestor-runner or
 // nestor-admin.
-func (r *room) as(person, role string) client.Client {
+func (r *testNamespace) as(person, role string) client.Client {
 	r.t.Helper()
 	err := r.API.Create(r.t.Context(), &rbacv1.RoleBinding{
 		ObjectMeta: metav1.ObjectMeta{Namespace: r.namespace, Name: person + "-" + role},

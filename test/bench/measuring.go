@@ -45,7 +45,7 @@ func (o *options) measure(ctx context.Context, stdout, stderr io.Writer) (err er
 		}
 	}
 	env := scenario.Environment{Ledger: o.ledger, Programs: programs, OperatorFlags: strings.Fields(o.operatorFlags), Timeout: o.timeout}
-	env.Say = func(format string, args ...any) {
+	env.Logf = func(format string, args ...any) {
 		fmt.Fprintf(stderr, time.Now().Format("15:04:05 ")+format+"\n", args...)
 	}
 	if o.pprof {
@@ -53,17 +53,17 @@ func (o *options) measure(ctx context.Context, stdout, stderr io.Writer) (err er
 	}
 	r := &report.Report{At: time.Now().UTC().Truncate(time.Second), Version: version(ctx), Ledger: o.ledger, OperatorFlags: o.operatorFlags, Machine: measure.Machine()}
 	if o.bounds > 0 {
-		env.Say("measuring the bounds of this machine")
+		env.Logf("measuring the bounds of this machine")
 		if r.Bounds, err = bounds(ctx, programs, whole, o.bounds); err != nil {
 			return err
 		}
-		env.Say("  %s", r.Bounds)
+		env.Logf("  %s", r.Bounds)
 	}
 	for i, s := range chosen {
-		env.Say("%d of %d: %s: %s", i+1, len(chosen), s.Name, s.Title)
+		env.Logf("%d of %d: %s: %s", i+1, len(chosen), s.Name, s.Title)
 		result := s.Run(ctx, env)
 		r.Results = append(r.Results, result)
-		env.Say("  %s", result)
+		env.Logf("  %s", result)
 		if err := r.Write(o.out, o.name); err != nil {
 			return err
 		}
@@ -71,7 +71,7 @@ func (o *options) measure(ctx context.Context, stdout, stderr io.Writer) (err er
 			return context.Cause(ctx)
 		}
 	}
-	for _, v := range r.Verdicts() {
+	for _, v := range r.TargetRows() {
 		if v.Verdict != report.NotMeasured {
 			fmt.Fprintf(stdout, "%s: %s: %s (%s)\n", strings.Trim(v.Verdict, "*"), v.What, v.Figure, v.Reach)
 		}
@@ -110,9 +110,9 @@ func controlPlaneBounds(ctx context.Context, programs string, each time.Duration
 
 // version returns the measured commit.
 func version(ctx context.Context) string {
-	words, err := exec.CommandContext(ctx, "git", "describe", "--tags", "--always", "--dirty").Output()
+	output, err := exec.CommandContext(ctx, "git", "describe", "--tags", "--always", "--dirty").Output()
 	if err != nil {
 		return "unknown"
 	}
-	return strings.TrimSpace(string(words))
+	return strings.TrimSpace(string(output))
 }

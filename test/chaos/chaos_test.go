@@ -59,7 +59,7 @@ func readSettings(t *testing.T) settings {
 	return s
 }
 
-func TestEverythingHoldsWhileEverythingFails(t *testing.T) {
+func TestInvariantsUnderFailures(t *testing.T) {
 	known := []string{stack.SQLite, stack.PostgreSQL}
 	ledgers := known
 	if chosen := os.Getenv("CHAOS_LEDGERS"); chosen != "" {
@@ -94,7 +94,7 @@ func run(t *testing.T, s settings) {
 	w := newWorld(t, s)
 	t.Cleanup(func() {
 		if t.Failed() {
-			w.keepTraces()
+			w.saveTraces()
 		}
 	})
 	if err := w.stack.StartOperator(t.Context()); err != nil {
@@ -105,10 +105,10 @@ func run(t *testing.T, s settings) {
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
 	var helpers sync.WaitGroup
-	helpers.Go(func() { w.user.serve(ctx) })
-	helpers.Go(func() { w.placeAll(ctx, s.duration/2) })
-	if err := w.faults.rage(ctx, s.duration); err != nil {
-		w.broken = append(w.broken, err.Error())
+	helpers.Go(func() { w.user.run(ctx) })
+	helpers.Go(func() { w.createOrders(ctx, s.duration/2) })
+	if err := w.faults.run(ctx, s.duration); err != nil {
+		w.failures = append(w.failures, err.Error())
 		t.Fatal(err)
 	}
 	w.logf("all faults have ended")
@@ -120,8 +120,8 @@ func run(t *testing.T, s settings) {
 	helpers.Wait()
 }
 
-// keepTraces saves what helps to debug a failure: the logs of all operators, and the goroutines of the last one.
-func (w *world) keepTraces() {
+// saveTraces saves what helps to debug a failure: the logs of all operators, and the goroutines of the last one.
+func (w *world) saveTraces() {
 	stacks, err := w.profile(context.WithoutCancel(w.t.Context()), "goroutine?debug=2")
 	if err != nil {
 		stacks = err.Error()
@@ -131,20 +131,20 @@ func (w *world) keepTraces() {
 		log = []byte(err.Error())
 	}
 	dir := w.t.ArtifactDir()
-	w.keepLedger(dir)
+	w.saveLedger(dir)
 	for name, words := range map[string][]byte{"operator.log": log, "goroutines.txt": []byte(stacks)} {
 		if err := os.WriteFile(filepath.Join(dir, name), words, 0o600); err != nil {
 			w.t.Error(err)
 		}
 	}
 	w.t.Logf("see operator.log, goroutines.txt and ledger.db (if it is a file) in %s (kept with -artifacts); the end of the operator's log:\n%s", dir, w.stack.OperatorLog())
-	for _, broken := range w.broken { // repeat them at the end of the output
+	for _, broken := range w.failures { // repeat them at the end of the output
 		w.t.Log(broken)
 	}
 }
 
-// keepLedger copies the file of a SQLite ledger.
-func (w *world) keepLedger(dir string) {
+// saveLedger copies the file of a SQLite ledger.
+func (w *world) saveLedger(dir string) {
 	if w.settings.ledger != stack.SQLite {
 		return
 	}
@@ -157,15 +157,15 @@ func (w *world) keepLedger(dir string) {
 	}
 }
 
-// placeAll creates all orders over some time, and retries when the API server refuses.
-func (w *world) placeAll(ctx context.Context, over time.Duration) {
+// createOrders creates all orders over some time, and retries when the API server refuses.
+func (w *world) createOrders(ctx context.Context, over time.Duration) {
 	for _, o := range w.orders {
-		for w.place(ctx, o) != nil && ctx.Err() == nil {
+		for w.createOrder(ctx, o) != nil && ctx.Err() == nil {
 			pause(ctx, 100*time.Millisecond)
 		}
 		pause(ctx, over/time.Duration(len(w.orders)))
 	}
-	w.placed.Store(true)
+	w.created.Store(true)
 }
 
 // installed returns an error if there is no PostgreSQL server.

@@ -17,8 +17,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// leaksNothing runs two equal waves of work through one operator and compares its footprint after each.
-func (w *world) leaksNothing(ctx context.Context) error {
+// checkLeaks runs two equal waves of work through one operator and compares its footprint after each.
+func (w *world) checkLeaks(ctx context.Context) error {
 	size := max(12, w.settings.agents/8)
 	var before footprint
 	for wave := range 2 {
@@ -37,7 +37,7 @@ func (w *world) leaksNothing(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		return before.allows(after, size)
+		return before.check(after, size)
 	})
 }
 
@@ -47,12 +47,12 @@ func (w *world) wave(ctx context.Context, prefix string, agents int) error {
 	earlier := w.orders
 	orders := p.plan(agents)
 	for _, o := range orders {
-		o.doomed = false
+		o.deleted = false
 	}
 	w.orders = orders
 	defer func() { w.orders = earlier }()
 	for _, o := range orders {
-		if err := w.place(ctx, o); err != nil {
+		if err := w.createOrder(ctx, o); err != nil {
 			return err
 		}
 	}
@@ -62,17 +62,17 @@ func (w *world) wave(ctx context.Context, prefix string, agents int) error {
 			return fmt.Errorf("delete order %s: %w", o.name, err)
 		}
 	}
-	return eventually(ctx, patience, func(ctx context.Context) error { return w.noneOf(ctx, prefix) })
+	return eventually(ctx, recoveryTimeout, func(ctx context.Context) error { return w.checkWaveDeleted(ctx, prefix) })
 }
 
-// noneOf returns an error if objects of a wave remain.
-func (w *world) noneOf(ctx context.Context, prefix string) error {
+// checkWaveDeleted returns an error if objects of a wave remain.
+func (w *world) checkWaveDeleted(ctx context.Context, prefix string) error {
 	found, err := w.objects(ctx)
 	if err != nil {
 		return err
 	}
 	for _, o := range found.all() {
-		if strings.HasPrefix(o.GetName(), prefix) && !isLetter(o) {
+		if strings.HasPrefix(o.GetName(), prefix) && !isUndeliverable(o) {
 			return fmt.Errorf("%T %s still exists", o, o.GetName())
 		}
 	}
@@ -85,10 +85,10 @@ type footprint struct {
 	heap                    int64
 }
 
-// allows returns an error if the footprint has grown more than by chance. Idle connections to models are kept for a while, and
+// check returns an error if the footprint has grown more than by chance. Idle connections to models are kept for a while, and
 // their number depends on how many calls were made in parallel.
-func (f footprint) allows(after footprint, agents int) error {
-	var wrong complaints
+func (f footprint) check(after footprint, agents int) error {
+	var wrong problems
 	if after.goroutines > f.goroutines+agents/3+4 {
 		wrong.add("%d goroutines after one wave, %d after the next", f.goroutines, after.goroutines)
 	}

@@ -18,13 +18,13 @@ import (
 	"github.com/nestor-dev/nestor/internal/projection"
 )
 
-// replays compares the fold of every agent's events with the status of its object.
-func (w *world) replays(ctx context.Context) error {
-	found, lives, err := w.everything(ctx)
+// checkReplays compares the fold of every agent's events with the status of its object.
+func (w *world) checkReplays(ctx context.Context) error {
+	found, lives, err := w.readAll(ctx)
 	if err != nil {
 		return err
 	}
-	var wrong complaints
+	var wrong problems
 	for i := range found.agents.Items {
 		sub := &found.agents.Items[i]
 		l := lives[string(sub.UID)]
@@ -57,7 +57,7 @@ func (w *world) replays(ctx context.Context) error {
 	return wrong.err()
 }
 
-func compare[T any](wrong *complaints, what string, shown, folded T) {
+func compare[T any](wrong *problems, what string, shown, folded T) {
 	if !equality.Semantic.DeepEqual(shown, folded) {
 		wrong.add("status (-) and events (+) of %s differ:\n%s", what, cmp.Diff(shown, folded, cmpopts.EquateEmpty()))
 	}
@@ -102,11 +102,11 @@ func factsOf(found *objects, chat *v1alpha1.AgentChat) projection.ChatFacts {
 	return facts
 }
 
-// wroteOnce checks the workshop's log: each write happened at most once, by key and by step. Every write has an intent in the
+// checkNoRepeatedWrites checks the workshop's log: each write happened at most once, by key and by step. Every write has an intent in the
 // ledger, and no denied write happened.
-func (w *world) wroteOnce(ctx context.Context) error {
-	log := w.workshop.executions() // read before the ledger, which has the intent first
-	lives, err := w.lives(ctx)
+func (w *world) checkNoRepeatedWrites(ctx context.Context) error {
+	log := w.tools.executions() // read before the ledger, which has the intent first
+	lives, err := w.readAgents(ctx)
 	if err != nil {
 		return err
 	}
@@ -116,7 +116,7 @@ func (w *world) wroteOnce(ctx context.Context) error {
 			intents[call.Key] = call
 		}
 	}
-	var wrong complaints
+	var wrong problems
 	byKey, byCall := map[string]int{}, map[string]int{}
 	for _, e := range log {
 		call, known := intents[e.Key]
@@ -147,9 +147,9 @@ func (w *world) wroteOnce(ctx context.Context) error {
 	return wrong.err()
 }
 
-// paidOnce compares the model's log with the ledger. An interrupted call may be repeated, but not one with a recorded end,
+// checkNoRepeatedCalls compares the model's log with the ledger. An interrupted call may be repeated, but not one with a recorded end,
 // whichever operator was running, suspended or resumed.
-func (w *world) paidOnce(ctx context.Context) error {
+func (w *world) checkNoRepeatedCalls(ctx context.Context) error {
 	requests, err := w.requests(ctx) // read before the ledger, which has the intent first
 	if err != nil {
 		return err
@@ -170,7 +170,7 @@ func (w *world) paidOnce(ctx context.Context) error {
 			finished[call.Key] = *call.Result
 		}
 	}
-	var wrong complaints
+	var wrong problems
 	for _, r := range requests {
 		result, ok := finished[r.IdempotencyKey]
 		switch {
@@ -196,8 +196,8 @@ func (w *world) paidOnce(ctx context.Context) error {
 	return wrong.err()
 }
 
-// withinBudgets checks the usage of every agent and tree with a limit.
-func (w *world) withinBudgets(ctx context.Context) error {
+// checkBudgets checks the usage of every agent and tree with a limit.
+func (w *world) checkBudgets(ctx context.Context) error {
 	calls, err := w.modelCalls(ctx)
 	if err != nil {
 		return err
@@ -209,11 +209,11 @@ func (w *world) withinBudgets(ctx context.Context) error {
 			trees[call.Root] += *r.PromptTokens + *r.CompletionTokens
 		}
 	}
-	lives, err := w.lives(ctx)
+	lives, err := w.readAgents(ctx)
 	if err != nil {
 		return err
 	}
-	var wrong complaints
+	var wrong problems
 	for uid, l := range lives {
 		limit := l.state.Config.Limits.MaxTokens
 		if limit == 0 {

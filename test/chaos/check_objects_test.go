@@ -18,10 +18,10 @@ import (
 	"github.com/nestor-dev/nestor/internal/ledger"
 )
 
-// heardOnce checks every message that the API server accepted from the user. A Handled message is in the events of its agent
+// checkHandledOnce checks every message that the API server accepted from the user. A Handled message is in the events of its agent
 // once; a Rejected one is not.
-func (w *world) heardOnce(ctx context.Context) error {
-	found, lives, err := w.everything(ctx)
+func (w *world) checkHandledOnce(ctx context.Context) error {
+	found, lives, err := w.readAll(ctx)
 	if err != nil {
 		return err
 	}
@@ -29,7 +29,7 @@ func (w *world) heardOnce(ctx context.Context) error {
 	for i := range found.messages.Items {
 		byName[found.messages.Items[i].Name] = &found.messages.Items[i]
 	}
-	var wrong complaints
+	var wrong problems
 	for _, name := range w.user.messages() {
 		if message := byName[name]; message != nil { // otherwise it was deleted with its chat or task
 			follow(&wrong, message, lives)
@@ -38,24 +38,24 @@ func (w *world) heardOnce(ctx context.Context) error {
 	return wrong.err()
 }
 
-// settled checks that every message of the user has a final phase.
-func (w *world) settled(ctx context.Context) error {
+// checkMessagesFinal checks that every message of the user has a final phase.
+func (w *world) checkMessagesFinal(ctx context.Context) error {
 	found, err := w.objects(ctx)
 	if err != nil {
 		return err
 	}
-	var wrong complaints
+	var wrong problems
 	for i := range found.messages.Items {
 		m := &found.messages.Items[i]
 		settled := m.Status.Phase == v1alpha1.MessageHandled || m.Status.Phase == v1alpha1.MessageRejected
-		if m.Spec.Role == v1alpha1.RoleUser && !isLetter(m) && !settled {
+		if m.Spec.Role == v1alpha1.RoleUser && !isUndeliverable(m) && !settled {
 			wrong.add("message %s is %q (%s)", m.Name, m.Status.Phase, m.Status.Reason)
 		}
 	}
 	return wrong.err()
 }
 
-func follow(wrong *complaints, m *v1alpha1.AgentMessage, lives map[string]*life) {
+func follow(wrong *problems, m *v1alpha1.AgentMessage, lives map[string]*agentRecord) {
 	heard := 0
 	for _, l := range lives {
 		for _, e := range l.events {
@@ -74,7 +74,7 @@ func follow(wrong *complaints, m *v1alpha1.AgentMessage, lives map[string]*life)
 }
 
 // isAbout reports whether a fact of an agent comes from a message.
-func isAbout(fact agent.Fact, m *v1alpha1.AgentMessage, l *life) bool {
+func isAbout(fact agent.Fact, m *v1alpha1.AgentMessage, l *agentRecord) bool {
 	switch f := fact.(type) {
 	case agent.MessageArrived:
 		return m.Spec.Chat != "" && m.Spec.Approval == nil && f.Message == m.Name
@@ -86,14 +86,14 @@ func isAbout(fact agent.Fact, m *v1alpha1.AgentMessage, l *life) bool {
 	return false
 }
 
-// collected checks that no object has a deleted owner.
-func (w *world) collected(ctx context.Context) error {
+// checkCollected checks that no object has a deleted owner.
+func (w *world) checkCollected(ctx context.Context) error {
 	found, err := w.objects(ctx)
 	if err != nil {
 		return err
 	}
 	alive := found.alive()
-	var wrong complaints
+	var wrong problems
 	for _, o := range found.all() {
 		if owner := metav1.GetControllerOf(o); owner != nil && alive[owner.UID] == "" {
 			wrong.add("%T %s has the owner %s %s, which was deleted", o, o.GetName(), owner.Kind, owner.Name)
@@ -102,20 +102,20 @@ func (w *world) collected(ctx context.Context) error {
 	return wrong.err()
 }
 
-// owned checks that every object has an owner, and that every agent's count of children is right.
-func (w *world) owned(ctx context.Context) error {
-	found, lives, err := w.everything(ctx)
+// checkOwners checks that every object has an owner, and that every agent's count of children is right.
+func (w *world) checkOwners(ctx context.Context) error {
+	found, lives, err := w.readAll(ctx)
 	if err != nil {
 		return err
 	}
-	var wrong complaints
+	var wrong problems
 	children := map[types.UID][]string{}
 	for _, o := range found.all() {
 		owner := metav1.GetControllerOf(o)
 		_, isChat := o.(*v1alpha1.AgentChat)
 		_, isTask := o.(*v1alpha1.AgentTask)
 		switch {
-		case owner == nil && !isChat && !w.isOrder(o.GetName()) && !isLetter(o):
+		case owner == nil && !isChat && !w.isOrder(o.GetName()) && !isUndeliverable(o):
 			wrong.add("%T %s has no owner", o, o.GetName())
 		case owner != nil && isTask:
 			children[owner.UID] = append(children[owner.UID], o.GetName())
@@ -127,20 +127,20 @@ func (w *world) owned(ctx context.Context) error {
 	}
 	for uid, name := range found.alive() {
 		if l := lives[string(uid)]; l != nil {
-			account(&wrong, name, l, children[uid], began)
+			checkChildren(&wrong, name, l, children[uid], began)
 		}
 	}
 	return wrong.err()
 }
 
-// account compares the children in an agent's state with those that exist or were never created: while the API server is
+// checkChildren compares the children in an agent's state with those that exist or were never created: while the API server is
 // unavailable no task can be created, and the agent may not need it any more afterwards.
-func account(wrong *complaints, name string, l *life, exist []string, began map[string]bool) {
-	c, pending, neverWere := l.state.Children, 0, map[string]bool{}
+func checkChildren(wrong *problems, name string, l *agentRecord, exist []string, began map[string]bool) {
+	c, pending, neverCreated := l.state.Children, 0, map[string]bool{}
 	for _, e := range l.events {
 		end, ok := e.Fact.(agent.ChildFinished)
 		if ok && end.Outcome.Error == "cancelled before it began" && !began[end.Child] && !slices.Contains(exist, end.Child) {
-			neverWere[end.Child] = true
+			neverCreated[end.Child] = true
 		}
 	}
 	for _, child := range c.Live {
@@ -148,8 +148,8 @@ func account(wrong *complaints, name string, l *life, exist []string, began map[
 			pending++
 		}
 	}
-	if c.Started != len(exist)+len(neverWere) {
-		wrong.add("%s has started %d children, %d were cancelled before they started, but %d exist: %v", name, c.Started, len(neverWere), len(exist), exist)
+	if c.Started != len(exist)+len(neverCreated) {
+		wrong.add("%s has started %d children, %d were cancelled before they started, but %d exist: %v", name, c.Started, len(neverCreated), len(exist), exist)
 	}
 	if c.Started-c.Completed != pending {
 		wrong.add("%s has started %d children, %d have completed, but %d are pending", name, c.Started, c.Completed, pending)
@@ -191,14 +191,14 @@ func (o *objects) all() []client.Object {
 	return all
 }
 
-// leavesNothing deletes everything and waits until it is gone: objects, live agents and model calls.
-func (w *world) leavesNothing(ctx context.Context) error {
+// checkDeletion deletes everything and waits until it is gone: objects, live agents and model calls.
+func (w *world) checkDeletion(ctx context.Context) error {
 	for _, kind := range []client.Object{&v1alpha1.AgentChat{}, &v1alpha1.AgentTask{}} {
 		if err := w.stack.API.DeleteAllOf(ctx, kind, client.InNamespace(namespace)); err != nil {
 			return fmt.Errorf("delete everything: %w", err)
 		}
 	}
-	if err := eventually(ctx, patience, w.empty); err != nil {
+	if err := eventually(ctx, recoveryTimeout, w.checkEmpty); err != nil {
 		return err
 	}
 	before, err := w.requests(ctx)
@@ -213,21 +213,21 @@ func (w *world) leavesNothing(ctx context.Context) error {
 	return err
 }
 
-// isLetter reports whether an object is a message of the user to something that was deleted before it arrived: it stays Pending
+// isUndeliverable reports whether an object is a message of the user to something that was deleted before it arrived: it stays Pending
 // without an owner.
-func isLetter(o client.Object) bool {
+func isUndeliverable(o client.Object) bool {
 	message, ok := o.(*v1alpha1.AgentMessage)
 	return ok && message.Spec.Role == v1alpha1.RoleUser && metav1.GetControllerOf(message) == nil
 }
 
-// empty returns an error if something remains.
-func (w *world) empty(ctx context.Context) error {
+// checkEmpty returns an error if something remains.
+func (w *world) checkEmpty(ctx context.Context) error {
 	found, err := w.objects(ctx)
 	if err != nil {
 		return err
 	}
 	for _, o := range found.all() {
-		if !isLetter(o) {
+		if !isUndeliverable(o) {
 			return fmt.Errorf("%d objects remain, among them %T %s", len(found.all()), o, o.GetName())
 		}
 	}
@@ -235,7 +235,7 @@ func (w *world) empty(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("read the live agents: %w", err)
 	}
-	var wrong complaints
+	var wrong problems
 	for _, a := range list.Items {
 		wrong.add("the ledger has a live agent of the deleted %s %s (%s)", a.Kind, a.Name, a.UID)
 	}

@@ -14,48 +14,48 @@ import (
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 )
 
-// patience bounds the recovery after the last fault. Back-off of a provider and a take-over by another operator take their time.
-const patience = 90 * time.Second
+// recoveryTimeout bounds the recovery after the last fault. Back-off of a provider and a take-over by another operator take their time.
+const recoveryTimeout = 90 * time.Second
 
 // check checks all invariants. Each has a name and returns what violates it.
 func (w *world) check() {
-	w.promise("every agent reached the right end or waits", w.allEnded)
-	w.promise("the ledger replays to the status", soon(w.replays))
-	w.promise("no write tool ran twice", w.wroteOnce)
-	w.promise("no finished model call was paid for twice", w.paidOnce)
-	w.promise("every message has a final phase", soon(w.settled))
-	w.promise("every acknowledged message was handled once", w.heardOnce)
-	w.promise("nothing is left of what was deleted", soon(w.collected))
-	w.promise("every child is owned and accounted for", w.owned)
-	w.promise("budgets held", w.withinBudgets)
-	w.promise("nothing leaks", w.leaksNothing)
-	w.promise("no orphan is left after a deletion", w.leavesNothing)
+	w.checkInvariant("every agent reached the right end or waits", w.checkEnded)
+	w.checkInvariant("the ledger replays to the status", withRetries(w.checkReplays))
+	w.checkInvariant("no write tool ran twice", w.checkNoRepeatedWrites)
+	w.checkInvariant("no finished model call was paid for twice", w.checkNoRepeatedCalls)
+	w.checkInvariant("every message has a final phase", withRetries(w.checkMessagesFinal))
+	w.checkInvariant("every acknowledged message was handled once", w.checkHandledOnce)
+	w.checkInvariant("nothing is left of what was deleted", withRetries(w.checkCollected))
+	w.checkInvariant("every child is owned and accounted for", w.checkOwners)
+	w.checkInvariant("budgets held", w.checkBudgets)
+	w.checkInvariant("nothing leaks", w.checkLeaks)
+	w.checkInvariant("no orphan is left after a deletion", w.checkDeletion)
 }
 
-func (w *world) promise(name string, keep func(context.Context) error) {
+func (w *world) checkInvariant(name string, keep func(context.Context) error) {
 	w.t.Helper()
 	if err := keep(w.t.Context()); err != nil {
-		w.broken = append(w.broken, fmt.Sprintf("broken: %s (seed %d, %s)\n%v", name, w.settings.seed, w.settings.ledger, err))
-		w.t.Error(w.broken[len(w.broken)-1])
+		w.failures = append(w.failures, fmt.Sprintf("broken: %s (seed %d, %s)\n%v", name, w.settings.seed, w.settings.ledger, err))
+		w.t.Error(w.failures[len(w.failures)-1])
 		return
 	}
 	w.logf("holds: %s", name)
 }
 
-// soon retries a check for a while: a status is written after the end of an agent, the user may just have sent a message, and the
+// withRetries retries a check for a while: a status is written after the end of an agent, the user may just have sent a message, and the
 // garbage collector may be late.
-func soon(keep func(context.Context) error) func(context.Context) error {
+func withRetries(keep func(context.Context) error) func(context.Context) error {
 	return func(ctx context.Context) error { return eventually(ctx, 15*time.Second, keep) }
 }
 
-// complaints collects problems; it keeps all and prints a bounded number.
-type complaints struct{ list []error }
+// problems collects problems; it keeps all and prints a bounded number.
+type problems struct{ list []error }
 
-func (c *complaints) add(format string, args ...any) {
+func (c *problems) add(format string, args ...any) {
 	c.list = append(c.list, fmt.Errorf(format, args...))
 }
 
-func (c *complaints) err() error {
+func (c *problems) err() error {
 	const shown = 20
 	if more := len(c.list) - shown; more > 0 {
 		return errors.Join(append(slices.Clone(c.list[:shown]), fmt.Errorf("and %d more", more))...)
@@ -63,13 +63,13 @@ func (c *complaints) err() error {
 	return errors.Join(c.list...)
 }
 
-func (w *world) allEnded(ctx context.Context) error {
-	return eventually(ctx, patience, w.ended)
+func (w *world) checkEnded(ctx context.Context) error {
+	return eventually(ctx, recoveryTimeout, w.ended)
 }
 
 // ended compares the outcome of every job with the expected one.
 func (w *world) ended(ctx context.Context) error {
-	if !w.placed.Load() {
+	if !w.created.Load() {
 		return errors.New("not all orders were created")
 	}
 	found, err := w.objects(ctx)
@@ -79,13 +79,13 @@ func (w *world) ended(ctx context.Context) error {
 	tasks := map[string][]*v1alpha1.AgentTask{}
 	for i := range found.tasks.Items {
 		task := &found.tasks.Items[i]
-		id := jobOf(task.Spec.Instruction)
+		id := jobID(task.Spec.Instruction)
 		if task.Spec.Type == v1alpha1.TaskTool {
 			id = task.Name + ".1"
 		}
 		tasks[id] = append(tasks[id], task)
 	}
-	var wrong complaints
+	var wrong problems
 	for _, o := range w.orders {
 		for _, top := range o.jobs {
 			top.each(func(j *job) { o.compare(&wrong, j, tasks[j.id]) })
@@ -97,34 +97,34 @@ func (w *world) ended(ctx context.Context) error {
 	return wrong.err()
 }
 
-func (o *order) compare(wrong *complaints, j *job, tasks []*v1alpha1.AgentTask) {
+func (o *order) compare(wrong *problems, j *job, tasks []*v1alpha1.AgentTask) {
 	switch {
-	case o.doomed && len(tasks) > 0:
+	case o.deleted && len(tasks) > 0:
 		wrong.add("job %s was deleted, but there is a task %s", j.id, tasks[0].Name)
-	case o.doomed:
+	case o.deleted:
 	case len(tasks) == 0 && slices.Contains(j.ends, cancelled): // cancelled before it started
 	case len(tasks) != 1:
 		wrong.add("job %s has %d tasks", j.id, len(tasks))
 	default:
-		got := endingOf(tasks[0])
+		got := outcomeOf(tasks[0])
 		if !slices.Contains(j.ends, got) {
-			wrong.add("job %s (task %s, %s) is %s, want one of %s: %s", j.id, tasks[0].Name, strings.Join(j.steps, ", "), got, j.ends, because(tasks[0]))
+			wrong.add("job %s (task %s, %s) is %s, want one of %s: %s", j.id, tasks[0].Name, strings.Join(j.steps, ", "), got, j.ends, conditionText(tasks[0]))
 		}
 	}
 }
 
-func endingOf(task *v1alpha1.AgentTask) ending {
-	e := ending{phase: task.Status.Phase}
+func outcomeOf(task *v1alpha1.AgentTask) outcome {
+	e := outcome{phase: task.Status.Phase}
 	if task.Status.Error != nil {
 		e.kind = task.Status.Error.Kind
 	}
 	return e
 }
 
-func (e ending) String() string { return strings.TrimSpace(string(e.phase) + " " + string(e.kind)) }
+func (e outcome) String() string { return strings.TrimSpace(string(e.phase) + " " + string(e.kind)) }
 
-// because returns the condition of a task.
-func because(task *v1alpha1.AgentTask) string {
+// conditionText returns the condition of a task.
+func conditionText(task *v1alpha1.AgentTask) string {
 	for _, c := range task.Status.Conditions {
 		return c.Reason + ": " + c.Message
 	}
@@ -132,9 +132,9 @@ func because(task *v1alpha1.AgentTask) string {
 }
 
 // compareChat checks that a chat is waiting if something in it is, and idle otherwise.
-func (w *world) compareChat(wrong *complaints, chat *v1alpha1.AgentChat) {
+func (w *world) compareChat(wrong *problems, chat *v1alpha1.AgentChat) {
 	i := slices.IndexFunc(w.orders, func(o *order) bool { return o.name == chat.Name })
-	if i < 0 || w.orders[i].doomed {
+	if i < 0 || w.orders[i].deleted {
 		wrong.add("there is a chat %s", chat.Name)
 		return
 	}

@@ -17,29 +17,29 @@ import (
 )
 
 // damage makes the newest event of an agent unreadable while no operator is running. Only that agent may be affected.
-func (f *faults) damage(ctx context.Context) error {
-	o, uid := f.nextFragile(ctx)
+func (f *faultInjector) damage(ctx context.Context) error {
+	o, uid := f.nextToDamage(ctx)
 	if o == nil {
 		return nil
 	}
 	if err := f.kill(); err != nil {
 		return err
 	}
-	if err := f.world.poison(ctx, uid); err != nil {
+	if err := f.world.damageEvent(ctx, uid); err != nil {
 		return err
 	}
 	f.damaged[uid] = true
 	f.counts["the agent lost its history"]++
-	o.jobs[0].ends = []ending{damaged}
+	o.jobs[0].ends = []outcome{damaged}
 	return f.world.stack.StartOperator(ctx)
 }
 
-// nextFragile returns an order whose agent has started and is not damaged yet, with that agent's UID.
-func (f *faults) nextFragile(ctx context.Context) (*order, string) {
-	f.world.placing.Lock()
-	defer f.world.placing.Unlock()
+// nextToDamage returns an order whose agent has started and is not damaged yet, with that agent's UID.
+func (f *faultInjector) nextToDamage(ctx context.Context) (*order, string) {
+	f.world.creating.Lock()
+	defer f.world.creating.Unlock()
 	for _, o := range f.world.orders {
-		if !o.fragile {
+		if !o.damaged {
 			continue
 		}
 		var sub v1alpha1.SubAgent
@@ -54,8 +54,8 @@ func (f *faults) nextFragile(ctx context.Context) (*order, string) {
 	return nil, ""
 }
 
-// poison replaces the newest event of an agent by one with an unknown type, and deletes its snapshot.
-func (w *world) poison(ctx context.Context, uid string) error {
+// damageEvent replaces the newest event of an agent by one with an unknown type, and deletes its snapshot.
+func (w *world) damageEvent(ctx context.Context, uid string) error {
 	driver, name := "pgx", w.stack.LedgerURL
 	if path, ok := strings.CutPrefix(name, "sqlite:"); ok {
 		driver, name = "sqlite", "file:"+path+"?_pragma=busy_timeout(10000)"

@@ -20,8 +20,8 @@ import (
 	"github.com/nestor-dev/nestor/internal/fault"
 )
 
-// faults injects faults, one after the other.
-type faults struct {
+// faultInjector injects faults, one after the other.
+type faultInjector struct {
 	world  *world
 	random *rand.Rand
 	counts map[string]int
@@ -29,21 +29,21 @@ type faults struct {
 	damaged map[string]bool
 }
 
-func newFaults(w *world) *faults {
-	return &faults{world: w, random: w.settings.random("faults"), counts: map[string]int{}, damaged: map[string]bool{}}
+func newFaults(w *world) *faultInjector {
+	return &faultInjector{world: w, random: w.settings.random("faults"), counts: map[string]int{}, damaged: map[string]bool{}}
 }
 
-// mishap is one kind of fault. An error means that the test itself cannot continue.
-type mishap struct {
-	name string
-	do   func(context.Context) error
+// faultKind is one kind of fault. An error means that the test itself cannot continue.
+type faultKind struct {
+	name   string
+	inject func(context.Context) error
 }
 
 // all returns the faults that are possible with this ledger.
-func (f *faults) all() []mishap {
-	list := []mishap{
+func (f *faultInjector) all() []faultKind {
+	list := []faultKind{
 		{"the operator is killed", f.killOperator},
-		{"a second operator runs for a while", f.rival},
+		{"a second operator runs for a while", f.runSecondOperator},
 		{"a successor starts before the operator ends", f.overlap},
 		{"the operator is suspended, superseded and resumed", f.freeze},
 		{"the API server restarts", f.restartAPIServer},
@@ -51,25 +51,25 @@ func (f *faults) all() []mishap {
 		{"the model fails", f.failModel},
 		{"a tool fails", f.failTool},
 		{"a tool fails", f.failTool},
-		{"something is deleted", f.deleteDoomed},
-		{"something is deleted while no operator is running", f.deleteUnseen},
+		{"something is deleted", f.deleteNext},
+		{"something is deleted while no operator is running", f.deleteWithoutOperator},
 		{"an event of an agent is damaged", f.damage},
 	}
 	for _, point := range engine.Points() {
-		list = append(list, mishap{"the operator dies " + string(point), func(ctx context.Context) error { return f.dieAt(ctx, point) }})
+		list = append(list, faultKind{"the operator dies " + string(point), func(ctx context.Context) error { return f.crashAt(ctx, point) }})
 	}
 	if f.world.stack.Postgres != nil {
-		list = append(list, mishap{"PostgreSQL is killed", f.killPostgres})
+		list = append(list, faultKind{"PostgreSQL is killed", f.killPostgres})
 	}
 	if f.world.disk != "" {
-		list = append(list, mishap{"the ledger's disk is full", f.fillDisk})
+		list = append(list, faultKind{"the ledger's disk is full", f.fillDisk})
 	}
 	return list
 }
 
-// rage injects faults until the time is over: each kind once, in an order that depends on the seed, and then again. A short run
+// run injects faults until the time is over: each kind once, in an order that depends on the seed, and then again. A short run
 // injects only the first ones.
-func (f *faults) rage(ctx context.Context, duration time.Duration) error {
+func (f *faultInjector) run(ctx context.Context, duration time.Duration) error {
 	end := time.Now().Add(duration)
 	for {
 		round := f.all()
@@ -80,7 +80,7 @@ func (f *faults) rage(ctx context.Context, duration time.Duration) error {
 			}
 			f.world.logf("%s", m.name)
 			f.counts[m.name]++
-			if err := m.do(ctx); err != nil {
+			if err := m.inject(ctx); err != nil {
 				return fmt.Errorf("%s: %w", m.name, err)
 			}
 			pause(ctx, f.between(50, 500))
@@ -88,18 +88,18 @@ func (f *faults) rage(ctx context.Context, duration time.Duration) error {
 	}
 }
 
-func (f *faults) between(from, to int) time.Duration {
+func (f *faultInjector) between(from, to int) time.Duration {
 	return time.Duration(from+f.random.IntN(to-from)) * time.Millisecond
 }
 
 // heal ends all faults, deletes what is still to be deleted, and leaves one healthy, new operator.
-func (f *faults) heal(ctx context.Context) error {
-	f.world.workshop.heal()
+func (f *faultInjector) heal(ctx context.Context) error {
+	f.world.tools.heal()
 	if err := f.kill(); err != nil {
 		return err
 	}
-	for f.nextDoomed() != nil {
-		if err := f.deleteDoomed(ctx); err != nil {
+	for f.nextToDelete() != nil {
+		if err := f.deleteNext(ctx); err != nil {
 			return err
 		}
 	}
@@ -107,9 +107,9 @@ func (f *faults) heal(ctx context.Context) error {
 }
 
 // kill kills the operator.
-func (f *faults) kill() error { return f.world.stack.Operator.Kill() }
+func (f *faultInjector) kill() error { return f.world.stack.Operator.Kill() }
 
-func (f *faults) killOperator(ctx context.Context) error {
+func (f *faultInjector) killOperator(ctx context.Context) error {
 	if err := f.kill(); err != nil {
 		return err
 	}
@@ -117,8 +117,8 @@ func (f *faults) killOperator(ctx context.Context) error {
 	return f.world.stack.StartOperator(ctx)
 }
 
-// dieAt replaces the operator by one that crashes at a point, and that one by a healthy one.
-func (f *faults) dieAt(ctx context.Context, point engine.Point) error {
+// crashAt replaces the operator by one that crashes at a point, and that one by a healthy one.
+func (f *faultInjector) crashAt(ctx context.Context, point engine.Point) error {
 	if err := f.kill(); err != nil {
 		return err
 	}
@@ -133,8 +133,8 @@ func (f *faults) dieAt(ctx context.Context, point engine.Point) error {
 	return f.killOperator(ctx)
 }
 
-// rival runs a second operator, which takes over. When it is killed, the first one continues, unless that was killed before.
-func (f *faults) rival(ctx context.Context) error {
+// runSecondOperator runs a second operator, which takes over. When it is killed, the first one continues, unless that was killed before.
+func (f *faultInjector) runSecondOperator(ctx context.Context) error {
 	rival, err := f.world.stack.LaunchRival()
 	if err != nil {
 		return err
@@ -149,7 +149,7 @@ func (f *faults) rival(ctx context.Context) error {
 }
 
 // overlap starts a successor while the operator is still running, as when a pod is deleted with force.
-func (f *faults) overlap(ctx context.Context) error {
+func (f *faultInjector) overlap(ctx context.Context) error {
 	old := f.world.stack.Operator
 	if err := f.world.stack.LaunchOperator(ctx); err != nil {
 		return err
@@ -176,7 +176,7 @@ func (f *faults) overlap(ctx context.Context) error {
 
 // freeze suspends the operator, so that it does not answer but keeps all its connections, and resumes it when another one has
 // taken over. Then one of the two is killed, and the other continues.
-func (f *faults) freeze(ctx context.Context) error {
+func (f *faultInjector) freeze(ctx context.Context) error {
 	old := f.world.stack.Operator
 	if err := old.Signal(syscall.SIGSTOP); err != nil {
 		return err
@@ -203,13 +203,13 @@ func (f *faults) freeze(ctx context.Context) error {
 	return f.world.stack.StartOperator(ctx)
 }
 
-func (f *faults) restartAPIServer(ctx context.Context) error {
-	wellAgain := func(context.Context) error { return nil }
+func (f *faultInjector) restartAPIServer(ctx context.Context) error {
+	recovered := func(context.Context) error { return nil }
 	var failed error
 	err := f.world.stack.Cluster.RestartAPIServer(ctx, func() {
 		pause(ctx, f.between(0, 1000))
-		if restart, err := f.perhapsRestart(ctx); err == nil {
-			wellAgain = restart
+		if restart, err := f.maybeRestart(ctx); err == nil {
+			recovered = restart
 		} else {
 			failed = err
 		}
@@ -217,27 +217,27 @@ func (f *faults) restartAPIServer(ctx context.Context) error {
 	if err := errors.Join(err, failed); err != nil {
 		return err
 	}
-	return wellAgain(ctx)
+	return recovered(ctx)
 }
 
-func (f *faults) killPostgres(ctx context.Context) error {
+func (f *faultInjector) killPostgres(ctx context.Context) error {
 	if err := f.world.stack.Postgres.Kill(); err != nil {
 		return err
 	}
 	pause(ctx, f.between(0, 1500))
-	wellAgain, err := f.perhapsRestart(ctx)
+	recovered, err := f.maybeRestart(ctx)
 	if err != nil {
 		return err
 	}
 	if err := f.world.stack.Postgres.Start(ctx); err != nil {
 		return err
 	}
-	return wellAgain(ctx)
+	return recovered(ctx)
 }
 
-// perhapsRestart kills the operator in the middle of another fault, every other time, and starts a new one. The returned function
+// maybeRestart kills the operator in the middle of another fault, every other time, and starts a new one. The returned function
 // is called after the fault: it starts another operator if the new one gave up, as a cluster would.
-func (f *faults) perhapsRestart(ctx context.Context) (wellAgain func(context.Context) error, err error) {
+func (f *faultInjector) maybeRestart(ctx context.Context) (recovered func(context.Context) error, err error) {
 	if f.random.IntN(2) == 0 {
 		return func(context.Context) error { return nil }, nil
 	}
@@ -252,69 +252,69 @@ func (f *faults) perhapsRestart(ctx context.Context) (wellAgain func(context.Con
 	return f.killOperator, nil
 }
 
-func (f *faults) fillDisk(ctx context.Context) error {
+func (f *faultInjector) fillDisk(ctx context.Context) error {
 	free, err := fillDisk(f.world.disk)
 	if err != nil {
 		return err
 	}
 	pause(ctx, f.between(500, 2000))
-	wellAgain, err := f.perhapsRestart(ctx)
+	recovered, err := f.maybeRestart(ctx)
 	if err != nil {
 		return errors.Join(err, free())
 	}
 	if err := free(); err != nil {
 		return err
 	}
-	return wellAgain(ctx)
+	return recovered(ctx)
 }
 
-func (f *faults) failModel(ctx context.Context) error {
+func (f *faultInjector) failModel(ctx context.Context) error {
 	kinds := slices.Sorted(maps.Keys(modelFaults))
 	kind := kinds[f.random.IntN(len(kinds))]
 	f.counts["the model: "+kind]++
-	return f.world.playFailing(ctx, kind, 1+f.random.IntN(8))
+	return f.world.failModelCalls(ctx, kind, 1+f.random.IntN(8))
 }
 
-func (f *faults) failTool(context.Context) error {
+func (f *faultInjector) failTool(context.Context) error {
 	kind := toolFaults[f.random.IntN(len(toolFaults))]
 	f.counts["a tool: "+kind]++
-	f.world.workshop.fail(kind, 1+f.random.IntN(4))
+	f.world.tools.fail(kind, 1+f.random.IntN(4))
 	return nil
 }
 
-// nextDoomed returns an order that is to be deleted and was not yet.
-func (f *faults) nextDoomed() *order {
-	f.world.placing.Lock()
-	defer f.world.placing.Unlock()
+// nextToDelete returns an order that is to be deleted and was not yet.
+func (f *faultInjector) nextToDelete() *order {
+	f.world.creating.Lock()
+	defer f.world.creating.Unlock()
 	for _, o := range f.world.orders {
-		if o.doomed && !f.world.deleted[o.name] {
+		if o.deleted && !f.world.deleted[o.name] {
 			return o
 		}
 	}
 	return nil
 }
 
-// deleteDoomed deletes one of the orders that are to be deleted.
-func (f *faults) deleteDoomed(ctx context.Context) error {
-	o := f.nextDoomed()
+// deleteNext deletes one of the orders that are to be deleted.
+func (f *faultInjector) deleteNext(ctx context.Context) error {
+	o := f.nextToDelete()
 	if o == nil {
 		return nil
 	}
-	if err := f.world.place(ctx, o); err != nil { // it must have existed
+	if err := f.world.createOrder(ctx, o); err != nil { // it must have existed
 		return err
 	}
-	f.world.placing.Lock()
-	defer f.world.placing.Unlock()
+	f.world.creating.Lock()
+	defer f.world.creating.Unlock()
 	f.world.deleted[o.name] = true
 	return client.IgnoreNotFound(f.world.stack.API.Delete(ctx, o.objects()[0]))
 }
 
-// deleteUnseen deletes something while no operator is running.
-func (f *faults) deleteUnseen(ctx context.Context) error {
+// deleteWithoutOperator deletes something while no operator is running.
+func (f *faultInjector) deleteWithoutOperator(ctx context.Context) error {
 	if err := f.kill(); err != nil {
 		return err
 	}
-	if err := f.deleteDoomed(ctx); err != nil {
+	if err := f.deleteNext(ctx); err != nil {
 		return err
 	}
 	return f.killOperator(ctx)

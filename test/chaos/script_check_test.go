@@ -9,7 +9,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/model/scripted"
 )
 
-func TestScriptsCanBePlayed(t *testing.T) {
+func TestScriptsAreValid(t *testing.T) {
 	if _, err := scripted.Parse("chaos.yaml", []byte(script())); err != nil {
 		t.Error(err)
 	}

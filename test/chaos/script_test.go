@@ -10,18 +10,18 @@ import (
 
 // The steps of an instruction. The model makes one of them in each iteration.
 const (
-	stepLook     = "look"     // a read-only tool
-	stepPut      = "put"      // an idempotent tool
-	stepWrite    = "write"    // a tool that must not be repeated
-	stepBoth     = "both"     // two calls in one reply
-	stepNonsense = "nonsense" // a tool that does not exist, and arguments that are not JSON
-	stepAsk      = "ask"      // a question that the user answers
-	stepPark     = "park"     // a question without an answer
-	stepHold     = "hold"     // a call without a decision
-	stepSpawn    = "spawn"    // sub-agents, as described in the second line of the instruction
-	stepDone     = "done"     // the end with a result
-	stepSay      = "say"      // the end with a plain answer
-	stepFail     = "fail"     // the end with an error
+	stepRead       = "look"     // a read-only tool
+	stepPut        = "put"      // an idempotent tool
+	stepWrite      = "write"    // a tool that must not be repeated
+	stepBoth       = "both"     // two calls in one reply
+	stepNonsense   = "nonsense" // a tool that does not exist, and arguments that are not JSON
+	stepAsk        = "ask"      // a question that the user answers
+	stepUnanswered = "park"     // a question without an answer
+	stepUndecided  = "hold"     // a call without a decision
+	stepSpawn      = "spawn"    // sub-agents, as described in the second line of the instruction
+	stepDone       = "done"     // the end with a result
+	stepAnswer     = "say"      // the end with a plain answer
+	stepFail       = "fail"     // the end with an error
 	// stepSpin is used alone: a tool call in every iteration, without end.
 	stepSpin = "spin"
 )
@@ -31,18 +31,18 @@ const maxSteps = 7
 
 // replies are the model's replies for the steps. JOB and STEP are replaced by the job and the number of the step.
 var replies = map[string]string{
-	stepLook:     `toolCalls: [{name: chaos__look, arguments: {job: JOB, step: STEP}}]`,
-	stepPut:      `toolCalls: [{name: chaos__put, arguments: {job: JOB, step: STEP}}]`,
-	stepWrite:    `toolCalls: [{name: chaos__write, arguments: {job: JOB, step: STEP}}]`,
-	stepHold:     `toolCalls: [{name: chaos__write, arguments: {job: JOB, step: hold}}]`,
-	stepBoth:     `toolCalls: [{name: chaos__look, arguments: {job: JOB, step: STEP}}, {name: chaos__write, arguments: {job: JOB, step: STEP}}]`,
-	stepNonsense: `toolCalls: [{name: teleport, arguments: {to: Alexandria}}, {name: chaos__look, arguments: '{"job": '}]`,
-	stepAsk:      `toolCalls: [{name: ask_user, arguments: {question: "Which way at step STEP of job {{.job}}?"}}]`,
-	stepPark:     `toolCalls: [{name: ask_user, arguments: {question: "Nobody knows step STEP of job {{.job}}."}}]`,
-	stepSpawn:    `toolCalls: [{name: spawn_agents, arguments: '{{.spawn}}'}]`,
-	stepDone:     `toolCalls: [{name: submit_result, arguments: {result: "Job {{.job}} is done."}}]`,
-	stepSay:      `text: "Job {{.job}} is done."`,
-	stepFail:     `toolCalls: [{name: submit_error, arguments: {error: "Job {{.job}} cannot be done."}}]`,
+	stepRead:       `toolCalls: [{name: chaos__look, arguments: {job: JOB, step: STEP}}]`,
+	stepPut:        `toolCalls: [{name: chaos__put, arguments: {job: JOB, step: STEP}}]`,
+	stepWrite:      `toolCalls: [{name: chaos__write, arguments: {job: JOB, step: STEP}}]`,
+	stepUndecided:  `toolCalls: [{name: chaos__write, arguments: {job: JOB, step: hold}}]`,
+	stepBoth:       `toolCalls: [{name: chaos__look, arguments: {job: JOB, step: STEP}}, {name: chaos__write, arguments: {job: JOB, step: STEP}}]`,
+	stepNonsense:   `toolCalls: [{name: teleport, arguments: {to: Alexandria}}, {name: chaos__look, arguments: '{"job": '}]`,
+	stepAsk:        `toolCalls: [{name: ask_user, arguments: {question: "Which way at step STEP of job {{.job}}?"}}]`,
+	stepUnanswered: `toolCalls: [{name: ask_user, arguments: {question: "Nobody knows step STEP of job {{.job}}."}}]`,
+	stepSpawn:      `toolCalls: [{name: spawn_agents, arguments: '{{.spawn}}'}]`,
+	stepDone:       `toolCalls: [{name: submit_result, arguments: {result: "Job {{.job}} is done."}}]`,
+	stepAnswer:     `text: "Job {{.job}} is done."`,
+	stepFail:       `toolCalls: [{name: submit_error, arguments: {error: "Job {{.job}} cannot be done."}}]`,
 }
 
 // script returns the script of the model. It depends only on the conversation: the instruction contains the steps.

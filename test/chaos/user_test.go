@@ -28,10 +28,10 @@ type user struct {
 
 func newUser(w *world) *user { return &user{world: w, sent: map[string]bool{}} }
 
-// serve runs until ctx ends. Failures are expected: the API server may be unavailable.
-func (u *user) serve(ctx context.Context) {
+// run runs until ctx ends. Failures are expected: the API server may be unavailable.
+func (u *user) run(ctx context.Context) {
 	for ctx.Err() == nil {
-		for _, message := range u.due(ctx) {
+		for _, message := range u.pendingMessages(ctx) {
 			u.send(ctx, message)
 		}
 		pause(ctx, 150*time.Millisecond)
@@ -64,8 +64,8 @@ func (u *user) messages() []string {
 	return names
 }
 
-// due returns the messages that the user would send now.
-func (u *user) due(ctx context.Context) []*v1alpha1.AgentMessage {
+// pendingMessages returns the messages that the user would send now.
+func (u *user) pendingMessages(ctx context.Context) []*v1alpha1.AgentMessage {
 	found, err := u.world.objects(ctx)
 	if err != nil {
 		return nil
@@ -85,7 +85,7 @@ func (u *user) due(ctx context.Context) []*v1alpha1.AgentMessage {
 // aboutTask answers or decides for a standalone task.
 func (u *user) aboutTask(task *v1alpha1.AgentTask) *v1alpha1.AgentMessage {
 	w := task.Status.Waiting
-	if task.Spec.Chat != "" || w == nil || ignored(w) {
+	if task.Spec.Chat != "" || w == nil || isIgnored(w) {
 		return nil
 	}
 	if w.SubAgent != "" && w.SubAgent != task.Status.SubAgent {
@@ -107,7 +107,7 @@ func (u *user) aboutChat(chat *v1alpha1.AgentChat, posts []v1alpha1.AgentMessage
 	var due []*v1alpha1.AgentMessage
 	for i := range chat.Status.Waiting {
 		item := &chat.Status.Waiting[i]
-		if ignored(&item.Waiting) {
+		if isIgnored(&item.Waiting) {
 			continue
 		}
 		message := &v1alpha1.AgentMessage{ObjectMeta: named("re-" + item.Task + "-" + short(item.ToolCall))}
@@ -129,8 +129,8 @@ func (u *user) aboutChat(chat *v1alpha1.AgentChat, posts []v1alpha1.AgentMessage
 	return due
 }
 
-// ignored reports whether the user never answers this.
-func ignored(w *v1alpha1.Waiting) bool {
+// isIgnored reports whether the user never answers this.
+func isIgnored(w *v1alpha1.Waiting) bool {
 	return strings.Contains(w.Text, "Nobody knows") || strings.Contains(w.Text, `"hold"`)
 }
 
@@ -146,7 +146,7 @@ func (u *user) decision(task, call string) v1alpha1.Decision {
 func (u *user) cancels(agents []v1alpha1.SubAgent) []*v1alpha1.AgentMessage {
 	atWork := map[string]bool{}
 	for i := range agents {
-		top, _, _ := strings.Cut(jobOf(agents[i].Spec.Instruction), ".")
+		top, _, _ := strings.Cut(jobID(agents[i].Spec.Instruction), ".")
 		if agents[i].Status.Iterations >= 2 {
 			atWork[top] = true
 		}

@@ -21,21 +21,21 @@ const (
 	roleBrief   = "brief"   // has few iterations
 )
 
-// ending is a possible outcome of a task, or the state in which it waits.
-type ending struct {
+// outcome is a possible outcome of a task, or the state in which it waits.
+type outcome struct {
 	phase v1alpha1.TaskPhase
 	kind  v1alpha1.ErrorKind
 }
 
 var (
-	succeeds  = ending{phase: v1alpha1.TaskSuccess}
-	gaveUp    = ending{v1alpha1.TaskFailed, v1alpha1.ErrorSubAgent}
-	cancelled = ending{v1alpha1.TaskCancelled, v1alpha1.ErrorCancelled}
-	outOfTime = ending{v1alpha1.TaskFailed, v1alpha1.ErrorIterationLimit}
-	broke     = ending{v1alpha1.TaskFailed, v1alpha1.ErrorBudgetExhausted}
-	toolFell  = ending{v1alpha1.TaskFailed, v1alpha1.ErrorTool}
-	waits     = ending{phase: v1alpha1.TaskWaiting}
-	damaged   = ending{v1alpha1.TaskFailed, v1alpha1.ErrorHistoryLost}
+	succeeds       = outcome{phase: v1alpha1.TaskSuccess}
+	submittedError = outcome{v1alpha1.TaskFailed, v1alpha1.ErrorSubAgent}
+	cancelled      = outcome{v1alpha1.TaskCancelled, v1alpha1.ErrorCancelled}
+	timedOut       = outcome{v1alpha1.TaskFailed, v1alpha1.ErrorIterationLimit}
+	overBudget     = outcome{v1alpha1.TaskFailed, v1alpha1.ErrorBudgetExhausted}
+	toolFailed     = outcome{v1alpha1.TaskFailed, v1alpha1.ErrorTool}
+	waits          = outcome{phase: v1alpha1.TaskWaiting}
+	damaged        = outcome{v1alpha1.TaskFailed, v1alpha1.ErrorHistoryLost}
 )
 
 // job is the work of one agent, and its possible outcomes.
@@ -46,7 +46,7 @@ type job struct {
 	children []*job
 	// enough is how many children the agent waits for: "any", or empty for all.
 	enough string
-	ends   []ending
+	ends   []outcome
 }
 
 // agents returns the number of agents of a job.
@@ -100,8 +100,8 @@ func spawnArguments(children []*job, enough string) string {
 	return string(words)
 }
 
-// jobOf returns the id of the job of an instruction.
-func jobOf(instruction string) string {
+// jobID returns the id of the job of an instruction.
+func jobID(instruction string) string {
 	id, _, _ := strings.Cut(strings.TrimPrefix(instruction, "Chaos job "), ":")
 	return id
 }
@@ -115,9 +115,9 @@ type order struct {
 	tool bool
 	jobs []*job
 	// cancel reports that the user cancels it once it is active, doomed that it is deleted.
-	cancel, doomed bool
-	// fragile reports that its events are damaged once.
-	fragile bool
+	cancel, deleted bool
+	// damaged reports that its events are damaged once.
+	damaged bool
 	// maxTokens is the budget of a chat's tree; asks reports that the orchestrator forwards all questions to the user.
 	maxTokens int64
 	asks      bool
@@ -144,7 +144,7 @@ type planner struct {
 // plan generates orders for at least this number of agents. Every shape is used once before any is repeated.
 func (p *planner) plan(agents int) []*order {
 	shapes := []func(*order){
-		p.plain, p.asker, p.careful, p.parked, p.held, p.spinner, p.fanOut, p.cancelledTree, p.frugal, p.brief, p.toolCall, p.quorum,
+		p.plain, p.question, p.careful, p.unanswered, p.undecided, p.spinner, p.fanOut, p.cancelledTree, p.frugal, p.brief, p.toolCall, p.quorum,
 		p.chatOf, p.cancelledChat, p.boundedChat, p.doomedTask, p.doomedChat, p.fragile,
 	}
 	var orders []*order
@@ -162,133 +162,133 @@ func (p *planner) plan(agents int) []*order {
 }
 
 // add adds a job to an order.
-func (p *planner) add(o *order, role string, ends ending, steps ...string) *job {
-	j := &job{id: fmt.Sprintf("%s.%d", o.name, len(o.jobs)+1), role: role, steps: steps, ends: []ending{ends}}
+func (p *planner) add(o *order, role string, ends outcome, steps ...string) *job {
+	j := &job{id: fmt.Sprintf("%s.%d", o.name, len(o.jobs)+1), role: role, steps: steps, ends: []outcome{ends}}
 	o.jobs = append(o.jobs, j)
 	return j
 }
 
-// under adds a child to a job.
-func (p *planner) under(parent *job, role string, ends ending, steps ...string) {
+// addChild adds a child to a job.
+func (p *planner) addChild(parent *job, role string, ends outcome, steps ...string) {
 	parent.children = append(parent.children, &job{
-		id: fmt.Sprintf("%s.%d", parent.id, len(parent.children)+1), role: role, steps: steps, ends: []ending{ends},
+		id: fmt.Sprintf("%s.%d", parent.id, len(parent.children)+1), role: role, steps: steps, ends: []outcome{ends},
 	})
 }
 
-// busy returns a random list of steps with its outcome.
-func (p *planner) busy() ([]string, ending) {
-	kinds := []string{stepLook, stepPut, stepWrite, stepBoth, stepNonsense}
+// randomSteps returns a random list of steps with its outcome.
+func (p *planner) randomSteps() ([]string, outcome) {
+	kinds := []string{stepRead, stepPut, stepWrite, stepBoth, stepNonsense}
 	var steps []string
 	for range 2 + p.random.IntN(3) {
 		steps = append(steps, kinds[p.random.IntN(len(kinds))])
 	}
 	switch p.random.IntN(6) {
 	case 0:
-		return append(steps, stepFail), gaveUp
+		return append(steps, stepFail), submittedError
 	case 1:
-		return append(steps, stepSay), succeeds
+		return append(steps, stepAnswer), succeeds
 	}
 	return append(steps, stepDone), succeeds
 }
 
 func (p *planner) plain(o *order) {
-	steps, ends := p.busy()
+	steps, ends := p.randomSteps()
 	p.add(o, roleWorker, ends, steps...)
 }
 
-func (p *planner) asker(o *order) {
-	p.add(o, roleWorker, succeeds, stepLook, stepAsk, stepWrite, stepAsk, stepDone)
+func (p *planner) question(o *order) {
+	p.add(o, roleWorker, succeeds, stepRead, stepAsk, stepWrite, stepAsk, stepDone)
 }
 
 func (p *planner) careful(o *order) {
 	p.add(o, roleCareful, succeeds, stepWrite, stepBoth, stepPut, stepDone)
 }
 
-func (p *planner) parked(o *order) { p.add(o, roleWorker, waits, stepWrite, stepPark) }
+func (p *planner) unanswered(o *order) { p.add(o, roleWorker, waits, stepWrite, stepUnanswered) }
 
-func (p *planner) held(o *order) { p.add(o, roleCareful, waits, stepLook, stepHold) }
+func (p *planner) undecided(o *order) { p.add(o, roleCareful, waits, stepRead, stepUndecided) }
 
 func (p *planner) spinner(o *order) {
 	o.cancel = true
 	p.add(o, roleWorker, cancelled, stepSpin)
 }
 
-func (p *planner) frugal(o *order) { p.add(o, roleFrugal, broke, stepSpin) }
+func (p *planner) frugal(o *order) { p.add(o, roleFrugal, overBudget, stepSpin) }
 
-func (p *planner) brief(o *order) { p.add(o, roleBrief, outOfTime, stepSpin) }
+func (p *planner) brief(o *order) { p.add(o, roleBrief, timedOut, stepSpin) }
 
 func (p *planner) toolCall(o *order) {
 	o.tool = true
-	p.add(o, "", succeeds).ends = []ending{succeeds, toolFell}
+	p.add(o, "", succeeds).ends = []outcome{succeeds, toolFailed}
 }
 
 func (p *planner) fanOut(o *order) {
-	lead := p.add(o, roleLead, succeeds, stepLook, stepSpawn, stepWrite, stepDone)
-	p.fill(lead)
+	lead := p.add(o, roleLead, succeeds, stepRead, stepSpawn, stepWrite, stepDone)
+	p.addChildren(lead)
 }
 
-// fill adds two or three children with an outcome to a lead.
-func (p *planner) fill(lead *job) {
+// addChildren adds two or three children with an outcome to a lead.
+func (p *planner) addChildren(lead *job) {
 	for range 2 + p.random.IntN(2) {
-		steps, ends := p.busy()
-		p.under(lead, roleWorker, ends, steps...)
+		steps, ends := p.randomSteps()
+		p.addChild(lead, roleWorker, ends, steps...)
 	}
-	p.under(lead, roleCareful, succeeds, stepWrite, stepDone)
+	p.addChild(lead, roleCareful, succeeds, stepWrite, stepDone)
 }
 
 func (p *planner) cancelledTree(o *order) {
 	o.cancel = true
 	lead := p.add(o, roleLead, cancelled, stepSpawn, stepDone)
-	p.under(lead, roleWorker, cancelled, stepSpin)
-	p.under(lead, roleWorker, cancelled, stepWrite, stepPark)
+	p.addChild(lead, roleWorker, cancelled, stepSpin)
+	p.addChild(lead, roleWorker, cancelled, stepWrite, stepUnanswered)
 }
 
 func (p *planner) quorum(o *order) {
 	lead := p.add(o, roleLead, succeeds, stepSpawn, stepDone)
 	lead.enough = "any"
-	p.under(lead, roleWorker, cancelled, stepSpin)
-	p.under(lead, roleWorker, succeeds, stepWrite, stepDone)
+	p.addChild(lead, roleWorker, cancelled, stepSpin)
+	p.addChild(lead, roleWorker, succeeds, stepWrite, stepDone)
 }
 
 func (p *planner) chatOf(o *order) {
 	o.chat, o.asks = true, p.random.IntN(2) == 0
-	steps, ends := p.busy()
+	steps, ends := p.randomSteps()
 	p.add(o, roleWorker, ends, steps...)
 	p.add(o, roleWorker, succeeds, stepWrite, stepAsk, stepDone)
-	p.add(o, roleCareful, succeeds, stepLook, stepWrite, stepDone)
+	p.add(o, roleCareful, succeeds, stepRead, stepWrite, stepDone)
 	if p.random.IntN(2) == 0 {
-		p.add(o, roleWorker, waits, stepPark)
+		p.add(o, roleWorker, waits, stepUnanswered)
 	}
-	p.fill(p.add(o, roleLead, succeeds, stepSpawn, stepSay))
+	p.addChildren(p.add(o, roleLead, succeeds, stepSpawn, stepAnswer))
 }
 
 func (p *planner) cancelledChat(o *order) {
 	o.chat, o.cancel = true, true
 	p.add(o, roleWorker, cancelled, stepSpin)
-	p.add(o, roleWorker, cancelled, stepPark)
+	p.add(o, roleWorker, cancelled, stepUnanswered)
 }
 
 func (p *planner) boundedChat(o *order) {
 	o.chat, o.maxTokens = true, 12_000
 	for range 3 {
-		p.add(o, roleWorker, broke, stepSpin)
+		p.add(o, roleWorker, overBudget, stepSpin)
 	}
 }
 
 func (p *planner) fragile(o *order) {
-	o.fragile = true
-	p.add(o, roleWorker, waits, stepWrite, stepPark)
+	o.damaged = true
+	p.add(o, roleWorker, waits, stepWrite, stepUnanswered)
 }
 
 func (p *planner) doomedTask(o *order) {
-	o.doomed = true
-	lead := p.add(o, roleLead, ending{}, stepSpawn, stepDone)
-	p.under(lead, roleWorker, ending{}, stepSpin)
-	p.under(lead, roleWorker, ending{}, stepWrite, stepPark)
+	o.deleted = true
+	lead := p.add(o, roleLead, outcome{}, stepSpawn, stepDone)
+	p.addChild(lead, roleWorker, outcome{}, stepSpin)
+	p.addChild(lead, roleWorker, outcome{}, stepWrite, stepUnanswered)
 }
 
 func (p *planner) doomedChat(o *order) {
-	o.chat, o.doomed = true, true
-	p.add(o, roleWorker, ending{}, stepSpin)
-	p.add(o, roleWorker, ending{}, stepAsk, stepPark)
+	o.chat, o.deleted = true, true
+	p.add(o, roleWorker, outcome{}, stepSpin)
+	p.add(o, roleWorker, outcome{}, stepAsk, stepUnanswered)
 }

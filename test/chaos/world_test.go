@@ -41,23 +41,23 @@ type world struct {
 	settings settings
 	random   *rand.Rand
 	stack    *stack.Stack
-	workshop *workshop
+	tools    *toolServer
 	ledger   ledger.Ledger
 	orders   []*order
 	user     *user
-	faults   *faults
-	// broken lists violated invariants, and why the run could not continue.
-	broken []string
-	// placing prevents that a deleted order is created again.
-	placing sync.Mutex
-	deleted map[string]bool
-	placed  atomic.Bool
+	faults   *faultInjector
+	// failures lists violated invariants, and why the run could not continue.
+	failures []string
+	// creating prevents that a deleted order is created again.
+	creating sync.Mutex
+	deleted  map[string]bool
+	created  atomic.Bool
 	// disk is a small file system for the ledger, if it can be mounted.
 	disk string
 }
 
 func newWorld(t *testing.T, s settings) *world {
-	w := &world{t: t, deleted: map[string]bool{}, settings: s, random: s.random("workload"), workshop: openWorkshop(t)}
+	w := &world{t: t, deleted: map[string]bool{}, settings: s, random: s.random("workload"), tools: startToolServer(t)}
 	file := filepath.Join(t.TempDir(), "chaos.yaml")
 	if err := os.WriteFile(file, []byte(script()), 0o600); err != nil {
 		t.Fatal(err)
@@ -86,19 +86,19 @@ func newWorld(t *testing.T, s settings) *world {
 		}
 	})
 	w.user, w.faults = newUser(w), newFaults(w)
-	w.furnish()
+	w.createFixtures()
 	return w
 }
 
-// furnish creates the objects that the workload refers to.
-func (w *world) furnish() {
+// createFixtures creates the objects that the workload refers to.
+func (w *world) createFixtures() {
 	provider := &v1alpha1.ModelProvider{ObjectMeta: named("default")}
 	provider.Spec = v1alpha1.ModelProviderSpec{
 		BaseURL: w.stack.ModelURL, DefaultModel: "scripted", RequestTimeoutSeconds: 4, MaxRetries: new(int32(50)),
 		Models: []v1alpha1.ModelInfo{{Name: "scripted", InputMicrosPerMillion: new(int64(1000)), OutputMicrosPerMillion: new(int64(2000))}},
 	}
 	server := &v1alpha1.ToolServer{ObjectMeta: named("chaos")}
-	server.Spec = v1alpha1.ToolServerSpec{URL: w.workshop.URL, TimeoutSeconds: 2}
+	server.Spec = v1alpha1.ToolServerSpec{URL: w.tools.URL, TimeoutSeconds: 2}
 	objects := []client.Object{
 		&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}, provider, server,
 		role("orchestrator", v1alpha1.ApprovalNever, v1alpha1.RoleLimits{}, roleWorker, roleCareful, roleLead),
@@ -134,10 +134,10 @@ func role(name string, approval v1alpha1.ApprovalMode, limits v1alpha1.RoleLimit
 	return r
 }
 
-// place creates the objects of an order. It is idempotent.
-func (w *world) place(ctx context.Context, o *order) error {
-	w.placing.Lock()
-	defer w.placing.Unlock()
+// createOrder creates the objects of an order. It is idempotent.
+func (w *world) createOrder(ctx context.Context, o *order) error {
+	w.creating.Lock()
+	defer w.creating.Unlock()
 	if w.deleted[o.name] {
 		return nil
 	}
@@ -172,8 +172,8 @@ func (o *order) objects() []client.Object {
 	return []client.Object{task}
 }
 
-// playFailing makes the next model calls fail.
-func (w *world) playFailing(ctx context.Context, kind string, times int) error {
+// failModelCalls makes the next model calls fail.
+func (w *world) failModelCalls(ctx context.Context, kind string, times int) error {
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, w.stack.ModelAdmin+"/script", bytes.NewBufferString(failingScript(kind, times)))
 	if err != nil {
 		return err

@@ -16,9 +16,9 @@ import (
 var _ = Describe("A release", Ordered, func() {
 	helm := func(ctx context.Context, args ...string) string {
 		GinkgoHelper()
-		said, err := run(ctx, helmPath, append(args, "--namespace", release, "--kubeconfig", cluster.Kubeconfig)...)
+		output, err := run(ctx, helmPath, append(args, "--namespace", release, "--kubeconfig", cluster.Kubeconfig)...)
 		Expect(err).NotTo(HaveOccurred())
-		return said
+		return output
 	}
 
 	It("is installed", func(ctx SpecContext) {

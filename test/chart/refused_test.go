@@ -8,9 +8,9 @@ import (
 	. "github.com/onsi/gomega"
 )
 
-var _ = DescribeTable("Values that are refused", func(ctx SpecContext, words string, values []string) {
+var _ = DescribeTable("Values that are refused", func(ctx SpecContext, message string, values []string) {
 	_, err := render(ctx, "nestor", values...)
-	Expect(err).To(MatchError(ContainSubstring(words)))
+	Expect(err).To(MatchError(ContainSubstring(message)))
 },
 	Entry("several replicas on SQLite", "set replicas to 1, or ledger.type to postgres", []string{"replicas=2"}),
 	Entry("no replicas", "at '/replicas': minimum: got 0, want 1", []string{"replicas=0"}),

@@ -30,8 +30,8 @@ func tool(ctx context.Context, name string) string {
 	modfile := "-modfile=" + filepath.Join("hack", "tools", "go.mod")
 	build := exec.CommandContext(ctx, "go", "tool", modfile, name, "version")
 	build.Dir = root
-	words, err := build.CombinedOutput()
-	Expect(err).NotTo(HaveOccurred(), string(words))
+	message, err := build.CombinedOutput()
+	Expect(err).NotTo(HaveOccurred(), string(message))
 	find := exec.CommandContext(ctx, "go", "tool", modfile, "-n", name)
 	find.Dir = root
 	path, err := find.Output()
@@ -43,10 +43,10 @@ func tool(ctx context.Context, name string) string {
 func run(ctx context.Context, program string, args ...string) (string, error) {
 	cmd := exec.CommandContext(ctx, program, args...)
 	cmd.Dir = root
-	var out, said bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &said
+	var out, output bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &output
 	if err := cmd.Run(); err != nil {
-		return "", fmt.Errorf("%w: %s", err, said.String())
+		return "", fmt.Errorf("%w: %s", err, output.String())
 	}
 	return out.String(), nil
 }

@@ -19,11 +19,11 @@ import (
 	"github.com/nestor-dev/nestor/test/docs/page"
 )
 
-// patience is the timeout of a page, and lookAgain how long read-only commands are repeated until they print what the
+// patience is the timeout of a page, and retryTimeout how long read-only commands are repeated until they print what the
 // page shows.
 const (
-	patience  = 5 * time.Minute
-	lookAgain = time.Minute
+	pageTimeout  = 5 * time.Minute
+	retryTimeout = time.Minute
 )
 
 // TestCommands runs the commands of every page.
@@ -59,23 +59,23 @@ func isReference(p *page.Page) bool { return title(p) == "reference/cli" }
 // reader follows a page.
 type reader struct {
 	*testing.T
-	stage *stage
+	stage *suite
 	page  *page.Page
-	room  room
+	room  environment
 	shell *page.Shell
 }
 
 func newReader(t *testing.T, p *page.Page) *reader {
 	t.Helper()
-	s := openStage(t)
-	return read(t, s, p, s.newRoom(t, p))
+	s := openSuite(t)
+	return read(t, s, p, s.newEnvironment(t, p))
 }
 
 // read returns a reader of a page in a room.
-func read(t *testing.T, s *stage, p *page.Page, in room) *reader {
+func read(t *testing.T, s *suite, p *page.Page, in environment) *reader {
 	t.Helper()
 	r := &reader{T: t, stage: s, page: p, room: in}
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), pageTimeout)
 	t.Cleanup(cancel)
 	shell, err := page.NewShell(ctx, r.room.dir, r.room.scratch, r.room.env)
 	if err != nil {
@@ -132,8 +132,8 @@ func (r *reader) do(command page.Command) {
 	if err != nil {
 		r.Fatalf("%s: %v\n%s", r.place(command), err, output)
 	}
-	if command.Want != nil && looks.MatchString(text) && (code != command.Code || !page.Matches(*command.Want, output)) {
-		output, code = r.look(command, text)
+	if command.Want != nil && readOnlyCommand.MatchString(text) && (code != command.Code || !page.Matches(*command.Want, output)) {
+		output, code = r.runUntilStable(command, text)
 	}
 	if code != command.Code {
 		r.Fatalf("%s: exit code %d, want %d\n%s", r.place(command), code, command.Code, output)
@@ -143,11 +143,11 @@ func (r *reader) do(command page.Command) {
 	}
 }
 
-// looks matches commands that change nothing and are repeated until the agents are done.
-var looks = regexp.MustCompile(`^(kubectl (get|describe|auth|events|explain)|kubectl nestor (tree|transcript|usage|roles|doctor)|waiting|talk)\b`)
+// readOnlyCommand matches commands that change nothing and are repeated until the agents are done.
+var readOnlyCommand = regexp.MustCompile(`^(kubectl (get|describe|auth|events|explain)|kubectl nestor (tree|transcript|usage|roles|doctor)|waiting|talk)\b`)
 
-func (r *reader) look(command page.Command, text string) (output string, code int) {
-	_ = wait.PollUntilContextTimeout(r.Context(), 100*time.Millisecond, lookAgain, true, func(context.Context) (bool, error) {
+func (r *reader) runUntilStable(command page.Command, text string) (output string, code int) {
+	_ = wait.PollUntilContextTimeout(r.Context(), 100*time.Millisecond, retryTimeout, true, func(context.Context) (bool, error) {
 		var err error
 		output, code, err = r.shell.Run(text)
 		return code == command.Code && page.Matches(*command.Want, output), err
@@ -157,20 +157,20 @@ func (r *reader) look(command page.Command, text string) (output string, code in
 
 // serve runs a program until it prints something, as servers do when they are ready. It ends with the page's shell.
 func (r *reader) serve(command page.Command, text string) {
-	said := filepath.Join(r.room.scratch, fmt.Sprintf("served-%d", command.Line))
-	if output, _, err := r.shell.Run(fmt.Sprintf("{ %s\n} >'%s' 2>&1 &", text, said)); err != nil {
+	outputFile := filepath.Join(r.room.scratch, fmt.Sprintf("served-%d", command.Line))
+	if output, _, err := r.shell.Run(fmt.Sprintf("{ %s\n} >'%s' 2>&1 &", text, outputFile)); err != nil {
 		r.Fatalf("%s: %v\n%s", r.place(command), err, output)
 	}
-	err := wait.PollUntilContextTimeout(r.Context(), 20*time.Millisecond, lookAgain, true, func(context.Context) (bool, error) {
-		words, err := os.ReadFile(said)
-		return err == nil && strings.Contains(string(words), "\n"), nil
+	err := wait.PollUntilContextTimeout(r.Context(), 20*time.Millisecond, retryTimeout, true, func(context.Context) (bool, error) {
+		combined, err := os.ReadFile(outputFile)
+		return err == nil && strings.Contains(string(combined), "\n"), nil
 	})
 	if err != nil {
 		r.Fatalf("%s: it printed nothing", r.place(command))
 	}
 	if output, code, err := r.shell.Run("kill -0 $!"); err != nil || code != 0 {
-		words, _ := os.ReadFile(said)
-		r.Fatalf("%s: it ended: %s%v\n%s", r.place(command), output, err, words)
+		combined, _ := os.ReadFile(outputFile)
+		r.Fatalf("%s: it ended: %s%v\n%s", r.place(command), output, err, combined)
 	}
 }
 

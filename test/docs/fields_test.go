@@ -82,8 +82,8 @@ func step(schema *apiextensionsv1.JSONSchemaProps, name, path string) (*apiexten
 	return nil, fmt.Errorf("%s has no field %s", path, name)
 }
 
-// elsewhere are fields in pages that do not belong to our eight kinds.
-var elsewhere = map[string]string{
+// otherFields are fields in pages that do not belong to our eight kinds.
+var otherFields = map[string]string{
 	"spec.agent":  "selects modelcalls of the history API",
 	"spec.parent": "selects modelcalls of the history API, too",
 	"spec.model":  "selects modelcalls of the history API, too",
@@ -96,7 +96,7 @@ func TestFieldsExist(t *testing.T) {
 	all := readFields(t)
 	for _, p := range allPages(t) {
 		for _, code := range p.Code {
-			if elsewhere[code] == "" && fieldPath.MatchString(code) && !all.have(strings.Split(code, ".")) {
+			if otherFields[code] == "" && fieldPath.MatchString(code) && !all.have(strings.Split(code, ".")) {
 				t.Errorf("%s: no kind has %s", p.Path, code)
 			}
 		}

@@ -22,8 +22,8 @@ import (
 
 var flagName = regexp.MustCompile(`(?:^|[\s(\[/])--?([a-z][a-z0-9]*(?:-[a-z0-9]+)*)`)
 
-// foreign are flags of other programs that pages name.
-var foreign = map[string]string{
+// otherFlags are flags of other programs that pages name.
+var otherFlags = map[string]string{
 	"api-key":                 "vLLM",
 	"enable-auto-tool-choice": "vLLM",
 }
@@ -37,7 +37,7 @@ func TestFlagsExist(t *testing.T) {
 				continue
 			}
 			for _, found := range flagName.FindAllStringSubmatch(code, -1) {
-				if !known[found[1]] && foreign[found[1]] == "" {
+				if !known[found[1]] && otherFlags[found[1]] == "" {
 					t.Errorf("%s: no program has a flag --%s", p.Path, found[1])
 				}
 			}
@@ -48,7 +48,7 @@ func TestFlagsExist(t *testing.T) {
 // knownFlags returns the flags of our programs and of the kubectl commands in pages.
 func knownFlags(t *testing.T) map[string]bool {
 	t.Helper()
-	s := openStage(t)
+	s := openSuite(t)
 	known := map[string]bool{}
 	remember := func(flag *pflag.Flag) { known[flag.Name] = true }
 	command := newCommand()
@@ -74,8 +74,8 @@ func knownFlags(t *testing.T) map[string]bool {
 
 // output returns the output of a program; some exit with an error after their help.
 func output(ctx context.Context, args []string) string {
-	words, _ := exec.CommandContext(ctx, args[0], args[1:]...).CombinedOutput()
-	return string(words)
+	combined, _ := exec.CommandContext(ctx, args[0], args[1:]...).CombinedOutput()
+	return string(combined)
 }
 
 func newCommand() *cobra.Command {
@@ -121,9 +121,9 @@ func calls(t *testing.T, statement string) (all [][]string) {
 		if err := syntax.NewPrinter().Print(&text, call); err != nil {
 			t.Fatal(err)
 		}
-		words, err := shell.Fields(strings.ReplaceAll(text.String(), "$(", `\$(`), func(string) string { return "value" })
-		if err == nil && len(words) > 2 && words[0] == "kubectl" && words[1] == "nestor" {
-			all = append(all, words[2:])
+		combined, err := shell.Fields(strings.ReplaceAll(text.String(), "$(", `\$(`), func(string) string { return "value" })
+		if err == nil && len(combined) > 2 && combined[0] == "kubectl" && combined[1] == "nestor" {
+			all = append(all, combined[2:])
 		}
 		return true
 	})

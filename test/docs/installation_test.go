@@ -26,7 +26,7 @@ var installation = []string{"tasks/gitops", "tasks/install", "tasks/high-availab
 // TestInstallation runs them on a cluster without Nestor. It has no nodes: what needs a pod is left to make e2e.
 func TestInstallation(t *testing.T) {
 	t.Parallel()
-	s := openStage(t)
+	s := openSuite(t)
 	kubeconfig := emptyCluster(t)
 	for _, name := range installation {
 		t.Run(name, func(t *testing.T) {
@@ -34,8 +34,8 @@ func TestInstallation(t *testing.T) {
 				if title(p) != name {
 					continue
 				}
-				in := room{dir: t.TempDir(), scratch: t.TempDir()}
-				s.furnish(t, &in, kubeconfig)
+				in := environment{dir: t.TempDir(), scratch: t.TempDir()}
+				s.prepareDirectory(t, &in, kubeconfig)
 				read(t, s, p, in).follow()
 			}
 		})
@@ -62,16 +62,16 @@ func emptyCluster(t *testing.T) string {
 			t.Error(err)
 		}
 	})
-	words, err := exec.CommandContext(t.Context(), empty.Kubectl, "--kubeconfig", empty.Kubeconfig, "delete", "crds", "--all").CombinedOutput()
+	combined, err := exec.CommandContext(t.Context(), empty.Kubectl, "--kubeconfig", empty.Kubeconfig, "delete", "crds", "--all").CombinedOutput()
 	if err != nil {
-		t.Fatalf("%v: %s", err, words)
+		t.Fatalf("%v: %s", err, combined)
 	}
-	letVolumesGo(t, empty)
+	releaseVolumes(t, empty)
 	return empty.Kubeconfig
 }
 
-// letVolumesGo imitates the volume controller: it removes the finalizer of deleted claims that no pod uses.
-func letVolumesGo(t *testing.T, in *localcluster.Cluster) {
+// releaseVolumes imitates the volume controller: it removes the finalizer of deleted claims that no pod uses.
+func releaseVolumes(t *testing.T, in *localcluster.Cluster) {
 	t.Helper()
 	api, err := client.New(in.Config, client.Options{})
 	if err != nil {

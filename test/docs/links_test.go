@@ -20,15 +20,15 @@ func TestLinksAreValid(t *testing.T) {
 	}
 	for _, p := range allPages(t) {
 		for _, link := range p.Links {
-			if why := broken(p, link.Destination, anchors); why != "" {
+			if why := linkProblem(p, link.Destination, anchors); why != "" {
 				t.Errorf("%s:%d: %s: %s", p.Path, link.Line, link.Destination, why)
 			}
 		}
 	}
 }
 
-// broken returns what is wrong with a link, or "". Links to other sites are not followed.
-func broken(p *page.Page, destination string, anchors map[string]map[string]bool) string {
+// linkProblem returns what is wrong with a link, or "". Links to other sites are not followed.
+func linkProblem(p *page.Page, destination string, anchors map[string]map[string]bool) string {
 	to, err := url.Parse(destination)
 	if err != nil {
 		return err.Error()

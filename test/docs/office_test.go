@@ -26,15 +26,15 @@ func serveOffice() *httptest.Server {
 	server := mcp.NewServer(&mcp.Implementation{Name: "tracker", Version: "1"}, nil)
 	mcp.AddTool(server, &mcp.Tool{Name: "find_issues", Description: "Finds issues by words.", Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true}},
 		func(_ context.Context, _ *mcp.CallToolRequest, in findInput) (*mcp.CallToolResult, any, error) {
-			return say(fmt.Sprintf("No open issue is about %q.", in.Words)), nil, nil
+			return textResult(fmt.Sprintf("No open issue is about %q.", in.Words)), nil, nil
 		})
 	mcp.AddTool(server, &mcp.Tool{Name: "open_issue", Description: "Opens an issue."},
 		func(_ context.Context, _ *mcp.CallToolRequest, in openInput) (*mcp.CallToolResult, any, error) {
-			return say(fmt.Sprintf("Opened issue 17: %s", in.Title)), nil, nil
+			return textResult(fmt.Sprintf("Opened issue 17: %s", in.Title)), nil, nil
 		})
 	return httptest.NewServer(mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return server }, nil))
 }
 
-func say(text string) *mcp.CallToolResult {
+func textResult(text string) *mcp.CallToolResult {
 	return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: text}}}
 }

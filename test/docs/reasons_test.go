@@ -17,8 +17,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// explained matches a reason in the first column of a table.
-var explained = regexp.MustCompile("(?m)^\\| `([A-Z][A-Za-z]+)` \\|")
+// reasonRow matches a reason in the first column of a table.
+var reasonRow = regexp.MustCompile("(?m)^\\| `([A-Z][A-Za-z]+)` \\|")
 
 // TestEveryReasonIsExplained compares the tables of the troubleshooting page with the reasons and error kinds of the
 // API.
@@ -29,7 +29,7 @@ func TestEveryReasonIsExplained(t *testing.T) {
 	}
 	_, tables, _ := strings.Cut(string(text), "\n## Reasons\n")
 	got := map[string]bool{}
-	for _, found := range explained.FindAllStringSubmatch(tables, -1) {
+	for _, found := range reasonRow.FindAllStringSubmatch(tables, -1) {
 		if got[found[1]] {
 			t.Errorf("%s is explained twice", found[1])
 		}

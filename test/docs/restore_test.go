@@ -25,8 +25,8 @@ import (
 	"github.com/nestor-dev/nestor/test/stack"
 )
 
-// disaster is an installation that loses its ledger.
-type disaster struct {
+// installationTest is an installation that loses its ledger.
+type installationTest struct {
 	*testing.T
 	*stack.Stack
 	programs, copy string
@@ -38,11 +38,11 @@ func TestBackupAndRestore(t *testing.T) {
 	t.Parallel()
 	for _, ledger := range []string{stack.SQLite, stack.PostgreSQL} {
 		t.Run(ledger, func(t *testing.T) {
-			d := newDisaster(t, ledger)
+			d := newInstallationTest(t, ledger)
 			d.prepare()
 			d.backUp()
 			d.calculate("later")
-			d.lose()
+			d.loseLedger()
 			d.restore()
 			d.start()
 			d.expect("done", v1alpha1.TaskSuccess, "")
@@ -50,24 +50,24 @@ func TestBackupAndRestore(t *testing.T) {
 			d.expect("asks", v1alpha1.TaskWaiting, "")
 			d.write(v1alpha1.AgentMessageSpec{Task: "asks", Content: "It is 2024"})
 			d.expect("asks", v1alpha1.TaskSuccess, "")
-			d.talk(3)
+			d.sendAndAwaitAnswer(3)
 		})
 	}
 }
 
 func TestLostLedgerIsReported(t *testing.T) {
 	t.Parallel()
-	d := newDisaster(t, stack.SQLite)
+	d := newInstallationTest(t, stack.SQLite)
 	d.prepare()
-	d.lose()
+	d.loseLedger()
 	d.start()
 	d.expect("done", v1alpha1.TaskSuccess, "")
 	d.expect("asks", v1alpha1.TaskFailed, v1alpha1.ErrorHistoryLost)
 }
 
-func newDisaster(t *testing.T, ledger string) *disaster {
+func newInstallationTest(t *testing.T, ledger string) *installationTest {
 	t.Helper()
-	s := openStage(t)
+	s := openSuite(t)
 	running, err := stack.Start(t.Context(), stack.Options{Ledger: ledger, Programs: s.bin, ModelFlags: []string{"--no-delay"}})
 	if errors.Is(err, pgserver.ErrNotInstalled) && os.Getenv("CI") != "true" {
 		t.Skip(err)
@@ -83,29 +83,29 @@ func newDisaster(t *testing.T, ledger string) *disaster {
 	if err := running.Provider(t.Context(), metav1.NamespaceDefault, "default"); err != nil {
 		t.Fatal(err)
 	}
-	return &disaster{T: t, Stack: running, programs: s.bin, copy: filepath.Join(t.TempDir(), "copy")}
+	return &installationTest{T: t, Stack: running, programs: s.bin, copy: filepath.Join(t.TempDir(), "copy")}
 }
 
 // prepare creates finished work, waiting work and a conversation.
-func (d *disaster) prepare() {
+func (d *installationTest) prepare() {
 	d.calculate("done")
 	asks := &v1alpha1.AgentTask{ObjectMeta: metav1.ObjectMeta{Namespace: metav1.NamespaceDefault, Name: "asks"}}
 	asks.Spec = v1alpha1.AgentTaskSpec{Type: v1alpha1.TaskAgent, Role: "researcher", Instruction: "Summarise the releases of this year."}
 	d.create(asks)
 	d.expect("asks", v1alpha1.TaskWaiting, "")
 	d.create(&v1alpha1.AgentChat{ObjectMeta: metav1.ObjectMeta{Namespace: metav1.NamespaceDefault, Name: "talk"}})
-	d.talk(1)
+	d.sendAndAwaitAnswer(1)
 }
 
-func (d *disaster) calculate(name string) {
+func (d *installationTest) calculate(name string) {
 	task := &v1alpha1.AgentTask{ObjectMeta: metav1.ObjectMeta{Namespace: metav1.NamespaceDefault, Name: name}}
 	task.Spec = v1alpha1.AgentTaskSpec{Type: v1alpha1.TaskTool, Tool: "calculator", Arguments: &runtime.RawExtension{Raw: []byte(`{"expression":"6*7"}`)}}
 	d.create(task)
 	d.expect(name, v1alpha1.TaskSuccess, "")
 }
 
-// talk sends a message to the chat and waits for the answer: the chat then has two more messages.
-func (d *disaster) talk(before int32) {
+// sendAndAwaitAnswer sends a message to the chat and waits for the answer: the chat then has two more messages.
+func (d *installationTest) sendAndAwaitAnswer(before int32) {
 	d.Helper()
 	d.write(v1alpha1.AgentMessageSpec{Chat: "talk", Content: "What is 17 * 23?"})
 	var chat v1alpha1.AgentChat
@@ -114,18 +114,18 @@ func (d *disaster) talk(before int32) {
 	})
 }
 
-func (d *disaster) write(spec v1alpha1.AgentMessageSpec) {
+func (d *installationTest) write(spec v1alpha1.AgentMessageSpec) {
 	d.create(&v1alpha1.AgentMessage{ObjectMeta: metav1.ObjectMeta{Namespace: metav1.NamespaceDefault, GenerateName: "said-"}, Spec: spec})
 }
 
-func (d *disaster) create(object client.Object) {
+func (d *installationTest) create(object client.Object) {
 	d.Helper()
 	if err := d.API.Create(d.Context(), object); err != nil {
 		d.Fatal(err)
 	}
 }
 
-func (d *disaster) backUp() {
+func (d *installationTest) backUp() {
 	if d.Postgres != nil {
 		d.run("pg_dump", "--no-owner", "--file", d.copy, d.LedgerURL)
 		return
@@ -141,8 +141,8 @@ func (d *disaster) backUp() {
 	}
 }
 
-// lose kills the operator and deletes the ledger.
-func (d *disaster) lose() {
+// loseLedger kills the operator and deletes the ledger.
+func (d *installationTest) loseLedger() {
 	if err := d.Operator.Kill(); err != nil {
 		d.Fatal(err)
 	}
@@ -165,7 +165,7 @@ func (d *disaster) lose() {
 	}
 }
 
-func (d *disaster) restore() {
+func (d *installationTest) restore() {
 	if d.Postgres != nil {
 		d.run("psql", "--quiet", "--set", "ON_ERROR_STOP=1", "--file", d.copy, d.LedgerURL)
 		return
@@ -176,29 +176,29 @@ func (d *disaster) restore() {
 	}
 	cmd := exec.CommandContext(d.Context(), filepath.Join(d.programs, "nestor-operator"), "restore", "--ledger", d.LedgerURL)
 	cmd.Stdin = from
-	if words, err := cmd.CombinedOutput(); err != nil {
-		d.Fatalf("%v: %s", err, words)
+	if combined, err := cmd.CombinedOutput(); err != nil {
+		d.Fatalf("%v: %s", err, combined)
 	}
 	if err := from.Close(); err != nil {
 		d.Fatal(err)
 	}
 }
 
-func (d *disaster) start() {
+func (d *installationTest) start() {
 	if err := d.StartOperator(d.Context()); err != nil {
 		d.Fatal(err)
 	}
 }
 
-func (d *disaster) run(program string, args ...string) {
+func (d *installationTest) run(program string, args ...string) {
 	d.Helper()
-	if words, err := exec.CommandContext(d.Context(), program, args...).CombinedOutput(); err != nil {
-		d.Fatalf("%s: %v: %s", program, err, words)
+	if combined, err := exec.CommandContext(d.Context(), program, args...).CombinedOutput(); err != nil {
+		d.Fatalf("%s: %v: %s", program, err, combined)
 	}
 }
 
 // expect waits until a task has a phase and an error kind.
-func (d *disaster) expect(name string, phase v1alpha1.TaskPhase, kind v1alpha1.ErrorKind) {
+func (d *installationTest) expect(name string, phase v1alpha1.TaskPhase, kind v1alpha1.ErrorKind) {
 	d.Helper()
 	type outcome struct {
 		Phase v1alpha1.TaskPhase
@@ -221,13 +221,13 @@ func (d *disaster) expect(name string, phase v1alpha1.TaskPhase, kind v1alpha1.E
 	}
 }
 
-func (d *disaster) await(what string, done func(context.Context) bool) {
+func (d *installationTest) await(what string, done func(context.Context) bool) {
 	d.Helper()
 	err := wait.PollUntilContextTimeout(d.Context(), 50*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
 		return done(ctx), nil
 	})
 	if err != nil {
-		d.Errorf("timed out waiting for %s: %v\n%s", what, err, d.look())
+		d.Errorf("timed out waiting for %s: %v\n%s", what, err, d.describeObjects())
 	}
 }
 
@@ -235,11 +235,11 @@ func key(name string) types.NamespacedName {
 	return types.NamespacedName{Namespace: metav1.NamespaceDefault, Name: name}
 }
 
-// look returns the objects as kubectl shows them.
-func (d *disaster) look() string {
-	words, err := exec.CommandContext(d.Context(), d.Cluster.Kubectl, "--kubeconfig", d.Cluster.Kubeconfig, "get", "nestor", "-o", "wide").CombinedOutput()
+// describeObjects returns the objects as kubectl shows them.
+func (d *installationTest) describeObjects() string {
+	combined, err := exec.CommandContext(d.Context(), d.Cluster.Kubectl, "--kubeconfig", d.Cluster.Kubeconfig, "get", "nestor", "-o", "wide").CombinedOutput()
 	if err != nil {
 		return err.Error()
 	}
-	return string(words)
+	return string(combined)
 }

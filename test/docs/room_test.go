@@ -21,8 +21,8 @@ import (
 	"github.com/nestor-dev/nestor/test/docs/page"
 )
 
-// room is the environment of one page.
-type room struct {
+// environment is the environment of one page.
+type environment struct {
 	namespace string
 	// dir is the working directory of its commands, and scratch a directory that the page should not see.
 	dir, scratch string
@@ -31,10 +31,10 @@ type room struct {
 
 var notInNamespace = regexp.MustCompile(`[^a-z0-9]+`)
 
-// newRoom creates a namespace, with a model unless the page creates one, and a directory that looks like a checkout.
-func (s *stage) newRoom(t *testing.T, p *page.Page) room {
+// newEnvironment creates a namespace, with a model unless the page creates one, and a directory that looks like a checkout.
+func (s *suite) newEnvironment(t *testing.T, p *page.Page) environment {
 	t.Helper()
-	r := room{namespace: "docs-" + notInNamespace.ReplaceAllString(strings.ToLower(title(p)), "-"), dir: t.TempDir(), scratch: t.TempDir()}
+	r := environment{namespace: "docs-" + notInNamespace.ReplaceAllString(strings.ToLower(title(p)), "-"), dir: t.TempDir(), scratch: t.TempDir()}
 	objects := []client.Object{&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: r.namespace}}}
 	if !bringsModel(p) {
 		provider := &v1alpha1.ModelProvider{ObjectMeta: metav1.ObjectMeta{Namespace: r.namespace, Name: "default"}}
@@ -46,12 +46,12 @@ func (s *stage) newRoom(t *testing.T, p *page.Page) room {
 			t.Fatal(err)
 		}
 	}
-	s.furnish(t, &r, s.kubeconfig(t, r))
+	s.prepareDirectory(t, &r, s.kubeconfig(t, r))
 	return r
 }
 
-// furnish makes a room look like a checkout after `make build` and `make demo`, and configures kubectl.
-func (s *stage) furnish(t *testing.T, r *room, kubeconfig string) {
+// prepareDirectory makes a room look like a checkout after `make build` and `make demo`, and configures kubectl.
+func (s *suite) prepareDirectory(t *testing.T, r *environment, kubeconfig string) {
 	t.Helper()
 	s.copyParts(t, r.dir)
 	r.env = append(os.Environ(),
@@ -69,7 +69,7 @@ func bringsModel(p *page.Page) bool {
 	return slices.ContainsFunc(p.Blocks, func(block page.Block) bool { return block.File() != "" && defaultModel.MatchString(block.Text) })
 }
 
-func (s *stage) kubeconfig(t *testing.T, r room) string {
+func (s *suite) kubeconfig(t *testing.T, r environment) string {
 	t.Helper()
 	config, err := clientcmd.LoadFromFile(s.local.Kubeconfig)
 	if err != nil {
@@ -86,7 +86,7 @@ func (s *stage) kubeconfig(t *testing.T, r room) string {
 // copied are the parts of the repository that pages use. They are copied, so that changes stay in the room.
 var copied = []string{"config", "charts", "hack/krew"}
 
-func (s *stage) copyParts(t *testing.T, dir string) {
+func (s *suite) copyParts(t *testing.T, dir string) {
 	t.Helper()
 	for _, part := range copied {
 		from := filepath.Join(root, filepath.FromSlash(part))

@@ -25,8 +25,8 @@ import (
 	"github.com/nestor-dev/nestor/test/stack"
 )
 
-// stage is the environment that all pages share.
-type stage struct {
+// suite is the environment that all pages share.
+type suite struct {
 	once   sync.Once
 	err    error
 	dir    string
@@ -37,19 +37,19 @@ type stage struct {
 	hosts  *strings.Replacer
 }
 
-var theStage stage
+var theSuite suite
 
-// openStage starts the shared environment when the first page needs it.
-func openStage(t *testing.T) *stage {
+// openSuite starts the shared environment when the first page needs it.
+func openSuite(t *testing.T) *suite {
 	t.Helper()
-	theStage.once.Do(func() { theStage.err = theStage.open(context.Background()) })
-	if theStage.err != nil {
-		t.Fatal(theStage.err)
+	theSuite.once.Do(func() { theSuite.err = theSuite.open(context.Background()) })
+	if theSuite.err != nil {
+		t.Fatal(theSuite.err)
 	}
-	return &theStage
+	return &theSuite
 }
 
-func (s *stage) open(ctx context.Context) (err error) {
+func (s *suite) open(ctx context.Context) (err error) {
 	if s.dir, err = os.MkdirTemp("", "nestor-docs-"); err != nil {
 		return fmt.Errorf("create the suite's directory: %w", err)
 	}
@@ -69,7 +69,7 @@ func (s *stage) open(ctx context.Context) (err error) {
 
 // grant creates the roles and policies of an installation. The demo's operator runs as administrator, so the policies
 // exempt it; pages that show them act as other users.
-func (s *stage) grant(ctx context.Context) error {
+func (s *suite) grant(ctx context.Context) error {
 	objects, err := operator.Access()
 	if err != nil {
 		return err
@@ -95,7 +95,7 @@ func (s *stage) grant(ctx context.Context) error {
 }
 
 // build builds the programs where the pages expect them. kubectl-nestor is this test binary.
-func (s *stage) build(ctx context.Context) error {
+func (s *suite) build(ctx context.Context) error {
 	s.bin = filepath.Join(s.dir, "bin")
 	if err := os.Mkdir(s.bin, 0o755); err != nil {
 		return fmt.Errorf("create a directory for the programs: %w", err)
@@ -114,7 +114,7 @@ func (s *stage) build(ctx context.Context) error {
 }
 
 // putHelm installs the pinned Helm under its usual name.
-func (s *stage) putHelm(ctx context.Context) error {
+func (s *suite) putHelm(ctx context.Context) error {
 	find := exec.CommandContext(ctx, "go", "tool", "-modfile=hack/tools/go.mod", "-n", "helm")
 	find.Dir = root
 	path, err := find.Output()
@@ -129,7 +129,7 @@ func (s *stage) putHelm(ctx context.Context) error {
 
 // serve runs the servers behind the endpoints of the pages: a model with the pages' own script before the built-in
 // ones, and an MCP server.
-func (s *stage) serve() error {
+func (s *suite) serve() error {
 	data, err := os.ReadFile("testdata/model.yaml")
 	if err != nil {
 		return fmt.Errorf("read the script: %w", err)
@@ -155,7 +155,7 @@ func (s *stage) serve() error {
 	return nil
 }
 
-func (s *stage) close() error {
+func (s *suite) close() error {
 	var errs []error
 	if s.local != nil {
 		errs = append(errs, s.local.Stop())

@@ -45,7 +45,7 @@ func TestMain(m *testing.M) {
 		os.Exit(1)
 	}
 	code := m.Run()
-	if err := theStage.close(); err != nil {
+	if err := theSuite.close(); err != nil {
 		fmt.Fprintln(os.Stderr, "end the suite:", err)
 		code = 1
 	}

@@ -35,7 +35,7 @@ const yamlNamespace = "docs-yaml"
 
 // TestExamplesAreValid validates every object in a page with the API server.
 func TestExamplesAreValid(t *testing.T) {
-	s := openStage(t)
+	s := openSuite(t)
 	if err := s.local.Client.Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: yamlNamespace}}); err != nil {
 		t.Fatal(err)
 	}
@@ -45,14 +45,14 @@ func TestExamplesAreValid(t *testing.T) {
 			if block.Language != "yaml" {
 				continue
 			}
-			if err := s.judge(t, block, fields); err != nil {
+			if err := s.checkBlock(t, block, fields); err != nil {
 				t.Errorf("%s:%d: %v", p.Path, block.Line, err)
 			}
 		}
 	}
 }
 
-func (s *stage) judge(t *testing.T, block page.Block, fields fields) error {
+func (s *suite) checkBlock(t *testing.T, block page.Block, fields fields) error {
 	t.Helper()
 	documents, err := parts(block.Text)
 	if err != nil {
@@ -67,7 +67,7 @@ func (s *stage) judge(t *testing.T, block page.Block, fields fields) error {
 		case block.Marks[partOf] != "":
 			err = fields.check(block.Marks[partOf], document)
 		default:
-			err = s.tryOut(t, document)
+			err = s.dryRun(t, document)
 		}
 		if err != nil {
 			return err
@@ -77,18 +77,18 @@ func (s *stage) judge(t *testing.T, block page.Block, fields fields) error {
 }
 
 // template checks with Helm whether a chart accepts values.
-func (s *stage) template(t *testing.T, chart, text string) error {
+func (s *suite) template(t *testing.T, chart, text string) error {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), filepath.Join(s.bin, "helm"), "template", "nestor", filepath.Join(root, filepath.FromSlash(chart)), "--values", "-")
 	cmd.Stdin = strings.NewReader(text)
-	if words, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("helm: %w: %s", err, words)
+	if combined, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("helm: %w: %s", err, combined)
 	}
 	return nil
 }
 
-// tryOut validates an object with a dry run. Objects that it refers to need not exist.
-func (s *stage) tryOut(t *testing.T, document map[string]any) error {
+// dryRun validates an object with a dry run. Objects that it refers to need not exist.
+func (s *suite) dryRun(t *testing.T, document map[string]any) error {
 	t.Helper()
 	object := &unstructured.Unstructured{Object: document}
 	if object.GetKind() == "" {

@@ -159,8 +159,8 @@ func (c *cluster) run(ctx context.Context, input, program string, args ...string
 	return out.String(), nil
 }
 
-// tellOfFailure reports the state of the cluster after a failure.
-func (c *cluster) tellOfFailure(ctx context.Context) {
+// reportFailure reports the state of the cluster after a failure.
+func (c *cluster) reportFailure(ctx context.Context) {
 	if !CurrentSpecReport().Failed() || c.api == nil {
 		return
 	}

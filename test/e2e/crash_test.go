@@ -11,7 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-func survivesItsDeath(c *cluster) {
+func crashSpecs(c *cluster) {
 	It("loses and repeats nothing when the operator is killed twice during a fan-out", func(ctx SpecContext) {
 		t := c.startTally(ctx, "killed", 48)
 		t.awaitDone(ctx, 4)

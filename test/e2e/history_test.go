@@ -14,7 +14,7 @@ import (
 	historyv1alpha1 "github.com/nestor-dev/nestor/api/history/v1alpha1"
 )
 
-func tellsItsHistory(c *cluster) {
+func historySpecs(c *cluster) {
 	It("serves histories through the API server, with each person's permissions", func(ctx SpecContext) {
 		Expect(c.kubectl(ctx, "-n", "tour", "get", "transcripts")).To(And(
 			ContainSubstring("chat.tour"), ContainSubstring("security-reviewer"), ContainSubstring("tester")))

@@ -44,7 +44,7 @@ func (c *cluster) install(ctx context.Context, more ...string) string {
 	return c.helm(ctx, append(args, c.values(more...)...)...)
 }
 
-func installs(c *cluster) {
+func installSpecs(c *cluster) {
 	It("is installed by its charts in a namespace for restricted pods", func(ctx SpecContext) {
 		c.before = c.everything(ctx)
 		c.namespace(ctx, systemNamespace)

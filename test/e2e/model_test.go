@@ -12,28 +12,28 @@ import (
 	. "github.com/onsi/gomega"
 )
 
-// asked is a request to the model.
-type asked struct {
+// modelRequest is a request to the model.
+type modelRequest struct {
 	At             time.Time
 	Status         int
 	Error          string
 	IdempotencyKey string
 }
 
-// teach adds a script to the model.
-func (c *cluster) teach(ctx context.Context, script string) {
+// addScript adds a script to the model.
+func (c *cluster) addScript(ctx context.Context, script string) {
 	GinkgoHelper()
 	Expect(c.core.CoreV1().RESTClient().Post().Namespace(modelNamespace).Resource("services").Name("scripted-model:http").
 		SubResource("proxy").Suffix("_scripted", "script").Body([]byte(script)).Do(ctx).Error()).To(Succeed())
 }
 
 // requests returns the model's requests of agents whose UID has a prefix.
-func (c *cluster) requests(ctx context.Context, prefix string) []asked {
+func (c *cluster) requests(ctx context.Context, prefix string) []modelRequest {
 	GinkgoHelper()
 	text, err := c.core.CoreV1().RESTClient().Get().Namespace(modelNamespace).Resource("services").Name("scripted-model:http").
 		SubResource("proxy").Suffix("_scripted", "requests").Param("key", prefix).DoRaw(ctx)
 	Expect(err).NotTo(HaveOccurred())
-	var record struct{ Requests []asked }
+	var record struct{ Requests []modelRequest }
 	Expect(json.Unmarshal(text, &record)).To(Succeed())
 	return record.Requests
 }

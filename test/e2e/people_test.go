@@ -37,8 +37,8 @@ func (p person) openChat(ctx context.Context, name string, workspace *v1alpha1.W
 	return chat
 }
 
-// say sends a message.
-func (p person) say(ctx context.Context, spec v1alpha1.AgentMessageSpec) *v1alpha1.AgentMessage {
+// sendMessage sends a message.
+func (p person) sendMessage(ctx context.Context, spec v1alpha1.AgentMessageSpec) *v1alpha1.AgentMessage {
 	GinkgoHelper()
 	message := &v1alpha1.AgentMessage{ObjectMeta: metav1.ObjectMeta{Namespace: p.namespace, GenerateName: "said-"}, Spec: spec}
 	Expect(p.Create(ctx, message)).To(Succeed())
@@ -52,7 +52,7 @@ func (p person) approve(ctx context.Context, chat, task, call string) {
 	if chat == "" {
 		spec.Task = task
 	}
-	p.say(ctx, spec)
+	p.sendMessage(ctx, spec)
 }
 
 // posts returns the operator's messages in a chat.

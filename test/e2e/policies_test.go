@@ -13,7 +13,7 @@ import (
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 )
 
-func refuses(c *cluster) {
+func policySpecs(c *cluster) {
 	It("rejects what only the operator may write, and impersonation", func(ctx SpecContext) {
 		c.namespace(ctx, "court", "carol")
 		carol := c.person("carol", "court")

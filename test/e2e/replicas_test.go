@@ -22,7 +22,7 @@ const lease = "nestor-operator.nestor.dev"
 // withPostgres are the values of an installation with two replicas.
 var withPostgres = []string{"ledger.type=postgres", "ledger.postgres.existingSecret=ledger", "replicas=2", "log.format=text"}
 
-func replicates(c *cluster) {
+func replicaSpecs(c *cluster) {
 	It("is installed with two replicas", func(ctx SpecContext) {
 		c.before = c.everything(ctx)
 		c.namespace(ctx, systemNamespace)

@@ -32,20 +32,20 @@ func TestE2E(t *testing.T) {
 var _ = Describe("Nestor", Ordered, ContinueOnFailure, func() {
 	c := &cluster{}
 	BeforeAll(func(ctx SpecContext) { c.start(ctx) })
-	AfterEach(func(ctx SpecContext) { c.tellOfFailure(ctx) })
+	AfterEach(func(ctx SpecContext) { c.reportFailure(ctx) })
 
 	Describe("with SQLite", func() {
-		installs(c)
-		tours(c)
-		worksInAWorkspace(c)
-		refuses(c)
-		survivesItsDeath(c)
-		tellsItsHistory(c)
-		upgrades(c)
-		uninstalls(c)
+		installSpecs(c)
+		tourSpecs(c)
+		workspaceSpecs(c)
+		policySpecs(c)
+		crashSpecs(c)
+		historySpecs(c)
+		upgradeSpecs(c)
+		uninstallSpecs(c)
 	})
 	Describe("with PostgreSQL and two replicas", func() {
-		replicates(c)
+		replicaSpecs(c)
 	})
 })
 

@@ -60,11 +60,11 @@ type tally struct {
 func (c *cluster) startTally(ctx context.Context, namespace string, steps int) *tally {
 	GinkgoHelper()
 	c.namespace(ctx, namespace, "erin")
-	c.teach(ctx, tallyScript)
+	c.addScript(ctx, tallyScript)
 	c.apply(ctx, strings.ReplaceAll(tallyRole, "NAMESPACE", namespace))
 	t := &tally{cluster: c, person: c.person("erin", namespace), steps: steps}
 	t.chat = t.openChat(ctx, "tally", &v1alpha1.Workspace{EmptyDir: &v1alpha1.EmptyDirSource{}})
-	t.say(ctx, v1alpha1.AgentMessageSpec{Chat: "tally", Content: fmt.Sprintf("Tally %d", steps)})
+	t.sendMessage(ctx, v1alpha1.AgentMessageSpec{Chat: "tally", Content: fmt.Sprintf("Tally %d", steps)})
 	return t
 }
 

@@ -20,19 +20,19 @@ import (
 // demo is the directory of the demo's roles and sample project.
 const demo = "../../internal/localmode"
 
-func tours(c *cluster) {
+func tourSpecs(c *cluster) {
 	It("plays the demo's tour: three agents, a question, an approval, a delegation", func(ctx SpecContext) {
 		c.namespace(ctx, "tour", "alice")
 		c.kubectl(ctx, "-n", "tour", "apply", "-f", filepath.Join(demo, "roles"))
 		c.layOutSample(ctx, "tour", "sample")
 		alice := c.person("alice", "tour")
 		alice.openChat(ctx, "tour", onClaim("sample"))
-		alice.say(ctx, v1alpha1.AgentMessageSpec{Chat: "tour", Content: "Review the sample project from three perspectives."})
+		alice.sendMessage(ctx, v1alpha1.AgentMessageSpec{Chat: "tour", Content: "Review the sample project from three perspectives."})
 
 		Eventually(alice.posts("tour")).WithContext(ctx).Should(ContainElement(ContainSubstring("Security Reviewer needs input")))
 		Eventually(alice.chat("tour")).WithContext(ctx).Should(waitsFor(v1alpha1.WaitingApproval))
 		Expect(c.inWorkspace(ctx, "tour", "ls docs 2>/dev/null || true")).To(BeEmpty(), "an unapproved write was not run")
-		alice.say(ctx, v1alpha1.AgentMessageSpec{Chat: "tour", Content: "Only the shop's own network."})
+		alice.sendMessage(ctx, v1alpha1.AgentMessageSpec{Chat: "tour", Content: "Only the shop's own network."})
 		chat, err := alice.chat("tour")(ctx)
 		Expect(err).NotTo(HaveOccurred())
 		for _, waiting := range chat.Status.Waiting {

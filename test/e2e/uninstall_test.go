@@ -17,7 +17,7 @@ import (
 	"k8s.io/client-go/metadata"
 )
 
-func uninstalls(c *cluster) {
+func uninstallSpecs(c *cluster) {
 	It("leaves only users' objects behind, and nothing once those are deleted", func(ctx SpecContext) {
 		c.helm(ctx, "uninstall", release, "--namespace", systemNamespace, "--wait")
 		Expect(c.kubectl(ctx, "-n", systemNamespace, "get", "pvc", "-o", "name")).To(ContainSubstring("nestor-ledger"), "the ledger is kept")
@@ -67,8 +67,8 @@ func (c *cluster) added(ctx context.Context) []string {
 
 // Objects of some kinds come and go by themselves: the first everywhere, the second in the cluster's own namespaces.
 var (
-	passing       = []string{"events", "componentstatuses", "csinodes"}
-	passingInside = []string{"leases", "pods", "replicasets", "endpoints", "endpointslices"}
+	transientKinds       = []string{"events", "componentstatuses", "csinodes"}
+	transientSystemKinds = []string{"leases", "pods", "replicasets", "endpoints", "endpointslices"}
 )
 
 // everything returns all objects of the API server, as "resource namespace/name".
@@ -88,7 +88,7 @@ func (c *cluster) everything(ctx context.Context) map[string]bool {
 		Expect(err).NotTo(HaveOccurred())
 		for _, resource := range list.APIResources {
 			// Resources that cannot be deleted are views, not objects.
-			if !slices.Contains(resource.Verbs, "list") || !slices.Contains(resource.Verbs, "delete") || slices.Contains(passing, resource.Name) {
+			if !slices.Contains(resource.Verbs, "list") || !slices.Contains(resource.Verbs, "delete") || slices.Contains(transientKinds, resource.Name) {
 				continue
 			}
 			found, err := reader.Resource(group.WithResource(resource.Name)).List(ctx, metav1.ListOptions{})
@@ -97,7 +97,7 @@ func (c *cluster) everything(ctx context.Context) map[string]bool {
 			}
 			Expect(err).NotTo(HaveOccurred())
 			for _, object := range found.Items {
-				if !strings.HasPrefix(object.Namespace, "kube-") || !slices.Contains(passingInside, resource.Name) {
+				if !strings.HasPrefix(object.Namespace, "kube-") || !slices.Contains(transientSystemKinds, resource.Name) {
 					all[resource.Name+" "+object.Namespace+"/"+object.Name] = true
 				}
 			}

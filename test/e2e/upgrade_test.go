@@ -21,7 +21,7 @@ rules:
   reply: {toolCalls: [{name: submit_result, arguments: {result: 'You said: {{.last}}'}}]}
 `
 
-func upgrades(c *cluster) {
+func upgradeSpecs(c *cluster) {
 	It("takes new values with active and waiting agents", func(ctx SpecContext) {
 		asked := c.startAsker(ctx)
 		t := c.startTally(ctx, "upgraded", 40)
@@ -30,7 +30,7 @@ func upgrades(c *cluster) {
 		Expect(c.operators(ctx)).To(HaveEach(HaveField("Annotations", HaveKeyWithValue("e2e", "upgraded"))))
 		t.expectOnce(ctx)
 
-		asked.say(ctx, v1alpha1.AgentMessageSpec{Task: "asker", Content: "Yes."})
+		asked.sendMessage(ctx, v1alpha1.AgentMessageSpec{Task: "asker", Content: "Yes."})
 		Eventually(asked.task("asker")).WithContext(ctx).Should(And(
 			HaveField("Status.Phase", v1alpha1.TaskSuccess), HaveField("Status.Result.Summary", ContainSubstring("Yes."))))
 	})
@@ -41,7 +41,7 @@ func (c *cluster) startAsker(ctx context.Context) person {
 	GinkgoHelper()
 	c.namespace(ctx, "patience", "frank")
 	c.kubectl(ctx, "-n", "patience", "create", "rolebinding", "runs-frank", "--clusterrole=nestor-runner", "--user=frank")
-	c.teach(ctx, askerScript)
+	c.addScript(ctx, askerScript)
 	c.apply(ctx, `
 apiVersion: nestor.dev/v1alpha1
 kind: AgentRole

@@ -26,12 +26,12 @@ rules:
   reply: {toolCalls: [{name: submit_result, arguments: {result: '{{.last}}'}}]}
 `
 
-func worksInAWorkspace(c *cluster) {
+func workspaceSpecs(c *cluster) {
 	It("runs a workspace pod that reads, writes after approval and runs commands", func(ctx SpecContext) {
 		c.namespace(ctx, "office", "bob")
 		c.kubectl(ctx, "-n", "office", "create", "rolebinding", "runs-bob", "--clusterrole=nestor-runner", "--user=bob")
 		c.layOutSample(ctx, "office", "files")
-		c.teach(ctx, clerkScript)
+		c.addScript(ctx, clerkScript)
 		c.apply(ctx, `
 apiVersion: nestor.dev/v1alpha1
 kind: AgentRole

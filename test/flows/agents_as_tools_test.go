@@ -17,17 +17,17 @@ func agentsAsTools(w *world) {
 	Describe("003 Agents as tools", func() {
 		DescribeTable("a role used as a tool returns a summary instead of its conversation",
 			func(ctx SpecContext, request, tool, role, arguments, answer, hidden string) {
-				r := w.newRoom(ctx)
+				r := w.newNamespace(ctx)
 				r.openChat(ctx)
-				r.say(ctx, "request", request)
-				Eventually(r.posts).WithContext(ctx).Should(HavePost(Saying(answer), ReplyingTo("request")))
+				r.sendMessage(ctx, "request", request)
+				Eventually(r.posts).WithContext(ctx).Should(HavePost(WithText(answer), ReplyingTo("request")))
 				requests := must(ctx, w.requestsOf(must(ctx, r.chat).UID))
 				Expect(requests[0].tools()).To(ContainElement(tool))
 				task := must(ctx, r.task("chat-1"))
 				Expect(task.Spec.Role).To(Equal(role))
 				Expect(task.Spec.Arguments.Raw).To(MatchJSON(arguments))
-				Expect(requests).NotTo(ContainElement(WithTransform(asked.said, ContainSubstring(hidden))))
-				Expect(must(ctx, w.requestsOf(r.agent(ctx, "chat-1").UID))).To(ContainElement(WithTransform(asked.said, ContainSubstring(hidden))))
+				Expect(requests).NotTo(ContainElement(WithTransform(modelRequest.conversation, ContainSubstring(hidden))))
+				Expect(must(ctx, w.requestsOf(r.agent(ctx, "chat-1").UID))).To(ContainElement(WithTransform(modelRequest.conversation, ContainSubstring(hidden))))
 			},
 			Entry("CodeSearch", "Where are configuration files loaded?", "CodeSearch", "code-search", `{"query":"Where are configuration files loaded?","scope":"."}`,
 				"Configuration is loaded in config.go by loadConfig", `There is no tool "glob" for you`),
@@ -38,15 +38,15 @@ func agentsAsTools(w *world) {
 		)
 
 		It("read-only tools run without approval", func(ctx SpecContext) {
-			r := w.newRoom(ctx)
+			r := w.newNamespace(ctx)
 			r.create(ctx, MakeToolServer("box", w.tools.URL), MakeRole("code-search").Allow("box__*").Obj())
 			r.openChat(ctx)
-			r.say(ctx, "request", "Search for where the treasure is")
-			Eventually(r.posts).WithContext(ctx).Should(HavePost(Saying("The treasure is under the oak."), ReplyingTo("request")))
-			Expect(must(ctx, r.posts)).NotTo(HavePost(Saying("approval")))
+			r.sendMessage(ctx, "request", "Search for where the treasure is")
+			Eventually(r.posts).WithContext(ctx).Should(HavePost(WithText("The treasure is under the oak."), ReplyingTo("request")))
+			Expect(must(ctx, r.posts)).NotTo(HavePost(WithText("approval")))
 			Eventually(r.sub("chat-1")).WithContext(ctx).Should(HaveField("Status.ToolCalls", ContainElement(And(
 				HaveField("Tool", "box__look"), HaveField("Phase", v1alpha1.ToolCallSuccess), HaveField("Result", "saw the map")))))
-			Expect(must(ctx, w.requestsOf(must(ctx, r.chat).UID))).NotTo(ContainElement(WithTransform(asked.said, ContainSubstring("The map was hard to read"))))
+			Expect(must(ctx, w.requestsOf(must(ctx, r.chat).UID))).NotTo(ContainElement(WithTransform(modelRequest.conversation, ContainSubstring("The map was hard to read"))))
 		})
 
 		It("a write tool at depth 2 asks for approval in the chat, and runs once when it is approved", func(ctx SpecContext) {
@@ -60,12 +60,12 @@ func agentsAsTools(w *world) {
 			Eventually(r.task("chat-1")).WithContext(ctx).Should(BeIn(v1alpha1.TaskRunning))
 			Eventually(r.chat).WithContext(ctx).Should(HaveField("Status.Waiting", ConsistOf(And(
 				HaveField("Task", "chat-1-1"), HaveField("SubAgent", "chat-1-1"), HaveField("Kind", v1alpha1.WaitingApproval), HaveField("ToolCall", waiting.ToolCall)))))
-			Expect(w.tools.wrote(path)()).To(BeZero())
+			Expect(w.tools.writeCount(path)()).To(BeZero())
 
 			r.create(ctx, MakeMessage("yes").Approve("chat-1-1", waiting.ToolCall).Obj())
 			Eventually(r.message("yes")).WithContext(ctx).Should(BeIn(v1alpha1.MessageHandled))
-			Eventually(r.posts).WithContext(ctx).Should(HavePost(Saying("wrote "+path), ReplyingTo("request")))
-			Expect(w.tools.wrote(path)()).To(Equal(1))
+			Eventually(r.posts).WithContext(ctx).Should(HavePost(WithText("wrote "+path), ReplyingTo("request")))
+			Expect(w.tools.writeCount(path)()).To(Equal(1))
 			Eventually(r.chat).WithContext(ctx).Should(BeIn(v1alpha1.ChatIdle))
 		})
 
@@ -74,35 +74,35 @@ func agentsAsTools(w *world) {
 			r.question(ctx, "chat-1-1")
 			call := must(ctx, r.task("chat-1-1")).Status.Waiting.ToolCall
 			r.create(ctx, MakeMessage("no").Deny("chat-1-1", call, "not on a Friday").Obj())
-			Eventually(r.posts).WithContext(ctx).Should(HavePost(Saying("not on a Friday"), ReplyingTo("request")))
-			Expect(w.tools.wrote(path)()).To(BeZero())
+			Eventually(r.posts).WithContext(ctx).Should(HavePost(WithText("not on a Friday"), ReplyingTo("request")))
+			Expect(w.tools.writeCount(path)()).To(BeZero())
 			Eventually(r.sub("chat-1-1")).WithContext(ctx).Should(HaveField("Status.ToolCalls", ContainElement(And(HaveField("ID", call), HaveField("Phase", v1alpha1.ToolCallDenied)))))
 		})
 
 		It("a write tool of the orchestrator is a task that waits; its approval needs no call id", func(ctx SpecContext) {
-			r := w.newRoom(ctx)
+			r := w.newNamespace(ctx)
 			r.create(ctx, MakeToolServer("box", w.tools.URL), MakeRole("orchestrator").Allow("box__*").Obj())
 			r.openChat(ctx)
 			path := r.namespace + "/own.txt"
-			r.say(ctx, "request", "Write "+path)
+			r.sendMessage(ctx, "request", "Write "+path)
 			Eventually(r.task("chat-1")).WithContext(ctx).Should(BeDone(v1alpha1.TaskWaiting, v1alpha1.ReasonAwaitingApproval, "box__write"))
 			Expect(r.question(ctx, "chat-1").Spec.Content).To(ContainSubstring(path))
 			r.create(ctx, MakeMessage("yes").Approve("chat-1", "").Obj())
 			Eventually(r.task("chat-1")).WithContext(ctx).Should(BeIn(v1alpha1.TaskSuccess))
-			Expect(w.tools.wrote(path)()).To(Equal(1))
-			Eventually(r.posts).WithContext(ctx).Should(HavePost(Saying("wrote "+path), ReplyingTo("request")))
+			Expect(w.tools.writeCount(path)()).To(Equal(1))
+			Eventually(r.posts).WithContext(ctx).Should(HavePost(WithText("wrote "+path), ReplyingTo("request")))
 		})
 	})
 }
 
 // writeBelow makes an agent at depth 2 request to write a file.
-func writeBelow(ctx context.Context, w *world) (*room, string) {
+func writeBelow(ctx context.Context, w *world) (*testNamespace, string) {
 	GinkgoHelper()
-	r := w.newRoom(ctx)
+	r := w.newNamespace(ctx)
 	r.create(ctx, MakeToolServer("box", w.tools.URL), MakeRole("tester").Allow("box__*").Obj())
 	r.openChat(ctx)
 	path := r.namespace + "/below.txt"
-	r.say(ctx, "request", "Delegate to coder: Delegate to tester: Write "+path)
+	r.sendMessage(ctx, "request", "Delegate to coder: Delegate to tester: Write "+path)
 	Eventually(r.task("chat-1-1")).WithContext(ctx).Should(BeIn(v1alpha1.TaskWaiting))
 	return r, path
 }

@@ -16,8 +16,8 @@ import (
 // badDecisions are approvals and cancels without effect. Agents keep waiting.
 func badDecisions(w *world) []TableEntry {
 	// during sends a message while a sub-agent of a chat waits for an approval.
-	during := func(reason string, write func(call string) messageBuilder) mischief {
-		return func(ctx context.Context, r *room) {
+	during := func(reason string, write func(call string) messageBuilder) badInput {
+		return func(ctx context.Context, r *testNamespace) {
 			GinkgoHelper()
 			call, path := awaitWrite(ctx, r)
 			r.create(ctx, write(call).Obj())
@@ -25,19 +25,19 @@ func badDecisions(w *world) []TableEntry {
 			Expect(must(ctx, r.task("chat-1")).Status.Phase).To(Equal(v1alpha1.TaskWaiting))
 			r.create(ctx, MakeMessage("right").Approve("chat-1", call).Obj())
 			Eventually(r.task("chat-1")).WithContext(ctx).Should(BeIn(v1alpha1.TaskSuccess))
-			Expect(w.tools.wrote(path)()).To(Equal(1))
+			Expect(w.tools.writeCount(path)()).To(Equal(1))
 		}
 	}
 	// after sends a message after the call was approved and the agent has ended.
-	after := func(reason string, write func(call string) messageBuilder) mischief {
-		return func(ctx context.Context, r *room) {
+	after := func(reason string, write func(call string) messageBuilder) badInput {
+		return func(ctx context.Context, r *testNamespace) {
 			GinkgoHelper()
 			call, path := awaitWrite(ctx, r)
 			r.create(ctx, MakeMessage("right").Approve("chat-1", call).Obj())
 			Eventually(r.task("chat-1")).WithContext(ctx).Should(BeIn(v1alpha1.TaskSuccess))
 			r.create(ctx, write(call).Obj())
 			Eventually(r.message("odd")).WithContext(ctx).Should(BeDone(v1alpha1.MessageRejected, reason, `"chat-1"`))
-			Expect(w.tools.wrote(path)()).To(Equal(1))
+			Expect(w.tools.writeCount(path)()).To(Equal(1))
 		}
 	}
 	return []TableEntry{
@@ -55,11 +55,11 @@ func badDecisions(w *world) []TableEntry {
 		Entry("an approval of a call that has finished", after(v1alpha1.ReasonTaskFinished, func(call string) messageBuilder { return MakeMessage("odd").Approve("chat-1", call) })),
 		Entry("a denial of a call that was approved", after(v1alpha1.ReasonTaskFinished, func(call string) messageBuilder { return MakeMessage("odd").Deny("chat-1", call, "no") })),
 		Entry("a cancel of a task that has finished", after(v1alpha1.ReasonTaskFinished, func(string) messageBuilder { return MakeMessage("odd").Cancel("chat-1") })),
-		Entry("a second decision on a call while the other call of the reply is undecided", mischief(func(ctx context.Context, r *room) {
+		Entry("a second decision on a call while the other call of the reply is undecided", badInput(func(ctx context.Context, r *testNamespace) {
 			r.create(ctx, MakeProvider("default", w.ModelURL).Obj())
-			r.equip(ctx, MakeToolServer("box", w.tools.URL))
+			r.addToolServer(ctx, MakeToolServer("box", w.tools.URL))
 			r.openChat(ctx)
-			r.say(ctx, "request", "Delegate to general: Write "+r.namespace+"/one and "+r.namespace+"/two")
+			r.sendMessage(ctx, "request", "Delegate to general: Write "+r.namespace+"/one and "+r.namespace+"/two")
 			Eventually(r.chat).WithContext(ctx).Should(HaveField("Status.Waiting", HaveLen(2)))
 			call := must(ctx, r.chat).Status.Waiting[0].ToolCall
 			r.create(ctx, MakeMessage("no").Deny("chat-1", call, "").Obj())
@@ -67,34 +67,34 @@ func badDecisions(w *world) []TableEntry {
 			r.create(ctx, MakeMessage("yes").Approve("chat-1", call).Obj())
 			Eventually(r.message("yes")).WithContext(ctx).Should(BeDone(v1alpha1.MessageRejected, v1alpha1.ReasonWrongToolCall, call))
 		})),
-		Entry("an approval for another agent", mischief(func(ctx context.Context, r *room) {
+		Entry("an approval for another agent", badInput(func(ctx context.Context, r *testNamespace) {
 			call, path := awaitWrite(ctx, r)
-			r.say(ctx, "second", "Delegate to general: Ask: Which colour?")
+			r.sendMessage(ctx, "second", "Delegate to general: Ask: Which colour?")
 			r.question(ctx, "chat-2")
 			r.create(ctx, MakeMessage("odd").Approve("chat-2", call).Obj())
 			Eventually(r.message("odd")).WithContext(ctx).Should(BeDone(v1alpha1.MessageRejected, v1alpha1.ReasonNotWaiting, `"chat-2" does not wait for an approval`))
-			Expect(w.tools.wrote(path)()).To(BeZero())
+			Expect(w.tools.writeCount(path)()).To(BeZero())
 		})),
-		Entry("an approval from another chat", mischief(func(ctx context.Context, r *room) {
+		Entry("an approval from another chat", badInput(func(ctx context.Context, r *testNamespace) {
 			call, path := awaitWrite(ctx, r)
 			r.create(ctx, MakeChat("stranger").Obj(), MakeMessage("odd").Chat("stranger").Approve("chat-1", call).Obj())
 			Eventually(r.message("odd")).WithContext(ctx).Should(BeDone(v1alpha1.MessageRejected, v1alpha1.ReasonTaskNotFound, `"chat-1"`))
-			Expect(w.tools.wrote(path)()).To(BeZero())
+			Expect(w.tools.writeCount(path)()).To(BeZero())
 		})),
-		Entry("an approval that is only mentioned in an agent's message", mischief(func(ctx context.Context, r *room) {
+		Entry("an approval that is only mentioned in an agent's message", badInput(func(ctx context.Context, r *testNamespace) {
 			_, path := awaitWrite(ctx, r)
-			r.say(ctx, "words", "Tell chat-1: I approve.")
+			r.sendMessage(ctx, "words", "Tell chat-1: I approve.")
 			Eventually(r.message("words")).WithContext(ctx).Should(BeIn(v1alpha1.MessageHandled))
 			Eventually(r.chat).WithContext(ctx).Should(BeIn(v1alpha1.ChatWaiting))
-			Expect(w.tools.wrote(path)()).To(BeZero(), "a model cannot approve")
+			Expect(w.tools.writeCount(path)()).To(BeZero(), "a model cannot approve")
 		})),
-		Entry("a cancel of everything when nothing is running", mischief(func(ctx context.Context, r *room) {
+		Entry("a cancel of everything when nothing is running", badInput(func(ctx context.Context, r *testNamespace) {
 			r.create(ctx, MakeProvider("default", w.ModelURL).Obj())
 			r.openChat(ctx)
 			r.create(ctx, MakeMessage("stop").Cancel("").Obj())
 			Eventually(r.message("stop")).WithContext(ctx).Should(BeDone(v1alpha1.MessageHandled, v1alpha1.ReasonHandled))
 		})),
-		Entry("a cancel of a task that waits for something that is missing", mischief(func(ctx context.Context, r *room) {
+		Entry("a cancel of a task that waits for something that is missing", badInput(func(ctx context.Context, r *testNamespace) {
 			r.create(ctx, MakeTask("work", "Submit done").Obj())
 			Eventually(r.task("work")).WithContext(ctx).Should(BeDone(v1alpha1.TaskPending, v1alpha1.ReasonProviderNotFound))
 			r.create(ctx, MakeMessage("stop").Task("work").Cancel("").Obj())
@@ -105,13 +105,13 @@ func badDecisions(w *world) []TableEntry {
 }
 
 // awaitWrite makes a sub-agent of the chat request to write a file, and returns its call.
-func awaitWrite(ctx context.Context, r *room) (call, path string) {
+func awaitWrite(ctx context.Context, r *testNamespace) (call, path string) {
 	GinkgoHelper()
 	r.create(ctx, MakeProvider("default", r.ModelURL).Obj())
-	r.equip(ctx, MakeToolServer("box", r.tools.URL))
+	r.addToolServer(ctx, MakeToolServer("box", r.tools.URL))
 	r.openChat(ctx)
 	path = r.namespace + "/file"
-	r.say(ctx, "request", "Delegate to general: Write "+path)
+	r.sendMessage(ctx, "request", "Delegate to general: Write "+path)
 	Eventually(r.chat).WithContext(ctx).Should(HaveField("Status.Waiting", HaveLen(1)))
 	Eventually(r.task("chat-1")).WithContext(ctx).Should(BeIn(v1alpha1.TaskWaiting))
 	return must(ctx, r.chat).Status.Waiting[0].ToolCall, path

@@ -14,45 +14,45 @@ import (
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 )
 
-// mischief is a bad input together with its expected result.
-type mischief func(context.Context, *room)
+// badInput is a bad input together with its expected result.
+type badInput func(context.Context, *testNamespace)
 
 // badInputs are mistakes of people, models and tools. Each ends in a status that describes what to do, blocks no other agent, and
 // needs no restart.
 func badInputs(w *world) {
 	DescribeTable("A bad input",
-		func(ctx SpecContext, do mischief) {
+		func(ctx SpecContext, do badInput) {
 			operator := w.Operator.Pid
-			r := w.newEmptyRoom(ctx)
+			r := w.newEmptyNamespace(ctx)
 			do(ctx, r)
-			stillWorks(ctx, r)
+			checkNamespaceWorks(ctx, r)
 			Expect(w.Operator.Pid).To(Equal(operator))
 			Expect(w.Operator.Exited()).NotTo(BeClosed())
 		},
 		slices.Concat(badReferences(w), badTasks(w), badMessages(w), badDecisions(w), badTools(w), badControl(w), badModels(w)))
 }
 
-// stillWorks checks that another chat in the same namespace works.
-func stillWorks(ctx context.Context, r *room) {
+// checkNamespaceWorks checks that another chat in the same namespace works.
+func checkNamespaceWorks(ctx context.Context, r *testNamespace) {
 	GinkgoHelper()
 	r.create(ctx, MakeProvider("healthy", r.ModelURL).Obj(), MakeRole("healthy").Prompt("You are kind.").Obj(),
 		MakeChat("healthy").Role("healthy").Provider("healthy").Obj(), MakeMessage("healthy").Chat("healthy").Content("Greet Health").Obj())
-	Eventually(r.posts).WithContext(ctx).Should(HavePost(Saying("Hello, Health!"), ReplyingTo("healthy")))
+	Eventually(r.posts).WithContext(ctx).Should(HavePost(WithText("Hello, Health!"), ReplyingTo("healthy")))
 }
 
-// missing checks that a chat waits for something, and continues when it appears.
-func missing(reason, words string, setting, cure []client.Object, more ...func(context.Context, *room)) mischief {
-	return func(ctx context.Context, r *room) {
+// waitsForMissing checks that a chat waits for something, and continues when it appears.
+func waitsForMissing(reason, texts string, setting, fix []client.Object, more ...func(context.Context, *testNamespace)) badInput {
+	return func(ctx context.Context, r *testNamespace) {
 		GinkgoHelper()
 		r.create(ctx, copies(setting)...)
-		r.say(ctx, "hello", "Greet Alice")
-		Eventually(r.chat).WithContext(ctx).Should(BeDone(v1alpha1.ChatIdle, reason, words))
+		r.sendMessage(ctx, "hello", "Greet Alice")
+		Eventually(r.chat).WithContext(ctx).Should(BeDone(v1alpha1.ChatIdle, reason, texts))
 		Eventually(r.message("hello")).WithContext(ctx).Should(BeIn(v1alpha1.MessagePending))
-		r.create(ctx, copies(cure)...)
+		r.create(ctx, copies(fix)...)
 		for _, do := range more {
 			do(ctx, r)
 		}
-		Eventually(r.posts).WithContext(ctx).Should(HavePost(Saying("Hello, Alice!"), ReplyingTo("hello")))
+		Eventually(r.posts).WithContext(ctx).Should(HavePost(WithText("Hello, Alice!"), ReplyingTo("hello")))
 		Eventually(r.chat).WithContext(ctx).Should(BeDone(v1alpha1.ChatIdle, v1alpha1.ReasonReady))
 	}
 }
@@ -66,5 +66,5 @@ func copies(objects []client.Object) []client.Object {
 	return fresh
 }
 
-// several returns a list of objects.
-func several(objects ...client.Object) []client.Object { return objects }
+// objectList returns a list of objects.
+func objectList(objects ...client.Object) []client.Object { return objects }

@@ -16,22 +16,22 @@ import (
 // badModels are models that hang, break off, refuse or send invalid replies.
 func badModels(w *world) []TableEntry {
 	// fails runs a standalone task with such a model.
-	fails := func(kind v1alpha1.ErrorKind, words, instruction string) mischief {
-		return func(ctx context.Context, r *room) {
+	fails := func(kind v1alpha1.ErrorKind, texts, instruction string) badInput {
+		return func(ctx context.Context, r *testNamespace) {
 			GinkgoHelper()
 			r.create(ctx, MakeProvider("default", w.ModelURL).Retries(0).TimeoutSeconds(1).Obj())
 			r.create(ctx, MakeTask("work", instruction).MaxIterations(3).Obj())
-			Eventually(r.task("work")).WithContext(ctx).Should(BeDone(v1alpha1.TaskFailed, string(kind), words))
+			Eventually(r.task("work")).WithContext(ctx).Should(BeDone(v1alpha1.TaskFailed, string(kind), texts))
 		}
 	}
 	// passes runs a chat with a model that recovers on the second attempt.
-	passes := func(request, answer string) mischief {
-		return func(ctx context.Context, r *room) {
+	passes := func(request, answer string) badInput {
+		return func(ctx context.Context, r *testNamespace) {
 			GinkgoHelper()
 			r.create(ctx, MakeProvider("default", w.ModelURL).Retries(3).TimeoutSeconds(1).Obj())
 			r.openChat(ctx)
-			r.say(ctx, "request", request)
-			Eventually(r.posts).WithContext(ctx).Should(HavePost(Saying(answer), ReplyingTo("request")))
+			r.sendMessage(ctx, "request", request)
+			Eventually(r.posts).WithContext(ctx).Should(HavePost(WithText(answer), ReplyingTo("request")))
 			Eventually(r.chat).WithContext(ctx).Should(BeDone(v1alpha1.ChatIdle, v1alpha1.ReasonReady))
 		}
 	}
@@ -54,15 +54,15 @@ func badModels(w *world) []TableEntry {
 		Entry("a hang that passes", passes("Fail with a hang", "It did not fail this time.")),
 		Entry("a cut that passes", passes("Fail with a cut stream", "It did not fail this time.")),
 		Entry("malformed JSON that passes", passes("Fail with malformed JSON", "It did not fail this time.")),
-		Entry("a provider that is down and has a fallback, without retries", mischief(func(ctx context.Context, r *room) {
+		Entry("a provider that is down and has a fallback, without retries", badInput(func(ctx context.Context, r *testNamespace) {
 			r.create(ctx, MakeProvider("spare", w.ModelURL).Obj(), MakeProvider("default", "http://127.0.0.1:9/v1").Retries(0).Fallback("spare").Obj())
 			r.create(ctx, MakeTask("work", "Submit all of it").Obj())
 			Eventually(r.task("work")).WithContext(ctx).Should(BeIn(v1alpha1.TaskSuccess))
 		})),
-		Entry("a chat and a task report that their model calls wait for a retry", mischief(func(ctx context.Context, r *room) {
+		Entry("a chat and a task report that their model calls wait for a retry", badInput(func(ctx context.Context, r *testNamespace) {
 			r.create(ctx, MakeProvider("default", w.ModelURL).Retries(100).Obj())
 			r.openChat(ctx)
-			r.say(ctx, "request", "Be rate limited")
+			r.sendMessage(ctx, "request", "Be rate limited")
 			r.create(ctx, MakeTask("work", "Be down").Obj())
 			Eventually(r.chat).WithContext(ctx).Should(HaveField("Status.Conditions", ContainElement(waiting(v1alpha1.ReasonRateLimited, "Rate limit reached"))))
 			Eventually(r.task("work")).WithContext(ctx).Should(HaveField("Status.Conditions", ContainElement(waiting(v1alpha1.ReasonProviderUnavailable, "The server had an error"))))
@@ -71,17 +71,17 @@ func badModels(w *world) []TableEntry {
 			Eventually(r.task("work")).WithContext(ctx).Should(BeIn(v1alpha1.TaskCancelled))
 			Expect(must(ctx, r.task("work")).Status.Conditions).NotTo(ContainElement(HaveField("Type", v1alpha1.ConditionProgressing)))
 		})),
-		Entry("a chat reports a permanent failure of its model, and the next message retries", mischief(func(ctx context.Context, r *room) {
+		Entry("a chat reports a permanent failure of its model, and the next message retries", badInput(func(ctx context.Context, r *testNamespace) {
 			r.create(ctx, MakeProvider("default", w.ModelURL).Retries(0).Obj())
 			r.openChat(ctx)
-			r.say(ctx, "request", "Be down")
+			r.sendMessage(ctx, "request", "Be down")
 			Eventually(r.chat).WithContext(ctx).Should(BeDone(v1alpha1.ChatIdle, v1alpha1.ReasonModelError, "The server had an error."))
-			Eventually(r.posts).WithContext(ctx).Should(HavePost(Saying("Send a message to try again."), ReplyingTo("request"), HaveField("Spec.Role", v1alpha1.RoleSystem)))
-			r.say(ctx, "again", "Greet Alice")
-			Eventually(r.posts).WithContext(ctx).Should(HavePost(Saying("Hello, Alice!"), ReplyingTo("again")))
+			Eventually(r.posts).WithContext(ctx).Should(HavePost(WithText("Send a message to try again."), ReplyingTo("request"), HaveField("Spec.Role", v1alpha1.RoleSystem)))
+			r.sendMessage(ctx, "again", "Greet Alice")
+			Eventually(r.posts).WithContext(ctx).Should(HavePost(WithText("Hello, Alice!"), ReplyingTo("again")))
 			Eventually(r.chat).WithContext(ctx).Should(BeDone(v1alpha1.ChatIdle, v1alpha1.ReasonReady))
 		})),
-		Entry("a provider that is deleted while an agent uses it", mischief(func(ctx context.Context, r *room) {
+		Entry("a provider that is deleted while an agent uses it", badInput(func(ctx context.Context, r *testNamespace) {
 			r.create(ctx, MakeProvider("default", w.ModelURL).Retries(0).Obj(), MakeTask("work", "Ask: Which colour?").Obj())
 			Eventually(r.task("work")).WithContext(ctx).Should(BeIn(v1alpha1.TaskWaiting))
 			Expect(w.API.Delete(ctx, must(ctx, r.provider("default")))).To(Succeed())
@@ -92,7 +92,7 @@ func badModels(w *world) []TableEntry {
 }
 
 // waiting matches the condition of a run whose model call waits.
-func waiting(reason, words string) OmegaMatcher {
+func waiting(reason, texts string) OmegaMatcher {
 	return And(HaveField("Type", v1alpha1.ConditionProgressing), HaveField("Status", metav1.ConditionFalse), HaveField("Reason", reason),
-		HaveField("Message", And(ContainSubstring(words), MatchRegexp(`Attempt \d+ of 101 .* The next attempt begins at \d{4}-`))))
+		HaveField("Message", And(ContainSubstring(texts), MatchRegexp(`Attempt \d+ of 101 .* The next attempt begins at \d{4}-`))))
 }

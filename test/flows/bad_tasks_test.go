@@ -21,67 +21,67 @@ import (
 
 // badTasks are invalid standalone tasks, and tasks that people should not create.
 func badTasks(w *world) []TableEntry {
-	waits := func(task taskBuilder, reason, words string, cure func(context.Context, *room)) mischief {
-		return func(ctx context.Context, r *room) {
+	waits := func(task taskBuilder, reason, texts string, fix func(context.Context, *testNamespace)) badInput {
+		return func(ctx context.Context, r *testNamespace) {
 			GinkgoHelper()
-			r.create(ctx, copies(several(task.Obj()))...)
-			Eventually(r.task("work")).WithContext(ctx).Should(BeDone(v1alpha1.TaskPending, reason, words))
-			cure(ctx, r)
+			r.create(ctx, copies(objectList(task.Obj()))...)
+			Eventually(r.task("work")).WithContext(ctx).Should(BeDone(v1alpha1.TaskPending, reason, texts))
+			fix(ctx, r)
 			Eventually(r.task("work")).WithContext(ctx).Should(BeIn(v1alpha1.TaskSuccess))
 		}
 	}
-	fails := func(kind v1alpha1.ErrorKind, words string, task taskBuilder) mischief {
-		return func(ctx context.Context, r *room) {
+	fails := func(kind v1alpha1.ErrorKind, texts string, task taskBuilder) badInput {
+		return func(ctx context.Context, r *testNamespace) {
 			GinkgoHelper()
 			Expect(w.Provider(ctx, r.namespace, "default")).To(Succeed())
-			r.create(ctx, copies(several(task.Obj()))...)
-			Eventually(r.task("work")).WithContext(ctx).Should(BeDone(v1alpha1.TaskFailed, string(kind), words))
+			r.create(ctx, copies(objectList(task.Obj()))...)
+			Eventually(r.task("work")).WithContext(ctx).Should(BeDone(v1alpha1.TaskFailed, string(kind), texts))
 		}
 	}
 	return []TableEntry{
-		Entry("a task whose role does not exist", waits(MakeTask("work", "Submit done").Role("helper"), v1alpha1.ReasonRoleNotFound, `Create the AgentRole "helper"`, func(ctx context.Context, r *room) {
+		Entry("a task whose role does not exist", waits(MakeTask("work", "Submit done").Role("helper"), v1alpha1.ReasonRoleNotFound, `Create the AgentRole "helper"`, func(ctx context.Context, r *testNamespace) {
 			r.create(ctx, MakeRole("helper").Prompt("You help.").Obj(), MakeProvider("default", w.ModelURL).Obj())
 		})),
-		Entry("a task whose provider does not exist", waits(MakeTask("work", "Submit done").Provider("fast"), v1alpha1.ReasonProviderNotFound, `Create the ModelProvider "fast"`, func(ctx context.Context, r *room) {
+		Entry("a task whose provider does not exist", waits(MakeTask("work", "Submit done").Provider("fast"), v1alpha1.ReasonProviderNotFound, `Create the ModelProvider "fast"`, func(ctx context.Context, r *testNamespace) {
 			r.create(ctx, MakeProvider("fast", w.ModelURL).Obj())
 		})),
-		Entry("a task whose tool server does not exist", mischief(func(ctx context.Context, r *room) {
+		Entry("a task whose tool server does not exist", badInput(func(ctx context.Context, r *testNamespace) {
 			r.create(ctx, MakeProvider("default", w.ModelURL).Obj(), MakeRole("general").Allow("box__*").Obj())
-			waits(MakeTask("work", "Look at a tree"), v1alpha1.ReasonToolServerNotFound, `Create the ToolServer "box"`, func(ctx context.Context, r *room) {
+			waits(MakeTask("work", "Look at a tree"), v1alpha1.ReasonToolServerNotFound, `Create the ToolServer "box"`, func(ctx context.Context, r *testNamespace) {
 				r.create(ctx, MakeToolServer("box", w.tools.URL))
 			})(ctx, r)
 		})),
-		Entry("a task that continues from an agent that does not exist", mischief(func(ctx context.Context, r *room) {
+		Entry("a task that continues from an agent that does not exist", badInput(func(ctx context.Context, r *testNamespace) {
 			r.create(ctx, MakeProvider("default", w.ModelURL).Obj())
-			waits(MakeTask("work", "Submit more").ContinueFrom("earlier"), v1alpha1.ReasonSubAgentNotFound, `"earlier"`, func(ctx context.Context, r *room) {
+			waits(MakeTask("work", "Submit more").ContinueFrom("earlier"), v1alpha1.ReasonSubAgentNotFound, `"earlier"`, func(ctx context.Context, r *testNamespace) {
 				r.create(ctx, MakeTask("earlier", "Submit something").Obj())
 			})(ctx, r)
 		})),
-		Entry("a task that continues from an agent of another role", mischief(func(ctx context.Context, r *room) {
+		Entry("a task that continues from an agent of another role", badInput(func(ctx context.Context, r *testNamespace) {
 			r.create(ctx, MakeProvider("default", w.ModelURL).Obj(), MakeTask("earlier", "Submit something").Role("tester").Obj())
 			Eventually(r.task("earlier")).WithContext(ctx).Should(BeIn(v1alpha1.TaskSuccess))
 			r.create(ctx, MakeTask("work", "Submit more").ContinueFrom("earlier").Obj())
 			Eventually(r.task("work")).WithContext(ctx).Should(BeDone(v1alpha1.TaskFailed, string(v1alpha1.ErrorInvalidSpec), "role"))
 		})),
-		Entry("a task whose tool does not exist", mischief(func(ctx context.Context, r *room) {
+		Entry("a task whose tool does not exist", badInput(func(ctx context.Context, r *testNamespace) {
 			empty := httptest.NewServer(mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server {
 				return mcp.NewServer(&mcp.Implementation{Name: "empty", Version: "1"}, &mcp.ServerOptions{Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}}})
 			}, nil))
 			DeferCleanup(empty.Close)
-			r.equip(ctx, MakeToolServer("box", empty.URL))
-			waits(MakeToolTask("work", "box__look", `{"what":"a tree"}`), v1alpha1.ReasonToolNotFound, `the ToolServer "box" does not offer it`, func(ctx context.Context, r *room) {
+			r.addToolServer(ctx, MakeToolServer("box", empty.URL))
+			waits(MakeToolTask("work", "box__look", `{"what":"a tree"}`), v1alpha1.ReasonToolNotFound, `the ToolServer "box" does not offer it`, func(ctx context.Context, r *testNamespace) {
 				change(ctx, r, r.toolServer("box"), func(s *v1alpha1.ToolServer) { s.Spec.URL = w.tools.URL })
 			})(ctx, r)
 		})),
-		Entry("a task without a valid tool", mischief(func(ctx context.Context, r *room) {
+		Entry("a task without a valid tool", badInput(func(ctx context.Context, r *testNamespace) {
 			r.create(ctx, MakeToolTask("work", "teleport", `{}`).Obj())
 			Eventually(r.task("work")).WithContext(ctx).Should(BeDone(v1alpha1.TaskPending, v1alpha1.ReasonToolNotFound, `There is no tool "teleport"`))
 		})),
 		Entry("a task whose tool server does not exist, which no role names", waits(MakeToolTask("work", "box__look", `{"what":"a tree"}`),
-			v1alpha1.ReasonToolServerNotFound, `Create the ToolServer "box"`, func(ctx context.Context, r *room) {
+			v1alpha1.ReasonToolServerNotFound, `Create the ToolServer "box"`, func(ctx context.Context, r *testNamespace) {
 				r.create(ctx, MakeToolServer("box", w.tools.URL))
 			})),
-		Entry("a task whose arguments do not fit its role", mischief(func(ctx context.Context, r *room) {
+		Entry("a task whose arguments do not fit its role", badInput(func(ctx context.Context, r *testNamespace) {
 			Expect(w.Provider(ctx, r.namespace, "default")).To(Succeed())
 			task := MakeTask("work", "").Role("code-search").Obj()
 			task.Spec.Arguments = &runtime.RawExtension{Raw: []byte(`{"question":"where?"}`)}
@@ -91,7 +91,7 @@ func badTasks(w *world) []TableEntry {
 		})),
 		Entry("a task whose arguments do not fit the tool", fails(v1alpha1.ErrorTool, "expression", MakeToolTask("work", "calculator", `{"sum":"1+1"}`))),
 		Entry("a task whose model does not exist", fails(v1alpha1.ErrorModel, "does not exist", MakeTask("work", "Fail with an unknown model"))),
-		Entry("a task that claims a parent but has no owner", mischief(func(ctx context.Context, r *room) {
+		Entry("a task that claims a parent but has no owner", badInput(func(ctx context.Context, r *testNamespace) {
 			r.create(ctx, MakeProvider("default", w.ModelURL).Obj(), MakeTask("work", "Submit done").Obj())
 			Eventually(r.task("work")).WithContext(ctx).Should(BeIn(v1alpha1.TaskSuccess))
 			claims := MakeTask("claims", "Submit more").Obj()
@@ -99,7 +99,7 @@ func badTasks(w *world) []TableEntry {
 			r.createAsOperator(ctx, claims)
 			Eventually(r.task("claims")).WithContext(ctx).Should(BeDone(v1alpha1.TaskCancelled, string(v1alpha1.ErrorCancelled), "was deleted"))
 		})),
-		Entry("a task that names a chat but has no owner", mischief(func(ctx context.Context, r *room) {
+		Entry("a task that names a chat but has no owner", badInput(func(ctx context.Context, r *testNamespace) {
 			r.create(ctx, MakeProvider("default", w.ModelURL).Obj())
 			r.openChat(ctx)
 			task := MakeTask("work", "Submit done").Obj()
@@ -107,14 +107,14 @@ func badTasks(w *world) []TableEntry {
 			r.createAsOperator(ctx, task)
 			Eventually(r.task("work")).WithContext(ctx).Should(BeDone(v1alpha1.TaskCancelled, string(v1alpha1.ErrorCancelled), "was deleted"))
 		})),
-		Entry("a task that has the name of a chat's next one", mischief(func(ctx context.Context, r *room) {
+		Entry("a task that has the name of a chat's next one", badInput(func(ctx context.Context, r *testNamespace) {
 			r.create(ctx, MakeProvider("default", w.ModelURL).Obj(), MakeTask("chat-1", "Submit mine").Obj())
 			r.openChat(ctx)
-			r.say(ctx, "request", "Delegate to general: Submit yours")
-			Eventually(r.posts).WithContext(ctx).Should(HavePost(Saying("Report of chat-1-"), Saying("yours"), ReplyingTo("request")))
+			r.sendMessage(ctx, "request", "Delegate to general: Submit yours")
+			Eventually(r.posts).WithContext(ctx).Should(HavePost(WithText("Report of chat-1-"), WithText("yours"), ReplyingTo("request")))
 			Eventually(r.task("chat-1")).WithContext(ctx).Should(HaveField("Status.Result.Summary", "mine"))
 		})),
-		Entry("an agent that had started and is not in the ledger", mischief(func(ctx context.Context, r *room) {
+		Entry("an agent that had started and is not in the ledger", badInput(func(ctx context.Context, r *testNamespace) {
 			r.create(ctx, MakeTask("work", "Submit done").Obj())
 			Eventually(r.sub("work")).WithContext(ctx).Should(BeDone(v1alpha1.SubAgentPending, v1alpha1.ReasonProviderNotFound))
 			sub := r.agent(ctx, "work")

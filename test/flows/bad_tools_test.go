@@ -16,14 +16,14 @@ import (
 // here.
 func badTools(w *world) []TableEntry {
 	// told makes an agent call a tool and submit the answer that it got.
-	told := func(words string, instruction string) mischief {
-		return func(ctx context.Context, r *room) {
+	told := func(texts string, instruction string) badInput {
+		return func(ctx context.Context, r *testNamespace) {
 			GinkgoHelper()
 			r.create(ctx, MakeProvider("default", w.ModelURL).Obj())
-			r.equip(ctx, MakeToolServer("box", w.tools.URL))
+			r.addToolServer(ctx, MakeToolServer("box", w.tools.URL))
 			r.create(ctx, MakeTask("work", instruction).Obj())
 			Eventually(r.task("work")).WithContext(ctx).Should(BeIn(v1alpha1.TaskSuccess))
-			Expect(must(ctx, r.task("work")).Status.Result.Summary).To(ContainSubstring(words))
+			Expect(must(ctx, r.task("work")).Status.Result.Summary).To(ContainSubstring(texts))
 		}
 	}
 	return []TableEntry{
@@ -32,52 +32,52 @@ func badTools(w *world) []TableEntry {
 		Entry("arguments that are not JSON", told("box__look", "Call a tool with nonsense")),
 		Entry("arguments that are a list", told("calculator", "Call a tool with a list")),
 		Entry("a tool that fails", told("the disk is full", "Use the tool that fails")),
-		Entry("a tool whose output is larger than a model can read", mischief(func(ctx context.Context, r *room) {
+		Entry("a tool whose output is larger than a model can read", badInput(func(ctx context.Context, r *testNamespace) {
 			told("water", "Use the tool that floods")(ctx, r)
-			answer := must(ctx, w.requestsOf(r.agent(ctx, "work").UID))[1].last()
+			answer := must(ctx, w.requestsOf(r.agent(ctx, "work").UID))[1].lastMessage()
 			Expect(answer).To(ContainSubstring("read_result"))
 			Expect(len(answer)).To(BeNumerically("<", 40_000))
 		})),
 		Entry("a tool that the agent's role does not allow", told(`There is no tool "spawn_agents" for you`, "Spawn although you may not")),
-		Entry("a tool that hangs", mischief(func(ctx context.Context, r *room) {
+		Entry("a tool that hangs", badInput(func(ctx context.Context, r *testNamespace) {
 			slow := MakeToolServer("box", w.tools.URL)
 			slow.Spec.TimeoutSeconds = 1
 			r.create(ctx, MakeProvider("default", w.ModelURL).Obj())
-			r.equip(ctx, slow)
+			r.addToolServer(ctx, slow)
 			r.create(ctx, MakeTask("work", "Wait at "+r.namespace).Obj())
 			Eventually(r.task("work")).WithContext(ctx).Should(BeIn(v1alpha1.TaskSuccess))
 			Expect(must(ctx, r.task("work")).Status.Result.Summary).To(ContainSubstring("box__wait"))
 			Expect(r.agent(ctx, "work").Status.ToolCalls).To(ContainElement(And(HaveField("Tool", "box__wait"), HaveField("Phase", v1alpha1.ToolCallFailed))))
-			Eventually(w.tools.waitsAt(r.namespace)).WithContext(ctx).Should(BeFalse())
+			Eventually(w.tools.isWaitingAt(r.namespace)).WithContext(ctx).Should(BeFalse())
 		})),
-		Entry("a tool server that vanishes during a call", mischief(func(ctx context.Context, r *room) {
-			own := serveToolbox()
+		Entry("a tool server that vanishes during a call", badInput(func(ctx context.Context, r *testNamespace) {
+			own := startToolbox()
 			DeferCleanup(own.Close)
 			server := MakeToolServer("box", own.URL)
 			server.Spec.TimeoutSeconds = 3 // until then the call may be repeated
 			r.create(ctx, MakeProvider("default", w.ModelURL).Obj())
-			r.equip(ctx, server)
+			r.addToolServer(ctx, server)
 			r.create(ctx, MakeTask("work", "Wait at nothing").Obj())
-			Eventually(own.waitsAt("nothing")).WithContext(ctx).Should(BeTrue())
+			Eventually(own.isWaitingAt("nothing")).WithContext(ctx).Should(BeTrue())
 			go own.Close()
 			Eventually(r.task("work")).WithContext(ctx).Should(BeIn(v1alpha1.TaskSuccess))
 			Expect(r.agent(ctx, "work").Status.ToolCalls).To(ContainElement(And(HaveField("Tool", "box__wait"), HaveField("Phase", v1alpha1.ToolCallFailed))))
 		})),
-		Entry("a tool server that is deleted before a call", mischief(func(ctx context.Context, r *room) {
+		Entry("a tool server that is deleted before a call", badInput(func(ctx context.Context, r *testNamespace) {
 			r.create(ctx, MakeProvider("default", w.ModelURL).Obj(), MakeToolServer("box", w.tools.URL), MakeRole("orchestrator").Allow("box__*").Obj())
 			r.openChat(ctx)
 			Eventually(r.chat).WithContext(ctx).Should(BeDone(v1alpha1.ChatIdle, v1alpha1.ReasonReady))
 			Expect(w.API.Delete(ctx, must(ctx, r.toolServer("box")))).To(Succeed())
-			r.say(ctx, "look", "Look at a tree")
+			r.sendMessage(ctx, "look", "Look at a tree")
 			Eventually(r.task("chat-1")).WithContext(ctx).Should(BeDone(v1alpha1.TaskPending, v1alpha1.ReasonToolServerNotFound, `Create the ToolServer "box"`))
 			r.create(ctx, MakeToolServer("box", w.tools.URL))
-			Eventually(r.posts).WithContext(ctx).Should(HavePost(Saying("saw a tree"), ReplyingTo("look")))
+			Eventually(r.posts).WithContext(ctx).Should(HavePost(WithText("saw a tree"), ReplyingTo("look")))
 		})),
-		Entry("a Tool task whose tool hangs", mischief(func(ctx context.Context, r *room) {
+		Entry("a Tool task whose tool hangs", badInput(func(ctx context.Context, r *testNamespace) {
 			r.create(ctx, MakeToolServer("box", w.tools.URL), MakeRole("orchestrator").Allow("box__*").Obj())
 			r.create(ctx, MakeToolTask("work", "box__wait", `{"gate":"`+r.namespace+`"}`).MaxSeconds(1).Obj())
 			Eventually(r.task("work")).WithContext(ctx).Should(BeDone(v1alpha1.TaskFailed, string(v1alpha1.ErrorTimedOut), "time limit of 1 seconds"))
-			Eventually(w.tools.waitsAt(r.namespace)).WithContext(ctx).Should(BeFalse())
+			Eventually(w.tools.isWaitingAt(r.namespace)).WithContext(ctx).Should(BeFalse())
 		})),
 	}
 }
@@ -85,14 +85,14 @@ func badTools(w *world) []TableEntry {
 // badControl are invalid calls of control tools.
 func badControl(w *world) []TableEntry {
 	// answered makes the orchestrator call a tool and post the answer that it got.
-	answered := func(words string, request string) mischief {
-		return func(ctx context.Context, r *room) {
+	answered := func(texts string, request string) badInput {
+		return func(ctx context.Context, r *testNamespace) {
 			GinkgoHelper()
 			r.create(ctx, MakeProvider("default", w.ModelURL).Obj())
 			r.openChat(ctx)
-			r.say(ctx, "request", request)
-			Eventually(func(ctx context.Context) ([]asked, error) { return w.requestsOf(must(ctx, r.chat).UID)(ctx) }).WithContext(ctx).Should(
-				ContainElement(WithTransform(asked.last, ContainSubstring(words))))
+			r.sendMessage(ctx, "request", request)
+			Eventually(func(ctx context.Context) ([]modelRequest, error) { return w.requestsOf(must(ctx, r.chat).UID)(ctx) }).WithContext(ctx).Should(
+				ContainElement(WithTransform(modelRequest.lastMessage, ContainSubstring(texts))))
 			Eventually(r.chat).WithContext(ctx).Should(BeDone(v1alpha1.ChatIdle, v1alpha1.ReasonReady))
 		}
 	}
@@ -102,10 +102,10 @@ func badControl(w *world) []TableEntry {
 		Entry("an answer for an agent that does not exist", answered(`No agent "nobody" waits for an answer.`, "Reply to nobody")),
 		Entry("a cancel of a task that does not exist, by the model", answered(`There is no running task "nobody".`, "Cancel nobody")),
 		Entry("follow-up work for an agent that does not exist", answered(`There is no finished agent "nobody"`, "Continue nobody")),
-		Entry("an invalid result", mischief(func(ctx context.Context, r *room) {
+		Entry("an invalid result", badInput(func(ctx context.Context, r *testNamespace) {
 			r.create(ctx, MakeProvider("default", w.ModelURL).Obj(), MakeTask("work", "Submit nonsense").MaxIterations(3).Obj())
 			Eventually(r.task("work")).WithContext(ctx).Should(Or(BeIn(v1alpha1.TaskSuccess), BeIn(v1alpha1.TaskFailed)))
-			Expect(must(ctx, w.requestsOf(r.agent(ctx, "work").UID))[1].last()).To(ContainSubstring("submit_result"))
+			Expect(must(ctx, w.requestsOf(r.agent(ctx, "work").UID))[1].lastMessage()).To(ContainSubstring("submit_result"))
 		})),
 	}
 }

@@ -34,13 +34,13 @@ var unfilled = map[string]string{
 // record covers what the ledger records about the work as a whole.
 func record(w *world) {
 	It("the ledger records which call started an agent, its context, and which limit ended it", func(ctx SpecContext) {
-		r := w.newRoom(ctx)
+		r := w.newNamespace(ctx)
 		// enough turns for a snapshot
 		general := MakeRole("general").Obj()
 		general.Spec.Limits = &v1alpha1.RoleLimits{MaxIterations: 40}
 		r.create(ctx, general)
 		r.openChat(ctx)
-		r.say(ctx, "request", `Spawn [{"task":"Ponder over the files","context":"full","context_files":["README.md"]}]`)
+		r.sendMessage(ctx, "request", `Spawn [{"task":"Ponder over the files","context":"full","context_files":["README.md"]}]`)
 		Eventually(r.task("chat-1")).WithContext(ctx).Should(BeDone(v1alpha1.TaskFailed, string(v1alpha1.ErrorIterationLimit), "limit of 40 iterations"))
 		calls, err := w.history.ModelCalls(ctx, ledger.CallFilter{Agent: string(r.agent(ctx, "chat-1").UID)}, ledger.Page{})
 		Expect(err).NotTo(HaveOccurred())

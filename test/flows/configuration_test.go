@@ -31,13 +31,13 @@ func configuration(w *world) {
 
 func inheritance(w *world) {
 	It("the model of a chat applies to the whole tree, except for roles with their own model", func(ctx SpecContext) {
-		r := w.newRoom(ctx)
+		r := w.newNamespace(ctx)
 		chat := MakeChat("chat").Provider("main").MaxDepth(3).Obj()
 		chat.Spec.Model = "large"
 		r.create(ctx, MakeProvider("main", w.ModelURL).Obj(), MakeProvider("fast", w.ModelURL).Obj(),
 			MakeRole("general").Prompt("You are general.").Delegates("general", "quick", "thrifty").Obj(),
 			MakeRole("quick").Prompt("You are quick.").Provider("fast").Obj(), MakeRole("thrifty").Prompt("You are thrifty.").Model("small").Obj(), chat)
-		r.say(ctx, "request", `Delegate to general: Spawn [{"role":"general","task":"Submit one"},{"role":"quick","task":"Submit two"},{"role":"thrifty","task":"Submit three"}]`)
+		r.sendMessage(ctx, "request", `Delegate to general: Spawn [{"role":"general","task":"Submit one"},{"role":"quick","task":"Submit two"},{"role":"thrifty","task":"Submit three"}]`)
 		Eventually(r.task("chat-1")).WithContext(ctx).Should(BeIn(v1alpha1.TaskSuccess))
 		for name, want := range map[string][2]string{
 			"chat-1": {"main", "large"}, "chat-1-1": {"main", "large"}, "chat-1-2": {"fast", "scripted"}, "chat-1-3": {"main", "small"},
@@ -49,7 +49,7 @@ func inheritance(w *world) {
 	})
 
 	It("the provider, model, directory and group of a standalone task apply to its tree", func(ctx SpecContext) {
-		r := w.newRoom(ctx)
+		r := w.newNamespace(ctx)
 		job := MakeTask("job", `Spawn [{"task":"Submit one"},{"task":"Submit two","cwd":"other"},{"role":"helper","task":"Submit three"}]`).Provider("fast").Model("large").Obj()
 		job.Spec.Cwd = "src"
 		r.create(ctx, MakeProvider("fast", w.ModelURL).Obj(), MakeRole("general").Prompt("You are general.").Provider("default").Delegates("general", "helper").Obj())
@@ -66,7 +66,7 @@ func inheritance(w *world) {
 	})
 
 	It("40 chats that are applied together with their roles have all of them", func(ctx SpecContext) {
-		r := w.newRoom(ctx)
+		r := w.newNamespace(ctx)
 		const many = 40
 		for i := range many {
 			name := fmt.Sprintf("c%d", i)
@@ -86,31 +86,31 @@ func inheritance(w *world) {
 	})
 
 	It("a role that is created later is offered from the next turn on", func(ctx SpecContext) {
-		r := w.newRoom(ctx)
+		r := w.newNamespace(ctx)
 		r.create(ctx, MakeRole("lead").Prompt("You lead.").Delegates("late").Obj(), MakeChat("chat").Role("lead").Obj())
-		r.say(ctx, "first", "Greet Alice")
-		Eventually(r.posts).WithContext(ctx).Should(HavePost(Saying("Hello, Alice!")))
+		r.sendMessage(ctx, "first", "Greet Alice")
+		Eventually(r.posts).WithContext(ctx).Should(HavePost(WithText("Hello, Alice!")))
 		r.create(ctx, MakeRole("late").Prompt("You are late.").Obj())
 		chat := must(ctx, r.chat)
 		Eventually(func() ([]string, error) { return eventTypes(ctx, w, string(chat.UID)) }).WithContext(ctx).Should(ContainElement("Reconfigured"))
-		r.say(ctx, "second", "Delegate to late: Submit the work")
+		r.sendMessage(ctx, "second", "Delegate to late: Submit the work")
 		Eventually(r.task("chat-1")).WithContext(ctx).Should(BeIn(v1alpha1.TaskSuccess))
 	})
 }
 
 func edits(w *world) {
 	It("an edited chat answers with its new role and model from the next turn on", func(ctx SpecContext) {
-		r := w.newRoom(ctx)
+		r := w.newNamespace(ctx)
 		r.create(ctx, MakeProvider("fast", w.ModelURL).Obj(), MakeRole("poet").Prompt("You are a poet.").Obj())
 		r.openChat(ctx)
-		r.say(ctx, "first", "Greet Alice")
-		Eventually(r.posts).WithContext(ctx).Should(HavePost(Saying("Hello, Alice!")))
+		r.sendMessage(ctx, "first", "Greet Alice")
+		Eventually(r.posts).WithContext(ctx).Should(HavePost(WithText("Hello, Alice!")))
 		change(ctx, r, r.chat, func(c *v1alpha1.AgentChat) {
 			c.Spec.Role, c.Spec.ModelProvider, c.Spec.Model = "poet", "fast", "large"
 		})
 		r.observed(ctx, 2)
-		r.say(ctx, "second", "Greet Bob")
-		Eventually(r.posts).WithContext(ctx).Should(HavePost(Saying("Hello, Bob!")))
+		r.sendMessage(ctx, "second", "Greet Bob")
+		Eventually(r.posts).WithContext(ctx).Should(HavePost(WithText("Hello, Bob!")))
 		chat := must(ctx, r.chat)
 		requests := must(ctx, w.requestsOf(chat.UID))
 		Expect(requests).To(HaveLen(2))
@@ -122,53 +122,53 @@ func edits(w *world) {
 	})
 
 	It("a chat whose new role does not exist waits for it", func(ctx SpecContext) {
-		r := w.newRoom(ctx)
+		r := w.newNamespace(ctx)
 		r.openChat(ctx)
-		r.say(ctx, "first", "Greet Alice")
-		Eventually(r.posts).WithContext(ctx).Should(HavePost(Saying("Hello, Alice!")))
+		r.sendMessage(ctx, "first", "Greet Alice")
+		Eventually(r.posts).WithContext(ctx).Should(HavePost(WithText("Hello, Alice!")))
 		change(ctx, r, r.chat, func(c *v1alpha1.AgentChat) { c.Spec.Role = "poet" })
 		Eventually(r.chat).WithContext(ctx).Should(BeDone(v1alpha1.ChatIdle, v1alpha1.ReasonRoleNotFound, `"poet"`))
-		r.say(ctx, "second", "Greet Bob")
+		r.sendMessage(ctx, "second", "Greet Bob")
 		Consistently(r.message("second")).WithContext(ctx).Should(Not(BeIn(v1alpha1.MessageHandled)))
 		r.create(ctx, MakeRole("poet").Prompt("You are a poet.").Obj())
-		Eventually(r.posts).WithContext(ctx).Should(HavePost(Saying("Hello, Bob!")))
+		Eventually(r.posts).WithContext(ctx).Should(HavePost(WithText("Hello, Bob!")))
 		Eventually(r.chat).WithContext(ctx).Should(BeDone(v1alpha1.ChatIdle, v1alpha1.ReasonReady))
 	})
 
 	It("a chat with an exhausted budget continues when the budget is raised", func(ctx SpecContext) {
-		r := w.newRoom(ctx)
+		r := w.newNamespace(ctx)
 		r.create(ctx, MakeChat("chat").MaxTokens(100).Obj())
-		r.say(ctx, "request", "Greet Alice")
+		r.sendMessage(ctx, "request", "Greet Alice")
 		Eventually(r.chat).WithContext(ctx).Should(BeDone(v1alpha1.ChatIdle, string(v1alpha1.ErrorBudgetExhausted)))
 		change(ctx, r, r.chat, func(c *v1alpha1.AgentChat) { c.Spec.Limits.MaxTotalTokens = 1_000_000 })
 		Eventually(r.chat).WithContext(ctx).Should(BeDone(v1alpha1.ChatIdle, v1alpha1.ReasonReady))
 		chat := must(ctx, r.chat)
 		requests := must(ctx, w.requestsOf(chat.UID))
 		Expect(requests).To(HaveLen(1))
-		Expect(requests[0].said()).To(And(ContainSubstring("Greet Alice"), ContainSubstring("It has been raised")))
+		Expect(requests[0].conversation()).To(And(ContainSubstring("Greet Alice"), ContainSubstring("It has been raised")))
 	})
 
 	It("raised maxParallelTasks and maxDepth take effect", func(ctx SpecContext) {
-		r := w.newRoom(ctx)
+		r := w.newNamespace(ctx)
 		chat := MakeChat("chat").MaxDepth(1).Obj()
 		chat.Spec.Limits.MaxParallelTasks = 1
 		r.create(ctx, MakeToolServer("box", w.tools.URL), MakeRole("general").Allow("box__*").Delegates("general").Obj(), chat)
-		r.say(ctx, "request", `Spawn [{"task":"Wait at `+r.namespace+`"},{"task":"Wait at `+r.namespace+`"}]`)
-		Eventually(r.standings("chat-1", "chat-2")).WithContext(ctx).Should(ConsistOf("Running", "Pending ParallelLimit"))
+		r.sendMessage(ctx, "request", `Spawn [{"task":"Wait at `+r.namespace+`"},{"task":"Wait at `+r.namespace+`"}]`)
+		Eventually(r.phases("chat-1", "chat-2")).WithContext(ctx).Should(ConsistOf("Running", "Pending ParallelLimit"))
 		change(ctx, r, r.chat, func(c *v1alpha1.AgentChat) {
 			c.Spec.Limits.MaxParallelTasks, c.Spec.Limits.MaxDepth = 2, 2
 		})
-		Eventually(r.standings("chat-1", "chat-2")).WithContext(ctx).Should(ConsistOf("Running", "Running"))
+		Eventually(r.phases("chat-1", "chat-2")).WithContext(ctx).Should(ConsistOf("Running", "Running"))
 		w.tools.open(r.namespace)
 		r.observed(ctx, 2)
-		r.say(ctx, "deeper", "Delegate to general: Delegate to general: Submit the bottom")
+		r.sendMessage(ctx, "deeper", "Delegate to general: Delegate to general: Submit the bottom")
 		Eventually(r.task("chat-3-1")).WithContext(ctx).Should(BeIn(v1alpha1.TaskSuccess))
 	})
 
 	It("finished tasks are deleted when a chat is edited to keep none", func(ctx SpecContext) {
-		r := w.newRoom(ctx)
+		r := w.newNamespace(ctx)
 		r.openChat(ctx)
-		r.say(ctx, "request", "Delegate to general: Submit the result")
+		r.sendMessage(ctx, "request", "Delegate to general: Submit the result")
 		Eventually(r.task("chat-1")).WithContext(ctx).Should(BeIn(v1alpha1.TaskSuccess))
 		change(ctx, r, r.chat, func(c *v1alpha1.AgentChat) { c.Spec.TaskTTLSecondsAfterFinished = ptr.To(int32(0)) })
 		Eventually(func(ctx context.Context) error {
@@ -178,8 +178,8 @@ func edits(w *world) {
 	})
 
 	It("a sub-agent does not call a provider that is no longer shared with it", func(ctx SpecContext) {
-		r := w.newEmptyRoom(ctx)
-		system := &room{world: w, namespace: operator.Namespace}
+		r := w.newEmptyNamespace(ctx)
+		system := &testNamespace{world: w, namespace: operator.Namespace}
 		shared := MakeProvider("shared-"+r.namespace, w.ModelURL).Retries(0).Shared().Obj()
 		system.create(ctx, shared)
 		DeferCleanup(func(ctx SpecContext) { Expect(client.IgnoreNotFound(w.API.Delete(ctx, shared))).To(Succeed()) })
@@ -194,28 +194,28 @@ func edits(w *world) {
 
 func contexts(w *world) {
 	// greeted returns a chat with one message.
-	greeted := func(ctx SpecContext) *room {
+	greeted := func(ctx SpecContext) *testNamespace {
 		GinkgoHelper()
-		r := w.newRoom(ctx)
+		r := w.newNamespace(ctx)
 		r.openChat(ctx)
-		r.say(ctx, "first", "Greet Alice")
-		Eventually(r.posts).WithContext(ctx).Should(HavePost(Saying("Hello, Alice!")))
+		r.sendMessage(ctx, "first", "Greet Alice")
+		Eventually(r.posts).WithContext(ctx).Should(HavePost(WithText("Hello, Alice!")))
 		return r
 	}
 
 	It("context Summary: agents that are started together receive one summary", func(ctx SpecContext) {
 		r := greeted(ctx)
-		r.say(ctx, "share", "Share a summary with three")
+		r.sendMessage(ctx, "share", "Share a summary with three")
 		for _, name := range []string{"chat-1", "chat-2", "chat-3"} {
 			Eventually(r.task(name)).WithContext(ctx).Should(BeIn(v1alpha1.TaskSuccess))
-			first := must(ctx, w.requestsOf(r.agent(ctx, name).UID))[0].said()
+			first := must(ctx, w.requestsOf(r.agent(ctx, name).UID))[0].conversation()
 			Expect(first).To(And(ContainSubstring("In short: they greet each other."), Not(ContainSubstring("Hello, Alice!"))))
 		}
 		chat := must(ctx, r.chat)
 		var condensed []string
 		for _, request := range must(ctx, w.requestsOf(chat.UID)) {
 			if strings.HasPrefix(request.Body.Messages[0].Content, "You condense") {
-				condensed = append(condensed, request.said())
+				condensed = append(condensed, request.conversation())
 			}
 		}
 		Expect(condensed).To(ConsistOf(And(ContainSubstring("Greet Alice"), ContainSubstring("Hello, Alice!"))))
@@ -226,25 +226,25 @@ func contexts(w *world) {
 
 	It("context Full: an agent receives the conversation", func(ctx SpecContext) {
 		r := greeted(ctx)
-		r.say(ctx, "share", "Share everything")
+		r.sendMessage(ctx, "share", "Share everything")
 		Eventually(r.task("chat-1")).WithContext(ctx).Should(BeIn(v1alpha1.TaskSuccess))
-		Expect(must(ctx, w.requestsOf(r.agent(ctx, "chat-1").UID))[0].said()).To(And(ContainSubstring("user: Greet Alice"), ContainSubstring("assistant: Hello, Alice!")))
+		Expect(must(ctx, w.requestsOf(r.agent(ctx, "chat-1").UID))[0].conversation()).To(And(ContainSubstring("user: Greet Alice"), ContainSubstring("assistant: Hello, Alice!")))
 	})
 
 	It("context Selective: it needs a workspace, and files", func(ctx SpecContext) {
 		r := greeted(ctx)
-		r.say(ctx, "share", "Share the file notes.txt")
+		r.sendMessage(ctx, "share", "Share the file notes.txt")
 		Eventually(r.task("chat-1")).WithContext(ctx).Should(BeDone(v1alpha1.TaskFailed, string(v1alpha1.ErrorInvalidSpec), "workspace"))
-		r.say(ctx, "nothing", "Share no file")
+		r.sendMessage(ctx, "nothing", "Share no file")
 		Eventually(r.message("nothing")).WithContext(ctx).Should(BeIn(v1alpha1.MessageHandled))
 		Eventually(r.chat).WithContext(ctx).Should(BeIn(v1alpha1.ChatIdle))
 		requests := must(ctx, w.requestsOf(must(ctx, r.chat).UID))
-		Expect(requests[len(requests)-1].said()).To(ContainSubstring(`shows the agent the files in "context_files"`))
+		Expect(requests[len(requests)-1].conversation()).To(ContainSubstring(`shows the agent the files in "context_files"`))
 	})
 }
 
 // observed waits until the chat has observed a generation of its spec.
-func (r *room) observed(ctx SpecContext, generation int64) {
+func (r *testNamespace) observed(ctx SpecContext, generation int64) {
 	GinkgoHelper()
 	Eventually(func() (int64, error) {
 		chat, err := r.chat(ctx)

@@ -24,20 +24,20 @@ import (
 func deletion(w *world) {
 	Describe("Deleting", func() {
 		It("deleting a chat in the middle of all kinds of work leaves nothing behind", func(ctx SpecContext) {
-			before := settledGoroutines(ctx, w)
-			r := w.newRoom(ctx)
-			r.equip(ctx, MakeToolServer("box", w.tools.URL))
+			before := idleGoroutines(ctx, w)
+			r := w.newNamespace(ctx)
+			r.addToolServer(ctx, MakeToolServer("box", w.tools.URL))
 			r.create(ctx, MakeRole("tester").Allow("box__*").Obj())
 			r.openChat(ctx)
 			gate, path := r.namespace+"/gate", r.namespace+"/file"
-			r.say(ctx, "request", fmt.Sprintf(`Spawn [{"task":"Hang"},{"task":"Begin and hang"},{"task":"Ask: Which colour?"},{"task":"Write %s"},`+
+			r.sendMessage(ctx, "request", fmt.Sprintf(`Spawn [{"task":"Hang"},{"task":"Begin and hang"},{"task":"Ask: Which colour?"},{"task":"Write %s"},`+
 				`{"task":"Wait at %s"},{"role":"coder","task":"Delegate to tester: Hang"}]`, path, gate))
 			Eventually(r.chat).WithContext(ctx).Should(HaveField("Status.Waiting", HaveLen(2)))
 			Eventually(r.task("chat-6-1")).WithContext(ctx).Should(BeIn(v1alpha1.TaskRunning))
-			Eventually(w.tools.waitsAt(gate)).WithContext(ctx).Should(BeTrue())
-			Eventually(w.underWay).WithContext(ctx).Should(Equal(3))
-			r.say(ctx, "unread", "Hang up")
-			Eventually(w.underWay).WithContext(ctx).Should(Equal(4), "the orchestrator's own turn")
+			Eventually(w.tools.isWaitingAt(gate)).WithContext(ctx).Should(BeTrue())
+			Eventually(w.inFlight).WithContext(ctx).Should(Equal(3))
+			r.sendMessage(ctx, "unread", "Hang up")
+			Eventually(w.inFlight).WithContext(ctx).Should(Equal(4), "the orchestrator's own turn")
 			root := must(ctx, r.chat)
 
 			Expect(w.API.Delete(ctx, root, client.PropagationPolicy("Background"))).To(Succeed())
@@ -45,14 +45,14 @@ func deletion(w *world) {
 			By("removing all of it from the cluster")
 			for _, list := range []client.ObjectList{&v1alpha1.AgentChatList{}, &v1alpha1.AgentMessageList{}, &v1alpha1.AgentTaskList{}, &v1alpha1.SubAgentList{}} {
 				Eventually(func(ctx context.Context) (int, error) {
-					err := w.API.List(ctx, list, r.within())
+					err := w.API.List(ctx, list, r.inNamespace())
 					return meta.LenList(list), err
 				}).WithContext(ctx).Should(BeZero(), fmt.Sprintf("%T", list))
 			}
 			By("cancelling calls in flight")
-			Eventually(w.underWay).WithContext(ctx).Should(BeZero())
-			Eventually(w.tools.waitsAt(gate)).WithContext(ctx).Should(BeFalse())
-			Expect(w.tools.wrote(path)()).To(BeZero())
+			Eventually(w.inFlight).WithContext(ctx).Should(BeZero())
+			Eventually(w.tools.isWaitingAt(gate)).WithContext(ctx).Should(BeFalse())
+			Expect(w.tools.writeCount(path)()).To(BeZero())
 
 			By("recording it in the ledger")
 			Eventually(func(ctx context.Context) (map[string]ledger.Status, error) {
@@ -62,18 +62,18 @@ func deletion(w *world) {
 			Eventually(func(ctx context.Context) ([]string, error) { return openCallsBelow(ctx, w, string(root.UID)) }).WithContext(ctx).Should(BeEmpty())
 
 			By("releasing goroutines and connections")
-			Eventually(w.metric("go_goroutines")).WithContext(ctx).Should(BeNumerically("<=", before+leeway))
+			Eventually(w.metric("go_goroutines")).WithContext(ctx).Should(BeNumerically("<=", before+goroutineSlack))
 
 			By("leaving other chats unaffected")
 			r.create(ctx, MakeChat("other").Obj(), MakeMessage("hello").Chat("other").Content("Greet Bob").Obj())
-			Eventually(r.posts).WithContext(ctx).Should(HavePost(Saying("Hello, Bob!")))
+			Eventually(r.posts).WithContext(ctx).Should(HavePost(WithText("Hello, Bob!")))
 		})
 
 		It("deleting an idle chat ends it in the ledger too, and its name can be reused", func(ctx SpecContext) {
-			r := w.newRoom(ctx)
+			r := w.newNamespace(ctx)
 			r.openChat(ctx)
-			r.say(ctx, "first", "Greet Alice")
-			Eventually(r.posts).WithContext(ctx).Should(HavePost(Saying("Hello, Alice!")))
+			r.sendMessage(ctx, "first", "Greet Alice")
+			Eventually(r.posts).WithContext(ctx).Should(HavePost(WithText("Hello, Alice!")))
 			Eventually(r.chat).WithContext(ctx).Should(BeIn(v1alpha1.ChatIdle))
 			old := must(ctx, r.chat)
 			Expect(w.API.Delete(ctx, old)).To(Succeed())
@@ -84,30 +84,30 @@ func deletion(w *world) {
 			Eventually(r.posts).WithContext(ctx).Should(BeEmpty())
 
 			r.openChat(ctx)
-			r.say(ctx, "second", "Greet Bob")
-			Eventually(r.posts).WithContext(ctx).Should(HavePost(Saying("Hello, Bob!"), ReplyingTo("second")))
-			Expect(must(ctx, w.requestsOf(must(ctx, r.chat).UID))).NotTo(ContainElement(WithTransform(asked.said, ContainSubstring("Alice"))))
+			r.sendMessage(ctx, "second", "Greet Bob")
+			Eventually(r.posts).WithContext(ctx).Should(HavePost(WithText("Hello, Bob!"), ReplyingTo("second")))
+			Expect(must(ctx, w.requestsOf(must(ctx, r.chat).UID))).NotTo(ContainElement(WithTransform(modelRequest.conversation, ContainSubstring("Alice"))))
 		})
 
 		It("deleting a standalone task cancels its agent", func(ctx SpecContext) {
-			r := w.newRoom(ctx)
+			r := w.newNamespace(ctx)
 			r.create(ctx, MakeTask("work", `Spawn [{"role":"reviewer","task":"Hang"},{"role":"reviewer","task":"Ask: Why?"}]`).Role("planner").Obj())
 			Eventually(r.task("work-2")).WithContext(ctx).Should(BeIn(v1alpha1.TaskWaiting))
-			Eventually(w.underWay).WithContext(ctx).Should(Equal(1))
+			Eventually(w.inFlight).WithContext(ctx).Should(Equal(1))
 			root := string(r.agent(ctx, "work").UID)
 			Expect(w.API.Delete(ctx, must(ctx, r.task("work")), client.PropagationPolicy("Background"))).To(Succeed())
-			Eventually(w.underWay).WithContext(ctx).Should(BeZero())
+			Eventually(w.inFlight).WithContext(ctx).Should(BeZero())
 			Eventually(func(ctx context.Context) (map[string]ledger.Status, error) { return agentsBelow(ctx, w, root) }).WithContext(ctx).Should(And(
 				HaveLen(3), HaveEach(ledger.StatusCancelled)))
 		})
 	})
 }
 
-// leeway is the growth of goroutines that is not a leak: connections come and go.
-const leeway = 12
+// goroutineSlack is the growth of goroutines that is not a leak: connections come and go.
+const goroutineSlack = 12
 
-// settledGoroutines returns the number of goroutines of an idle operator.
-func settledGoroutines(ctx context.Context, w *world) float64 {
+// idleGoroutines returns the number of goroutines of an idle operator.
+func idleGoroutines(ctx context.Context, w *world) float64 {
 	GinkgoHelper()
 	var seen float64
 	Eventually(func(ctx context.Context) (bool, error) {

@@ -14,10 +14,10 @@ import (
 func handover(w *world) {
 	Describe("Two operators", func() {
 		It("the second one takes over, and the first one continues when the second is gone", func(ctx SpecContext) {
-			r := w.newRoom(ctx)
+			r := w.newNamespace(ctx)
 			r.openChat(ctx)
-			r.say(ctx, "first", "Greet Alice")
-			Eventually(r.posts).WithContext(ctx).Should(HavePost(Saying("Hello, Alice!")))
+			r.sendMessage(ctx, "first", "Greet Alice")
+			Eventually(r.posts).WithContext(ctx).Should(HavePost(WithText("Hello, Alice!")))
 			before, err := w.epoch(ctx)
 			Expect(err).NotTo(HaveOccurred())
 
@@ -25,13 +25,13 @@ func handover(w *world) {
 			Expect(err).NotTo(HaveOccurred())
 			defer func() { Expect(rival.Kill()).To(Succeed()) }()
 			Eventually(w.epoch).WithContext(ctx).Should(Equal(before + 1))
-			r.say(ctx, "second", "Greet Bob")
-			Eventually(r.posts).WithContext(ctx).Should(HavePost(Saying("Hello, Bob!"), ReplyingTo("second")))
+			r.sendMessage(ctx, "second", "Greet Bob")
+			Eventually(r.posts).WithContext(ctx).Should(HavePost(WithText("Hello, Bob!"), ReplyingTo("second")))
 
 			Expect(rival.Kill()).To(Succeed())
 			Eventually(w.epoch).WithContext(ctx).Should(Equal(before+2), "the first one is standing by")
-			r.say(ctx, "third", "Greet Carol")
-			Eventually(r.posts).WithContext(ctx).Should(HavePost(Saying("Hello, Carol!"), ReplyingTo("third")))
+			r.sendMessage(ctx, "third", "Greet Carol")
+			Eventually(r.posts).WithContext(ctx).Should(HavePost(WithText("Hello, Carol!"), ReplyingTo("third")))
 			Expect(must(ctx, w.requestsOf(must(ctx, r.chat).UID))).To(HaveLen(3), "no request is repeated")
 		})
 	})
@@ -39,6 +39,6 @@ func handover(w *world) {
 
 // epoch returns the current epoch of the ledger's shard.
 func (w *world) epoch(ctx context.Context) (int64, error) {
-	holding, err := w.history.Holding(ctx, 1)
+	holding, err := w.history.ReadOwner(ctx, 1)
 	return holding.Epoch, err
 }

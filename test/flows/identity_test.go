@@ -19,11 +19,11 @@ import (
 func identity(w *world) {
 	Describe("An object with the name of another", func() {
 		It("a task that is recreated before its old sub-agent is collected gets its own run", func(ctx SpecContext) {
-			r := w.newRoom(ctx)
+			r := w.newNamespace(ctx)
 			r.create(ctx, MakeTask("work", "Submit first").Obj())
 			Eventually(r.task("work")).WithContext(ctx).Should(BeIn(v1alpha1.TaskSuccess))
 			old := r.agent(ctx, "work")
-			letGo := r.keep(ctx, old)
+			removeFinalizer := r.addFinalizer(ctx, old)
 			Expect(w.API.Delete(ctx, must(ctx, r.task("work")), client.PropagationPolicy("Background"))).To(Succeed())
 			r.create(ctx, MakeTask("work", "Submit second").Obj())
 			Eventually(r.task("work")).WithContext(ctx).Should(BeIn(v1alpha1.TaskSuccess))
@@ -31,45 +31,45 @@ func identity(w *world) {
 			Expect(task.Status.Result.Summary).To(Equal("second"))
 			Expect(task.Status.SubAgent).To(MatchRegexp(`^work-[a-z][a-z0-9]{4}$`))
 			Expect(must(ctx, r.sub("work")).UID).To(Equal(old.UID), "the old one still exists")
-			letGo()
+			removeFinalizer()
 		})
 
 		It("a chat that is recreated at once posts under new names", func(ctx SpecContext) {
-			r := w.newRoom(ctx)
+			r := w.newNamespace(ctx)
 			r.openChat(ctx)
-			r.say(ctx, "first", "Greet Alice")
-			Eventually(r.posts).WithContext(ctx).Should(HavePost(Saying("Hello, Alice!")))
-			letGo := r.keep(ctx, must(ctx, r.message("chat-post-1")))
+			r.sendMessage(ctx, "first", "Greet Alice")
+			Eventually(r.posts).WithContext(ctx).Should(HavePost(WithText("Hello, Alice!")))
+			removeFinalizer := r.addFinalizer(ctx, must(ctx, r.message("chat-post-1")))
 			Expect(w.API.Delete(ctx, must(ctx, r.chat), client.PropagationPolicy("Background"))).To(Succeed())
 			r.openChat(ctx)
-			r.say(ctx, "second", "Greet Bob")
-			Eventually(r.posts).WithContext(ctx).Should(HavePost(Saying("Hello, Bob!"), ReplyingTo("second"),
+			r.sendMessage(ctx, "second", "Greet Bob")
+			Eventually(r.posts).WithContext(ctx).Should(HavePost(WithText("Hello, Bob!"), ReplyingTo("second"),
 				HaveField("Name", MatchRegexp(`^chat-post-1-[a-z][a-z0-9]{4}$`))))
 			Eventually(r.message("second")).WithContext(ctx).Should(HaveField("Status.Phase", v1alpha1.MessageHandled))
-			r.say(ctx, "third", "Greet Carol")
-			Eventually(r.posts).WithContext(ctx).Should(HavePost(Saying("Hello, Carol!"), HaveField("Name", "chat-post-2")))
+			r.sendMessage(ctx, "third", "Greet Carol")
+			Eventually(r.posts).WithContext(ctx).Should(HavePost(WithText("Hello, Carol!"), HaveField("Name", "chat-post-2")))
 			Eventually(r.chat).WithContext(ctx).Should(HaveField("Status.Messages", BeEquivalentTo(4)), "posts of the old chat do not count")
-			letGo()
+			removeFinalizer()
 		})
 
 		It("a user's message with the name of an answer does not hide the answer", func(ctx SpecContext) {
-			r := w.newRoom(ctx)
+			r := w.newNamespace(ctx)
 			r.openChat(ctx)
-			r.say(ctx, "chat-post-1", "Greet Alice")
-			Eventually(r.posts).WithContext(ctx).Should(HavePost(Saying("Hello, Alice!"), ReplyingTo("chat-post-1"),
+			r.sendMessage(ctx, "chat-post-1", "Greet Alice")
+			Eventually(r.posts).WithContext(ctx).Should(HavePost(WithText("Hello, Alice!"), ReplyingTo("chat-post-1"),
 				HaveField("Name", HavePrefix("chat-post-1-"))))
 		})
 
 		It("a chat next to an agent of the same name: both delegate, ask and are answered", func(ctx SpecContext) {
-			r := w.newRoom(ctx)
+			r := w.newNamespace(ctx)
 			r.openChat(ctx)
-			r.say(ctx, "one", "Delegate to coder: Delegate to tester: Ask: Which colour?")
+			r.sendMessage(ctx, "one", "Delegate to coder: Delegate to tester: Ask: Which colour?")
 			Eventually(r.task("chat-1-1")).WithContext(ctx).Should(BeIn(v1alpha1.TaskWaiting))
 			r.create(ctx, MakeChat("chat-1").Obj(), MakeMessage("two").Chat("chat-1").Content("Delegate to general: Ask: How many?").Obj())
 			var second v1alpha1.AgentTask
 			Eventually(func(ctx context.Context) (string, error) {
 				var tasks v1alpha1.AgentTaskList
-				err := r.API.List(ctx, &tasks, r.within(), client.MatchingLabels{v1alpha1.LabelChat: "chat-1"})
+				err := r.API.List(ctx, &tasks, r.inNamespace(), client.MatchingLabels{v1alpha1.LabelChat: "chat-1"})
 				if len(tasks.Items) == 1 {
 					second = tasks.Items[0]
 				}
@@ -81,48 +81,48 @@ func identity(w *world) {
 				MakeMessage("seven").Chat("chat-1").InReplyTo(r.question(ctx, second.Name).Name).Content("seven").Obj())
 			Eventually(r.task("chat-1-1")).WithContext(ctx).Should(HaveField("Status.Result.Summary", ContainSubstring("blue")))
 			Eventually(r.task(second.Name)).WithContext(ctx).Should(HaveField("Status.Result.Summary", ContainSubstring("seven")))
-			Eventually(r.posts).WithContext(ctx).Should(HavePost(Saying("Report of "+second.Name), ReplyingTo("two")))
+			Eventually(r.posts).WithContext(ctx).Should(HavePost(WithText("Report of "+second.Name), ReplyingTo("two")))
 		})
 
 		It("objects left by --cascade=orphan are stopped, report it, and block no others", func(ctx SpecContext) {
-			r := w.newRoom(ctx)
+			r := w.newNamespace(ctx)
 			r.openChat(ctx)
-			r.say(ctx, "request", `Spawn [{"task":"Hang"},{"role":"coder","task":"Delegate to tester: Hang"},{"task":"Ask: Which colour?"}]`)
-			Eventually(w.underWay).WithContext(ctx).Should(Equal(2))
+			r.sendMessage(ctx, "request", `Spawn [{"task":"Hang"},{"role":"coder","task":"Delegate to tester: Hang"},{"task":"Ask: Which colour?"}]`)
+			Eventually(w.inFlight).WithContext(ctx).Should(Equal(2))
 			Eventually(r.task("chat-3")).WithContext(ctx).Should(BeIn(v1alpha1.TaskWaiting))
 			old := must(ctx, r.chat)
 			Expect(w.API.Delete(ctx, old, client.PropagationPolicy("Orphan"))).To(Succeed())
-			Eventually(w.underWay).WithContext(ctx).Should(BeZero())
+			Eventually(w.inFlight).WithContext(ctx).Should(BeZero())
 			Eventually(r.agents(string(old.UID))).WithContext(ctx).Should(And(HaveLen(5), HaveEach(ledger.StatusCancelled)))
 			for _, name := range []string{"chat-1", "chat-2", "chat-2-1", "chat-3"} {
 				Eventually(r.task(name)).WithContext(ctx).Should(BeDone(v1alpha1.TaskCancelled, string(v1alpha1.ErrorCancelled)))
 			}
-			Eventually(gone(r.chat)).WithContext(ctx).Should(BeTrue())
+			Eventually(isGone(r.chat)).WithContext(ctx).Should(BeTrue())
 
 			r.openChat(ctx)
-			r.say(ctx, "again", "Delegate to general: Submit anew")
-			Eventually(r.posts).WithContext(ctx).Should(HavePost(Saying("anew"), Saying("Report of chat-1-"), ReplyingTo("again")))
+			r.sendMessage(ctx, "again", "Delegate to general: Submit anew")
+			Eventually(r.posts).WithContext(ctx).Should(HavePost(WithText("anew"), WithText("Report of chat-1-"), ReplyingTo("again")))
 			Eventually(r.task("chat-1")).WithContext(ctx).Should(BeIn(v1alpha1.TaskCancelled))
 		})
 
 		DescribeTable("no usage until the garbage collector runs", func(ctx SpecContext, what string) {
-			r := w.newRoom(ctx)
+			r := w.newNamespace(ctx)
 			r.openChat(ctx)
-			r.say(ctx, "request", "Delegate to coder: Delegate to tester: Hang")
-			Eventually(w.underWay).WithContext(ctx).Should(Equal(1))
+			r.sendMessage(ctx, "request", "Delegate to coder: Delegate to tester: Hang")
+			Eventually(w.inFlight).WithContext(ctx).Should(Equal(1))
 			root := string(must(ctx, r.chat).UID)
-			kept := []func(){r.keep(ctx, must(ctx, r.task("chat-1-1"))), r.keep(ctx, must(ctx, r.sub("chat-1-1")))}
+			kept := []func(){r.addFinalizer(ctx, must(ctx, r.task("chat-1-1"))), r.addFinalizer(ctx, must(ctx, r.sub("chat-1-1")))}
 			doomed := map[string]client.Object{"chat": must(ctx, r.chat), "task": must(ctx, r.task("chat-1")), "sub-agent": must(ctx, r.sub("chat-1"))}[what]
 			Expect(w.API.Delete(ctx, doomed, client.PropagationPolicy("Background"))).To(Succeed())
-			Eventually(w.underWay).WithContext(ctx).Should(BeZero())
+			Eventually(w.inFlight).WithContext(ctx).Should(BeZero())
 			Eventually(func(ctx context.Context) (map[string]ledger.Status, error) {
 				found, err := r.agents(root)(ctx)
 				delete(found, "chat")
 				return found, err
 			}).WithContext(ctx).Should(And(HaveLen(2), HaveEach(ledger.StatusCancelled)))
 			Expect(must(ctx, r.sub("chat-1-1")).Name).To(Equal("chat-1-1"), "it still exists")
-			for _, letGo := range kept {
-				letGo()
+			for _, removeFinalizer := range kept {
+				removeFinalizer()
 			}
 		},
 			Entry("of a deleted chat", "chat"),
@@ -131,13 +131,13 @@ func identity(w *world) {
 		)
 
 		It("an object that is recreated while no operator is running inherits nothing from the old one", func(ctx SpecContext) {
-			r := w.newRoom(ctx)
+			r := w.newNamespace(ctx)
 			r.openChat(ctx)
 			r.create(ctx, MakeTask("work", "Hang").Obj(), MakeTask("left", "Hang").Obj())
-			r.say(ctx, "request", "Hang up")
-			Eventually(w.underWay).WithContext(ctx).Should(Equal(3))
+			r.sendMessage(ctx, "request", "Hang up")
+			Eventually(w.inFlight).WithContext(ctx).Should(Equal(3))
 			chat, work, left := must(ctx, r.chat), r.agent(ctx, "work"), r.agent(ctx, "left")
-			letGo := r.keep(ctx, work)
+			removeFinalizer := r.addFinalizer(ctx, work)
 			Expect(w.Operator.Kill()).To(Succeed())
 			started := false
 			DeferCleanup(func(ctx SpecContext) {
@@ -145,43 +145,43 @@ func identity(w *world) {
 					Expect(w.StartOperator(ctx)).To(Succeed())
 				}
 			})
-			Eventually(w.underWay).WithContext(ctx).Should(BeZero())
+			Eventually(w.inFlight).WithContext(ctx).Should(BeZero())
 			Expect(w.API.Delete(ctx, chat, client.PropagationPolicy("Background"))).To(Succeed())
 			Expect(w.API.Delete(ctx, must(ctx, r.task("work")), client.PropagationPolicy("Background"))).To(Succeed())
 			Expect(w.API.Delete(ctx, must(ctx, r.task("left")), client.PropagationPolicy("Orphan"))).To(Succeed())
-			Eventually(gone(r.message("request"))).WithContext(ctx).Should(BeTrue())
+			Eventually(isGone(r.message("request"))).WithContext(ctx).Should(BeTrue())
 			Eventually(r.sub("left")).WithContext(ctx).Should(HaveField("OwnerReferences", BeEmpty()))
 			r.openChat(ctx)
 			r.create(ctx, MakeTask("work", "Submit anew").Obj(), MakeMessage("hello").Content("Greet Bob").Obj())
 			Expect(w.StartOperator(ctx)).To(Succeed())
 			started = true
 
-			Eventually(r.posts).WithContext(ctx).Should(HavePost(Saying("Hello, Bob!"), ReplyingTo("hello")))
+			Eventually(r.posts).WithContext(ctx).Should(HavePost(WithText("Hello, Bob!"), ReplyingTo("hello")))
 			Eventually(r.task("work")).WithContext(ctx).Should(HaveField("Status.Result.Summary", "anew"))
 			for _, uid := range []string{string(chat.UID), string(work.UID), string(left.UID)} {
 				Eventually(r.agents(uid)).WithContext(ctx).Should(HaveEach(ledger.StatusCancelled))
 			}
-			Expect(w.underWay(ctx)).To(BeZero())
-			letGo()
+			Expect(w.inFlight(ctx)).To(BeZero())
+			removeFinalizer()
 		})
 	})
 }
 
 // agents returns the ledger status of the agents of a tree, by name.
-func (r *room) agents(root string) func(context.Context) (map[string]ledger.Status, error) {
+func (r *testNamespace) agents(root string) func(context.Context) (map[string]ledger.Status, error) {
 	return func(ctx context.Context) (map[string]ledger.Status, error) { return agentsBelow(ctx, r.world, root) }
 }
 
-// gone reports whether an object is gone.
-func gone[T any](read func(context.Context) (T, error)) func(context.Context) (bool, error) {
+// isGone reports whether an object is gone.
+func isGone[T any](read func(context.Context) (T, error)) func(context.Context) (bool, error) {
 	return func(ctx context.Context) (bool, error) {
 		_, err := read(ctx)
 		return apierrors.IsNotFound(err), client.IgnoreNotFound(err)
 	}
 }
 
-// keep adds a finalizer to an object until letGo is called.
-func (r *room) keep(ctx context.Context, object client.Object) (letGo func()) {
+// addFinalizer adds a finalizer to an object until letGo is called.
+func (r *testNamespace) addFinalizer(ctx context.Context, object client.Object) (removeFinalizer func()) {
 	GinkgoHelper()
 	api := r.asOperator()
 	set := func(finalizers ...string) {

@@ -19,30 +19,30 @@ import (
 	"github.com/nestor-dev/nestor/internal/ledger"
 )
 
-// withoutLedger covers failures and the loss of the ledger. It must come last, because it leaves another ledger behind.
-func withoutLedger(w *world) {
+// ledgerFailures covers failures and the loss of the ledger. It must come last, because it leaves another ledger behind.
+func ledgerFailures(w *world) {
 	Describe("When the ledger fails", func() {
 		It("chats and runs with work to do report it within 30 seconds, and continue afterwards", func(ctx SpecContext) {
-			r := w.newRoom(ctx)
+			r := w.newNamespace(ctx)
 			r.openChat(ctx)
 			Eventually(r.chat).WithContext(ctx).Should(BeDone(v1alpha1.ChatIdle, v1alpha1.ReasonReady))
 			r.create(ctx, MakeTask("asks", "Ask: Which colour?").Obj())
 			Eventually(r.task("asks")).WithContext(ctx).Should(BeIn(v1alpha1.TaskWaiting))
 
-			restore := w.failLedger(ctx)
-			r.say(ctx, "during", "Greet Alice")
+			restore := w.blockLedger(ctx)
+			r.sendMessage(ctx, "during", "Greet Alice")
 			r.create(ctx, MakeTask("new", "Submit done").Obj(), MakeToolTask("sum", "calculator", `{"expression":"1+1"}`).Obj(),
 				MakeMessage("answer").Task("asks").Content("Green").Obj())
 			down := string(ledger.ReasonUnavailable)
 			soon := func(read any) AsyncAssertion { return Eventually(read).WithContext(ctx).WithTimeout(30 * time.Second) }
-			soon(r.chat).Should(HaveStanding(And(ContainSubstring("(False "+down+": "), ContainSubstring("Nothing is lost"))))
+			soon(r.chat).Should(HaveStatus(And(ContainSubstring("(False "+down+": "), ContainSubstring("Nothing is lost"))))
 			for _, name := range []string{"new", "sum"} {
-				soon(r.task(name)).Should(HaveStanding(ContainSubstring("(Unknown " + down + ": ")))
+				soon(r.task(name)).Should(HaveStatus(ContainSubstring("(Unknown " + down + ": ")))
 			}
-			soon(r.message("answer")).Should(HaveStanding(ContainSubstring("(Unknown " + down + ": ")))
+			soon(r.message("answer")).Should(HaveStatus(ContainSubstring("(Unknown " + down + ": ")))
 
 			restore(ctx)
-			Eventually(r.posts).WithContext(ctx).Should(HavePost(Saying("Hello, Alice!"), ReplyingTo("during")))
+			Eventually(r.posts).WithContext(ctx).Should(HavePost(WithText("Hello, Alice!"), ReplyingTo("during")))
 			for _, name := range []string{"new", "sum", "asks"} {
 				Eventually(r.task(name)).WithContext(ctx).Should(BeIn(v1alpha1.TaskSuccess))
 			}
@@ -51,13 +51,13 @@ func withoutLedger(w *world) {
 		})
 
 		It("after its loss nothing runs again, and chats report it and start a new conversation with the next message", func(ctx SpecContext) {
-			r := w.newRoom(ctx)
+			r := w.newNamespace(ctx)
 			r.create(ctx, MakeToolServer("box", w.tools.URL), MakeRole("orchestrator").Allow("*", "box__*").Obj(), MakeRole("general").Allow("box__*").Obj())
 			r.openChat(ctx)
-			r.say(ctx, "before", "Greet Alice")
-			Eventually(r.posts).WithContext(ctx).Should(HavePost(Saying("Hello, Alice!"), ReplyingTo("before")))
-			r.say(ctx, "work", "Delegate to general: Submit something")
-			Eventually(r.posts).WithContext(ctx).Should(HavePost(ReplyingTo("work"), Saying("something")))
+			r.sendMessage(ctx, "before", "Greet Alice")
+			Eventually(r.posts).WithContext(ctx).Should(HavePost(WithText("Hello, Alice!"), ReplyingTo("before")))
+			r.sendMessage(ctx, "work", "Delegate to general: Submit something")
+			Eventually(r.posts).WithContext(ctx).Should(HavePost(ReplyingTo("work"), WithText("something")))
 			Eventually(r.chat).WithContext(ctx).Should(BeDone(v1alpha1.ChatIdle, v1alpha1.ReasonReady))
 			r.create(ctx, MakeToolTask("tool", "box__wait", `{"gate":"`+r.namespace+`"}`).Obj(), MakeTask("asks", "Ask: Which colour?").Obj())
 			Eventually(r.task("tool")).WithContext(ctx).Should(HaveField("Status.StartTime", Not(BeNil())))
@@ -68,12 +68,12 @@ func withoutLedger(w *world) {
 			w.tools.open(r.namespace)
 			Eventually(r.task("tool")).WithContext(ctx).Should(BeDone(v1alpha1.TaskFailed, string(v1alpha1.ErrorHistoryLost), "may have run"))
 			Eventually(r.task("asks")).WithContext(ctx).Should(BeDone(v1alpha1.TaskFailed, string(v1alpha1.ErrorHistoryLost)))
-			Eventually(r.chat).WithContext(ctx).Should(HaveStanding(And(ContainSubstring("(False "+v1alpha1.ReasonHistoryLost+": "), ContainSubstring("new conversation"))))
+			Eventually(r.chat).WithContext(ctx).Should(HaveStatus(And(ContainSubstring("(False "+v1alpha1.ReasonHistoryLost+": "), ContainSubstring("new conversation"))))
 
-			r.say(ctx, "after", "Greet Bob")
-			Eventually(r.posts).WithContext(ctx).Should(HavePost(Saying("Hello, Bob!"), ReplyingTo("after")))
-			r.say(ctx, "more", "Delegate to general: Submit something else")
-			Eventually(r.posts).WithContext(ctx).Should(HavePost(ReplyingTo("more"), Saying("something else")))
+			r.sendMessage(ctx, "after", "Greet Bob")
+			Eventually(r.posts).WithContext(ctx).Should(HavePost(WithText("Hello, Bob!"), ReplyingTo("after")))
+			r.sendMessage(ctx, "more", "Delegate to general: Submit something else")
+			Eventually(r.posts).WithContext(ctx).Should(HavePost(ReplyingTo("more"), WithText("something else")))
 			Eventually(r.chat).WithContext(ctx).Should(BeDone(v1alpha1.ChatIdle, v1alpha1.ReasonReady))
 			for _, post := range old {
 				Expect(must(ctx, r.message(post.Name)).UID).To(Equal(post.UID), "earlier posts are unchanged")
@@ -82,8 +82,8 @@ func withoutLedger(w *world) {
 	})
 }
 
-// failLedger makes the ledger fail temporarily: the server is down, or another process holds the lock of the file.
-func (w *world) failLedger(ctx context.Context) (restore func(context.Context)) {
+// blockLedger makes the ledger fail temporarily: the server is down, or another process holds the lock of the file.
+func (w *world) blockLedger(ctx context.Context) (restore func(context.Context)) {
 	GinkgoHelper()
 	if w.Postgres != nil {
 		w.Postgres.Stop()
@@ -106,7 +106,7 @@ func (w *world) failLedger(ctx context.Context) (restore func(context.Context)) 
 }
 
 // loseLedger replaces the ledger by an empty one, and restarts the operator. The operator detects that its file was deleted.
-func (w *world) loseLedger(ctx context.Context, r *room) {
+func (w *world) loseLedger(ctx context.Context, r *testNamespace) {
 	GinkgoHelper()
 	if w.Postgres == nil {
 		for _, part := range []string{"", "-wal", "-shm"} {
@@ -115,7 +115,7 @@ func (w *world) loseLedger(ctx context.Context, r *room) {
 			}
 		}
 		r.create(ctx, MakeTask("unlucky", "Submit something").Obj())
-		Eventually(r.task("unlucky")).WithContext(ctx).WithTimeout(30 * time.Second).Should(HaveStanding(ContainSubstring("(Unknown " + string(ledger.ReasonMissing) + ": ")))
+		Eventually(r.task("unlucky")).WithContext(ctx).WithTimeout(30 * time.Second).Should(HaveStatus(ContainSubstring("(Unknown " + string(ledger.ReasonMissing) + ": ")))
 	}
 	Expect(w.Operator.Kill()).To(Succeed())
 	if w.Postgres != nil {

@@ -17,11 +17,11 @@ import (
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 )
 
-// complaints returns the contradictions in the statuses of all objects of the room.
-func (r *room) complaints(ctx context.Context) ([]string, error) {
+// problems returns the contradictions in the statuses of all objects of the room.
+func (r *testNamespace) problems(ctx context.Context) ([]string, error) {
 	var all []string
 	for _, list := range kinds() {
-		if err := r.API.List(ctx, list, r.within()); err != nil {
+		if err := r.API.List(ctx, list, r.inNamespace()); err != nil {
 			return nil, err
 		}
 		err := meta.EachListItem(list, func(item runtime.Object) error {
@@ -40,10 +40,10 @@ func (r *room) complaints(ctx context.Context) ([]string, error) {
 
 // lint checks one object.
 func lint(object client.Object) []string {
-	s, _ := standingOf(object)
-	main := meta.FindStatusCondition(s.conditions, s.main)
+	s, _ := statusOf(object)
+	main := meta.FindStatusCondition(s.conditions, s.condition)
 	if main == nil {
-		return []string{"has no condition " + s.main}
+		return []string{"has no condition " + s.condition}
 	}
 	var wrong []string
 	for _, c := range s.conditions {
@@ -65,7 +65,7 @@ func lint(object client.Object) []string {
 var reasonForm = regexp.MustCompile(`^[A-Z][A-Za-z]{2,63}$`)
 
 func lintCondition(c metav1.Condition, generation int64) []string {
-	var l complaintList
+	var l problemList
 	l.when(c.ObservedGeneration == 0, "condition %s has no observedGeneration", c.Type)
 	l.when(c.ObservedGeneration > generation, "condition %s observed generation %d of %d", c.Type, c.ObservedGeneration, generation)
 	l.when(!reasonForm.MatchString(c.Reason), "condition %s has the reason %q", c.Type, c.Reason)
@@ -75,7 +75,7 @@ func lintCondition(c metav1.Condition, generation int64) []string {
 }
 
 func lintChat(chat *v1alpha1.AgentChat, ready *metav1.Condition) []string {
-	var l complaintList
+	var l problemList
 	waits := len(chat.Status.Waiting) > 0
 	l.when(waits != (chat.Status.Phase == v1alpha1.ChatWaiting), "phase %s with %d waiting", chat.Status.Phase, len(chat.Status.Waiting))
 	good := ready.Reason == v1alpha1.ReasonReady || strings.HasPrefix(ready.Reason, "Paused")
@@ -87,7 +87,7 @@ func lintChat(chat *v1alpha1.AgentChat, ready *metav1.Condition) []string {
 }
 
 func lintMessage(message *v1alpha1.AgentMessage, succeeded *metav1.Condition) []string {
-	var l complaintList
+	var l problemList
 	want := map[v1alpha1.MessagePhase]metav1.ConditionStatus{
 		v1alpha1.MessagePending: metav1.ConditionUnknown, v1alpha1.MessageHandled: metav1.ConditionTrue, v1alpha1.MessageRejected: metav1.ConditionFalse,
 	}[message.Status.Phase]
@@ -98,7 +98,7 @@ func lintMessage(message *v1alpha1.AgentMessage, succeeded *metav1.Condition) []
 
 func lintTask(task *v1alpha1.AgentTask, succeeded *metav1.Condition) []string {
 	status := task.Status
-	var l complaintList
+	var l problemList
 	want, terminal := metav1.ConditionUnknown, true
 	switch status.Phase {
 	case v1alpha1.TaskSuccess:
@@ -118,7 +118,7 @@ func lintTask(task *v1alpha1.AgentTask, succeeded *metav1.Condition) []string {
 
 func lintSubAgent(sub *v1alpha1.SubAgent, succeeded *metav1.Condition) []string {
 	status := sub.Status
-	var l complaintList
+	var l problemList
 	want, terminal := metav1.ConditionUnknown, true
 	switch status.Phase {
 	case v1alpha1.SubAgentCompleted:
@@ -138,17 +138,17 @@ func lintSubAgent(sub *v1alpha1.SubAgent, succeeded *metav1.Condition) []string 
 	return l
 }
 
-// complaintList collects problems.
-type complaintList []string
+// problemList collects problems.
+type problemList []string
 
-func (l *complaintList) when(wrong bool, format string, args ...any) {
+func (l *problemList) when(wrong bool, format string, args ...any) {
 	if wrong {
 		*l = append(*l, fmt.Sprintf(format, args...))
 	}
 }
 
 // run checks what tasks and sub-agents have in common.
-func (l *complaintList) run(want metav1.ConditionStatus, c *metav1.Condition, failure *v1alpha1.RunError, result *v1alpha1.TaskResult, begun, ended *metav1.Time) {
+func (l *problemList) run(want metav1.ConditionStatus, c *metav1.Condition, failure *v1alpha1.RunError, result *v1alpha1.TaskResult, begun, ended *metav1.Time) {
 	l.when((failure != nil) != (want == metav1.ConditionFalse), "Succeeded %s with the error %v", want, failure)
 	l.when(failure != nil && (string(failure.Kind) != c.Reason || failure.Message == ""), "the reason %s with the error %v", c.Reason, failure)
 	l.when(want == metav1.ConditionTrue && result == nil, "a success without a result")

@@ -14,39 +14,39 @@ import (
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 )
 
-// standing is the common part of the status of all kinds.
-type standing struct {
+// objectStatus is the common part of the status of all kinds.
+type objectStatus struct {
 	phase string
-	// main is the type of the main condition.
-	main       string
+	// condition is the type of the main condition.
+	condition  string
 	conditions []metav1.Condition
 }
 
-// standingOf reads the status of an object.
-func standingOf(object any) (standing, bool) {
+// statusOf reads the status of an object.
+func statusOf(object any) (objectStatus, bool) {
 	switch o := object.(type) {
 	case *v1alpha1.AgentChat:
-		return standing{string(o.Status.Phase), v1alpha1.ConditionReady, o.Status.Conditions}, true
+		return objectStatus{string(o.Status.Phase), v1alpha1.ConditionReady, o.Status.Conditions}, true
 	case *v1alpha1.AgentMessage:
-		return standing{string(o.Status.Phase), v1alpha1.ConditionSucceeded, o.Status.Conditions}, true
+		return objectStatus{string(o.Status.Phase), v1alpha1.ConditionSucceeded, o.Status.Conditions}, true
 	case *v1alpha1.AgentTask:
-		return standing{string(o.Status.Phase), v1alpha1.ConditionSucceeded, o.Status.Conditions}, true
+		return objectStatus{string(o.Status.Phase), v1alpha1.ConditionSucceeded, o.Status.Conditions}, true
 	case *v1alpha1.SubAgent:
-		return standing{string(o.Status.Phase), v1alpha1.ConditionSucceeded, o.Status.Conditions}, true
+		return objectStatus{string(o.Status.Phase), v1alpha1.ConditionSucceeded, o.Status.Conditions}, true
 	case *v1alpha1.AgentRole:
-		return standing{"", v1alpha1.ConditionReady, o.Status.Conditions}, true
+		return objectStatus{"", v1alpha1.ConditionReady, o.Status.Conditions}, true
 	case *v1alpha1.ModelProvider:
-		return standing{"", v1alpha1.ConditionReady, o.Status.Conditions}, true
+		return objectStatus{"", v1alpha1.ConditionReady, o.Status.Conditions}, true
 	case *v1alpha1.ToolServer:
-		return standing{"", v1alpha1.ConditionReady, o.Status.Conditions}, true
+		return objectStatus{"", v1alpha1.ConditionReady, o.Status.Conditions}, true
 	case *v1alpha1.AgentQuota:
-		return standing{"", v1alpha1.ConditionReady, o.Status.Conditions}, true
+		return objectStatus{"", v1alpha1.ConditionReady, o.Status.Conditions}, true
 	}
-	return standing{}, false
+	return objectStatus{}, false
 }
 
-func (s standing) String() string {
-	c := meta.FindStatusCondition(s.conditions, s.main)
+func (s objectStatus) String() string {
+	c := meta.FindStatusCondition(s.conditions, s.condition)
 	if c == nil {
 		return s.phase + " (no condition)"
 	}
@@ -55,22 +55,22 @@ func (s standing) String() string {
 
 // BeIn succeeds if an object is in a phase.
 func BeIn[T ~string](phase T) types.GomegaMatcher {
-	return HaveStanding(HavePrefix(string(phase) + " ("))
+	return HaveStatus(HavePrefix(string(phase) + " ("))
 }
 
 // BeDone succeeds if an object is in a phase, and its condition has the reason and contains the words.
-func BeDone[T ~string](phase T, reason string, words ...string) types.GomegaMatcher {
+func BeDone[T ~string](phase T, reason string, texts ...string) types.GomegaMatcher {
 	all := []types.GomegaMatcher{HavePrefix(string(phase) + " ("), ContainSubstring(" " + reason + ": ")}
-	for _, word := range words {
+	for _, word := range texts {
 		all = append(all, ContainSubstring(word))
 	}
-	return HaveStanding(And(all...))
+	return HaveStatus(And(all...))
 }
 
-// HaveStanding matches the status of an object: "Phase (Status Reason: Message)".
-func HaveStanding(matcher types.GomegaMatcher) types.GomegaMatcher {
+// HaveStatus matches the status of an object: "Phase (Status Reason: Message)".
+func HaveStatus(matcher types.GomegaMatcher) types.GomegaMatcher {
 	return WithTransform(func(object any) (string, error) {
-		s, ok := standingOf(object)
+		s, ok := statusOf(object)
 		if !ok {
 			return "", fmt.Errorf("%T has no status known to this suite", object)
 		}
@@ -83,8 +83,8 @@ func HavePost(fields ...types.GomegaMatcher) types.GomegaMatcher {
 	return ContainElement(And(fields...))
 }
 
-// Saying matches a message by its text.
-func Saying(text string) types.GomegaMatcher {
+// WithText matches a message by its text.
+func WithText(text string) types.GomegaMatcher {
 	return HaveField("Spec.Content", ContainSubstring(text))
 }
 

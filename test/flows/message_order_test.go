@@ -24,7 +24,7 @@ func messageOrder(w *world) {
 
 	Describe("A burst of messages", func() {
 		It("is handled in the order of creation, by an idle chat and by a busy one", func(ctx SpecContext) {
-			r := w.newRoom(ctx)
+			r := w.newNamespace(ctx)
 			r.openChat(ctx)
 			Eventually(r.chat).WithContext(ctx).Should(BeDone(v1alpha1.ChatIdle, v1alpha1.ReasonReady))
 			var created []string
@@ -35,31 +35,31 @@ func messageOrder(w *world) {
 				} // the last round follows the previous one at once
 				for i := range burst {
 					created = append(created, name(round, i))
-					r.say(ctx, name(round, i), fmt.Sprintf("Greet number %d", i))
+					r.sendMessage(ctx, name(round, i), fmt.Sprintf("Greet number %d", i))
 				}
 			}
 			Eventually(r.message(created[len(created)-1])).WithContext(ctx).Should(BeIn(v1alpha1.MessageHandled))
 			uid := string(must(ctx, r.chat).UID)
-			Expect(arrived(ctx, w.history, uid)).To(Equal(created))
+			Expect(arrivedMessages(ctx, w.history, uid)).To(Equal(created))
 		})
 
 		It("is handled in the order of creation by a chat that is created after it", func(ctx SpecContext) {
-			r := w.newRoom(ctx)
+			r := w.newNamespace(ctx)
 			var created []string
 			for i := range burst {
 				created = append(created, name(0, i))
-				r.say(ctx, name(0, i), fmt.Sprintf("Greet number %d", i))
+				r.sendMessage(ctx, name(0, i), fmt.Sprintf("Greet number %d", i))
 			}
 			Eventually(r.message(created[burst-1])).WithContext(ctx).Should(BeDone(v1alpha1.MessagePending, v1alpha1.ReasonChatNotFound))
 			r.openChat(ctx)
 			for _, message := range created {
 				Eventually(r.message(message)).WithContext(ctx).Should(BeIn(v1alpha1.MessageHandled))
 			}
-			Expect(arrived(ctx, w.history, string(must(ctx, r.chat).UID))).To(Equal(created))
+			Expect(arrivedMessages(ctx, w.history, string(must(ctx, r.chat).UID))).To(Equal(created))
 		})
 
 		It("to a standalone task: the oldest answers its question", func(ctx SpecContext) {
-			r := w.newRoom(ctx)
+			r := w.newNamespace(ctx)
 			for round := range 3 {
 				task := fmt.Sprintf("asks-%d", round)
 				r.create(ctx, MakeTask(task, "Ask: Which number?").Obj())
@@ -78,8 +78,8 @@ func messageOrder(w *world) {
 	})
 }
 
-// arrived returns the messages that an orchestrator received, in the order of the ledger.
-func arrived(ctx context.Context, history ledger.Ledger, uid string) []string {
+// arrivedMessages returns the messages that an orchestrator received, in the order of the ledger.
+func arrivedMessages(ctx context.Context, history ledger.Ledger, uid string) []string {
 	GinkgoHelper()
 	var names []string
 	for after := int64(0); ; {

@@ -32,14 +32,14 @@ func nestedAgents(w *world) {
 		It("flow 1: a finished agent is continued with its history", func(ctx SpecContext) {
 			r := research(ctx, w)
 			Eventually(r.chat).WithContext(ctx).Should(BeIn(v1alpha1.ChatIdle))
-			r.say(ctx, "more", "Add how tall it was.")
+			r.sendMessage(ctx, "more", "Add how tall it was.")
 			Eventually(r.task("chat-2")).WithContext(ctx).Should(BeIn(v1alpha1.TaskSuccess))
 			task := must(ctx, r.task("chat-2"))
 			Expect(task.Spec.ContinueFrom).To(Equal("chat-1"))
 			Expect(task.Spec.TriggerMessage).To(Equal("more"))
 			requests := must(ctx, w.requestsOf(r.agent(ctx, "chat-2").UID))
-			Expect(requests[0].said()).To(And(ContainSubstring("Research the history of the lighthouse"), ContainSubstring("how tall it was")))
-			Eventually(r.posts).WithContext(ctx).Should(HavePost(Saying("at least 100 metres"), ReplyingTo("more")))
+			Expect(requests[0].conversation()).To(And(ContainSubstring("Research the history of the lighthouse"), ContainSubstring("how tall it was")))
+			Eventually(r.posts).WithContext(ctx).Should(HavePost(WithText("at least 100 metres"), ReplyingTo("more")))
 		})
 
 		It("flow 2: the task starts a sub-agent with its own name, and links to it", func(ctx SpecContext) {
@@ -82,10 +82,10 @@ func nestedAgents(w *world) {
 		})
 
 		It("flow 4: a tool of the orchestrator runs as a task", func(ctx SpecContext) {
-			r := w.newRoom(ctx)
+			r := w.newNamespace(ctx)
 			r.openChat(ctx)
-			r.say(ctx, "sum", "What is 17 * 23?")
-			Eventually(r.posts).WithContext(ctx).Should(HavePost(Saying("17 * 23 is 391."), ReplyingTo("sum")))
+			r.sendMessage(ctx, "sum", "What is 17 * 23?")
+			Eventually(r.posts).WithContext(ctx).Should(HavePost(WithText("17 * 23 is 391."), ReplyingTo("sum")))
 			Eventually(r.task("chat-1")).WithContext(ctx).Should(BeIn(v1alpha1.TaskSuccess))
 			task := must(ctx, r.task("chat-1"))
 			Expect(task.Spec.Type).To(Equal(v1alpha1.TaskTool))
@@ -97,7 +97,7 @@ func nestedAgents(w *world) {
 
 		It("flow 5: the orchestrator reads the result and answers the message that caused the work", func(ctx SpecContext) {
 			r := research(ctx, w)
-			Eventually(r.posts).WithContext(ctx).Should(HavePost(Saying("The lighthouse of Alexandria was begun under Ptolemy I"), ReplyingTo("request")))
+			Eventually(r.posts).WithContext(ctx).Should(HavePost(WithText("The lighthouse of Alexandria was begun under Ptolemy I"), ReplyingTo("request")))
 			Eventually(r.chat).WithContext(ctx).Should(BeDone(v1alpha1.ChatIdle, v1alpha1.ReasonReady))
 			Eventually(r.chat).WithContext(ctx).Should(HaveField("Status.Tasks.Success", BeEquivalentTo(1)))
 			posts := must(ctx, r.posts)
@@ -109,11 +109,11 @@ func nestedAgents(w *world) {
 }
 
 // research runs a researcher to its end.
-func research(ctx context.Context, w *world) *room {
+func research(ctx context.Context, w *world) *testNamespace {
 	GinkgoHelper()
-	r := w.newRoom(ctx)
+	r := w.newNamespace(ctx)
 	r.openChat(ctx)
-	r.say(ctx, "request", "Research the history of the lighthouse of Alexandria.")
+	r.sendMessage(ctx, "request", "Research the history of the lighthouse of Alexandria.")
 	Eventually(r.task("chat-1")).WithContext(ctx).Should(BeIn(v1alpha1.TaskSuccess))
 	Eventually(r.sub("chat-1")).WithContext(ctx).Should(BeIn(v1alpha1.SubAgentCompleted))
 	return r

@@ -21,7 +21,7 @@ func nestedWaits(w *world) {
 			HaveField("Kind", kind), HaveField("SubAgent", sub), HaveField("Text", ContainSubstring(text)), HaveField("Since", Not(BeNil()))))))
 	}
 	// writes creates standalone tasks whose tester requests to write a file.
-	writes := func(ctx context.Context, r *room, names ...string) {
+	writes := func(ctx context.Context, r *testNamespace, names ...string) {
 		GinkgoHelper()
 		r.create(ctx, MakeToolServer("box", w.tools.URL), MakeRole("tester").Allow("box__*").Obj())
 		for _, name := range names {
@@ -31,14 +31,14 @@ func nestedWaits(w *world) {
 			Eventually(r.task(name)).WithContext(ctx).Should(waitsFor(v1alpha1.WaitingApproval, name+"-1", r.namespace+"/"+name, v1alpha1.ReasonAwaitingApproval))
 		}
 	}
-	callOf := func(ctx context.Context, r *room, name string) string {
+	callOf := func(ctx context.Context, r *testNamespace, name string) string {
 		GinkgoHelper()
 		return must(ctx, r.task(name)).Status.Waiting.ToolCall
 	}
 
 	Describe("Below a standalone task", func() {
 		It("a question is shown at the root, and a message to the root answers it", func(ctx SpecContext) {
-			r := w.newRoom(ctx)
+			r := w.newNamespace(ctx)
 			r.create(ctx, MakeTask("work", "Delegate to tester: Ask: Which colour?").Role("coder").Obj())
 			Eventually(r.task("work")).WithContext(ctx).Should(waitsFor(v1alpha1.WaitingQuestion, "work-1", "Which colour?", v1alpha1.ReasonWaitingForUser))
 			r.create(ctx, MakeMessage("answer").Task("work").Content("Green").Obj())
@@ -48,7 +48,7 @@ func nestedWaits(w *world) {
 		})
 
 		It("several questions are shown one after the other, also after a restart of the operator", func(ctx SpecContext) {
-			r := w.newRoom(ctx)
+			r := w.newNamespace(ctx)
 			r.create(ctx, MakeTask("work", `Spawn [{"task":"Ask: Which colour?","role":"tester"},{"task":"Ask: Which size?","role":"tester"}]`).Role("coder").Obj())
 			for _, name := range []string{"work-1", "work-2"} {
 				Eventually(r.task(name)).WithContext(ctx).Should(BeIn(v1alpha1.TaskWaiting))
@@ -67,19 +67,19 @@ func nestedWaits(w *world) {
 		})
 
 		It("an approval is shown at the root, and can be decided under the name of either task", func(ctx SpecContext) {
-			r := w.newRoom(ctx)
+			r := w.newNamespace(ctx)
 			writes(ctx, r, "one", "two")
 			r.create(ctx, MakeMessage("yes-one").Task("one").Approve("one", callOf(ctx, r, "one")).Obj())
 			r.create(ctx, MakeMessage("yes-two").Task("two").Approve("two-1", callOf(ctx, r, "two")).Obj())
 			for _, name := range []string{"one", "two"} {
 				Eventually(r.message("yes-" + name)).WithContext(ctx).Should(BeIn(v1alpha1.MessageHandled))
 				Eventually(r.task(name)).WithContext(ctx).Should(BeIn(v1alpha1.TaskSuccess))
-				Expect(w.tools.wrote(r.namespace + "/" + name)()).To(Equal(1))
+				Expect(w.tools.writeCount(r.namespace + "/" + name)()).To(Equal(1))
 			}
 		})
 
 		It("a message to one standalone task decides nothing in the tree of another", func(ctx SpecContext) {
-			r := w.newRoom(ctx)
+			r := w.newNamespace(ctx)
 			writes(ctx, r, "mine", "yours")
 			r.create(ctx, MakeMessage("foreign").Task("mine").Approve("yours-1", callOf(ctx, r, "yours")).Obj())
 			Eventually(r.message("foreign")).WithContext(ctx).Should(BeDone(v1alpha1.MessageRejected, v1alpha1.ReasonTaskNotFound, `"yours-1"`))
@@ -88,17 +88,17 @@ func nestedWaits(w *world) {
 			r.create(ctx, MakeMessage("stop").Task("mine").Cancel("yours-1").Obj())
 			Eventually(r.message("stop")).WithContext(ctx).Should(BeDone(v1alpha1.MessageRejected, v1alpha1.ReasonTaskNotFound, `"yours-1"`))
 			Expect(must(ctx, r.task("yours")).Status.Phase).To(Equal(v1alpha1.TaskWaiting))
-			Expect(w.tools.wrote(r.namespace + "/yours")()).To(BeZero())
+			Expect(w.tools.writeCount(r.namespace + "/yours")()).To(BeZero())
 		})
 
 		It("a message to the root cancels an agent below it", func(ctx SpecContext) {
-			r := w.newRoom(ctx)
+			r := w.newNamespace(ctx)
 			writes(ctx, r, "work")
 			r.create(ctx, MakeMessage("stop").Task("work").Cancel("work-1").Obj())
 			Eventually(r.message("stop")).WithContext(ctx).Should(BeIn(v1alpha1.MessageHandled))
 			Eventually(r.task("work-1")).WithContext(ctx).Should(BeIn(v1alpha1.TaskCancelled))
 			Eventually(r.task("work")).WithContext(ctx).Should(And(HaveField("Status.Waiting", BeNil()), HaveField("Status.CompletionTime", Not(BeNil()))))
-			Expect(w.tools.wrote(r.namespace + "/work")()).To(BeZero())
+			Expect(w.tools.writeCount(r.namespace + "/work")()).To(BeZero())
 		})
 	})
 }

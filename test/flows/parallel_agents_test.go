@@ -33,20 +33,20 @@ type aggregate struct {
 func parallelAgents(w *world) {
 	Describe("004 Parallel agents", func() {
 		It("three parallel agents, one of which fails: the results arrive together, in order", func(ctx SpecContext) {
-			r := w.newRoom(ctx)
+			r := w.newNamespace(ctx)
 			r.openChat(ctx)
-			r.say(ctx, "request", "Review the authentication module for potential issues.")
-			Eventually(r.posts).WithContext(ctx).Should(HavePost(Saying("The review of the authentication module"), ReplyingTo("request")))
+			r.sendMessage(ctx, "request", "Review the authentication module for potential issues.")
+			Eventually(r.posts).WithContext(ctx).Should(HavePost(WithText("The review of the authentication module"), ReplyingTo("request")))
 
 			requests := must(ctx, w.requestsOf(must(ctx, r.chat).UID))
-			label, report, _ := strings.Cut(requests[len(requests)-1].last(), "\n")
+			label, report, _ := strings.Cut(requests[len(requests)-1].lastMessage(), "\n")
 			Expect(label).To(Equal("[Results of task chat-1, chat-2, chat-3 (spawn_agents)]"))
 			var got aggregate
 			Expect(json.Unmarshal([]byte(report), &got)).To(Succeed())
 			Expect(got.Results).To(HaveLen(3))
-			for i, words := range []string{"Tokens are compared in constant time", "Two functions parse tokens"} {
+			for i, texts := range []string{"Tokens are compared in constant time", "Two functions parse tokens"} {
 				Expect(got.Results[i].Agent).To(Equal(fmt.Sprintf("chat-%d", i+1)))
-				Expect(got.Results[i].Outcome.Success.Result).To(ContainSubstring(words))
+				Expect(got.Results[i].Outcome.Success.Result).To(ContainSubstring(texts))
 				Expect(got.Results[i].Outcome.Failure).To(BeNil())
 			}
 			Expect(got.Results[2].Task).To(HavePrefix("Review src/auth/ from a performance perspective."))
@@ -64,7 +64,7 @@ func parallelAgents(w *world) {
 		})
 
 		It("a sub-agent that fans out waits without a model call, and continues once", func(ctx SpecContext) {
-			r := w.newRoom(ctx)
+			r := w.newNamespace(ctx)
 			r.create(ctx, MakeToolServer("box", w.tools.URL), MakeRole("reviewer").Allow("box__*").Obj())
 			gate := r.namespace
 			r.create(ctx, MakeTask("work", fmt.Sprintf(
@@ -76,27 +76,27 @@ func parallelAgents(w *world) {
 			requests := must(ctx, w.requestsOf(r.agent(ctx, "work").UID))
 			Expect(requests).To(HaveLen(2))
 			var got aggregate
-			Expect(json.Unmarshal([]byte(requests[1].last()), &got)).To(Succeed())
+			Expect(json.Unmarshal([]byte(requests[1].lastMessage()), &got)).To(Succeed())
 			Expect(got.Results[0].Outcome.Success.Result).To(Equal("one"))
 			Expect(got.Results[1].Outcome.Failure.Error).To(Equal("two"))
 			Expect(got.Results[2].Outcome.Success.Result).To(Equal("went through " + gate))
 		})
 
 		It("wait any: the first success is enough, the others are cancelled", func(ctx SpecContext) {
-			r := w.newRoom(ctx)
+			r := w.newNamespace(ctx)
 			r.openChat(ctx)
-			r.say(ctx, "request", `Race [{"task":"Submit first"},{"task":"Hang"}]`)
-			Eventually(r.posts).WithContext(ctx).Should(HavePost(Saying(`"result":"first"`), ReplyingTo("request")))
+			r.sendMessage(ctx, "request", `Race [{"task":"Submit first"},{"task":"Hang"}]`)
+			Eventually(r.posts).WithContext(ctx).Should(HavePost(WithText(`"result":"first"`), ReplyingTo("request")))
 			Eventually(r.task("chat-1")).WithContext(ctx).Should(BeIn(v1alpha1.TaskSuccess))
 			Eventually(r.task("chat-2")).WithContext(ctx).Should(BeDone(v1alpha1.TaskCancelled, string(v1alpha1.ErrorCancelled)))
 		})
 
 		It("a cancel while waiting reaches every child and its model call, and is acknowledged", func(ctx SpecContext) {
-			r := w.newRoom(ctx)
+			r := w.newNamespace(ctx)
 			r.openChat(ctx)
-			r.say(ctx, "request", `Delegate to planner: Spawn [{"role":"reviewer","task":"Hang 1"},{"role":"reviewer","task":"Hang 2"},{"role":"reviewer","task":"Hang 3"}]`)
+			r.sendMessage(ctx, "request", `Delegate to planner: Spawn [{"role":"reviewer","task":"Hang 1"},{"role":"reviewer","task":"Hang 2"},{"role":"reviewer","task":"Hang 3"}]`)
 			Eventually(r.sub("chat-1")).WithContext(ctx).Should(And(BeIn(v1alpha1.SubAgentAwaitingSubAgents), HaveField("Status.Children.Pending", BeEquivalentTo(3))))
-			Eventually(w.underWay).WithContext(ctx).Should(Equal(3))
+			Eventually(w.inFlight).WithContext(ctx).Should(Equal(3))
 			r.create(ctx, MakeMessage("stop").Cancel("chat-1").Obj())
 			Eventually(r.message("stop")).WithContext(ctx).Should(BeDone(v1alpha1.MessageHandled, v1alpha1.ReasonHandled))
 			for _, name := range []string{"chat-1", "chat-1-1", "chat-1-2", "chat-1-3"} {
@@ -104,51 +104,51 @@ func parallelAgents(w *world) {
 				Eventually(r.sub(name)).WithContext(ctx).Should(BeDone(v1alpha1.SubAgentFailed, string(v1alpha1.ErrorCancelled)))
 			}
 			Expect(r.agent(ctx, "chat-1").Status.Children).To(Equal(v1alpha1.ChildCounts{Completed: 3}))
-			Eventually(w.underWay).WithContext(ctx).Should(BeZero())
+			Eventually(w.inFlight).WithContext(ctx).Should(BeZero())
 		})
 
 		It("the orchestrator can cancel a task that the user does not want any more", func(ctx SpecContext) {
-			r := w.newRoom(ctx)
+			r := w.newNamespace(ctx)
 			r.openChat(ctx)
-			r.say(ctx, "request", "Delegate to general: Hang")
+			r.sendMessage(ctx, "request", "Delegate to general: Hang")
 			Eventually(r.task("chat-1")).WithContext(ctx).Should(BeIn(v1alpha1.TaskRunning))
-			r.say(ctx, "stop", "Stop chat-1")
+			r.sendMessage(ctx, "stop", "Stop chat-1")
 			Eventually(r.task("chat-1")).WithContext(ctx).Should(BeDone(v1alpha1.TaskCancelled, string(v1alpha1.ErrorCancelled)))
-			Eventually(w.underWay).WithContext(ctx).Should(BeZero())
+			Eventually(w.inFlight).WithContext(ctx).Should(BeZero())
 		})
 
 		It("a time limit that is reached while waiting stops the children too", func(ctx SpecContext) {
-			r := w.newRoom(ctx)
+			r := w.newNamespace(ctx)
 			r.create(ctx, MakeTask("work", `Spawn [{"role":"reviewer","task":"Hang"},{"role":"reviewer","task":"Hang"}]`).Role("planner").MaxSeconds(2).Obj())
 			Eventually(r.task("work")).WithContext(ctx).Should(BeDone(v1alpha1.TaskFailed, string(v1alpha1.ErrorTimedOut), "time limit of 2 seconds"))
 			for _, name := range []string{"work-1", "work-2"} {
 				Eventually(r.task(name)).WithContext(ctx).Should(BeDone(v1alpha1.TaskCancelled, string(v1alpha1.ErrorCancelled)))
 			}
-			Eventually(w.underWay).WithContext(ctx).Should(BeZero())
+			Eventually(w.inFlight).WithContext(ctx).Should(BeZero())
 		})
 
 		It("submit_error is a failure with its own kind", func(ctx SpecContext) {
-			r := w.newRoom(ctx)
+			r := w.newNamespace(ctx)
 			r.openChat(ctx)
-			r.say(ctx, "request", "Delegate to general: Give up: the door is locked")
+			r.sendMessage(ctx, "request", "Delegate to general: Give up: the door is locked")
 			Eventually(r.task("chat-1")).WithContext(ctx).Should(BeDone(v1alpha1.TaskFailed, string(v1alpha1.ErrorSubAgent), "the door is locked"))
-			Eventually(r.posts).WithContext(ctx).Should(HavePost(Saying(`"error_kind":"sub_agent_error"`), ReplyingTo("request")))
+			Eventually(r.posts).WithContext(ctx).Should(HavePost(WithText(`"error_kind":"sub_agent_error"`), ReplyingTo("request")))
 		})
 
 		It("sub-agents that may not delegate have no tool for it, and get an error when they try", func(ctx SpecContext) {
-			r := w.newRoom(ctx)
+			r := w.newNamespace(ctx)
 			r.create(ctx, MakeChat("chat").MaxDepth(1).Obj())
-			r.say(ctx, "request", `Spawn [{"role":"tester","task":"Spawn although you may not"},{"role":"planner","task":"Spawn although you may not"}]`)
+			r.sendMessage(ctx, "request", `Spawn [{"role":"tester","task":"Spawn although you may not"},{"role":"planner","task":"Spawn although you may not"}]`)
 			Eventually(r.task("chat-1")).WithContext(ctx).Should(BeIn(v1alpha1.TaskSuccess))
 			Eventually(r.task("chat-2")).WithContext(ctx).Should(BeIn(v1alpha1.TaskSuccess))
 			for name, why := range map[string]string{"chat-1": "the role", "chat-2": "the depth"} {
 				requests := must(ctx, w.requestsOf(r.agent(ctx, name).UID))
 				Expect(requests[0].tools()).To(ContainElements("submit_result", "submit_error", "ask_user"))
 				Expect(requests[0].tools()).NotTo(ContainElement(BeElementOf("spawn_agents", "delegate_to_agent", "reply_to_agent", "cancel_task")), "forbidden by "+why)
-				Expect(requests[1].last()).To(ContainSubstring(`There is no tool "spawn_agents" for you`))
+				Expect(requests[1].lastMessage()).To(ContainSubstring(`There is no tool "spawn_agents" for you`))
 			}
 			var tasks v1alpha1.AgentTaskList
-			Expect(w.API.List(ctx, &tasks, r.within())).To(Succeed())
+			Expect(w.API.List(ctx, &tasks, r.inNamespace())).To(Succeed())
 			Expect(tasks.Items).To(HaveLen(2))
 		})
 	})

@@ -18,7 +18,7 @@ func MakeQuota(name string, tokens int64) *v1alpha1.AgentQuota {
 	return &v1alpha1.AgentQuota{ObjectMeta: named(name), Spec: v1alpha1.AgentQuotaSpec{Period: v1alpha1.QuotaMonth, MaxTokens: &tokens}}
 }
 
-func (r *room) quota(name string) func(context.Context) (*v1alpha1.AgentQuota, error) {
+func (r *testNamespace) quota(name string) func(context.Context) (*v1alpha1.AgentQuota, error) {
 	return func(ctx context.Context) (*v1alpha1.AgentQuota, error) {
 		return fetch(ctx, r, name, &v1alpha1.AgentQuota{})
 	}
@@ -36,13 +36,13 @@ func reason(task *v1alpha1.AgentTask) string {
 func quotas(w *world) {
 	Describe("AgentQuotas", func() {
 		It("make runs wait, across a restart of the operator, until they are raised", func(ctx SpecContext) {
-			r := w.newRoom(ctx)
+			r := w.newNamespace(ctx)
 			r.create(ctx, MakeQuota("monthly", 1000))
 			r.create(ctx, MakeTask("work", "Submit the result").MaxSeconds(5).Obj())
 			Eventually(r.task("work")).WithContext(ctx).Should(And(BeIn(v1alpha1.TaskRunning),
-				HaveStanding(ContainSubstring("Unknown QuotaExhausted: AgentQuota monthly (Month): 0 of 1000 tokens are used"))))
-			Eventually(r.sub("work")).WithContext(ctx).Should(HaveStanding(ContainSubstring("Unknown QuotaExhausted: AgentQuota monthly")))
-			Eventually(r.quota("monthly")).WithContext(ctx).Should(And(HaveStanding(ContainSubstring("True QuotaExhausted: 1 runs wait")),
+				HaveStatus(ContainSubstring("Unknown QuotaExhausted: AgentQuota monthly (Month): 0 of 1000 tokens are used"))))
+			Eventually(r.sub("work")).WithContext(ctx).Should(HaveStatus(ContainSubstring("Unknown QuotaExhausted: AgentQuota monthly")))
+			Eventually(r.quota("monthly")).WithContext(ctx).Should(And(HaveStatus(ContainSubstring("True QuotaExhausted: 1 runs wait")),
 				HaveField("Status.Used.Tokens", HaveValue(BeZero())), HaveField("Status.Remaining.Tokens", HaveValue(BeEquivalentTo(1000)))))
 			reset := must(ctx, r.quota("monthly")).Status.ResetTime
 			Expect(reset.UTC().Format("02T15:04:05")).To(Equal("01T00:00:00"))
@@ -57,23 +57,23 @@ func quotas(w *world) {
 			change(ctx, r, r.quota("monthly"), func(q *v1alpha1.AgentQuota) { *q.Spec.MaxTokens = 10_000_000 })
 			Eventually(r.task("work")).WithContext(ctx).Should(BeIn(v1alpha1.TaskSuccess))
 			used := must(ctx, r.task("work")).Status.Usage.TotalTokens
-			Eventually(r.quota("monthly")).WithContext(ctx).Should(And(HaveStanding(ContainSubstring("True Ready")),
+			Eventually(r.quota("monthly")).WithContext(ctx).Should(And(HaveStatus(ContainSubstring("True Ready")),
 				HaveField("Status.Used.Tokens", HaveValue(Equal(used))), HaveField("Status.Remaining.Tokens", HaveValue(Equal(10_000_000-used)))))
 		})
 
 		It("make a chat wait, which is not ready meanwhile, and continues when the quota is deleted", func(ctx SpecContext) {
-			r := w.newRoom(ctx)
+			r := w.newNamespace(ctx)
 			r.create(ctx, MakeQuota("large", 10_000_000), MakeQuota("small", 10))
 			r.openChat(ctx)
-			r.say(ctx, "request", "Greet Alice")
-			Eventually(r.chat).WithContext(ctx).Should(HaveStanding(ContainSubstring("False QuotaExhausted: AgentQuota small")))
+			r.sendMessage(ctx, "request", "Greet Alice")
+			Eventually(r.chat).WithContext(ctx).Should(HaveStatus(ContainSubstring("False QuotaExhausted: AgentQuota small")))
 			Expect(r.API.Delete(ctx, must(ctx, r.quota("small")))).To(Succeed())
 			Eventually(r.posts).WithContext(ctx).Should(HavePost(ReplyingTo("request")))
-			Eventually(r.chat).WithContext(ctx).Should(HaveStanding(ContainSubstring("True Ready")))
+			Eventually(r.chat).WithContext(ctx).Should(HaveStatus(ContainSubstring("True Ready")))
 		})
 
 		It("count usage from before their creation", func(ctx SpecContext) {
-			r := w.newRoom(ctx)
+			r := w.newNamespace(ctx)
 			r.create(ctx, MakeTask("before", "Submit the result").Obj())
 			Eventually(r.task("before")).WithContext(ctx).Should(BeIn(v1alpha1.TaskSuccess))
 			used := must(ctx, r.task("before")).Status.Usage.TotalTokens
@@ -84,7 +84,7 @@ func quotas(w *world) {
 		})
 
 		It("do not prevent a cancel", func(ctx SpecContext) {
-			r := w.newRoom(ctx)
+			r := w.newNamespace(ctx)
 			r.create(ctx, MakeQuota("monthly", 10))
 			r.create(ctx, MakeTask("work", "Submit the result").Obj())
 			Eventually(r.task("work")).WithContext(ctx).Should(WithTransform(reason, Equal(v1alpha1.ReasonQuotaExhausted)))
@@ -93,12 +93,12 @@ func quotas(w *world) {
 		})
 
 		It("of cost make runs wait whose model has no price", func(ctx SpecContext) {
-			r := w.newEmptyRoom(ctx)
+			r := w.newEmptyNamespace(ctx)
 			money := int64(1_000_000)
 			quota := &v1alpha1.AgentQuota{ObjectMeta: named("money"), Spec: v1alpha1.AgentQuotaSpec{Period: v1alpha1.QuotaMonth, MaxCostMicros: &money}}
 			r.create(ctx, quota, MakeProvider("default", w.ModelURL).Obj())
 			r.create(ctx, MakeTask("work", "Submit the result").Obj())
-			Eventually(r.task("work")).WithContext(ctx).Should(HaveStanding(ContainSubstring("Unknown PriceUnknown: AgentQuota money limits maxCostMicros")))
+			Eventually(r.task("work")).WithContext(ctx).Should(HaveStatus(ContainSubstring("Unknown PriceUnknown: AgentQuota money limits maxCostMicros")))
 			change(ctx, r, r.provider("default"), func(p *v1alpha1.ModelProvider) {
 				p.Spec.Models = MakeProvider("", "").Price("scripted", 1_000_000).Obj().Spec.Models
 			})
@@ -107,14 +107,14 @@ func quotas(w *world) {
 		})
 
 		It("limit the active sub-agents of the namespace", func(ctx SpecContext) {
-			r := w.newRoom(ctx)
+			r := w.newNamespace(ctx)
 			one := int32(1)
 			r.create(ctx, MakeToolServer("box", w.tools.URL), MakeRole("general").Allow("box__*").Obj(),
 				&v1alpha1.AgentQuota{ObjectMeta: named("few"), Spec: v1alpha1.AgentQuotaSpec{Period: v1alpha1.QuotaHour, MaxActiveAgents: &one}})
 			r.create(ctx, MakeTask("first", "Wait at "+r.namespace).Obj())
-			Eventually(w.tools.waitsAt(r.namespace)).WithContext(ctx).Should(BeTrue())
+			Eventually(w.tools.isWaitingAt(r.namespace)).WithContext(ctx).Should(BeTrue())
 			r.create(ctx, MakeTask("second", "Submit the result").Obj())
-			Eventually(r.task("second")).WithContext(ctx).Should(HaveStanding(ContainSubstring("Pending (Unknown QuotaExhausted: AgentQuota few: 1 sub-agents")))
+			Eventually(r.task("second")).WithContext(ctx).Should(HaveStatus(ContainSubstring("Pending (Unknown QuotaExhausted: AgentQuota few: 1 sub-agents")))
 			Eventually(r.quota("few")).WithContext(ctx).Should(HaveField("Status.ActiveAgents", BeEquivalentTo(1)))
 			w.tools.open(r.namespace)
 			for _, name := range []string{"first", "second"} {

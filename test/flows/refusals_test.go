@@ -20,35 +20,35 @@ import (
 func refusals(w *world) {
 	Describe("What the API server refuses", func() {
 		It("a refused task of an agent is that child's failure, with the API server's message", func(ctx SpecContext) {
-			r := w.newRoom(ctx)
+			r := w.newNamespace(ctx)
 			r.openChat(ctx)
 			r.setQuota(ctx, "agenttasks", 1)
-			r.say(ctx, "request", `Spawn [{"task":"Submit one"},{"task":"Submit two"}]`)
-			Eventually(r.posts).WithContext(ctx).Should(HavePost(Saying("exceeded quota: few-agenttasks"), Saying("invalid_spec"), ReplyingTo("request")))
+			r.sendMessage(ctx, "request", `Spawn [{"task":"Submit one"},{"task":"Submit two"}]`)
+			Eventually(r.posts).WithContext(ctx).Should(HavePost(WithText("exceeded quota: few-agenttasks"), WithText("invalid_spec"), ReplyingTo("request")))
 			Eventually(r.chat).WithContext(ctx).Should(BeIn(v1alpha1.ChatIdle))
 		})
 
 		It("a refused sub-agent is its task's failure, with the API server's message", func(ctx SpecContext) {
-			r := w.newRoom(ctx)
+			r := w.newNamespace(ctx)
 			r.setQuota(ctx, "subagents", 0)
 			r.create(ctx, MakeTask("work", "Submit done").Obj())
 			Eventually(r.task("work")).WithContext(ctx).Should(BeDone(v1alpha1.TaskFailed, string(v1alpha1.ErrorInvalidSpec), "exceeded quota: few-subagents"))
 		})
 
 		It("a refused answer is retried, the chat reports it, and everything else continues", func(ctx SpecContext) {
-			r := w.newRoom(ctx)
+			r := w.newNamespace(ctx)
 			r.openChat(ctx)
-			r.say(ctx, "request", "Greet Alice")
-			Eventually(r.posts).WithContext(ctx).Should(HavePost(Saying("Hello, Alice!")))
+			r.sendMessage(ctx, "request", "Greet Alice")
+			Eventually(r.posts).WithContext(ctx).Should(HavePost(WithText("Hello, Alice!")))
 			r.create(ctx, MakeMessage("more").Content("Greet Bob").Obj())
-			Eventually(r.posts).WithContext(ctx).Should(HavePost(Saying("Hello, Bob!")))
+			Eventually(r.posts).WithContext(ctx).Should(HavePost(WithText("Hello, Bob!")))
 			makeSpace := r.setQuota(ctx, "agentmessages", 1)
-			r.say(ctx, "last", "Greet Carol")
-			Eventually(r.chat).WithContext(ctx).Should(HaveStanding(And(ContainSubstring("False "+v1alpha1.ReasonPostRefused+": "), ContainSubstring("exceeded quota: few-agentmessages"))))
+			r.sendMessage(ctx, "last", "Greet Carol")
+			Eventually(r.chat).WithContext(ctx).Should(HaveStatus(And(ContainSubstring("False "+v1alpha1.ReasonPostRefused+": "), ContainSubstring("exceeded quota: few-agentmessages"))))
 			Eventually(r.message("last")).WithContext(ctx).Should(HaveField("Status.Phase", v1alpha1.MessageHandled), "another item of the outbox")
 			makeSpace(4)
-			Eventually(r.posts).WithContext(ctx).Should(HavePost(Saying("Hello, Carol!"), ReplyingTo("last")))
-			Eventually(r.chat).WithContext(ctx).Should(HaveStanding(ContainSubstring("True " + v1alpha1.ReasonReady + ": ")))
+			Eventually(r.posts).WithContext(ctx).Should(HavePost(WithText("Hello, Carol!"), ReplyingTo("last")))
+			Eventually(r.chat).WithContext(ctx).Should(HaveStatus(ContainSubstring("True " + v1alpha1.ReasonReady + ": ")))
 		})
 	})
 }
@@ -56,7 +56,7 @@ func refusals(w *world) {
 // setQuota allows this number of further objects of a kind in the room, and returns a function that allows more. Only the API
 // server counts in this control plane, and it sees a new quota with a delay: the quota starts at zero, and is raised once the API
 // server refuses.
-func (r *room) setQuota(ctx context.Context, kind string, more int64) (makeSpace func(int64)) {
+func (r *testNamespace) setQuota(ctx context.Context, kind string, more int64) (makeSpace func(int64)) {
 	GinkgoHelper()
 	name := corev1.ResourceName("count/" + kind + "." + v1alpha1.GroupVersion.Group)
 	quota := &corev1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Name: "few-" + kind}}
@@ -77,16 +77,16 @@ func (r *room) setQuota(ctx context.Context, kind string, more int64) (makeSpace
 		}).WithContext(ctx).Should(Succeed())
 	}
 	makeSpace(0)
-	Eventually(r.createDry).WithArguments(kind).WithContext(ctx).Should(MatchError(ContainSubstring("exceeded quota")))
+	Eventually(r.dryRunCreate).WithArguments(kind).WithContext(ctx).Should(MatchError(ContainSubstring("exceeded quota")))
 	if more > 0 {
 		makeSpace(more)
-		Eventually(r.createDry).WithArguments(kind).WithContext(ctx).Should(Succeed())
+		Eventually(r.dryRunCreate).WithArguments(kind).WithContext(ctx).Should(Succeed())
 	}
 	return makeSpace
 }
 
-// createDry checks with a dry run whether the API server accepts another object of a kind.
-func (r *room) createDry(ctx context.Context, kind string) error {
+// dryRunCreate checks with a dry run whether the API server accepts another object of a kind.
+func (r *testNamespace) dryRunCreate(ctx context.Context, kind string) error {
 	var obj client.Object
 	switch kind {
 	case "agentmessages":

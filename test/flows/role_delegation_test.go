@@ -18,10 +18,10 @@ import (
 func roleDelegation(w *world) {
 	Describe("002 Role delegation", func() {
 		It("main > coder > tester: structured results are reported up, and each agent knows its place", func(ctx SpecContext) {
-			r := w.newRoom(ctx)
+			r := w.newNamespace(ctx)
 			r.openChat(ctx)
-			r.say(ctx, "request", "Add authentication to the API.")
-			Eventually(r.posts).WithContext(ctx).Should(HavePost(Saying("Authentication is implemented"), ReplyingTo("request")))
+			r.sendMessage(ctx, "request", "Add authentication to the API.")
+			Eventually(r.posts).WithContext(ctx).Should(HavePost(WithText("Authentication is implemented"), ReplyingTo("request")))
 
 			coder, tester := r.agent(ctx, "chat-1"), r.agent(ctx, "chat-1-1")
 			Expect(tester.Spec.Parent).To(Equal("chat-1"))
@@ -39,7 +39,7 @@ func roleDelegation(w *world) {
 				Iterations int  `json:"iteration_count"`
 				Duration   *int `json:"duration_ms"`
 			}
-			Expect(json.Unmarshal([]byte(requests[len(requests)-1].last()), &result)).To(Succeed())
+			Expect(json.Unmarshal([]byte(requests[len(requests)-1].lastMessage()), &result)).To(Succeed())
 			Expect(result.Status).To(Equal("completed"))
 			Expect(result.Summary).To(Equal("Wrote five unit tests, all passing."))
 			Expect(result.Run).To(Equal(5))
@@ -62,10 +62,10 @@ func roleDelegation(w *world) {
 		})
 
 		It("every role has its own model", func(ctx SpecContext) {
-			r := w.newRoom(ctx)
+			r := w.newNamespace(ctx)
 			r.create(ctx, MakeRole("coder").Model("qwen/qwen3-coder-30b").Obj(), MakeRole("tester").Model("deepseek-chat").Obj())
 			r.openChat(ctx)
-			r.say(ctx, "request", "Delegate to coder: Delegate to tester: Submit a test")
+			r.sendMessage(ctx, "request", "Delegate to coder: Delegate to tester: Submit a test")
 			Eventually(r.task("chat-1")).WithContext(ctx).Should(BeIn(v1alpha1.TaskSuccess))
 			for name, model := range map[string]string{"chat-1": "qwen/qwen3-coder-30b", "chat-1-1": "deepseek-chat"} {
 				Expect(must(ctx, w.requestsOf(r.agent(ctx, name).UID))).To(HaveEach(HaveField("Model", model)))
@@ -74,8 +74,8 @@ func roleDelegation(w *world) {
 		})
 
 		DescribeTable("a reached limit is never reported as success",
-			func(ctx SpecContext, task taskBuilder, kind v1alpha1.ErrorKind, reason string, prepare ...func(context.Context, *room)) {
-				r := w.newRoom(ctx)
+			func(ctx SpecContext, task taskBuilder, kind v1alpha1.ErrorKind, reason string, prepare ...func(context.Context, *testNamespace)) {
+				r := w.newNamespace(ctx)
 				for _, p := range prepare {
 					p(ctx, r)
 				}
@@ -87,16 +87,16 @@ func roleDelegation(w *world) {
 			Entry("iterations", MakeTask("work", "Ponder").MaxIterations(2), v1alpha1.ErrorIterationLimit, "limit of 2 iterations"),
 			Entry("time, at the model", MakeTask("work", "Hang").MaxSeconds(1), v1alpha1.ErrorTimedOut, "time limit of 1 seconds"),
 			Entry("a loop", MakeTask("work", "Repeat"), v1alpha1.ErrorLoopDetected, "called calculator 5 times"),
-			Entry("tokens", MakeTask("work", "Ponder"), v1alpha1.ErrorBudgetExhausted, "of 12000 tokens", func(ctx context.Context, r *room) {
+			Entry("tokens", MakeTask("work", "Ponder"), v1alpha1.ErrorBudgetExhausted, "of 12000 tokens", func(ctx context.Context, r *testNamespace) {
 				r.create(ctx, MakeRole("general").MaxTokens(12000).Obj())
 			}),
-			Entry("money", MakeTask("work", "Ponder").Provider("priced"), v1alpha1.ErrorBudgetExhausted, "of 12000 millionths", func(ctx context.Context, r *room) {
+			Entry("money", MakeTask("work", "Ponder").Provider("priced"), v1alpha1.ErrorBudgetExhausted, "of 12000 millionths", func(ctx context.Context, r *testNamespace) {
 				r.create(ctx, MakeRole("general").MaxCost(12000).Obj(), MakeProvider("priced", w.ModelURL).Price("scripted", 1_000_000).Obj())
 			}),
 		)
 
 		It("an agent at its limit reports a partial result", func(ctx SpecContext) {
-			r := w.newRoom(ctx)
+			r := w.newNamespace(ctx)
 			r.create(ctx, MakeTask("work", "Ponder").MaxIterations(2).Obj())
 			Eventually(r.task("work")).WithContext(ctx).Should(BeIn(v1alpha1.TaskFailed))
 			task := must(ctx, r.task("work"))
@@ -108,19 +108,19 @@ func roleDelegation(w *world) {
 		})
 
 		It("a chat with an exhausted token budget reports it, and whom to ask", func(ctx SpecContext) {
-			r := w.newRoom(ctx)
+			r := w.newNamespace(ctx)
 			r.create(ctx, MakeChat("chat").MaxTokens(100).Obj())
-			r.say(ctx, "request", "Greet Alice")
+			r.sendMessage(ctx, "request", "Greet Alice")
 			Eventually(r.chat).WithContext(ctx).Should(BeDone(v1alpha1.ChatIdle, v1alpha1.ReasonBudgetExhausted, "of 100 tokens"))
-			Eventually(r.posts).WithContext(ctx).Should(HavePost(Saying("Stopped: "), ReplyingTo("request"), HaveField("Spec.Role", v1alpha1.RoleSystem)))
+			Eventually(r.posts).WithContext(ctx).Should(HavePost(WithText("Stopped: "), ReplyingTo("request"), HaveField("Spec.Role", v1alpha1.RoleSystem)))
 		})
 
 		DescribeTable("every other way to end without success",
-			func(ctx SpecContext, task taskBuilder, phase v1alpha1.TaskPhase, kind v1alpha1.ErrorKind, words string) {
-				r := w.newRoom(ctx)
-				r.equip(ctx, MakeToolServer("box", w.tools.URL))
+			func(ctx SpecContext, task taskBuilder, phase v1alpha1.TaskPhase, kind v1alpha1.ErrorKind, texts string) {
+				r := w.newNamespace(ctx)
+				r.addToolServer(ctx, MakeToolServer("box", w.tools.URL))
 				r.create(ctx, task.Obj())
-				Eventually(r.task("work")).WithContext(ctx).Should(BeDone(phase, string(kind), words))
+				Eventually(r.task("work")).WithContext(ctx).Should(BeDone(phase, string(kind), texts))
 			},
 			Entry("the agent gives up", MakeTask("work", "Give up: it is too dark"), v1alpha1.TaskFailed, v1alpha1.ErrorSubAgent, "it is too dark"),
 			Entry("the provider refuses", MakeTask("work", "Be unauthorized"), v1alpha1.TaskFailed, v1alpha1.ErrorModel, "Incorrect API key provided."),
@@ -128,7 +128,7 @@ func roleDelegation(w *world) {
 		)
 
 		It("a cancelled task is cancelled, not failed", func(ctx SpecContext) {
-			r := w.newRoom(ctx)
+			r := w.newNamespace(ctx)
 			r.create(ctx, MakeTask("work", "Ask: Shall I go on?").Obj())
 			Eventually(r.task("work")).WithContext(ctx).Should(BeIn(v1alpha1.TaskWaiting))
 			r.create(ctx, MakeMessage("stop").Task("work").Cancel("").Obj())

@@ -15,33 +15,33 @@ import (
 func runaway(w *world) {
 	Describe("One message cannot run away", func() {
 		It("a chat whose model delegates again on every result pauses, and a message resumes it", func(ctx SpecContext) {
-			r := w.newRoom(ctx)
+			r := w.newNamespace(ctx)
 			chat := MakeChat("chat").Obj()
 			chat.Spec.Limits.MaxTurnsPerMessage = ptr.To[int32](3)
 			r.create(ctx, chat)
-			r.say(ctx, "request", "Never stop")
+			r.sendMessage(ctx, "request", "Never stop")
 			Eventually(r.chat).WithContext(ctx).Should(BeDone(v1alpha1.ChatIdle, v1alpha1.ReasonPausedTurnLimit, "limits.maxTurnsPerMessage"))
-			Eventually(r.posts).WithContext(ctx).Should(HavePost(Saying("Paused: 3 turns were taken since your last message")))
-			Eventually(r.posts).WithContext(ctx).Should(HavePost(Saying("I am not done."))) // text beside the tool calls
+			Eventually(r.posts).WithContext(ctx).Should(HavePost(WithText("Paused: 3 turns were taken since your last message")))
+			Eventually(r.posts).WithContext(ctx).Should(HavePost(WithText("I am not done."))) // text beside the tool calls
 			Eventually(r.chat).WithContext(ctx).Should(HaveField("Status.Tasks.Success", BeEquivalentTo(3)))
 
-			r.say(ctx, "again", "Go on")
+			r.sendMessage(ctx, "again", "Go on")
 			Eventually(r.chat).WithContext(ctx).Should(And(HaveField("Status.Tasks.Success", BeEquivalentTo(6)),
 				BeDone(v1alpha1.ChatIdle, v1alpha1.ReasonPausedTurnLimit, "limits.maxTurnsPerMessage")))
 		})
 
 		It("a chat that would start more tasks than maxTasksPerMessage starts none of them and pauses", func(ctx SpecContext) {
-			r := w.newRoom(ctx)
+			r := w.newNamespace(ctx)
 			chat := MakeChat("chat").Obj()
 			chat.Spec.Limits.MaxTasksPerMessage = ptr.To[int32](2)
 			r.create(ctx, chat)
-			r.say(ctx, "request", `Spawn [{"task":"Submit a"},{"task":"Submit b"},{"task":"Submit c"}]`)
+			r.sendMessage(ctx, "request", `Spawn [{"task":"Submit a"},{"task":"Submit b"},{"task":"Submit c"}]`)
 			Eventually(r.chat).WithContext(ctx).Should(BeDone(v1alpha1.ChatIdle, v1alpha1.ReasonPausedTaskLimit, "limits.maxTasksPerMessage"))
 			Expect(must(ctx, r.chat).Status.Tasks).To(Equal(v1alpha1.TaskCounts{}))
 		})
 
 		It("a standalone tree starts no more tasks than its limit", func(ctx SpecContext) {
-			r := w.newRoom(ctx)
+			r := w.newNamespace(ctx)
 			r.create(ctx, MakeRole("lead").Prompt("Lead.").Delegates("general").Obj())
 			task := MakeTask("work", `Spawn [{"task":"Submit a"},{"task":"Submit b"},{"task":"Submit c"}]`).Role("lead").Obj()
 			task.Spec.Limits = &v1alpha1.TaskLimits{MaxTasks: ptr.To[int32](2)}

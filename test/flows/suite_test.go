@@ -55,10 +55,10 @@ var _ = func() bool {
 	return Describe("With SQLite", Ordered, ContinueOnFailure, func() { flows(stack.SQLite) })
 }()
 
-func begin(ledger string) *world {
+func startSpec(ledger string) *world {
 	w := &world{}
 	BeforeAll(func(ctx SpecContext) { w.start(ctx, ledger) })
-	AfterEach(func(ctx SpecContext) { w.inspect(ctx) })
+	AfterEach(func(ctx SpecContext) { w.checkAfterSpec(ctx) })
 	AfterAll(func() { Expect(w.Refusals()).To(BeEmpty()) })
 	return w
 }
@@ -66,19 +66,19 @@ func begin(ledger string) *world {
 // smoke runs the flows that depend most on the ledger: parallel appends, quotas, retention, hand-over, reads, and its loss. The
 // ledger's conformance suite covers the driver, so the other flows run only with SQLite.
 func smoke(ledger string) {
-	w := begin(ledger)
+	w := startSpec(ledger)
 	parallelAgents(w)
 	conversations(w)
-	upkeep(w)
+	housekeeping(w)
 	quotas(w)
 	handover(w)
 	record(w)
-	withoutLedger(w) // last, because it loses the ledger
+	ledgerFailures(w) // last, because it loses the ledger
 }
 
 // flows runs all specs on one stack.
 func flows(ledger string) {
-	w := begin(ledger)
+	w := startSpec(ledger)
 	nestedAgents(w)
 	centralOrchestration(w)
 	roleDelegation(w)
@@ -88,7 +88,7 @@ func flows(ledger string) {
 	conversations(w)
 	messageOrder(w)
 	nestedWaits(w)
-	upkeep(w)
+	housekeeping(w)
 	toolResults(w)
 	quotas(w)
 	deletion(w)
@@ -104,5 +104,5 @@ func flows(ledger string) {
 		}
 		Expect(w.emptyColumns(ctx)).To(BeEmpty(), "fill these columns, or remove them with a migration")
 	})
-	withoutLedger(w) // last, because it loses the ledger
+	ledgerFailures(w) // last, because it loses the ledger
 }

@@ -16,27 +16,27 @@ import (
 func toolResults(w *world) {
 	Describe("What a tool returns", func() {
 		It("is an image for the model of a sub-agent", func(ctx SpecContext) {
-			r := w.newRoom(ctx)
-			r.equip(ctx, MakeToolServer("box", w.tools.URL))
+			r := w.newNamespace(ctx)
+			r.addToolServer(ctx, MakeToolServer("box", w.tools.URL))
 			r.create(ctx, MakeTask("work", "Show the picture").Obj())
 			Eventually(r.task("work")).WithContext(ctx).Should(BeIn(v1alpha1.TaskSuccess))
 			Expect(must(ctx, r.task("work")).Status.Result.Summary).To(Equal("I see the picture."))
 		})
 
 		It("is an image for the orchestrator, which reads the complete output with read_result", func(ctx SpecContext) {
-			r := w.newRoom(ctx)
-			r.equip(ctx, MakeToolServer("box", w.tools.URL))
+			r := w.newNamespace(ctx)
+			r.addToolServer(ctx, MakeToolServer("box", w.tools.URL))
 			r.create(ctx, MakeRole("orchestrator").Allow("*").Obj())
 			r.openChat(ctx)
-			r.say(ctx, "show", "Show the picture")
-			Eventually(r.posts).WithContext(ctx).Should(HavePost(Saying("I see the picture."), ReplyingTo("show")))
-			r.say(ctx, "flood", "Flood and read on")
-			Eventually(r.posts).WithContext(ctx).Should(HavePost(Saying("of 600000"), ReplyingTo("flood")))
+			r.sendMessage(ctx, "show", "Show the picture")
+			Eventually(r.posts).WithContext(ctx).Should(HavePost(WithText("I see the picture."), ReplyingTo("show")))
+			r.sendMessage(ctx, "flood", "Flood and read on")
+			Eventually(r.posts).WithContext(ctx).Should(HavePost(WithText("of 600000"), ReplyingTo("flood")))
 		})
 
 		It("is a text for a model that takes no images", func(ctx SpecContext) {
-			r := w.newRoom(ctx)
-			r.equip(ctx, MakeToolServer("box", w.tools.URL))
+			r := w.newNamespace(ctx)
+			r.addToolServer(ctx, MakeToolServer("box", w.tools.URL))
 			provider, blind := MakeProvider("blind", w.ModelURL).Obj(), false
 			provider.Spec.Models = []v1alpha1.ModelInfo{{Name: "scripted", Images: &blind}}
 			r.create(ctx, provider, MakeTask("work", "Show the picture").Provider("blind").Obj())

@@ -28,7 +28,7 @@ type toolbox struct {
 }
 
 type (
-	lookInput struct {
+	readInput struct {
 		What string `json:"what"`
 	}
 	writeInput struct {
@@ -47,13 +47,13 @@ var picture = func() []byte {
 	return b.Bytes()
 }()
 
-// serveToolbox starts the server.
-func serveToolbox() *toolbox {
+// startToolbox starts the server.
+func startToolbox() *toolbox {
 	b := &toolbox{gates: map[string]chan struct{}{}, waiting: map[string]bool{}}
 	server := mcp.NewServer(&mcp.Implementation{Name: "toolbox", Version: "1"}, nil)
 	readOnly := &mcp.ToolAnnotations{ReadOnlyHint: true}
 	mcp.AddTool(server, &mcp.Tool{Name: "look", Description: "Looks at something.", Annotations: readOnly},
-		func(_ context.Context, _ *mcp.CallToolRequest, in lookInput) (*mcp.CallToolResult, any, error) {
+		func(_ context.Context, _ *mcp.CallToolRequest, in readInput) (*mcp.CallToolResult, any, error) {
 			return text("saw " + in.What), nil, nil
 		})
 	mcp.AddTool(server, &mcp.Tool{Name: "wait", Description: "Waits at a gate.", Annotations: readOnly},
@@ -125,8 +125,8 @@ func (b *toolbox) open(name string) {
 	close(b.gate(name))
 }
 
-// waitsAt reports whether a call waits at a gate.
-func (b *toolbox) waitsAt(name string) func() bool {
+// isWaitingAt reports whether a call waits at a gate.
+func (b *toolbox) isWaitingAt(name string) func() bool {
 	return func() bool {
 		b.mu.Lock()
 		defer b.mu.Unlock()
@@ -134,8 +134,8 @@ func (b *toolbox) waitsAt(name string) func() bool {
 	}
 }
 
-// wrote returns how often a file was written.
-func (b *toolbox) wrote(path string) func() int {
+// writeCount returns how often a file was written.
+func (b *toolbox) writeCount(path string) func() int {
 	return func() int {
 		b.mu.Lock()
 		defer b.mu.Unlock()

@@ -32,8 +32,8 @@ type world struct {
 	history ledger.Ledger
 	tools   *toolbox
 	serial  int
-	// rooms are those of the current spec.
-	rooms []*room
+	// namespaces are those of the current spec.
+	namespaces []*testNamespace
 }
 
 // start starts the stack. The puppets come after the built-in scripts, whose rules are more specific, and before the demo's
@@ -54,32 +54,32 @@ func (w *world) start(ctx context.Context, name string) {
 	w.history, err = connect.Open(ctx, w.LedgerURL)
 	Expect(err).NotTo(HaveOccurred())
 	DeferCleanup(func() { Expect(w.history.Close()).To(Succeed()) })
-	w.tools = serveToolbox()
+	w.tools = startToolbox()
 	DeferCleanup(w.tools.Close)
 }
 
-// newRoom creates a namespace with a model.
-func (w *world) newRoom(ctx context.Context) *room {
+// newNamespace creates a namespace with a model.
+func (w *world) newNamespace(ctx context.Context) *testNamespace {
 	GinkgoHelper()
-	r := w.newEmptyRoom(ctx)
+	r := w.newEmptyNamespace(ctx)
 	Expect(w.Provider(ctx, r.namespace, "default")).To(Succeed())
 	return r
 }
 
-// newEmptyRoom creates a namespace.
-func (w *world) newEmptyRoom(ctx context.Context) *room {
+// newEmptyNamespace creates a namespace.
+func (w *world) newEmptyNamespace(ctx context.Context) *testNamespace {
 	GinkgoHelper()
 	w.serial++
-	r := &room{world: w, namespace: fmt.Sprintf("room-%d", w.serial)}
+	r := &testNamespace{world: w, namespace: fmt.Sprintf("room-%d", w.serial)}
 	Expect(w.API.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: r.namespace}})).To(Succeed())
-	w.rooms = append(w.rooms, r)
+	w.namespaces = append(w.namespaces, r)
 	return r
 }
 
-// inspect checks all objects after a spec, and reports the operator's log if the spec failed.
-func (w *world) inspect(ctx context.Context) {
-	rooms := w.rooms
-	w.rooms = nil
+// checkAfterSpec checks all objects after a spec, and reports the operator's log if the spec failed.
+func (w *world) checkAfterSpec(ctx context.Context) {
+	rooms := w.namespaces
+	w.namespaces = nil
 	if CurrentSpecReport().Failed() {
 		for _, r := range rooms {
 			AddReportEntry("objects of "+r.namespace, r.dump(ctx))
@@ -90,12 +90,12 @@ func (w *world) inspect(ctx context.Context) {
 		return
 	}
 	for _, r := range rooms {
-		Eventually(r.complaints).WithContext(ctx).WithTimeout(15*time.Second).Should(BeEmpty(), "the statuses of "+r.namespace)
+		Eventually(r.problems).WithContext(ctx).WithTimeout(15*time.Second).Should(BeEmpty(), "the statuses of "+r.namespace)
 	}
 }
 
-// asked is a request in the model's log.
-type asked struct {
+// modelRequest is a request in the model's log.
+type modelRequest struct {
 	Role, Model string
 	Turn        int
 	Status      int
@@ -108,10 +108,10 @@ type asked struct {
 	}
 }
 
-// last returns the newest message of the conversation.
-func (a asked) last() string { return a.Body.Messages[len(a.Body.Messages)-1].Content }
+// lastMessage returns the newest message of the conversation.
+func (a modelRequest) lastMessage() string { return a.Body.Messages[len(a.Body.Messages)-1].Content }
 
-func (a asked) tools() []string {
+func (a modelRequest) tools() []string {
 	var names []string
 	for _, t := range a.Body.Tools {
 		names = append(names, t.Function.Name)
@@ -119,8 +119,8 @@ func (a asked) tools() []string {
 	return names
 }
 
-// said returns the conversation without the system prompt.
-func (a asked) said() string {
+// conversation returns the conversation without the system prompt.
+func (a modelRequest) conversation() string {
 	var lines []string
 	for _, m := range a.Body.Messages {
 		if m.Role != "system" {
@@ -131,22 +131,22 @@ func (a asked) said() string {
 }
 
 type modelRecord struct {
-	UnderWay int
-	Requests []asked
+	InFlight int
+	Requests []modelRequest
 }
 
 // requestsOf returns the model's requests of an agent.
-func (w *world) requestsOf(uid types.UID) func(context.Context) ([]asked, error) {
-	return func(ctx context.Context) ([]asked, error) {
+func (w *world) requestsOf(uid types.UID) func(context.Context) ([]modelRequest, error) {
+	return func(ctx context.Context) ([]modelRequest, error) {
 		record, err := w.modelRecord(ctx, string(uid)+"/")
 		return record.Requests, err
 	}
 }
 
-// underWay counts the model's requests that are neither answered nor cancelled.
-func (w *world) underWay(ctx context.Context) (int, error) {
+// inFlight counts the model's requests that are neither answered nor cancelled.
+func (w *world) inFlight(ctx context.Context) (int, error) {
 	record, err := w.modelRecord(ctx, "none")
-	return record.UnderWay, err
+	return record.InFlight, err
 }
 
 func (w *world) modelRecord(ctx context.Context, key string) (record modelRecord, err error) {

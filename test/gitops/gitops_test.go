@@ -81,7 +81,7 @@ func TestGitOpsToolsSeeTheHealthOfObjects(t *testing.T) {
 		}
 		judged.WriteString("---\n" + string(text))
 	}
-	expectGolden(t, judge(t, &judged))
+	expectGolden(t, toolReport(t, &judged))
 }
 
 func makeObject(t *testing.T, kind, name, spec string) *unstructured.Unstructured {
@@ -127,8 +127,8 @@ func await(t *testing.T, s *stack.Stack, object *unstructured.Unstructured, verd
 	return object
 }
 
-// judge returns the report of the tools.
-func judge(t *testing.T, objects *bytes.Buffer) string {
+// toolReport returns the report of the tools.
+func toolReport(t *testing.T, objects *bytes.Buffer) string {
 	t.Helper()
 	config, err := filepath.Abs(filepath.Join("..", "..", "config", "gitops"))
 	if err != nil {

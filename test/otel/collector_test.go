@@ -53,18 +53,18 @@ func startCollector(t *testing.T) *collector {
 	}
 	build := exec.CommandContext(t.Context(), "go", "build", "-o", program, ".")
 	build.Dir = filepath.Join("..", "..", "hack", "collector")
-	if words, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("build the collector: %v\n%s", err, words)
+	if texts, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("build the collector: %v\n%s", err, texts)
 	}
 	c := &collector{dir: dir, http: freeAddress(t), grpc: freeAddress(t)}
 	file := filepath.Join(dir, "config.yaml")
 	if err := os.WriteFile(file, fmt.Appendf(nil, config, dir, c.http, c.grpc), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	var said bytes.Buffer
+	var output bytes.Buffer
 	ctx, stop := context.WithCancel(context.WithoutCancel(t.Context()))
 	run := exec.CommandContext(ctx, program, "--config", "file:"+file)
-	run.Stdout, run.Stderr = &said, &said
+	run.Stdout, run.Stderr = &output, &output
 	if err := run.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -72,7 +72,7 @@ func startCollector(t *testing.T) *collector {
 		stop()
 		_ = run.Wait()
 		if t.Failed() {
-			t.Logf("the collector's output:\n%s", said.String())
+			t.Logf("the collector's output:\n%s", output.String())
 		}
 	})
 	for _, address := range []string{c.http, c.grpc} {

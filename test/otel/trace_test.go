@@ -47,17 +47,17 @@ const wholeTrace = `invoke_agent orchestrator
     chat scripted
 `
 
-// world is the operator with a collector.
-type world struct {
+// environment is the operator with a collector.
+type environment struct {
 	*stack.Stack
 
 	t         *testing.T
 	collector *collector
 }
 
-func start(t *testing.T) *world {
+func start(t *testing.T) *environment {
 	t.Helper()
-	w := &world{t: t, collector: startCollector(t)}
+	w := &environment{t: t, collector: startCollector(t)}
 	var err error
 	w.Stack, err = stack.Start(t.Context(), stack.Options{Scripts: []string{"testdata/two-depths.yaml"}, Env: []string{
 		"OTEL_EXPORTER_OTLP_ENDPOINT=http://" + w.collector.http, "OTEL_BSP_SCHEDULE_DELAY=50", "OTEL_METRIC_EXPORT_INTERVAL=100",
@@ -79,20 +79,20 @@ func start(t *testing.T) *world {
 	return w
 }
 
-func (w *world) create(object client.Object) {
+func (w *environment) create(object client.Object) {
 	w.t.Helper()
 	if err := w.API.Create(w.t.Context(), object); err != nil {
 		w.t.Fatal(err)
 	}
 }
 
-func (w *world) say(name string) {
+func (w *environment) sendMessage(name string) {
 	w.t.Helper()
 	w.create(&v1alpha1.AgentMessage{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name}, Spec: v1alpha1.AgentMessageSpec{Chat: "chat", Content: "A private question."}})
 }
 
-// has waits until the given number of spans with a name was received.
-func (w *world) has(name string, count int) {
+// awaitSpans waits until the given number of spans with a name was received.
+func (w *environment) awaitSpans(name string, count int) {
 	w.t.Helper()
 	eventually(w.t, fmt.Sprintf("%d spans %s", count, name), func(context.Context) (bool, error) {
 		return w.count(name) >= count, nil
@@ -100,7 +100,7 @@ func (w *world) has(name string, count int) {
 }
 
 // count returns the number of received spans with a name.
-func (w *world) count(name string) int {
+func (w *environment) count(name string) int {
 	w.t.Helper()
 	count := 0
 	for _, s := range w.collector.spans(w.t) {
@@ -111,15 +111,15 @@ func (w *world) count(name string) int {
 	return count
 }
 
-// asked has the relevant fields of a request to the model.
-type asked struct {
+// modelRequest has the relevant fields of a request to the model.
+type modelRequest struct {
 	IdempotencyKey string `json:"idempotencyKey"`
 	Traceparent    string `json:"traceparent"`
 	Role           string `json:"role"`
 	Turn           int    `json:"turn"`
 }
 
-func (w *world) asked(ctx context.Context) ([]asked, error) {
+func (w *environment) modelRequests(ctx context.Context) ([]modelRequest, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, w.ModelAdmin+"/requests", nil)
 	if err != nil {
 		return nil, err
@@ -130,26 +130,26 @@ func (w *world) asked(ctx context.Context) ([]asked, error) {
 	}
 	defer response.Body.Close()
 	var record struct {
-		Requests []asked `json:"requests"`
+		Requests []modelRequest `json:"requests"`
 	}
 	return record.Requests, json.NewDecoder(response.Body).Decode(&record)
 }
 
 func TestOneTraceSurvivesTheOperator(t *testing.T) {
 	w := start(t)
-	w.say("first")
+	w.sendMessage("first")
 	eventually(t, "the tester waits for its model", func(ctx context.Context) (bool, error) {
-		requests, err := w.asked(ctx)
-		return slices.ContainsFunc(requests, func(r asked) bool { return r.Role == "tester" && r.Turn == 2 }), err
+		requests, err := w.modelRequests(ctx)
+		return slices.ContainsFunc(requests, func(r modelRequest) bool { return r.Role == "tester" && r.Turn == 2 }), err
 	})
-	w.has("execute_tool think", 1)
+	w.awaitSpans("execute_tool think", 1)
 	if err := w.Operator.Kill(); err != nil {
 		t.Fatal(err)
 	}
 	if err := w.StartOperator(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	w.has("invoke_agent orchestrator", 2)
+	w.awaitSpans("invoke_agent orchestrator", 2)
 	spans := w.collector.spans(t)
 	if diff := cmp.Diff(wholeTrace, render(t, spans)); diff != "" {
 		t.Errorf("the trace is another one (-want +got):\n%s", diff)
@@ -160,7 +160,7 @@ func TestOneTraceSurvivesTheOperator(t *testing.T) {
 		}
 	}
 	w.checkAttributes(spans)
-	w.checkModelKnows(spans)
+	w.checkTraceparents(spans)
 	w.checkSecrecy("private", apiKey)
 	w.checkMetrics()
 	w.checkServed()
@@ -168,8 +168,8 @@ func TestOneTraceSurvivesTheOperator(t *testing.T) {
 	// With content, in another trace.
 	w.restart("OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT=SPAN_ONLY")
 	second := w.nextTrace("second")
-	if said := second[1].attribute("gen_ai.input.messages"); !strings.Contains(said, "A private question.") {
-		t.Errorf("content capture is enabled, but the content is missing: %q", said)
+	if output := second[1].attribute("gen_ai.input.messages"); !strings.Contains(output, "A private question.") {
+		t.Errorf("content capture is enabled, but the content is missing: %q", output)
 	}
 	w.checkSecrecy(apiKey)
 
@@ -189,7 +189,7 @@ func TestOneTraceSurvivesTheOperator(t *testing.T) {
 }
 
 // restart replaces the operator by one with additional environment variables.
-func (w *world) restart(env ...string) {
+func (w *environment) restart(env ...string) {
 	w.t.Helper()
 	ended, cancel := context.WithTimeout(w.t.Context(), time.Minute)
 	defer cancel()
@@ -202,11 +202,11 @@ func (w *world) restart(env ...string) {
 }
 
 // nextTrace sends a message, and returns the spans of its complete trace.
-func (w *world) nextTrace(message string) []span {
+func (w *environment) nextTrace(message string) []span {
 	w.t.Helper()
 	before, turns := len(w.collector.spans(w.t)), w.count("invoke_agent orchestrator")
-	w.say(message)
-	w.has("invoke_agent orchestrator", turns+2)
+	w.sendMessage(message)
+	w.awaitSpans("invoke_agent orchestrator", turns+2)
 	spans := w.collector.spans(w.t)[before:]
 	if diff := cmp.Diff(wholeTrace, render(w.t, spans)); diff != "" {
 		w.t.Errorf("the trace of the %s message is another one (-want +got):\n%s", message, diff)
@@ -215,7 +215,7 @@ func (w *world) nextTrace(message string) []span {
 }
 
 // checkAttributes checks the attributes that the conventions require.
-func (w *world) checkAttributes(spans []span) {
+func (w *environment) checkAttributes(spans []span) {
 	w.t.Helper()
 	required := map[string][]string{
 		"chat": {"gen_ai.operation.name", "gen_ai.provider.name", "gen_ai.request.model", "gen_ai.response.model", "gen_ai.usage.input_tokens", "gen_ai.usage.output_tokens",
@@ -236,30 +236,30 @@ func (w *world) checkAttributes(spans []span) {
 	}
 }
 
-// checkModelKnows checks that the model received the span of each answered call.
-func (w *world) checkModelKnows(spans []span) {
+// checkTraceparents checks that the model received the span of each answered call.
+func (w *environment) checkTraceparents(spans []span) {
 	w.t.Helper()
-	requests, err := w.asked(w.t.Context())
+	requests, err := w.modelRequests(w.t.Context())
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	told := map[string]bool{}
+	sent := map[string]bool{}
 	for _, r := range requests {
-		told[r.Traceparent] = true
+		sent[r.Traceparent] = true
 	}
 	for _, s := range spans {
-		if strings.HasPrefix(s.Name, "chat ") && !told["00-"+s.TraceID+"-"+s.SpanID+"-01"] {
-			w.t.Errorf("the model never received %s of the trace %s; it received %v", s.SpanID, s.TraceID, told)
+		if strings.HasPrefix(s.Name, "chat ") && !sent["00-"+s.TraceID+"-"+s.SpanID+"-01"] {
+			w.t.Errorf("the model never received %s of the trace %s; it received %v", s.SpanID, s.TraceID, sent)
 		}
 	}
 }
 
 // checkSecrecy checks that the given texts are in nothing that was sent.
-func (w *world) checkSecrecy(words ...string) {
+func (w *environment) checkSecrecy(texts ...string) {
 	w.t.Helper()
 	for _, file := range []string{"traces.jsonl", "metrics.jsonl"} {
 		for line := range w.collector.lines(w.t, file) {
-			for _, word := range words {
+			for _, word := range texts {
 				if strings.Contains(line, word) {
 					w.t.Errorf("%s contains %q", file, word)
 				}
@@ -268,7 +268,7 @@ func (w *world) checkSecrecy(words ...string) {
 	}
 }
 
-func (w *world) checkMetrics() {
+func (w *environment) checkMetrics() {
 	w.t.Helper()
 	eventually(w.t, "the metrics of the conventions", func(context.Context) (bool, error) {
 		missing := map[string]bool{"gen_ai.client.operation.duration": true, "gen_ai.client.token.usage": true, "gen_ai.invoke_agent.duration": true, "gen_ai.execute_tool.duration": true}
@@ -283,19 +283,19 @@ func (w *world) checkMetrics() {
 	})
 }
 
-// library matches metrics of the operator's libraries in the dashboard and the alerts.
-var library = regexp.MustCompile(`\b(controller_runtime|workqueue|rest_client|process)_[a-z_]+`)
+// libraryMetric matches metrics of the operator's libraries in the dashboard and the alerts.
+var libraryMetric = regexp.MustCompile(`\b(controller_runtime|workqueue|rest_client|process)_[a-z_]+`)
 
 // checkServed checks that the operator serves the library metrics of the dashboard and the alerts. hack/monitoring
 // checks its own metrics.
-func (w *world) checkServed() {
+func (w *environment) checkServed() {
 	w.t.Helper()
 	for _, file := range []string{"rules.yaml", "dashboard.json"} {
 		content, err := os.ReadFile(filepath.Join("..", "..", "config", "monitoring", file))
 		if err != nil {
 			w.t.Fatal(err)
 		}
-		for _, name := range library.FindAllString(string(content), -1) {
+		for _, name := range libraryMetric.FindAllString(string(content), -1) {
 			// Some metrics exist only after their first use, and the operator has just started.
 			eventually(w.t, "the operator to serve "+name+", which "+file+" asks for", func(ctx context.Context) (bool, error) {
 				served, err := w.served(ctx)
@@ -306,7 +306,7 @@ func (w *world) checkServed() {
 }
 
 // served returns the metrics that Prometheus would read.
-func (w *world) served(ctx context.Context) (string, error) {
+func (w *environment) served(ctx context.Context) (string, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+w.Metrics+"/metrics", nil)
 	if err != nil {
 		return "", err

@@ -63,11 +63,11 @@ func standing(ctx context.Context, of, name string) *unstructured.Unstructured {
 	return found
 }
 
-// furnish creates an object of each kind in the namespace, and lets the operator work on a chat and a task, so that
+// createObjects creates an object of each kind in the namespace, and lets the operator work on a chat and a task, so that
 // there are histories.
-func furnish(ctx context.Context) {
+func createObjects(ctx context.Context) {
 	GinkgoHelper()
-	Expect(world.Provider(ctx, team, "default")).To(Succeed())
+	Expect(env.Provider(ctx, team, "default")).To(Succeed())
 	for _, o := range []*unstructured.Unstructured{
 		object("AgentRole", "helper", spec{"systemPrompt": "You help."}),
 		object("ToolServer", "tools", spec{"url": "http://127.0.0.1:1/mcp"}),
@@ -77,11 +77,11 @@ func furnish(ctx context.Context) {
 		object("AgentMessage", "hello", spec{"chat": "talk", "content": "Load"}),
 		object("AgentTask", "research", spec{"type": "Agent", "role": "general", "instruction": "Load step 1"}),
 	} {
-		Expect(world.API.Create(ctx, o)).To(Succeed())
+		Expect(env.API.Create(ctx, o)).To(Succeed())
 	}
 	Eventually(func(ctx context.Context) (v1alpha1.TaskPhase, error) {
 		var task v1alpha1.AgentTask
-		err := world.API.Get(ctx, client.ObjectKey{Namespace: team, Name: "research"}, &task)
+		err := env.API.Get(ctx, client.ObjectKey{Namespace: team, Name: "research"}, &task)
 		if task.Status.Error != nil {
 			return "", StopTrying(task.Status.Error.Message)
 		}
@@ -89,7 +89,7 @@ func furnish(ctx context.Context) {
 	}).WithContext(ctx).Should(Equal(v1alpha1.TaskSuccess))
 	Eventually(func(ctx context.Context) ([]v1alpha1.AgentMessage, error) {
 		var messages v1alpha1.AgentMessageList
-		err := world.API.List(ctx, &messages, client.InNamespace(team))
+		err := env.API.List(ctx, &messages, client.InNamespace(team))
 		return messages.Items, err
 	}).WithContext(ctx).Should(ContainElement(HaveField("Spec.Role", v1alpha1.RoleAssistant)), "the chat is answered")
 	// A task of the chat, and one of the sub-agent, as the operator creates them.

@@ -14,9 +14,9 @@ import (
 	"github.com/nestor-dev/nestor/config/operator"
 )
 
-// asked lists what the operator's permissions are checked for besides Nestor's own kinds: what it needs, and what it
+// accessReviews lists what the operator's permissions are checked for besides Nestor's own kinds: what it needs, and what it
 // must not have.
-var asked = []struct{ group, resource, subresource, name string }{
+var accessReviews = []struct{ group, resource, subresource, name string }{
 	{"", "configmaps", "", ""},
 	{"", "secrets", "", ""},
 	{"", "secrets", "", "nestor-history-cert"},
@@ -44,7 +44,7 @@ var _ = Describe("The operator", func() {
 	It("may do what it needs outside its own kinds, and no more", func(ctx SpecContext) {
 		var text strings.Builder
 		fmt.Fprintf(&text, "%-52s%-40s%s\n\n", "", "in its own namespace", "in others, or in the cluster")
-		for _, a := range asked {
+		for _, a := range accessReviews {
 			name := strings.TrimSuffix(a.resource+"/"+a.subresource, "/") + " " + a.name
 			rights := func(namespace string) string {
 				var verbs []string
@@ -55,7 +55,7 @@ var _ = Describe("The operator", func() {
 							Namespace: namespace, Group: a.group, Resource: a.resource, Subresource: a.subresource, Name: a.name, Verb: verb,
 						},
 					}}
-					Expect(world.API.Create(ctx, review)).To(Succeed())
+					Expect(env.API.Create(ctx, review)).To(Succeed())
 					if review.Status.Allowed {
 						verbs = append(verbs, verb)
 					}
@@ -71,6 +71,6 @@ var _ = Describe("The operator", func() {
 	})
 
 	It("is denied nothing while it works", func() {
-		Expect(world.Refusals()).To(BeEmpty())
+		Expect(env.Refusals()).To(BeEmpty())
 	})
 })

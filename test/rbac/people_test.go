@@ -68,14 +68,14 @@ func (p person) groups() []string {
 	return []string{"system:authenticated"}
 }
 
-// invite creates the namespaces and the role bindings.
-func invite(ctx context.Context) {
+// createPeople creates the namespaces and the role bindings.
+func createPeople(ctx context.Context) {
 	GinkgoHelper()
 	for _, namespace := range []string{team, elsewhere} {
-		Expect(world.API.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}})).To(Succeed())
+		Expect(env.API.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}})).To(Succeed())
 	}
 	for who, has := range roles {
-		Expect(world.API.Create(ctx, &rbacv1.RoleBinding{
+		Expect(env.API.Create(ctx, &rbacv1.RoleBinding{
 			ObjectMeta: metav1.ObjectMeta{Namespace: has.namespace, Name: string(who)},
 			RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: has.role},
 			Subjects:   []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: who.user()}},
@@ -84,11 +84,11 @@ func invite(ctx context.Context) {
 	for _, role := range []string{"view", "edit", "admin"} {
 		Eventually(func() ([]rbacv1.PolicyRule, error) {
 			found := &rbacv1.ClusterRole{}
-			err := world.API.Get(ctx, client.ObjectKey{Name: role}, found)
+			err := env.API.Get(ctx, client.ObjectKey{Name: role}, found)
 			return found.Rules, err
 		}).WithContext(ctx).Should(ContainElement(HaveField("APIGroups", ContainElement("nestor.dev"))), "the chart's roles are added to "+role)
 	}
 	for who, has := range roles {
-		Expect(world.AwaitRole(ctx, has.namespace, who.user(), has.role)).To(Succeed())
+		Expect(env.AwaitRole(ctx, has.namespace, who.user(), has.role)).To(Succeed())
 	}
 }

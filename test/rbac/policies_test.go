@@ -18,10 +18,10 @@ import (
 
 // policyCase is a request that RBAC allows. If words is not empty, a policy rejects it with that message.
 type policyCase struct {
-	who   person
-	does  string
-	words string
-	try   func(context.Context) error
+	who     person
+	does    string
+	message string
+	try     func(context.Context) error
 }
 
 func policyCases() []policyCase {
@@ -89,8 +89,8 @@ func policyCases() []policyCase {
 		creates(theOperator, "a task with a group and a context", "AgentTask", work(spec{"context": "Summary", "group": "g1"}), ""),
 		creates(runner, "a task of a chat", "AgentTask", tool(spec{"chat": "talk"}), byChat),
 		creates(owner, "a task of a chat", "AgentTask", tool(spec{"chat": "talk"}), byChat),
-		adopts(runner, "a task that the sub-agent owns", v1alpha1.GroupVersion.String(), byAgent),
-		adopts(runner, "a task that a sub-agent of another group owns", "example.com/v1", byAgent),
+		createsOwned(runner, "a task that the sub-agent owns", v1alpha1.GroupVersion.String(), byAgent),
+		createsOwned(runner, "a task that a sub-agent of another group owns", "example.com/v1", byAgent),
 		patches(runner, "cancels a standalone task", "agenttasks", "research", `{"spec":{"cancel":true}}`, ""),
 		patches(runner, "cancels a chat's task", "agenttasks", "of-the-chat", `{"spec":{"cancel":true}}`, unchanged),
 		patches(runner, "cancels an agent's task", "agenttasks", "of-the-research", `{"spec":{"cancel":true}}`, unchanged),
@@ -101,9 +101,9 @@ func policyCases() []policyCase {
 		patches(owner, "gives a chat's task a parent", "agenttasks", "of-the-chat", `{"metadata":{"labels":{"nestor.dev/parent":"research"}}}`, parent),
 		patches(runner, "frees an agent's task", "agenttasks", "of-the-research", `{"metadata":{"ownerReferences":null}}`, owned),
 		patches(runner, "frees an agent's task and cancels it", "agenttasks", "of-the-research", `{"metadata":{"ownerReferences":null},"spec":{"cancel":true}}`, unchanged),
-		reowns(runner, "changes who controls an agent's task", func(o *metav1.OwnerReference) { o.Controller = ptr.To(!ptr.Deref(o.Controller, false)) }, byAgent),
-		reowns(runner, "gives an agent's task an owner that is not there", func(o *metav1.OwnerReference) { o.Name = "nobody" }, byAgent),
-		reowns(runner, "lets an agent's task not keep its owner", func(o *metav1.OwnerReference) { o.BlockOwnerDeletion = ptr.To(false) }, ""),
+		changesOwner(runner, "changes who controls an agent's task", func(o *metav1.OwnerReference) { o.Controller = ptr.To(!ptr.Deref(o.Controller, false)) }, byAgent),
+		changesOwner(runner, "gives an agent's task an owner that is not there", func(o *metav1.OwnerReference) { o.Name = "nobody" }, byAgent),
+		changesOwner(runner, "lets an agent's task not keep its owner", func(o *metav1.OwnerReference) { o.BlockOwnerDeletion = ptr.To(false) }, ""),
 		patches(admin, "frees an agent's task", "agenttasks", "of-the-research", `{"metadata":{"ownerReferences":null}}`, ""),
 		deletes(runner, "a standalone task", "research", ""),
 		deletes(runner, "a chat's task", "of-the-chat", undeleted),
@@ -160,16 +160,16 @@ func plural(kind string) string {
 	return ""
 }
 
-func creates(who person, what, kind string, s spec, words string) policyCase {
-	return policyCase{who, "creates " + what, words, func(ctx context.Context) error {
+func creates(who person, what, kind string, s spec, message string) policyCase {
+	return policyCase{who, "creates " + what, message, func(ctx context.Context) error {
 		_, err := as(who).Resource(resource(plural(kind))).Namespace(team).Create(ctx, object(kind, "new", s), metav1.CreateOptions{DryRun: dry})
 		return err
 	}}
 }
 
-// adopts creates a task as if the sub-agent had delegated it.
-func adopts(who person, what, group, words string) policyCase {
-	return policyCase{who, "creates " + what, words, func(ctx context.Context) error {
+// createsOwned creates a task as if the sub-agent had delegated it.
+func createsOwned(who person, what, group, message string) policyCase {
+	return policyCase{who, "creates " + what, message, func(ctx context.Context) error {
 		task := object("AgentTask", "new", tool(spec{}))
 		task.SetOwnerReferences([]metav1.OwnerReference{{
 			APIVersion: group, Kind: "SubAgent", Name: "research", Controller: ptr.To(true), UID: standing(ctx, "subagents", "research").GetUID(),
@@ -179,9 +179,9 @@ func adopts(who person, what, group, words string) policyCase {
 	}}
 }
 
-// reowns changes the owner of the sub-agent's task.
-func reowns(who person, does string, change func(*metav1.OwnerReference), words string) policyCase {
-	return policyCase{who, does, words, func(ctx context.Context) error {
+// changesOwner changes the owner of the sub-agent's task.
+func changesOwner(who person, does string, change func(*metav1.OwnerReference), message string) policyCase {
+	return policyCase{who, does, message, func(ctx context.Context) error {
 		task := standing(ctx, "agenttasks", "of-the-research")
 		owners := task.GetOwnerReferences()
 		change(&owners[0])
@@ -191,34 +191,34 @@ func reowns(who person, does string, change func(*metav1.OwnerReference), words 
 	}}
 }
 
-func patches(who person, does, of, name, patch, words string) policyCase {
-	return policyCase{who, does, words, func(ctx context.Context) error {
+func patches(who person, does, of, name, patch, message string) policyCase {
+	return policyCase{who, does, message, func(ctx context.Context) error {
 		_, err := as(who).Resource(resource(of)).Namespace(team).Patch(ctx, name, types.MergePatchType, []byte(patch), metav1.PatchOptions{DryRun: dry})
 		return err
 	}}
 }
 
-func deletes(who person, what, name, words string) policyCase {
-	return policyCase{who, "deletes " + what, words, func(ctx context.Context) error {
+func deletes(who person, what, name, message string) policyCase {
+	return policyCase{who, "deletes " + what, message, func(ctx context.Context) error {
 		return as(who).Resource(resource("agenttasks")).Namespace(team).Delete(ctx, name, metav1.DeleteOptions{DryRun: dry})
 	}}
 }
 
-func asRoot(what, words string, try func(context.Context) error) policyCase {
-	return policyCase{"root", "makes " + what, words, try}
+func asRoot(what, message string, try func(context.Context) error) policyCase {
+	return policyCase{"root", "makes " + what, message, try}
 }
 
 var _ = Describe("The policies", func() {
 	for _, c := range policyCases() {
 		name := string(c.who) + " " + c.does
-		if c.words == "" {
+		if c.message == "" {
 			It("allow: "+name, func(ctx SpecContext) { Expect(c.try(ctx)).To(Succeed()) })
 			continue
 		}
 		It("reject: "+name, func(ctx SpecContext) {
 			err := c.try(ctx)
 			Expect(apierrors.IsForbidden(err)).To(BeTrue(), "%v", err)
-			Expect(err).To(MatchError(ContainSubstring(c.words)))
+			Expect(err).To(MatchError(ContainSubstring(c.message)))
 		})
 	}
 })

@@ -28,8 +28,8 @@ import (
 // update rewrites the golden files: go test ./test/rbac -update, then read the difference.
 var update = flag.Bool("update", false, "rewrite the golden files")
 
-// world is a stack with all users; requests do not change it, so specs share it.
-var world *stack.Stack
+// env is a stack with all users; requests do not change it, so specs share it.
+var env *stack.Stack
 
 func TestRBAC(t *testing.T) {
 	RegisterFailHandler(Fail)
@@ -43,13 +43,13 @@ var _ = BeforeSuite(func(ctx SpecContext) {
 	ctrllog.SetLogger(GinkgoLogr)
 	address, err := stack.FreeAddress(ctx)
 	Expect(err).NotTo(HaveOccurred())
-	world, err = stack.Start(ctx, stack.Options{NoOperator: true, Scripts: []string{"builtin:load"}, OperatorFlags: []string{"--history-bind-address", address}})
+	env, err = stack.Start(ctx, stack.Options{NoOperator: true, Scripts: []string{"builtin:load"}, OperatorFlags: []string{"--history-bind-address", address}})
 	Expect(err).NotTo(HaveOccurred())
-	DeferCleanup(func() { Expect(world.Stop()).To(Succeed()) })
+	DeferCleanup(func() { Expect(env.Stop()).To(Succeed()) })
 	registerHistory(ctx, netip.MustParseAddrPort(address).Port())
-	Expect(world.StartOperator(ctx)).To(Succeed())
-	invite(ctx)
-	furnish(ctx)
+	Expect(env.StartOperator(ctx)).To(Succeed())
+	createPeople(ctx)
+	createObjects(ctx)
 	awaitPolicies(ctx)
 }, NodeTimeout(5*time.Minute))
 
@@ -66,7 +66,7 @@ func registerHistory(ctx context.Context, port uint16) {
 		case "APIService":
 			Expect(unstructured.SetNestedField(object.Object, int64(port), "spec", "service", "port")).To(Succeed())
 		}
-		Expect(world.API.Apply(ctx, client.ApplyConfigurationFromUnstructured(object), client.FieldOwner("suite"))).To(Succeed())
+		Expect(env.API.Apply(ctx, client.ApplyConfigurationFromUnstructured(object), client.FieldOwner("suite"))).To(Succeed())
 	}
 }
 
@@ -74,7 +74,7 @@ func registerHistory(ctx context.Context, port uint16) {
 func awaitPolicies(ctx context.Context) {
 	GinkgoHelper()
 	for _, c := range policyCases() {
-		if c.words == "" {
+		if c.message == "" {
 			continue
 		}
 		Eventually(func() error { return c.try(ctx) }).WithContext(ctx).Should(Satisfy(apierrors.IsForbidden), c.does)
@@ -90,7 +90,7 @@ func as(who person) dynamic.Interface {
 }
 
 func config(who person) *rest.Config {
-	config := rest.CopyConfig(world.Cluster.Config)
+	config := rest.CopyConfig(env.Cluster.Config)
 	config.QPS = -1
 	config.Impersonate = rest.ImpersonationConfig{UserName: who.user(), Groups: who.groups()}
 	return config
@@ -99,7 +99,7 @@ func config(who person) *rest.Config {
 // administrator returns a client that may read everything. The policies apply to it, too.
 func administrator() dynamic.Interface {
 	GinkgoHelper()
-	c, err := dynamic.NewForConfig(world.Cluster.Config)
+	c, err := dynamic.NewForConfig(env.Cluster.Config)
 	Expect(err).NotTo(HaveOccurred())
 	return c
 }

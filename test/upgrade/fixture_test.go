@@ -52,7 +52,7 @@ func newObject() *unstructured.Unstructured {
 }
 
 // capture creates a fixture from the current state. The operator must have stopped.
-func (w *world) capture(ctx context.Context, t *testing.T, ledger, commit string, began time.Time) fixture {
+func (w *environment) capture(ctx context.Context, t *testing.T, ledger, commit string, began time.Time) fixture {
 	t.Helper()
 	f := fixture{Commit: commit, Began: began, Stopped: time.Now(), Calls: w.model.calls()}
 	places := strings.NewReplacer(w.model.URL, modelPlace, w.desk.URL, deskPlace)
@@ -102,7 +102,7 @@ func (f fixture) write(t *testing.T, path string) {
 }
 
 // readFixture reads a fixture and moves its times, so that its operator was stopped just now.
-func (w *world) readFixture(t *testing.T, path string) fixture {
+func (w *environment) readFixture(t *testing.T, path string) fixture {
 	t.Helper()
 	packed, err := os.ReadFile(path)
 	if err != nil {
@@ -161,7 +161,7 @@ func (f fixture) toNow(text string) string {
 }
 
 // restore creates the objects of a fixture in the cluster, and loads its ledger.
-func (w *world) restore(ctx context.Context, t *testing.T, ledger string, f fixture) {
+func (w *environment) restore(ctx context.Context, t *testing.T, ledger string, f fixture) {
 	t.Helper()
 	uids := map[types.UID]types.UID{}
 	api := w.restorer(t)
@@ -176,7 +176,7 @@ func (w *world) restore(ctx context.Context, t *testing.T, ledger string, f fixt
 	for len(waiting) > 0 {
 		object := waiting[0]
 		waiting = waiting[1:]
-		if !adopt(object, uids) {
+		if !updateOwner(object, uids) {
 			waiting = append(waiting, object) // its owner is created later
 			continue
 		}
@@ -190,7 +190,7 @@ func (w *world) restore(ctx context.Context, t *testing.T, ledger string, f fixt
 }
 
 // restorer returns an administrator's client that counts as the operator, which the policies require.
-func (w *world) restorer(t *testing.T) client.Client {
+func (w *environment) restorer(t *testing.T) client.Client {
 	t.Helper()
 	config := rest.CopyConfig(w.Cluster.Config)
 	config.Impersonate = rest.ImpersonationConfig{
@@ -203,8 +203,8 @@ func (w *world) restorer(t *testing.T) client.Client {
 	return api
 }
 
-// adopt sets an object's owner reference to the owner's new UID. It reports false if the owner does not exist yet.
-func adopt(object *unstructured.Unstructured, uids map[types.UID]types.UID) bool {
+// updateOwner sets an object's owner reference to the owner's new UID. It reports false if the owner does not exist yet.
+func updateOwner(object *unstructured.Unstructured, uids map[types.UID]types.UID) bool {
 	owners := object.GetOwnerReferences()
 	for i := range owners {
 		now, ok := uids[owners[i].UID]

@@ -19,7 +19,7 @@ import (
 )
 
 // openTables opens a ledger as plain SQL tables.
-func (w *world) openTables(t *testing.T) *sql.DB {
+func (w *environment) openTables(t *testing.T) *sql.DB {
 	t.Helper()
 	driver, name := "pgx", w.LedgerURL
 	if path, ok := strings.CutPrefix(w.LedgerURL, "sqlite:"); ok {
@@ -33,7 +33,7 @@ func (w *world) openTables(t *testing.T) *sql.DB {
 }
 
 // history returns everything in a ledger that must never change: events and finished calls.
-func (w *world) history(ctx context.Context, t *testing.T) map[string]string {
+func (w *environment) history(ctx context.Context, t *testing.T) map[string]string {
 	t.Helper()
 	tables := w.openTables(t)
 	defer func() {
@@ -66,7 +66,7 @@ func (w *world) history(ctx context.Context, t *testing.T) map[string]string {
 
 // readWhole reads calls through the ledger if this release has opened it, because its tables may contain references
 // instead of texts.
-func (w *world) readWhole(ctx context.Context, t *testing.T, tables *sql.DB, found map[string]string) {
+func (w *environment) readWhole(ctx context.Context, t *testing.T, tables *sql.DB, found map[string]string) {
 	t.Helper()
 	known, err := migrations.SQLite()
 	if err != nil {
@@ -104,7 +104,7 @@ func (w *world) readWhole(ctx context.Context, t *testing.T, tables *sql.DB, fou
 }
 
 // expectKept checks that a ledger still has all of an earlier history, unchanged.
-func (w *world) expectKept(ctx context.Context, t *testing.T, before map[string]string) {
+func (w *environment) expectKept(ctx context.Context, t *testing.T, before map[string]string) {
 	t.Helper()
 	after := w.history(ctx, t)
 	for key, value := range before {
@@ -118,22 +118,22 @@ func (w *world) expectKept(ctx context.Context, t *testing.T, before map[string]
 }
 
 // dump returns the ledger as SQL.
-func (w *world) dump(ctx context.Context, t *testing.T, ledger string) string {
+func (w *environment) dump(ctx context.Context, t *testing.T, ledger string) string {
 	t.Helper()
 	if ledger == stack.SQLite {
 		return command(ctx, t, ".", "sqlite3", strings.TrimPrefix(w.LedgerURL, "sqlite:"), ".dump")
 	}
-	var kept strings.Builder
+	var output strings.Builder
 	for line := range strings.Lines(command(ctx, t, ".", "pg_dump", "--inserts", "--no-owner", "--no-privileges", "--dbname", w.LedgerURL)) {
 		if !strings.HasPrefix(line, `\`) { // commands of psql
-			kept.WriteString(line)
+			output.WriteString(line)
 		}
 	}
-	return kept.String()
+	return output.String()
 }
 
 // load fills an empty ledger from SQL.
-func (w *world) load(ctx context.Context, t *testing.T, ledger, text string) {
+func (w *environment) load(ctx context.Context, t *testing.T, ledger, text string) {
 	t.Helper()
 	if ledger == stack.SQLite {
 		tables := w.openTables(t)

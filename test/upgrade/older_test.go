@@ -48,7 +48,7 @@ func (o older) build(ctx context.Context, t *testing.T) string {
 }
 
 // install replaces the CRDs of a cluster by those of a checkout.
-func install(ctx context.Context, t *testing.T, w *world, checkout string) {
+func install(ctx context.Context, t *testing.T, w *environment, checkout string) {
 	t.Helper()
 	command(ctx, t, checkout, w.Cluster.Kubectl, "--kubeconfig", w.Cluster.Kubeconfig, "replace", "-f", filepath.Join("config", "crd", "bases"))
 	command(ctx, t, checkout, w.Cluster.Kubectl, "--kubeconfig", w.Cluster.Kubeconfig, "wait", "--for=condition=Established", "crd", "--all", "--timeout=60s")
@@ -59,11 +59,11 @@ func command(ctx context.Context, t *testing.T, dir, program string, args ...str
 	t.Helper()
 	cmd := exec.CommandContext(ctx, program, args...)
 	cmd.Dir = dir
-	var words strings.Builder
-	cmd.Stderr = &words
+	var stderr strings.Builder
+	cmd.Stderr = &stderr
 	out, err := cmd.Output()
 	if err != nil {
-		t.Fatalf("%s %s: %v\n%s%s", program, strings.Join(args, " "), err, out, words.String())
+		t.Fatalf("%s %s: %v\n%s%s", program, strings.Join(args, " "), err, out, stderr.String())
 	}
 	return string(out)
 }

@@ -177,8 +177,8 @@ func callOf(body []byte) string {
 	return fmt.Sprintf("%s %d", job, turn)
 }
 
-// forget resets the recorded calls.
-func (m *model) forget() {
+// resetCalls resets the recorded calls.
+func (m *model) resetCalls() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.answered = nil

@@ -16,19 +16,19 @@ import (
 	"github.com/nestor-dev/nestor/test/stack"
 )
 
-// files are the names of the fixtures, by ledger.
-var files = map[string]string{stack.SQLite: "sqlite.json.gz", stack.PostgreSQL: "postgres.json.gz"}
+// fixtureFiles are the names of the fixtures, by ledger.
+var fixtureFiles = map[string]string{stack.SQLite: "sqlite.json.gz", stack.PostgreSQL: "postgres.json.gz"}
 
-// perform runs an older operator up to the state middle, and stops it.
-func perform(ctx context.Context, t *testing.T, o older, programs, ledger string) *world {
+// runOlder runs an older operator up to the state middle, and stops it.
+func runOlder(ctx context.Context, t *testing.T, o older, programs, ledger string) *environment {
 	t.Helper()
-	w := newWorld(ctx, t, ledger, programs, true)
+	w := newEnvironment(ctx, t, ledger, programs, true)
 	install(ctx, t, w, o.dir)
 	if err := w.StartOperator(ctx); err != nil {
 		t.Fatal(err)
 	}
-	w.apply(ctx, t, scene, "MODEL", w.model.URL, "DESK", w.desk.URL)
-	w.await(ctx, t, middle, func() bool { return w.model.holds() && slices.Contains(w.desk.done(), "sign hang") })
+	w.apply(ctx, t, initialObjects, "MODEL", w.model.URL, "DESK", w.desk.URL)
+	w.await(ctx, t, expectedAtStop, func() bool { return w.model.holds() && slices.Contains(w.desk.done(), "sign hang") })
 	stop := w.Operator.Kill
 	if os.Getenv("UPGRADE_STOP") == "TERM" {
 		stop = func() error { return w.Operator.Terminate(ctx) }
@@ -59,10 +59,10 @@ func TestFixtureIsCompleted(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, dir := range commits {
-		for ledger, file := range files {
+		for ledger, file := range fixtureFiles {
 			t.Run(filepath.Base(dir)+" "+ledger, func(t *testing.T) {
 				ctx := t.Context()
-				w := newWorld(ctx, t, ledger, programs, false)
+				w := newEnvironment(ctx, t, ledger, programs, false)
 				f := w.readFixture(t, filepath.Join(dir, file))
 				w.restore(ctx, t, ledger, f)
 				before := w.history(ctx, t)
@@ -88,12 +88,12 @@ func TestLiveUpgrade(t *testing.T) {
 	if err := stack.Build(t.Context(), newer); err != nil {
 		t.Fatal(err)
 	}
-	for ledger := range files {
+	for ledger := range fixtureFiles {
 		t.Run(ledger, func(t *testing.T) {
 			ctx := t.Context()
-			w := perform(ctx, t, o, programs, ledger)
+			w := runOlder(ctx, t, o, programs, ledger)
 			calls, before := w.model.calls(), w.history(ctx, t)
-			w.model.forget()
+			w.model.resetCalls()
 			install(ctx, t, w, root)
 			w.UsePrograms(newer)
 			if err := w.StartOperator(ctx); err != nil {
@@ -114,10 +114,10 @@ func TestWriteFixture(t *testing.T) {
 	}
 	o := checkOut(t.Context(), t, from)
 	programs := o.build(t.Context(), t)
-	for ledger, file := range files {
+	for ledger, file := range fixtureFiles {
 		t.Run(ledger, func(t *testing.T) {
 			began := time.Now()
-			w := perform(t.Context(), t, o, programs, ledger)
+			w := runOlder(t.Context(), t, o, programs, ledger)
 			w.capture(t.Context(), t, ledger, o.commit, began).write(t, filepath.Join("testdata", o.commit[:12], file))
 		})
 	}

@@ -21,10 +21,10 @@ import (
 // callsInATurn is the number of tool calls per turn of the long agent: with the reply, eleven messages.
 const callsInATurn = 10
 
-// long creates a finished agent with a transcript of the given number of messages. A real run would take twenty
+// createLongTranscript creates a finished agent with a transcript of the given number of messages. A real run would take twenty
 // minutes on a small machine; here the core generates the events, which are written to the ledger directly. The
 // operator must be stopped, because it does not know the task.
-func (s *stack) long(ctx context.Context, namespace, chat string, messages int) (map[string]string, error) {
+func (s *stack) createLongTranscript(ctx context.Context, namespace, chat string, messages int) (map[string]string, error) {
 	api, err := client.New(s.cluster.Config, client.Options{Scheme: operator.NewScheme()})
 	if err != nil {
 		return nil, fmt.Errorf("connect to the cluster: %w", err)
@@ -33,7 +33,7 @@ func (s *stack) long(ctx context.Context, namespace, chat string, messages int) 
 	if err != nil {
 		return nil, err
 	}
-	events, err := longLife(sub.Name, messages)
+	events, err := longRun(sub.Name, messages)
 	if err != nil {
 		return nil, err
 	}
@@ -64,8 +64,8 @@ func finishedAgent(ctx context.Context, api client.Client, namespace, chat strin
 	return sub, nil
 }
 
-// longLife returns the events of an agent that uses tools until it has the given number of messages.
-func longLife(name string, messages int) ([]ledger.Event, error) {
+// longRun returns the events of an agent that uses tools until it has the given number of messages.
+func longRun(name string, messages int) ([]ledger.Event, error) {
 	config := agent.Config{
 		Kind: agent.SubAgent, Name: name, Role: agent.Role{Name: "scribe", DisplayName: "Scribe"}, Depth: 1, MaxDepth: 2, Task: agent.Task{Instruction: "Keep a long record."},
 		Tools:  []agent.Tool{{Name: "calculator", BuiltIn: true, ReadOnly: true}},
@@ -84,20 +84,20 @@ func longLife(name string, messages int) ([]ledger.Event, error) {
 		events = append(events, ledger.Event{Type: agent.FactType(event.Fact), At: at, Data: data})
 		var effects []agent.Effect
 		state, effects = agent.Step(state, event)
-		facts = append(facts[1:], happenings(effects, len(events), messages)...)
+		facts = append(facts[1:], factsFor(effects, len(events), messages)...)
 	}
 	return events, nil
 }
 
-// happenings returns the facts that result from effects.
-func happenings(effects []agent.Effect, so, messages int) []agent.Fact {
+// factsFor returns the facts that result from effects.
+func factsFor(effects []agent.Effect, so, messages int) []agent.Fact {
 	var facts []agent.Fact
 	for _, effect := range effects {
 		switch e := effect.(type) {
 		case agent.CallModel:
 			reply := agent.ModelReplied{Call: e.Call, Text: fmt.Sprintf("After %d messages I go on.", so)}
 			for i := range callsInATurn {
-				reply.Calls = append(reply.Calls, agent.CallRequest{ID: fmt.Sprintf("call_%d_%d", so, i), Tool: "calculator", Arguments: fmt.Sprintf(`{"expression":"%d + %d"}`, so, i)})
+				reply.Calls = append(reply.Calls, agent.ToolCall{ID: fmt.Sprintf("call_%d_%d", so, i), Tool: "calculator", Arguments: fmt.Sprintf(`{"expression":"%d + %d"}`, so, i)})
 			}
 			if so >= messages {
 				reply = agent.ModelReplied{Call: e.Call, Text: "The record is long enough."}

@@ -50,19 +50,19 @@ func run(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, s.close()) }()
-	say(map[string]string{"kubeconfig": s.cluster.Kubeconfig, "kubectl": s.cluster.Kubectl})
+	respond(map[string]string{"kubeconfig": s.cluster.Kubeconfig, "kubectl": s.cluster.Kubectl})
 	lines := bufio.NewScanner(os.Stdin)
 	for lines.Scan() {
-		answer, err := s.obey(ctx, strings.Fields(lines.Text()))
+		answer, err := s.runCommand(ctx, strings.Fields(lines.Text()))
 		if err != nil {
 			answer = map[string]string{"error": err.Error()}
 		}
-		say(answer)
+		respond(answer)
 	}
 	return lines.Err()
 }
 
-func say(answer map[string]string) {
+func respond(answer map[string]string) {
 	line, err := json.Marshal(answer)
 	if err != nil {
 		panic(fmt.Sprintf("encode an answer: %v", err)) // strings always encode
@@ -70,21 +70,21 @@ func say(answer map[string]string) {
 	fmt.Println(string(line))
 }
 
-// obey runs a command.
-func (s *stack) obey(ctx context.Context, words []string) (map[string]string, error) {
+// runCommand runs a command.
+func (s *stack) runCommand(ctx context.Context, command []string) (map[string]string, error) {
 	switch {
-	case len(words) == 3 && words[0] == "open":
-		return s.open(ctx, words[1], words[2])
-	case len(words) == 1 && words[0] == "tokens":
+	case len(command) == 3 && command[0] == "open":
+		return s.open(ctx, command[1], command[2])
+	case len(command) == 1 && command[0] == "tokens":
 		return s.tokens(ctx)
-	case len(words) == 3 && words[0] == "long":
-		return s.long(ctx, words[1], words[2], 10_000)
-	case len(words) == 1 && words[0] == "down":
+	case len(command) == 3 && command[0] == "long":
+		return s.createLongTranscript(ctx, command[1], command[2], 10_000)
+	case len(command) == 1 && command[0] == "down":
 		return map[string]string{"operator": "stopped"}, s.stopOperator()
-	case len(words) == 1 && words[0] == "up":
+	case len(command) == 1 && command[0] == "up":
 		return map[string]string{"operator": "started"}, s.startOperator(ctx)
-	case len(words) == 1 && words[0] == "restart":
+	case len(command) == 1 && command[0] == "restart":
 		return map[string]string{"operator": "restarted"}, errors.Join(s.stopOperator(), s.startOperator(ctx))
 	}
-	return nil, fmt.Errorf("unknown command %q", strings.Join(words, " "))
+	return nil, fmt.Errorf("unknown command %q", strings.Join(command, " "))
 }

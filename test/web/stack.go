@@ -61,7 +61,7 @@ func newStack(ctx context.Context) (s *stack, err error) {
 	if err := s.serveHistory(ctx); err != nil {
 		return s, err
 	}
-	if err := s.furnish(ctx, model, s.serve(newNotes())); err != nil {
+	if err := s.createObjects(ctx, model, s.serve(newNotes())); err != nil {
 		return s, err
 	}
 	return s, s.startOperator(ctx)
@@ -156,8 +156,8 @@ func (s *stack) stopOperator() error {
 	return stop()
 }
 
-// furnish creates the namespaces, the users and their objects.
-func (s *stack) furnish(ctx context.Context, modelURL, notesURL string) error {
+// createObjects creates the namespaces, the users and their objects.
+func (s *stack) createObjects(ctx context.Context, modelURL, notesURL string) error {
 	api, err := client.New(s.cluster.Config, client.Options{Scheme: operator.NewScheme()})
 	if err != nil {
 		return fmt.Errorf("connect to the cluster: %w", err)

@@ -20,12 +20,12 @@ import (
 
 // writeBlock writes a task as one line and below it its activity or, if the block is open, the details of its status
 // with the blocks of its sub-agents inside.
-func (m Model) writeBlock(s *sheet, n *live.Node, indent string) {
+func (m Model) writeBlock(s *canvas, n *live.Node, indent string) {
 	at := len(s.blocks)
-	s.blocks = append(s.blocks, place{task: n.Task.Name, line: len(s.lines)})
+	s.blocks = append(s.blocks, blockSpan{task: n.Task.Name, line: len(s.lines)})
 	defer func() { s.blocks[at].end = len(s.lines) - 1 }()
 	arrow := "▸ "
-	if m.opened[n.Task.Name] {
+	if m.expanded[n.Task.Name] {
 		arrow = "▾ "
 	}
 	head := terminal.Fit(arrow+m.title(n), m.width-terminal.Width(indent))
@@ -35,7 +35,7 @@ func (m Model) writeBlock(s *sheet, n *live.Node, indent string) {
 	s.write(indent + head)
 	inner := indent + terminal.Faint.Render("│ ")
 	width := m.width - terminal.Width(inner)
-	if !m.opened[n.Task.Name] {
+	if !m.expanded[n.Task.Name] {
 		if line := m.activity(n); line != "" {
 			s.write(indent + "  " + terminal.Faint.Render(terminal.Fit(line, width)))
 		}
@@ -45,7 +45,7 @@ func (m Model) writeBlock(s *sheet, n *live.Node, indent string) {
 	for _, child := range n.Children {
 		m.writeBlock(s, child, inner)
 	}
-	s.write(terminal.Indent(m.ending(n, width), inner)...)
+	s.write(terminal.Indent(m.outcomeLines(n, width), inner)...)
 }
 
 var selectedStyle = lipgloss.NewStyle().Reverse(true)
@@ -59,9 +59,9 @@ func (m Model) activity(n *live.Node) string {
 		return terminal.Line(still.String())
 	case status.Error != nil:
 		return terminal.Line(string(status.Error.Kind) + ": " + status.Error.Message)
-	case n.Over() && status.Result != nil:
+	case n.Ended() && status.Result != nil:
 		return terminal.Line(status.Result.Summary)
-	case n.Over():
+	case n.Ended():
 		return ""
 	case status.Waiting != nil && status.Waiting.Kind == v1alpha1.WaitingQuestion:
 		return "asks: " + terminal.Line(status.Waiting.Text)
@@ -85,12 +85,12 @@ func instruction(n *live.Node) string {
 	return n.Task.Spec.Instruction
 }
 
-// detailLines limits the lines of each text in an open block.
-const detailLines = 8
+// maxDetailLines limits the lines of each text in an open block.
+const maxDetailLines = 8
 
 // details returns the lines of an open block.
 func (m Model) details(n *live.Node, width int) []string {
-	lines, rest := cut(terminal.Wrap(terminal.Clean(instruction(n)), width), detailLines)
+	lines, rest := truncateLines(terminal.Wrap(terminal.Clean(instruction(n)), width), maxDetailLines)
 	if rest > 0 {
 		lines = append(lines, terminal.Faint.Render(fmt.Sprintf("… %d more lines", rest)))
 	}
@@ -110,8 +110,8 @@ func (m Model) details(n *live.Node, width int) []string {
 		lines = append(lines, terminal.Indent(terminal.Wrap(terminal.Warning.Render("asks: "+terminal.Clean(question)), width), "")...)
 	}
 	if text := m.streams[n.Task.Name]; text != "" {
-		all := m.pages.live(text, width)
-		lines = append(lines, all[max(0, len(all)-detailLines):]...)
+		all := m.pages.renderUncached(text, width)
+		lines = append(lines, all[max(0, len(all)-maxDetailLines):]...)
 	}
 	return lines
 }
@@ -125,15 +125,15 @@ func callPhase(p v1alpha1.ToolCallPhase) string {
 	return string(p)
 }
 
-// ending returns the lines about the outcome of the work.
-func (m Model) ending(n *live.Node, width int) []string {
+// outcomeLines returns the lines about the outcome of the work.
+func (m Model) outcomeLines(n *live.Node, width int) []string {
 	var lines []string
 	if e := n.Task.Status.Error; e != nil {
 		lines = append(lines, terminal.Wrap(terminal.Bad.Render(terminal.Line(string(e.Kind)+": "+e.Message)), width)...)
 	}
 	if r := n.Task.Status.Result; r != nil {
 		for _, text := range []string{r.Summary, r.Details} {
-			shown, rest := cut(m.pages.markdown(text, width), detailLines)
+			shown, rest := truncateLines(m.pages.markdown(text, width), maxDetailLines)
 			lines = append(lines, shown...)
 			if rest > 0 {
 				lines = append(lines, terminal.Faint.Render(fmt.Sprintf("… %d more lines: kubectl nestor transcript %s", rest, n.Task.Name)))
@@ -143,8 +143,8 @@ func (m Model) ending(n *live.Node, width int) []string {
 	return lines
 }
 
-// took returns how long the work took, or has taken so far.
-func (m Model) took(n *live.Node) string {
+// duration returns how long the work took, or has taken so far.
+func (m Model) duration(n *live.Node) string {
 	status := n.Task.Status
 	switch {
 	case status.StartTime == nil:

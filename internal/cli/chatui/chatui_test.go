@@ -27,12 +27,12 @@ type recorder struct {
 	err   error
 }
 
-func (r *recorder) Say(_ context.Context, text, inReplyTo string) error {
+func (r *recorder) Send(_ context.Context, text, inReplyTo string) error {
 	r.did = append(r.did, fmt.Sprintf("say %q to %q", text, inReplyTo))
 	return r.err
 }
 
-func (r *recorder) Whole(_ context.Context, ask live.Ask) (live.Ask, error) {
+func (r *recorder) FullArguments(_ context.Context, ask live.Ask) (live.Ask, error) {
 	whole, ok := ask.WithArguments(r.whole)
 	if !ok {
 		return ask, errors.New("the history cannot be read")
@@ -50,23 +50,23 @@ func (r *recorder) Cancel(_ context.Context, task string) error {
 	return r.err
 }
 
-// stage drives a model in a test.
-type stage struct {
+// harness drives a model in a test.
+type harness struct {
 	t       *testing.T
 	model   tea.Model
 	actions *recorder
 }
 
-func newStage(t *testing.T) *stage {
+func newHarness(t *testing.T) *harness {
 	t.Helper()
 	actions := &recorder{}
-	s := &stage{t: t, actions: actions, model: New(t.Context(), "chat", "default", actions, time.Unix(100, 0))}
+	s := &harness{t: t, actions: actions, model: New(t.Context(), "chat", "default", actions, time.Unix(100, 0))}
 	s.send(tea.WindowSizeMsg{Width: 80, Height: 24})
 	return s
 }
 
 // send delivers a message. Commands that act run at once; those that wait for time are skipped.
-func (s *stage) send(msg tea.Msg) {
+func (s *harness) send(msg tea.Msg) {
 	s.t.Helper()
 	var cmd tea.Cmd
 	s.model, cmd = s.model.Update(msg)
@@ -77,12 +77,12 @@ func (s *stage) send(msg tea.Msg) {
 		return // it may arm the prompt, which waits for time
 	}
 	switch result := cmd().(type) {
-	case acted, fetched:
+	case actionDone, fetched:
 		s.model, _ = s.model.Update(result)
 	}
 }
 
-func (s *stage) keys(keys ...string) {
+func (s *harness) keys(keys ...string) {
 	s.t.Helper()
 	for _, k := range keys {
 		switch {
@@ -102,9 +102,9 @@ func (s *stage) keys(keys ...string) {
 	}
 }
 
-func (s *stage) screen() string { return ansi.Strip(s.model.(Model).View().Content) }
+func (s *harness) screen() string { return ansi.Strip(s.model.(Model).View().Content) }
 
-func (s *stage) shows(texts ...string) {
+func (s *harness) shows(texts ...string) {
 	s.t.Helper()
 	for _, text := range texts {
 		if !strings.Contains(s.screen(), text) {
@@ -113,14 +113,14 @@ func (s *stage) shows(texts ...string) {
 	}
 }
 
-func (s *stage) hides(text string) {
+func (s *harness) hides(text string) {
 	s.t.Helper()
 	if strings.Contains(s.screen(), text) {
 		s.t.Errorf("the screen shows %q:\n%s", text, s.screen())
 	}
 }
 
-func (s *stage) did(want ...string) {
+func (s *harness) did(want ...string) {
 	s.t.Helper()
 	if got := strings.Join(s.actions.did, "; "); got != strings.Join(want, "; ") {
 		s.t.Errorf("did %s, want %s", got, want)
@@ -151,7 +151,7 @@ func approval(task string) v1alpha1.ChatWaitingItem {
 }
 
 func TestEnterSendsTheInput(t *testing.T) {
-	s := newStage(t)
+	s := newHarness(t)
 	s.send(Updated(chat()))
 	s.shows("Nothing has been said yet.")
 	s.keys("hello", "enter", "enter")
@@ -160,14 +160,14 @@ func TestEnterSendsTheInput(t *testing.T) {
 }
 
 func TestFailedMessageStaysInTheInput(t *testing.T) {
-	s := newStage(t)
+	s := newHarness(t)
 	s.actions.err = errors.New("no right to do that")
 	s.keys("hello", "enter")
 	s.shows("no right to do that", "❯ hello")
 }
 
 func TestAnswerGoesToTheAskingAgentUnlessEscIsPressed(t *testing.T) {
-	s := newStage(t)
+	s := newHarness(t)
 	s.send(Updated(chat(question("chat-1"))))
 	s.shows("? coder (chat-1) asks: Which one?", "enter answers it")
 	s.keys("this", "enter", "esc", "never mind", "enter", "esc", "that", "enter")
@@ -177,7 +177,7 @@ func TestAnswerGoesToTheAskingAgentUnlessEscIsPressed(t *testing.T) {
 }
 
 func TestCallIsDecidedOnceAndOnlyAfterItWasShown(t *testing.T) {
-	s := newStage(t)
+	s := newHarness(t)
 	s.send(Updated(chat(approval("chat-1"), approval("chat-2"))))
 	s.shows("! coder (chat-1) wants to run bash  (1 of 2)", "command: rm x")
 	s.hides("ctrl+y approve")
@@ -200,7 +200,7 @@ func TestCallIsDecidedOnceAndOnlyAfterItWasShown(t *testing.T) {
 }
 
 func TestFailedDecisionCanBeRepeated(t *testing.T) {
-	s := newStage(t)
+	s := newHarness(t)
 	s.send(Updated(chat(approval("chat-1"))))
 	s.send(armed("chat-1/c-chat-1"))
 	s.actions.err = errors.New("the operator does not respond")
@@ -212,7 +212,7 @@ func TestFailedDecisionCanBeRepeated(t *testing.T) {
 }
 
 func TestSlashCommands(t *testing.T) {
-	s := newStage(t)
+	s := newHarness(t)
 	s.send(Updated(chat(approval("chat-1"), approval("chat-2"))))
 	s.keys("/deny chat-2 too risky", "enter", "/approve fine", "enter", "/cancel chat-1", "enter", "/cancel", "enter", "//etc", "enter")
 	s.did(`Deny chat-2/c-chat-2 "too risky"`, `Approve chat-1/c-chat-1 "fine"`, "cancel chat-1", "cancel ", `say "/etc" to ""`)
@@ -221,7 +221,7 @@ func TestSlashCommands(t *testing.T) {
 }
 
 func TestCancellingATaskNeedsTheKeyTwice(t *testing.T) {
-	s := newStage(t)
+	s := newHarness(t)
 	s.send(Updated(chat(question("chat-1"))))
 	s.keys("tab", "ctrl+x")
 	s.did()
@@ -233,12 +233,12 @@ func TestCancellingATaskNeedsTheKeyTwice(t *testing.T) {
 }
 
 func TestStreamedReplyIsReplacedByItsMessage(t *testing.T) {
-	s := newStage(t)
+	s := newHarness(t)
 	s.send(Updated(chat()))
-	s.send(Piece{Text: "Hello\x1b[2J wor"})
-	s.send(Piece{Text: "ld"})
+	s.send(Delta{Text: "Hello\x1b[2J wor"})
+	s.send(Delta{Text: "ld"})
 	s.shows("nestor …", "Hello␛[2J world")
-	s.send(Piece{Text: "Again", Reset: true})
+	s.send(Delta{Text: "Again", Reset: true})
 	s.hides("world")
 	now := chat()
 	m := v1alpha1.AgentMessage{ObjectMeta: metav1.ObjectMeta{Name: "p1"}}
@@ -250,38 +250,38 @@ func TestStreamedReplyIsReplacedByItsMessage(t *testing.T) {
 }
 
 func TestTextBesideAToolCallStaysUntilItIsPosted(t *testing.T) {
-	s := newStage(t)
+	s := newHarness(t)
 	s.send(Updated(chat()))
-	s.send(Piece{Text: "Let me ask a resear"})
+	s.send(Delta{Text: "Let me ask a resear"})
 	other := chat()
 	m := v1alpha1.AgentMessage{ObjectMeta: metav1.ObjectMeta{Name: "p1"}}
 	m.Spec.Role, m.Spec.Content = v1alpha1.RoleAssistant, "Agent Coder needs input: Which one?"
 	other.Messages = append(other.Messages, m)
 	s.send(Updated(other)) // a message of another agent
 	s.shows("nestor …", "Let me ask a resear")
-	s.send(Piece{Said: "Let me ask a researcher."})
+	s.send(Delta{Complete: "Let me ask a researcher."})
 	s.shows("nestor …", "Let me ask a researcher.")
 	m.Name, m.Spec.Content = "p2", "Let me ask a researcher."
 	other.Messages = append(other.Messages, m)
 	s.send(Updated(other))
 	s.shows("Let me ask a researcher.")
 	s.hides("nestor …")
-	s.send(Piece{Said: "Let me ask a researcher."}) // the stream may lag
+	s.send(Delta{Complete: "Let me ask a researcher."}) // the stream may lag
 	s.hides("nestor …")
 
-	s.send(Piece{Said: "Nobody posts this."})
+	s.send(Delta{Complete: "Nobody posts this."})
 	s.shows("Nobody posts this.")
 	s.send(ticked(time.Unix(110, 0)))
 	s.hides("Nobody posts this.")
 }
 
 func TestProblemsAreShown(t *testing.T) {
-	s := newStage(t)
+	s := newHarness(t)
 	now := chat()
-	now.Trouble = errors.New("connection refused")
+	now.Err = errors.New("connection refused")
 	s.send(Updated(now))
 	s.shows("connection lost, retrying:  connection refused")
-	now.Trouble, now.Chats = nil, nil
+	now.Err, now.Chats = nil, nil
 	s.send(Updated(now))
 	s.shows("this chat has been deleted")
 	now = chat()
@@ -294,7 +294,7 @@ func TestEverythingFitsIntoAnyWindow(t *testing.T) {
 	long := approval("chat-1")
 	long.Text = `bash {"command":"` + strings.Repeat(`line\n`, 60) + strings.Repeat("x", 300) + `"}`
 	for _, size := range [][2]int{{80, 24}, {40, 10}, {20, 6}, {10, 4}, {200, 60}, {1, 1}} {
-		s := newStage(t)
+		s := newHarness(t)
 		s.send(Updated(chat(long, question("chat-2"))))
 		s.keys(strings.Repeat("long words ", 40), "ctrl+o")
 		s.send(tea.WindowSizeMsg{Width: size[0], Height: size[1]})
@@ -310,7 +310,7 @@ func TestEverythingFitsIntoAnyWindow(t *testing.T) {
 }
 
 func TestNarrowWindowShowsTheWholeAnswer(t *testing.T) {
-	s := newStage(t)
+	s := newHarness(t)
 	now := chat()
 	m := v1alpha1.AgentMessage{ObjectMeta: metav1.ObjectMeta{Name: "p1"}}
 	m.Spec.Role = v1alpha1.RoleAssistant
@@ -337,7 +337,7 @@ func longApproval(task string) (item v1alpha1.ChatWaitingItem, arguments string)
 }
 
 func TestLongCallIsFetchedAndApprovedOnlyWhenAllOfItWasShown(t *testing.T) {
-	s := newStage(t)
+	s := newHarness(t)
 	item, arguments := longApproval("chat-1")
 	s.send(Updated(chat(item)))
 	s.send(armed("chat-1/c-chat-1"))
@@ -362,7 +362,7 @@ func TestLongCallIsFetchedAndApprovedOnlyWhenAllOfItWasShown(t *testing.T) {
 }
 
 func TestLongCallCanBeDeniedUnread(t *testing.T) {
-	s := newStage(t)
+	s := newHarness(t)
 	item, _ := longApproval("chat-1")
 	s.send(Updated(chat(item)))
 	s.send(armed("chat-1/c-chat-1"))
@@ -371,7 +371,7 @@ func TestLongCallCanBeDeniedUnread(t *testing.T) {
 }
 
 func TestApprovingALongCallByNameShowsItFirst(t *testing.T) {
-	s := newStage(t)
+	s := newHarness(t)
 	item, arguments := longApproval("chat-2")
 	s.actions.whole = arguments
 	s.send(Updated(chat(approval("chat-1"), item)))
@@ -381,7 +381,7 @@ func TestApprovingALongCallByNameShowsItFirst(t *testing.T) {
 }
 
 func TestStandstillIsShown(t *testing.T) {
-	s := newStage(t)
+	s := newHarness(t)
 	now := chat()
 	now.Chats[0].Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionReady, Status: metav1.ConditionTrue, Reason: "PausedLoop", Message: "The same delegation came five times."}}
 	s.send(Updated(now))

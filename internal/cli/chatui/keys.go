@@ -12,29 +12,29 @@ import (
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 )
 
-// press handles a key: first the global keys, then those of the focused part.
-func (m Model) press(k tea.KeyPressMsg) (Model, tea.Cmd) {
+// handleKey handles a key: first the global keys, then those of the focused part.
+func (m Model) handleKey(k tea.KeyPressMsg) (Model, tea.Cmd) {
 	m.notice = notice{}
 	if k.String() != "ctrl+x" {
-		m.doomed = ""
+		m.pendingCancel = ""
 	}
 	switch k.String() {
 	case "ctrl+c":
 		return m, tea.Quit
 	case "pgup":
-		if m.prompt.whole {
+		if m.prompt.expanded {
 			return m.scrollCall(-1), nil
 		}
 		m.pane.PageUp()
 		return m, nil
 	case "pgdown":
-		if m.prompt.whole {
+		if m.prompt.expanded {
 			return m.scrollCall(1), nil
 		}
 		m.pane.PageDown()
 		return m, nil
 	case "ctrl+o":
-		return m.openAll(), nil
+		return m.toggleAll(), nil
 	case "tab":
 		return m.changeFocus(), nil
 	case "ctrl+y":
@@ -42,23 +42,23 @@ func (m Model) press(k tea.KeyPressMsg) (Model, tea.Cmd) {
 	case "ctrl+n":
 		return m.decide(v1alpha1.DecisionDeny)
 	case "ctrl+g":
-		m.prompt.whole, m.prompt.top = !m.prompt.whole, 0
+		m.prompt.expanded, m.prompt.top = !m.prompt.expanded, 0
 		return m, nil
 	}
 	if m.focused {
-		return m.pressInBlocks(k)
+		return m.handleBlockKey(k)
 	}
-	return m.pressInInput(k)
+	return m.handleInputKey(k)
 }
 
-func (m Model) pressInInput(k tea.KeyPressMsg) (Model, tea.Cmd) {
+func (m Model) handleInputKey(k tea.KeyPressMsg) (Model, tea.Cmd) {
 	empty := m.input.Value() == ""
 	switch k.String() {
 	case "enter":
 		return m.submit()
 	case "esc":
-		if _, questions := m.asked(v1alpha1.WaitingQuestion); questions > 0 {
-			m.aside = !m.aside
+		if _, questions := m.firstAsk(v1alpha1.WaitingQuestion); questions > 0 {
+			m.toOrchestrator = !m.toOrchestrator
 		}
 		return m, nil
 	case "ctrl+d":
@@ -91,7 +91,7 @@ func (m Model) pressInInput(k tea.KeyPressMsg) (Model, tea.Cmd) {
 	return m, cmd
 }
 
-func (m Model) pressInBlocks(k tea.KeyPressMsg) (Model, tea.Cmd) {
+func (m Model) handleBlockKey(k tea.KeyPressMsg) (Model, tea.Cmd) {
 	switch k.String() {
 	case "esc":
 		return m.changeFocus(), nil
@@ -100,11 +100,11 @@ func (m Model) pressInBlocks(k tea.KeyPressMsg) (Model, tea.Cmd) {
 	case "down":
 		return m.selectNext(1), nil
 	case "enter", "space":
-		return m.open(!m.opened[m.selected]), nil
+		return m.setExpanded(!m.expanded[m.selected]), nil
 	case "right":
-		return m.open(true), nil
+		return m.setExpanded(true), nil
 	case "left":
-		return m.open(false), nil
+		return m.setExpanded(false), nil
 	case "home":
 		m.pane.GotoTop()
 	case "end":
@@ -117,13 +117,13 @@ func (m Model) pressInBlocks(k tea.KeyPressMsg) (Model, tea.Cmd) {
 	}
 	m.focused = false // typing moves the focus to the input
 	m.input.Focus()
-	return m.pressInInput(k)
+	return m.handleInputKey(k)
 }
 
-// open opens or closes the selected block and scrolls to it.
-func (m Model) open(open bool) Model {
-	m.opened[m.selected] = open
-	return m.layout().reveal()
+// setExpanded opens or closes the selected block and scrolls to it.
+func (m Model) setExpanded(open bool) Model {
+	m.expanded[m.selected] = open
+	return m.layout().scrollToSelected()
 }
 
 // changeFocus moves the focus from the input to the newest block, or back.
@@ -139,11 +139,11 @@ func (m Model) changeFocus() Model {
 	if m.blockAt(m.selected) < 0 {
 		m.selected = m.blocks[len(m.blocks)-1].task
 	}
-	return m.reveal()
+	return m.scrollToSelected()
 }
 
 func (m Model) blockAt(task string) int {
-	return slices.IndexFunc(m.blocks, func(p place) bool { return p.task == task })
+	return slices.IndexFunc(m.blocks, func(p blockSpan) bool { return p.task == task })
 }
 
 func (m Model) selectNext(step int) Model {
@@ -152,11 +152,11 @@ func (m Model) selectNext(step int) Model {
 	}
 	i := m.blockAt(m.selected) + step
 	m.selected = m.blocks[max(0, min(i, len(m.blocks)-1))].task
-	return m.reveal()
+	return m.scrollToSelected()
 }
 
-// reveal scrolls to the selected block. If it does not fit, its beginning is visible.
-func (m Model) reveal() Model {
+// scrollToSelected scrolls to the selected block. If it does not fit, its beginning is visible.
+func (m Model) scrollToSelected() Model {
 	if i := m.blockAt(m.selected); i >= 0 {
 		m.pane.EnsureVisible(m.blocks[i].end, 0, 0)
 		m.pane.EnsureVisible(m.blocks[i].line, 0, 0)
@@ -164,22 +164,22 @@ func (m Model) reveal() Model {
 	return m
 }
 
-// openAll opens every block, or closes them if all are open.
-func (m Model) openAll() Model {
-	open := slices.ContainsFunc(m.snapshot.Tasks, func(t v1alpha1.AgentTask) bool { return !m.opened[t.Name] })
+// toggleAll opens every block, or closes them if all are open.
+func (m Model) toggleAll() Model {
+	open := slices.ContainsFunc(m.snapshot.Tasks, func(t v1alpha1.AgentTask) bool { return !m.expanded[t.Name] })
 	for _, task := range m.snapshot.Tasks {
-		m.opened[task.Name] = open
+		m.expanded[task.Name] = open
 	}
 	return m
 }
 
 // cancelSelected cancels the selected task when the key is pressed twice.
 func (m Model) cancelSelected() (Model, tea.Cmd) {
-	if m.doomed != m.selected {
-		m.doomed = m.selected
+	if m.pendingCancel != m.selected {
+		m.pendingCancel = m.selected
 		m.notice = notice{fmt.Sprintf("press ctrl+x again to cancel %s and everything below it", m.selected), true}
 		return m, nil
 	}
-	m.doomed = ""
+	m.pendingCancel = ""
 	return m, m.cancel(m.selected)
 }

@@ -18,10 +18,10 @@ import (
 
 // Actions are what the person can do in a chat.
 type Actions interface {
-	// Say sends a message. With inReplyTo it answers the question in the message of that name.
-	Say(ctx context.Context, text, inReplyTo string) error
-	// Whole returns an ask with the full arguments of its call.
-	Whole(ctx context.Context, ask live.Ask) (live.Ask, error)
+	// Send sends a message. With inReplyTo it answers the question in the message of that name.
+	Send(ctx context.Context, text, inReplyTo string) error
+	// FullArguments returns an ask with the full arguments of its call.
+	FullArguments(ctx context.Context, ask live.Ask) (live.Ask, error)
 	// Decide decides about a tool call.
 	Decide(ctx context.Context, ask live.Ask, decision v1alpha1.Decision, comment string) error
 	// Cancel stops a task, or with an empty name all the work of the chat.
@@ -31,54 +31,54 @@ type Actions interface {
 // Updated is sent when the chat has changed.
 type Updated live.Snapshot
 
-// Piece is a delta of a streamed reply.
-type Piece struct {
+// Delta is a delta of a streamed reply.
+type Delta struct {
 	// Agent is the sub-agent that replies, or "" for the orchestrator.
 	Agent string
 	Text  string
 	// Reset drops the text so far: the call is retried, or a message has the complete reply.
 	Reset bool
-	// Said is the complete reply of the orchestrator. Its message may arrive before or after it.
-	Said string
+	// Complete is the complete reply of the orchestrator. Its message may arrive before or after it.
+	Complete string
 }
 
-// Ended is sent when the watch of the chat has ended.
-type Ended struct{ Err error }
+// WatchEnded is sent when the watch of the chat has ended.
+type WatchEnded struct{ Err error }
 
 // Model is the state of the screen. Use New.
 type Model struct {
-	ctx     context.Context //nolint:containedctx // commands that Bubble Tea runs need one, and it passes none
-	chat    string
-	where   string // the namespace, for the header
-	actions Actions
+	ctx       context.Context //nolint:containedctx // commands that Bubble Tea runs need one, and it passes none
+	chat      string
+	namespace string // the namespace, for the header
+	actions   Actions
 
 	width, height int
 	now           time.Time
 	snapshot      live.Snapshot
 	streams       map[string]string
-	said          time.Time // when the orchestrator's reply in streams was complete
-	seen          bool      // a snapshot has arrived
+	replyEnded    time.Time // when the orchestrator's reply in streams was complete
+	loaded        bool      // a snapshot has arrived
 
-	input    textarea.Model
-	pane     viewport.Model
-	blocks   []place // where the blocks are in the pane, in order
-	focused  bool    // on the blocks rather than on the input
-	selected string  // the task of the selected block
-	opened   map[string]bool
-	doomed   string // the task to cancel if the key is pressed again
+	input         textarea.Model
+	pane          viewport.Model
+	blocks        []blockSpan // where the blocks are in the pane, in order
+	focused       bool        // on the blocks rather than on the input
+	selected      string      // the task of the selected block
+	expanded      map[string]bool
+	pendingCancel string // the task to cancel if the key is pressed again
 
-	prompt prompt
-	chosen string   // the call that the person named, shown before others
-	whole  live.Ask // the shown call with its full arguments, if the status has only the beginning
-	aside  bool     // send the input to the orchestrator although a question waits
-	notice notice
-	pages  *pages
+	prompt         prompt
+	chosenCall     string   // the call that the person named, shown before others
+	fullAsk        live.Ask // the shown call with its full arguments, if the status has only the beginning
+	toOrchestrator bool     // send the input to the orchestrator although a question waits
+	notice         notice
+	pages          *markdownCache
 }
 
 // notice is a message in the footer.
 type notice struct {
-	text string
-	bad  bool
+	text    string
+	isError bool
 }
 
 // New returns the model of a chat.
@@ -92,8 +92,8 @@ func New(ctx context.Context, chat, namespace string, actions Actions, now time.
 	input.SetVirtualCursor(false)
 	input.Focus()
 	return Model{
-		ctx: ctx, chat: chat, where: namespace, actions: actions, now: now, width: 80, height: 24,
-		streams: map[string]string{}, opened: map[string]bool{}, input: input, pane: viewport.New(), pages: newPages(),
+		ctx: ctx, chat: chat, namespace: namespace, actions: actions, now: now, width: 80, height: 24,
+		streams: map[string]string{}, expanded: map[string]bool{}, input: input, pane: viewport.New(), pages: newMarkdownCache(),
 	}
 }
 
@@ -118,19 +118,19 @@ func (m Model) status() v1alpha1.AgentChatStatus {
 	return v1alpha1.AgentChatStatus{}
 }
 
-// asked returns the first ask of a kind and how many there are.
-func (m Model) asked(kind v1alpha1.WaitingKind) (first live.Ask, count int) {
+// firstAsk returns the first ask of a kind and how many there are.
+func (m Model) firstAsk(kind v1alpha1.WaitingKind) (first live.Ask, count int) {
 	for _, ask := range m.snapshot.Asks(m.chat) {
 		if ask.Kind != kind {
 			continue
 		}
-		if count == 0 || (kind == v1alpha1.WaitingApproval && ask.Key() == m.chosen) {
+		if count == 0 || (kind == v1alpha1.WaitingApproval && ask.Key() == m.chosenCall) {
 			first = ask
 		}
 		count++
 	}
-	if first.Cut && m.whole.Key() == first.Key() {
-		return m.whole, count
+	if first.Truncated && m.fullAsk.Key() == first.Key() {
+		return m.fullAsk, count
 	}
 	return first, count
 }

@@ -18,44 +18,44 @@ import (
 // panel renders what waits for the person in at most most lines. The keys come last and are never cut off.
 func (m Model) panel(most int) []string {
 	var asked []string
-	if ask, count := m.asked(v1alpha1.WaitingQuestion); count > 0 {
-		asked = m.question(ask, count)
+	if ask, count := m.firstAsk(v1alpha1.WaitingQuestion); count > 0 {
+		asked = m.questionLines(ask, count)
 	}
-	ask, count := m.asked(v1alpha1.WaitingApproval)
+	ask, count := m.firstAsk(v1alpha1.WaitingApproval)
 	if count == 0 {
 		return asked
 	}
-	return append(m.approval(ask, count, most-len(asked)), asked...)
+	return append(m.approvalLines(ask, count, most-len(asked)), asked...)
 }
 
-func (m Model) approval(ask live.Ask, count, most int) []string {
-	head := terminal.Warning.Render(fmt.Sprintf("! %s wants to run %s", who(ask), terminal.Line(ask.Tool)))
+func (m Model) approvalLines(ask live.Ask, count, most int) []string {
+	head := terminal.Warning.Render(fmt.Sprintf("! %s wants to run %s", agentLabel(ask), terminal.Line(ask.Tool)))
 	if count > 1 {
 		head += terminal.Faint.Render(fmt.Sprintf("  (1 of %d)", count))
 	}
 	lines := []string{terminal.Fit(head, m.width)}
 	arguments := argumentLines(ask.Arguments, m.width-4)
-	from, to := m.callPage(len(arguments), most)
+	from, to := m.visibleLines(len(arguments), most)
 	lines = append(lines, terminal.Indent(arguments[from:to], "    ")...)
 	if from > 0 || to < len(arguments) {
-		words := fmt.Sprintf("    … %d more lines: ctrl+g shows them", len(arguments)-to)
-		if m.prompt.whole {
-			words = fmt.Sprintf("    lines %d to %d of %d: pgup and pgdn scroll, ctrl+g closes", from+1, to, len(arguments))
+		note := fmt.Sprintf("    … %d more lines: ctrl+g shows them", len(arguments)-to)
+		if m.prompt.expanded {
+			note = fmt.Sprintf("    lines %d to %d of %d: pgup and pgdn scroll, ctrl+g closes", from+1, to, len(arguments))
 		}
-		lines = append(lines, terminal.Warning.Render(terminal.Fit(words, m.width)))
+		lines = append(lines, terminal.Warning.Render(terminal.Fit(note, m.width)))
 	}
-	if ask.Cut {
+	if ask.Truncated {
 		lines = append(lines, terminal.Warning.Render(terminal.Fit("    the arguments are cut here: ctrl+y fetches all of them", m.width)))
 	}
-	return append(lines, terminal.Fit(m.choice(), m.width))
+	return append(lines, terminal.Fit(m.decisionKeys(), m.width))
 }
 
-// callPage returns the range of a call's argument lines that fits into a panel of at most most lines. It never leaves
+// visibleLines returns the range of a call's argument lines that fits into a panel of at most most lines. It never leaves
 // out a single line, because the note about it would take as much room.
-func (m Model) callPage(lines, most int) (from, to int) {
+func (m Model) visibleLines(lines, most int) (from, to int) {
 	room := max(1, most-4) // the head, the note on hidden lines, and the keys
-	if !m.prompt.whole {
-		room = min(room, requestLines)
+	if !m.prompt.expanded {
+		room = min(room, maxRequestLines)
 	}
 	if lines <= room+1 {
 		return 0, lines
@@ -66,12 +66,12 @@ func (m Model) callPage(lines, most int) (from, to int) {
 
 // callLines returns the number of argument lines of the call that waits, and the visible range.
 func (m Model) callLines() (lines, from, to int) {
-	ask, count := m.asked(v1alpha1.WaitingApproval)
+	ask, count := m.firstAsk(v1alpha1.WaitingApproval)
 	if count == 0 {
 		return 0, 0, 0
 	}
 	lines = len(argumentLines(ask.Arguments, m.width-4))
-	from, to = m.callPage(lines, m.panelRoom())
+	from, to = m.visibleLines(lines, m.panelHeight())
 	return lines, from, to
 }
 
@@ -82,17 +82,17 @@ func (m Model) scrollCall(pages int) Model {
 	return m
 }
 
-// noteRead records that the last line of the call has been on the screen.
-func (m Model) noteRead() Model {
-	ask, _ := m.asked(v1alpha1.WaitingApproval)
-	if lines, _, to := m.callLines(); lines > 0 && to == lines && !ask.Cut {
+// recordRead records that the last line of the call has been on the screen.
+func (m Model) recordRead() Model {
+	ask, _ := m.firstAsk(v1alpha1.WaitingApproval)
+	if lines, _, to := m.callLines(); lines > 0 && to == lines && !ask.Truncated {
 		m.prompt.read = true
 	}
 	return m
 }
 
-// choice returns the keys that decide about the call, once they are active.
-func (m Model) choice() string {
+// decisionKeys returns the keys that decide about the call, once they are active.
+func (m Model) decisionKeys() string {
 	switch {
 	case m.prompt.decided:
 		return terminal.Faint.Render("  sending your decision")
@@ -102,11 +102,11 @@ func (m Model) choice() string {
 	return terminal.Bold.Render("  ctrl+y") + " approve · " + terminal.Bold.Render("ctrl+n") + " deny; what you write becomes the comment"
 }
 
-func (m Model) question(ask live.Ask, count int) []string {
-	text := fmt.Sprintf("? %s asks: %s", who(ask), terminal.Clean(ask.Question))
-	lines, _ := cut(terminal.Wrap(terminal.Warning.Render(text), m.width), 5)
+func (m Model) questionLines(ask live.Ask, count int) []string {
+	text := fmt.Sprintf("? %s asks: %s", agentLabel(ask), terminal.Clean(ask.Question))
+	lines, _ := truncateLines(terminal.Wrap(terminal.Warning.Render(text), m.width), 5)
 	hint := "  enter answers it · esc to talk to the orchestrator instead"
-	if m.aside {
+	if m.toOrchestrator {
 		hint = "  enter talks to the orchestrator · esc to answer " + ask.Task
 	}
 	if count > 1 {
@@ -115,7 +115,7 @@ func (m Model) question(ask live.Ask, count int) []string {
 	return append(lines, terminal.Faint.Render(terminal.Fit(hint, m.width)))
 }
 
-func who(ask live.Ask) string {
+func agentLabel(ask live.Ask) string {
 	if ask.Role == "" {
 		return ask.Task
 	}

@@ -12,26 +12,26 @@ import (
 // prompt is the approval in the panel. It accepts a decision only after a delay, so that a key pressed twice does not
 // decide about the next call unseen.
 type prompt struct {
-	key     string
-	ready   bool
-	whole   bool // the panel shows more of the arguments, which scroll
-	top     int  // the first line of the arguments that it shows
-	read    bool // the last line has been shown
-	decided bool // the decision is being sent
+	key      string
+	ready    bool
+	expanded bool // the panel shows more of the arguments, which scroll
+	top      int  // the first line of the arguments that it shows
+	read     bool // the last line has been shown
+	decided  bool // the decision is being sent
 }
 
-// armTime is how long an approval is shown before it can be decided.
-const armTime = 400 * time.Millisecond
+// armDelay is how long an approval is shown before it can be decided.
+const armDelay = 400 * time.Millisecond
 
-// armed is sent when an approval has been shown for armTime.
+// armed is sent when an approval has been shown for armDelay.
 type armed string
 
-// show returns the prompt for an approval.
-func (p prompt) show(key string) (prompt, tea.Cmd) {
+// forCall returns the prompt for an approval.
+func (p prompt) forCall(key string) (prompt, tea.Cmd) {
 	if p.key == key {
 		return p, nil
 	}
-	return prompt{key: key}, tea.Tick(armTime, func(time.Time) tea.Msg { return armed(key) })
+	return prompt{key: key}, tea.Tick(armDelay, func(time.Time) tea.Msg { return armed(key) })
 }
 
 func (p prompt) arm(key armed) prompt {

@@ -39,18 +39,18 @@ func (m Model) submit() (Model, tea.Cmd) {
 	case "cancel":
 		return m, m.cancel(c.Task)
 	}
-	return m, m.say(c.Text)
+	return m, m.sendMessage(c.Text)
 }
 
-// say sends a message: to the agent whose question is shown, or to the orchestrator.
-func (m Model) say(text string) tea.Cmd {
-	question, questions := m.asked(v1alpha1.WaitingQuestion)
+// sendMessage sends a message: to the agent whose question is shown, or to the orchestrator.
+func (m Model) sendMessage(text string) tea.Cmd {
+	question, questions := m.firstAsk(v1alpha1.WaitingQuestion)
 	done, inReplyTo := "", ""
-	if questions > 0 && !m.aside {
+	if questions > 0 && !m.toOrchestrator {
 		inReplyTo, done = question.Message, "answered "+question.Task
 	}
 	return func() tea.Msg {
-		return acted{done: done, text: text, err: m.actions.Say(m.ctx, text, inReplyTo)}
+		return actionDone{done: done, text: text, err: m.actions.Send(m.ctx, text, inReplyTo)}
 	}
 }
 
@@ -59,12 +59,12 @@ func (m Model) cancel(task string) tea.Cmd {
 	if task == "" {
 		done = "cancelled everything"
 	}
-	return func() tea.Msg { return acted{done: done, err: m.actions.Cancel(m.ctx, task)} }
+	return func() tea.Msg { return actionDone{done: done, err: m.actions.Cancel(m.ctx, task)} }
 }
 
 // decide decides about the shown call; the input becomes the comment.
 func (m Model) decide(d v1alpha1.Decision) (Model, tea.Cmd) {
-	ask, approvals := m.asked(v1alpha1.WaitingApproval)
+	ask, approvals := m.firstAsk(v1alpha1.WaitingApproval)
 	switch {
 	case approvals == 0:
 		m.notice = notice{"nothing waits for an approval", false}
@@ -77,11 +77,11 @@ func (m Model) decide(d v1alpha1.Decision) (Model, tea.Cmd) {
 	}
 	if d == v1alpha1.DecisionApprove {
 		switch {
-		case ask.Cut:
+		case ask.Truncated:
 			m.notice = notice{"the full call has not arrived yet: fetching it again", true}
 			return m, m.fetch(ask)
 		case !m.prompt.read:
-			m.prompt.whole = true
+			m.prompt.expanded = true
 			m.notice = notice{"read the whole call first: pgdn shows the rest", true}
 			return m, nil
 		}
@@ -98,8 +98,8 @@ func (m Model) decideNamed(c Command, d v1alpha1.Decision) (Model, tea.Cmd) {
 		if ask.Kind != v1alpha1.WaitingApproval || (c.Task != "" && ask.Task != c.Task) {
 			continue
 		}
-		if d == v1alpha1.DecisionApprove && (ask.Cut || len(argumentLines(ask.Arguments, m.width-4)) > requestLines+1) {
-			m.chosen = ask.Key()
+		if d == v1alpha1.DecisionApprove && (ask.Truncated || len(argumentLines(ask.Arguments, m.width-4)) > maxRequestLines+1) {
+			m.chosenCall = ask.Key()
 			m.notice = notice{"the call is long: read it below, then press ctrl+y", true}
 			return m.showApproval(ask)
 		}
@@ -118,6 +118,6 @@ func (m Model) decideOn(ask live.Ask, d v1alpha1.Decision, comment string) tea.C
 		done = fmt.Sprintf("denied %s of %s", ask.Tool, ask.Task)
 	}
 	return func() tea.Msg {
-		return acted{done: done, text: comment, err: m.actions.Decide(m.ctx, ask, d, comment)}
+		return actionDone{done: done, text: comment, err: m.actions.Decide(m.ctx, ask, d, comment)}
 	}
 }

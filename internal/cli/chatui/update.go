@@ -21,22 +21,22 @@ func (m Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	case tea.WindowSizeMsg:
 		m.width, m.height = msg.Width, msg.Height
 	case Updated:
-		m, cmd = m.updated(live.Snapshot(msg))
-	case Piece:
-		m = m.streamed(msg)
+		m, cmd = m.onSnapshot(live.Snapshot(msg))
+	case Delta:
+		m = m.onDelta(msg)
 	case ticked:
 		m.now, cmd = time.Time(msg), tick()
-		m = m.forgetReply()
+		m = m.dropUnpostedReply()
 	case armed:
 		m.prompt = m.prompt.arm(msg)
-	case acted:
-		m = m.acted(msg)
+	case actionDone:
+		m = m.onAction(msg)
 	case fetched:
-		m = m.fetched(msg)
-	case Ended:
+		m = m.onFetched(msg)
+	case WatchEnded:
 		m.notice = notice{fmt.Sprintf("lost the watch of the chat: %v", msg.Err), true}
 	case tea.KeyPressMsg:
-		m, cmd = m.press(msg)
+		m, cmd = m.handleKey(msg)
 	case tea.PasteMsg:
 		m.focused, m.notice = false, notice{}
 		m.input, cmd = m.input.Update(msg)
@@ -46,21 +46,21 @@ func (m Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	return m.layout(), cmd
 }
 
-// updated handles a snapshot.
-func (m Model) updated(s live.Snapshot) (Model, tea.Cmd) {
-	m.snapshot, m.seen = s, true
+// onSnapshot handles a snapshot.
+func (m Model) onSnapshot(s live.Snapshot) (Model, tea.Cmd) {
+	m.snapshot, m.loaded = s, true
 	if m.posted(m.streams[""]) {
 		delete(m.streams, "") // a message has the streamed reply now
 	}
 	for agent := range m.streams {
-		if task := s.Task(agent); task != nil && live.Over(task.Status.Phase) {
+		if task := s.Task(agent); task != nil && live.Ended(task.Status.Phase) {
 			delete(m.streams, agent)
 		}
 	}
-	if _, questions := m.asked(v1alpha1.WaitingQuestion); questions == 0 {
-		m.aside = false
+	if _, questions := m.firstAsk(v1alpha1.WaitingQuestion); questions == 0 {
+		m.toOrchestrator = false
 	}
-	ask, approvals := m.asked(v1alpha1.WaitingApproval)
+	ask, approvals := m.firstAsk(v1alpha1.WaitingApproval)
 	if approvals == 0 {
 		m.prompt = prompt{}
 		return m, nil
@@ -74,8 +74,8 @@ func (m Model) updated(s live.Snapshot) (Model, tea.Cmd) {
 func (m Model) showApproval(ask live.Ask) (Model, tea.Cmd) {
 	shown := m.prompt.key == ask.Key()
 	var cmd tea.Cmd
-	m.prompt, cmd = m.prompt.show(ask.Key())
-	if shown || !ask.Cut {
+	m.prompt, cmd = m.prompt.forCall(ask.Key())
+	if shown || !ask.Truncated {
 		return m, cmd
 	}
 	return m, tea.Batch(cmd, m.fetch(ask))
@@ -89,17 +89,17 @@ type fetched struct {
 
 func (m Model) fetch(ask live.Ask) tea.Cmd {
 	return func() tea.Msg {
-		whole, err := m.actions.Whole(m.ctx, ask)
+		whole, err := m.actions.FullArguments(m.ctx, ask)
 		return fetched{whole, err}
 	}
 }
 
-func (m Model) fetched(f fetched) Model {
+func (m Model) onFetched(f fetched) Model {
 	if f.err != nil {
 		m.notice = notice{f.err.Error(), true}
 		return m
 	}
-	m.whole = f.ask
+	m.fullAsk = f.ask
 	return m
 }
 
@@ -122,25 +122,25 @@ func (m Model) posted(reply string) bool {
 	return false
 }
 
-// postTime is how long a complete reply stays without a message: some replies of an orchestrator are not posted.
-const postTime = 5 * time.Second
+// unpostedReplyTimeout is how long a complete reply stays without a message: some replies of an orchestrator are not posted.
+const unpostedReplyTimeout = 5 * time.Second
 
-// forgetReply drops a complete reply that was not posted within postTime.
-func (m Model) forgetReply() Model {
-	if !m.said.IsZero() && m.now.Sub(m.said) > postTime {
+// dropUnpostedReply drops a complete reply that was not posted within unpostedReplyTimeout.
+func (m Model) dropUnpostedReply() Model {
+	if !m.replyEnded.IsZero() && m.now.Sub(m.replyEnded) > unpostedReplyTimeout {
 		delete(m.streams, "")
-		m.said = time.Time{}
+		m.replyEnded = time.Time{}
 	}
 	return m
 }
 
-func (m Model) streamed(p Piece) Model {
+func (m Model) onDelta(p Delta) Model {
 	if p.Agent == "" {
-		m.said = time.Time{}
+		m.replyEnded = time.Time{}
 	}
-	if p.Said != "" {
-		m.streams[""], m.said = p.Said, m.now
-		if m.posted(p.Said) {
+	if p.Complete != "" {
+		m.streams[""], m.replyEnded = p.Complete, m.now
+		if m.posted(p.Complete) {
 			delete(m.streams, "")
 		}
 		return m
@@ -154,14 +154,14 @@ func (m Model) streamed(p Piece) Model {
 	return m
 }
 
-// acted is the outcome of an action of the person.
-type acted struct {
+// actionDone is the outcome of an action of the person.
+type actionDone struct {
 	done string // the notice for success
 	text string // the input to restore after a failure
 	err  error
 }
 
-func (m Model) acted(a acted) Model {
+func (m Model) onAction(a actionDone) Model {
 	if a.err == nil {
 		m.notice = notice{a.done, false}
 		return m

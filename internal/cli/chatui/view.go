@@ -39,15 +39,15 @@ func (m Model) layout() Model {
 		m.pane.GotoBottom()
 	}
 	if atEnd && m.focused {
-		m = m.reveal()
+		m = m.scrollToSelected()
 	}
-	return m.noteRead()
+	return m.recordRead()
 }
 
 // panelLines returns the panel, limited to half of the window and to the height that header, input, rule, footer and
 // one line of the conversation leave.
 func (m Model) panelLines() []string {
-	most := m.panelRoom()
+	most := m.panelHeight()
 	lines := m.panel(most)
 	if len(lines) > most {
 		lines = append(lines[:most-1:most-1], lines[len(lines)-1])
@@ -55,12 +55,12 @@ func (m Model) panelLines() []string {
 	return lines
 }
 
-func (m Model) panelRoom() int {
+func (m Model) panelHeight() int {
 	return max(2, min(m.height/2, m.height-len(m.header())-m.input.Height()-3))
 }
 
 func (m Model) placeholder() string {
-	if question, questions := m.asked(v1alpha1.WaitingQuestion); questions > 0 && !m.aside {
+	if question, questions := m.firstAsk(v1alpha1.WaitingQuestion); questions > 0 && !m.toOrchestrator {
 		return "Answer " + question.Task
 	}
 	return "Write a message"
@@ -69,9 +69,9 @@ func (m Model) placeholder() string {
 // header renders the chat's name, phase and figures, and any problem.
 func (m Model) header() []string {
 	status := m.status()
-	left := terminal.Bold.Render(m.chat) + terminal.Faint.Render(" "+m.where)
+	left := terminal.Bold.Render(m.chat) + terminal.Faint.Render(" "+m.namespace)
 	right := "connecting"
-	if m.seen {
+	if m.loaded {
 		right = terminal.Phase(string(status.Phase))
 		if active := status.Tasks.Running + status.Tasks.Waiting + status.Tasks.Pending; active > 0 {
 			right += fmt.Sprintf(" · %d active", active)
@@ -89,7 +89,7 @@ func (m Model) header() []string {
 		left = terminal.Bold.Render(m.chat)
 	}
 	lines := []string{terminal.Fit(terminal.Pad(left, room)+" "+right, m.width)}
-	if trouble := m.trouble(); trouble != "" {
+	if trouble := m.problem(); trouble != "" {
 		return append(lines, terminal.Bad.Render(terminal.Fit(trouble, m.width)))
 	}
 	if still, ok := live.StandstillOf(status.Conditions); ok {
@@ -98,12 +98,12 @@ func (m Model) header() []string {
 	return lines
 }
 
-// trouble returns why the chat does not work, or "".
-func (m Model) trouble() string {
-	if m.snapshot.Trouble != nil {
-		return "connection lost, retrying:  " + terminal.Line(m.snapshot.Trouble.Error())
+// problem returns why the chat does not work, or "".
+func (m Model) problem() string {
+	if m.snapshot.Err != nil {
+		return "connection lost, retrying:  " + terminal.Line(m.snapshot.Err.Error())
 	}
-	if m.seen && m.snapshot.Chat(m.chat) == nil {
+	if m.loaded && m.snapshot.Chat(m.chat) == nil {
 		return "this chat has been deleted"
 	}
 	c := meta.FindStatusCondition(m.status().Conditions, v1alpha1.ConditionReady)
@@ -116,7 +116,7 @@ func (m Model) trouble() string {
 // footer renders the notice, or the keys of the focused part.
 func (m Model) footer() string {
 	switch {
-	case m.notice.bad:
+	case m.notice.isError:
 		return terminal.Bad.Render(terminal.Fit(terminal.Line(m.notice.text), m.width))
 	case m.notice.text != "":
 		return terminal.Fit(terminal.Line(m.notice.text), m.width)

@@ -89,7 +89,7 @@ func (r *Reader) Log(ctx context.Context, transcript string, q Query, each func(
 		return classify("read the transcript "+transcript, err)
 	}
 	defer stream.Close()
-	for lines := newLines(stream); ; {
+	for lines := newEntryDecoder(stream); ; {
 		var entry historyv1.Entry
 		switch err := lines.next(&entry); {
 		case errors.Is(err, io.EOF):
@@ -107,7 +107,7 @@ func (r *Reader) Log(ctx context.Context, transcript string, q Query, each func(
 
 // classify distinguishes an API that is not served from a transcript that does not exist.
 func classify(doing string, err error) error {
-	if live.NoSuchAPI(err) {
+	if live.IsNoSuchAPI(err) {
 		return ErrNotServed
 	}
 	if apierrors.IsServiceUnavailable(err) {

@@ -11,9 +11,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// NoSuchAPI reports whether the server does not know the resource, as opposed to the object: for an unknown resource
+// IsNoSuchAPI reports whether the server does not know the resource, as opposed to the object: for an unknown resource
 // it answers just "404 page not found".
-func NoSuchAPI(err error) bool {
+func IsNoSuchAPI(err error) bool {
 	if meta.IsNoMatchError(err) {
 		return true
 	}

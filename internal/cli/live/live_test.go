@@ -164,7 +164,7 @@ func TestStandaloneAgentMayWaitForSeveralApprovals(t *testing.T) {
 		{ID: "c", Tool: "read", Phase: v1alpha1.ToolCallSuccess},
 	}
 	asks := s.Asks("")
-	if len(asks) != 2 || asks[0].Call != "a" || asks[1].Call != "b" || asks[1].Tool != "bash" || !asks[1].Cut {
+	if len(asks) != 2 || asks[0].Call != "a" || asks[1].Call != "b" || asks[1].Tool != "bash" || !asks[1].Truncated {
 		t.Errorf("asks are %+v", asks)
 	}
 }
@@ -195,8 +195,8 @@ func TestProgress(t *testing.T) {
 		"answered":                     {chat(v1alpha1.ChatIdle, 2, false), []v1alpha1.AgentMessage{mine, answer}, Answered},
 		"asked, not posted yet":        {chat(v1alpha1.ChatWaiting, 2, false, question), []v1alpha1.AgentMessage{mine, answer}, Working},
 		"asked":                        {chat(v1alpha1.ChatWaiting, 2, false, question), []v1alpha1.AgentMessage{mine, asked}, NeedsPerson},
-		"rejected":                     {chat(v1alpha1.ChatIdle, 1, false), []v1alpha1.AgentMessage{rejected}, Refused},
-		"the model fails":              {chat(v1alpha1.ChatIdle, 2, true), []v1alpha1.AgentMessage{mine, answer}, Broken},
+		"rejected":                     {chat(v1alpha1.ChatIdle, 1, false), []v1alpha1.AgentMessage{rejected}, Rejected},
+		"the model fails":              {chat(v1alpha1.ChatIdle, 2, true), []v1alpha1.AgentMessage{mine, answer}, Failed},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := Snapshot{Chats: []v1alpha1.AgentChat{c.chat}, Messages: c.messages}
@@ -209,7 +209,7 @@ func TestProgress(t *testing.T) {
 			}
 		})
 	}
-	if got := (Snapshot{}).ProgressOf("chat", "m", 1); got != Gone {
+	if got := (Snapshot{}).ProgressOf("chat", "m", 1); got != Deleted {
 		t.Errorf("progress of a deleted chat is %d", got)
 	}
 }
@@ -233,12 +233,12 @@ func TestUsagesCountNothingTwice(t *testing.T) {
 func TestOnlyArgumentsThatMatchTheDigestAreComplete(t *testing.T) {
 	const arguments = `{"command":"make everything"}`
 	w := v1alpha1.Waiting{Kind: v1alpha1.WaitingApproval, Text: "bash " + arguments, ToolCall: "c1", ArgumentsDigest: agent.CallDigest("bash", arguments)}
-	if ask := newAsk("chat", "chat-1", w); ask.Cut || ask.Arguments != arguments {
+	if ask := newAsk("chat", "chat-1", w); ask.Truncated || ask.Arguments != arguments {
 		t.Errorf("whole arguments: %+v", ask)
 	}
 	w.Text = `bash {"command":"make every…`
 	ask := newAsk("chat", "chat-1", w)
-	if !ask.Cut {
+	if !ask.Truncated {
 		t.Errorf("cut arguments: %+v", ask)
 	}
 	part := func(name, text string) v1alpha1.AgentMessage {
@@ -249,11 +249,11 @@ func TestOnlyArgumentsThatMatchTheDigestAreComplete(t *testing.T) {
 	posted := Snapshot{Messages: []v1alpha1.AgentMessage{
 		part("p1", "Agent Coder asks for approval of `bash` (task chat-1, call c1):\n"+arguments[:10]), part("p2", arguments[10:]),
 	}}
-	if got := posted.complete(ask); got.Cut || got.Arguments != arguments || got.Message != "p1" {
+	if got := posted.withPostedText(ask); got.Truncated || got.Arguments != arguments || got.Message != "p1" {
 		t.Errorf("a request in two parts: %+v", got)
 	}
 	posted.Messages = posted.Messages[:1]
-	if got := posted.complete(ask); !got.Cut || got.Message != "p1" {
+	if got := posted.withPostedText(ask); !got.Truncated || got.Message != "p1" {
 		t.Errorf("the first part of a request: %+v", got)
 	}
 	if _, ok := ask.WithArguments(`{"command":"make something else"}`); ok {
@@ -299,7 +299,7 @@ func TestProgressEndsForAPausedChatButNotForARetry(t *testing.T) {
 		"paused before it was asked": {condition("Ready", "True", "PausedTaskLimit"), 2, Quiet},
 		"waits for a quota":          {condition("Ready", "False", "QuotaExhausted"), 1, Working},
 		"retries":                    {condition("Progressing", "False", "Retrying"), 1, Working},
-		"broken":                     {condition("Ready", "False", "ModelError"), 1, Broken},
+		"broken":                     {condition("Ready", "False", "ModelError"), 1, Failed},
 		"answered":                   {condition("Ready", "True", "Ready"), 1, Answered},
 	} {
 		chat.Status.Conditions = c.conditions

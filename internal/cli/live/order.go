@@ -35,15 +35,15 @@ func sortMessages(messages []v1alpha1.AgentMessage, tasks []v1alpha1.AgentTask) 
 
 // sortSecond orders the messages of one second.
 func sortSecond(messages []v1alpha1.AgentMessage, triggers map[string]string) {
-	var posted, said []v1alpha1.AgentMessage
+	var posted, answered []v1alpha1.AgentMessage
 	for _, m := range messages {
 		if m.Spec.Role == v1alpha1.RoleUser || m.Spec.Role == "" {
-			said = append(said, m)
+			answered = append(answered, m)
 			continue
 		}
 		posted = append(posted, m)
 	}
-	for _, m := range said {
+	for _, m := range answered {
 		posted = slices.Insert(posted, placeOf(m, posted, triggers), m)
 	}
 	copy(messages, posted)

@@ -22,7 +22,7 @@ func (w *watcher) probe(ctx context.Context) {
 		return w.api.List(ctx, &chats, client.InNamespace(w.scope.Namespace), client.Limit(1)) == nil, nil
 	})
 	if err == nil {
-		w.trouble.Store(nil)
-		w.poke()
+		w.err.Store(nil)
+		w.notifyChanged()
 	}
 }

@@ -56,8 +56,8 @@ func (s Scope) options(list client.ObjectList) []client.ListOption {
 	return append(options, client.MatchingLabelsSelector{Selector: s.selector()})
 }
 
-// Look reads the current state of a scope.
-func Look(ctx context.Context, api client.Reader, scope Scope) (Snapshot, error) {
+// ReadSnapshot reads the current state of a scope.
+func ReadSnapshot(ctx context.Context, api client.Reader, scope Scope) (Snapshot, error) {
 	return read(ctx, api, scope.options)
 }
 

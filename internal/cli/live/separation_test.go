@@ -41,7 +41,7 @@ func TestWhoAskedMayNotDecide(t *testing.T) {
 			if len(c.asks) != 1 {
 				t.Fatalf("%d asks", len(c.asks))
 			}
-			err := c.asks[0].MayDecide("bob")
+			err := c.asks[0].CheckMayDecide("bob")
 			if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
 				t.Errorf("got %v", err)
 			}

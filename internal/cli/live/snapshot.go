@@ -17,8 +17,8 @@ type Snapshot struct {
 	Messages []v1alpha1.AgentMessage // in the order of the conversation
 	Tasks    []v1alpha1.AgentTask
 	Agents   []v1alpha1.SubAgent
-	// Trouble is why the snapshot may be outdated: the connection is lost. It is nil while the snapshot is current.
-	Trouble error
+	// Err is why the snapshot may be outdated: the connection is lost. It is nil while the snapshot is current.
+	Err error
 }
 
 // Chat returns the chat with the name, or nil.

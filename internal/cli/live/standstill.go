@@ -39,7 +39,7 @@ func StandstillOf(conditions []metav1.Condition) (Standstill, bool) {
 
 // Standstill returns why the work of a node makes no progress.
 func (n *Node) Standstill() (Standstill, bool) {
-	if n.Over() {
+	if n.Ended() {
 		return Standstill{}, false
 	}
 	if n.Agent != nil {
@@ -53,11 +53,11 @@ func (n *Node) Standstill() (Standstill, bool) {
 // String returns the standstill as a sentence, with advice.
 func (s Standstill) String() string {
 	if s.Paused {
-		words := sentence(strings.TrimPrefix(s.Message, "Paused: "))
-		if !strings.Contains(words, "to go on") {
-			words += " Send a message to go on."
+		text := sentence(strings.TrimPrefix(s.Message, "Paused: "))
+		if !strings.Contains(text, "to go on") {
+			text += " Send a message to go on."
 		}
-		return fmt.Sprintf("paused (%s): %s", s.Reason, words)
+		return fmt.Sprintf("paused (%s): %s", s.Reason, text)
 	}
 	return fmt.Sprintf("waits (%s): %s", s.Reason, s.Message)
 }

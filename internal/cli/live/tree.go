@@ -71,11 +71,11 @@ func (n *Node) Phase() string {
 // Role returns the role, or the tool of a task of type Tool.
 func (n *Node) Role() string { return cmp.Or(n.Task.Spec.Role, n.Task.Spec.Tool) }
 
-// Over reports whether the work has ended.
-func (n *Node) Over() bool { return Over(n.Task.Status.Phase) }
+// Ended reports whether the work has ended.
+func (n *Node) Ended() bool { return Ended(n.Task.Status.Phase) }
 
-// Over reports whether the phase is final.
-func Over(phase v1alpha1.TaskPhase) bool {
+// Ended reports whether the phase is final.
+func Ended(phase v1alpha1.TaskPhase) bool {
 	return phase == v1alpha1.TaskSuccess || phase == v1alpha1.TaskFailed || phase == v1alpha1.TaskCancelled
 }
 

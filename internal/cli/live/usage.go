@@ -17,15 +17,15 @@ func (s Snapshot) Usages() []historyv1.Usage {
 	sums := sums{}
 	for _, chat := range s.Chats {
 		nodes := s.Tree(chat.Name)
-		sums.add(less(chat.Status.Usage, nodes), cmp.Or(chat.Spec.Role, "orchestrator"), chat.Spec.Model, chat.Name)
+		sums.add(ownUsage(chat.Status.Usage, nodes), cmp.Or(chat.Spec.Role, "orchestrator"), chat.Spec.Model, chat.Name)
 		sums.addAll(nodes, chat.Name)
 	}
 	sums.addAll(s.Tree(""), "")
 	return sums.sorted()
 }
 
-// less returns a usage without that of the nodes below.
-func less(u v1alpha1.Usage, below []*Node) v1alpha1.Usage {
+// ownUsage returns a usage without that of the nodes below.
+func ownUsage(u v1alpha1.Usage, below []*Node) v1alpha1.Usage {
 	for _, n := range below {
 		b := n.Usage()
 		u.PromptTokens -= b.PromptTokens
@@ -55,7 +55,7 @@ func (s sums) addAll(nodes []*Node, chat string) {
 		if n.Agent != nil {
 			model = n.Agent.Spec.Model
 		}
-		s.add(less(n.Usage(), n.Children), n.Task.Spec.Role, model, chat)
+		s.add(ownUsage(n.Usage(), n.Children), n.Task.Spec.Role, model, chat)
 		s.addAll(n.Children, chat)
 	}
 }

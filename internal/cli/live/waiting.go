@@ -32,9 +32,9 @@ type Ask struct {
 	// Separation means that the people who requested the work may not decide. Askers lists them; it is empty if they
 	// are not known.
 	Separation bool
-	Askers     []string
-	// Cut means that Arguments or Question are truncated; the ledger has them in full.
-	Cut bool
+	Requesters []string
+	// Truncated means that Arguments or Question are truncated; the ledger has them in full.
+	Truncated bool
 }
 
 // WithArguments returns the ask with the given arguments, and reports whether they match the digest.
@@ -42,18 +42,18 @@ func (a Ask) WithArguments(arguments string) (Ask, bool) {
 	if a.Digest != "" && agent.CallDigest(a.Tool, arguments) != a.Digest {
 		return a, false
 	}
-	a.Arguments, a.Cut = arguments, false
+	a.Arguments, a.Truncated = arguments, false
 	return a, true
 }
 
-// MayDecide returns an error if a user may not decide about a call.
-func (a Ask) MayDecide(user string) error {
+// CheckMayDecide returns an error if a user may not decide about a call.
+func (a Ask) CheckMayDecide(user string) error {
 	switch {
 	case !a.Separation:
 		return nil
-	case len(a.Askers) == 0:
+	case len(a.Requesters) == 0:
 		return fmt.Errorf("the role of this call does not let requesters decide, and it is not known who did request the work, because a message or the task has no spec.user: cancel the work and request it again")
-	case slices.Contains(a.Askers, user):
+	case slices.Contains(a.Requesters, user):
 		return fmt.Errorf("the role of this call does not let requesters decide, and you (%s) did request the work: another user must decide", user)
 	}
 	return nil
@@ -73,9 +73,9 @@ func (s Snapshot) Asks(chat string) []Ask {
 	}
 	var asks []Ask
 	for _, item := range c.Status.Waiting {
-		ask := s.complete(newAsk(chat, item.Task, item.Waiting))
-		if ask.Askers = c.Status.Askers; ask.Separation && len(ask.Askers) > 0 && c.Spec.User != "" {
-			ask.Askers = append(slices.Clip(ask.Askers), c.Spec.User)
+		ask := s.withPostedText(newAsk(chat, item.Task, item.Waiting))
+		if ask.Requesters = c.Status.Askers; ask.Separation && len(ask.Requesters) > 0 && c.Spec.User != "" {
+			ask.Requesters = append(slices.Clip(ask.Requesters), c.Spec.User)
 		}
 		if ask.Kind == v1alpha1.WaitingQuestion && ask.Message == "" {
 			continue // the orchestrator may still answer it; otherwise it will be posted
@@ -90,12 +90,12 @@ func (s Snapshot) Asks(chat string) []Ask {
 func (s Snapshot) standaloneAsks() []Ask {
 	var asks []Ask
 	for _, task := range s.Tasks {
-		if task.Spec.Chat != "" || task.Status.Waiting == nil || fromBelow(task) {
+		if task.Spec.Chat != "" || task.Status.Waiting == nil || waitsForDescendant(task) {
 			continue
 		}
-		first := s.complete(newAsk("", task.Name, *task.Status.Waiting))
-		if top := s.top(task); top.Spec.User != "" {
-			first.Askers = []string{top.Spec.User}
+		first := s.withPostedText(newAsk("", task.Name, *task.Status.Waiting))
+		if top := s.rootTask(task); top.Spec.User != "" {
+			first.Requesters = []string{top.Spec.User}
 		}
 		asks = append(asks, first)
 		if sub := s.AgentOf(&task); sub != nil && first.Kind == v1alpha1.WaitingApproval {
@@ -105,8 +105,8 @@ func (s Snapshot) standaloneAsks() []Ask {
 	return asks
 }
 
-// fromBelow reports whether the ask of a task belongs to a sub-agent below it, whose own task has it too.
-func fromBelow(task v1alpha1.AgentTask) bool {
+// waitsForDescendant reports whether the ask of a task belongs to a sub-agent below it, whose own task has it too.
+func waitsForDescendant(task v1alpha1.AgentTask) bool {
 	return task.Status.Waiting.SubAgent != "" && task.Status.Waiting.SubAgent != task.Status.SubAgent
 }
 
@@ -118,22 +118,22 @@ func otherCalls(first Ask, calls []v1alpha1.ToolCallStatus) []Ask {
 		}
 		other := first
 		other.Call, other.Tool, other.Arguments, other.Digest = call.ID, call.Tool, call.Arguments, call.ArgumentsDigest
-		other.Cut = other.isCut(call.Arguments)
+		other.Truncated = other.isTruncated(call.Arguments)
 		asks = append(asks, other)
 	}
 	return asks
 }
 
-// isCut reports whether arguments from a status are truncated.
-func (a Ask) isCut(arguments string) bool {
+// isTruncated reports whether arguments from a status are truncated.
+func (a Ask) isTruncated(arguments string) bool {
 	if a.Digest != "" {
 		return agent.CallDigest(a.Tool, arguments) != a.Digest
 	}
 	return strings.HasSuffix(arguments, shorten.Ellipsis)
 }
 
-// top returns the standalone task at the root of a task.
-func (s Snapshot) top(task v1alpha1.AgentTask) v1alpha1.AgentTask {
+// rootTask returns the standalone task at the root of a task.
+func (s Snapshot) rootTask(task v1alpha1.AgentTask) v1alpha1.AgentTask {
 	for range len(s.Tasks) {
 		parent := task.Labels[v1alpha1.LabelParent]
 		i := slices.IndexFunc(s.Tasks, func(t v1alpha1.AgentTask) bool { return parent != "" && AgentName(&t) == parent })
@@ -146,18 +146,18 @@ func (s Snapshot) top(task v1alpha1.AgentTask) v1alpha1.AgentTask {
 }
 
 func newAsk(chat, task string, w v1alpha1.Waiting) Ask {
-	ask := Ask{Kind: w.Kind, Chat: chat, Task: task, Call: w.ToolCall, Digest: w.ArgumentsDigest, Separation: w.Separation, Cut: strings.HasSuffix(w.Text, shorten.Ellipsis)}
+	ask := Ask{Kind: w.Kind, Chat: chat, Task: task, Call: w.ToolCall, Digest: w.ArgumentsDigest, Separation: w.Separation, Truncated: strings.HasSuffix(w.Text, shorten.Ellipsis)}
 	if w.Kind == v1alpha1.WaitingQuestion {
 		ask.Question = w.Text
 		return ask
 	}
 	ask.Tool, ask.Arguments, _ = strings.Cut(w.Text, " ")
-	ask.Cut = ask.isCut(ask.Arguments)
+	ask.Truncated = ask.isTruncated(ask.Arguments)
 	return ask
 }
 
-// complete adds the role, the posted message and its full text to an ask.
-func (s Snapshot) complete(ask Ask) Ask {
+// withPostedText adds the role, the posted message and its full text to an ask.
+func (s Snapshot) withPostedText(ask Ask) Ask {
 	if task := s.Task(ask.Task); task != nil {
 		ask.Role = task.Spec.Role
 	}

@@ -43,7 +43,7 @@ func Watch(ctx context.Context, cluster Cluster, scope Scope) (<-chan Snapshot, 
 	if w.api, err = client.New(cluster.Config, client.Options{Scheme: cluster.Scheme, Mapper: cluster.Mapper}); err != nil {
 		return nil, fmt.Errorf("connect to the cluster: %w", err)
 	}
-	if err := w.mayRead(ctx); err != nil {
+	if err := w.checkAccess(ctx); err != nil {
 		return nil, err
 	}
 	byObject := map[client.Object]cache.ByObject{}
@@ -54,7 +54,7 @@ func Watch(ctx context.Context, cluster Cluster, scope Scope) (<-chan Snapshot, 
 		}
 	}
 	w.cache, err = cache.New(cluster.Config, cache.Options{
-		Scheme: cluster.Scheme, Mapper: cluster.Mapper, ByObject: byObject, DefaultWatchErrorHandler: w.lost,
+		Scheme: cluster.Scheme, Mapper: cluster.Mapper, ByObject: byObject, DefaultWatchErrorHandler: w.onWatchError,
 		DefaultNamespaces: map[string]cache.Config{scope.Namespace: {}},
 	})
 	if err != nil {
@@ -68,11 +68,11 @@ type watcher struct {
 	api     client.Client
 	cache   cache.Cache
 	changed chan struct{}
-	trouble atomic.Pointer[error]
+	err     atomic.Pointer[error]
 }
 
-// mayRead lists one object of each kind, because a forbidden watch is retried forever without an error.
-func (w *watcher) mayRead(ctx context.Context) error {
+// checkAccess lists one object of each kind, because a forbidden watch is retried forever without an error.
+func (w *watcher) checkAccess(ctx context.Context) error {
 	_, err := read(ctx, w.api, func(list client.ObjectList) []client.ListOption {
 		return append(w.scope.options(list), client.Limit(1))
 	})
@@ -91,7 +91,7 @@ func (w *watcher) start(ctx context.Context) (<-chan Snapshot, error) {
 			cancel()
 			return nil, fmt.Errorf("watch the chat: %w", err)
 		}
-		poke := func() { w.poke() }
+		poke := func() { w.notifyChanged() }
 		_, err = informer.AddEventHandler(toolscache.ResourceEventHandlerFuncs{
 			AddFunc: func(any) { poke() }, UpdateFunc: func(any, any) { poke() }, DeleteFunc: func(any) { poke() },
 		})
@@ -105,12 +105,12 @@ func (w *watcher) start(ctx context.Context) (<-chan Snapshot, error) {
 		return nil, fmt.Errorf("watch the chat: %w", context.Cause(ctx))
 	}
 	snapshots := make(chan Snapshot, 1)
-	w.poke()
+	w.notifyChanged()
 	go w.publish(ctx, snapshots)
 	return snapshots, nil
 }
 
-func (w *watcher) poke() {
+func (w *watcher) notifyChanged() {
 	select {
 	case w.changed <- struct{}{}:
 	default: // the next snapshot will include this change
@@ -142,20 +142,20 @@ func (w *watcher) snapshot(ctx context.Context) (Snapshot, error) {
 	s, err := read(ctx, w.cache, func(client.ObjectList) []client.ListOption {
 		return []client.ListOption{client.InNamespace(w.scope.Namespace)} // the cache holds only the scope
 	})
-	if err := w.trouble.Load(); err != nil {
-		s.Trouble = *err
+	if err := w.err.Load(); err != nil {
+		s.Err = *err
 	}
 	return s, err
 }
 
-// lost handles the end of a watch. The reflector restarts it; until the server responds, snapshots carry the error.
-func (w *watcher) lost(ctx context.Context, _ *toolscache.Reflector, err error) {
+// onWatchError handles the end of a watch. The reflector restarts it; until the server responds, snapshots carry the error.
+func (w *watcher) onWatchError(ctx context.Context, _ *toolscache.Reflector, err error) {
 	if err == nil || errors.Is(err, io.EOF) || apierrors.IsResourceExpired(err) || apierrors.IsGone(err) || ctx.Err() != nil {
 		return // watches expire regularly
 	}
-	if w.trouble.Swap(&err) != nil {
+	if w.err.Swap(&err) != nil {
 		return // a probe is running
 	}
-	w.poke()
+	w.notifyChanged()
 	go w.probe(ctx)
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/nestor-dev/nestor/internal/cli/terminal"
 )
 
-// Speaker returns the name of a message's author.
-func Speaker(m v1alpha1.AgentMessage) string {
+// Sender returns the name of a message's author.
+func Sender(m v1alpha1.AgentMessage) string {
 	switch m.Spec.Role {
 	case v1alpha1.RoleAssistant:
 		return "nestor"
@@ -24,19 +24,19 @@ func Speaker(m v1alpha1.AgentMessage) string {
 	return cmp.Or(terminal.Line(m.Spec.User), "you")
 }
 
-// Deed describes a message without content: a decision or a cancellation.
-func Deed(m v1alpha1.AgentMessage) string {
+// DescribeAction describes a message without content: a decision or a cancellation.
+func DescribeAction(m v1alpha1.AgentMessage) string {
 	switch {
 	case m.Spec.Approval != nil:
 		verb := "approved"
 		if m.Spec.Approval.Decision == v1alpha1.DecisionDeny {
 			verb = "denied"
 		}
-		words := fmt.Sprintf("%s a call of %s", verb, m.Spec.Approval.Task)
+		text := fmt.Sprintf("%s a call of %s", verb, m.Spec.Approval.Task)
 		if m.Spec.Approval.Comment != "" {
-			words += ": " + m.Spec.Approval.Comment
+			text += ": " + m.Spec.Approval.Comment
 		}
-		return words
+		return text
 	case m.Spec.Cancel != nil && m.Spec.Cancel.Task != "":
 		return "cancelled " + m.Spec.Cancel.Task
 	case m.Spec.Cancel != nil:
@@ -46,11 +46,11 @@ func Deed(m v1alpha1.AgentMessage) string {
 }
 
 func messageLines(m v1alpha1.AgentMessage) []string {
-	if deed := Deed(m); deed != "" {
-		return []string{terminal.Accent.Render(Speaker(m)) + " " + terminal.Line(deed)}
+	if deed := DescribeAction(m); deed != "" {
+		return []string{terminal.Accent.Render(Sender(m)) + " " + terminal.Line(deed)}
 	}
 	lines := strings.Split(strings.TrimRight(terminal.Clean(m.Spec.Content), "\n"), "\n")
-	lines[0] = terminal.Accent.Render(Speaker(m)+":") + " " + lines[0]
+	lines[0] = terminal.Accent.Render(Sender(m)+":") + " " + lines[0]
 	for i := 1; i < len(lines); i++ {
 		lines[i] = "  " + lines[i]
 	}
@@ -75,14 +75,14 @@ func beginLines(n *live.Node, depth int) []string {
 
 func endLines(n *live.Node, depth int) []string {
 	status := n.Task.Status
-	words := string(status.Phase)
+	text := string(status.Phase)
 	if status.Error != nil && status.Error.Kind != v1alpha1.ErrorCancelled {
-		words += ", " + string(status.Error.Kind) + ": " + brief(status.Error.Message)
+		text += ", " + string(status.Error.Kind) + ": " + brief(status.Error.Message)
 	}
 	if status.Result != nil && status.Error == nil {
-		words += ": " + brief(status.Result.Summary)
+		text += ": " + brief(status.Result.Summary)
 	}
-	return []string{fmt.Sprintf("%s%s %s (%s): %s", strings.Repeat("  ", depth+1), terminal.Mark(string(status.Phase)), n.Task.Name, n.Role(), words)}
+	return []string{fmt.Sprintf("%s%s %s (%s): %s", strings.Repeat("  ", depth+1), terminal.Mark(string(status.Phase)), n.Task.Name, n.Role(), text)}
 }
 
 // brief returns a text as one line of limited length.

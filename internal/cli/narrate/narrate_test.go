@@ -25,7 +25,7 @@ func message(role v1alpha1.MessageRole, name, replyTo, text string) v1alpha1.Age
 	return m
 }
 
-func story() live.Snapshot {
+func exampleSnapshot() live.Snapshot {
 	task := v1alpha1.AgentTask{ObjectMeta: metav1.ObjectMeta{Name: "chat-1"}}
 	task.Spec.Chat, task.Spec.Role, task.Spec.Instruction, task.Spec.TriggerMessage = "chat", "coder", "Do\nit.", "u1"
 	task.Status.Phase, task.Status.Result = v1alpha1.TaskSuccess, &v1alpha1.TaskResult{Summary: "Done."}
@@ -42,7 +42,7 @@ func story() live.Snapshot {
 
 func TestNarratorPrintsEverythingOnceAndInOrder(t *testing.T) {
 	n := New("chat")
-	got := ansi.Strip(strings.Join(n.Tell(story()), "\n"))
+	got := ansi.Strip(strings.Join(n.Lines(exampleSnapshot()), "\n"))
 	want := strings.Join([]string{
 		"you: Please", "  do it.", "  ● chat-1 (coder): Do it.", "    ● chat-1-1 (tester): Do it.", "nestor: Somebody does.",
 		"    ✗ chat-1-1 (tester): Failed, TimedOut: too slow␛[2J", "  ✓ chat-1 (coder): Success: Done.", "nestor: It is done.",
@@ -50,7 +50,7 @@ func TestNarratorPrintsEverythingOnceAndInOrder(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
-	if again := n.Tell(story()); len(again) > 0 {
+	if again := n.Lines(exampleSnapshot()); len(again) > 0 {
 		t.Errorf("printed again: %q", again)
 	}
 }
@@ -81,9 +81,9 @@ func TestStreamedRepliesAreNotRepeated(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var out bytes.Buffer
-			teller := NewTeller(terminal.Writer(&out, nil))
+			teller := NewTranscriptPrinter(terminal.Writer(&out, nil))
 			for _, e := range entries(c.pieces...) {
-				teller.Tell(e)
+				teller.Print(e)
 			}
 			if diff := cmp.Diff(head+c.want+tail, out.String()); diff != "" {
 				t.Error(diff)
@@ -100,7 +100,7 @@ func TestStandstillIsPrintedOnceUntilItEnds(t *testing.T) {
 		return live.Snapshot{Chats: []v1alpha1.AgentChat{c}}
 	}
 	n := New("chat")
-	var told []string
+	var printed []string
 	for _, s := range []live.Snapshot{
 		at("Ready", "True", "Ready", ""),
 		at("Progressing", "False", "RateLimited", "Attempt 1 failed."),
@@ -109,13 +109,13 @@ func TestStandstillIsPrintedOnceUntilItEnds(t *testing.T) {
 		at("Ready", "True", "PausedTurnLimit", "25 turns."),
 		at("Ready", "True", "PausedTurnLimit", "25 turns."),
 	} {
-		told = append(told, n.Tell(s)...)
+		printed = append(printed, n.Lines(s)...)
 	}
 	want := []string{"  the chat waits (RateLimited): Attempt 1 failed.", "  the chat is paused (PausedTurnLimit): 25 turns. Send a message to go on."}
-	for i := range told {
-		told[i] = ansi.Strip(told[i])
+	for i := range printed {
+		printed[i] = ansi.Strip(printed[i])
 	}
-	if diff := cmp.Diff(want, told); diff != "" {
+	if diff := cmp.Diff(want, printed); diff != "" {
 		t.Error(diff)
 	}
 }

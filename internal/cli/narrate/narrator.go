@@ -14,25 +14,25 @@ import (
 
 // Narrator prints a chat. Use New.
 type Narrator struct {
-	chat     string
-	messages map[string]bool
-	begun    map[string]bool
-	ended    map[string]bool
-	hinted   map[string]bool
-	still    map[string]string // the printed standstill of a chat or task, by name
+	chat       string
+	messages   map[string]bool
+	started    map[string]bool
+	ended      map[string]bool
+	hinted     map[string]bool
+	standstill map[string]string // the printed standstill of a chat or task, by name
 }
 
 // New returns a narrator of a chat that has printed nothing.
 func New(chat string) *Narrator {
-	return &Narrator{chat: chat, messages: map[string]bool{}, begun: map[string]bool{}, ended: map[string]bool{}, hinted: map[string]bool{}, still: map[string]string{}}
+	return &Narrator{chat: chat, messages: map[string]bool{}, started: map[string]bool{}, ended: map[string]bool{}, hinted: map[string]bool{}, standstill: map[string]string{}}
 }
 
 // Skip marks everything in a snapshot as printed.
-func (n *Narrator) Skip(s live.Snapshot) { n.Tell(s) }
+func (n *Narrator) Skip(s live.Snapshot) { n.Lines(s) }
 
-// Tell returns the lines about what is new in a snapshot: messages in order, a task after the message that led to it,
+// Lines returns the lines about what is new in a snapshot: messages in order, a task after the message that led to it,
 // and its end before the answer that it led to.
-func (n *Narrator) Tell(s live.Snapshot) []string {
+func (n *Narrator) Lines(s live.Snapshot) []string {
 	var fresh []v1alpha1.AgentMessage
 	for _, m := range s.Messages {
 		if !n.messages[m.Name] {
@@ -45,7 +45,7 @@ func (n *Narrator) Tell(s live.Snapshot) []string {
 		items = append(items, item{i, rankMessage, messageLines(m)})
 	}
 	for _, root := range s.Tree(n.chat) {
-		items = append(items, n.task(root, 0, beginning(root, fresh), ending(root, fresh))...)
+		items = append(items, n.taskItems(root, 0, startPlace(root, fresh), endPlace(root, fresh))...)
 	}
 	slices.SortStableFunc(items, func(a, b item) int { return cmp.Or(cmp.Compare(a.place, b.place), cmp.Compare(a.rank, b.rank)) })
 	var lines []string
@@ -59,13 +59,13 @@ func (n *Narrator) Tell(s live.Snapshot) []string {
 // ends.
 func (n *Narrator) standstills(s live.Snapshot) []string {
 	var lines []string
-	tell := func(name, who string, still live.Standstill, stands bool) {
+	add := func(name, who string, still live.Standstill, stands bool) {
 		if !stands {
-			delete(n.still, name)
+			delete(n.standstill, name)
 			return
 		}
-		if n.still[name] != still.Reason {
-			n.still[name] = still.Reason
+		if n.standstill[name] != still.Reason {
+			n.standstill[name] = still.Reason
 			lines = append(lines, terminal.Warning.Render("  "+who+" "+terminal.Line(still.String())))
 		}
 	}
@@ -75,12 +75,12 @@ func (n *Narrator) standstills(s live.Snapshot) []string {
 		if still.Paused {
 			verb = "the chat is"
 		}
-		tell("", verb, still, stands)
+		add("", verb, still, stands)
 	}
 	for _, root := range s.Tree(n.chat) {
 		eachNode(root, func(node *live.Node) {
 			still, stands := node.Standstill()
-			tell(node.Task.Name, node.Task.Name+" ("+node.Role()+")", still, stands)
+			add(node.Task.Name, node.Task.Name+" ("+node.Role()+")", still, stands)
 		})
 	}
 	return lines
@@ -105,32 +105,32 @@ const (
 	rankAfter
 )
 
-// task returns the items about a task and those below it that were not printed yet.
-func (n *Narrator) task(node *live.Node, depth, begin, end int) []item {
+// taskItems returns the items about a task and those below it that were not printed yet.
+func (n *Narrator) taskItems(node *live.Node, depth, begin, end int) []item {
 	name := node.Task.Name
 	var items []item
-	if !n.begun[name] {
-		n.begun[name] = true
+	if !n.started[name] {
+		n.started[name] = true
 		items = append(items, item{begin, rankAfter, beginLines(node, depth)})
 	}
 	for _, child := range node.Children {
-		items = append(items, n.task(child, depth+1, begin, end)...)
+		items = append(items, n.taskItems(child, depth+1, begin, end)...)
 	}
-	if node.Over() && !n.ended[name] {
+	if node.Ended() && !n.ended[name] {
 		n.ended[name] = true
 		items = append(items, item{end, rankBefore, endLines(node, depth)})
 	}
 	return items
 }
 
-// beginning returns the place of the message that led to a task, or the first place if that was printed before.
-func beginning(node *live.Node, fresh []v1alpha1.AgentMessage) int {
+// startPlace returns the place of the message that led to a task, or the first place if that was printed before.
+func startPlace(node *live.Node, fresh []v1alpha1.AgentMessage) int {
 	return slices.IndexFunc(fresh, func(m v1alpha1.AgentMessage) bool { return m.Name == node.Task.Spec.TriggerMessage })
 }
 
-// ending returns the place of the answer that a task led to, which is the last reply to the same message, or the last
+// endPlace returns the place of the answer that a task led to, which is the last reply to the same message, or the last
 // place.
-func ending(node *live.Node, fresh []v1alpha1.AgentMessage) int {
+func endPlace(node *live.Node, fresh []v1alpha1.AgentMessage) int {
 	for i, m := range slices.Backward(fresh) {
 		if m.Spec.About == node.Task.Name {
 			break // a later question

@@ -35,7 +35,7 @@ func Clean(text string) string {
 		case '\t':
 			out.WriteString(strings.Repeat(" ", tabWidth))
 		default:
-			out.WriteRune(harmless(r))
+			out.WriteRune(visibleRune(r))
 		}
 	}
 	return out.String()
@@ -53,7 +53,7 @@ func Exact(text string) string {
 		case r == '\t':
 			out.WriteString(strings.Repeat(" ", tabWidth))
 		case r < ' ', r == 0x7f:
-			out.WriteRune(harmless(r))
+			out.WriteRune(visibleRune(r))
 		case r > 0xffff:
 			high, low := utf16.EncodeRune(r)
 			fmt.Fprintf(&out, `\u%04x\u%04x`, high, low)
@@ -79,20 +79,20 @@ func isPlain(text string) bool {
 	return true
 }
 
-func harmless(r rune) rune {
+func visibleRune(r rune) rune {
 	switch {
 	case r < ' ':
 		return pictures + r
 	case r == 0x7f:
 		return pictureOfDel
-	case unicode.IsControl(r), reorders(r), r == '\u2028', r == '\u2029':
+	case unicode.IsControl(r), isBidiControl(r), r == '\u2028', r == '\u2029':
 		return utf8.RuneError
 	}
 	return r
 }
 
-// reorders reports whether a character changes the display order of others (Unicode's Bidi_Control), so that text
+// isBidiControl reports whether a character changes the display order of others (Unicode's Bidi_Control), so that text
 // reads differently from what it is.
-func reorders(r rune) bool {
+func isBidiControl(r rune) bool {
 	return r == '\u061c' || r == '\u200e' || r == '\u200f' || (r >= '\u202a' && r <= '\u202e') || (r >= '\u2066' && r <= '\u2069')
 }

@@ -36,7 +36,7 @@ func (r *Renderer) Markdown(text string) []string {
 	}
 	var lines []string
 	blank := true
-	for line := range strings.SplitSeq(onlyStyles(rendered), "\n") {
+	for line := range strings.SplitSeq(keepStyles(rendered), "\n") {
 		line = trimRight(line)
 		empty := Width(line) == 0
 		if !empty || !blank {
@@ -53,8 +53,8 @@ func (r *Renderer) Markdown(text string) []string {
 // sequence matches an escape sequence that sets a style, or any other control character.
 var sequence = regexp.MustCompile("\x1b\\[[0-9;:]*m|[\x00-\x09\x0b-\x1f\x7f\u0080-\u009f]")
 
-// onlyStyles removes all control characters and sequences except styles, in case the renderer let some through.
-func onlyStyles(text string) string {
+// keepStyles removes all control characters and sequences except styles, in case the renderer let some through.
+func keepStyles(text string) string {
 	return sequence.ReplaceAllStringFunc(text, func(s string) string {
 		if len(s) > 1 && strings.HasSuffix(s, "m") {
 			return s

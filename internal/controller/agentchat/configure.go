@@ -21,14 +21,14 @@ import (
 	"github.com/nestor-dev/nestor/internal/ledger"
 )
 
-// begin starts the orchestrator, once everything that it needs is there. lost is why it begins anew, if it was quarantined.
-func (r *Reconciler) begin(ctx context.Context, chat *v1alpha1.AgentChat, lost *agent.Lost) (ctrl.Result, error) {
+// start starts the orchestrator, once everything that it needs is there. lost is why it begins anew, if it was quarantined.
+func (r *Reconciler) start(ctx context.Context, chat *v1alpha1.AgentChat, lost *agent.HistoryLoss) (ctrl.Result, error) {
 	if err := r.Runner.Engine.Blocked(string(chat.UID)); err != nil {
-		return r.interrupted(ctx, chat, err) // it begins as soon as the ledger takes it
+		return r.reportOutage(ctx, chat, err) // it begins as soon as the ledger takes it
 	}
-	anew := hadBegun(chat) || lost != nil
+	anew := hasStarted(chat) || lost != nil
 	if anew {
-		if result, done, err := r.lost(ctx, chat, lost); done || err != nil {
+		if result, done, err := r.handleLostHistory(ctx, chat, lost); done || err != nil {
 			return result, err
 		}
 	}
@@ -42,10 +42,10 @@ func (r *Reconciler) begin(ctx context.Context, chat *v1alpha1.AgentChat, lost *
 		return run.Show(ctx, r.Runner, chat, &chat.Status, next, false)
 	}
 	if err != nil {
-		return r.interrupted(ctx, chat, err)
+		return r.reportOutage(ctx, chat, err)
 	}
 	if anew {
-		config.Conversation = conversation(chat.UID, time.Now())
+		config.ConversationID = conversationID(chat.UID, time.Now())
 	}
 	return ctrl.Result{}, r.Runner.Engine.Start(ledger.Agent{
 		UID: string(chat.UID), Kind: "AgentChat", Namespace: chat.Namespace, NamespaceUID: namespaceUID, Name: chat.Name, Root: string(chat.UID), Chat: chat.Name,
@@ -57,11 +57,11 @@ func (r *Reconciler) begin(ctx context.Context, chat *v1alpha1.AgentChat, lost *
 // may delegate to. No new turn starts while a reference is missing; the configuration is delivered
 // again when it appears.
 func (r *Reconciler) reconfigure(ctx context.Context, chat *v1alpha1.AgentChat, s agent.State) error {
-	r.Runner.Engine.Resize(engine.Crew{Key: engine.ChatCrew(string(chat.UID)), Limit: int(chat.Spec.Limits.MaxParallelTasks)})
+	r.Runner.Engine.SetSlotLimit(engine.SlotGroup{Key: engine.ChatSlots(string(chat.UID)), Limit: int(chat.Spec.Limits.MaxParallelTasks)})
 	name := client.ObjectKeyFromObject(chat)
-	absent := s.Settings().Absent
+	absent := s.LatestConfig().MissingDelegates
 	r.Lacking.Set(name, s.Hold != nil || len(absent) > 0)
-	if s.Generation() == chat.Generation && s.Hold == nil {
+	if s.LatestGeneration() == chat.Generation && s.Hold == nil {
 		appeared, err := r.anyExists(ctx, chat.Namespace, absent)
 		if err != nil || !appeared {
 			return err

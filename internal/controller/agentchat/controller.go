@@ -43,8 +43,8 @@ type Reconciler struct {
 	// Lacking remembers the chats that wait for something that they refer to.
 	Lacking *run.Lacking
 
-	// told are the chats, by UID, that have shown that their history is lost, with when it was.
-	told sync.Map
+	// lossReported are the chats, by UID, that have shown that their history is lost, with when it was.
+	lossReported sync.Map
 }
 
 // SetupWithManager registers the controller.
@@ -52,8 +52,8 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	return ctrl.NewControllerManagedBy(mgr).
 		Named("agentchat").
 		For(&v1alpha1.AgentChat{}, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
-		Watches(&v1alpha1.AgentTask{}, r.Changed.Soon(chatOf), builder.WithPredicates(run.PhaseChanged())).
-		Watches(&v1alpha1.AgentMessage{}, r.Changed.Soon(chatOf), builder.WithPredicates(run.CameOrWent())).
+		Watches(&v1alpha1.AgentTask{}, r.Changed.DelayedHandler(chatOf), builder.WithPredicates(run.PhaseChanged())).
+		Watches(&v1alpha1.AgentMessage{}, r.Changed.DelayedHandler(chatOf), builder.WithPredicates(run.CameOrWent())).
 		WatchesRawSource(r.Changed.Source()).
 		WithOptions(controller.Options{MaxConcurrentReconciles: workers, RateLimiter: run.Backoff()}).
 		Complete(r.Runner.WhileAtWork(r))
@@ -76,25 +76,25 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if alive, err := r.Known.Fetch(ctx, req.NamespacedName, &chat); err != nil || !alive {
 		return ctrl.Result{}, err
 	}
-	state, begun, err := r.Runner.State(ctx, string(chat.UID))
+	state, started, err := r.Runner.State(ctx, string(chat.UID))
 	if err != nil {
-		return r.interrupted(ctx, &chat, err)
+		return r.reportOutage(ctx, &chat, err)
 	}
-	if !begun {
-		return r.begin(ctx, &chat, state.Lost)
+	if !started {
+		return r.start(ctx, &chat, state.HistoryLoss)
 	}
 	if err := r.reconfigure(ctx, &chat, state); err != nil {
-		return r.interrupted(ctx, &chat, err)
+		return r.reportOutage(ctx, &chat, err)
 	}
 	applied := r.Runner.Apply(ctx, run.Owner{Object: &chat, Chat: chat.Name}, state)
 	if _, _, down := r.Runner.Outage(applied); down {
-		return r.interrupted(ctx, &chat, applied)
+		return r.reportOutage(ctx, &chat, applied)
 	}
 	return run.After(applied)(r.project(ctx, &chat, state, applied))
 }
 
-// interrupted ends a reconcile that failed. If the ledger did, the chat shows it.
-func (r *Reconciler) interrupted(ctx context.Context, chat *v1alpha1.AgentChat, err error) (ctrl.Result, error) {
+// reportOutage ends a reconcile that failed. If the ledger did, the chat shows it.
+func (r *Reconciler) reportOutage(ctx context.Context, chat *v1alpha1.AgentChat, err error) (ctrl.Result, error) {
 	next := *chat.Status.DeepCopy()
 	if !r.Runner.Interrupted(&next.Conditions, v1alpha1.ConditionReady, chat.Generation, err) {
 		return status.Result(err)
@@ -116,7 +116,7 @@ func (r *Reconciler) project(ctx context.Context, chat *v1alpha1.AgentChat, s ag
 	if errors.As(applied, &refused) {
 		facts.PostRefused = refused.Err.Error()
 	}
-	next := projection.Chat(s, facts, chat.Status, s.Generation())
+	next := projection.Chat(s, facts, chat.Status, s.LatestGeneration())
 	progress := len(chat.Status.Conditions) > 0 && equality.Semantic.DeepEqual(chat.Status.Waiting, next.Waiting) &&
 		equality.Semantic.DeepEqual(meta.FindStatusCondition(chat.Status.Conditions, v1alpha1.ConditionReady), meta.FindStatusCondition(next.Conditions, v1alpha1.ConditionReady)) && (next.Phase == chat.Status.Phase || next.Phase == v1alpha1.ChatRunning)
 	shown := slices.Clone(chat.Status.Conditions)
@@ -153,7 +153,7 @@ func (r *Reconciler) facts(ctx context.Context, chat *v1alpha1.AgentChat) (proje
 			continue
 		}
 		facts.Messages++
-		if newest == nil || later(m, newest) {
+		if newest == nil || isLater(m, newest) {
 			newest = m
 		}
 	}
@@ -180,9 +180,9 @@ func count(counts *v1alpha1.TaskCounts, phase v1alpha1.TaskPhase) {
 	}
 }
 
-// later says that a message came after another one. The API server's times are whole seconds: within one, an answer comes
+// isLater says that a message came after another one. The API server's times are whole seconds: within one, an answer comes
 // after what it answers, and the operator's posts are numbered.
-func later(a, b *v1alpha1.AgentMessage) bool {
+func isLater(a, b *v1alpha1.AgentMessage) bool {
 	if !a.CreationTimestamp.Equal(&b.CreationTimestamp) {
 		return b.CreationTimestamp.Before(&a.CreationTimestamp)
 	}

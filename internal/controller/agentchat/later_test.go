@@ -24,7 +24,7 @@ func TestTheNewestMessageOfASecondIsTheOperatorsLastPost(t *testing.T) {
 	}
 	for i, a := range inOrder {
 		for j, b := range inOrder {
-			if later(a, b) != (i > j) {
+			if isLater(a, b) != (i > j) {
 				t.Errorf("later(%s, %s) is %v", a.Name, b.Name, i <= j)
 			}
 		}

@@ -22,12 +22,12 @@ func TestAChatThatIsGoneAdoptsNoMessage(t *testing.T) {
 	message := &v1alpha1.AgentMessage{ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: "hello", UID: "m"},
 		Spec: v1alpha1.AgentMessageSpec{Chat: "chat", Role: v1alpha1.RoleUser, Content: "hello"}}
 	r, _ := reconcilerWith(t, chat, message)
-	heard := false
+	recorded := false
 	api := r.Client.(client.WithWatch)
 	r.Client = interceptor.NewClient(api, interceptor.Funcs{
 		Get: func(ctx context.Context, c client.WithWatch, name client.ObjectKey, object client.Object, options ...client.GetOption) error {
 			err := c.Get(ctx, name, object, options...)
-			if _, isChat := object.(*v1alpha1.AgentChat); isChat && !heard {
+			if _, isChat := object.(*v1alpha1.AgentChat); isChat && !recorded {
 				object.SetUID("old")
 			}
 			return err
@@ -49,7 +49,7 @@ func TestAChatThatIsGoneAdoptsNoMessage(t *testing.T) {
 	if ref := owner(); ref != nil {
 		t.Fatalf("the message belongs to the chat %s, which is gone", ref.UID)
 	}
-	heard = true
+	recorded = true
 	if _, err := r.Reconcile(t.Context(), request); err != nil {
 		t.Fatal(err)
 	}

@@ -40,16 +40,16 @@ type Reconciler struct {
 	// Blocked is told of chats and tasks that have something to do and cannot because of the ledger.
 	Blocked func(ledger.Agent)
 
-	order order
+	sequence sequence
 }
 
-// reasonNotReady is the reason of a message whose chat has not begun.
-const reasonNotReady = "ChatNotReady"
+// reasonChatNotReady is the reason of a message whose chat has not begun.
+const reasonChatNotReady = "ChatNotReady"
 
 // workers is how many messages are looked at together, and seen how long one may wait for a turn before it says so.
 const (
-	workers = 8
-	seen    = time.Second
+	workers      = 8
+	pendingGrace = time.Second
 )
 
 // SetupWithManager registers the controller. A chat or task that appears or moves on may be what a message waits for.
@@ -57,7 +57,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	return ctrl.NewControllerManagedBy(mgr).
 		Named("agentmessage").
 		For(&v1alpha1.AgentMessage{}, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
-		Watches(&v1alpha1.AgentChat{}, handler.EnqueueRequestsFromMapFunc(r.waitingFor), builder.WithPredicates(run.CameOrWent())).
+		Watches(&v1alpha1.AgentChat{}, handler.EnqueueRequestsFromMapFunc(r.forChat), builder.WithPredicates(run.CameOrWent())).
 		Watches(&v1alpha1.AgentTask{}, handler.EnqueueRequestsFromMapFunc(r.forTask), builder.WithPredicates(run.CameOrWent())).
 		WatchesRawSource(r.Changed.Source()).
 		WithOptions(controller.Options{MaxConcurrentReconciles: workers, RateLimiter: run.Backoff()}).
@@ -71,23 +71,23 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	var message v1alpha1.AgentMessage
 	if err := r.Client.Get(ctx, req.NamespacedName, &message); err != nil {
-		r.order.forget(req.NamespacedName)
+		r.sequence.remove(req.NamespacedName)
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
-	if settled(&message) || !message.DeletionTimestamp.IsZero() {
-		r.order.forget(req.NamespacedName)
+	if isFinal(&message) || !message.DeletionTimestamp.IsZero() {
+		r.sequence.remove(req.NamespacedName)
 		return ctrl.Result{}, nil
 	}
 	if message.Spec.Role != v1alpha1.RoleUser {
-		return status.Result(r.settle(ctx, &message, posted()))
+		return status.Result(r.writeStatus(ctx, &message, posted()))
 	}
-	r.order.note(&message) // before anything is written to it
+	r.sequence.add(&message) // before anything is written to it
 	owner, err := r.owner(ctx, &message)
 	if err != nil {
 		return ctrl.Result{}, err
 	}
 	if owner == nil {
-		return status.Result(r.settle(ctx, &message, notFound(&message)))
+		return status.Result(r.writeStatus(ctx, &message, notFound(&message)))
 	}
 	if run.Foreign(&message, owner) {
 		return ctrl.Result{}, nil // it goes with the chat or task that had the name before
@@ -96,26 +96,26 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		return status.Result(err)
 	}
 	verdict, err := r.handleInOrder(ctx, owner, &message)
-	if reason, words, ok := r.Runner.Outage(err); ok {
-		return r.interrupted(ctx, owner, &message, pending(reason, "The message waits. "+words))
+	if reason, text, ok := r.Runner.Outage(err); ok {
+		return r.reportOutage(ctx, owner, &message, pending(reason, "The message waits. "+text))
 	}
 	if err != nil || verdict == nil {
 		return status.Result(err)
 	}
-	if young := seen - time.Since(message.CreationTimestamp.Time); verdict.phase == v1alpha1.MessagePending && message.Status.Phase == "" && young > 0 {
+	if young := pendingGrace - time.Since(message.CreationTimestamp.Time); verdict.phase == v1alpha1.MessagePending && message.Status.Phase == "" && young > 0 {
 		return ctrl.Result{RequeueAfter: young}, nil // most are handled before anybody could have looked
 	}
-	return status.Result(r.settle(ctx, &message, *verdict))
+	return status.Result(r.writeStatus(ctx, &message, *verdict))
 }
 
-// interrupted says that a message waits for the ledger. So does the chat or task that it is for, which may not have been looked at.
-func (r *Reconciler) interrupted(ctx context.Context, owner client.Object, message *v1alpha1.AgentMessage, v verdict) (ctrl.Result, error) {
+// reportOutage says that a message waits for the ledger. So does the chat or task that it is for, which may not have been looked at.
+func (r *Reconciler) reportOutage(ctx context.Context, owner client.Object, message *v1alpha1.AgentMessage, v outcome) (ctrl.Result, error) {
 	waits := ledger.Agent{Kind: "AgentChat", Namespace: owner.GetNamespace(), Name: owner.GetName()}
 	if message.Spec.Task != "" {
 		waits.Kind = "AgentTask"
 	}
 	r.Blocked(waits)
-	if err := r.settle(ctx, message, v); err != nil {
+	if err := r.writeStatus(ctx, message, v); err != nil {
 		return status.Result(err)
 	}
 	return ctrl.Result{RequeueAfter: run.AfterOutage()}, nil
@@ -168,7 +168,7 @@ func (r *Reconciler) adopt(ctx context.Context, owner client.Object, message *v1
 	if len(before.OwnerReferences) == len(message.OwnerReferences) && before.Labels[v1alpha1.LabelChat] == message.Labels[v1alpha1.LabelChat] {
 		return nil
 	}
-	if err := r.current(ctx, owner); err != nil {
+	if err := r.confirmOwner(ctx, owner); err != nil {
 		return err
 	}
 	if err := r.Client.Update(ctx, message); err != nil {
@@ -177,10 +177,10 @@ func (r *Reconciler) adopt(ctx context.Context, owner client.Object, message *v1
 	return nil
 }
 
-// current says whether the API server has a chat or task that the cache has. One that was deleted, and perhaps created again, must not
+// confirmOwner says whether the API server has a chat or task that the cache has. One that was deleted, and perhaps created again, must not
 // adopt a message that may be for the new one: the garbage collector would take it for a leftover of the old one. The cache hears of it
 // soon, so it is a conflict.
-func (r *Reconciler) current(ctx context.Context, owner client.Object) error {
+func (r *Reconciler) confirmOwner(ctx context.Context, owner client.Object) error {
 	found := owner.DeepCopyObject().(client.Object)
 	err := r.Runner.Finder.Live.Get(ctx, client.ObjectKeyFromObject(owner), found)
 	if err == nil && found.GetUID() == owner.GetUID() {
@@ -194,7 +194,7 @@ func (r *Reconciler) current(ctx context.Context, owner client.Object) error {
 }
 
 // handle does what a message says. It returns what became of it, or nil if somebody else will say so.
-func (r *Reconciler) handle(ctx context.Context, owner client.Object, message *v1alpha1.AgentMessage) (*verdict, error) {
+func (r *Reconciler) handle(ctx context.Context, owner client.Object, message *v1alpha1.AgentMessage) (*outcome, error) {
 	switch {
 	case message.Spec.Approval != nil:
 		return r.decide(ctx, owner, message)
@@ -203,13 +203,13 @@ func (r *Reconciler) handle(ctx context.Context, owner client.Object, message *v
 	case message.Spec.Task != "":
 		return r.answer(ctx, owner, message)
 	}
-	return r.say(ctx, owner, message)
+	return r.deliverMessage(ctx, owner, message)
 }
 
-// say gives a message to the orchestrator, which says itself when it has taken it into a turn.
-func (r *Reconciler) say(ctx context.Context, chat client.Object, message *v1alpha1.AgentMessage) (*verdict, error) {
-	if _, begun, err := r.Runner.State(ctx, string(chat.GetUID())); err != nil || !begun {
-		return ptr(pending(reasonNotReady, "The message waits until the chat is ready: see the chat's conditions.")), err
+// deliverMessage gives a message to the orchestrator, which says itself when it has taken it into a turn.
+func (r *Reconciler) deliverMessage(ctx context.Context, chat client.Object, message *v1alpha1.AgentMessage) (*outcome, error) {
+	if _, started, err := r.Runner.State(ctx, string(chat.GetUID())); err != nil || !started {
+		return ptr(pending(reasonChatNotReady, "The message waits until the chat is ready: see the chat's conditions.")), err
 	}
 	record, err := r.Runner.Engine.Lookup(ctx, string(chat.GetUID()))
 	if err != nil {
@@ -218,7 +218,7 @@ func (r *Reconciler) say(ctx context.Context, chat client.Object, message *v1alp
 	if err := r.Runner.Engine.LedgerFull(record.Namespace, record.NamespaceUID); err != nil {
 		return nil, err
 	}
-	answers, call, err := r.askedBy(ctx, chat, message)
+	answers, call, err := r.questionOf(ctx, chat, message)
 	if err != nil {
 		return nil, err
 	}
@@ -228,8 +228,8 @@ func (r *Reconciler) say(ctx context.Context, chat client.Object, message *v1alp
 	return ptr(pending("Delivered", "The message waits for the next turn.")), err
 }
 
-// askedBy is the agent, and its question, that a message replies to.
-func (r *Reconciler) askedBy(ctx context.Context, chat client.Object, message *v1alpha1.AgentMessage) (name, call string, err error) {
+// questionOf is the agent, and its question, that a message replies to.
+func (r *Reconciler) questionOf(ctx context.Context, chat client.Object, message *v1alpha1.AgentMessage) (name, call string, err error) {
 	if message.Spec.InReplyTo == "" {
 		return "", "", nil
 	}
@@ -244,24 +244,24 @@ func (r *Reconciler) askedBy(ctx context.Context, chat client.Object, message *v
 	return question.Spec.About, question.Annotations[v1alpha1.AnnotationCall], nil
 }
 
-// waitingFor enqueues the messages of a chat that have not been handled.
-func (r *Reconciler) waitingFor(ctx context.Context, chat client.Object) []reconcile.Request {
-	return r.unsettled(ctx, chat.GetNamespace(), client.MatchingFields{run.ChatField: chat.GetName()})
+// forChat enqueues the messages of a chat that have not been handled.
+func (r *Reconciler) forChat(ctx context.Context, chat client.Object) []reconcile.Request {
+	return r.pendingMessages(ctx, chat.GetNamespace(), client.MatchingFields{run.ChatField: chat.GetName()})
 }
 
 // forTask enqueues the messages of a standalone task that have not been handled.
 func (r *Reconciler) forTask(ctx context.Context, task client.Object) []reconcile.Request {
-	return r.unsettled(ctx, task.GetNamespace(), client.MatchingFields{run.TaskField: task.GetName()})
+	return r.pendingMessages(ctx, task.GetNamespace(), client.MatchingFields{run.TaskField: task.GetName()})
 }
 
-// ChatBegan looks again at the messages that waited for a chat to be ready.
-func (r *Reconciler) ChatBegan(ctx context.Context, chat types.NamespacedName) {
-	for _, request := range r.unsettled(ctx, chat.Namespace, client.MatchingFields{run.ChatField: chat.Name}) {
+// ChatStarted looks again at the messages that waited for a chat to be ready.
+func (r *Reconciler) ChatStarted(ctx context.Context, chat types.NamespacedName) {
+	for _, request := range r.pendingMessages(ctx, chat.Namespace, client.MatchingFields{run.ChatField: chat.Name}) {
 		r.Changed.Add(request.NamespacedName)
 	}
 }
 
-func (r *Reconciler) unsettled(ctx context.Context, namespace string, which client.MatchingFields) []reconcile.Request {
+func (r *Reconciler) pendingMessages(ctx context.Context, namespace string, which client.MatchingFields) []reconcile.Request {
 	var list v1alpha1.AgentMessageList
 	if err := r.Client.List(ctx, &list, client.InNamespace(namespace), which, client.UnsafeDisableDeepCopy); err != nil {
 		return nil // the cache is not ready; its own events will come
@@ -269,13 +269,13 @@ func (r *Reconciler) unsettled(ctx context.Context, namespace string, which clie
 	var requests []reconcile.Request
 	for i := range list.Items {
 		m := &list.Items[i]
-		if m.Spec.Role == v1alpha1.RoleUser && !settled(m) {
+		if m.Spec.Role == v1alpha1.RoleUser && !isFinal(m) {
 			requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(m)})
 		}
 	}
 	return requests
 }
 
-func settled(m *v1alpha1.AgentMessage) bool {
+func isFinal(m *v1alpha1.AgentMessage) bool {
 	return m.Status.Phase == v1alpha1.MessageHandled || m.Status.Phase == v1alpha1.MessageRejected
 }

@@ -15,44 +15,44 @@ import (
 	"github.com/nestor-dev/nestor/internal/agent"
 )
 
-// verdict is what became of a message.
-type verdict struct {
-	phase         v1alpha1.MessagePhase
-	reason, words string
+// outcome is what became of a message.
+type outcome struct {
+	phase           v1alpha1.MessagePhase
+	reason, message string
 }
 
-func handled() verdict {
-	return verdict{v1alpha1.MessageHandled, v1alpha1.ReasonHandled, "The message did what it says."}
+func handled() outcome {
+	return outcome{v1alpha1.MessageHandled, v1alpha1.ReasonHandled, "The message did what it says."}
 }
 
 // posted is what became of a message of the operator's own: it is there to be read.
-func posted() verdict {
-	return verdict{v1alpha1.MessageHandled, v1alpha1.ReasonHandled, "The message was posted for the user to read."}
+func posted() outcome {
+	return outcome{v1alpha1.MessageHandled, v1alpha1.ReasonHandled, "The message was posted for the user to read."}
 }
 
-func pending(reason, words string) verdict { return verdict{v1alpha1.MessagePending, reason, words} }
+func pending(reason, text string) outcome { return outcome{v1alpha1.MessagePending, reason, text} }
 
 // notFound is what becomes of a message before its chat or task exists.
-func notFound(message *v1alpha1.AgentMessage) verdict {
+func notFound(message *v1alpha1.AgentMessage) outcome {
 	if message.Spec.Task != "" {
 		return pending(v1alpha1.ReasonTaskNotFound, fmt.Sprintf("The message waits until the AgentTask %q exists in this namespace.", message.Spec.Task))
 	}
 	return pending(v1alpha1.ReasonChatNotFound, fmt.Sprintf("The message waits until the AgentChat %q exists in this namespace.", message.Spec.Chat))
 }
 
-func rejected(reason, format string, args ...any) *verdict {
-	return &verdict{v1alpha1.MessageRejected, reason, fmt.Sprintf(format, args...)}
+func rejected(reason, format string, args ...any) *outcome {
+	return &outcome{v1alpha1.MessageRejected, reason, fmt.Sprintf(format, args...)}
 }
 
-func ptr(v verdict) *verdict { return &v }
+func ptr(v outcome) *outcome { return &v }
 
-func (r *Reconciler) settle(ctx context.Context, message *v1alpha1.AgentMessage, v verdict) error {
-	return r.Runner.SettleMessage(ctx, message, v.phase, v.reason, v.words)
+func (r *Reconciler) writeStatus(ctx context.Context, message *v1alpha1.AgentMessage, v outcome) error {
+	return r.Runner.SettleMessage(ctx, message, v.phase, v.reason, v.message)
 }
 
 // target is the agent or tool run of a task that a message names. The task must be the one that the message is for, or belong to
 // the tree of the chat or task that it is for.
-func (r *Reconciler) target(ctx context.Context, owner client.Object, message *v1alpha1.AgentMessage, name string) (*target, *verdict, error) {
+func (r *Reconciler) target(ctx context.Context, owner client.Object, message *v1alpha1.AgentMessage, name string) (*target, *outcome, error) {
 	none := rejected(v1alpha1.ReasonTaskNotFound, "There is no task %q here.", name)
 	found := &target{}
 	key := types.NamespacedName{Namespace: message.Namespace, Name: name}
@@ -62,7 +62,7 @@ func (r *Reconciler) target(ctx context.Context, owner client.Object, message *v
 		}
 		return nil, nil, fmt.Errorf("get task %s: %w", key, err)
 	}
-	within, err := r.within(ctx, owner, &found.task)
+	within, err := r.isInTree(ctx, owner, &found.task)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -72,16 +72,16 @@ func (r *Reconciler) target(ctx context.Context, owner client.Object, message *v
 	if found.uid, err = r.Runner.TaskUID(ctx, &found.task); err != nil {
 		return nil, nil, err
 	}
-	begun := false
+	started := false
 	if found.uid != "" {
-		found.state, begun, err = r.Runner.State(ctx, found.uid)
+		found.state, started, err = r.Runner.State(ctx, found.uid)
 	}
 	switch {
 	case err != nil:
 		return nil, nil, err
-	case !begun:
+	case !started:
 		return found, rejected(v1alpha1.ReasonNotWaiting, "The task %q has not begun.", name), nil
-	case found.state.Heard(message.Name): // and whoever delivered it could not say so
+	case found.state.HasHandled(message.Name): // and whoever delivered it could not say so
 		return nil, ptr(handled()), nil
 	case found.state.Phase.Terminal():
 		return nil, rejected(v1alpha1.ReasonTaskFinished, "The task %q has ended already.", name), nil
@@ -96,9 +96,9 @@ type target struct {
 	state agent.State
 }
 
-// within says whether a task is the one that a message is for, or below what the message is for. The way up follows the UIDs of the
+// isInTree says whether a task is the one that a message is for, or below what the message is for. The way up follows the UIDs of the
 // owners: two standalone trees have nothing in common, although neither has a chat. What belongs to a chat is addressed through the chat.
-func (r *Reconciler) within(ctx context.Context, owner client.Object, task *v1alpha1.AgentTask) (bool, error) {
+func (r *Reconciler) isInTree(ctx context.Context, owner client.Object, task *v1alpha1.AgentTask) (bool, error) {
 	if addressed, ok := owner.(*v1alpha1.AgentTask); task.UID == "" || ok && addressed.Spec.Chat != "" {
 		return false, nil
 	}
@@ -127,11 +127,11 @@ func (r *Reconciler) within(ctx context.Context, owner client.Object, task *v1al
 }
 
 // decide decides about one call, and no other.
-func (r *Reconciler) decide(ctx context.Context, owner client.Object, message *v1alpha1.AgentMessage) (*verdict, error) {
+func (r *Reconciler) decide(ctx context.Context, owner client.Object, message *v1alpha1.AgentMessage) (*outcome, error) {
 	approval := message.Spec.Approval
-	about, no, err := r.target(ctx, owner, message, approval.Task)
-	if no != nil || err != nil {
-		return no, err
+	about, rejection, err := r.target(ctx, owner, message, approval.Task)
+	if rejection != nil || err != nil {
+		return rejection, err
 	}
 	uid, state := about.uid, about.state
 	call := approval.ToolCall
@@ -141,8 +141,8 @@ func (r *Reconciler) decide(ctx context.Context, owner client.Object, message *v
 	undecided := asks(state, agent.AskApproval)
 	ask, waits := undecided[call]
 	if !waits && call != "" && message.Spec.Task == approval.Task {
-		below, heard, err := r.asksBelow(ctx, uid, message)
-		if heard || err != nil {
+		below, recorded, err := r.asksBelow(ctx, uid, message)
+		if recorded || err != nil {
 			return ptr(handled()), err
 		}
 		for _, b := range below {
@@ -161,29 +161,29 @@ func (r *Reconciler) decide(ctx context.Context, owner client.Object, message *v
 	case approval.ArgumentsDigest != "" && approval.ArgumentsDigest != ask.Digest():
 		return rejected(v1alpha1.ReasonDigestMismatch, "The decision is about other arguments than those of the call that waits for the task %q: look at the call again, and decide anew.", approval.Task), nil
 	}
-	askers, no, err := r.separate(ctx, owner, message, ask)
-	if no != nil || err != nil {
-		return no, err
+	askers, rejection, err := r.checkSeparateApprover(ctx, owner, message, ask)
+	if rejection != nil || err != nil {
+		return rejection, err
 	}
 	fact := agent.Decided{
-		Askers: askers,
-		Call:   call, Approve: approval.Decision == v1alpha1.DecisionApprove, Comment: approval.Comment, Digest: approval.ArgumentsDigest,
+		Requesters: askers,
+		Call:       call, Approve: approval.Decision == v1alpha1.DecisionApprove, Comment: approval.Comment, Digest: approval.ArgumentsDigest,
 		By: message.Spec.User, Message: message.Name,
 	}
 	return ptr(handled()), r.record(ctx, uid, fact)
 }
 
 // answer answers the question of a standalone task, or the oldest one of the agents below it.
-func (r *Reconciler) answer(ctx context.Context, owner client.Object, message *v1alpha1.AgentMessage) (*verdict, error) {
-	about, no, err := r.target(ctx, owner, message, message.Spec.Task)
-	if no != nil || err != nil {
-		return no, err
+func (r *Reconciler) answer(ctx context.Context, owner client.Object, message *v1alpha1.AgentMessage) (*outcome, error) {
+	about, rejection, err := r.target(ctx, owner, message, message.Spec.Task)
+	if rejection != nil || err != nil {
+		return rejection, err
 	}
 	for call := range asks(about.state, agent.AskQuestion) {
 		return ptr(handled()), r.record(ctx, about.uid, answered(call, message))
 	}
-	below, heard, err := r.asksBelow(ctx, about.uid, message)
-	if heard || err != nil {
+	below, recorded, err := r.asksBelow(ctx, about.uid, message)
+	if recorded || err != nil {
 		return ptr(handled()), err
 	}
 	for _, ask := range below {
@@ -200,7 +200,7 @@ func answered(call string, message *v1alpha1.AgentMessage) agent.Answered {
 }
 
 // cancel stops a task, or all the work of a chat or standalone task.
-func (r *Reconciler) cancel(ctx context.Context, owner client.Object, message *v1alpha1.AgentMessage) (*verdict, error) {
+func (r *Reconciler) cancel(ctx context.Context, owner client.Object, message *v1alpha1.AgentMessage) (*outcome, error) {
 	name := message.Spec.Cancel.Task
 	if name == "" && message.Spec.Chat != "" {
 		return nil, r.Runner.Engine.Deliver(string(owner.GetUID()), agent.Cancelled{Message: message.Name, By: message.Spec.User})
@@ -208,9 +208,9 @@ func (r *Reconciler) cancel(ctx context.Context, owner client.Object, message *v
 	if name == "" {
 		name = message.Spec.Task
 	}
-	about, no, err := r.target(ctx, owner, message, name)
+	about, rejection, err := r.target(ctx, owner, message, name)
 	if err != nil || about == nil {
-		return no, err
+		return rejection, err
 	}
 	return ptr(handled()), r.Runner.Cancel(ctx, &about.task, message.Spec.User)
 }
@@ -218,7 +218,7 @@ func (r *Reconciler) cancel(ctx context.Context, owner client.Object, message *v
 // asks are the calls for which an agent needs a person.
 func asks(s agent.State, kind agent.AskKind) map[string]agent.AskPerson {
 	calls := map[string]agent.AskPerson{}
-	for _, ask := range agent.Asks(s) {
+	for _, ask := range agent.PendingAsks(s) {
 		if ask.Kind == kind {
 			calls[ask.Call] = ask
 		}

@@ -36,10 +36,10 @@ func tree(name string) []client.Object {
 }
 
 // runTree puts the agents of a tree into the ledger: the one at the top waits for the other, which has made a call.
-func runTree(t *testing.T, r *Reconciler, kept ledger.Ledger, name string, call agent.CallRequest) {
+func runTree(t *testing.T, r *Reconciler, store ledger.Ledger, name string, call agent.ToolCall) {
 	t.Helper()
 	top, below := "SubAgent/"+name, "SubAgent/"+name+"-1"
-	put := func(uid, parent, name string, calls ...agent.CallRequest) {
+	put := func(uid, parent, name string, calls ...agent.ToolCall) {
 		config := agent.Config{Kind: agent.SubAgent, Name: name, Depth: 1, MaxDepth: 2, Limits: agent.Limits{MaxIterations: 10},
 			Role: agent.Role{Name: "general", Allow: []string{"*"}}, Tools: []agent.Tool{{Name: "write"}}, Delegates: []agent.Delegate{{Name: "general"}}}
 		if parent != "" {
@@ -47,7 +47,7 @@ func runTree(t *testing.T, r *Reconciler, kept ledger.Ledger, name string, call 
 		}
 		started := agent.Event{At: 1000, Fact: agent.Started{Config: config}}
 		state := agent.Replay(agent.State{}, []agent.Event{started})
-		replied := agent.Event{At: 2000, Fact: agent.ModelReplied{Call: state.Request.ID, Calls: calls}}
+		replied := agent.Event{At: 2000, Fact: agent.ModelReplied{Call: state.ModelCall.ID, Calls: calls}}
 		batch := ledger.Batch{Agent: uid, Create: &ledger.Agent{UID: uid, Kind: "SubAgent", Namespace: "a", Name: name, Parent: parent, Root: top, CreatedAt: time.Now()}}
 		for _, e := range []agent.Event{started, replied} {
 			data, err := json.Marshal(e)
@@ -56,15 +56,15 @@ func runTree(t *testing.T, r *Reconciler, kept ledger.Ledger, name string, call 
 			}
 			batch.Events = append(batch.Events, ledger.Event{Type: agent.FactType(e.Fact), At: time.UnixMilli(int64(e.At)), Data: data})
 		}
-		if err := kept.Append(t.Context(), batch); err != nil {
+		if err := store.Append(t.Context(), batch); err != nil {
 			t.Fatal(err)
 		}
 	}
-	put(top, "", name, agent.CallRequest{ID: "d", Tool: "delegate_to_agent", Arguments: `{"role":"general","task":"Write."}`})
+	put(top, "", name, agent.ToolCall{ID: "d", Tool: "delegate_to_agent", Arguments: `{"role":"general","task":"Write."}`})
 	put(below, top, name+"-1", call)
 	for _, uid := range []string{top, below} {
-		if _, begun, err := r.Runner.State(t.Context(), uid); err != nil || !begun {
-			t.Fatalf("agent %s: begun %t (%v)", uid, begun, err)
+		if _, started, err := r.Runner.State(t.Context(), uid); err != nil || !started {
+			t.Fatalf("agent %s: begun %t (%v)", uid, started, err)
 		}
 	}
 }
@@ -75,13 +75,13 @@ func message(name string, spec v1alpha1.AgentMessageSpec) *v1alpha1.AgentMessage
 }
 
 func TestAMessageToAStandaloneTaskReachesTheAgentBelow(t *testing.T) {
-	question := agent.CallRequest{ID: "q", Tool: "ask_user", Arguments: `{"question":"Which colour?"}`}
-	write := agent.CallRequest{ID: "w", Tool: "write", Arguments: `{"path":"a"}`}
+	question := agent.ToolCall{ID: "q", Tool: "ask_user", Arguments: `{"question":"Which colour?"}`}
+	write := agent.ToolCall{ID: "w", Tool: "write", Arguments: `{"path":"a"}`}
 	approve := func(task, call string) v1alpha1.AgentMessageSpec {
 		return v1alpha1.AgentMessageSpec{Task: "mine", Approval: &v1alpha1.Approval{Task: task, ToolCall: call, Decision: v1alpha1.DecisionApprove}}
 	}
 	for name, test := range map[string]struct {
-		call   agent.CallRequest
+		call   agent.ToolCall
 		spec   v1alpha1.AgentMessageSpec
 		phase  v1alpha1.MessagePhase
 		reason string
@@ -100,9 +100,9 @@ func TestAMessageToAStandaloneTaskReachesTheAgentBelow(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			objects := append(append(tree("mine"), tree("yours")...), message("said", test.spec))
-			r, kept := reconcilerWith(t, objects...)
-			runTree(t, r, kept, "mine", test.call)
-			runTree(t, r, kept, "yours", test.call)
+			r, store := reconcilerWith(t, objects...)
+			runTree(t, r, store, "mine", test.call)
+			runTree(t, r, store, "yours", test.call)
 			asks := r.Runner.Engine.AsksBelow("SubAgent/mine")
 			if len(asks) != 1 || asks[0].Agent.Name != "mine-1" || asks[0].Call != test.call.ID || asks[0].Since != 2000 {
 				t.Fatalf("the agents below ask %+v", asks)
@@ -119,8 +119,8 @@ func TestAMessageToAStandaloneTaskReachesTheAgentBelow(t *testing.T) {
 			if said.Status.Phase != test.phase || said.Status.Reason != test.reason {
 				t.Errorf("the message is %s (%s), want %s (%s)", said.Status.Phase, said.Status.Reason, test.phase, test.reason)
 			}
-			heard := test.phase == v1alpha1.MessageHandled && test.spec.Cancel == nil
-			if left := len(r.Runner.Engine.AsksBelow("SubAgent/mine")); (left == 0) != heard {
+			recorded := test.phase == v1alpha1.MessageHandled && test.spec.Cancel == nil
+			if left := len(r.Runner.Engine.AsksBelow("SubAgent/mine")); (left == 0) != recorded {
 				t.Errorf("%d asks are left", left)
 			}
 			if left := len(r.Runner.Engine.AsksBelow("SubAgent/yours")); left != 1 {
@@ -129,7 +129,7 @@ func TestAMessageToAStandaloneTaskReachesTheAgentBelow(t *testing.T) {
 
 			// Whoever settles a message may die before it has said so: the next attempt must not answer something else.
 			verdict, err := r.handle(t.Context(), objects[0], &said)
-			if heard && (err != nil || verdict.phase != v1alpha1.MessageHandled) {
+			if recorded && (err != nil || verdict.phase != v1alpha1.MessageHandled) {
 				t.Errorf("once more it is %+v (%v)", verdict, err)
 			}
 		})

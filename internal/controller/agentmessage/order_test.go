@@ -46,14 +46,14 @@ func TestABurstIsDeliveredInTheOrderOfCreation(t *testing.T) {
 			Spec:       v1alpha1.AgentMessageSpec{Chat: "chat", Role: v1alpha1.RoleUser, Content: "hello"},
 		})
 	}
-	r, kept := reconcilerWith(t, objects...)
+	r, store := reconcilerWith(t, objects...)
 	if err := r.Runner.Engine.Start(ledger.Agent{UID: "chat-uid", Kind: "AgentChat", Namespace: "a", Name: "chat", Root: "chat-uid", Chat: "chat", CreatedAt: second.Time},
 		agent.Started{Config: agent.Config{Kind: agent.Orchestrator, Name: "chat"}}); err != nil {
 		t.Fatal(err)
 	}
 	await(t, func() bool {
-		_, begun, err := r.Runner.State(t.Context(), "chat-uid")
-		return begun && err == nil
+		_, started, err := r.Runner.State(t.Context(), "chat-uid")
+		return started && err == nil
 	})
 
 	queue := make(chan string, len(created))
@@ -73,35 +73,35 @@ func TestABurstIsDeliveredInTheOrderOfCreation(t *testing.T) {
 		})
 	}
 	pool.Wait()
-	await(t, func() bool { return len(arrived(t, kept)) == len(created) })
-	if got := arrived(t, kept); !slices.Equal(got, created) {
+	await(t, func() bool { return len(arrived(t, store)) == len(created) })
+	if got := arrived(t, store); !slices.Equal(got, created) {
 		t.Errorf("they arrived as %v", got)
 	}
 }
 
 // A message keeps its place when the operator has written to it, as to one that waits for its chat.
 func TestAMessageKeepsItsPlaceWhenItIsUpdated(t *testing.T) {
-	var o order
+	var o sequence
 	first := &v1alpha1.AgentMessage{ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: "first", UID: "1", ResourceVersion: "5"}}
-	before := o.note(first)
+	before := o.add(first)
 	first.ResourceVersion = "9"
-	if after := o.note(first); after != before || after.version != 5 {
+	if after := o.add(first); after != before || after.version != 5 {
 		t.Errorf("its place was %+v and is %+v", before, after)
 	}
 	again := &v1alpha1.AgentMessage{ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: "first", UID: "2", ResourceVersion: "12"}}
-	if place := o.note(again); place.version != 12 {
+	if place := o.add(again); place.version != 12 {
 		t.Errorf("a new message of the same name has the place %+v", place)
 	}
-	o.forget(client.ObjectKeyFromObject(again))
+	o.remove(client.ObjectKeyFromObject(again))
 	if len(o.seen) != 0 {
 		t.Errorf("%d places are kept of messages that are settled", len(o.seen))
 	}
 }
 
 // arrived are the messages that the chat heard, in the order of the ledger.
-func arrived(t *testing.T, kept ledger.Ledger) []string {
+func arrived(t *testing.T, store ledger.Ledger) []string {
 	t.Helper()
-	events, err := kept.Events(t.Context(), "chat-uid", 0, ledger.MaxLimit)
+	events, err := store.Events(t.Context(), "chat-uid", 0, ledger.MaxLimit)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -125,15 +125,15 @@ func reconcilerWith(t *testing.T, objects ...client.Object) (*Reconciler, ledger
 	if err := v1alpha1.AddToScheme(scheme); err != nil {
 		t.Fatal(err)
 	}
-	kept, err := connect.Open(t.Context(), "sqlite:"+filepath.Join(t.TempDir(), "ledger.db"))
+	store, err := connect.Open(t.Context(), "sqlite:"+filepath.Join(t.TempDir(), "ledger.db"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	eng := engine.New(engine.Options{Ledger: kept, Models: noModels{}, Tools: noTools{}, Trouble: func(err error) { t.Log(err) }})
+	eng := engine.New(engine.Options{Ledger: store, Models: noModels{}, Tools: noTools{}, ReportError: func(err error) { t.Log(err) }})
 	t.Cleanup(func() {
 		ctx, cancel := context.WithCancel(context.Background())
 		cancel()
-		if err := errors.Join(eng.Close(ctx), kept.Close()); err != nil {
+		if err := errors.Join(eng.Close(ctx), store.Close()); err != nil {
 			t.Error(err)
 		}
 	})
@@ -143,9 +143,9 @@ func reconcilerWith(t *testing.T, objects ...client.Object) (*Reconciler, ledger
 	api := fake.NewClientBuilder().WithScheme(scheme).WithStatusSubresource(&v1alpha1.AgentMessage{}).WithObjects(objects...).
 		WithIndex(&v1alpha1.AgentMessage{}, run.ChatField, message(func(m *v1alpha1.AgentMessage) string { return m.Spec.Chat })).
 		WithIndex(&v1alpha1.AgentMessage{}, run.TaskField, message(func(m *v1alpha1.AgentMessage) string { return m.Spec.Task })).Build()
-	runner := &run.Runner{Client: api, Engine: eng, Ledger: kept, Pace: run.NewPace()}
+	runner := &run.Runner{Client: api, Engine: eng, Ledger: store, Pace: run.NewPace()}
 	runner.Finder.Live = api
-	return &Reconciler{Client: api, Runner: runner}, kept
+	return &Reconciler{Client: api, Runner: runner}, store
 }
 
 // noModels knows no model.

@@ -37,21 +37,21 @@ type Reconciler struct {
 	// Retry retries the runs of a namespace that have not started, in case they wait for a cost quota.
 	Retry func(namespace string)
 
-	mu    sync.Mutex
-	shown map[string]time.Time
+	mu      sync.Mutex
+	written map[string]time.Time
 }
 
-// pace is the minimum interval between two writes that only update usage.
-const pace = 3 * time.Second
+// writeInterval is the minimum interval between two writes that only update usage.
+const writeInterval = 3 * time.Second
 
 // SetupWithManager registers the controller.
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
-	r.shown = map[string]time.Time{}
+	r.written = map[string]time.Time{}
 	return ctrl.NewControllerManagedBy(mgr).
 		Named("agentquota").
-		Watches(&v1alpha1.AgentQuota{}, handler.EnqueueRequestsFromMapFunc(r.changed), builder.WithPredicates(predicate.GenerationChangedPredicate{})).
-		Watches(&v1alpha1.ModelProvider{}, handler.EnqueueRequestsFromMapFunc(r.priced), builder.WithPredicates(predicate.GenerationChangedPredicate{})).
-		Watches(&corev1.Namespace{}, handler.EnqueueRequestsFromMapFunc(renewed), builder.WithPredicates(predicate.Funcs{
+		Watches(&v1alpha1.AgentQuota{}, handler.EnqueueRequestsFromMapFunc(r.quotaChanged), builder.WithPredicates(predicate.GenerationChangedPredicate{})).
+		Watches(&v1alpha1.ModelProvider{}, handler.EnqueueRequestsFromMapFunc(r.pricesChanged), builder.WithPredicates(predicate.GenerationChangedPredicate{})).
+		Watches(&corev1.Namespace{}, handler.EnqueueRequestsFromMapFunc(namespaceCreated), builder.WithPredicates(predicate.Funcs{
 			UpdateFunc: func(event.UpdateEvent) bool { return false }, DeleteFunc: func(event.DeleteEvent) bool { return false },
 		})).
 		WatchesRawSource(r.Used.Source()).
@@ -61,20 +61,20 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 // Namespace returns the name under which the quotas of a namespace are reconciled.
 func Namespace(name string) types.NamespacedName { return types.NamespacedName{Namespace: name} }
 
-// changed handles a quota that was created, deleted or changed: waiting calls may continue.
-func (r *Reconciler) changed(_ context.Context, object client.Object) []reconcile.Request {
+// quotaChanged handles a quota that was created, deleted or changed: waiting calls may continue.
+func (r *Reconciler) quotaChanged(_ context.Context, object client.Object) []reconcile.Request {
 	r.Engine.QuotasChanged(object.GetNamespace())
 	r.Retry(object.GetNamespace())
 	return []reconcile.Request{{NamespacedName: Namespace(object.GetNamespace())}}
 }
 
-// renewed handles a created namespace: usage of an earlier namespace of the same name does not count for it.
-func renewed(_ context.Context, object client.Object) []reconcile.Request {
+// namespaceCreated handles a created namespace: usage of an earlier namespace of the same name does not count for it.
+func namespaceCreated(_ context.Context, object client.Object) []reconcile.Request {
 	return []reconcile.Request{{NamespacedName: Namespace(object.GetName())}}
 }
 
-// priced handles a changed provider: its models may have prices now.
-func (r *Reconciler) priced(context.Context, client.Object) []reconcile.Request {
+// pricesChanged handles a changed provider: its models may have prices now.
+func (r *Reconciler) pricesChanged(context.Context, client.Object) []reconcile.Request {
 	r.Engine.QuotasChanged("")
 	return nil
 }
@@ -90,10 +90,10 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	}
 	now := time.Now()
 	if len(list.Items) == 0 {
-		r.forget(req.Namespace)
+		r.evict(req.Namespace)
 		return ctrl.Result{}, nil
 	}
-	if wait := r.early(req.Namespace, now); wait > 0 && observed(list.Items) {
+	if wait := r.waitBeforeWrite(req.Namespace, now); wait > 0 && allObserved(list.Items) {
 		return ctrl.Result{RequeueAfter: wait}, nil
 	}
 	usage, err := r.Engine.QuotaUsage(ctx, req.Namespace)
@@ -115,13 +115,13 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		if err := status.Update(ctx, r.Client, object); err != nil {
 			return status.Result(err)
 		}
-		r.wrote(req.Namespace, now)
+		r.recordWrite(req.Namespace, now)
 	}
 	return ctrl.Result{RequeueAfter: again}, nil
 }
 
-// observed reports whether the status of every quota is about its current spec.
-func observed(quotas []v1alpha1.AgentQuota) bool {
+// allObserved reports whether the status of every quota is about its current spec.
+func allObserved(quotas []v1alpha1.AgentQuota) bool {
 	for i := range quotas {
 		conditions := quotas[i].Status.Conditions
 		if len(conditions) == 0 || conditions[0].ObservedGeneration != quotas[i].Generation {
@@ -131,21 +131,21 @@ func observed(quotas []v1alpha1.AgentQuota) bool {
 	return true
 }
 
-// early returns how long to wait before usage may be written again.
-func (r *Reconciler) early(namespace string, now time.Time) time.Duration {
+// waitBeforeWrite returns how long to wait before usage may be written again.
+func (r *Reconciler) waitBeforeWrite(namespace string, now time.Time) time.Duration {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.shown[namespace].Add(pace).Sub(now)
+	return r.written[namespace].Add(writeInterval).Sub(now)
 }
 
-func (r *Reconciler) wrote(namespace string, now time.Time) {
+func (r *Reconciler) recordWrite(namespace string, now time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.shown[namespace] = now
+	r.written[namespace] = now
 }
 
-func (r *Reconciler) forget(namespace string) {
+func (r *Reconciler) evict(namespace string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	delete(r.shown, namespace)
+	delete(r.written, namespace)
 }

@@ -34,13 +34,13 @@ type Reconciler struct {
 // SetupWithManager registers the controller. Roles depend on other roles, providers and config maps, so changes of
 // these reconcile the roles that may depend on them.
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
-	everyRole := handler.EnqueueRequestsFromMapFunc(r.every)
+	everyRole := handler.EnqueueRequestsFromMapFunc(r.allRoles)
 	return ctrl.NewControllerManagedBy(mgr).
 		Named("agentrole").
 		For(&v1alpha1.AgentRole{}).
 		Watches(&v1alpha1.AgentRole{}, everyRole).
 		Watches(&v1alpha1.ModelProvider{}, everyRole).
-		Watches(&corev1.ConfigMap{}, handler.EnqueueRequestsFromMapFunc(r.promptedBy), builder.OnlyMetadata).
+		Watches(&corev1.ConfigMap{}, handler.EnqueueRequestsFromMapFunc(r.rolesUsingConfigMap), builder.OnlyMetadata).
 		Complete(r)
 }
 
@@ -55,15 +55,15 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if err := r.Client.Get(ctx, req.NamespacedName, &object); err != nil {
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
-	condition, err := r.judge(ctx, &object)
+	condition, err := r.check(ctx, &object)
 	if err != nil {
 		return ctrl.Result{}, err
 	}
 	return status.Result(status.Write(ctx, r.Client, &object, &object.Status.Conditions, condition, nil))
 }
 
-// judge returns the condition of a role.
-func (r *Reconciler) judge(ctx context.Context, object *v1alpha1.AgentRole) (metav1.Condition, error) {
+// check returns the condition of a role.
+func (r *Reconciler) check(ctx context.Context, object *v1alpha1.AgentRole) (metav1.Condition, error) {
 	generation := object.Generation
 	read, err := r.Finder.ReadRole(ctx, object)
 	if condition, missing := status.FromMissing(generation, err); missing {
@@ -84,7 +84,7 @@ func (r *Reconciler) judge(ctx context.Context, object *v1alpha1.AgentRole) (met
 	if problem := checkSchema(object); problem != "" {
 		return status.NotReady(generation, v1alpha1.ReasonInvalidSpec, problem), nil
 	}
-	absent, err := r.absent(ctx, object.Namespace, read.Delegates())
+	absent, err := r.missingRoles(ctx, object.Namespace, read.Delegates())
 	if err != nil {
 		return metav1.Condition{}, err
 	}
@@ -95,8 +95,8 @@ func (r *Reconciler) judge(ctx context.Context, object *v1alpha1.AgentRole) (met
 	return status.Ready(generation, "The role can be used."), nil
 }
 
-// absent returns the roles that do not exist.
-func (r *Reconciler) absent(ctx context.Context, namespace string, names []string) ([]string, error) {
+// missingRoles returns the roles that do not exist.
+func (r *Reconciler) missingRoles(ctx context.Context, namespace string, names []string) ([]string, error) {
 	var absent []string
 	for _, name := range names {
 		_, err := r.Finder.Role(ctx, namespace, name)
@@ -126,8 +126,8 @@ func checkSchema(object *v1alpha1.AgentRole) string {
 	return ""
 }
 
-// every returns all roles, because shared objects may affect roles of any namespace.
-func (r *Reconciler) every(ctx context.Context, changed client.Object) []reconcile.Request {
+// allRoles returns all roles, because shared objects may affect roles of any namespace.
+func (r *Reconciler) allRoles(ctx context.Context, changed client.Object) []reconcile.Request {
 	var list v1alpha1.AgentRoleList
 	options := []client.ListOption{}
 	if changed.GetNamespace() != r.Finder.OperatorNamespace {
@@ -145,8 +145,8 @@ func (r *Reconciler) every(ctx context.Context, changed client.Object) []reconci
 	return requests
 }
 
-// promptedBy returns the roles whose prompt comes from a config map.
-func (r *Reconciler) promptedBy(ctx context.Context, config client.Object) []reconcile.Request {
+// rolesUsingConfigMap returns the roles whose prompt comes from a config map.
+func (r *Reconciler) rolesUsingConfigMap(ctx context.Context, config client.Object) []reconcile.Request {
 	var list v1alpha1.AgentRoleList
 	if err := r.Client.List(ctx, &list, client.InNamespace(config.GetNamespace())); err != nil {
 		return nil

@@ -51,7 +51,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		Named("agenttask").
 		For(&v1alpha1.AgentTask{}, builder.WithPredicates(predicate.Or(predicate.GenerationChangedPredicate{}, run.Orphaned()))).
 		Owns(&v1alpha1.SubAgent{}, builder.WithPredicates(predicate.Or(run.Went(), run.Hindered()))).
-		Watches(&v1alpha1.AgentChat{}, handler.EnqueueRequestsFromMapFunc(r.finishedOf), builder.WithPredicates(ttlChanged())).
+		Watches(&v1alpha1.AgentChat{}, handler.EnqueueRequestsFromMapFunc(r.finishedTasks), builder.WithPredicates(ttlChanged())).
 		WatchesRawSource(r.Changed.Source()).
 		WithOptions(controller.Options{MaxConcurrentReconciles: workers, RateLimiter: run.Backoff()}).
 		Complete(r.Runner.WhileAtWork(r))
@@ -68,30 +68,30 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		return ctrl.Result{}, err
 	}
 	if task.Status.CompletionTime != nil {
-		return r.ended(ctx, &task)
+		return r.finish(ctx, &task)
 	}
 	lineage, err := r.Runner.Lineage(ctx, &task)
 	if err != nil {
 		return ctrl.Result{}, err
 	}
 	condition, missing, err := r.ensure(ctx, &task, lineage)
-	var cannot *cannotRun
+	var cannot *startError
 	if errors.As(err, &cannot) {
 		return r.fail(ctx, &task, cannot.RunError)
 	}
 	if err != nil {
-		return r.interrupted(ctx, &task, err)
+		return r.reportOutage(ctx, &task, err)
 	}
 	r.Lacking.Set(req.NamespacedName, missing)
 	if missing {
 		return r.waitFor(ctx, &task, condition)
 	}
-	uid, state, begun, err := r.Runner.TaskAgent(ctx, &task)
+	uid, state, started, err := r.Runner.TaskAgent(ctx, &task)
 	if err != nil {
-		return r.interrupted(ctx, &task, err)
+		return r.reportOutage(ctx, &task, err)
 	}
-	if !begun {
-		return r.fromSubAgent(ctx, &task)
+	if !started {
+		return r.projectSubAgent(ctx, &task)
 	}
 	if run.EndedBefore(state, task.Status.CompletionTime) {
 		return r.expire(ctx, &task)
@@ -100,21 +100,21 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if task.Spec.Type == v1alpha1.TaskTool {
 		applied = r.Runner.Apply(ctx, run.Owner{Object: &task, Chat: task.Spec.Chat}, state)
 		if _, _, down := r.Runner.Outage(applied); down {
-			return r.interrupted(ctx, &task, applied)
+			return r.reportOutage(ctx, &task, applied)
 		}
 	}
 	if err := r.Runner.Engine.Blocked(uid); err != nil && !state.Phase.Terminal() {
-		return r.interrupted(ctx, &task, err)
+		return r.reportOutage(ctx, &task, err)
 	}
 	result, err := r.project(ctx, &task, state, r.Runner.Work(ctx, task.Namespace, uid), r.asksBelow(&task, uid))
-	if err == nil && result.IsZero() && state.AwaitsShown() && task.Status.StartTime != nil { // and that is written
-		err = r.Runner.Engine.Deliver(uid, agent.Shown{})
+	if err == nil && result.IsZero() && state.AwaitsStartPublished() && task.Status.StartTime != nil { // and that is written
+		err = r.Runner.Engine.Deliver(uid, agent.StartPublished{})
 	}
 	return run.After(applied)(result, err)
 }
 
-// interrupted ends a reconcile that failed. If the ledger did, the task shows it.
-func (r *Reconciler) interrupted(ctx context.Context, task *v1alpha1.AgentTask, err error) (ctrl.Result, error) {
+// reportOutage ends a reconcile that failed. If the ledger did, the task shows it.
+func (r *Reconciler) reportOutage(ctx context.Context, task *v1alpha1.AgentTask, err error) (ctrl.Result, error) {
 	next := *task.Status.DeepCopy()
 	if !r.Runner.Interrupted(&next.Conditions, v1alpha1.ConditionSucceeded, task.Generation, err) {
 		return status.Result(err)
@@ -141,7 +141,7 @@ type overlay func(v1alpha1.AgentTaskStatus) v1alpha1.AgentTaskStatus
 // ensure makes sure that somebody does the work, and that whoever does it knows of a cancel. It says if something is missing.
 func (r *Reconciler) ensure(ctx context.Context, task *v1alpha1.AgentTask, lineage run.Lineage) (metav1.Condition, bool, error) {
 	if lineage.Gone {
-		return metav1.Condition{}, false, r.stop(ctx, task)
+		return metav1.Condition{}, false, r.abandon(ctx, task)
 	}
 	ensure := r.ensureSubAgent
 	if task.Spec.Type == v1alpha1.TaskTool {
@@ -166,7 +166,7 @@ func (r *Reconciler) project(ctx context.Context, task *v1alpha1.AgentTask, s ag
 		return r.expire(ctx, task)
 	}
 	// Whoever answered wants to see that it was heard: only that work has begun can wait.
-	progress := next.Phase == v1alpha1.TaskRunning && task.Status.Waiting == nil && !s.AwaitsShown() || run.WasInterrupted(task.Status.Conditions, v1alpha1.ConditionSucceeded)
+	progress := next.Phase == v1alpha1.TaskRunning && task.Status.Waiting == nil && !s.AwaitsStartPublished() || run.WasInterrupted(task.Status.Conditions, v1alpha1.ConditionSucceeded)
 	result, err := run.Show(ctx, r.Runner, task, &task.Status, next, progress)
 	if err != nil || !result.IsZero() || task.Status.CompletionTime == nil { // what was not written must be looked at again
 		return result, err
@@ -174,8 +174,8 @@ func (r *Reconciler) project(ctx context.Context, task *v1alpha1.AgentTask, s ag
 	return r.expire(ctx, task)
 }
 
-// fromSubAgent shows what a sub-agent that has not begun waits for.
-func (r *Reconciler) fromSubAgent(ctx context.Context, task *v1alpha1.AgentTask) (ctrl.Result, error) {
+// projectSubAgent shows what a sub-agent that has not begun waits for.
+func (r *Reconciler) projectSubAgent(ctx context.Context, task *v1alpha1.AgentTask) (ctrl.Result, error) {
 	sub, err := r.Runner.SubAgent(ctx, task)
 	if err != nil || sub == nil {
 		return ctrl.Result{}, err
@@ -209,7 +209,7 @@ func (r *Reconciler) fail(ctx context.Context, task *v1alpha1.AgentTask, failure
 	if result, err := run.Show(ctx, r.Runner, task, &task.Status, next, false); err != nil || !result.IsZero() {
 		return result, err
 	}
-	return r.ended(ctx, task) // once the end is shown, the task cannot begin after all
+	return r.finish(ctx, task) // once the end is shown, the task cannot begin after all
 }
 
 // waitFor shows what a task waits for.
@@ -221,19 +221,19 @@ func (r *Reconciler) waitFor(ctx context.Context, task *v1alpha1.AgentTask, miss
 	return run.Show(ctx, r.Runner, task, &task.Status, next, false)
 }
 
-// ended looks at a task that shows its end. The engine tells the agent that asked for it how its agent ended; that it never had one, only
+// finish looks at a task that shows its end. The engine tells the agent that asked for it how its agent ended; that it never had one, only
 // the task says.
-func (r *Reconciler) ended(ctx context.Context, task *v1alpha1.AgentTask) (ctrl.Result, error) {
+func (r *Reconciler) finish(ctx context.Context, task *v1alpha1.AgentTask) (ctrl.Result, error) {
 	parent := metav1.GetControllerOf(task)
 	if task.Status.Error == nil || parent == nil {
 		return r.expire(ctx, task)
 	}
-	told, err := r.parentKnows(ctx, task)
+	told, err := r.isReported(ctx, task)
 	if err != nil || told {
 		return run.After(err)(r.expire(ctx, task))
 	}
-	begun, err := r.Runner.Engine.HasBegun(ctx, string(parent.UID), task.Name)
-	if err == nil && !begun {
+	started, err := r.Runner.Engine.HasStarted(ctx, string(parent.UID), task.Name)
+	if err == nil && !started {
 		err = r.Runner.ReportFailure(ctx, task, *task.Status.Error)
 	}
 	return run.After(err)(r.expire(ctx, task))
@@ -261,7 +261,7 @@ func (r *Reconciler) expire(ctx context.Context, task *v1alpha1.AgentTask) (ctrl
 		return ctrl.Result{RequeueAfter: left}, nil
 	}
 	// The parent must have heard of the end first: it would take a task that is gone for one that was deleted.
-	told, err := r.parentKnows(ctx, task)
+	told, err := r.isReported(ctx, task)
 	if err != nil {
 		return ctrl.Result{}, err
 	}
@@ -274,8 +274,8 @@ func (r *Reconciler) expire(ctx context.Context, task *v1alpha1.AgentTask) (ctrl
 	return ctrl.Result{}, nil
 }
 
-// parentKnows says whether the agent that asked for a task has taken its outcome.
-func (r *Reconciler) parentKnows(ctx context.Context, task *v1alpha1.AgentTask) (bool, error) {
+// isReported says whether the agent that asked for a task has taken its outcome.
+func (r *Reconciler) isReported(ctx context.Context, task *v1alpha1.AgentTask) (bool, error) {
 	owner := metav1.GetControllerOf(task)
 	if owner == nil {
 		return true, nil

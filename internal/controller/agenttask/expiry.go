@@ -16,8 +16,8 @@ import (
 	"github.com/nestor-dev/nestor/internal/controller/run"
 )
 
-// finishedOf are the finished tasks of a chat: how long they are kept has changed.
-func (r *Reconciler) finishedOf(ctx context.Context, chat client.Object) []ctrl.Request {
+// finishedTasks are the finished tasks of a chat: how long they are kept has changed.
+func (r *Reconciler) finishedTasks(ctx context.Context, chat client.Object) []ctrl.Request {
 	var tasks v1alpha1.AgentTaskList
 	ours := []client.ListOption{client.InNamespace(chat.GetNamespace()), client.MatchingFields{run.ChatField: chat.GetName()}, client.UnsafeDisableDeepCopy}
 	if err := r.Client.List(ctx, &tasks, ours...); err != nil {

@@ -25,7 +25,7 @@ func TestThatWorkBeginsCanWaitAndThatItGoesOnCannot(t *testing.T) {
 			t.Fatal(err)
 		}
 		task.Status = before
-		_, err := reconciler.project(t.Context(), task, agent.State{Phase: agent.PhaseRequesting, Request: &agent.Request{ID: "m1", Attempt: 1}, Clock: agent.Clock{Started: 1000, Now: 2000}}, projection.Work{})
+		_, err := reconciler.project(t.Context(), task, agent.State{Phase: agent.PhaseRequesting, ModelCall: &agent.ModelCall{ID: "m1", Attempt: 1}, Clock: agent.Clock{Started: 1000, Now: 2000}}, projection.Work{})
 		if err != nil {
 			t.Fatal(err)
 		}

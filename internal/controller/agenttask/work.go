@@ -34,7 +34,7 @@ func (r *Reconciler) ensureSubAgent(ctx context.Context, task *v1alpha1.AgentTas
 	sub, err := r.Runner.SubAgent(ctx, task)
 	if err == nil && sub == nil && task.Status.SubAgent != "" {
 		if sub, err = r.Runner.FindSubAgent(ctx, task); err == nil && sub == nil {
-			return failed(v1alpha1.ErrorCancelled, "Its sub-agent was deleted.") // to delete work is to cancel it
+			return startErrorf(v1alpha1.ErrorCancelled, "Its sub-agent was deleted.") // to delete work is to cancel it
 		}
 	}
 	if err != nil {
@@ -54,23 +54,23 @@ func (r *Reconciler) ensureSubAgent(ctx context.Context, task *v1alpha1.AgentTas
 	return nil
 }
 
-// stop ends the work of a task whose owner was deleted, or that has lost its owner: nobody waits for it any more. It may have been
+// abandon ends the work of a task whose owner was deleted, or that has lost its owner: nobody waits for it any more. It may have been
 // left behind on purpose, so its status says what became of it.
-func (r *Reconciler) stop(ctx context.Context, task *v1alpha1.AgentTask) error {
+func (r *Reconciler) abandon(ctx context.Context, task *v1alpha1.AgentTask) error {
 	uid, err := r.Runner.TaskUID(ctx, task)
 	if err != nil {
 		return err
 	}
 	var state agent.State
-	begun := false
+	started := false
 	if uid != "" {
-		state, begun, err = r.Runner.State(ctx, uid)
+		state, started, err = r.Runner.State(ctx, uid)
 	}
 	if err != nil {
 		return err
 	}
-	if !begun {
-		return failed(v1alpha1.ErrorCancelled, "The chat or agent that asked for it was deleted.")
+	if !started {
+		return startErrorf(v1alpha1.ErrorCancelled, "The chat or agent that asked for it was deleted.")
 	}
 	if state.Phase.Terminal() || state.Phase == agent.PhaseCancelling {
 		return nil
@@ -83,14 +83,14 @@ func standalone(task *v1alpha1.AgentTask) bool {
 	return task.Spec.Chat == "" && task.Labels[v1alpha1.LabelParent] == ""
 }
 
-// cannotRun says why a task ends without ever having had, or having lost, somebody who does its work.
-type cannotRun struct{ v1alpha1.RunError }
+// startError says why a task ends without ever having had, or having lost, somebody who does its work.
+type startError struct{ v1alpha1.RunError }
 
 // Error implements error.
-func (e *cannotRun) Error() string { return e.Message }
+func (e *startError) Error() string { return e.Message }
 
-func failed(kind v1alpha1.ErrorKind, format string, args ...any) error {
-	return &cannotRun{v1alpha1.RunError{Kind: kind, Message: fmt.Sprintf(format, args...)}}
+func startErrorf(kind v1alpha1.ErrorKind, format string, args ...any) error {
+	return &startError{v1alpha1.RunError{Kind: kind, Message: fmt.Sprintf(format, args...)}}
 }
 
 func (r *Reconciler) createSubAgent(ctx context.Context, task *v1alpha1.AgentTask, lineage run.Lineage) error {
@@ -104,9 +104,9 @@ func (r *Reconciler) createSubAgent(ctx context.Context, task *v1alpha1.AgentTas
 	if err := r.checkInput(task, found); err != nil {
 		return err
 	}
-	depth, maxDepth, cwd := placeOf(task, lineage)
+	depth, maxDepth, cwd := placement(task, lineage)
 	if depth > maxDepth {
-		return failed(v1alpha1.ErrorDepthLimit, "Its sub-agent would have the depth %d, and the limit is %d: delegate less deeply, or raise limits.maxDepth of the chat.", depth, maxDepth)
+		return startErrorf(v1alpha1.ErrorDepthLimit, "Its sub-agent would have the depth %d, and the limit is %d: delegate less deeply, or raise limits.maxDepth of the chat.", depth, maxDepth)
 	}
 	uses, err := r.Runner.ModelOf(ctx, task, found)
 	if err != nil {
@@ -145,7 +145,7 @@ func (r *Reconciler) checkInput(task *v1alpha1.AgentTask, found role.Role) error
 		return nil
 	}
 	if lines := r.checker.Violations(found.AsTool.InputSchema, task.Spec.Arguments.Raw); len(lines) > 0 {
-		return failed(v1alpha1.ErrorInvalidSpec, "spec.arguments do not fit the inputSchema of the role %s: %s. Create the task again with arguments that do.",
+		return startErrorf(v1alpha1.ErrorInvalidSpec, "spec.arguments do not fit the inputSchema of the role %s: %s. Create the task again with arguments that do.",
 			task.Spec.Role, strings.Join(lines, "; "))
 	}
 	return nil
@@ -168,14 +168,14 @@ func (r *Reconciler) create(ctx context.Context, task *v1alpha1.AgentTask, sub *
 			return findErr
 		}
 		if refused {
-			return failed(v1alpha1.ErrorInvalidSpec, "%s", err)
+			return startErrorf(v1alpha1.ErrorInvalidSpec, "%s", err)
 		}
 	}
 	return fmt.Errorf("create the sub-agent of task %s/%s: all of its names are taken", task.Namespace, task.Name)
 }
 
-// placeOf is how deep a task's agent is, how deep it may be, and the directory it works in: its parent's unless the task names one.
-func placeOf(task *v1alpha1.AgentTask, lineage run.Lineage) (depth, limit int32, cwd string) {
+// placement is how deep a task's agent is, how deep it may be, and the directory it works in: its parent's unless the task names one.
+func placement(task *v1alpha1.AgentTask, lineage run.Lineage) (depth, limit int32, cwd string) {
 	depth, limit, cwd = 1, standaloneDepth, task.Spec.Cwd
 	if parent, ok := lineage.Parent.(*v1alpha1.SubAgent); ok {
 		depth, limit = parent.Spec.Depth+1, parent.Spec.Limits.MaxDepth
@@ -213,11 +213,11 @@ func tighten(limits *v1alpha1.AgentLimits, by *v1alpha1.TaskLimits, standalone b
 // ensureToolRun makes sure that a task's tool runs, or is cancelled.
 func (r *Reconciler) ensureToolRun(ctx context.Context, task *v1alpha1.AgentTask, lineage run.Lineage) error {
 	uid := string(task.UID)
-	state, begun, err := r.Runner.State(ctx, uid)
+	state, started, err := r.Runner.State(ctx, uid)
 	if err != nil {
 		return err
 	}
-	if begun {
+	if started {
 		if task.Spec.Cancel && !state.Phase.Terminal() {
 			return r.Runner.Engine.Deliver(uid, agent.Cancelled{By: run.CancelledBy(task)})
 		}
@@ -227,7 +227,7 @@ func (r *Reconciler) ensureToolRun(ctx context.Context, task *v1alpha1.AgentTask
 		return err // it begins as soon as the ledger takes it
 	}
 	if task.Status.StartTime != nil {
-		return failed(v1alpha1.ErrorHistoryLost, "The task had begun, but the ledger has no events of it, so its tool may have run. Look at what it did, and create the task again if it must run.")
+		return startErrorf(v1alpha1.ErrorHistoryLost, "The task had begun, but the ledger has no events of it, so its tool may have run. Look at what it did, and create the task again if it must run.")
 	}
 	if standalone(task) {
 		r.Runner.Finder.Begin(task.Namespace)
@@ -249,17 +249,17 @@ func (r *Reconciler) ensureToolRun(ctx context.Context, task *v1alpha1.AgentTask
 	}
 	record.NamespaceUID = resolved.NamespaceUID
 	config := resolved.Config
-	config.Origin = state.OriginOf(task.Name)
-	config.Call = &agent.PlannedCall{Tool: task.Spec.Tool}
+	config.Origin = state.ChildOrigin(task.Name)
+	config.ToolCall = &agent.ToolRunCall{Tool: task.Spec.Tool}
 	if task.Spec.Arguments != nil {
-		config.Call.Arguments = task.Spec.Arguments.Raw
+		config.ToolCall.Arguments = task.Spec.Arguments.Raw
 	}
 	if task.Spec.Chat == "" {
 		config.Role.Approval, config.Role.ApprovalTools = agent.ApproveNever, nil // who created the task asked for this very call
 	}
 	// A tool that must not run twice waits until the task's status says that it has begun: after a loss of the ledger nothing else would.
 	// Other tasks, which may be over within a second, are written once.
-	config.AwaitShown = !config.Repeatable(task.Spec.Tool)
+	config.AwaitStartPublished = !config.Repeatable(task.Spec.Tool)
 	if task.Spec.Limits != nil && task.Spec.Limits.MaxDurationSeconds != nil {
 		config.Limits.MaxDuration = agent.Millis(*task.Spec.Limits.MaxDurationSeconds) * 1000
 	}

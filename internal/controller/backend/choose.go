@@ -50,7 +50,7 @@ func (t *Tools) filesOf(ctx context.Context, object client.Object) (tool.Set, er
 // ForTool returns a set that contains the named tool, regardless of any role's policy: a task of type Tool names its tool itself. The
 // error for a tool that does not exist is a *resolve.Missing.
 func (t *Tools) ForTool(ctx context.Context, object client.Object, name string) (tool.Set, error) {
-	set, where, err := t.holding(ctx, object, name)
+	set, where, err := t.findTool(ctx, object, name)
 	if err != nil {
 		return tool.Set{}, err
 	}
@@ -61,14 +61,14 @@ func (t *Tools) ForTool(ctx context.Context, object client.Object, name string) 
 	return set, nil
 }
 
-// holding returns the set that the named tool would belong to, and a clause for the message if the tool is not in it.
-func (t *Tools) holding(ctx context.Context, object client.Object, name string) (set tool.Set, where string, err error) {
+// findTool returns the set that the named tool would belong to, and a clause for the message if the tool is not in it.
+func (t *Tools) findTool(ctx context.Context, object client.Object, name string) (set tool.Set, where string, err error) {
 	if server, _, ok := strings.Cut(name, "__"); ok {
 		used, err := t.server(ctx, object.GetNamespace(), server)
 		if err != nil {
 			return tool.Set{}, "", err
 		}
-		set, err = used.offered()
+		set, err = used.tools()
 		return set, fmt.Sprintf("the ToolServer %q does not offer it", server), err
 	}
 	if t.Workspaces.Offers(name) {
@@ -92,7 +92,7 @@ func (t *Tools) ForRole(ctx context.Context, namespace string, r role.Role) (too
 		if err != nil {
 			return tool.Set{}, err
 		}
-		more, err := used.offered()
+		more, err := used.tools()
 		if err != nil {
 			return tool.Set{}, err
 		}
@@ -180,12 +180,12 @@ func mayMatchToolsOf(glob, server string) bool {
 }
 
 // server returns a ToolServer with the session that a namespace has with it.
-func (t *Tools) server(ctx context.Context, namespace, name string) (usedServer, error) {
+func (t *Tools) server(ctx context.Context, namespace, name string) (serverTools, error) {
 	object, err := t.Finder.ToolServer(ctx, namespace, name)
 	if err != nil {
-		return usedServer{}, err
+		return serverTools{}, err
 	}
-	return usedServer{object, t.sessionWith(namespace, object)}, nil
+	return serverTools{object, t.sessionWith(namespace, object)}, nil
 }
 
 func (t *Tools) sessionWith(namespace string, object *v1alpha1.ToolServer) *mcp.Session {

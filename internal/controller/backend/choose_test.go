@@ -81,7 +81,7 @@ func TestEveryToolIncludesThoseOfToolServers(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if status := used.session.Settle(t.Context()); status.Ready {
+		if status := used.session.AwaitStatus(t.Context()); status.Ready {
 			pinned(t, tools, used.object, status)
 		}
 	}
@@ -130,8 +130,8 @@ func TestOnlyToolsAsTheyWerePinnedAreOffered(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = first.offered()
-	if status := first.session.Settle(t.Context()); !errors.As(err, new(*resolve.Missing)) || !status.Ready {
+	_, err = first.tools()
+	if status := first.session.AwaitStatus(t.Context()); !errors.As(err, new(*resolve.Missing)) || !status.Ready {
 		t.Fatalf("before it is pinned: %v, %+v", err, status)
 	}
 	pinned(t, tools, first.object, first.session.Status())
@@ -142,7 +142,7 @@ func TestOnlyToolsAsTheyWerePinnedAreOffered(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	second.session.Settle(t.Context())
+	second.session.AwaitStatus(t.Context())
 	names := func() []string {
 		set, err := tools.Set(t.Context(), ledger.Agent{Namespace: "team-b"}, "lab__same")
 		if err != nil {
@@ -181,5 +181,5 @@ func toolsWith(t *testing.T, servers ...client.Object) *Tools {
 	reader := fake.NewClientBuilder().WithScheme(scheme).WithObjects(servers...).Build()
 	pool := mcp.NewPool(mcp.Options{})
 	t.Cleanup(func() { pool.Retain(func(mcp.Key) bool { return false }) })
-	return &Tools{Pool: pool, Finder: resolve.Finder{Reader: reader, Live: reader, OperatorNamespace: "nestor-system", Secrets: &resolve.Secrets{}, Absent: &resolve.Absent{}}}
+	return &Tools{Pool: pool, Finder: resolve.Finder{Reader: reader, Live: reader, OperatorNamespace: "nestor-system", Secrets: &resolve.Secrets{}, Absent: &resolve.Absences{}}}
 }

@@ -34,11 +34,11 @@ type Models struct {
 	Transport func(http.RoundTripper) http.RoundTripper
 
 	mu      sync.Mutex
-	clients map[string]known
+	clients map[string]cachedClient
 }
 
-// known is a client for one revision of a provider.
-type known struct {
+// cachedClient is a client for one revision of a provider.
+type cachedClient struct {
 	revision string
 	client   *model.Client
 }
@@ -149,9 +149,9 @@ func (m *Models) client(object *v1alpha1.ModelProvider, name string) (*model.Cli
 		return nil, fmt.Errorf("the ModelProvider %s cannot be used: %w", name, err)
 	}
 	if m.clients == nil {
-		m.clients = map[string]known{}
+		m.clients = map[string]cachedClient{}
 	}
-	m.clients[name] = known{revision: revision, client: client}
+	m.clients[name] = cachedClient{revision: revision, client: client}
 	return client, nil
 }
 

@@ -56,11 +56,11 @@ func (t *Tools) Set(ctx context.Context, a ledger.Agent, name string) (tool.Set,
 		if err != nil {
 			return tool.Set{}, err
 		}
-		used.session.Settle(ctx) // after a restart of the operator the session may still be connecting, which is no failure of the server
+		used.session.AwaitStatus(ctx) // after a restart of the operator the session may still be connecting, which is no failure of the server
 		if used, err = t.pinned(ctx, a.Namespace, used); err != nil {
 			return tool.Set{}, err
 		}
-		return used.offered()
+		return used.tools()
 	}
 	if t.Workspaces.Offers(name) {
 		return t.Workspaces.ToolsOf(ctx, a)
@@ -92,19 +92,19 @@ func (t *Tools) builtIn(ctx context.Context, namespace string) (tool.Set, error)
 	return set, nil
 }
 
-// usedServer is a ToolServer and the session that a namespace has with it.
-type usedServer struct {
+// serverTools is a ToolServer and the session that a namespace has with it.
+type serverTools struct {
 	object  *v1alpha1.ToolServer
 	session *mcp.Session
 }
 
-// firstListing is how long a call waits for the first list of a ready server's tools.
-const firstListing = 15 * time.Second
+// listTimeout is how long a call waits for the first list of a ready server's tools.
+const listTimeout = 15 * time.Second
 
 // pinned waits until the tools of a server are pinned. They are not for a new server, and for one last reconciled by a release that had
 // no pins, whose agents may be running.
-func (t *Tools) pinned(ctx context.Context, namespace string, used usedServer) (usedServer, error) {
-	err := wait.PollUntilContextTimeout(ctx, 50*time.Millisecond, firstListing, true, func(ctx context.Context) (bool, error) {
+func (t *Tools) pinned(ctx context.Context, namespace string, used serverTools) (serverTools, error) {
+	err := wait.PollUntilContextTimeout(ctx, 50*time.Millisecond, listTimeout, true, func(ctx context.Context) (bool, error) {
 		if toolserver.Pinned(used.object) || !used.session.Status().Ready {
 			return true, nil
 		}
@@ -120,8 +120,8 @@ func (t *Tools) pinned(ctx context.Context, namespace string, used usedServer) (
 	return used, err
 }
 
-// offered returns the tools of a ToolServer that match their pins.
-func (s usedServer) offered() (tool.Set, error) {
+// tools returns the tools of a ToolServer that match their pins.
+func (s serverTools) tools() (tool.Set, error) {
 	if status := s.session.Status(); !status.Ready && s.session.Tools().Len() == 0 {
 		return tool.Set{}, &resolve.Missing{Reason: v1alpha1.ReasonToolServerNotReady,
 			Message: fmt.Sprintf("The ToolServer %q is not ready: %s", s.object.Name, status.Message)}
@@ -147,14 +147,14 @@ func (t *Tools) SearchKey(ctx context.Context, namespace string) (string, error)
 	return strings.TrimSpace(string(value)), err
 }
 
-// WholeOutputs reads full outputs of tools from the ledger.
-type WholeOutputs struct{ Ledger ledger.Calls }
+// FullOutputs reads full outputs of tools from the ledger.
+type FullOutputs struct{ Ledger ledger.Calls }
 
 // maxOutput bounds how much of an output is read into memory.
 const maxOutput = 16 << 20
 
-// WholeOutput implements builtin.Results.
-func (w WholeOutputs) WholeOutput(ctx context.Context, agent, reference string) (string, error) {
+// FullOutput implements builtin.Results.
+func (w FullOutputs) FullOutput(ctx context.Context, agent, reference string) (string, error) {
 	output, err := w.Ledger.ToolOutput(ctx, agent, reference, 0, maxOutput)
 	if errors.Is(err, ledger.ErrNotFound) {
 		return "", builtin.ErrNoResult

@@ -44,7 +44,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	return ctrl.NewControllerManagedBy(mgr).
 		Named("modelprovider").
 		For(&v1alpha1.ModelProvider{}).
-		Watches(&corev1.Secret{}, handler.EnqueueRequestsFromMapFunc(r.keyedBy), builder.OnlyMetadata).
+		Watches(&corev1.Secret{}, handler.EnqueueRequestsFromMapFunc(r.providersUsingSecret), builder.OnlyMetadata).
 		WatchesRawSource(pokes.Source()).
 		Complete(r)
 }
@@ -58,11 +58,11 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	var object v1alpha1.ModelProvider
 	if err := r.Client.Get(ctx, req.NamespacedName, &object); err != nil {
 		if apierrors.IsNotFound(err) {
-			r.prober.forget(req.NamespacedName)
+			r.prober.evict(req.NamespacedName)
 		}
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
-	condition, again, err := r.judge(ctx, &object)
+	condition, again, err := r.check(ctx, &object)
 	if err != nil {
 		return ctrl.Result{}, err
 	}
@@ -72,8 +72,8 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	return ctrl.Result{RequeueAfter: again}, nil
 }
 
-// judge returns the condition of a provider and when to check again. It starts a probe if there is no result.
-func (r *Reconciler) judge(ctx context.Context, object *v1alpha1.ModelProvider) (metav1.Condition, time.Duration, error) {
+// check returns the condition of a provider and when to check again. It starts a probe if there is no result.
+func (r *Reconciler) check(ctx context.Context, object *v1alpha1.ModelProvider) (metav1.Condition, time.Duration, error) {
 	generation := object.Generation
 	key, err := r.key(ctx, object)
 	if condition, missing := status.FromMissing(generation, err); missing {
@@ -86,30 +86,30 @@ func (r *Reconciler) judge(ctx context.Context, object *v1alpha1.ModelProvider) 
 		_, err := r.Finder.Provider(ctx, object.Namespace, name)
 		if condition, missing := status.FromMissing(generation, err); missing {
 			condition.Message = "spec.fallback: " + condition.Message
-			return condition, holdBad, nil
+			return condition, failureTTL, nil
 		}
 		if err != nil {
 			return metav1.Condition{}, 0, err
 		}
 	}
 	name, revision := client.ObjectKeyFromObject(object), revisionOf(object, key)
-	known, ok := r.prober.verdict(name, revision)
-	if !ok || known.fresh(time.Now()) <= 0 {
-		endpoint, err := model.NewClient(model.Endpoint{BaseURL: object.Spec.BaseURL, Key: fixed(key), Timeout: probeTimeout, HTTPClient: model.NewHTTPClient(r.Transport)})
+	known, ok := r.prober.result(name, revision)
+	if !ok || known.validFor(time.Now()) <= 0 {
+		endpoint, err := model.NewClient(model.Endpoint{BaseURL: object.Spec.BaseURL, Key: constantKey(key), Timeout: probeTimeout, HTTPClient: model.NewHTTPClient(r.Transport)})
 		if err != nil {
 			return status.NotReady(generation, v1alpha1.ReasonInvalidSpec, err.Error()), 0, nil
 		}
 		r.prober.probe(name, revision, endpoint)
 	}
 	if !ok {
-		return status.Progressing(generation, "Listing the provider's models."), holdBad, nil
+		return status.Progressing(generation, "Listing the provider's models."), failureTTL, nil
 	}
-	return conditionOf(generation, known), max(known.fresh(time.Now()), time.Second), nil
+	return conditionOf(generation, known), max(known.validFor(time.Now()), time.Second), nil
 }
 
 // conditionOf returns the condition for a probe's result. A provider that responds with something other than a list
 // of models is ready: not every compatible endpoint has such a list.
-func conditionOf(generation int64, v verdict) metav1.Condition {
+func conditionOf(generation int64, v probeResult) metav1.Condition {
 	switch v.kind {
 	case "", model.UnknownModel, model.BadRequest, model.Malformed:
 		return status.Ready(generation, "The provider responds.")
@@ -132,7 +132,7 @@ func (r *Reconciler) key(ctx context.Context, object *v1alpha1.ModelProvider) (s
 	return string(value), err
 }
 
-func fixed(key string) model.KeySource {
+func constantKey(key string) model.KeySource {
 	return func(context.Context) (string, error) { return key, nil }
 }
 
@@ -141,8 +141,8 @@ func revisionOf(object *v1alpha1.ModelProvider, key string) string {
 	return fmt.Sprintf("%s/%d/%x", object.UID, object.Generation, sha256.Sum256([]byte(key)))
 }
 
-// keyedBy returns the providers whose key comes from a Secret.
-func (r *Reconciler) keyedBy(ctx context.Context, secret client.Object) []reconcile.Request {
+// providersUsingSecret returns the providers whose key comes from a Secret.
+func (r *Reconciler) providersUsingSecret(ctx context.Context, secret client.Object) []reconcile.Request {
 	var list v1alpha1.ModelProviderList
 	if err := r.Client.List(ctx, &list, client.InNamespace(secret.GetNamespace())); err != nil {
 		return nil // the cache is not ready; its events will follow

@@ -16,13 +16,13 @@ import (
 
 // Lifetimes of results, and the timeout of a probe.
 const (
-	holdGood     = 10 * time.Minute
-	holdBad      = 30 * time.Second
+	successTTL   = 10 * time.Minute
+	failureTTL   = 30 * time.Second
 	probeTimeout = 10 * time.Second
 )
 
-// verdict is the result of a probe.
-type verdict struct {
+// probeResult is the result of a probe.
+type probeResult struct {
 	// revision identifies the probed spec and key.
 	revision string
 	kind     model.Kind
@@ -30,36 +30,36 @@ type verdict struct {
 	at       time.Time
 }
 
-func (v verdict) good() bool { return v.kind == "" }
+func (v probeResult) ok() bool { return v.kind == "" }
 
-// fresh returns how long the result is still valid.
-func (v verdict) fresh(now time.Time) time.Duration {
-	hold := holdGood
-	if !v.good() {
-		hold = holdBad
+// validFor returns how long the result is still valid.
+func (v probeResult) validFor(now time.Time) time.Duration {
+	hold := successTTL
+	if !v.ok() {
+		hold = failureTTL
 	}
 	return hold - now.Sub(v.at)
 }
 
 // prober probes providers in separate goroutines, because a reconcile must not wait for a provider.
 type prober struct {
-	now  func() time.Time
-	done func(types.NamespacedName)
+	now    func() time.Time
+	notify func(types.NamespacedName)
 
-	mu       sync.Mutex
-	verdicts map[types.NamespacedName]verdict
-	running  map[types.NamespacedName]string
+	mu      sync.Mutex
+	results map[types.NamespacedName]probeResult
+	running map[types.NamespacedName]string
 }
 
 func newProber(now func() time.Time, done func(types.NamespacedName)) *prober {
-	return &prober{now: now, done: done, verdicts: map[types.NamespacedName]verdict{}, running: map[types.NamespacedName]string{}}
+	return &prober{now: now, notify: done, results: map[types.NamespacedName]probeResult{}, running: map[types.NamespacedName]string{}}
 }
 
-// verdict returns the result for a revision of a provider.
-func (p *prober) verdict(name types.NamespacedName, revision string) (verdict, bool) {
+// result returns the result for a revision of a provider.
+func (p *prober) result(name types.NamespacedName, revision string) (probeResult, bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	v, ok := p.verdicts[name]
+	v, ok := p.results[name]
 	return v, ok && v.revision == revision
 }
 
@@ -71,14 +71,14 @@ func (p *prober) probe(name types.NamespacedName, revision string, client *model
 		return
 	}
 	p.running[name] = revision
-	go p.ask(name, revision, client)
+	go p.run(name, revision, client)
 }
 
-func (p *prober) ask(name types.NamespacedName, revision string, client *model.Client) {
+func (p *prober) run(name types.NamespacedName, revision string, client *model.Client) {
 	ctx, cancel := context.WithTimeout(context.Background(), probeTimeout)
 	defer cancel()
 	_, err := client.Models(ctx)
-	v := verdict{revision: revision, at: p.now()}
+	v := probeResult{revision: revision, at: p.now()}
 	var failure *model.Error
 	switch {
 	case errors.As(err, &failure):
@@ -89,15 +89,15 @@ func (p *prober) ask(name types.NamespacedName, revision string, client *model.C
 	p.mu.Lock()
 	if p.running[name] == revision {
 		delete(p.running, name)
-		p.verdicts[name] = v
+		p.results[name] = v
 	}
 	p.mu.Unlock()
-	p.done(name)
+	p.notify(name)
 }
 
-func (p *prober) forget(name types.NamespacedName) {
+func (p *prober) evict(name types.NamespacedName) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	delete(p.verdicts, name)
+	delete(p.results, name)
 	delete(p.running, name)
 }

@@ -23,8 +23,8 @@ import (
 // soon is how long progress may accumulate before a reconcile, and looks the number of such reconciles per second:
 // with a thousand active agents each is reconciled less often, because the status could not show more anyway.
 const (
-	soon  = time.Second
-	looks = 25
+	delay               = time.Second
+	reconcilesPerSecond = 25
 )
 
 // Queue passes names to a controller. Adding never blocks, and a waiting name is queued once.
@@ -55,9 +55,9 @@ func (q *Queue) Add(name types.NamespacedName) {
 	q.queue.Add(reconcile.Request{NamespacedName: name})
 }
 
-// AddSoon reconciles an object within about a second, or later if very many are waiting, for progress that is not
+// AddDelayed reconciles an object within about a second, or later if very many are waiting, for progress that is not
 // urgent. What accumulates meanwhile costs one reconcile, and everything that was added with Add goes first.
-func (q *Queue) AddSoon(name types.NamespacedName) {
+func (q *Queue) AddDelayed(name types.NamespacedName) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if q.queue == nil {
@@ -68,12 +68,12 @@ func (q *Queue) AddSoon(name types.NamespacedName) {
 		return
 	}
 	// AddAfter of the controller's queue would not do: a reconcile for another reason would count for this one.
-	after := max(soon, time.Duration(len(q.due))*time.Second/looks)
-	q.due[name] = time.AfterFunc(after, func() { q.look(name) })
+	after := max(delay, time.Duration(len(q.due))*time.Second/reconcilesPerSecond)
+	q.due[name] = time.AfterFunc(after, func() { q.addDue(name) })
 }
 
-// look adds a due name to the controller's queue.
-func (q *Queue) look(name types.NamespacedName) {
+// addDue adds a due name to the controller's queue.
+func (q *Queue) addDue(name types.NamespacedName) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	delete(q.due, name)
@@ -101,11 +101,11 @@ func (q *Queue) Source() source.Source {
 	})
 }
 
-// Soon returns a handler for watches: a change of an object reconciles the object that it belongs to with a delay.
-func (q *Queue) Soon(belongsTo func(client.Object) (types.NamespacedName, bool)) handler.EventHandler {
+// DelayedHandler returns a handler for watches: a change of an object reconciles the object that it belongs to with a delay.
+func (q *Queue) DelayedHandler(belongsTo func(client.Object) (types.NamespacedName, bool)) handler.EventHandler {
 	wake := func(object client.Object) {
 		if name, ok := belongsTo(object); ok {
-			q.AddSoon(name)
+			q.AddDelayed(name)
 		}
 	}
 	type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]

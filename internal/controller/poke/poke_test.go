@@ -17,55 +17,55 @@ import (
 	"github.com/nestor-dev/nestor/internal/controller/poke"
 )
 
-// queue is a controller's queue that records requests.
-type queue struct {
+// recordingQueue is a controller's queue that records requests.
+type recordingQueue struct {
 	workqueue.TypedRateLimitingInterface[reconcile.Request]
-	mu    sync.Mutex
-	looks []string
+	mu       sync.Mutex
+	requests []string
 }
 
-func (q *queue) Add(r reconcile.Request) {
+func (q *recordingQueue) Add(r reconcile.Request) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	q.looks = append(q.looks, r.Name)
+	q.requests = append(q.requests, r.Name)
 }
 
-func (q *queue) count() int {
+func (q *recordingQueue) count() int {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	return len(q.looks)
+	return len(q.requests)
 }
 
-func listen(t *testing.T) (*poke.Queue, *queue) {
+func listen(t *testing.T) (*poke.Queue, *recordingQueue) {
 	t.Helper()
-	pokes, heard := poke.New(), &queue{}
-	if err := pokes.Source().Start(t.Context(), heard); err != nil {
+	pokes, requests := poke.New(), &recordingQueue{}
+	if err := pokes.Source().Start(t.Context(), requests); err != nil {
 		t.Fatal(err)
 	}
-	return pokes, heard
+	return pokes, requests
 }
 
 func name(i int) types.NamespacedName { return types.NamespacedName{Name: strconv.Itoa(i)} }
 
-// wait advances the fake time and runs what is due.
-func wait(d time.Duration) {
+// advance advances the fake time and runs what is due.
+func advance(d time.Duration) {
 	time.Sleep(d) //nolint:forbidigo // fake time of synctest
 	synctest.Wait()
 }
 
 func TestProgressIsReconciledOncePerSecond(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		pokes, heard := listen(t)
+		pokes, requests := listen(t)
 		for range 100 {
-			pokes.AddSoon(name(1))
-			wait(10 * time.Millisecond)
+			pokes.AddDelayed(name(1))
+			advance(10 * time.Millisecond)
 		}
-		if n := heard.count(); n != 1 {
+		if n := requests.count(); n != 1 {
 			t.Errorf("100 steps within a second were reconciled %d times, want once", n)
 		}
-		pokes.AddSoon(name(1))
-		wait(time.Second)
-		if n := heard.count(); n != 2 {
+		pokes.AddDelayed(name(1))
+		advance(time.Second)
+		if n := requests.count(); n != 2 {
 			t.Errorf("a step after that was not reconciled: %d requests", n)
 		}
 	})
@@ -75,14 +75,14 @@ func TestProgressIsReconciledOncePerSecond(t *testing.T) {
 // what happens after it must still be reconciled.
 func TestOtherReconcilesDoNotCancelADelayedOne(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		pokes, heard := listen(t)
-		pokes.AddSoon(name(1))
-		wait(100 * time.Millisecond)
+		pokes, requests := listen(t)
+		pokes.AddDelayed(name(1))
+		advance(100 * time.Millisecond)
 		pokes.Add(name(1))
-		wait(100 * time.Millisecond)
-		pokes.AddSoon(name(1))
-		wait(time.Second)
-		if n := heard.count(); n != 2 {
+		advance(100 * time.Millisecond)
+		pokes.AddDelayed(name(1))
+		advance(time.Second)
+		if n := requests.count(); n != 2 {
 			t.Errorf("%d requests, want one at once and one for the later progress", n)
 		}
 	})
@@ -92,24 +92,24 @@ func TestOtherReconcilesDoNotCancelADelayedOne(t *testing.T) {
 // second.
 func TestReconcilesDoNotGrowWithTheNumberOfAgents(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		pokes, heard := listen(t)
+		pokes, requests := listen(t)
 		const agents, seconds = 1000, 60
 		for range seconds {
 			for i := range agents {
-				pokes.AddSoon(name(i))
+				pokes.AddDelayed(name(i))
 			}
-			wait(time.Second)
+			advance(time.Second)
 		}
-		if n, most := heard.count(), 30*seconds; n > most {
+		if n, most := requests.count(), 30*seconds; n > most {
 			t.Errorf("%d agents were reconciled %d times in %d s, want at most %d", agents, n, seconds, most)
 		}
 		for i := range agents {
 			pokes.Add(name(i)) // they end
 		}
-		before := heard.count()
-		pokes.AddSoon(name(agents))
-		wait(time.Second)
-		if n := heard.count(); n != before+1 {
+		before := requests.count()
+		pokes.AddDelayed(name(agents))
+		advance(time.Second)
+		if n := requests.count(); n != before+1 {
 			t.Errorf("%d requests within a second after all ended and one started, want one", n-before)
 		}
 	})

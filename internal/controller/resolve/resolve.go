@@ -32,7 +32,7 @@ type Finder struct {
 	// Secrets caches the Secrets in use. If nil, every use reads them from the API server.
 	Secrets *Secrets
 	// Absent confirms that an object missing from the cache does not exist. If nil, the cache is trusted.
-	Absent *Absent
+	Absent *Absences
 	// OperatorNamespace is the namespace of shared objects.
 	OperatorNamespace string
 }

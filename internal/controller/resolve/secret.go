@@ -44,7 +44,7 @@ func (f Finder) secret(ctx context.Context, name types.NamespacedName) (*corev1.
 	}
 	version, err := f.version(ctx, name)
 	if err != nil {
-		f.Secrets.keep(name, nil)
+		f.Secrets.put(name, nil)
 		return nil, err
 	}
 	if kept := f.Secrets.get(name); kept != nil && kept.ResourceVersion == version {
@@ -53,7 +53,7 @@ func (f Finder) secret(ctx context.Context, name types.NamespacedName) (*corev1.
 	if err := f.Live.Get(ctx, name, &secret); err != nil {
 		return nil, err
 	}
-	f.Secrets.keep(name, &secret)
+	f.Secrets.put(name, &secret)
 	return &secret, nil
 }
 
@@ -71,8 +71,8 @@ func (s *Secrets) get(name types.NamespacedName) *corev1.Secret {
 	return s.kept[name]
 }
 
-// keep stores a Secret; nil removes it.
-func (s *Secrets) keep(name types.NamespacedName, secret *corev1.Secret) {
+// put stores a Secret; nil removes it.
+func (s *Secrets) put(name types.NamespacedName, secret *corev1.Secret) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if secret == nil {

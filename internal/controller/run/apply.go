@@ -40,7 +40,7 @@ func (r *Runner) Apply(ctx context.Context, owner Owner, s agent.State) error {
 			children.Go(func() error { return r.startChild(ctx, owner, e.Child) })
 		case agent.CancelChild:
 			children.Go(func() error { return r.cancelChild(ctx, owner, e.Child) })
-		case agent.Deliver:
+		case agent.SendItem:
 			errs = append(errs, r.deliver(ctx, owner, e.Item))
 		}
 	}
@@ -154,5 +154,5 @@ func (r *Runner) State(ctx context.Context, uid string) (agent.State, bool, erro
 
 // EndedBefore says that an object shows how its agent ended, and that the ledger can no longer tell: the object is right.
 func EndedBefore(s agent.State, ended *metav1.Time) bool {
-	return ended != nil && s.Outcome != nil && s.Outcome.Kind == agent.KindHistoryLost
+	return ended != nil && s.Outcome != nil && s.Outcome.Kind == agent.ErrorHistoryLost
 }

@@ -10,11 +10,11 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 )
 
-// WhileAtWork lets a controller act only while this operator is at work on the ledger. Before that, and after another operator has taken
+// WhileActive lets a controller act only while this operator is at work on the ledger. Before that, and after another operator has taken
 // over, what it knows of agents may be old.
 func (r *Runner) WhileAtWork(next reconcile.Reconciler) reconcile.Reconciler {
 	return reconcile.Func(func(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
-		if err := r.Engine.Await(ctx); err != nil {
+		if err := r.Engine.AwaitRecovered(ctx); err != nil {
 			return ctrl.Result{}, nil //nolint:nilerr // the operator ends
 		}
 		return next.Reconcile(ctx, request)

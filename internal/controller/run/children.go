@@ -51,7 +51,7 @@ func (r *Runner) startChild(ctx context.Context, owner Owner, child agent.ChildS
 			return findErr
 		}
 		// The model asked for something that the API server does not take: that is its child's failure, not the operator's.
-		return r.reportFailure(owner.Object.GetUID(), child.Name, agent.KindInvalidSpec, err.Error())
+		return r.reportFailure(owner.Object.GetUID(), child.Name, agent.ErrorInvalidSpec, err.Error())
 	}
 	return fmt.Errorf("create task %s/%s: %w", task.Namespace, task.Name, err)
 }
@@ -85,7 +85,7 @@ func (r *Runner) continueFrom(ctx context.Context, owner Owner, name string) (st
 // deleted says whether a child had begun, so that its task must not be created again, and tells the agent if that task is gone: to
 // delete work is to cancel it. The ledger knows, so this holds after a restart too.
 func (r *Runner) deleted(ctx context.Context, owner Owner, name string) (bool, error) {
-	begun, err := r.Engine.HasBegun(ctx, string(owner.Object.GetUID()), name)
+	begun, err := r.Engine.HasStarted(ctx, string(owner.Object.GetUID()), name)
 	if err != nil || !begun {
 		return false, err
 	}
@@ -93,7 +93,7 @@ func (r *Runner) deleted(ctx context.Context, owner Owner, name string) (bool, e
 	if err != nil || task != nil {
 		return true, err // another operator has just created it
 	}
-	return true, r.reportFailure(owner.Object.GetUID(), name, agent.KindCancelled, "its task was deleted")
+	return true, r.reportFailure(owner.Object.GetUID(), name, agent.ErrorCancelled, "its task was deleted")
 }
 
 // cancelChild makes sure that a child stops. If it has begun, the engine tells it, and its parent how it ended. Else its task is asked, so
@@ -103,7 +103,7 @@ func (r *Runner) cancelChild(ctx context.Context, owner Owner, name string) erro
 	if r.Engine.CancelChild(parent, owner.Object.GetName(), name) {
 		return nil
 	}
-	if begun, err := r.Engine.HasBegun(ctx, parent, name); err != nil || begun {
+	if begun, err := r.Engine.HasStarted(ctx, parent, name); err != nil || begun {
 		return err
 	}
 	task, err := childTask(ctx, owner.Object, name, r.Find) // one that only the cache has not heard of would run on
@@ -111,7 +111,7 @@ func (r *Runner) cancelChild(ctx context.Context, owner Owner, name string) erro
 		return err
 	}
 	if task == nil {
-		return r.reportFailure(owner.Object.GetUID(), name, agent.KindCancelled, "cancelled before it began")
+		return r.reportFailure(owner.Object.GetUID(), name, agent.ErrorCancelled, "cancelled before it began")
 	}
 	return r.Cancel(ctx, task, "its parent "+owner.Object.GetName())
 }

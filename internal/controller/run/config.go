@@ -88,7 +88,7 @@ func (r *Runner) Resolve(ctx context.Context, s Subject) (Resolved, error) {
 	}
 	out := Resolved{Role: found, NamespaceUID: uid}
 	out.Config = agent.Config{
-		Kind: s.Kind, Name: s.Name, Depth: s.Depth, MaxDepth: s.MaxDepth, Role: roleOf(found, s.Namespace), Generation: s.Generation, Shares: true,
+		Kind: s.Kind, Name: s.Name, Depth: s.Depth, MaxDepth: s.MaxDepth, Role: roleOf(found, s.Namespace), Generation: s.Generation, SummarisesContext: true,
 		Limits: agent.Limits{
 			MaxIterations: found.Limits.MaxIterations, MaxDuration: agent.Millis(found.Limits.MaxDurationSeconds * 1000),
 			MaxTokens: found.Limits.MaxTotalTokens, MaxCostMicros: found.Limits.MaxCostMicros, MaxOutputTokens: found.MaxOutputTokens,
@@ -105,7 +105,7 @@ func (r *Runner) Resolve(ctx context.Context, s Subject) (Resolved, error) {
 		return Resolved{}, err
 	}
 	out.Config.Tools = toolsOf(set)
-	if out.Config.Delegates, out.Config.Absent, err = r.delegates(ctx, s.Namespace, found); err != nil {
+	if out.Config.Delegates, out.Config.MissingDelegates, err = r.delegates(ctx, s.Namespace, found); err != nil {
 		return Resolved{}, err
 	}
 	return out, r.resolveModel(ctx, s, &out)

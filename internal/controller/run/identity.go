@@ -59,7 +59,7 @@ func childTask(ctx context.Context, owner client.Object, name string, read reade
 func SubAgentNames(task *v1alpha1.AgentTask) []string {
 	names := []string{task.Name}
 	for range 2 {
-		names = append(names, agent.Suffixed(task.Name, Suffix(task.UID, names[len(names)-1])))
+		names = append(names, agent.AddSuffix(task.Name, Suffix(task.UID, names[len(names)-1])))
 	}
 	return names
 }

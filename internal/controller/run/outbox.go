@@ -34,7 +34,7 @@ func (r *Runner) deliver(ctx context.Context, owner Owner, item agent.Item) erro
 	if err != nil {
 		return err
 	}
-	return r.Engine.Deliver(string(owner.Object.GetUID()), agent.Delivered{ID: item.ID})
+	return r.Engine.Deliver(string(owner.Object.GetUID()), agent.ItemSent{ID: item.ID})
 }
 
 // post creates a message of the main chat. Its name derives from its place in the chat, so it is created once. If somebody else's

@@ -14,27 +14,27 @@ import (
 func Urgent(c engine.Change) bool {
 	for _, effect := range c.Effects {
 		switch effect.(type) {
-		case agent.StartChild, agent.CancelChild, agent.AskPerson, agent.Deliver, agent.TellParent:
+		case agent.StartChild, agent.CancelChild, agent.AskPerson, agent.SendItem, agent.ReportOutcome:
 			return true
 		}
 	}
-	if c.After.AwaitsShown() {
+	if c.After.AwaitsStartPublished() {
 		return true // its tool waits for it
 	}
 	if c.After.Config.Kind == agent.Orchestrator {
 		return c.After.Phase == agent.PhaseIdle && c.Before.Phase != agent.PhaseIdle ||
-			openAsks(c.Before) != openAsks(c.After) || (c.Before.Trouble == nil) != (c.After.Trouble == nil)
+			openAsks(c.Before) != openAsks(c.After) || (c.Before.TurnFailure == nil) != (c.After.TurnFailure == nil)
 	}
-	before, after := c.Before.Standing(), c.After.Standing()
-	return before != after && (needsPerson(c.Before) || after != agent.StandingActive && after != agent.StandingPending)
+	before, after := c.Before.Stage(), c.After.Stage()
+	return before != after && (needsPerson(c.Before) || after != agent.StageActive && after != agent.StagePending)
 }
 
 // Asked says whether a step changed what an agent needs a person for. A standalone task shows that for the agents below it.
 func Asked(c engine.Change) bool { return needsPerson(c.Before) || needsPerson(c.After) }
 
 func needsPerson(s agent.State) bool {
-	standing := s.Standing()
-	return standing == agent.StandingWaitingForUser || standing == agent.StandingAwaitingApproval
+	standing := s.Stage()
+	return standing == agent.StageWaitingForUser || standing == agent.StageAwaitingApproval
 }
 
 func openAsks(s agent.State) int {

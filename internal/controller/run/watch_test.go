@@ -43,9 +43,9 @@ func TestASubAgentIsWokenOnceWhenItsTaskHasShownTheEnd(t *testing.T) {
 func TestPeopleSeeAtOnceThatTheirAnswerWasHeard(t *testing.T) {
 	sub := agent.Config{Kind: agent.SubAgent}
 	active := agent.State{Phase: agent.PhaseRequesting, Config: sub}
-	waiting := agent.State{Phase: agent.PhaseActing, Config: sub, Batch: []agent.Call{{State: agent.CallAsked}}}
-	if waiting.Standing() != agent.StandingWaitingForUser {
-		t.Fatalf("the agent's standing is %s: this test shows nothing", waiting.Standing())
+	waiting := agent.State{Phase: agent.PhaseActing, Config: sub, Batch: []agent.BatchCall{{State: agent.CallAsked}}}
+	if waiting.Stage() != agent.StageWaitingForUser {
+		t.Fatalf("the agent's standing is %s: this test shows nothing", waiting.Stage())
 	}
 	for name, test := range map[string]struct {
 		before, after agent.State

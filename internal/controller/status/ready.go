@@ -75,14 +75,14 @@ func Update(ctx context.Context, c client.Client, object client.Object) error {
 	return nil
 }
 
-// reread is how long the cache needs to hear of a change.
-const reread = 50 * time.Millisecond
+// conflictRetryDelay is how long the cache needs to hear of a change.
+const conflictRetryDelay = 50 * time.Millisecond
 
 // Result is how a reconcile ends. An object that somebody has changed since it was read is looked at again: that is no
 // failure.
 func Result(err error) (ctrl.Result, error) {
 	if apierrors.IsConflict(err) {
-		return ctrl.Result{RequeueAfter: reread}, nil
+		return ctrl.Result{RequeueAfter: conflictRetryDelay}, nil
 	}
 	return ctrl.Result{}, err
 }

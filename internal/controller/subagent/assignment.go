@@ -12,7 +12,7 @@ import (
 func taskOf(sub *v1alpha1.SubAgent) agent.Task {
 	task := agent.Task{
 		Instruction: sub.Spec.Instruction, ContextFiles: sub.Spec.ContextFiles, SuccessCriteria: sub.Spec.SuccessCriteria, Cwd: sub.Spec.Cwd,
-		Mode: string(sub.Spec.Context),
+		ContextMode: string(sub.Spec.Context),
 	}
 	if sub.Spec.Arguments != nil {
 		task.Arguments = sub.Spec.Arguments.Raw

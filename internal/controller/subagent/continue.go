@@ -16,14 +16,14 @@ import (
 )
 
 // invalidError says that an agent can never begin as it was asked for.
-type invalidError struct{ words string }
+type invalidError struct{ message string }
 
 // Error implements error.
-func (e *invalidError) Error() string { return e.words }
+func (e *invalidError) Error() string { return e.message }
 
-// earlier is the history that a follow-up starts from: that of a finished sub-agent with the same role, of the same chat.
+// earlierMessages is the history that a follow-up starts from: that of a finished sub-agent with the same role, of the same chat.
 // Root is the UID at the top of its own tree.
-func (r *Reconciler) earlier(ctx context.Context, sub *v1alpha1.SubAgent, root string) ([]agent.Message, error) {
+func (r *Reconciler) earlierMessages(ctx context.Context, sub *v1alpha1.SubAgent, root string) ([]agent.Message, error) {
 	from := sub.Spec.ContinueFrom
 	if from == "" {
 		return nil, nil

@@ -50,7 +50,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	return ctrl.NewControllerManagedBy(mgr).
 		Named("subagent").
 		For(&v1alpha1.SubAgent{}, builder.WithPredicates(predicate.Or(predicate.GenerationChangedPredicate{}, run.Orphaned()))).
-		Watches(&v1alpha1.AgentTask{}, r.Changed.Soon(parentOf), builder.WithPredicates(run.PhaseChanged())).
+		Watches(&v1alpha1.AgentTask{}, r.Changed.DelayedHandler(parentOf), builder.WithPredicates(run.PhaseChanged())).
 		Watches(&v1alpha1.AgentTask{}, handler.EnqueueRequestsFromMapFunc(agentOf), builder.WithPredicates(run.Ended())).
 		Watches(&v1alpha1.AgentTask{}, handler.EnqueueRequestsFromMapFunc(r.ownedBy), builder.WithPredicates(run.Going())).
 		WatchesRawSource(r.Changed.Source()).
@@ -100,21 +100,21 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if alive, err := r.Known.Fetch(ctx, req.NamespacedName, &sub); err != nil || !alive {
 		return ctrl.Result{}, err
 	}
-	state, begun, err := r.Runner.State(ctx, string(sub.UID))
+	state, started, err := r.Runner.State(ctx, string(sub.UID))
 	if err != nil {
-		return r.interrupted(ctx, &sub, err)
+		return r.reportOutage(ctx, &sub, err)
 	}
-	if begun && run.EndedBefore(state, sub.Status.CompletionTime) {
+	if started && run.EndedBefore(state, sub.Status.CompletionTime) {
 		return ctrl.Result{}, nil
 	}
 	lineage, err := r.Runner.Lineage(ctx, &sub)
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	if !begun {
-		result, err := r.begin(ctx, &sub, lineage)
+	if !started {
+		result, err := r.start(ctx, &sub, lineage)
 		if err != nil {
-			return r.interrupted(ctx, &sub, err)
+			return r.reportOutage(ctx, &sub, err)
 		}
 		return result, nil
 	}
@@ -123,7 +123,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	}
 	applied := r.Runner.Apply(ctx, run.Owner{Object: &sub, Chat: sub.Spec.Chat, Parent: sub.Name}, state)
 	if _, _, down := r.Runner.Outage(applied); down {
-		return r.interrupted(ctx, &sub, applied)
+		return r.reportOutage(ctx, &sub, applied)
 	}
 	next := projection.SubAgent(state, r.Runner.Work(ctx, sub.Namespace, string(sub.UID)), sub.Status, sub.Generation)
 	shown := slices.Clone(sub.Status.Conditions)
@@ -131,12 +131,12 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		next.Conditions = shown
 		return run.ShowInterrupted(ctx, r.Runner, &sub, &sub.Status, next)
 	}
-	later := progress(sub.Status, next) || run.WasInterrupted(sub.Status.Conditions, v1alpha1.ConditionSucceeded) // an outage ends for all at once
+	later := isProgress(sub.Status, next) || run.WasInterrupted(sub.Status.Conditions, v1alpha1.ConditionSucceeded) // an outage ends for all at once
 	return run.After(applied)(run.Show(ctx, r.Runner, &sub, &sub.Status, next, later))
 }
 
-// interrupted ends a reconcile that failed. If the ledger did, and the agent has not ended, it shows it.
-func (r *Reconciler) interrupted(ctx context.Context, sub *v1alpha1.SubAgent, err error) (ctrl.Result, error) {
+// reportOutage ends a reconcile that failed. If the ledger did, and the agent has not ended, it shows it.
+func (r *Reconciler) reportOutage(ctx context.Context, sub *v1alpha1.SubAgent, err error) (ctrl.Result, error) {
 	next := *sub.Status.DeepCopy()
 	if sub.Status.CompletionTime != nil || !r.Runner.Interrupted(&next.Conditions, v1alpha1.ConditionSucceeded, sub.Generation, err) {
 		return status.Result(err)
@@ -161,9 +161,9 @@ func (r *Reconciler) cancel(ctx context.Context, sub *v1alpha1.SubAgent, lineage
 	return nil
 }
 
-// progress says whether a change may be shown later: that the agent is at work, and how far. That it goes on after a person's answer,
+// isProgress says whether a change may be shown later: that the agent is at work, and how far. That it goes on after a person's answer,
 // or asks the next question, may not.
-func progress(before, next v1alpha1.SubAgentStatus) bool {
+func isProgress(before, next v1alpha1.SubAgentStatus) bool {
 	waited := before.Phase == v1alpha1.SubAgentWaitingForUser || before.Phase == v1alpha1.SubAgentAwaitingApproval
 	if next.Phase == before.Phase {
 		return next.Question == before.Question
@@ -171,8 +171,8 @@ func progress(before, next v1alpha1.SubAgentStatus) bool {
 	return next.Phase == v1alpha1.SubAgentActive && !waited
 }
 
-// begin starts the agent, once everything that it needs is there.
-func (r *Reconciler) begin(ctx context.Context, sub *v1alpha1.SubAgent, lineage run.Lineage) (ctrl.Result, error) {
+// start starts the agent, once everything that it needs is there.
+func (r *Reconciler) start(ctx context.Context, sub *v1alpha1.SubAgent, lineage run.Lineage) (ctrl.Result, error) {
 	if sub.Status.Error != nil {
 		return ctrl.Result{}, nil // it never will
 	}
@@ -195,7 +195,7 @@ func (r *Reconciler) begin(ctx context.Context, sub *v1alpha1.SubAgent, lineage 
 	case sub.Spec.Cancel && err == nil: // a start may be on its way to the ledger, so only there it is certain what came first
 		return ctrl.Result{}, r.Runner.Engine.Start(record, started, agent.Cancelled{By: run.CancelledBy(sub)})
 	case missing:
-		r.Runner.Engine.LeaveSlot(string(sub.UID)) // others need not wait for what is missing here
+		r.Runner.Engine.ReleaseSlot(string(sub.UID)) // others need not wait for what is missing here
 		return r.waitFor(ctx, sub, condition)
 	case errors.As(err, &invalid):
 		return r.fail(ctx, sub, v1alpha1.ErrorInvalidSpec, invalid.Error())
@@ -203,7 +203,7 @@ func (r *Reconciler) begin(ctx context.Context, sub *v1alpha1.SubAgent, lineage 
 		return ctrl.Result{}, err
 	}
 	name := client.ObjectKeyFromObject(sub)
-	if !r.Runner.Engine.TakeSlot(record, func() { r.Changed.Add(name) }) {
+	if !r.Runner.Engine.AcquireSlot(record, func() { r.Changed.Add(name) }) {
 		if q, ok := r.Runner.Engine.WaitsForActiveQuota(ctx, sub.Namespace, record.UID); ok {
 			return r.waitFor(ctx, sub, status.NotReady(sub.Generation, v1alpha1.ReasonQuotaExhausted, quota.TooManyActive(q)))
 		}
@@ -238,7 +238,7 @@ func (r *Reconciler) prepare(ctx context.Context, sub *v1alpha1.SubAgent, lineag
 	if err := r.place(ctx, sub, lineage, &record, &started); err != nil {
 		return record, started, err
 	}
-	started.History, err = r.earlier(ctx, sub, record.Root)
+	started.History, err = r.earlierMessages(ctx, sub, record.Root)
 	return record, started, err
 }
 
@@ -262,23 +262,23 @@ func (r *Reconciler) place(ctx context.Context, sub *v1alpha1.SubAgent, lineage 
 		return err
 	}
 	started.Config.ParentRole = state.Config.Role.Display()
-	started.Config.Origin = state.OriginOf(sub.Spec.Task)
-	started.Config.Task.Context = state.ShownTo(sub.Spec.Task, started.Config.Limits.ContextRoom())
+	started.Config.Origin = state.ChildOrigin(sub.Spec.Task)
+	started.Config.Task.Context = state.ContextFor(sub.Spec.Task, started.Config.Limits.SharedContextTokens())
 	return nil
 }
 
 // fail ends an agent that never began, or whose history is gone.
-func (r *Reconciler) fail(ctx context.Context, sub *v1alpha1.SubAgent, kind v1alpha1.ErrorKind, words string) (ctrl.Result, error) {
+func (r *Reconciler) fail(ctx context.Context, sub *v1alpha1.SubAgent, kind v1alpha1.ErrorKind, message string) (ctrl.Result, error) {
 	next := *sub.Status.DeepCopy()
 	if next.Phase == v1alpha1.SubAgentFailed || next.Phase == v1alpha1.SubAgentCompleted {
 		return ctrl.Result{}, nil // it had ended; the ledger need not keep it for ever
 	}
-	next.Phase, next.Question, next.Error = v1alpha1.SubAgentFailed, "", &v1alpha1.RunError{Kind: kind, Message: words}
+	next.Phase, next.Question, next.Error = v1alpha1.SubAgentFailed, "", &v1alpha1.RunError{Kind: kind, Message: message}
 	now := metav1.Now()
 	next.CompletionTime = &now
 	meta.SetStatusCondition(&next.Conditions, metav1.Condition{Type: v1alpha1.ConditionSucceeded, Status: metav1.ConditionFalse,
-		Reason: string(kind), Message: words, ObservedGeneration: sub.Generation})
-	return r.show(ctx, sub, next)
+		Reason: string(kind), Message: message, ObservedGeneration: sub.Generation})
+	return r.writeStatus(ctx, sub, next)
 }
 
 // waitFor shows what a run waits for.
@@ -287,10 +287,10 @@ func (r *Reconciler) waitFor(ctx context.Context, sub *v1alpha1.SubAgent, missin
 	next.Phase = v1alpha1.SubAgentPending
 	missing.Type, missing.Status = v1alpha1.ConditionSucceeded, metav1.ConditionUnknown
 	meta.SetStatusCondition(&next.Conditions, missing)
-	return r.show(ctx, sub, next)
+	return r.writeStatus(ctx, sub, next)
 }
 
-// show writes what stands in the way of an agent that has not begun. Its task sees it, and shows it too.
-func (r *Reconciler) show(ctx context.Context, sub *v1alpha1.SubAgent, next v1alpha1.SubAgentStatus) (ctrl.Result, error) {
+// writeStatus writes what stands in the way of an agent that has not begun. Its task sees it, and shows it too.
+func (r *Reconciler) writeStatus(ctx context.Context, sub *v1alpha1.SubAgent, next v1alpha1.SubAgentStatus) (ctrl.Result, error) {
 	return run.Show(ctx, r.Runner, sub, &sub.Status, next, false)
 }

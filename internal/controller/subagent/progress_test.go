@@ -18,11 +18,11 @@ func TestWhatMayBeShownLater(t *testing.T) {
 		{"", active, true}, {active, active, true}, {waiting, waiting, true}, {v1alpha1.SubAgentAwaitingSubAgents, active, true},
 		{active, waiting, false}, {active, asks, false}, {waiting, active, false}, {asks, active, false}, {active, v1alpha1.SubAgentCompleted, false},
 	} {
-		if got := progress(v1alpha1.SubAgentStatus{Phase: test.before}, v1alpha1.SubAgentStatus{Phase: test.next}); got != test.later {
+		if got := isProgress(v1alpha1.SubAgentStatus{Phase: test.before}, v1alpha1.SubAgentStatus{Phase: test.next}); got != test.later {
 			t.Errorf("%q to %q may be shown later: %t", test.before, test.next, got)
 		}
 	}
-	if progress(v1alpha1.SubAgentStatus{Phase: waiting, Question: "Which?"}, v1alpha1.SubAgentStatus{Phase: waiting, Question: "Why?"}) {
+	if isProgress(v1alpha1.SubAgentStatus{Phase: waiting, Question: "Which?"}, v1alpha1.SubAgentStatus{Phase: waiting, Question: "Why?"}) {
 		t.Error("the next question may be shown later")
 	}
 }

@@ -51,7 +51,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	return ctrl.NewControllerManagedBy(mgr).
 		Named("toolserver").
 		For(&v1alpha1.ToolServer{}).
-		Watches(&corev1.Secret{}, handler.EnqueueRequestsFromMapFunc(r.keyedBy), builder.OnlyMetadata).
+		Watches(&corev1.Secret{}, handler.EnqueueRequestsFromMapFunc(r.serversUsingSecret), builder.OnlyMetadata).
 		WatchesRawSource(r.Changed.Source()).
 		Complete(r)
 }
@@ -65,7 +65,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	var object v1alpha1.ToolServer
 	if err := r.Client.Get(ctx, req.NamespacedName, &object); err != nil {
 		if apierrors.IsNotFound(err) {
-			r.Pool.Retain(func(key mcp.Key) bool { return key != keyOf(req.NamespacedName) })
+			r.Pool.Retain(func(key mcp.Key) bool { return key != sessionKey(req.NamespacedName) })
 		}
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
@@ -88,7 +88,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 
 // server returns the connection settings of the operator's own session.
 func (r *Reconciler) server(object *v1alpha1.ToolServer) mcp.Server {
-	return Server(r.Finder, object, keyOf(client.ObjectKeyFromObject(object)))
+	return Server(r.Finder, object, sessionKey(client.ObjectKeyFromObject(object)))
 }
 
 // Server returns the connection settings of a ToolServer for a session.
@@ -136,7 +136,7 @@ func conditionOf(generation int64, known mcp.Status) metav1.Condition {
 		return status.NotReady(generation, v1alpha1.ReasonInvalidSpec, known.Message)
 	case known.Reason == mcp.NotAllowed:
 		return status.NotReady(generation, v1alpha1.ReasonEndpointNotAllowed, known.Message)
-	case known.Reason == mcp.BadAnswer:
+	case known.Reason == mcp.InvalidResponse:
 		return status.NotReady(generation, v1alpha1.ReasonInvalidResponse, known.Message)
 	}
 	return status.NotReady(generation, v1alpha1.ReasonUnreachable, known.Message)
@@ -152,20 +152,20 @@ func toolsOf(known mcp.Status, pins mcp.Pins) []v1alpha1.ToolInfo {
 		info := v1alpha1.ToolInfo{Name: t.Name, Description: shorten.UntrustedLine(t.Description, maxDescription), ReadOnly: t.ReadOnly}
 		pinned, ok := pins[t.Pin]
 		if info.Withheld = !ok || pinned.Digest != t.Digest; info.Withheld || pinned.Added {
-			info.ReadOnly = t.Cautious
+			info.ReadOnly = t.ReadOnlyWithoutHints
 		}
 		tools = append(tools, info)
 	}
 	return tools
 }
 
-// keyOf returns the key of the operator's own session with a server, which only lists tools.
-func keyOf(name types.NamespacedName) mcp.Key {
+// sessionKey returns the key of the operator's own session with a server, which only lists tools.
+func sessionKey(name types.NamespacedName) mcp.Key {
 	return mcp.Key{Namespace: name.Namespace, Server: name.Name}
 }
 
-// keyedBy returns the servers whose headers come from a Secret.
-func (r *Reconciler) keyedBy(ctx context.Context, secret client.Object) []reconcile.Request {
+// serversUsingSecret returns the servers whose headers come from a Secret.
+func (r *Reconciler) serversUsingSecret(ctx context.Context, secret client.Object) []reconcile.Request {
 	var list v1alpha1.ToolServerList
 	if err := r.Client.List(ctx, &list, client.InNamespace(secret.GetNamespace())); err != nil {
 		return nil // the cache is not ready; its events will follow

@@ -70,7 +70,7 @@ func Pin(object *v1alpha1.ToolServer, known mcp.Status) {
 	s := &object.Status
 	s.Pins, s.PinnedEndpoint, s.ToolsDigest = listOf(pins), endpointOf(object), known.Digest
 	s.Tools, s.ToolCount = toolsOf(known, pins), int32(len(known.Tools))
-	meta.SetStatusCondition(&s.Conditions, changesOf(object, changed, added))
+	meta.SetStatusCondition(&s.Conditions, pinCondition(object, changed, added))
 }
 
 func listOf(pins mcp.Pins) []v1alpha1.ToolPin {
@@ -82,8 +82,8 @@ func listOf(pins mcp.Pins) []v1alpha1.ToolPin {
 	return list
 }
 
-// changesOf returns a condition with the tools that differ from their pins, and how to accept them.
-func changesOf(object *v1alpha1.ToolServer, changed, added []string) metav1.Condition {
+// pinCondition returns a condition with the tools that differ from their pins, and how to accept them.
+func pinCondition(object *v1alpha1.ToolServer, changed, added []string) metav1.Condition {
 	c := metav1.Condition{Type: v1alpha1.ConditionToolsChanged, Status: metav1.ConditionFalse, Reason: v1alpha1.ReasonToolsAsPinned,
 		Message: "All tools match their pins.", ObservedGeneration: object.Generation}
 	var sentences []string

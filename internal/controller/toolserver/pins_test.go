@@ -27,9 +27,9 @@ func list(tools ...string) mcp.Status {
 	return status
 }
 
-// shown formats a status: the offered tools, with a star if their hints count, and the withheld ones in brackets.
-func shown(object *v1alpha1.ToolServer) string {
-	var words []string
+// formatStatus formats a status: the offered tools, with a star if their hints count, and the withheld ones in brackets.
+func formatStatus(object *v1alpha1.ToolServer) string {
+	var parts []string
 	for _, t := range object.Status.Tools {
 		word := t.Name
 		if t.Withheld {
@@ -38,10 +38,10 @@ func shown(object *v1alpha1.ToolServer) string {
 		if t.ReadOnly {
 			word += "*"
 		}
-		words = append(words, word)
+		parts = append(parts, word)
 	}
 	c := meta.FindStatusCondition(object.Status.Conditions, v1alpha1.ConditionToolsChanged)
-	return strings.Join(append(words, c.Reason), " ")
+	return strings.Join(append(parts, c.Reason), " ")
 }
 
 func TestToolsArePinned(t *testing.T) {
@@ -73,7 +73,7 @@ func TestToolsArePinned(t *testing.T) {
 			step.change()
 		}
 		Pin(object, step.list)
-		if got := shown(object); got != step.want {
+		if got := formatStatus(object); got != step.want {
 			t.Errorf("%s: %s, want %s", step.name, got, step.want)
 		}
 	}
@@ -86,7 +86,7 @@ func TestAServerWithoutToolsIsPinned(t *testing.T) {
 	}
 	Pin(object, list())
 	Pin(object, list("a=1"))
-	if got := shown(object); got != "a ToolsAdded" {
+	if got := formatStatus(object); got != "a ToolsAdded" {
 		t.Error(got)
 	}
 }
@@ -117,9 +117,9 @@ func TestMessageExplainsHowToAccept(t *testing.T) {
 	Pin(object, list("a=1"))
 	Pin(object, list("a=2"))
 	c := meta.FindStatusCondition(object.Status.Conditions, v1alpha1.ConditionToolsChanged)
-	for _, words := range []string{"pinned: a.", `kubectl patch toolserver lab --namespace team --type merge --patch '{"spec":{"acceptChanges":"` + list("a=2").Digest + `"}}'`} {
-		if !strings.Contains(c.Message, words) {
-			t.Errorf("%q lacks %q", c.Message, words)
+	for _, parts := range []string{"pinned: a.", `kubectl patch toolserver lab --namespace team --type merge --patch '{"spec":{"acceptChanges":"` + list("a=2").Digest + `"}}'`} {
+		if !strings.Contains(c.Message, parts) {
+			t.Errorf("%q lacks %q", c.Message, parts)
 		}
 	}
 }

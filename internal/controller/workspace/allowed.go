@@ -24,8 +24,8 @@ import (
 // with write access to them can set. A policy of the chart also checks that the creator of the chat may get them; the
 // checks here hold without it.
 
-// lacks returns an error if an object that a pod refers to is missing, or if workspaces may not use it.
-func (p *pods) lacks(ctx context.Context, spec pod.Spec) error {
+// checkReferences returns an error if an object that a pod refers to is missing, or if workspaces may not use it.
+func (p *pods) checkReferences(ctx context.Context, spec pod.Spec) error {
 	if git := spec.Source.Git; git != nil && git.SecretName != "" {
 		return p.checkSecret(ctx, spec.Namespace, *git)
 	}
@@ -42,14 +42,14 @@ func (p *pods) lacks(ctx context.Context, spec pod.Spec) error {
 // checkSecret returns an error if a Secret may not be sent to the server of a repository.
 func (p *pods) checkSecret(ctx context.Context, namespace string, git pod.Git) error {
 	var secret corev1.Secret
-	if err := p.find(ctx, namespace, &secret, git.SecretName, v1alpha1.ReasonSecretNotFound, "Secret"); err != nil {
+	if err := p.getOrMissing(ctx, namespace, &secret, git.SecretName, v1alpha1.ReasonSecretNotFound, "Secret"); err != nil {
 		return err
 	}
 	remote, err := giturl.Parse(git.URL)
 	if err != nil {
 		return fmt.Errorf("read the address of the repository: %w", err)
 	}
-	if remote.IsIn(secret.Annotations[v1alpha1.AnnotationGitHosts]) {
+	if remote.MatchesList(secret.Annotations[v1alpha1.AnnotationGitHosts]) {
 		return nil
 	}
 	return notAllowed(fmt.Sprintf("The Secret %q may not be sent to %s. If it is meant for that server, let its owner run: kubectl annotate secret -n %s %s --overwrite %s=%s",
@@ -59,7 +59,7 @@ func (p *pods) checkSecret(ctx context.Context, namespace string, git pod.Git) e
 // checkClaim returns an error if a claim may not be a workspace.
 func (p *pods) checkClaim(ctx context.Context, namespace, name string) error {
 	var claim corev1.PersistentVolumeClaim
-	if err := p.find(ctx, namespace, &claim, name, v1alpha1.ReasonWorkspaceUnavailable, "PersistentVolumeClaim"); err != nil {
+	if err := p.getOrMissing(ctx, namespace, &claim, name, v1alpha1.ReasonWorkspaceUnavailable, "PersistentVolumeClaim"); err != nil {
 		return err
 	}
 	if claim.Labels[v1alpha1.LabelWorkspace] == "true" {
@@ -69,7 +69,7 @@ func (p *pods) checkClaim(ctx context.Context, namespace, name string) error {
 		name, namespace, name, v1alpha1.LabelWorkspace))
 }
 
-func (p *pods) find(ctx context.Context, namespace string, object client.Object, name, reason, kind string) error {
+func (p *pods) getOrMissing(ctx context.Context, namespace string, object client.Object, name, reason, kind string) error {
 	err := p.options.Live.Get(ctx, types.NamespacedName{Namespace: namespace, Name: name}, object)
 	if apierrors.IsNotFound(err) {
 		return &resolve.Missing{Reason: reason, Message: fmt.Sprintf("The workspace needs the %s %q: create it in the namespace %s.", kind, name, namespace)}

@@ -16,7 +16,7 @@ import (
 )
 
 // login creates a Secret that may be sent to hosts; an empty list omits the annotation.
-func (r room) login(name, hosts string) *corev1.Secret {
+func (r chatWorkspace) login(name, hosts string) *corev1.Secret {
 	GinkgoHelper()
 	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: r.chat.Namespace, Name: name}, StringData: map[string]string{"username": "robot", "password": "hunter2"}}
 	if hosts != "" {
@@ -27,7 +27,7 @@ func (r room) login(name, hosts string) *corev1.Secret {
 }
 
 // check runs the check before a run starts.
-func (r room) check() error {
+func (r chatWorkspace) check() error {
 	GinkgoHelper()
 	place, err := workspaces.Of(ctx, r.chat)
 	Expect(err).NotTo(HaveOccurred())
@@ -35,14 +35,14 @@ func (r room) check() error {
 }
 
 // expectNotAllowed expects that neither a run starts nor a pod is created.
-func (r room) expectNotAllowed(words string) {
+func (r chatWorkspace) expectNotAllowed(want string) {
 	GinkgoHelper()
 	err := r.check()
 	var missing *resolve.Missing
 	Expect(err).To(BeAssignableToTypeOf(missing))
-	Expect(err).To(MatchError(ContainSubstring(words)))
+	Expect(err).To(MatchError(ContainSubstring(want)))
 	Expect(err.(*resolve.Missing).Reason).To(Equal(v1alpha1.ReasonWorkspaceNotAllowed)) //nolint:errorlint // asserted above
-	expectNotRun(finished(r.call(workspaces, "ls", `{}`)), words)
+	expectNotRun(finished(r.call(workspaces, "ls", `{}`)), want)
 	var pods corev1.PodList
 	Expect(api.List(ctx, &pods, client.InNamespace(r.chat.Namespace))).To(Succeed())
 	Expect(pods.Items).To(BeEmpty())
@@ -54,7 +54,7 @@ var _ = Describe("What a workspace may use", func() {
 	}
 
 	DescribeTable("is not a Secret that does not name the server", func(url, hosts, entry string) {
-		r := newRoom(private(url))
+		r := newChatWorkspace(private(url))
 		secret := r.login("login", hosts)
 		r.expectNotAllowed(`The Secret "login" may not be sent to `)
 		Expect(r.check()).To(MatchError(HaveSuffix("kubectl annotate secret -n " + r.chat.Namespace + " login --overwrite nestor.dev/git-hosts=" + entry)))
@@ -72,7 +72,7 @@ var _ = Describe("What a workspace may use", func() {
 	)
 
 	It("is a Secret that names the server, for as long as it does", func() {
-		r := newRoom(private("https://git.example.com/team/app.git"))
+		r := newChatWorkspace(private("https://git.example.com/team/app.git"))
 		secret := r.login("login", "github.example.com, git.example.com")
 		Expect(r.check()).To(Succeed())
 		done := r.call(workspaces, "ls", `{}`)
@@ -83,12 +83,12 @@ var _ = Describe("What a workspace may use", func() {
 		delete(secret.Annotations, v1alpha1.AnnotationGitHosts)
 		Expect(api.Update(ctx, secret)).To(Succeed())
 		Expect(api.Delete(ctx, first)).To(Succeed())
-		r.gone()
+		r.awaitPodGone()
 		r.expectNotAllowed(`The Secret "login" may not be sent to https://git.example.com.`)
 	})
 
 	It("is not a claim that is not labelled, until it is", func() {
-		r := newRoom(volume)
+		r := newChatWorkspace(volume)
 		r.claim()
 		claim := &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: r.chat.Namespace, Name: "files"}}
 		for _, value := range []string{`null`, `"false"`, `""`} {

@@ -14,27 +14,27 @@ import (
 	"github.com/nestor-dev/nestor/internal/tool/mcp"
 )
 
-// host runs one kind of workspace.
-type host interface {
-	// enter starts the workspace of a place if it does not run, and keeps it running until the visit ends. An error
+// backend runs one kind of workspace.
+type backend interface {
+	// attach starts the workspace of a place if it does not run, and keeps it running until the visit ends. An error
 	// is for the model: nothing was run.
-	enter(ctx context.Context, p Place, agent string) (*visit, error)
+	attach(ctx context.Context, p Location, agent string) (*connection, error)
 }
 
-// visit is the use of a workspace by one call.
-type visit struct {
+// connection is the use of a workspace by one call.
+type connection struct {
 	session *mcp.Session
 	// note, if not empty, is information about the workspace for the model.
 	note string
-	// accompany returns a context for the call that is cancelled when the workspace is lost; nil if that cannot
+	// cancelOnPodLoss returns a context for the call that is cancelled when the workspace is lost; nil if that cannot
 	// happen.
-	accompany func(context.Context) (context.Context, context.CancelFunc)
-	// lost returns what happened to the workspace during the visit, or "".
-	lost  func(context.Context) string
-	leave func()
+	cancelOnPodLoss func(context.Context) (context.Context, context.CancelFunc)
+	// lossMessage returns what happened to the workspace during the visit, or "".
+	lossMessage func(context.Context) string
+	release     func()
 }
 
-func (w *Workspaces) host(p Place) host {
+func (w *Workspaces) backend(p Location) backend {
 	if p.Workspace.Directory != nil {
 		return w.directories
 	}
@@ -42,17 +42,17 @@ func (w *Workspaces) host(p Place) host {
 }
 
 // call runs a tool in a workspace.
-func (w *Workspaces) call(ctx context.Context, p Place, spec tool.Spec, call tool.Call) (tool.Output, error) {
-	arguments, err := within(p.Cwd, call.Arguments)
+func (w *Workspaces) call(ctx context.Context, p Location, spec tool.Spec, call tool.Invocation) (tool.Output, error) {
+	arguments, err := prefixCwd(p.Cwd, call.Arguments)
 	if err != nil {
 		return tool.Output{}, err
 	}
 	call.Arguments = arguments
-	v, err := w.host(p).enter(ctx, p, call.Agent)
+	v, err := w.backend(p).attach(ctx, p, call.Agent)
 	if err != nil {
 		return tool.Output{}, err
 	}
-	defer v.leave()
+	defer v.release()
 	output, err := v.call(ctx, spec, call)
 	if v.note != "" && err == nil {
 		output.Text = strings.TrimSpace(output.Text + "\n[" + v.note + "]")
@@ -62,10 +62,10 @@ func (w *Workspaces) call(ctx context.Context, p Place, spec tool.Spec, call too
 
 // call runs a tool. If the workspace is lost meanwhile, the error describes what happened. It never repeats a call
 // that may have had an effect.
-func (v *visit) call(ctx context.Context, spec tool.Spec, call tool.Call) (tool.Output, error) {
+func (v *connection) call(ctx context.Context, spec tool.Spec, call tool.Invocation) (tool.Output, error) {
 	during, done := ctx, func() {}
-	if v.accompany != nil {
-		during, done = v.accompany(ctx)
+	if v.cancelOnPodLoss != nil {
+		during, done = v.cancelOnPodLoss(ctx)
 	}
 	defer done()
 	output, err := v.session.Call(during, spec.Name, spec.Repeatable(), call)
@@ -75,15 +75,15 @@ func (v *visit) call(ctx context.Context, spec tool.Spec, call tool.Call) (tool.
 	if during.Err() != nil {
 		err = tool.ErrOutcomeUnknown // it was in flight when it was abandoned
 	}
-	if words := v.lost(ctx); words != "" {
-		err = fmt.Errorf("%s (%w)", words, err)
+	if text := v.lossMessage(ctx); text != "" {
+		err = fmt.Errorf("%s (%w)", text, err)
 	}
 	return output, err
 }
 
-// within prefixes the cwd of a call with the agent's own directory, so that the agent needs to know only that. The
+// prefixCwd prefixes the cwd of a call with the agent's own directory, so that the agent needs to know only that. The
 // server rejects paths that lead out.
-func within(cwd string, arguments json.RawMessage) (json.RawMessage, error) {
+func prefixCwd(cwd string, arguments json.RawMessage) (json.RawMessage, error) {
 	if cwd == "" {
 		return arguments, nil
 	}

@@ -16,12 +16,12 @@ import (
 	"github.com/nestor-dev/nestor/internal/controller/resolve"
 )
 
-// lookAgain is the retry interval of a run that waits for something that is not watched: a directory, or a claim,
+// retryInterval is the retry interval of a run that waits for something that is not watched: a directory, or a claim,
 // because watching all claims of a cluster is not worth it.
-const lookAgain = 5 * time.Second
+const retryInterval = 5 * time.Second
 
 // Check returns a *resolve.Missing if a workspace cannot be started.
-func (w *Workspaces) Check(ctx context.Context, p *Place) error {
+func (w *Workspaces) Check(ctx context.Context, p *Location) error {
 	if p == nil {
 		return nil
 	}
@@ -41,7 +41,7 @@ func (w *Workspaces) retry(namespace string) {
 		return
 	}
 	w.retries[namespace] = true
-	time.AfterFunc(lookAgain, func() {
+	time.AfterFunc(retryInterval, func() {
 		w.mu.Lock()
 		delete(w.retries, namespace)
 		w.mu.Unlock()
@@ -49,7 +49,7 @@ func (w *Workspaces) retry(namespace string) {
 	})
 }
 
-func (w *Workspaces) check(ctx context.Context, p *Place) error {
+func (w *Workspaces) check(ctx context.Context, p *Location) error {
 	if d := p.Workspace.Directory; d != nil {
 		_, err := w.directories.check(d.Path)
 		return err
@@ -61,10 +61,10 @@ func (w *Workspaces) check(ctx context.Context, p *Place) error {
 	if err != nil {
 		return unavailable("The workspace cannot be run: " + err.Error() + ".")
 	}
-	if err := w.pods.lacks(ctx, spec); err != nil {
+	if err := w.pods.checkReferences(ctx, spec); err != nil {
 		return err
 	}
-	return w.pods.taken(ctx, spec)
+	return w.pods.checkNames(ctx, spec)
 }
 
 // check returns the directory of this machine that a path leads to, with links resolved, or why it may not be a

@@ -21,13 +21,13 @@ func TestCwdIsPrefixedWithTheAgentsDirectory(t *testing.T) {
 		"the way out":           {"src", `{"cwd":"../etc","path":"a"}`, `{"cwd":"src/../etc","path":"a"}`}, // the server rejects it
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, err := within(tc.cwd, []byte(tc.arguments))
+			got, err := prefixCwd(tc.cwd, []byte(tc.arguments))
 			if err != nil || string(got) != tc.want {
 				t.Errorf("within(%q, %s) = %s, %v; want %s", tc.cwd, tc.arguments, got, err, tc.want)
 			}
 		})
 	}
-	if _, err := within("src", []byte(`{"cwd":"/etc"}`)); err == nil || !strings.Contains(err.Error(), "absolute") {
+	if _, err := prefixCwd("src", []byte(`{"cwd":"/etc"}`)); err == nil || !strings.Contains(err.Error(), "absolute") {
 		t.Errorf("an absolute cwd: %v", err)
 	}
 }

@@ -40,9 +40,9 @@ func Cache(options cache.Options) cache.Options {
 type Reconciler struct {
 	Client     client.Client
 	Workspaces *Workspaces
-	// WhileAtWork wraps a reconciler so that it acts only while this operator is active: an unused pod may be used by
+	// WhileActive wraps a reconciler so that it acts only while this operator is active: an unused pod may be used by
 	// another operator.
-	WhileAtWork func(reconcile.Reconciler) reconcile.Reconciler
+	WhileActive func(reconcile.Reconciler) reconcile.Reconciler
 }
 
 // SetupWithManager registers the controller.
@@ -56,13 +56,13 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		For(&corev1.Pod{}, builder.WithPredicates(ours)).
 		Watches(&v1alpha1.AgentChat{}, r.closeDirectory()).
 		Watches(&v1alpha1.AgentTask{}, r.closeDirectory()).
-		Complete(r.WhileAtWork(r))
+		Complete(r.WhileActive(r))
 }
 
 // closeDirectory stops serving a directory when its chat or task is deleted.
 func (r *Reconciler) closeDirectory() handler.EventHandler {
 	return handler.Funcs{DeleteFunc: func(_ context.Context, e event.DeleteEvent, _ workqueue.TypedRateLimitingInterface[reconcile.Request]) {
-		r.Workspaces.directories.end(e.Object.GetUID())
+		r.Workspaces.directories.closeOwner(e.Object.GetUID())
 	}}
 }
 
@@ -73,32 +73,32 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	err := r.Client.Get(ctx, req.NamespacedName, &found)
 	if apierrors.IsNotFound(err) {
 		r.Workspaces.pods.endSession(req.NamespacedName)
-		r.Workspaces.pods.uses.gone(req.NamespacedName)
+		r.Workspaces.pods.uses.recordGone(req.NamespacedName)
 		return ctrl.Result{}, nil
 	}
 	if err != nil {
 		return ctrl.Result{}, fmt.Errorf("get pod %s: %w", req.NamespacedName, err)
 	}
-	r.Workspaces.pods.remember(&found)
-	r.Workspaces.pods.uses.seen(req.NamespacedName)
+	r.Workspaces.pods.recordOutcome(&found)
+	r.Workspaces.pods.uses.recordExists(req.NamespacedName)
 	idle, err := r.idle(ctx, &found)
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	v := r.Workspaces.pods.judge(&found, idle)
+	v := r.Workspaces.pods.decideAction(&found, idle)
 	if v.remove {
-		ctrl.LoggerFrom(ctx).Info("Removing a workspace pod", "pod", req.NamespacedName, "reason", v.why)
+		ctrl.LoggerFrom(ctx).Info("Removing a workspace pod", "pod", req.NamespacedName, "reason", v.reason)
 		err = r.Workspaces.pods.remove(ctx, &found, v.force)
 	}
-	return ctrl.Result{RequeueAfter: v.again}, err
+	return ctrl.Result{RequeueAfter: v.checkAfter}, err
 }
 
-// judge decides what to do with a pod, and keeps new calls out of one that is removed because it is idle.
-func (p *pods) judge(found *corev1.Pod, idle time.Duration) (v verdict) {
-	p.uses.with(client.ObjectKeyFromObject(found), func(one *use) {
-		v = judge(found, idle, one.calls, one.last, p.options.Now())
+// decideAction decides what to do with a pod, and keeps new calls out of one that is removed because it is idle.
+func (p *pods) decideAction(found *corev1.Pod, idle time.Duration) (v podAction) {
+	p.uses.update(client.ObjectKeyFromObject(found), func(one *podUse) {
+		v = decideAction(found, idle, one.calls, one.last, p.options.Now())
 		if v.remove {
-			one.leaving = found.UID
+			one.removing = found.UID
 		}
 	})
 	return v

@@ -26,7 +26,7 @@ import (
 type directories struct {
 	options Options
 	pool    *mcp.Pool
-	front   *front
+	server  *loopbackServer
 
 	mu   sync.Mutex
 	open map[types.UID]*directory
@@ -42,25 +42,25 @@ type directory struct {
 }
 
 func newDirectories(o Options) *directories {
-	return &directories{options: o, pool: newPool(nil, nil), front: &front{}, open: map[types.UID]*directory{}}
+	return &directories{options: o, pool: newPool(nil, nil), server: &loopbackServer{}, open: map[types.UID]*directory{}}
 }
 
-// enter implements host.
-func (d *directories) enter(ctx context.Context, p Place, _ string) (*visit, error) {
+// attach implements host.
+func (d *directories) attach(ctx context.Context, p Location, _ string) (*connection, error) {
 	uid := p.Owner.GetUID()
-	one, err := d.hold(uid, p)
+	one, err := d.acquire(uid, p)
 	if err != nil {
 		return nil, fmt.Errorf("the workspace cannot be opened, and nothing was run: %w", err)
 	}
-	if status := one.session.Settle(ctx); !status.Ready {
+	if status := one.session.AwaitStatus(ctx); !status.Ready {
 		d.release(uid, one, p.idle())
 		return nil, fmt.Errorf("the workspace does not respond, and nothing was run: %s", status.Message)
 	}
-	return &visit{session: one.session, leave: func() { d.release(uid, one, p.idle()) }, lost: func(context.Context) string { return "" }}, nil
+	return &connection{session: one.session, release: func() { d.release(uid, one, p.idle()) }, lossMessage: func(context.Context) string { return "" }}, nil
 }
 
-// hold returns the directory of an owner, which stays open until it is released.
-func (d *directories) hold(uid types.UID, p Place) (*directory, error) {
+// acquire returns the directory of an owner, which stays open until it is released.
+func (d *directories) acquire(uid types.UID, p Location) (*directory, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	one, ok := d.open[uid]
@@ -89,7 +89,7 @@ func (d *directories) release(uid types.UID, one *directory, idle time.Duration)
 		d.mu.Lock()
 		defer d.mu.Unlock()
 		if d.open[uid] == one && one.calls == 0 {
-			d.shut(uid, one)
+			d.closeLocked(uid, one)
 		}
 	})
 }
@@ -118,7 +118,7 @@ func (d *directories) serve(uid types.UID, path string) (*directory, error) {
 	if err != nil {
 		return nil, errors.Join(err, os.RemoveAll(home))
 	}
-	url, err := d.front.add(string(uid), served.Handler())
+	url, err := d.server.add(string(uid), served.Handler())
 	if err != nil {
 		served.Close()
 		return nil, errors.Join(err, os.RemoveAll(home))
@@ -132,12 +132,12 @@ func (d *directories) serve(uid types.UID, path string) (*directory, error) {
 	return &directory{served: served, home: home, session: session}, nil
 }
 
-// end closes the directory of a deleted owner.
-func (d *directories) end(uid types.UID) {
+// closeOwner closes the directory of a deleted owner.
+func (d *directories) closeOwner(uid types.UID) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if one, ok := d.open[uid]; ok {
-		d.shut(uid, one)
+		d.closeLocked(uid, one)
 	}
 }
 
@@ -146,19 +146,19 @@ func (d *directories) close() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for uid, one := range d.open {
-		d.shut(uid, one)
+		d.closeLocked(uid, one)
 	}
-	d.front.close()
+	d.server.close()
 }
 
-// shut closes a directory. The caller holds the lock.
-func (d *directories) shut(uid types.UID, one *directory) {
+// closeLocked closes a directory. The caller holds the lock.
+func (d *directories) closeLocked(uid types.UID, one *directory) {
 	delete(d.open, uid)
 	if one.idle != nil {
 		one.idle.Stop()
 	}
 	d.pool.Retain(func(key mcp.Key) bool { return key.Server != string(uid) })
-	d.front.remove(string(uid))
+	d.server.remove(string(uid))
 	one.served.Close()
 	_ = os.RemoveAll(one.home) // leftovers of commands
 }

@@ -16,5 +16,5 @@
 // machine from the operator's own process, below the directories that the operator was started with.
 //
 // The [Reconciler] removes pods that are idle, have failed or been evicted, or hang on a lost node. It never starts
-// one; calls do. A call whose pod is lost ends with a description of what happened: see fate.go.
+// one; calls do. A call whose pod is lost ends with a description of what happened: see outcome.go.
 package workspace

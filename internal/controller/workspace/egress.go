@@ -23,8 +23,8 @@ import (
 // policy allows these addresses at the server's port, and the pod has them in its host aliases: it needs no DNS,
 // through which data could leak too.
 
-// reach allows the pod of a spec to connect to the server of its repository.
-func (p *pods) reach(ctx context.Context, spec pod.Spec) (pod.Spec, error) {
+// withGitEgress allows the pod of a spec to connect to the server of its repository.
+func (p *pods) withGitEgress(ctx context.Context, spec pod.Spec) (pod.Spec, error) {
 	if spec.Source.Git == nil {
 		return spec, nil
 	}
@@ -99,7 +99,7 @@ func (p *pods) addressesOf(ctx context.Context, host string, service *corev1.Ser
 	}
 	for i, address := range found {
 		found[i] = address.Unmap().WithZone("")
-		if reserved(found[i]) {
+		if isReserved(found[i]) {
 			return nil, fmt.Errorf("the git server %s has the address %s, which workspaces may not reach", host, address)
 		}
 	}
@@ -110,9 +110,9 @@ func (p *pods) addressesOf(ctx context.Context, host string, service *corev1.Ser
 // awsMetadata is the IPv6 metadata service of AWS; the IPv4 one is link-local.
 var awsMetadata = netip.MustParsePrefix("fd00:ec2::/32")
 
-// reserved reports whether an address cannot be a git server's: the pod itself, its node, or a cloud's metadata
+// isReserved reports whether an address cannot be a git server's: the pod itself, its node, or a cloud's metadata
 // service.
-func reserved(address netip.Addr) bool {
+func isReserved(address netip.Addr) bool {
 	return !address.IsGlobalUnicast() || awsMetadata.Contains(address)
 }
 

@@ -20,7 +20,7 @@ func clonedFrom(url string) v1alpha1.Workspace {
 }
 
 // policy returns the network policy of the room's pod.
-func (r room) policy() networkingv1.NetworkPolicy {
+func (r chatWorkspace) policy() networkingv1.NetworkPolicy {
 	GinkgoHelper()
 	var policy networkingv1.NetworkPolicy
 	Expect(api.Get(ctx, r.name(), &policy)).To(Succeed())
@@ -41,7 +41,7 @@ func expectReaches(rule networkingv1.NetworkPolicyEgressRule, port int, cidrs ..
 
 var _ = Describe("What a workspace pod may connect to", func() {
 	It("is its git server, by the resolved addresses", func() {
-		r := newRoom(clonedFrom("https://git.example.com:8443/team/app.git"))
+		r := newChatWorkspace(clonedFrom("https://git.example.com:8443/team/app.git"))
 		r.call(workspaces, "ls", `{}`)
 		p := r.pod("")
 		egress := r.policy().Spec.Egress
@@ -52,15 +52,15 @@ var _ = Describe("What a workspace pod may connect to", func() {
 	})
 
 	It("is an address in the URL", func() {
-		r := newRoom(clonedFrom("http://192.0.2.9/app.git"))
+		r := newChatWorkspace(clonedFrom("http://192.0.2.9/app.git"))
 		r.call(workspaces, "ls", `{}`)
 		Expect(r.pod("").Spec.HostAliases).To(BeEmpty())
 		expectReaches(r.policy().Spec.Egress[0], 80, "192.0.2.9/32")
 	})
 
-	DescribeTable("excludes reserved and unknown addresses", func(url, words string) {
-		r := newRoom(clonedFrom(url))
-		expectNotRun(finished(r.call(workspaces, "ls", `{}`)), words)
+	DescribeTable("excludes reserved and unknown addresses", func(url, want string) {
+		r := newChatWorkspace(clonedFrom(url))
+		expectNotRun(finished(r.call(workspaces, "ls", `{}`)), want)
 		var pods corev1.PodList
 		Expect(api.List(ctx, &pods)).To(Succeed())
 		Expect(pods.Items).NotTo(ContainElement(HaveField("Namespace", r.chat.Namespace)))
@@ -79,7 +79,7 @@ var _ = Describe("What a workspace pod may connect to", func() {
 		service.Spec.Selector = map[string]string{"app": "gitea"}
 		service.Spec.Ports = []corev1.ServicePort{{Port: 80, TargetPort: intstr.FromString("web")}}
 		Expect(api.Create(ctx, service)).To(Succeed())
-		r := newRoomIn(namespace, clonedFrom("http://"+host(namespace)+"/app.git"))
+		r := newChatWorkspaceIn(namespace, clonedFrom("http://"+host(namespace)+"/app.git"))
 		r.call(workspaces, "ls", `{}`)
 		Expect(r.pod("").Spec.HostAliases).To(ConsistOf(corev1.HostAlias{IP: service.Spec.ClusterIP, Hostnames: []string{host(namespace)}}))
 		egress := r.policy().Spec.Egress
@@ -103,7 +103,7 @@ var _ = Describe("What a workspace pod may connect to", func() {
 		Expect(err).NotTo(HaveOccurred())
 		DeferCleanup(func() { Expect(open.Close(ctx)).To(Succeed()) })
 		for w, rules := range map[*v1alpha1.Workspace]int{&empty: 1, &cloned: 2} {
-			r := newRoom(*w)
+			r := newChatWorkspace(*w)
 			r.call(open, "ls", `{}`)
 			r.pod("")
 			egress := r.policy().Spec.Egress
@@ -120,7 +120,7 @@ var _ = Describe("What a workspace pod may connect to", func() {
 		Expect(api.Update(ctx, &policy)).To(Succeed())
 		Expect(r.remove()).To(Succeed())
 		Expect(r.confirm()).To(Succeed())
-		r.gone()
+		r.awaitPodGone()
 		done := r.call(workspaces, "ls", `{}`)
 		r.start(r.pod(first.UID))
 		Expect(finished(done).Failure).To(BeEmpty())
@@ -130,9 +130,9 @@ var _ = Describe("What a workspace pod may connect to", func() {
 
 var _ = Describe("The size of a workspace pod", func() {
 	It("is limited by the operator", func() {
-		r := newRoom(v1alpha1.Workspace{EmptyDir: &v1alpha1.EmptyDirSource{SizeLimit: "21Gi"}})
+		r := newChatWorkspace(v1alpha1.Workspace{EmptyDir: &v1alpha1.EmptyDirSource{SizeLimit: "21Gi"}})
 		r.expectNotAllowed("The workspace requests 21Gi, and this operator allows 20Gi: create it again with a smaller sizeLimit")
-		r = newRoom(v1alpha1.Workspace{EmptyDir: &v1alpha1.EmptyDirSource{SizeLimit: "20Gi"}})
+		r = newChatWorkspace(v1alpha1.Workspace{EmptyDir: &v1alpha1.EmptyDirSource{SizeLimit: "20Gi"}})
 		Expect(r.check()).To(Succeed())
 	})
 })

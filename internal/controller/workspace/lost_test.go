@@ -29,15 +29,15 @@ var (
 )
 
 const (
-	mayHaveRun = "It may have taken effect all the same: find out before you call it again."
-	emptied    = "Its files are gone with it; the next call starts it again, empty"
-	freshClone = "What was changed in it is gone; the next call starts it again with a fresh clone"
-	onVolume   = "Its files are kept on a volume; the next call starts it again"
-	stillThere = "Its files are still there, but what ran in it has ended"
+	outcomeUnknown = "It may have taken effect all the same: find out before you call it again."
+	emptied        = "Its files are gone with it; the next call starts it again, empty"
+	freshClone     = "What was changed in it is gone; the next call starts it again with a fresh clone"
+	onVolume       = "Its files are kept on a volume; the next call starts it again"
+	stillThere     = "Its files are still there, but what ran in it has ended"
 )
 
 // claim creates the volume of a room.
-func (r room) claim() {
+func (r chatWorkspace) claim() {
 	GinkgoHelper()
 	Expect(api.Create(ctx, &corev1.PersistentVolumeClaim{
 		ObjectMeta: metav1.ObjectMeta{Namespace: r.chat.Namespace, Name: "files", Labels: map[string]string{v1alpha1.LabelWorkspace: "true"}},
@@ -49,9 +49,9 @@ func (r room) claim() {
 }
 
 // open returns a room with a running pod.
-func open(w v1alpha1.Workspace) (room, *corev1.Pod, string) {
+func open(w v1alpha1.Workspace) (chatWorkspace, *corev1.Pod, string) {
 	GinkgoHelper()
-	r := newRoom(w)
+	r := newChatWorkspace(w)
 	if w.PersistentVolumeClaim != nil {
 		r.claim()
 	}
@@ -64,14 +64,14 @@ func open(w v1alpha1.Workspace) (room, *corev1.Pod, string) {
 }
 
 // schedule assigns a pod to a node. From then on only the node, or force, deletes it.
-func (r room) schedule(p *corev1.Pod) {
+func (r chatWorkspace) schedule(p *corev1.Pod) {
 	GinkgoHelper()
 	Expect(api.SubResource("binding").Create(ctx, p, &corev1.Binding{Target: corev1.ObjectReference{Kind: "Node", Name: "node-1"}})).To(Succeed())
 	Expect(api.Get(ctx, r.name(), p)).To(Succeed())
 }
 
 // report writes a pod's status like a node or a controller.
-func (r room) report(change func(*corev1.PodStatus)) error {
+func (r chatWorkspace) report(change func(*corev1.PodStatus)) error {
 	return retry.RetryOnConflict(retry.DefaultRetry, func() error {
 		var found corev1.Pod
 		if err := api.Get(ctx, r.name(), &found); err != nil {
@@ -83,15 +83,15 @@ func (r room) report(change func(*corev1.PodStatus)) error {
 }
 
 // fail imitates a node that ends a pod.
-func fail(reason, message string) func(room) error {
-	return func(r room) error {
+func fail(reason, message string) func(chatWorkspace) error {
+	return func(r chatWorkspace) error {
 		return r.report(func(s *corev1.PodStatus) { s.Phase, s.Reason, s.Message = corev1.PodFailed, reason, message })
 	}
 }
 
 // disrupt imitates a controller that removes a pod.
-func disrupt(reason, message string) func(room) error {
-	return func(r room) error {
+func disrupt(reason, message string) func(chatWorkspace) error {
+	return func(r chatWorkspace) error {
 		return errors.Join(r.report(func(s *corev1.PodStatus) {
 			s.Conditions = append(s.Conditions, corev1.PodCondition{Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue, Reason: reason, Message: message})
 		}), r.remove())
@@ -99,25 +99,25 @@ func disrupt(reason, message string) func(room) error {
 }
 
 // remove deletes a pod; its node has not confirmed it yet.
-func (r room) remove() error {
+func (r chatWorkspace) remove() error {
 	return api.Delete(ctx, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: r.name().Namespace, Name: r.name().Name}})
 }
 
 // confirm imitates a node that confirms the end of a deleted pod.
-func (r room) confirm() error {
+func (r chatWorkspace) confirm() error {
 	return client.IgnoreNotFound(api.Delete(ctx, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: r.name().Namespace, Name: r.name().Name}}, client.GracePeriodSeconds(0)))
 }
 
 // loseNode imitates what happens to the pod of a lost node.
-func loseNode(r room) error {
+func loseNode(r chatWorkspace) error {
 	err := disrupt("DeletionByTaintManager", "Taint manager: deleting due to NoExecute taint")(r)
 	clock.advance(2 * time.Minute)
 	return errors.Join(err, r.report(func(*corev1.PodStatus) {}), r.touched())
 }
 
 // killed imitates a node's report of a container that was killed and restarted.
-func killed(reason string, code int32) func(room) error {
-	return func(r room) error {
+func killed(reason string, code int32) func(chatWorkspace) error {
+	return func(r chatWorkspace) error {
 		return r.report(func(s *corev1.PodStatus) {
 			s.ContainerStatuses = []corev1.ContainerStatus{{
 				Name: "workspace", RestartCount: 1, State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}},
@@ -129,9 +129,9 @@ func killed(reason string, code int32) func(room) error {
 
 // cut lets the next tool call reach the workspace, damages it, and drops the answer: with a reset or, as when a
 // machine is gone, silently. It counts the calls that reach the workspace.
-func cut(r room, reset bool, damage func(room) error) *atomic.Int64 {
+func cut(r chatWorkspace, reset bool, damage func(chatWorkspace) error) *atomic.Int64 {
 	reached := &atomic.Int64{}
-	network.cutting(func(request *http.Request, reach func()) error {
+	network.interceptCalls(func(request *http.Request, reach func()) error {
 		reach()
 		if reached.Add(1) > 1 {
 			return errors.New("a second call")
@@ -144,7 +144,7 @@ func cut(r room, reset bool, damage func(room) error) *atomic.Int64 {
 		}
 		return errors.New("connection reset by peer")
 	})
-	DeferCleanup(func() { network.cutting(nil) })
+	DeferCleanup(func() { network.interceptCalls(nil) })
 	return reached
 }
 
@@ -153,22 +153,22 @@ var _ = Describe("A workspace pod that is lost during a write", func() {
 
 	// expectUnknown expects that the model is informed about the pod, the call and the files, and that the call is
 	// not repeated.
-	expectUnknown := func(r room, root string, reached *atomic.Int64, words ...string) {
+	expectUnknown := func(r chatWorkspace, root string, reached *atomic.Int64, want ...string) {
 		GinkgoHelper()
 		Expect(os.WriteFile(filepath.Join(root, "a.txt"), []byte("1"), 0o600)).To(Succeed())
 		result := finished(r.call(workspaces, "patch", arguments))
 		Expect(result.OutcomeUnknown).To(BeTrue(), result.Text)
-		for _, w := range append(words, mayHaveRun) {
+		for _, w := range append(want, outcomeUnknown) {
 			Expect(result.Text).To(ContainSubstring(w))
 		}
 		Expect(reached.Load()).To(BeEquivalentTo(1))
 		Expect(os.ReadFile(filepath.Join(root, "a.txt"))).To(BeEquivalentTo("12"), "it had run, once")
-		network.cutting(nil)
+		network.interceptCalls(nil)
 	}
 
-	DescribeTable("is reported to the model, and the next call starts another", func(w v1alpha1.Workspace, reset bool, damage func(room) error, words ...string) {
+	DescribeTable("is reported to the model, and the next call starts another", func(w v1alpha1.Workspace, reset bool, damage func(chatWorkspace) error, want ...string) {
 		r, first, root := open(w)
-		expectUnknown(r, root, cut(r, reset, damage), words...)
+		expectUnknown(r, root, cut(r, reset, damage), want...)
 		Expect(r.confirm()).To(Succeed())
 
 		done := r.call(workspaces, "ls", `{}`)
@@ -193,15 +193,15 @@ var _ = Describe("A workspace pod that is lost during a write", func() {
 		Entry("on a node that shuts down", empty, true, fail("Terminated", "Pod was terminated in response to imminent node shutdown."),
 			"in response to imminent node shutdown", emptied),
 		Entry("on a node that is gone", empty, false, loseNode, "the workspace's pod", emptied),
-		Entry("on a node that was deleted", empty, false, func(r room) error {
+		Entry("on a node that was deleted", empty, false, func(r chatWorkspace) error {
 			return errors.Join(fail("", "")(r), disrupt("DeletionByPodGC", "PodGC: node no longer exists")(r), r.confirm())
 		}, "the workspace's pod", emptied),
-		Entry("deleted by hand", empty, false, func(r room) error { return errors.Join(r.remove(), r.confirm()) }, "the workspace's pod was removed", emptied),
+		Entry("deleted by hand", empty, false, func(r chatWorkspace) error { return errors.Join(r.remove(), r.confirm()) }, "the workspace's pod was removed", emptied),
 	)
 
-	DescribeTable("continues in the same pod if only its container ended", func(reason string, code int32, words string) {
+	DescribeTable("continues in the same pod if only its container ended", func(reason string, code int32, want string) {
 		r, first, root := open(empty)
-		expectUnknown(r, root, cut(r, true, killed(reason, code)), words, stillThere)
+		expectUnknown(r, root, cut(r, true, killed(reason, code)), want, stillThere)
 		result := finished(r.call(workspaces, "ls", `{}`))
 		Expect(result.Failure).To(BeEmpty(), result.Text)
 		Expect(result.Text).To(And(ContainSubstring("a.txt"), Not(ContainSubstring("started anew"))))
@@ -231,20 +231,20 @@ var _ = Describe("A workspace pod that is lost during a write", func() {
 		result := finished(r.call(workspaces, "ls", `{}`))
 		Expect(result.Failure).To(Equal(tool.Failed))
 		Expect(result.OutcomeUnknown).To(BeFalse())
-		Expect(result.Text).To(And(ContainSubstring("Evicted"), ContainSubstring(emptied), Not(ContainSubstring(mayHaveRun))))
+		Expect(result.Text).To(And(ContainSubstring("Evicted"), ContainSubstring(emptied), Not(ContainSubstring(outcomeUnknown))))
 		Expect(reached.Load()).To(BeEquivalentTo(1))
 	})
 
 	It("lets a call finish in a terminating pod", func() {
 		r, first, _ := open(empty)
-		network.cutting(func(_ *http.Request, reach func()) error {
-			network.cutting(nil)
+		network.interceptCalls(func(_ *http.Request, reach func()) error {
+			network.interceptCalls(nil)
 			if err := r.remove(); err != nil { // it has a grace period
 				return err
 			}
 			return errAnswer
 		})
-		DeferCleanup(func() { network.cutting(nil) })
+		DeferCleanup(func() { network.interceptCalls(nil) })
 		Expect(finished(r.call(workspaces, "ls", `{}`)).Failure).To(BeEmpty())
 		Expect(r.pod("").UID).To(Equal(first.UID))
 		done := r.call(workspaces, "ls", `{}`)

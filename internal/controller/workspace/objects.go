@@ -23,15 +23,15 @@ import (
 // +kubebuilder:rbac:groups="",resources=persistentvolumeclaims,verbs=get
 // +kubebuilder:rbac:groups=networking.k8s.io,resources=networkpolicies,verbs=get;create;update
 
-// make creates the objects of a workspace, the pod last, because it must not run without its policy. One call creates
+// createOnce creates the objects of a workspace, the pod last, because it must not run without its policy. One call creates
 // them for all.
-func (p *pods) make(ctx context.Context, spec pod.Spec, name types.NamespacedName) error {
+func (p *pods) createOnce(ctx context.Context, spec pod.Spec, name types.NamespacedName) error {
 	if !p.uses.claim(name) {
 		return nil
 	}
 	err := p.create(ctx, spec, name)
 	if err != nil {
-		p.uses.seen(name) // the next call retries
+		p.uses.recordExists(name) // the next call retries
 	}
 	return err
 }
@@ -39,14 +39,14 @@ func (p *pods) make(ctx context.Context, spec pod.Spec, name types.NamespacedNam
 func (p *pods) create(ctx context.Context, spec pod.Spec, name types.NamespacedName) error {
 	// The references existed when the agent started. A pod without them would wait until the call times out, with a
 	// worse message.
-	if err := p.lacks(ctx, spec); err != nil {
+	if err := p.checkReferences(ctx, spec); err != nil {
 		return err
 	}
-	spec, err := p.reach(ctx, spec)
+	spec, err := p.withGitEgress(ctx, spec)
 	if err != nil {
 		return err
 	}
-	if err := p.furnish(ctx, spec); err != nil {
+	if err := p.ensureServiceAndPolicy(ctx, spec); err != nil {
 		return err
 	}
 	before, err := p.ensureToken(ctx, spec, name)
@@ -54,8 +54,8 @@ func (p *pods) create(ctx context.Context, spec pod.Spec, name types.NamespacedN
 		return err
 	}
 	// An existing token belonged to an earlier pod.
-	p.uses.with(name, func(one *use) {
-		one.anew, one.told, one.leaving = before && spec.Source.PersistentVolumeClaim == nil, map[string]bool{}, ""
+	p.uses.update(name, func(one *podUse) {
+		one.recreated, one.notified, one.removing = before && spec.Source.PersistentVolumeClaim == nil, map[string]bool{}, ""
 	})
 	err = p.options.Client.Create(ctx, pod.Pod(spec))
 	if apierrors.IsAlreadyExists(err) {
@@ -82,7 +82,7 @@ func (p *pods) ensureToken(ctx context.Context, spec pod.Spec, name types.Namesp
 // token reads the token of a workspace. It is cached while the workspace is in use.
 func (p *pods) token(ctx context.Context, spec pod.Spec, name types.NamespacedName) (string, error) {
 	var known string
-	p.uses.with(name, func(one *use) { known = one.token })
+	p.uses.update(name, func(one *podUse) { known = one.token })
 	if known != "" {
 		return known, nil
 	}
@@ -92,13 +92,13 @@ func (p *pods) token(ctx context.Context, spec pod.Spec, name types.NamespacedNa
 	}
 	// Don't trust a Secret that is not ours: its maker knows the token.
 	if !owns(spec, &secret) {
-		return "", notOurs(&secret, name)
+		return "", foreignObject(&secret, name)
 	}
 	if err := p.checkService(ctx, spec, name); err != nil {
 		return "", err
 	}
 	token := string(secret.Data[pod.TokenKey])
-	p.uses.with(name, func(one *use) { one.token = token })
+	p.uses.update(name, func(one *podUse) { one.token = token })
 	return token, nil
 }
 
@@ -109,7 +109,7 @@ func (p *pods) remove(ctx context.Context, found *corev1.Pod, force bool) error 
 	if force {
 		options = append(options, client.GracePeriodSeconds(0))
 	}
-	p.uses.with(name, func(one *use) { one.token = "" })
+	p.uses.update(name, func(one *podUse) { one.token = "" })
 	p.endSession(name)
 	err := p.options.Client.Delete(ctx, found, options...)
 	if client.IgnoreNotFound(err) != nil && !apierrors.IsConflict(err) {

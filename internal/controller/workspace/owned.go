@@ -24,9 +24,9 @@ import (
 // is used only if the chat or task owns it, by UID. Users who may create such an object can forge the owner;
 // therefore the security-relevant parts, the selector of a Service and the rules of a policy, are compared too.
 
-// taken returns an error if a foreign object has the name of one of the workspace's, so that a run does not start.
+// checkNames returns an error if a foreign object has the name of one of the workspace's, so that a run does not start.
 // While the workspace is in use, this was checked before.
-func (p *pods) taken(ctx context.Context, spec pod.Spec) error {
+func (p *pods) checkNames(ctx context.Context, spec pod.Spec) error {
 	name := types.NamespacedName{Namespace: spec.Namespace, Name: spec.Name()}
 	if _, inUse := p.pool.Lookup(mcp.Key{Namespace: name.Namespace, Server: name.Name}); inUse {
 		return nil
@@ -49,7 +49,7 @@ func (p *pods) checkOwner(ctx context.Context, spec pod.Spec, name types.Namespa
 		return fmt.Errorf("get %s %s: %w", kindOf(object), name, err)
 	}
 	if !owns(spec, object) {
-		return notOurs(object, name)
+		return foreignObject(object, name)
 	}
 	return nil
 }
@@ -64,13 +64,13 @@ func (p *pods) checkService(ctx context.Context, spec pod.Spec, name types.Names
 	same := found.Spec.Type == want.Type && len(found.Spec.ExternalIPs) == 0 && equality.Semantic.DeepEqual(found.Spec.Selector, want.Selector) &&
 		len(found.Spec.Ports) == len(want.Ports) && found.Spec.Ports[0].Port == want.Ports[0].Port && found.Spec.Ports[0].TargetPort == want.Ports[0].TargetPort
 	if !same {
-		return notOurs(&found, name)
+		return foreignObject(&found, name)
 	}
 	return nil
 }
 
-// furnish creates the missing objects around the pod, and updates the policy.
-func (p *pods) furnish(ctx context.Context, spec pod.Spec) error {
+// ensureServiceAndPolicy creates the missing objects around the pod, and updates the policy.
+func (p *pods) ensureServiceAndPolicy(ctx context.Context, spec pod.Spec) error {
 	if err := p.ensureService(ctx, spec); err != nil {
 		return err
 	}
@@ -84,8 +84,8 @@ func (p *pods) furnish(ctx context.Context, spec pod.Spec) error {
 	return nil
 }
 
-// refurnish restores deleted objects around a running pod. An existing policy already has the addresses of that pod.
-func (p *pods) refurnish(ctx context.Context, spec pod.Spec) error {
+// restoreServiceAndPolicy restores deleted objects around a running pod. An existing policy already has the addresses of that pod.
+func (p *pods) restoreServiceAndPolicy(ctx context.Context, spec pod.Spec) error {
 	var policy networkingv1.NetworkPolicy
 	if err := p.checkOwner(ctx, spec, types.NamespacedName{Namespace: spec.Namespace, Name: spec.Name()}, &policy); err != nil {
 		return err
@@ -93,11 +93,11 @@ func (p *pods) refurnish(ctx context.Context, spec pod.Spec) error {
 	if policy.Name != "" {
 		return p.ensureService(ctx, spec)
 	}
-	spec, err := p.reach(ctx, spec)
+	spec, err := p.withGitEgress(ctx, spec)
 	if err != nil {
 		return err
 	}
-	return p.furnish(ctx, spec)
+	return p.ensureServiceAndPolicy(ctx, spec)
 }
 
 func (p *pods) ensureService(ctx context.Context, spec pod.Spec) error {
@@ -130,8 +130,8 @@ func owns(spec pod.Spec, object client.Object) bool {
 	return owner != nil && string(owner.UID) == spec.Owner.UID
 }
 
-// notOurs returns an error for people, who must decide what to do with the object.
-func notOurs(object client.Object, name types.NamespacedName) error {
+// foreignObject returns an error for people, who must decide what to do with the object.
+func foreignObject(object client.Object, name types.NamespacedName) error {
 	return unavailable(fmt.Sprintf("The %s %s has the name of a workspace object but was not created by the operator: delete it.", kindOf(object), name))
 }
 

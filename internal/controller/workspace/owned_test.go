@@ -30,8 +30,8 @@ var (
 )
 
 var _ = Describe("A foreign object with the name of a workspace's", func() {
-	DescribeTable("is not used, and is named in the condition until it is gone", func(planted client.Object, owner func(room) []metav1.OwnerReference) {
-		r := newRoom(empty)
+	DescribeTable("is not used, and is named in the condition until it is gone", func(planted client.Object, owner func(chatWorkspace) []metav1.OwnerReference) {
+		r := newChatWorkspace(empty)
 		planted = planted.DeepCopyObject().(client.Object)
 		planted.SetNamespace(r.name().Namespace)
 		planted.SetName(r.name().Name)
@@ -64,18 +64,18 @@ var _ = Describe("A foreign object with the name of a workspace's", func() {
 	)
 })
 
-func ownedByNobody(room) []metav1.OwnerReference { return nil }
+func ownedByNobody(chatWorkspace) []metav1.OwnerReference { return nil }
 
-func ownedByAnother(r room) []metav1.OwnerReference {
+func ownedByAnother(r chatWorkspace) []metav1.OwnerReference {
 	owners := ownedByTheChat(r)
 	owners[0].UID = types.UID("00000000-0000-0000-0000-000000000001")
 	// The garbage collector deletes objects without an existing owner.
-	kept := owners[0]
-	kept.Controller, kept.UID = nil, r.chat.UID
-	return append(owners, kept)
+	owner := owners[0]
+	owner.Controller, owner.UID = nil, r.chat.UID
+	return append(owners, owner)
 }
 
-func ownedByTheChat(r room) []metav1.OwnerReference {
+func ownedByTheChat(r chatWorkspace) []metav1.OwnerReference {
 	return []metav1.OwnerReference{{
 		APIVersion: v1alpha1.GroupVersion.String(), Kind: "AgentChat", Name: r.chat.Name, UID: r.chat.UID, Controller: ptr.To(true),
 	}}

@@ -22,18 +22,18 @@ import (
 // pods runs workspaces in pods beside their files.
 type pods struct {
 	options Options
-	uses    *uses
+	uses    *podUses
 	pool    *mcp.Pool
 }
 
 func newPods(o Options) *pods {
-	p := &pods{options: o, uses: newUses(o.Now)}
-	p.pool = newPool(o.HTTP, func(key mcp.Key) { p.uses.changed(types.NamespacedName{Namespace: key.Namespace, Name: key.Server}) })
+	p := &pods{options: o, uses: newPodUses(o.Now)}
+	p.pool = newPool(o.HTTP, func(key mcp.Key) { p.uses.notify(types.NamespacedName{Namespace: key.Namespace, Name: key.Server}) })
 	return p
 }
 
 // spec returns the spec of the pod of a place.
-func (p *pods) spec(place Place) (pod.Spec, error) {
+func (p *pods) spec(place Location) (pod.Spec, error) {
 	kind := "AgentTask"
 	if place.Chat != "" {
 		kind = "AgentChat"
@@ -62,51 +62,53 @@ func (p *pods) spec(place Place) (pod.Spec, error) {
 	return spec, spec.Validate()
 }
 
-// enter implements host. It waits until the pod is ready and responds.
-func (p *pods) enter(ctx context.Context, place Place, agent string) (*visit, error) {
+// attach implements host. It waits until the pod is ready and responds.
+func (p *pods) attach(ctx context.Context, place Location, agent string) (*connection, error) {
 	spec, err := p.spec(place)
 	if err != nil {
 		return nil, fmt.Errorf("the workspace cannot be run: %w", err)
 	}
 	name := types.NamespacedName{Namespace: spec.Namespace, Name: spec.Name()}
-	p.uses.enter(name)
+	p.uses.start(name)
 	session, seen, err := p.await(ctx, spec, name)
 	if err != nil {
-		p.uses.leave(name)
+		p.uses.end(name)
 		return nil, err
 	}
-	v := &visit{
-		session: session, leave: func() { p.uses.leave(name) },
-		accompany: func(ctx context.Context) (context.Context, context.CancelFunc) { return p.accompany(ctx, name, seen) },
-		lost:      func(ctx context.Context) string { return p.lost(ctx, spec, name, seen) },
+	v := &connection{
+		session: session, release: func() { p.uses.end(name) },
+		cancelOnPodLoss: func(ctx context.Context) (context.Context, context.CancelFunc) {
+			return p.cancelOnPodLoss(ctx, name, seen)
+		},
+		lossMessage: func(ctx context.Context) string { return p.lossMessage(ctx, spec, name, seen) },
 	}
-	if p.uses.tell(name, agent) {
+	if p.uses.notifyRecreated(name, agent) {
 		v.note = "The workspace was started anew: files are as at its beginning, and what was changed before is gone."
 	}
 	return v, nil
 }
 
 // await advances a workspace at each of its changes until it is usable.
-func (p *pods) await(ctx context.Context, spec pod.Spec, name types.NamespacedName) (*mcp.Session, glimpse, error) {
+func (p *pods) await(ctx context.Context, spec pod.Spec, name types.NamespacedName) (*mcp.Session, podRef, error) {
 	waiting, cancel := context.WithTimeout(ctx, p.options.StartTimeout)
 	defer cancel()
 	waitedFor := "its pod is being read"
 	for {
-		turn := p.uses.turn(name)
+		turn := p.uses.watch(name)
 		var found corev1.Pod
-		session, words, err := p.advance(waiting, spec, name, &found)
-		if words != "" {
-			waitedFor = words
+		session, text, err := p.advance(waiting, spec, name, &found)
+		if text != "" {
+			waitedFor = text
 		}
 		switch {
 		case session != nil:
-			return session, glimpseOf(&found), nil
+			return session, podRefOf(&found), nil
 		case ctx.Err() != nil:
-			return nil, glimpse{}, ctx.Err()
+			return nil, podRef{}, ctx.Err()
 		case err != nil && !errors.Is(err, waiting.Err()):
-			return nil, glimpse{}, fmt.Errorf("the workspace cannot be started, and nothing was run: %w", err)
+			return nil, podRef{}, fmt.Errorf("the workspace cannot be started, and nothing was run: %w", err)
 		case waiting.Err() != nil:
-			return nil, glimpse{}, fmt.Errorf("the workspace is not ready after %s, and nothing was run: %s. Try again later", p.options.StartTimeout, waitedFor)
+			return nil, podRef{}, fmt.Errorf("the workspace is not ready after %s, and nothing was run: %s. Try again later", p.options.StartTimeout, waitedFor)
 		}
 		select {
 		case <-turn:
@@ -120,32 +122,32 @@ func (p *pods) await(ctx context.Context, spec pod.Spec, name types.NamespacedNa
 func (p *pods) advance(ctx context.Context, spec pod.Spec, name types.NamespacedName, found *corev1.Pod) (*mcp.Session, string, error) {
 	err := p.options.Client.Get(ctx, name, found)
 	if apierrors.IsNotFound(err) {
-		return nil, "its pod is being created", p.make(ctx, spec, name)
+		return nil, "its pod is being created", p.createOnce(ctx, spec, name)
 	}
 	if err != nil {
 		return nil, "", fmt.Errorf("get pod %s: %w", name, err)
 	}
 	switch {
 	case !owns(spec, found):
-		return nil, "", notOurs(found, name)
-	case stuck(found, p.options.Now()) && onClaim(found):
+		return nil, "", foreignObject(found, name)
+	case isStuck(found, p.options.Now()) && onClaim(found):
 		return nil, "", fmt.Errorf("the pod that ran before hangs on the node %s, which does not answer, and holds the volume. A person must bring the node back, or make sure that it is off and delete the pod %s by force", found.Spec.NodeName, name)
-	case found.DeletionTimestamp != nil || p.isLeaving(name, found.UID):
+	case found.DeletionTimestamp != nil || p.isRemoving(name, found.UID):
 		return nil, "the pod that ran before is still ending", nil
-	case over(found):
-		return nil, ended(found), nil // the reconciler deletes it
-	case !ready(found):
-		words, hope := waitsFor(found)
-		if !hope {
-			return nil, "", errors.New(words)
+	case hasEnded(found):
+		return nil, endText(found), nil // the reconciler deletes it
+	case !isReady(found):
+		text, transient := pendingReason(found)
+		if !transient {
+			return nil, "", errors.New(text)
 		}
-		return nil, words, nil
+		return nil, text, nil
 	}
 	return p.connect(ctx, spec, name, found)
 }
 
-func (p *pods) isLeaving(name types.NamespacedName, uid types.UID) (leaving bool) {
-	p.uses.with(name, func(one *use) { leaving = one.leaving == uid })
+func (p *pods) isRemoving(name types.NamespacedName, uid types.UID) (leaving bool) {
+	p.uses.update(name, func(one *podUse) { leaving = one.removing == uid })
 	return leaving
 }
 
@@ -167,7 +169,7 @@ func (p *pods) connect(ctx context.Context, spec pod.Spec, name types.Namespaced
 	})
 	if status := session.Status(); !status.Ready {
 		// Its Service or policy may have been deleted.
-		return nil, "its pod is ready but does not answer yet: " + status.Message, p.refurnish(ctx, spec)
+		return nil, "its pod is ready but does not answer yet: " + status.Message, p.restoreServiceAndPolicy(ctx, spec)
 	}
 	return session, "", nil
 }

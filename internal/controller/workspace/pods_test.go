@@ -28,30 +28,30 @@ import (
 	"github.com/nestor-dev/nestor/internal/tool/workspace/pod"
 )
 
-// room is a chat with a workspace. This suite acts as its pod's node.
-type room struct {
+// chatWorkspace is a chat with a workspace. This suite acts as its pod's node.
+type chatWorkspace struct {
 	chat *v1alpha1.AgentChat
 }
 
-func newRoom(w v1alpha1.Workspace) room {
+func newChatWorkspace(w v1alpha1.Workspace) chatWorkspace {
 	GinkgoHelper()
-	return newRoomIn(newNamespace(), w)
+	return newChatWorkspaceIn(newNamespace(), w)
 }
 
-func newRoomIn(namespace string, w v1alpha1.Workspace) room {
+func newChatWorkspaceIn(namespace string, w v1alpha1.Workspace) chatWorkspace {
 	GinkgoHelper()
 	chat := &v1alpha1.AgentChat{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "chat"}}
 	chat.Spec.Workspace = &w
 	Expect(api.Create(ctx, chat)).To(Succeed())
-	return room{chat}
+	return chatWorkspace{chat}
 }
 
-func (r room) agent() ledger.Agent {
+func (r chatWorkspace) agent() ledger.Agent {
 	return ledger.Agent{UID: string(r.chat.UID), Root: string(r.chat.UID), Kind: "AgentChat", Namespace: r.chat.Namespace, Name: r.chat.Name, Chat: r.chat.Name}
 }
 
 // call runs a tool like the engine, and returns its result.
-func (r room) call(w *workspace.Workspaces, name, arguments string) <-chan tool.Result {
+func (r chatWorkspace) call(w *workspace.Workspaces, name, arguments string) <-chan tool.Result {
 	GinkgoHelper()
 	var set tool.Set
 	Eventually(func() (err error) {
@@ -60,7 +60,7 @@ func (r room) call(w *workspace.Workspaces, name, arguments string) <-chan tool.
 	}).Should(Succeed())
 	done := make(chan tool.Result, 1)
 	go func() {
-		done <- tool.Executor{}.Execute(ctx, set, tool.Call{ID: "1", Name: name, Arguments: []byte(arguments), Agent: string(r.chat.UID)})
+		done <- tool.Executor{}.Execute(ctx, set, tool.Invocation{ID: "1", Name: name, Arguments: []byte(arguments), Agent: string(r.chat.UID)})
 	}()
 	return done
 }
@@ -72,12 +72,12 @@ func finished(done <-chan tool.Result) tool.Result {
 	return result
 }
 
-func (r room) name() types.NamespacedName {
+func (r chatWorkspace) name() types.NamespacedName {
 	return types.NamespacedName{Namespace: r.chat.Namespace, Name: pod.Spec{Owner: pod.Owner{Name: r.chat.Name, UID: string(r.chat.UID)}}.Name()}
 }
 
 // pod waits for a pod with another UID than the given one.
-func (r room) pod(not types.UID) *corev1.Pod {
+func (r chatWorkspace) pod(not types.UID) *corev1.Pod {
 	GinkgoHelper()
 	found := &corev1.Pod{}
 	Eventually(func(g Gomega) {
@@ -88,7 +88,7 @@ func (r room) pod(not types.UID) *corev1.Pod {
 }
 
 // podUIDs returns the UIDs of the pods in the room's namespace.
-func (r room) podUIDs() []types.UID {
+func (r chatWorkspace) podUIDs() []types.UID {
 	GinkgoHelper()
 	var pods corev1.PodList
 	Expect(api.List(ctx, &pods, client.InNamespace(r.chat.Namespace))).To(Succeed())
@@ -100,7 +100,7 @@ func (r room) podUIDs() []types.UID {
 }
 
 // start runs a pod like a node, and returns the directory that it serves.
-func (r room) start(p *corev1.Pod) string {
+func (r chatWorkspace) start(p *corev1.Pod) string {
 	GinkgoHelper()
 	var secret corev1.Secret
 	Expect(api.Get(ctx, r.name(), &secret)).To(Succeed())
@@ -112,12 +112,12 @@ func (r room) start(p *corev1.Pod) string {
 }
 
 // touch triggers a reconcile of a pod.
-func (r room) touch() {
+func (r chatWorkspace) touch() {
 	GinkgoHelper()
 	Eventually(r.touched).Should(Succeed())
 }
 
-func (r room) touched() error {
+func (r chatWorkspace) touched() error {
 	var found corev1.Pod
 	if err := api.Get(ctx, r.name(), &found); err != nil {
 		return client.IgnoreNotFound(err)
@@ -126,7 +126,7 @@ func (r room) touched() error {
 	return client.IgnoreNotFound(api.Update(ctx, &found))
 }
 
-func (r room) gone() {
+func (r chatWorkspace) awaitPodGone() {
 	GinkgoHelper()
 	Eventually(func() bool {
 		return client.IgnoreNotFound(api.Get(ctx, r.name(), &corev1.Pod{})) == nil && api.Get(ctx, r.name(), &corev1.Pod{}) != nil
@@ -137,7 +137,7 @@ var empty = v1alpha1.Workspace{EmptyDir: &v1alpha1.EmptyDirSource{SizeLimit: "1G
 
 var _ = Describe("A workspace pod", func() {
 	It("starts with the first call, is owned by its chat, and is deleted with it", func() {
-		r := newRoom(empty)
+		r := newChatWorkspace(empty)
 		done := r.call(workspaces, "ls", `{}`)
 		p := r.pod("")
 		for _, object := range []client.Object{p, &corev1.Service{}, &corev1.Secret{}, &networkingv1.NetworkPolicy{}} {
@@ -154,7 +154,7 @@ var _ = Describe("A workspace pod", func() {
 		Expect(result.Text).To(And(ContainSubstring("buy milk"), Not(ContainSubstring("anew"))))
 
 		Expect(api.Delete(ctx, r.chat)).To(Succeed())
-		r.gone()
+		r.awaitPodGone()
 		for _, object := range []client.Object{&corev1.Service{}, &corev1.Secret{}, &networkingv1.NetworkPolicy{}} {
 			Eventually(func() error { return client.IgnoreNotFound(api.Get(ctx, r.name(), object)) }).Should(Succeed())
 			Eventually(func() error { return api.Get(ctx, r.name(), object) }).ShouldNot(Succeed())
@@ -162,7 +162,7 @@ var _ = Describe("A workspace pod", func() {
 	})
 
 	It("is created once for concurrent calls", func() {
-		r := newRoom(empty)
+		r := newChatWorkspace(empty)
 		var all []<-chan tool.Result
 		for range 5 {
 			all = append(all, r.call(workspaces, "ls", `{}`))
@@ -176,7 +176,7 @@ var _ = Describe("A workspace pod", func() {
 	})
 
 	It("is removed when idle, and the next call recreates it and says so", func() {
-		r := newRoom(v1alpha1.Workspace{EmptyDir: &v1alpha1.EmptyDirSource{}, IdleTimeoutSeconds: 600})
+		r := newChatWorkspace(v1alpha1.Workspace{EmptyDir: &v1alpha1.EmptyDirSource{}, IdleTimeoutSeconds: 600})
 		done := r.call(workspaces, "ls", `{}`)
 		first := r.pod("")
 		r.start(first)
@@ -188,7 +188,7 @@ var _ = Describe("A workspace pod", func() {
 		Expect(r.pod("").DeletionTimestamp).To(BeNil())
 		clock.advance(2 * time.Minute)
 		r.touch()
-		r.gone()
+		r.awaitPodGone()
 		Expect(api.Get(ctx, r.name(), &corev1.Secret{})).To(Succeed())
 
 		done = r.call(workspaces, "ls", `{}`)
@@ -198,7 +198,7 @@ var _ = Describe("A workspace pod", func() {
 	})
 
 	It("is recreated after an eviction, for a waiting call and for the next one", func() {
-		r := newRoom(empty)
+		r := newChatWorkspace(empty)
 		done := r.call(workspaces, "ls", `{}`)
 		first := r.pod("")
 		first.Status.Phase, first.Status.Reason, first.Status.Message = corev1.PodFailed, "Evicted", "The node was low on memory."
@@ -208,39 +208,39 @@ var _ = Describe("A workspace pod", func() {
 		Expect(finished(done).Failure).To(BeEmpty())
 
 		Expect(api.Delete(ctx, second)).To(Succeed())
-		r.gone()
+		r.awaitPodGone()
 		done = r.call(workspaces, "ls", `{}`)
 		r.start(r.pod(second.UID))
 		Expect(finished(done).Failure).To(BeEmpty())
 	})
 
 	It("reports to the model that it was lost during a call", func() {
-		r := newRoom(empty)
+		r := newChatWorkspace(empty)
 		done := r.call(workspaces, "ls", `{}`)
 		first := r.pod("")
 		r.start(first)
 		Expect(finished(done).Failure).To(BeEmpty())
-		network.cutting(func(*http.Request, func()) error {
+		network.interceptCalls(func(*http.Request, func()) error {
 			var found corev1.Pod
 			if err := api.Get(ctx, r.name(), &found); err == nil && found.UID == first.UID {
 				_ = api.Delete(ctx, &found) // the call is interrupted either way
 			}
 			// The controller has handled it when it has ended the session, which it does last.
-			heard := func(context.Context) (bool, error) { return !workspaces.InSession(r.name()), nil }
-			return errors.Join(errors.New("connection reset by peer"), wait.PollUntilContextTimeout(ctx, 10*time.Millisecond, 10*time.Second, true, heard))
+			sessionEnded := func(context.Context) (bool, error) { return !workspaces.InSession(r.name()), nil }
+			return errors.Join(errors.New("connection reset by peer"), wait.PollUntilContextTimeout(ctx, 10*time.Millisecond, 10*time.Second, true, sessionEnded))
 		})
-		DeferCleanup(func() { network.cutting(nil) })
+		DeferCleanup(func() { network.interceptCalls(nil) })
 		Expect(finished(r.call(workspaces, "ls", `{}`)).Text).To(And(
 			MatchRegexp("the workspace's pod (was|is being) removed"), ContainSubstring("Its files are gone with it; the next call starts it again, empty")))
 
-		network.cutting(nil)
+		network.interceptCalls(nil)
 		done = r.call(workspaces, "ls", `{}`)
 		r.start(r.pod(first.UID))
 		Expect(finished(done).Text).To(ContainSubstring("started anew"))
 	})
 
 	It("is removed from a lost node", func() {
-		r := newRoom(empty)
+		r := newChatWorkspace(empty)
 		done := r.call(workspaces, "ls", `{}`)
 		first := r.pod("")
 		Expect(api.SubResource("binding").Create(ctx, first, &corev1.Binding{Target: corev1.ObjectReference{Kind: "Node", Name: "lost"}})).To(Succeed())
@@ -253,8 +253,8 @@ var _ = Describe("A workspace pod", func() {
 	})
 
 	It("reports to the model that it does not start, and that nothing was run", func() {
-		r := newRoom(v1alpha1.Workspace{Git: &v1alpha1.GitSource{URL: "https://git.example.com/team/app.git"}})
-		result := finished(r.call(impatient, "write", `{"path":"a","content":"b"}`))
+		r := newChatWorkspace(v1alpha1.Workspace{Git: &v1alpha1.GitSource{URL: "https://git.example.com/team/app.git"}})
+		result := finished(r.call(shortTimeout, "write", `{"path":"a","content":"b"}`))
 		Expect(result.Text).To(And(ContainSubstring("not ready after 300ms, and nothing was run"), ContainSubstring("Try again later")))
 		Expect(result.OutcomeUnknown).To(BeFalse())
 
@@ -267,7 +267,7 @@ var _ = Describe("A workspace pod", func() {
 	})
 
 	It("does not trust a foreign token", func() {
-		r := newRoom(empty)
+		r := newChatWorkspace(empty)
 		planted := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: r.name().Namespace, Name: r.name().Name}, StringData: map[string]string{pod.TokenKey: "known"}}
 		Expect(api.Create(ctx, planted)).To(Succeed())
 		Expect(finished(r.call(workspaces, "ls", `{}`)).Text).To(ContainSubstring("was not created by the operator: delete it"))
@@ -278,7 +278,7 @@ var _ = Describe("A workspace pod", func() {
 	})
 
 	It("offers no writing tools on a read-only volume", func() {
-		r := newRoom(v1alpha1.Workspace{PersistentVolumeClaim: &v1alpha1.ClaimSource{ClaimName: "sources", ReadOnly: true}})
+		r := newChatWorkspace(v1alpha1.Workspace{PersistentVolumeClaim: &v1alpha1.ClaimSource{ClaimName: "sources", ReadOnly: true}})
 		place, err := workspaces.Of(ctx, r.chat)
 		Expect(err).NotTo(HaveOccurred())
 		Expect(workspaces.Check(ctx, place)).To(MatchError(ContainSubstring(`needs the PersistentVolumeClaim "sources"`)))

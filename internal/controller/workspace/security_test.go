@@ -26,7 +26,7 @@ func restrict(namespace string) {
 
 var _ = Describe("A workspace pod in a restricted namespace", func() {
 	DescribeTable("is admitted with minimal permissions", func(w v1alpha1.Workspace, egress int) {
-		r := newRoom(w)
+		r := newChatWorkspace(w)
 		if w.PersistentVolumeClaim != nil {
 			r.claim()
 		}

@@ -30,7 +30,7 @@ func waiting(reason, message string) func(*corev1.PodStatus) {
 
 // callAgain repeats a call until it succeeds, like a model: a call may fail before the operator notices that the
 // cause is gone.
-func (r room) callAgain() <-chan tool.Result {
+func (r chatWorkspace) callAgain() <-chan tool.Result {
 	GinkgoHelper()
 	succeeded, stop := make(chan tool.Result, 1), make(chan struct{})
 	DeferCleanup(func() { close(stop) })
@@ -52,11 +52,11 @@ func (r room) callAgain() <-chan tool.Result {
 }
 
 // expectNotRun expects that a call failed before anything was run, with the given reasons.
-func expectNotRun(result tool.Result, words ...string) {
+func expectNotRun(result tool.Result, want ...string) {
 	GinkgoHelper()
 	Expect(result.Failure).To(Equal(tool.Failed))
 	Expect(result.OutcomeUnknown).To(BeFalse())
-	for _, w := range append(words, "nothing was run") {
+	for _, w := range append(want, "nothing was run") {
 		Expect(result.Text).To(ContainSubstring(w))
 	}
 }
@@ -64,16 +64,16 @@ func expectNotRun(result tool.Result, words ...string) {
 var _ = Describe("A workspace pod that does not start", func() {
 	const arguments = `{"path":"a.txt","edits":[{"old_string":"a","new_string":"b"}]}`
 
-	DescribeTable("is reported to the model, and works once the cause is gone", func(hopeless bool, change func(*corev1.PodStatus), words ...string) {
-		r := newRoom(empty)
+	DescribeTable("is reported to the model, and works once the cause is gone", func(hopeless bool, change func(*corev1.PodStatus), want ...string) {
+		r := newChatWorkspace(empty)
 		patient := r.call(workspaces, "ls", `{}`)
 		r.pod("")
 		Expect(r.report(change)).To(Succeed())
-		expectNotRun(finished(r.call(impatient, "patch", arguments)), words...)
+		expectNotRun(finished(r.call(shortTimeout, "patch", arguments)), want...)
 		if hopeless {
-			expectNotRun(finished(patient), words...)
+			expectNotRun(finished(patient), want...)
 			patient = r.call(workspaces, "ls", `{}`)
-			expectNotRun(finished(patient), words...)
+			expectNotRun(finished(patient), want...)
 		}
 
 		Expect(r.report(func(s *corev1.PodStatus) { s.ContainerStatuses, s.Conditions = nil, nil })).To(Succeed())
@@ -101,7 +101,7 @@ var _ = Describe("A workspace pod that does not start", func() {
 		r, first, _ := open(volume)
 		Expect(r.remove()).To(Succeed())
 		Expect(r.confirm()).To(Succeed())
-		r.gone()
+		r.awaitPodGone()
 		claim := &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: r.chat.Namespace, Name: "files"}}
 		Expect(api.Patch(ctx, claim, client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`)))).To(Succeed())
 		Expect(api.Delete(ctx, claim)).To(Succeed())
@@ -115,12 +115,12 @@ var _ = Describe("A workspace pod that does not start", func() {
 	})
 
 	It("because the credentials for its repository are gone is reported at once", func() {
-		r := newRoom(v1alpha1.Workspace{Git: &v1alpha1.GitSource{URL: "https://git.example.com/team/app.git", SecretName: "login"}})
+		r := newChatWorkspace(v1alpha1.Workspace{Git: &v1alpha1.GitSource{URL: "https://git.example.com/team/app.git", SecretName: "login"}})
 		expectNotRun(finished(r.call(workspaces, "patch", arguments)), `needs the Secret "login"`)
 	})
 
 	It("because a foreign Service has its name is reported at once: the token would go to another pod", func() {
-		r := newRoom(empty)
+		r := newChatWorkspace(empty)
 		service := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: r.chat.Namespace, Name: r.name().Name}}
 		service.Spec.Ports = []corev1.ServicePort{{Port: 80}}
 		Expect(api.Create(ctx, service)).To(Succeed())
@@ -128,13 +128,13 @@ var _ = Describe("A workspace pod that does not start", func() {
 	})
 
 	It("because the namespace has no quota left is reported with the API server's message", func() {
-		r := newRoom(empty)
+		r := newChatWorkspace(empty)
 		quota := &corev1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Namespace: r.chat.Namespace, Name: "none"}}
 		quota.Spec.Hard = corev1.ResourceList{corev1.ResourcePods: resource.MustParse("0")}
 		Expect(api.Create(ctx, quota)).To(Succeed())
 		quota.Status.Hard, quota.Status.Used = quota.Spec.Hard, quota.Spec.Hard
 		Expect(api.Status().Update(ctx, quota)).To(Succeed())
-		Eventually(func() string { return finished(r.call(impatient, "patch", arguments)).Text }).
+		Eventually(func() string { return finished(r.call(shortTimeout, "patch", arguments)).Text }).
 			Should(And(ContainSubstring("nothing was run"), ContainSubstring("exceeded quota: none")))
 	})
 })

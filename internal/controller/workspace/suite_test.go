@@ -38,15 +38,15 @@ import (
 )
 
 var (
-	ctx        context.Context
-	api        client.Client
-	workspaces *workspace.Workspaces
-	reconciler *workspace.Reconciler
-	impatient  *workspace.Workspaces
-	restarted  workspace.Options // options of an operator that starts later
-	clock      *fakeClock
-	network    *podNetwork
-	serial     int
+	ctx          context.Context
+	api          client.Client
+	workspaces   *workspace.Workspaces
+	reconciler   *workspace.Reconciler
+	shortTimeout *workspace.Workspaces
+	restarted    workspace.Options // options of an operator that starts later
+	clock        *fakeClock
+	network      *podNetwork
+	serial       int
 )
 
 func TestWorkspaces(t *testing.T) {
@@ -87,9 +87,9 @@ var _ = BeforeSuite(func() {
 	DeferCleanup(func() { Expect(workspaces.Close(context.Background())).To(Succeed()) })
 	restarted = options
 	options.StartTimeout = 300 * time.Millisecond
-	impatient, err = workspace.New(options)
+	shortTimeout, err = workspace.New(options)
 	Expect(err).NotTo(HaveOccurred())
-	reconciler = &workspace.Reconciler{Client: mgr.GetClient(), Workspaces: workspaces, WhileAtWork: func(r reconcile.Reconciler) reconcile.Reconciler { return r }}
+	reconciler = &workspace.Reconciler{Client: mgr.GetClient(), Workspaces: workspaces, WhileActive: func(r reconcile.Reconciler) reconcile.Reconciler { return r }}
 	Expect(reconciler.SetupWithManager(mgr)).To(Succeed())
 	stopped := make(chan error, 1)
 	go func() { stopped <- mgr.Start(ctx) }()
@@ -132,8 +132,8 @@ func (c *fakeClock) advance(d time.Duration) {
 type podNetwork struct {
 	mu      sync.Mutex
 	servers map[string]*httptest.Server
-	// cut, if set, fails each tool call with an error. It may let the call reach the server before.
-	cut func(r *http.Request, reach func()) error
+	// intercept, if set, fails each tool call with an error. It may let the call reach the server before.
+	intercept func(r *http.Request, reach func()) error
 }
 
 // run starts a pod's server on a new directory, and returns the directory.
@@ -158,7 +158,7 @@ func (n *podNetwork) run(namespace, name, token string) string {
 func (n *podNetwork) RoundTrip(r *http.Request) (*http.Response, error) {
 	n.mu.Lock()
 	found, ok := n.servers[r.URL.Host]
-	cut := n.cut
+	cut := n.intercept
 	n.mu.Unlock()
 	if !ok {
 		return nil, fmt.Errorf("no route to %s", r.URL.Host)
@@ -196,11 +196,11 @@ func isToolCall(r *http.Request) bool {
 	return err == nil && bytes.Contains(body, []byte("tools/call"))
 }
 
-// cutting intercepts the tool calls of one spec.
-func (n *podNetwork) cutting(cut func(r *http.Request, reach func()) error) {
+// interceptCalls intercepts the tool calls of one spec.
+func (n *podNetwork) interceptCalls(cut func(r *http.Request, reach func()) error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.cut = cut
+	n.intercept = cut
 }
 
 func (n *podNetwork) close() {

@@ -10,85 +10,85 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// uses tracks the use of every workspace pod. It is in memory only: after a restart, the idle time of existing pods
+// podUses tracks the use of every workspace pod. It is in memory only: after a restart, the idle time of existing pods
 // starts again.
-type uses struct {
+type podUses struct {
 	now func() time.Time
 
 	mu     sync.Mutex
-	byName map[types.NamespacedName]*use
+	byName map[types.NamespacedName]*podUse
 }
 
-// use is the use of one pod name; the pods with it come and go.
-type use struct {
+// podUse is the use of one pod name; the pods with it come and go.
+type podUse struct {
 	calls int
 	last  time.Time
-	// turn is closed and replaced when anything about the workspace has changed.
-	turn chan struct{}
-	// making is true from the creation of a pod until it is observed, or observed to be gone.
-	making bool
-	// leaving is the pod that is being removed because it was idle.
-	leaving types.UID
-	token   string
-	// ends records how pods with this name ended, for the calls in them.
-	ends map[types.UID]string
-	// anew means that the pod replaced an earlier one whose files are gone, and told lists the agents that were
+	// changed is closed and replaced when anything about the workspace has changed.
+	changed chan struct{}
+	// creating is true from the creation of a pod until it is observed, or observed to be gone.
+	creating bool
+	// removing is the pod that is being removed because it was idle.
+	removing types.UID
+	token    string
+	// outcomes records how pods with this name ended, for the calls in them.
+	outcomes map[types.UID]string
+	// recreated means that the pod replaced an earlier one whose files are gone, and told lists the agents that were
 	// notified.
-	anew bool
-	told map[string]bool
+	recreated bool
+	notified  map[string]bool
 }
 
-func newUses(now func() time.Time) *uses {
-	return &uses{now: now, byName: map[types.NamespacedName]*use{}}
+func newPodUses(now func() time.Time) *podUses {
+	return &podUses{now: now, byName: map[types.NamespacedName]*podUse{}}
 }
 
-// of returns the use of a pod name. The caller holds the lock.
-func (u *uses) of(name types.NamespacedName) *use {
+// entry returns the use of a pod name. The caller holds the lock.
+func (u *podUses) entry(name types.NamespacedName) *podUse {
 	found, ok := u.byName[name]
 	if !ok {
-		found = &use{last: u.now(), turn: make(chan struct{}), told: map[string]bool{}, ends: map[types.UID]string{}}
+		found = &podUse{last: u.now(), changed: make(chan struct{}), notified: map[string]bool{}, outcomes: map[types.UID]string{}}
 		u.byName[name] = found
 	}
 	return found
 }
 
-// with reads or changes the use of a pod name.
-func (u *uses) with(name types.NamespacedName, do func(*use)) {
+// update reads or changes the use of a pod name.
+func (u *podUses) update(name types.NamespacedName, do func(*podUse)) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	do(u.of(name))
+	do(u.entry(name))
 }
 
-func (u *uses) enter(name types.NamespacedName) {
-	u.with(name, func(one *use) { one.calls++ })
+func (u *podUses) start(name types.NamespacedName) {
+	u.update(name, func(one *podUse) { one.calls++ })
 }
 
-func (u *uses) leave(name types.NamespacedName) {
-	u.with(name, func(one *use) { one.calls, one.last = one.calls-1, u.now() })
+func (u *podUses) end(name types.NamespacedName) {
+	u.update(name, func(one *podUse) { one.calls, one.last = one.calls-1, u.now() })
 }
 
-// turn returns a channel that is closed at the next change. Call it before reading what may change.
-func (u *uses) turn(name types.NamespacedName) (turn <-chan struct{}) {
-	u.with(name, func(one *use) { turn = one.turn })
+// watch returns a channel that is closed at the next change. Call it before reading what may change.
+func (u *podUses) watch(name types.NamespacedName) (turn <-chan struct{}) {
+	u.update(name, func(one *podUse) { turn = one.changed })
 	return turn
 }
 
-// changed wakes the calls that wait for a workspace.
-func (u *uses) changed(name types.NamespacedName) {
-	u.with(name, func(one *use) {
-		close(one.turn)
-		one.turn = make(chan struct{})
+// notify wakes the calls that wait for a workspace.
+func (u *podUses) notify(name types.NamespacedName) {
+	u.update(name, func(one *podUse) {
+		close(one.changed)
+		one.changed = make(chan struct{})
 	})
 }
 
-// seen records that a pod exists, so that the next one may be created when it is gone.
-func (u *uses) seen(name types.NamespacedName) {
-	u.with(name, func(one *use) { one.making = false })
-	u.changed(name)
+// recordExists records that a pod exists, so that the next one may be created when it is gone.
+func (u *podUses) recordExists(name types.NamespacedName) {
+	u.update(name, func(one *podUse) { one.creating = false })
+	u.notify(name)
 }
 
 // resume marks every pod as used now.
-func (u *uses) resume() {
+func (u *podUses) resume() {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	for _, one := range u.byName {
@@ -96,27 +96,27 @@ func (u *uses) resume() {
 	}
 }
 
-// gone records that there is no pod of a name.
-func (u *uses) gone(name types.NamespacedName) {
-	u.seen(name)
+// recordGone records that there is no pod of a name.
+func (u *podUses) recordGone(name types.NamespacedName) {
+	u.recordExists(name)
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	if u.of(name).calls == 0 {
+	if u.entry(name).calls == 0 {
 		delete(u.byName, name)
 	}
 }
 
 // claim reports whether the caller must create the pod.
-func (u *uses) claim(name types.NamespacedName) (mine bool) {
-	u.with(name, func(one *use) { mine, one.making = !one.making, true })
+func (u *podUses) claim(name types.NamespacedName) (mine bool) {
+	u.update(name, func(one *podUse) { mine, one.creating = !one.creating, true })
 	return mine
 }
 
-// tell reports whether an agent must be notified that the pod was recreated.
-func (u *uses) tell(name types.NamespacedName, agent string) (news bool) {
-	u.with(name, func(one *use) {
-		news = one.anew && !one.told[agent]
-		one.told[agent] = true
+// notifyRecreated reports whether an agent must be notified that the pod was recreated.
+func (u *podUses) notifyRecreated(name types.NamespacedName, agent string) (first bool) {
+	u.update(name, func(one *podUse) {
+		first = one.recreated && !one.notified[agent]
+		one.notified[agent] = true
 	})
-	return news
+	return first
 }

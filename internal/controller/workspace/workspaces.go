@@ -126,11 +126,11 @@ func tools(readOnly bool, wait time.Duration) ([]*tool.Tool, error) {
 	made := make([]*tool.Tool, 0, len(specs))
 	for _, spec := range specs {
 		// The workspace itself ends a call that takes too long and reports it. This timeout is for when it cannot.
-		spec.Timeout = wait + limits.SearchTime + slack
+		spec.Timeout = wait + limits.SearchTime + timeoutMargin
 		if spec.Name == "bash" {
-			spec.Timeout = wait + limits.MaxShellTime + slack
+			spec.Timeout = wait + limits.MaxShellTime + timeoutMargin
 		}
-		t, err := tool.New(spec, nowhere)
+		t, err := tool.New(spec, unbound)
 		if err != nil {
 			return nil, fmt.Errorf("create the tool %s: %w", spec.Name, err)
 		}
@@ -139,15 +139,15 @@ func tools(readOnly bool, wait time.Duration) ([]*tool.Tool, error) {
 	return made, nil
 }
 
-// slack is how much longer than its limit a call may take to return.
-const slack = 30 * time.Second
+// timeoutMargin is how much longer than its limit a call may take to return.
+const timeoutMargin = 30 * time.Second
 
-func nowhere(context.Context, tool.Call) (tool.Output, error) {
+func unbound(context.Context, tool.Invocation) (tool.Output, error) {
 	return tool.Output{}, errors.New("there is no workspace")
 }
 
 // Tools returns the tools of a place, or none for nil. Nothing runs until one is called.
-func (w *Workspaces) Tools(p *Place) (tool.Set, error) {
+func (w *Workspaces) Tools(p *Location) (tool.Set, error) {
 	if p == nil {
 		return tool.Set{}, nil
 	}
@@ -157,7 +157,7 @@ func (w *Workspaces) Tools(p *Place) (tool.Set, error) {
 	}
 	bound := make([]*tool.Tool, 0, len(offered))
 	for _, t := range offered {
-		bound = append(bound, t.With(func(ctx context.Context, call tool.Call) (tool.Output, error) {
+		bound = append(bound, t.With(func(ctx context.Context, call tool.Invocation) (tool.Output, error) {
 			return w.call(ctx, *p, t.Spec(), call)
 		}))
 	}

@@ -13,10 +13,10 @@ import (
 )
 
 const (
-	// maxPieces bounds the buffered deltas of one reply. The live view of a longer one ends there.
-	maxPieces = 1 << 15
-	// maxReplies bounds the number of buffered replies without readers.
-	maxReplies = 1 << 10
+	// maxDeltas bounds the buffered deltas of one reply. The live view of a longer one ends there.
+	maxDeltas = 1 << 15
+	// maxUnreadReplies bounds the number of buffered replies without readers.
+	maxUnreadReplies = 1 << 10
 )
 
 // Hub distributes the engine's deltas to readers. The engine never waits for a reader: a hub buffers the deltas of
@@ -28,10 +28,10 @@ type Hub struct {
 
 // feed is the live state of one agent.
 type feed struct {
-	call    string
-	pieces  []model.Delta
-	lost    bool
-	readers map[*Reader]struct{}
+	call      string
+	deltas    []model.Delta
+	truncated bool
+	readers   map[*Reader]struct{}
 }
 
 // Listen adds a delta of the reply to a model call. It is the engine's Options.Listen.
@@ -40,13 +40,13 @@ func (h *Hub) Listen(uid, call string, piece model.Delta) {
 	defer h.mu.Unlock()
 	f := h.feed(uid)
 	if f.call != call {
-		f.call, f.pieces, f.lost = call, nil, false
+		f.call, f.deltas, f.truncated = call, nil, false
 	}
-	if len(f.pieces) == maxPieces {
-		f.lost = true
+	if len(f.deltas) == maxDeltas {
+		f.truncated = true
 		return
 	}
-	f.pieces = append(f.pieces, piece)
+	f.deltas = append(f.deltas, piece)
 	f.wake(false)
 }
 
@@ -58,26 +58,26 @@ func (h *Hub) Changed(a ledger.Agent) {
 	if !ok {
 		return
 	}
-	f.call, f.pieces, f.lost = "", nil, false
+	f.call, f.deltas, f.truncated = "", nil, false
 	f.wake(true)
-	h.tidy(a.UID)
+	h.dropIfEmpty(a.UID)
 }
 
 // Follow returns a reader of an agent's live state. It must be closed.
 func (h *Hub) Follow(uid string) *Reader {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	r := &Reader{hub: h, uid: uid, woken: make(chan struct{}, 1)}
+	r := &Reader{hub: h, uid: uid, updates: make(chan struct{}, 1)}
 	f := h.feed(uid)
 	f.readers[r] = struct{}{}
-	if len(f.pieces) > 0 { // the next delta may take long
-		r.woken <- struct{}{}
+	if len(f.deltas) > 0 { // the next delta may take long
+		r.updates <- struct{}{}
 	}
 	return r
 }
 
-// Following returns the number of readers.
-func (h *Hub) Following() int {
+// Readers returns the number of readers.
+func (h *Hub) Readers() int {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	readers := 0
@@ -95,7 +95,7 @@ func (h *Hub) feed(uid string) *feed {
 	if h.feeds == nil {
 		h.feeds = map[string]*feed{}
 	}
-	if len(h.feeds) >= maxReplies {
+	if len(h.feeds) >= maxUnreadReplies {
 		// A reply that was cancelled late may have left deltas without a reader.
 		for other := range h.feeds {
 			h.drop(other)
@@ -106,8 +106,8 @@ func (h *Hub) feed(uid string) *feed {
 	return f
 }
 
-// tidy drops an empty feed.
-func (h *Hub) tidy(uid string) {
+// dropIfEmpty drops an empty feed.
+func (h *Hub) dropIfEmpty(uid string) {
 	if f := h.feeds[uid]; f != nil && f.call == "" {
 		h.drop(uid)
 	}
@@ -123,7 +123,7 @@ func (f *feed) wake(changed bool) {
 	for r := range f.readers {
 		r.changed = r.changed || changed
 		select {
-		case r.woken <- struct{}{}:
+		case r.updates <- struct{}{}:
 		default: // already notified
 		}
 	}

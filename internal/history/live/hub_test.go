@@ -24,7 +24,7 @@ func TestSlowReaderGetsMergedDeltas(t *testing.T) {
 	var hub Hub
 	hub.Listen("a", "m1", text("He"))
 	reader := hub.Follow("a") // a late reader gets the beginning too
-	if len(reader.Woken()) == 0 {
+	if len(reader.Updates()) == 0 {
 		t.Error("a reader that joins in the middle is not woken for what came before")
 	}
 	for _, piece := range []model.Delta{
@@ -34,14 +34,14 @@ func TestSlowReaderGetsMergedDeltas(t *testing.T) {
 		hub.Listen("a", "m1", piece)
 	}
 	hub.Listen("b", "m1", text("of another agent"))
-	<-reader.Woken()
-	want := News{Call: "m1", Pieces: []model.Delta{
+	<-reader.Updates()
+	want := Update{Call: "m1", Deltas: []model.Delta{
 		text("Hello"), {Reasoning: "hmm"}, call(0, "read", `{"path":1}`), call(1, "ls", "{}"), text("."), {Text: "xx", Reasoning: "yy"},
 	}}
-	if diff := cmp.Diff(want, reader.News()); diff != "" {
+	if diff := cmp.Diff(want, reader.Read()); diff != "" {
 		t.Errorf("news (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff(News{Call: "m1"}, reader.News()); diff != "" {
+	if diff := cmp.Diff(Update{Call: "m1"}, reader.Read()); diff != "" {
 		t.Errorf("nothing has come since (-want +got):\n%s", diff)
 	}
 }
@@ -52,12 +52,12 @@ func TestNewCallResetsTheDeltas(t *testing.T) {
 	hub.Listen("a", "m1", text("old"))
 	hub.Changed(ledger.Agent{UID: "a"})
 	hub.Listen("a", "m2", text("new"))
-	if diff := cmp.Diff(News{Changed: true, Call: "m2", Pieces: []model.Delta{text("new")}}, reader.News()); diff != "" {
+	if diff := cmp.Diff(Update{Changed: true, Call: "m2", Deltas: []model.Delta{text("new")}}, reader.Read()); diff != "" {
 		t.Errorf("news (-want +got):\n%s", diff)
 	}
 	hub.Listen("a", "m3", text("without a change in between"))
-	if news := reader.News(); news.Call != "m3" || len(news.Pieces) != 1 {
-		t.Errorf("news of the third call: %+v", news)
+	if update := reader.Read(); update.Call != "m3" || len(update.Deltas) != 1 {
+		t.Errorf("news of the third call: %+v", update)
 	}
 }
 
@@ -65,27 +65,27 @@ func TestNewCallResetsTheDeltas(t *testing.T) {
 func TestNobodyBlocksTheEngine(t *testing.T) {
 	var hub Hub
 	reader := hub.Follow("a")
-	for range maxPieces + 10 {
+	for range maxDeltas + 10 {
 		hub.Listen("a", "m1", text("x"))
 	}
-	news := reader.News()
-	if !news.Lost || len(news.Pieces) != 1 || news.Pieces[0].Text != strings.Repeat("x", maxPieces) {
-		t.Errorf("lost %v, %d pieces: want one merged delta, and Lost", news.Lost, len(news.Pieces))
+	update := reader.Read()
+	if !update.Truncated || len(update.Deltas) != 1 || update.Deltas[0].Text != strings.Repeat("x", maxDeltas) {
+		t.Errorf("lost %v, %d pieces: want one merged delta, and Lost", update.Truncated, len(update.Deltas))
 	}
 }
 
 func TestUnreadFeedsAreDropped(t *testing.T) {
 	var hub Hub
 	reader := hub.Follow("read")
-	for i := range 3 * maxReplies {
+	for i := range 3 * maxUnreadReplies {
 		hub.Listen(fmt.Sprint("agent-", i), "m1", text("x"))
 	}
-	if len(hub.feeds) > maxReplies {
-		t.Errorf("%d replies are kept, want at most %d", len(hub.feeds), maxReplies)
+	if len(hub.feeds) > maxUnreadReplies {
+		t.Errorf("%d replies are kept, want at most %d", len(hub.feeds), maxUnreadReplies)
 	}
 	hub.Listen("read", "m1", text("x"))
-	if news := reader.News(); len(news.Pieces) != 1 {
-		t.Errorf("a feed that is read was dropped: %+v", news)
+	if update := reader.Read(); len(update.Deltas) != 1 {
+		t.Errorf("a feed that is read was dropped: %+v", update)
 	}
 	reader.Close()
 	hub.Changed(ledger.Agent{UID: "read"})

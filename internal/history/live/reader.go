@@ -13,39 +13,39 @@ import (
 type Reader struct {
 	hub     *Hub
 	uid     string
-	woken   chan struct{}
+	updates chan struct{}
 	changed bool
 	call    string
 	read    int
 }
 
-// News is what has happened since the last read.
-type News struct {
+// Update is what has happened since the last read.
+type Update struct {
 	// Changed means that the agent has advanced, so that the ledger has new events.
 	Changed bool
 	// Call is the model call of the streamed reply, and Pieces its new deltas. Adjacent deltas of a kind are merged.
 	Call   string
-	Pieces []model.Delta
-	// Lost means that the reply is longer than the buffer.
-	Lost bool
+	Deltas []model.Delta
+	// Truncated means that the reply is longer than the buffer.
+	Truncated bool
 }
 
-// Woken receives a value when there is news.
-func (r *Reader) Woken() <-chan struct{} { return r.woken }
+// Updates receives a value when there is news.
+func (r *Reader) Updates() <-chan struct{} { return r.updates }
 
-// News returns what is new.
-func (r *Reader) News() News {
+// Read returns what is new.
+func (r *Reader) Read() Update {
 	r.hub.mu.Lock()
 	defer r.hub.mu.Unlock()
 	f := r.hub.feeds[r.uid]
-	news := News{Changed: r.changed, Call: f.call, Lost: f.lost}
+	update := Update{Changed: r.changed, Call: f.call, Truncated: f.truncated}
 	r.changed = false
 	if r.call != f.call {
 		r.call, r.read = f.call, 0
 	}
-	news.Pieces = join(f.pieces[r.read:])
-	r.read = len(f.pieces)
-	return news
+	update.Deltas = mergeDeltas(f.deltas[r.read:])
+	r.read = len(f.deltas)
+	return update
 }
 
 // Close stops following.
@@ -53,42 +53,42 @@ func (r *Reader) Close() {
 	r.hub.mu.Lock()
 	defer r.hub.mu.Unlock()
 	delete(r.hub.feeds[r.uid].readers, r)
-	r.hub.tidy(r.uid)
+	r.hub.dropIfEmpty(r.uid)
 }
 
-// join merges adjacent deltas of a kind.
-func join(pieces []model.Delta) []model.Delta {
+// mergeDeltas merges adjacent deltas of a kind.
+func mergeDeltas(pieces []model.Delta) []model.Delta {
 	var joined []model.Delta
 	for len(pieces) > 0 {
 		kind, n := kindOf(pieces[0]), 1
-		for n < len(pieces) && kind != (pieceKind{}) && kindOf(pieces[n]) == kind {
+		for n < len(pieces) && kind != (deltaKind{}) && kindOf(pieces[n]) == kind {
 			n++
 		}
-		joined = append(joined, sum(pieces[:n]))
+		joined = append(joined, concatDeltas(pieces[:n]))
 		pieces = pieces[n:]
 	}
 	return joined
 }
 
-// pieceKind is what a delta continues; the zero value is a delta that cannot be merged.
-type pieceKind struct {
+// deltaKind is what a delta continues; the zero value is a delta that cannot be merged.
+type deltaKind struct {
 	text, reasoning, refusal bool
 	call                     int
 }
 
-func kindOf(p model.Delta) pieceKind {
-	kind := pieceKind{text: p.Text != "", reasoning: p.Reasoning != "", refusal: p.Refusal != ""}
+func kindOf(p model.Delta) deltaKind {
+	kind := deltaKind{text: p.Text != "", reasoning: p.Reasoning != "", refusal: p.Refusal != ""}
 	if p.ToolCall == nil {
 		return kind
 	}
-	if kind != (pieceKind{}) {
-		return pieceKind{}
+	if kind != (deltaKind{}) {
+		return deltaKind{}
 	}
-	return pieceKind{call: p.ToolCall.Index + 1}
+	return deltaKind{call: p.ToolCall.Index + 1}
 }
 
-// sum concatenates deltas of one kind.
-func sum(pieces []model.Delta) model.Delta {
+// concatDeltas concatenates deltas of one kind.
+func concatDeltas(pieces []model.Delta) model.Delta {
 	if len(pieces) == 1 {
 		return pieces[0]
 	}

@@ -11,18 +11,18 @@ import (
 // toolCalls returns the tool calls of a step: new ones, and earlier ones whose state changed.
 func (s Step) toolCalls() []api.ToolCall {
 	var calls []api.ToolCall
-	now := s.standing()
-	for _, c := range s.asked() {
-		calls = append(calls, now.of(c))
+	now := s.callStates()
+	for _, c := range s.addedCalls() {
+		calls = append(calls, now.find(c))
 	}
-	for _, c := range s.waited() {
-		if call := now.of(c); call.Phase != api.ToolCallRunning {
+	for _, c := range s.waitingCalls() {
+		if call := now.find(c); call.Phase != api.ToolCallRunning {
 			call.Arguments = ""
 			calls = append(calls, call)
 		}
 	}
 	for _, c := range s.Before.Batch {
-		call := now.of(c.CallRequest)
+		call := now.find(c.ToolCall)
 		if call.Phase == phase(c.State, c.Outcome) {
 			continue
 		}
@@ -32,41 +32,41 @@ func (s Step) toolCalls() []api.ToolCall {
 	return calls
 }
 
-// waited returns the calls that waited for a summary of the conversation before the step.
-func (s Step) waited() []agent.CallRequest {
+// waitingCalls returns the calls that waited for a summary of the conversation before the step.
+func (s Step) waitingCalls() []agent.ToolCall {
 	if s.Before.Planned == nil || s.After.Planned != nil {
 		return nil
 	}
 	return s.Before.Planned.Calls
 }
 
-// asked returns the calls that the step added: those of a reply, or the single call of a tool run.
-func (s Step) asked() []agent.CallRequest {
-	var calls []agent.CallRequest
+// addedCalls returns the calls that the step added: those of a reply, or the single call of a tool run.
+func (s Step) addedCalls() []agent.ToolCall {
+	var calls []agent.ToolCall
 	switch s.Event.Fact.(type) {
 	case agent.Started:
 		for _, c := range s.After.Batch {
-			calls = append(calls, c.CallRequest)
+			calls = append(calls, c.ToolCall)
 		}
 	case agent.ModelReplied:
-		for _, m := range s.heard() {
+		for _, m := range s.addedMessages() {
 			calls = append(calls, m.Calls...)
 		}
 	}
 	return calls
 }
 
-// heard returns the messages that the step added to the history. A compaction shortens the history and adds none.
-func (s Step) heard() []agent.Message {
+// addedMessages returns the messages that the step added to the history. A compaction shortens the history and adds none.
+func (s Step) addedMessages() []agent.Message {
 	return s.After.History.Newest(max(0, s.After.History.Len()-s.Before.History.Len()))
 }
 
-// standings are the states of calls after a step, by ID.
-type standings map[string]api.ToolCall
+// callStates are the states of calls after a step, by ID.
+type callStates map[string]api.ToolCall
 
-func (s Step) standing() standings {
-	calls := standings{}
-	for _, m := range s.heard() {
+func (s Step) callStates() callStates {
+	calls := callStates{}
+	for _, m := range s.addedMessages() {
 		if m.Speaker == agent.ToolSpeaker {
 			calls[m.Call] = api.ToolCall{Phase: phase(agent.CallDone, m.Outcome), Result: m.Text}
 		}
@@ -79,7 +79,7 @@ func (s Step) standing() standings {
 			calls[c.ID] = api.ToolCall{Phase: api.ToolCallRunning}
 		}
 	}
-	if s.Before.Opening && !s.After.Opening { // the context files are part of the first message now
+	if s.Before.ReadingContextFiles && !s.After.ReadingContextFiles { // the context files are part of the first message now
 		for _, c := range s.Before.Batch {
 			calls[c.ID] = api.ToolCall{Phase: phase(c.State, c.Outcome), Result: c.Answer}
 		}
@@ -90,8 +90,8 @@ func (s Step) standing() standings {
 	return calls
 }
 
-// of returns a call with its state. A call without one was abandoned.
-func (s standings) of(c agent.CallRequest) api.ToolCall {
+// find returns a call with its state. A call without one was abandoned.
+func (s callStates) find(c agent.ToolCall) api.ToolCall {
 	call, ok := s[c.ID]
 	if !ok {
 		call.Phase = api.ToolCallFailed

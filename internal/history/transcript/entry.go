@@ -32,10 +32,10 @@ func (s Step) Entry() (api.Entry, bool) {
 		Seq: s.Record.Seq, Time: metav1.NewMicroTime(s.Record.At), ToolCalls: s.toolCalls(), Children: s.children(),
 		Limit: s.limit(), Outcome: s.outcome(),
 	}
-	told := s.tell(&e)
-	if !told && (e.Limit != "" || e.Outcome != nil) {
+	ok := s.fill(&e)
+	if !ok && (e.Limit != "" || e.Outcome != nil) {
 		e.Kind, e.Content, e.Limit = api.EntryLimit, e.Limit, ""
-		told = true
+		ok = true
 	}
 	// The content already has the result.
 	for i := range e.ToolCalls {
@@ -43,13 +43,13 @@ func (s Step) Entry() (api.Entry, bool) {
 			e.ToolCalls[i].Result = ""
 		}
 	}
-	return e, told
+	return e, ok
 }
 
-// tell fills in the fields that depend on the fact.
-func (s Step) tell(e *api.Entry) bool {
+// fill fills in the fields that depend on the fact.
+func (s Step) fill(e *api.Entry) bool {
 	if s.Damage != nil {
-		e.Kind, e.Error = api.EntryError, string(agent.KindHistoryLost)
+		e.Kind, e.Error = api.EntryError, string(agent.ErrorHistoryLost)
 		e.Content = fmt.Sprintf("Event %d (%s) cannot be read: %s", s.Record.Seq, s.Record.Type, s.Damage)
 		return true
 	}
@@ -59,7 +59,7 @@ func (s Step) tell(e *api.Entry) bool {
 	case agent.MessageArrived:
 		e.Kind, e.Content, e.Message, e.Child = api.EntryUser, f.Text, f.Message, f.Answers
 	case agent.ModelReplied:
-		s.tellReply(e, f)
+		s.fillReply(e, f)
 	case agent.ModelFailed:
 		e.Kind, e.Content, e.Error = api.EntryError, f.Message, string(f.Failure)
 		e.ModelCall = api.ModelCallName(s.UID, f.Call, f.Attempt)
@@ -76,15 +76,15 @@ func (s Step) tell(e *api.Entry) bool {
 	case agent.Answered:
 		e.Kind, e.Content = api.EntryAnswer, f.Text
 	case agent.ChildFinished:
-		s.tellChild(e, f)
+		s.fillChild(e, f)
 	case agent.Asked:
-		s.tellAsk(e, f)
+		s.fillAsk(e, f)
 	case agent.Cancelled:
 		e.Kind, e.Message, e.By = api.EntryCancelled, f.Message, f.By
 	case agent.Restarted:
 		e.Kind = api.EntryRestarted
 	case agent.Quarantined:
-		e.Kind, e.Error = api.EntryError, string(agent.KindHistoryLost)
+		e.Kind, e.Error = api.EntryError, string(agent.ErrorHistoryLost)
 		e.Content = f.Text()
 	default:
 		return false
@@ -102,10 +102,10 @@ func (s Step) assignment() string {
 	return ""
 }
 
-func (s Step) tellReply(e *api.Entry, f agent.ModelReplied) {
+func (s Step) fillReply(e *api.Entry, f agent.ModelReplied) {
 	e.Kind, e.Content, e.Truncated = api.EntryAssistant, f.Text, f.Finish == agent.FinishLength
 	attempt := 1
-	if r := s.Before.Request; r != nil {
+	if r := s.Before.ModelCall; r != nil {
 		attempt = r.Attempt
 		if r.Purpose == agent.PurposeCompact {
 			e.Kind = api.EntrySummary
@@ -115,7 +115,7 @@ func (s Step) tellReply(e *api.Entry, f agent.ModelReplied) {
 	e.Usage = usage(f.Usage)
 }
 
-func (s Step) tellChild(e *api.Entry, f agent.ChildFinished) {
+func (s Step) fillChild(e *api.Entry, f agent.ChildFinished) {
 	e.Kind, e.Child, e.Error = api.EntryChildResult, f.Child, string(f.Outcome.Kind)
 	e.Content = f.Outcome.Result.Brief()
 	if !f.Outcome.Succeeded() {
@@ -126,7 +126,7 @@ func (s Step) tellChild(e *api.Entry, f agent.ChildFinished) {
 	}
 }
 
-func (s Step) tellAsk(e *api.Entry, f agent.Asked) {
+func (s Step) fillAsk(e *api.Entry, f agent.Asked) {
 	e.Kind, e.Child, e.Content = api.EntryQuestion, f.Agent, f.Text
 	call := api.ToolCall{ID: f.Call, Tool: f.Tool, Arguments: f.Arguments, Phase: api.ToolCallWaitingForUser}
 	if f.Kind == agent.AskApproval {
@@ -137,10 +137,10 @@ func (s Step) tellAsk(e *api.Entry, f agent.Asked) {
 
 // limit returns the limit that the step reached.
 func (s Step) limit() string {
-	if s.After.Bailout == nil || s.After.Bailout == s.Before.Bailout {
+	if s.After.LimitReached == nil || s.After.LimitReached == s.Before.LimitReached {
 		return ""
 	}
-	return s.After.Bailout.Reason
+	return s.After.LimitReached.Reason
 }
 
 func (s Step) outcome() *api.Outcome {
@@ -148,15 +148,15 @@ func (s Step) outcome() *api.Outcome {
 	if o == nil || !s.After.Phase.Terminal() || s.Before.Phase.Terminal() {
 		return nil
 	}
-	told := &api.Outcome{
+	ok := &api.Outcome{
 		ErrorKind: string(o.Kind), Error: o.Error, Iterations: int32(o.Iterations), DurationMillis: int64(o.Duration),
 	}
 	if r := o.Result; r != nil {
-		told.Summary, told.Result, told.Details = r.Summary, r.Text, r.Details
-		told.FilesModified, told.FilesCreated, told.Warnings, told.Suggestions = r.FilesModified, r.FilesCreated, r.Warnings, r.Suggestions
-		told.TestsRun, told.TestsPassed = number(r.TestsRun), number(r.TestsPassed)
+		ok.Summary, ok.Result, ok.Details = r.Summary, r.Text, r.Details
+		ok.FilesModified, ok.FilesCreated, ok.Warnings, ok.Suggestions = r.FilesModified, r.FilesCreated, r.Warnings, r.Suggestions
+		ok.TestsRun, ok.TestsPassed = number(r.TestsRun), number(r.TestsPassed)
 	}
-	return told
+	return ok
 }
 
 func number(n *int) *int32 {

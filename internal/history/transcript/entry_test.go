@@ -32,9 +32,9 @@ func open(t testing.TB) ledger.Ledger {
 	return l
 }
 
-// told writes facts one after the other, each computed after the earlier ones were applied, and returns the entries
+// entriesAfter writes facts one after the other, each computed after the earlier ones were applied, and returns the entries
 // as lines.
-func told(t *testing.T, pen *historytest.Pen, facts ...func() agent.Fact) []string {
+func entriesAfter(t *testing.T, pen *historytest.Writer, facts ...func() agent.Fact) []string {
 	t.Helper()
 	l := open(t)
 	for _, fact := range facts {
@@ -52,13 +52,13 @@ func told(t *testing.T, pen *historytest.Pen, facts ...func() agent.Fact) []stri
 	}
 	lines := make([]string, len(entries))
 	for i, e := range entries {
-		lines[i] = show(e)
+		lines[i] = formatEntry(e)
 	}
 	return lines
 }
 
-// show formats an entry as a line without its empty fields.
-func show(e api.Entry) string {
+// formatEntry formats an entry as a line without its empty fields.
+func formatEntry(e api.Entry) string {
 	parts := []string{fmt.Sprint(e.Seq), string(e.Kind)}
 	for _, part := range []struct{ name, value string }{
 		{"", e.Content}, {"message", e.Message}, {"by", e.By}, {"decision", e.Decision}, {"child", e.Child}, {"error", e.Error}, {"limit", e.Limit},
@@ -83,7 +83,7 @@ func show(e api.Entry) string {
 	return strings.Join(parts, " ")
 }
 
-func just(f agent.Fact) func() agent.Fact { return func() agent.Fact { return f } }
+func constantFact(f agent.Fact) func() agent.Fact { return func() agent.Fact { return f } }
 
 func expect(t *testing.T, got []string, want ...string) {
 	t.Helper()
@@ -94,26 +94,26 @@ func expect(t *testing.T, got []string, want ...string) {
 
 func TestEntriesOfAChat(t *testing.T) {
 	pen := historytest.Chat("team-a", "release", "uid")
-	got := told(t, pen,
+	got := entriesAfter(t, pen,
 		func() agent.Fact { return pen.Orchestrator() },
-		just(agent.MessageArrived{Message: "msg-1", Text: "How many leap days?"}),
+		constantFact(agent.MessageArrived{Message: "msg-1", Text: "How many leap days?"}),
 		func() agent.Fact {
-			return pen.Replied("Let me see.", agent.CallRequest{ID: "c1", Tool: "delegate_to_agent", Arguments: `{"role":"researcher","task":"Count"}`})
+			return pen.Replied("Let me see.", agent.ToolCall{ID: "c1", Tool: "delegate_to_agent", Arguments: `{"role":"researcher","task":"Count"}`})
 		},
 		func() agent.Fact { return pen.Replied("On it.") },
-		just(agent.Delivered{ID: "post/1"}),
-		just(agent.Asked{Agent: "release-1", Task: "release-1", Call: "q1", Kind: agent.AskQuestion, Text: "Which decade?"}),
-		just(agent.MessageArrived{Message: "msg-2", Text: "This one.", Answers: "release-1", Call: "q1"}),
+		constantFact(agent.ItemSent{ID: "post/1"}),
+		constantFact(agent.Asked{Agent: "release-1", Task: "release-1", Call: "q1", Kind: agent.AskQuestion, Text: "Which decade?"}),
+		constantFact(agent.MessageArrived{Message: "msg-2", Text: "This one.", Answers: "release-1", Call: "q1"}),
 		func() agent.Fact { return pen.Replied("Passed on.") },
-		just(agent.Settled{Agent: "release-1", Call: "q1"}),
-		just(agent.Asked{Agent: "release-1", Task: "release-1", Call: "w1", Kind: agent.AskApproval, Tool: "write", Arguments: "{}"}),
-		just(agent.ChildFinished{Child: "release-1", Outcome: agent.Outcome{Result: &agent.Result{Text: "There are two.", Summary: "Two."}}}),
+		constantFact(agent.AskResolved{Agent: "release-1", Call: "q1"}),
+		constantFact(agent.Asked{Agent: "release-1", Task: "release-1", Call: "w1", Kind: agent.AskApproval, Tool: "write", Arguments: "{}"}),
+		constantFact(agent.ChildFinished{Child: "release-1", Outcome: agent.Outcome{Result: &agent.Result{Text: "There are two.", Summary: "Two."}}}),
 		func() agent.Fact {
-			return agent.ModelFailed{Call: pen.State.Request.ID, Attempt: 1, Failure: agent.FailureFinal, Message: "bad key"}
+			return agent.ModelFailed{Call: pen.State.ModelCall.ID, Attempt: 1, Failure: agent.FailureFinal, Message: "bad key"}
 		},
-		just(agent.Restarted{}),
-		just(agent.MessageArrived{Message: "msg-3", Text: "Stop."}),
-		just(agent.Cancelled{Message: "msg-4", By: "alice"}),
+		constantFact(agent.Restarted{}),
+		constantFact(agent.MessageArrived{Message: "msg-3", Text: "Stop."}),
+		constantFact(agent.Cancelled{Message: "msg-4", By: "alice"}),
 	)
 	expect(t, got,
 		`1 Started`,
@@ -134,8 +134,8 @@ func TestEntriesOfAChat(t *testing.T) {
 
 func TestEntriesOfASubAgent(t *testing.T) {
 	pen := historytest.SubAgent(historytest.Chat("team-a", "release", "chat"), "release-1", "uid")
-	ask := agent.CallRequest{ID: "q1", Tool: "ask_user", Arguments: `{"question":"Which decade?"}`}
-	got := told(t, pen,
+	ask := agent.ToolCall{ID: "q1", Tool: "ask_user", Arguments: `{"question":"Which decade?"}`}
+	got := entriesAfter(t, pen,
 		func() agent.Fact { return pen.Researcher(agent.Limits{}) },
 		func() agent.Fact {
 			return agent.ModelFailed{Call: "m1", Attempt: 1, Failure: agent.FailureFinal, Message: ""}
@@ -147,15 +147,15 @@ func TestEntriesOfASubAgent(t *testing.T) {
 	)
 
 	pen = historytest.SubAgent(historytest.Chat("team-a", "release", "chat"), "release-1", "uid")
-	got = told(t, pen,
+	got = entriesAfter(t, pen,
 		func() agent.Fact { return pen.Researcher(agent.Limits{}) },
 		func() agent.Fact {
-			return pen.Replied("", ask, agent.CallRequest{ID: "q1", Tool: "read", Arguments: `{}`},
-				agent.CallRequest{ID: "w1", Tool: "write", Arguments: `{}`}, agent.CallRequest{ID: "x1", Tool: "fly"})
+			return pen.Replied("", ask, agent.ToolCall{ID: "q1", Tool: "read", Arguments: `{}`},
+				agent.ToolCall{ID: "w1", Tool: "write", Arguments: `{}`}, agent.ToolCall{ID: "x1", Tool: "fly"})
 		},
-		just(agent.ToolFinished{Call: "m1-2", Outcome: agent.ToolSucceeded, Text: "the file"}),
-		just(agent.Answered{Call: "q1", Text: "This one."}),
-		just(agent.Decided{Call: "w1", Comment: "not now", By: "alice"}),
+		constantFact(agent.ToolFinished{Call: "m1-2", Outcome: agent.ToolSucceeded, Text: "the file"}),
+		constantFact(agent.Answered{Call: "q1", Text: "This one."}),
+		constantFact(agent.Decided{Call: "w1", Comment: "not now", By: "alice"}),
 		func() agent.Fact { return pen.Replied("There are two.") },
 	)
 	expect(t, got,
@@ -170,15 +170,15 @@ func TestEntriesOfASubAgent(t *testing.T) {
 
 func TestEntriesOfLimitsAndCrashes(t *testing.T) {
 	pen := historytest.SubAgent(historytest.Chat("team-a", "release", "chat"), "release-1", "uid")
-	got := told(t, pen,
+	got := entriesAfter(t, pen,
 		func() agent.Fact { return pen.Researcher(agent.Limits{MaxDuration: 3500}) },
 		func() agent.Fact {
-			return pen.Replied("", agent.CallRequest{ID: "r1", Tool: "read", Arguments: `{}`}, agent.CallRequest{ID: "w1", Tool: "write", Arguments: `{}`})
+			return pen.Replied("", agent.ToolCall{ID: "r1", Tool: "read", Arguments: `{}`}, agent.ToolCall{ID: "w1", Tool: "write", Arguments: `{}`})
 		},
-		just(agent.Decided{Call: "w1", Approve: true}),
-		just(agent.Restarted{Unknown: []string{"w1"}}),
-		just(agent.Woke{}),
-		just(agent.Woke{}),
+		constantFact(agent.Decided{Call: "w1", Approve: true}),
+		constantFact(agent.Restarted{Unknown: []string{"w1"}}),
+		constantFact(agent.Woke{}),
+		constantFact(agent.Woke{}),
 		func() agent.Fact { return pen.Replied("I got this far.") },
 	)
 	expect(t, got,

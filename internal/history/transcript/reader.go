@@ -22,7 +22,7 @@ const pageBytes = 4 << 20
 // Reader reads the transcripts of agents. It is safe for concurrent use.
 type Reader struct {
 	events Events
-	places places
+	cache  positionCache
 }
 
 // NewReader returns a reader.
@@ -30,26 +30,26 @@ func NewReader(events Events) *Reader { return &Reader{events: events} }
 
 // Cursor is a position in a transcript. Only one goroutine at a time may use it.
 type Cursor struct {
-	reader *Reader
-	uid    string
-	place  place
+	reader   *Reader
+	uid      string
+	position position
 	// since excludes earlier entries, wherever the cursor started.
 	since int64
 }
 
 // Open returns a cursor after an event; 0 is the beginning.
 func (r *Reader) Open(ctx context.Context, uid string, since int64) (*Cursor, error) {
-	c := &Cursor{reader: r, uid: uid, place: r.places.before(uid, since), since: since}
-	for c.place.seq < since {
-		steps, err := c.steps(ctx, min(since-c.place.seq, ledger.MaxLimit))
+	c := &Cursor{reader: r, uid: uid, position: r.cache.before(uid, since), since: since}
+	for c.position.seq < since {
+		steps, err := c.steps(ctx, min(since-c.position.seq, ledger.MaxLimit))
 		if err != nil {
 			return nil, err
 		}
 		if len(steps) == 0 {
 			break // the transcript is shorter than that
 		}
-		c.pass(steps[len(steps)-1])
-		r.places.keep(uid, c.place)
+		c.advance(steps[len(steps)-1])
+		r.cache.add(uid, c.position)
 	}
 	return c, nil
 }
@@ -94,13 +94,13 @@ func (c *Cursor) newest(ctx context.Context, n int) ([]int64, error) {
 }
 
 // Seq returns the newest event that the cursor has passed.
-func (c *Cursor) Seq() int64 { return c.place.seq }
+func (c *Cursor) Seq() int64 { return c.position.seq }
 
 // Read returns up to limit entries, moves past them, and reports whether there are more.
 func (c *Cursor) Read(ctx context.Context, limit int) (entries []api.Entry, more bool, err error) {
 	// A client continues with its last entry or with Seq, which is at most a few events further.
-	stopped := c.place
-	defer func() { c.reader.places.keep(c.uid, stopped) }()
+	stopped := c.position
+	defer func() { c.reader.cache.add(c.uid, stopped) }()
 	size := 0
 	for {
 		steps, err := c.steps(ctx, int64(min(limit-len(entries)+1, ledger.MaxLimit)))
@@ -113,11 +113,11 @@ func (c *Cursor) Read(ctx context.Context, limit int) (entries []api.Entry, more
 			if wanted && (len(entries) == limit || size > pageBytes) {
 				return entries, true, nil
 			}
-			c.pass(step)
+			c.advance(step)
 			if wanted {
 				entries = append(entries, entry)
 				size += len(step.Record.Data)
-				stopped = c.place
+				stopped = c.position
 			}
 		}
 	}
@@ -125,19 +125,19 @@ func (c *Cursor) Read(ctx context.Context, limit int) (entries []api.Entry, more
 
 // steps reads ahead without moving.
 func (c *Cursor) steps(ctx context.Context, limit int64) ([]Step, error) {
-	records, err := c.reader.events.Events(ctx, c.uid, c.place.seq, int(limit))
+	records, err := c.reader.events.Events(ctx, c.uid, c.position.seq, int(limit))
 	if err != nil {
 		return nil, err
 	}
 	steps := make([]Step, len(records))
-	state := c.place.state
+	state := c.position.state
 	for i, record := range records {
 		step := Step{UID: c.uid, Record: record, Before: state}
-		state, step.Event, step.Damage = agent.Read(state, record.Data)
+		state, step.Event, step.Damage = agent.DecodeAndApply(state, record.Data)
 		step.After = state
 		steps[i] = step
 	}
 	return steps, nil
 }
 
-func (c *Cursor) pass(s Step) { c.place = place{seq: s.Record.Seq, state: s.After} }
+func (c *Cursor) advance(s Step) { c.position = position{seq: s.Record.Seq, state: s.After} }

@@ -17,13 +17,13 @@ import (
 	"github.com/nestor-dev/nestor/internal/ledger"
 )
 
-// counted counts reads of a ledger.
-type counted struct {
+// countingEvents counts reads of a ledger.
+type countingEvents struct {
 	ledger       transcript.Events
 	events, most int
 }
 
-func (c *counted) Events(ctx context.Context, uid string, after int64, limit int) ([]ledger.Event, error) {
+func (c *countingEvents) Events(ctx context.Context, uid string, after int64, limit int) ([]ledger.Event, error) {
 	events, err := c.ledger.Events(ctx, uid, after, limit)
 	c.events += len(events)
 	c.most = max(c.most, len(events))
@@ -40,8 +40,8 @@ func longChat(t testing.TB, l ledger.Ledger, n int) string {
 	var facts []agent.Fact
 	for i := range n / 2 {
 		message := fmt.Sprintf("msg-%d", i)
-		facts = append(facts, agent.MessageArrived{Message: message, Text: "question"}, agent.Delivered{ID: "handled/" + message},
-			agent.ModelReplied{Call: fmt.Sprintf("m%d", i+1), Text: strings.Repeat("answer ", 20)}, agent.Delivered{ID: fmt.Sprintf("post/%d", i+1)})
+		facts = append(facts, agent.MessageArrived{Message: message, Text: "question"}, agent.ItemSent{ID: "handled/" + message},
+			agent.ModelReplied{Call: fmt.Sprintf("m%d", i+1), Text: strings.Repeat("answer ", 20)}, agent.ItemSent{ID: fmt.Sprintf("post/%d", i+1)})
 		if len(facts) >= 200 || i == n/2-1 {
 			if err := pen.Write(t.Context(), l, facts...); err != nil {
 				t.Fatal(err)
@@ -56,7 +56,7 @@ func TestTenThousandMessagesAreReadInPages(t *testing.T) {
 	const messages, page = 10_000, 250
 	l := open(t)
 	uid := longChat(t, l, messages)
-	counter := &counted{ledger: l}
+	counter := &countingEvents{ledger: l}
 	reader := transcript.NewReader(counter)
 
 	first, err := reader.Open(t.Context(), uid, 0)
@@ -124,8 +124,8 @@ func TestReaderCanStartAnywhere(t *testing.T) {
 			t.Fatalf("since %d: more %v, %v", since, more, err)
 		}
 		for i, e := range entries {
-			if want := all[max(since, 1)+i]; show(e) != show(want) {
-				t.Errorf("since %d: %s, want %s", since, show(e), show(want))
+			if want := all[max(since, 1)+i]; formatEntry(e) != formatEntry(want) {
+				t.Errorf("since %d: %s, want %s", since, formatEntry(e), formatEntry(want))
 			}
 		}
 	}
@@ -180,8 +180,8 @@ func TestUnreadableEventIsNamed(t *testing.T) {
 	if err != nil || len(entries) != 3 {
 		t.Fatalf("%v (%v)", entries, err)
 	}
-	for i, words := range []string{"Event 2 (Dreamt) cannot be read: event has version 99", "has lost its history"} {
-		if e := entries[i+1]; e.Kind != api.EntryError || e.Error != "HistoryLost" || !strings.Contains(e.Content, words) {
+	for i, want := range []string{"Event 2 (Dreamt) cannot be read: event has version 99", "has lost its history"} {
+		if e := entries[i+1]; e.Kind != api.EntryError || e.Error != "HistoryLost" || !strings.Contains(e.Content, want) {
 			t.Errorf("%+v", e)
 		}
 	}

@@ -20,16 +20,16 @@ import (
 func Open(ctx context.Context, dsn string, opts ...sqlstore.Option) (ledger.Ledger, error) {
 	switch {
 	case strings.HasPrefix(dsn, sqlite.Scheme):
-		return opened(sqlite.Open(ctx, dsn, opts...))
+		return asLedger(sqlite.Open(ctx, dsn, opts...))
 	case strings.HasPrefix(dsn, postgres.Scheme), strings.HasPrefix(dsn, postgres.LongScheme):
-		return opened(postgres.Open(ctx, dsn, opts...))
+		return asLedger(postgres.Open(ctx, dsn, opts...))
 	}
 	// The string is not repeated: even with a mistyped scheme it may contain a password.
 	return nil, fmt.Errorf("open ledger: %w: the connection string must begin with sqlite: or postgres://", ledger.ErrInvalid)
 }
 
-// opened prevents a nil *Store from becoming a non-nil Ledger.
-func opened(store *sqlstore.Store, err error) (ledger.Ledger, error) {
+// asLedger prevents a nil *Store from becoming a non-nil Ledger.
+func asLedger(store *sqlstore.Store, err error) (ledger.Ledger, error) {
 	if err != nil {
 		return nil, err
 	}

@@ -29,9 +29,9 @@ func (l log) texts() *Draft {
 	var t Texts
 	draft := t.Draft()
 	for i, data := range l {
-		draft.Learn(int64(i+1), data)
+		draft.Index(int64(i+1), data)
 	}
-	t.Keep(draft)
+	t.Commit(draft)
 	return t.Draft()
 }
 
@@ -52,7 +52,7 @@ func someValue(texts []string) *rapid.Generator[any] {
 		rapid.Just[any](map[string]any{"$text": []int{1, 2, 3}}))
 }
 
-func TestWhatIsFoldedUnfoldsToTheSameBytes(t *testing.T) {
+func TestUnfoldRestoresTheSameBytes(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		texts := rapid.SliceOfN(someText(), 1, 6).Draw(t, "texts")
 		var events log
@@ -87,7 +87,7 @@ func TestWhatIsFoldedUnfoldsToTheSameBytes(t *testing.T) {
 	})
 }
 
-func TestAKnownTextBecomesAReference(t *testing.T) {
+func TestKnownTextBecomesAReference(t *testing.T) {
 	text := strings.Repeat(`a "quoted" <word> `, 40)
 	event, _ := plainjson.Marshal(map[string]string{"output": text, "tool": "read"})
 	events := log{[]byte(`{"short":"x"}`), event}
@@ -117,7 +117,7 @@ func TestAKnownTextBecomesAReference(t *testing.T) {
 	}
 }
 
-func TestTextsInsideOfAStringBecomeReferences(t *testing.T) {
+func TestTextsInsideStringsBecomeReferences(t *testing.T) {
 	one, two := strings.Repeat("first <text>\n", 100), strings.Repeat("a \"second\" one\n", 200)
 	var events log
 	for _, text := range []string{one, two, one + two} {
@@ -134,7 +134,7 @@ func TestTextsInsideOfAStringBecomeReferences(t *testing.T) {
 	}
 }
 
-func TestAPlaceInsideOfAnEscapeIsNoBeginning(t *testing.T) {
+func TestMatchDoesNotStartInsideAnEscape(t *testing.T) {
 	for _, test := range []struct {
 		content string
 		at      int
@@ -146,7 +146,7 @@ func TestAPlaceInsideOfAnEscapeIsNoBeginning(t *testing.T) {
 	}
 }
 
-func TestNamesOfFieldsStay(t *testing.T) {
+func TestFieldNamesAreNotFolded(t *testing.T) {
 	name := strings.Repeat("name", 50)
 	event := []byte(`{"` + name + `" : {"text":"` + name + `"}}`)
 	folded, changed := (log{event}).texts().Fold(event)
@@ -156,7 +156,7 @@ func TestNamesOfFieldsStay(t *testing.T) {
 }
 
 // Outputs of an agent may start with the same bytes, and repeat them.
-func TestTextsThatBeginAlikeTakeNoLonger(t *testing.T) {
+func TestSamePrefixesDoNotSlowDownTheSearch(t *testing.T) {
 	var events log
 	ruler := strings.Repeat("=", 80_000)
 	event, _ := plainjson.Marshal(ruler + "x")
@@ -170,7 +170,7 @@ func TestTextsThatBeginAlikeTakeNoLonger(t *testing.T) {
 	}
 }
 
-func TestADocumentThatLooksFoldedIsLeftAlone(t *testing.T) {
+func TestDocumentThatLooksFoldedIsUnchanged(t *testing.T) {
 	text := strings.Repeat("x", 500)
 	event, _ := plainjson.Marshal(text)
 	document := []byte(`{"a":{"$text":[1,0,502]},"b":"` + text + `"}`)
@@ -179,11 +179,11 @@ func TestADocumentThatLooksFoldedIsLeftAlone(t *testing.T) {
 	}
 }
 
-func TestWhatWasNotKeptIsForgotten(t *testing.T) {
+func TestUncommittedDraftIsDropped(t *testing.T) {
 	text, _ := plainjson.Marshal(strings.Repeat("y", 500))
 	var texts Texts
 	draft := texts.Draft()
-	draft.Learn(1, text)
+	draft.Index(1, text)
 	if _, changed := draft.Fold(text); !changed {
 		t.Error("a text that was just added was not found")
 	}
@@ -208,10 +208,10 @@ func TestDamagedReferencesAreErrors(t *testing.T) {
 	}
 }
 
-func TestBrokenJSONIsNoTrouble(t *testing.T) {
+func TestBrokenJSONIsUnchanged(t *testing.T) {
 	for _, document := range []string{`"`, `"\`, `\"`, `{"a`, `"\\"`, strings.Repeat(`\`, 200) + `"`, `"` + strings.Repeat(`\`, 201)} {
 		draft := new(Texts).Draft()
-		draft.Learn(1, []byte(document+strings.Repeat(" ", 100)))
+		draft.Index(1, []byte(document+strings.Repeat(" ", 100)))
 		draft.Fold([]byte(document + strings.Repeat(" ", 100)))
 	}
 }

@@ -14,8 +14,8 @@ import (
 	"github.com/nestor-dev/nestor/internal/plainjson"
 )
 
-// shortest is the minimum length of a string to be replaced; a reference takes about 30 bytes.
-const shortest = 96
+// minLength is the minimum length of a string to be replaced; a reference takes about 30 bytes.
+const minLength = 96
 
 // Texts is an index of the long strings in an agent's events. The zero value is empty. It is safe for concurrent use.
 type Texts struct {
@@ -38,13 +38,13 @@ func (x *index) add(sum digest, begins uint64, ref Ref) {
 }
 
 func (x *index) addLength(begins uint64, length int64) {
-	if known := x.lengths[begins]; len(known) < mostAlike && !slices.Contains(known, length) {
+	if known := x.lengths[begins]; len(known) < maxSamePrefix && !slices.Contains(known, length) {
 		x.lengths[begins] = append(known, length)
 	}
 }
 
-// mostAlike bounds the texts with the same beginning that are searched for inside strings.
-const mostAlike = 8
+// maxSamePrefix bounds the texts with the same beginning that are searched for inside strings.
+const maxSamePrefix = 8
 
 // digest identifies a string within the process.
 type digest [16]byte
@@ -64,19 +64,19 @@ func (t *Texts) Len() int {
 	return len(t.at)
 }
 
-// Keep adds the texts of a draft whose events were appended.
-func (t *Texts) Keep(d *Draft) {
-	if len(d.more.at) == 0 {
+// Commit adds the texts of a draft whose events were appended.
+func (t *Texts) Commit(d *Draft) {
+	if len(d.added.at) == 0 {
 		return
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.at == nil {
-		t.index = d.more
+		t.index = d.added
 		return
 	}
-	maps.Copy(t.at, d.more.at)
-	for begins, lengths := range d.more.lengths {
+	maps.Copy(t.at, d.added.at)
+	for begins, lengths := range d.added.lengths {
 		for _, length := range lengths {
 			t.addLength(begins, length)
 		}
@@ -86,7 +86,7 @@ func (t *Texts) Keep(d *Draft) {
 // Draft is an index of the texts of an agent and of events that are about to be appended.
 type Draft struct {
 	texts *Texts
-	more  index
+	added index
 	// hashed counts the bytes that were hashed to search inside strings.
 	hashed int
 }
@@ -94,25 +94,25 @@ type Draft struct {
 // Draft returns a draft based on these texts.
 func (t *Texts) Draft() *Draft { return &Draft{texts: t} }
 
-// Learn adds the long strings of an event.
-func (d *Draft) Learn(seq int64, event []byte) {
-	if len(event) < shortest {
+// Index adds the long strings of an event.
+func (d *Draft) Index(seq int64, event []byte) {
+	if len(event) < minLength {
 		return
 	}
 	eachString(event, func(from, to int) {
-		if to-from < shortest {
+		if to-from < minLength {
 			return
 		}
 		sum := digestOf(event[from:to])
 		if _, known := d.find(sum); known {
 			return
 		}
-		d.more.add(sum, hashOf(event[from+1:from+1+window]), Ref{Seq: seq, Offset: int64(from), Length: int64(to - from)})
+		d.added.add(sum, hashOf(event[from+1:from+1+window]), Ref{Seq: seq, Offset: int64(from), Length: int64(to - from)})
 	})
 }
 
 func (d *Draft) find(sum digest) (Ref, bool) {
-	if ref, ok := d.more.at[sum]; ok {
+	if ref, ok := d.added.at[sum]; ok {
 		return ref, true
 	}
 	d.texts.mu.RLock()
@@ -121,17 +121,17 @@ func (d *Draft) find(sum digest) (Ref, bool) {
 	return ref, ok
 }
 
-func (d *Draft) knowsNothing() bool { return len(d.more.at) == 0 && d.texts.Len() == 0 }
+func (d *Draft) isEmpty() bool { return len(d.added.at) == 0 && d.texts.Len() == 0 }
 
 // Fold replaces known strings of a JSON document by references. It reports false if it changed nothing.
 func (d *Draft) Fold(document []byte) ([]byte, bool) {
-	if len(document) < shortest || d.knowsNothing() || bytes.Contains(document, anyRef) {
+	if len(document) < minLength || d.isEmpty() || bytes.Contains(document, anyRef) {
 		return document, false
 	}
 	var folded []byte
 	done := 0
 	eachString(document, func(from, to int) {
-		if to-from < shortest {
+		if to-from < minLength {
 			return
 		}
 		if ref, known := d.find(digestOf(document[from:to])); known {
@@ -139,7 +139,7 @@ func (d *Draft) Fold(document []byte) ([]byte, bool) {
 			done = to
 			return
 		}
-		if pieces, ok := d.within(document[from:to]); ok {
+		if pieces, ok := d.foldInside(document[from:to]); ok {
 			folded = append(append(folded, document[done:from]...), pieces...)
 			done = to
 		}
@@ -152,7 +152,7 @@ func (d *Draft) Fold(document []byte) ([]byte, bool) {
 
 // Find returns the location of a text that is not JSON itself.
 func (d *Draft) Find(text []byte) (Ref, bool) {
-	if len(text) < shortest || d.knowsNothing() || !utf8.Valid(text) {
+	if len(text) < minLength || d.isEmpty() || !utf8.Valid(text) {
 		return Ref{}, false
 	}
 	token, err := plainjson.Marshal(string(text))
@@ -175,15 +175,15 @@ func eachString(document []byte, found func(from, to int)) {
 		if to < 0 {
 			return
 		}
-		if !isName(document[to:]) {
+		if !isFieldName(document[to:]) {
 			found(from, to)
 		}
 		from = to
 	}
 }
 
-// isName reports whether the text after a string makes it a field name.
-func isName(rest []byte) bool {
+// isFieldName reports whether the text after a string makes it a field name.
+func isFieldName(rest []byte) bool {
 	for _, b := range rest {
 		switch b {
 		case ' ', '\t', '\n', '\r':

@@ -188,7 +188,7 @@ func testModelCallsByFilter(t *testing.T, db Database) {
 	}
 }
 
-func testToolOutputComesInParts(t *testing.T, db Database) {
+func testToolOutputIsReadInParts(t *testing.T, db Database) {
 	l := db.Open(t)
 	output := append([]byte("\x00\xff\xfe binary, then text: "), bytes.Repeat([]byte("0123456789"), 1000)...)
 	batch := First(Agent("a"), 1)
@@ -237,8 +237,8 @@ func testToolOutputComesInParts(t *testing.T, db Database) {
 	}
 }
 
-// testOddTextIsTaken appends text that broken providers and tools send: it must not block an agent.
-func testOddTextIsTaken(t *testing.T, db Database) {
+// testUnusualTextIsAccepted appends text that broken providers and tools send: it must not block an agent.
+func testUnusualTextIsAccepted(t *testing.T, db Database) {
 	l := db.Open(t)
 	odd := "nul \x00, not UTF-8 \xff\xc3\x28, \u2028 and 🙂 '; DROP TABLE events; --"
 	batch := First(Agent("a"), 1)

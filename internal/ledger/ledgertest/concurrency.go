@@ -70,9 +70,9 @@ func testRacingWritersNeverShareASeq(t *testing.T, db Database) {
 	}
 }
 
-// wedged starts one append that blocks the committer, and then n more that wait behind it. The channel receives the outcomes with
+// appendBlocked starts one append that blocks the committer, and then n more that wait behind it. The channel receives the outcomes with
 // the index of the batch; the first batch is the one in progress.
-func wedged(ctx context.Context, t *testing.T, l ledger.Ledger, batches []ledger.Batch) <-chan outcome {
+func appendBlocked(ctx context.Context, t *testing.T, l ledger.Ledger, batches []ledger.Batch) <-chan outcome {
 	outcomes := make(chan outcome, len(batches))
 	before := l.Stats()
 	for i, b := range batches {
@@ -93,13 +93,13 @@ type outcome struct {
 func testWaitingAppendsShareOneCommit(t *testing.T, db Database) {
 	l := db.Open(t)
 	Append(t, l, First(Agent("warm"), 1))
-	release := db.Wedge(t)
+	release := db.Block(t)
 	before := l.Stats()
 	batches := make([]ledger.Batch, 101)
 	for i := range batches {
 		batches[i] = First(Agent(fmt.Sprintf("a%03d", i)), 1)
 	}
-	outcomes := wedged(t.Context(), t, l, batches)
+	outcomes := appendBlocked(t.Context(), t, l, batches)
 	release()
 	for range batches {
 		if o := <-outcomes; o.err != nil {
@@ -115,10 +115,10 @@ func testWaitingAppendsShareOneCommit(t *testing.T, db Database) {
 	}
 }
 
-func testBadBatchHarmsNoOther(t *testing.T, db Database) {
+func testBadBatchDoesNotAffectOthers(t *testing.T, db Database) {
 	l := db.Open(t)
 	Append(t, l, First(Agent("stale"), 3))
-	release := db.Wedge(t)
+	release := db.Block(t)
 	const good, conflicting, orphan = 20, 20, 21
 	batches := make([]ledger.Batch, good+2)
 	for i := range good {
@@ -128,7 +128,7 @@ func testBadBatchHarmsNoOther(t *testing.T, db Database) {
 	batches[orphan] = ledger.Batch{
 		Agent: "stale", After: 3, Events: Events("x", 1), ModelResults: []ledger.ModelResult{modelDone("none", ledger.StatusSuccess, 1)},
 	}
-	outcomes := wedged(t.Context(), t, l, batches)
+	outcomes := appendBlocked(t.Context(), t, l, batches)
 	release()
 	for range batches {
 		o := <-outcomes
@@ -151,9 +151,9 @@ func testBadBatchHarmsNoOther(t *testing.T, db Database) {
 func testCancelledAppendIsWithdrawn(t *testing.T, db Database) {
 	l := db.Open(t)
 	Append(t, l, First(Agent("a"), 1), First(Agent("b"), 1))
-	release := db.Wedge(t)
+	release := db.Block(t)
 	ctx, cancel := context.WithCancel(t.Context())
-	outcomes := wedged(ctx, t, l, []ledger.Batch{
+	outcomes := appendBlocked(ctx, t, l, []ledger.Batch{
 		{Agent: "a", After: 1, Events: Events("a", 1)},
 		{Agent: "b", After: 1, Events: Events("b", 1)},
 	})
@@ -172,9 +172,9 @@ func testCancelledAppendIsWithdrawn(t *testing.T, db Database) {
 func testCancelledAppendInProgressEnds(t *testing.T, db Database) {
 	l := db.Open(t)
 	Append(t, l, First(Agent("a"), 1))
-	release := db.Wedge(t)
+	release := db.Block(t)
 	ctx, cancel := context.WithCancel(t.Context())
-	outcomes := wedged(ctx, t, l, []ledger.Batch{{Agent: "a", After: 1, Events: Events("a", 1)}})
+	outcomes := appendBlocked(ctx, t, l, []ledger.Batch{{Agent: "a", After: 1, Events: Events("a", 1)}})
 	cancel()
 	release()
 	if o := <-outcomes; o.err != nil {
@@ -183,11 +183,11 @@ func testCancelledAppendInProgressEnds(t *testing.T, db Database) {
 	unchanged(t, l, "a", 2)
 }
 
-func testCloseRefusesWhatWaits(t *testing.T, db Database) {
+func testCloseRefusesWaitingAppends(t *testing.T, db Database) {
 	l, other := db.Open(t), db.Open(t)
 	Append(t, l, First(Agent("a"), 1), First(Agent("b"), 1))
-	release := db.Wedge(t)
-	outcomes := wedged(t.Context(), t, l, []ledger.Batch{
+	release := db.Block(t)
+	outcomes := appendBlocked(t.Context(), t, l, []ledger.Batch{
 		{Agent: "a", After: 1, Events: Events("a", 1)},
 		{Agent: "b", After: 1, Events: Events("b", 1)},
 	})

@@ -75,8 +75,8 @@ func NewAcknowledged(writers int64) *Acknowledged {
 	return &Acknowledged{writers: writers, last: map[string]int64{}}
 }
 
-// Note records that the events of an agent up to seq were acknowledged.
-func (a *Acknowledged) Note(uid string, seq int64) {
+// Add records that the events of an agent up to seq were acknowledged.
+func (a *Acknowledged) Add(uid string, seq int64) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.last[uid] = max(a.last[uid], seq)

@@ -11,18 +11,18 @@ import (
 	"github.com/nestor-dev/nestor/internal/ledger"
 )
 
-// showing returns the first batch of an agent whose events refer to images.
-func showing(uid string, images ...ledger.Image) ledger.Batch {
+// firstWithImages returns the first batch of an agent whose events refer to images.
+func firstWithImages(uid string, images ...ledger.Image) ledger.Batch {
 	batch := First(Agent(uid), 1)
 	batch.Images = images
 	return batch
 }
 
-func testImagesAreKeptOnce(t *testing.T, db Database) {
+func testImagesAreStoredOnce(t *testing.T, db Database) {
 	l := db.Open(t)
 	red := ledger.Image{Digest: "sha256:red", MediaType: "image/png", Data: []byte("\x89PNG\x00red")}
 	blue := ledger.Image{Digest: "sha256:blue", MediaType: "image/jpeg", Data: []byte("blue")}
-	Append(t, l, showing("a", red, blue), showing("b", red), showing("c", ledger.Image{Digest: blue.Digest, MediaType: blue.MediaType}))
+	Append(t, l, firstWithImages("a", red, blue), firstWithImages("b", red), firstWithImages("c", ledger.Image{Digest: blue.Digest, MediaType: blue.MediaType}))
 	if n := db.rows(t, "images"); n != 2 {
 		t.Errorf("%d images are stored, want 2", n)
 	}
@@ -48,13 +48,13 @@ func testImagesAreKeptOnce(t *testing.T, db Database) {
 	}
 }
 
-func testImagesGoWithTheirAgents(t *testing.T, db Database) {
+func testImagesAreDeletedWithTheirAgents(t *testing.T, db Database) {
 	l := db.Open(t)
 	red := ledger.Image{Digest: "sha256:red", MediaType: "image/png", Data: []byte("red")}
 	blue := ledger.Image{Digest: "sha256:blue", MediaType: "image/png", Data: []byte("blue")}
-	old := showing("old", red, blue)
+	old := firstWithImages("old", red, blue)
 	old.Finish = &ledger.Finish{Status: ledger.StatusSuccess, At: at(10)}
-	Append(t, l, old, showing("live", blue))
+	Append(t, l, old, firstWithImages("live", blue))
 	must(ledger.Retain(t.Context(), l, at(500)))(t)
 	left := must(l.Images(t.Context(), []string{red.Digest, blue.Digest}))(t)
 	if len(left) != 1 || left[0].Digest != blue.Digest {

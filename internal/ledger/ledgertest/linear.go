@@ -28,8 +28,8 @@ func encoded(v any) json.RawMessage {
 	return data
 }
 
-// heard returns an event that contains a text.
-func heard(text string, seconds int) ledger.Event {
+// textEvent returns an event that contains a text.
+func textEvent(text string, seconds int) ledger.Event {
 	return ledger.Event{Type: "Heard", At: at(seconds), Data: encoded(map[string]string{"text": text})}
 }
 
@@ -50,10 +50,10 @@ func (d Database) bodies(t testing.TB) (sum int64) {
 	return sum
 }
 
-// said returns a batch that repeats a text wherever possible.
-func said(agent, text string, seconds int) ledger.Batch {
+// repeatedText returns a batch that repeats a text wherever possible.
+func repeatedText(agent, text string, seconds int) ledger.Batch {
 	batch := First(Agent(agent), 1)
-	batch.Events = append(batch.Events, heard(text, seconds))
+	batch.Events = append(batch.Events, textEvent(text, seconds))
 	call, result := modelCall(agent+"/m", seconds), modelDone(agent+"/m", ledger.StatusSuccess, seconds+1)
 	call.Seq, call.Request = 2, encoded(map[string]any{"model": "small", "messages": []string{"short", text}})
 	result.Response, result.ToolCalls = encoded(map[string]string{"text": text}), encoded([]map[string]string{{"arguments": text}})
@@ -66,8 +66,8 @@ func said(agent, text string, seconds int) ledger.Batch {
 	return batch
 }
 
-// wantSaid checks that everything of a batch of said is read unchanged.
-func wantSaid(t testing.TB, l ledger.Ledger, b ledger.Batch) {
+// wantRepeatedText checks that everything of a batch of said is read unchanged.
+func wantRepeatedText(t testing.TB, l ledger.Ledger, b ledger.Batch) {
 	t.Helper()
 	call := must(l.ModelCall(t.Context(), b.ModelCalls[0].Key))(t)
 	if !bytes.Equal(call.Request, b.ModelCalls[0].Request) {
@@ -98,16 +98,16 @@ func wantSaid(t testing.TB, l ledger.Ledger, b ledger.Batch) {
 	}
 }
 
-func testATextIsKeptOnce(t *testing.T, db Database) {
+func testTextsAreStoredOnce(t *testing.T, db Database) {
 	text := longText(1)
-	batch := said("a", text, 1)
+	batch := repeatedText("a", text, 1)
 	l := db.Open(t)
 	Append(t, l, batch)
 	if got, most := db.bodies(t), int64(len(encoded(text)))*13/10; got > most {
 		t.Errorf("a text of %d bytes that is repeated seven times takes %d bytes, want at most %d", len(text), got, most)
 	}
-	wantSaid(t, l, batch)
-	wantSaid(t, db.Open(t), batch)
+	wantRepeatedText(t, l, batch)
+	wantRepeatedText(t, db.Open(t), batch)
 }
 
 // chainOf appends a conversation of an agent with one message per iteration. It returns the requests.
@@ -128,7 +128,7 @@ func chainOf(t testing.TB, l ledger.Ledger, agent string, turns int) []json.RawM
 			}
 			call.Request = edit.Encode()
 		}
-		batch := ledger.Batch{Agent: agent, After: int64(i), Events: []ledger.Event{heard(text, 10*i)}, ModelCalls: []ledger.ModelCall{call},
+		batch := ledger.Batch{Agent: agent, After: int64(i), Events: []ledger.Event{textEvent(text, 10*i)}, ModelCalls: []ledger.ModelCall{call},
 			ModelResults: []ledger.ModelResult{modelDone(key, ledger.StatusSuccess, 10*i+5)}}
 		if i == 0 {
 			record := Agent(agent)
@@ -161,9 +161,9 @@ func testRequestsOfAChain(t *testing.T, db Database) {
 	}
 }
 
-// testWhatARowHasTwiceIsWrittenOnce appends a reply with tool calls, a request that ends with the key of its call, and some that
+// testDuplicateColumnsAreStoredOnce appends a reply with tool calls, a request that ends with the key of its call, and some that
 // only look like these.
-func testWhatARowHasTwiceIsWrittenOnce(t *testing.T, db Database) {
+func testDuplicateColumnsAreStoredOnce(t *testing.T, db Database) {
 	l := db.Open(t)
 	calls := encoded([]map[string]string{{"id": "call_1", "name": "search_the_archive", "arguments": `{"words":"two of them"}`}})
 	replies := map[string]json.RawMessage{
@@ -184,7 +184,7 @@ func testWhatARowHasTwiceIsWrittenOnce(t *testing.T, db Database) {
 		call, result := modelCall(key, 10*i), modelDone(key, ledger.StatusSuccess, 10*i+5)
 		call.Seq, call.Chain, call.Place, call.Request = int64(i+1), 1, i, requests[i]
 		result.Response, result.ToolCalls = replies[key], calls
-		batch := ledger.Batch{Agent: "a", After: int64(i), Events: []ledger.Event{heard("more", 10*i)}, ModelCalls: []ledger.ModelCall{call}, ModelResults: []ledger.ModelResult{result}}
+		batch := ledger.Batch{Agent: "a", After: int64(i), Events: []ledger.Event{textEvent("more", 10*i)}, ModelCalls: []ledger.ModelCall{call}, ModelResults: []ledger.ModelResult{result}}
 		if i == 0 {
 			record := Agent("a")
 			batch.Create = &record
@@ -210,7 +210,7 @@ func testWhatARowHasTwiceIsWrittenOnce(t *testing.T, db Database) {
 	}
 }
 
-func testAChainGoesWithItsLastRequest(t *testing.T, db Database) {
+func testChainIsDeletedWithItsLastRequest(t *testing.T, db Database) {
 	l := db.Open(t)
 	requests := chainOf(t, l, "a", 4)
 	if n := must(ledger.RetainCalls(t.Context(), l, at(28)))(t); n != 3 {
@@ -234,7 +234,7 @@ func testAChainGoesWithItsLastRequest(t *testing.T, db Database) {
 
 // A conversation may continue a recent request, whatever the retention is: its body cannot be read any more, but its bytes are
 // deleted later.
-func testAYoungChainStays(t *testing.T, db Database) {
+func testRecentChainIsKept(t *testing.T, db Database) {
 	l := db.Open(t)
 	requests := chainOf(t, l, "a", 2)
 	db.Exec(t, fmt.Sprintf(`UPDATE model_calls SET started_at = %d WHERE key = 'a/m1'`, time.Now().UnixMicro()))
@@ -253,9 +253,9 @@ func testAYoungChainStays(t *testing.T, db Database) {
 	}
 }
 
-func testDamageStaysWhereItIs(t *testing.T, db Database) {
+func testDamageAffectsOneRowOnly(t *testing.T, db Database) {
 	l := db.Open(t)
-	good, bad := said("good", longText(1), 1), said("bad", longText(2), 1)
+	good, bad := repeatedText("good", longText(1), 1), repeatedText("bad", longText(2), 1)
 	Append(t, l, good, bad)
 	db.Exec(t, `UPDATE events SET data = '{}' WHERE agent_uid = 'bad'`)
 	call := must(l.ModelCall(t.Context(), "bad/m"))(t)
@@ -269,11 +269,11 @@ func testDamageStaysWhereItIs(t *testing.T, db Database) {
 	if history := must(l.Load(t.Context(), "bad"))(t); string(history.Snapshot.Data) != `"(unreadable)"` {
 		t.Errorf("a damaged snapshot reads as %s", history.Snapshot.Data)
 	}
-	wantSaid(t, l, good)
+	wantRepeatedText(t, l, good)
 }
 
-// forgetForm rewrites rows in the form of an earlier release.
-func (d Database) forgetForm(t testing.TB, b ledger.Batch) {
+// writeInOldForm rewrites rows in the form of an earlier release.
+func (d Database) writeInOldForm(t testing.TB, b ledger.Batch) {
 	t.Helper()
 	for query, args := range map[string][]any{
 		`UPDATE model_calls SET request = $1, response = $2, tool_calls = $3, request_form = NULL, request_chain = NULL, request_place = NULL, result_form = 0 WHERE key = $4`: {
@@ -291,13 +291,13 @@ func (d Database) forgetForm(t testing.TB, b ledger.Batch) {
 
 func testOldRecordsAreCondensed(t *testing.T, db Database) {
 	l := db.Open(t)
-	batches := []ledger.Batch{said("one", longText(1), 1), said("two", longText(2), 2), said("three", longText(3), 3)}
+	batches := []ledger.Batch{repeatedText("one", longText(1), 1), repeatedText("two", longText(2), 2), repeatedText("three", longText(3), 3)}
 	batches[2].ModelCalls[0].Seq = 0 // not part of a chain
 	Append(t, l, batches...)
 	small := db.bodies(t)
 	requests := chainOf(t, l, "long", 9)
-	db.forgetForm(t, batches[0])
-	db.forgetForm(t, batches[2])
+	db.writeInOldForm(t, batches[0])
+	db.writeInOldForm(t, batches[2])
 	// The earlier release started this call, and this one ended it.
 	_, err := db.Raw.ExecContext(t.Context(), `UPDATE model_calls SET request = $1, request_form = NULL, request_chain = NULL, request_place = NULL WHERE key = $2`,
 		string(batches[1].ModelCalls[0].Request), batches[1].ModelCalls[0].Key)
@@ -319,7 +319,7 @@ func testOldRecordsAreCondensed(t *testing.T, db Database) {
 		t.Errorf("a call after an open one was condensed: place %d of chain %d", call.Place, call.Chain)
 	}
 	db.Exec(t, fmt.Sprintf(`UPDATE model_calls SET finished_at = %d WHERE key = 'long/m4'`, at(45).UnixMicro()))
-	wantSaid(t, l, batches[0])
+	wantRepeatedText(t, l, batches[0])
 
 	l = db.Open(t)
 	if n := must(l.Condense(t.Context(), 2))(t); n < 1 || n > 2 {
@@ -327,7 +327,7 @@ func testOldRecordsAreCondensed(t *testing.T, db Database) {
 	}
 	must(ledger.Condense(t.Context(), l, func(int64) {}))(t)
 	for _, b := range batches {
-		wantSaid(t, l, b)
+		wantRepeatedText(t, l, b)
 	}
 	for i, want := range requests {
 		if call := must(l.ModelCall(t.Context(), fmt.Sprintf("long/m%d", i)))(t); !bytes.Equal(call.Request, want) {
@@ -354,10 +354,10 @@ func testOldRecordsAreCondensed(t *testing.T, db Database) {
 }
 
 // Another process may have deleted an agent whose texts this one still has in its cache.
-func testAnAgentThatBeginsAgainKnowsNothing(t *testing.T, db Database) {
+func testRecreatedAgentReusesNoTexts(t *testing.T, db Database) {
 	l, other := db.Open(t), db.Open(t)
 	text := longText(1)
-	Append(t, l, ledger.Batch{Agent: "a", Create: ptr(Agent("a")), Events: []ledger.Event{heard(text, 1)}})
+	Append(t, l, ledger.Batch{Agent: "a", Create: ptr(Agent("a")), Events: []ledger.Event{textEvent(text, 1)}})
 	Append(t, other, ledger.Batch{Agent: "a", After: 1, Events: Events("a", 1), Finish: &ledger.Finish{Status: ledger.StatusSuccess, At: at(2)}})
 	must(ledger.Retain(t.Context(), other, at(100)))(t)
 	call := modelCall("a/m", 3)
@@ -369,11 +369,11 @@ func testAnAgentThatBeginsAgainKnowsNothing(t *testing.T, db Database) {
 }
 
 // The texts of a refused append are not in the ledger.
-func testATextOfARefusedAppendIsNotUsed(t *testing.T, db Database) {
+func testRefusedAppendAddsNoTexts(t *testing.T, db Database) {
 	l := db.Open(t)
 	Append(t, l, First(Agent("a"), 1))
 	text := longText(1)
-	if err := l.Append(t.Context(), ledger.Batch{Agent: "a", After: 7, Events: []ledger.Event{heard(text, 1)}}); err == nil {
+	if err := l.Append(t.Context(), ledger.Batch{Agent: "a", After: 7, Events: []ledger.Event{textEvent(text, 1)}}); err == nil {
 		t.Fatal("a stale batch was accepted")
 	}
 	call := modelCall("a/m", 2)

@@ -16,8 +16,8 @@ import (
 // thisHour is the hour of start.
 var thisHour = start.Truncate(time.Hour)
 
-// begin starts an agent with open model calls, one second apart.
-func begin(t testing.TB, l ledger.Ledger, uid string, keys ...string) {
+// startCalls starts an agent with open model calls, one second apart.
+func startCalls(t testing.TB, l ledger.Ledger, uid string, keys ...string) {
 	t.Helper()
 	batch := First(Agent(uid), 1)
 	for i, key := range keys {
@@ -26,8 +26,8 @@ func begin(t testing.TB, l ledger.Ledger, uid string, keys ...string) {
 	Append(t, l, batch)
 }
 
-// end records the result of a model call; negative tokens and cost are unknown.
-func end(t testing.TB, l ledger.Ledger, uid, key string, status ledger.Status, tokens, cost int64) {
+// endCall records the result of a model call; negative tokens and cost are unknown.
+func endCall(t testing.TB, l ledger.Ledger, uid, key string, status ledger.Status, tokens, cost int64) {
 	t.Helper()
 	result := modelDone(key, status, 60)
 	if tokens >= 0 {
@@ -60,7 +60,7 @@ func wantCount(t testing.TB, l ledger.Ledger, at time.Time, want ledger.QuotaCou
 
 func testReservationsRespectLimits(t *testing.T, db Database) {
 	l := db.Open(t)
-	begin(t, l, "a", "k1", "k2", "k3", "k4")
+	startCalls(t, l, "a", "k1", "k2", "k3", "k4")
 	got := reserve(t, l, hourly(at(1), 100, 50,
 		ledger.QuotaCall{Key: "k1", Tokens: 60, CostMicros: 10}, ledger.QuotaCall{Key: "k2", Tokens: 41},
 		ledger.QuotaCall{Key: "k3", Tokens: 1, CostMicros: 41}, ledger.QuotaCall{Key: "k4", Tokens: 40, CostMicros: 40}))
@@ -73,17 +73,17 @@ func testReservationsRespectLimits(t *testing.T, db Database) {
 
 func testSettlementCountsRealUsage(t *testing.T, db Database) {
 	l := db.Open(t)
-	begin(t, l, "a", "used", "unknown", "failed", "cancelled", "open")
+	startCalls(t, l, "a", "used", "unknown", "failed", "cancelled", "open")
 	var calls []ledger.QuotaCall
 	for _, key := range []string{"used", "unknown", "failed", "cancelled", "open"} {
 		calls = append(calls, ledger.QuotaCall{Key: key, Tokens: 100, CostMicros: 10})
 	}
 	reserve(t, l, hourly(at(1), 0, 0, calls...))
 	wantCount(t, l, at(2), ledger.QuotaCount{ReservedTokens: 500, ReservedCostMicros: 50})
-	end(t, l, "a", "used", ledger.StatusSuccess, 30, 3)
-	end(t, l, "a", "unknown", ledger.StatusSuccess, -1, -1)
-	end(t, l, "a", "failed", ledger.StatusFailed, -1, -1)
-	end(t, l, "a", "cancelled", ledger.StatusCancelled, -1, -1)
+	endCall(t, l, "a", "used", ledger.StatusSuccess, 30, 3)
+	endCall(t, l, "a", "unknown", ledger.StatusSuccess, -1, -1)
+	endCall(t, l, "a", "failed", ledger.StatusFailed, -1, -1)
+	endCall(t, l, "a", "cancelled", ledger.StatusCancelled, -1, -1)
 	for range 2 { // settling twice changes nothing
 		wantCount(t, l, at(3), ledger.QuotaCount{Tokens: 130, CostMicros: 13, ReservedTokens: 100, ReservedCostMicros: 10})
 	}
@@ -95,7 +95,7 @@ func testSettlementCountsRealUsage(t *testing.T, db Database) {
 // testReservationSurvivesACrash opens the ledger again between the steps of a call, as after a kill of the operator.
 func testReservationSurvivesACrash(t *testing.T, db Database) {
 	l := db.Open(t)
-	begin(t, l, "a", "k")
+	startCalls(t, l, "a", "k")
 	call := ledger.QuotaCall{Key: "k", Tokens: 70, CostMicros: 7}
 	for range 2 { // the second operator repeats the call
 		if got := reserve(t, l, hourly(at(1), 100, 0, call)); !got.Granted[0] {
@@ -104,7 +104,7 @@ func testReservationSurvivesACrash(t *testing.T, db Database) {
 		l = db.Open(t)
 		wantCount(t, l, at(2), ledger.QuotaCount{ReservedTokens: 70, ReservedCostMicros: 7})
 	}
-	end(t, l, "a", "k", ledger.StatusSuccess, 50, 5)
+	endCall(t, l, "a", "k", ledger.StatusSuccess, 50, 5)
 	l = db.Open(t) // killed after the result, before the reservation is settled
 	for range 2 {
 		wantCount(t, l, at(3), ledger.QuotaCount{Tokens: 50, CostMicros: 5})
@@ -164,10 +164,10 @@ func testQuotaCountsFromTheStartOfItsPeriod(t *testing.T, db Database) {
 	old := First(Agent("old"), 1)
 	old.ModelCalls = []ledger.ModelCall{modelCall("old", -7200)}
 	Append(t, l, old)
-	end(t, l, "b", "foreign", ledger.StatusSuccess, 1000, 100)
-	end(t, l, "old", "old", ledger.StatusSuccess, 5, 1)
-	begin(t, l, "a", "before", "reserved", "in-flight")
-	end(t, l, "a", "before", ledger.StatusSuccess, 40, 4)
+	endCall(t, l, "b", "foreign", ledger.StatusSuccess, 1000, 100)
+	endCall(t, l, "old", "old", ledger.StatusSuccess, 5, 1)
+	startCalls(t, l, "a", "before", "reserved", "in-flight")
+	endCall(t, l, "a", "before", ledger.StatusSuccess, 40, 4)
 
 	request := hourly(at(1), 0, 0, ledger.QuotaCall{Key: "reserved", Tokens: 20, CostMicros: 2})
 	request.Limits = append(request.Limits, ledger.QuotaLimit{Since: thisHour.Truncate(24 * time.Hour)})
@@ -178,8 +178,8 @@ func testQuotaCountsFromTheStartOfItsPeriod(t *testing.T, db Database) {
 	}
 	// A call that was in flight when the quota was created, and one with a reservation, count once each, however often the calls
 	// are recounted.
-	end(t, l, "a", "in-flight", ledger.StatusSuccess, 7, 0)
-	end(t, l, "a", "reserved", ledger.StatusSuccess, 10, 1)
+	endCall(t, l, "a", "in-flight", ledger.StatusSuccess, 7, 0)
+	endCall(t, l, "a", "reserved", ledger.StatusSuccess, 10, 1)
 	request.Calls = nil
 	for range 2 {
 		want := []ledger.QuotaCount{{Tokens: 57, CostMicros: 5}, {Tokens: 62, CostMicros: 6}}
@@ -192,13 +192,13 @@ func testQuotaCountsFromTheStartOfItsPeriod(t *testing.T, db Database) {
 // testWaitingCallCountsWhenItStarts reserves in the hour after the one in which the intent was recorded.
 func testWaitingCallCountsWhenItStarts(t *testing.T, db Database) {
 	l := db.Open(t)
-	begin(t, l, "a", "k")
+	startCalls(t, l, "a", "k")
 	later := thisHour.Add(time.Hour)
 	reserve(t, l, hourly(later, 0, 0, ledger.QuotaCall{Key: "k", Tokens: 20}))
 	if call := must(l.ModelCall(t.Context(), "k"))(t); !call.StartedAt.Equal(later) {
 		t.Errorf("the call started at %s, want %s", call.StartedAt, later)
 	}
-	end(t, l, "a", "k", ledger.StatusSuccess, 15, 0)
+	endCall(t, l, "a", "k", ledger.StatusSuccess, 15, 0)
 	wantCount(t, l, later, ledger.QuotaCount{Tokens: 15})
 	request := hourly(later.Add(time.Minute), 0, 0)
 	request.Recount = true
@@ -207,14 +207,14 @@ func testWaitingCallCountsWhenItStarts(t *testing.T, db Database) {
 	}
 }
 
-func testPruneKeepsWhatQuotasCount(t *testing.T, db Database) {
+func testPruneKeepsQuotaCounts(t *testing.T, db Database) {
 	l := db.Open(t)
 	now := time.Now().UTC()
 	for i, age := range []time.Duration{time.Hour, 20 * 24 * time.Hour, 40 * 24 * time.Hour} {
 		uid := fmt.Sprintf("agent-%d", i)
-		begin(t, l, uid, uid)
+		startCalls(t, l, uid, uid)
 		reserve(t, l, hourly(now.Add(-age), 0, 0, ledger.QuotaCall{Key: uid, Tokens: 5}))
-		end(t, l, uid, uid, ledger.StatusSuccess, 5, 0)
+		endCall(t, l, uid, uid, ledger.StatusSuccess, 5, 0)
 		reserve(t, l, hourly(now.Add(-age), 0, 0))
 	}
 	must(l.Prune(t.Context(), now.Add(-24*time.Hour), 0))(t)

@@ -14,14 +14,14 @@ import (
 	"github.com/nestor-dev/nestor/internal/ledger"
 )
 
-func testAnOldEpochAppendsNothing(t *testing.T, db Database) {
+func testOldEpochCannotAppend(t *testing.T, db Database) {
 	first, second := db.Open(t), db.Open(t)
-	old := must(first.Take(t.Context(), 0, 0, "first", at(0)))(t)
+	old := must(first.TakeOver(t.Context(), 0, 0, "first", at(0)))(t)
 	batch := First(Agent("a"), 1)
 	batch.Fence = old
 	Append(t, first, batch)
 
-	own := must(second.Take(t.Context(), 0, old.Epoch, "second", at(1)))(t)
+	own := must(second.TakeOver(t.Context(), 0, old.Epoch, "second", at(1)))(t)
 	more := ledger.Batch{Agent: "a", After: 1, Fence: old, Events: Events("more", 1)}
 	if err := first.Append(t.Context(), more); !errors.Is(err, ledger.ErrFenced) {
 		t.Fatalf("an append in an old epoch: %v", err)
@@ -31,7 +31,7 @@ func testAnOldEpochAppendsNothing(t *testing.T, db Database) {
 	}
 	more.Fence = own
 	Append(t, second, more)
-	if _, err := first.Take(t.Context(), 0, old.Epoch, "first", at(2)); !errors.Is(err, ledger.ErrFenced) {
+	if _, err := first.TakeOver(t.Context(), 0, old.Epoch, "first", at(2)); !errors.Is(err, ledger.ErrFenced) {
 		t.Errorf("a shard was taken over by a writer that has not seen its owner: %v", err)
 	}
 	if err := first.Release(t.Context(), old); !errors.Is(err, ledger.ErrFenced) {
@@ -40,10 +40,10 @@ func testAnOldEpochAppendsNothing(t *testing.T, db Database) {
 }
 
 // A batch of an old epoch does not affect those that share its transaction.
-func testAnOldEpochHarmsNoOther(t *testing.T, db Database) {
+func testOldEpochDoesNotAffectOthers(t *testing.T, db Database) {
 	l := db.Open(t)
-	old := must(l.Take(t.Context(), 0, 0, "first", at(0)))(t)
-	own := must(l.Take(t.Context(), 0, old.Epoch, "second", at(1)))(t)
+	old := must(l.TakeOver(t.Context(), 0, 0, "first", at(0)))(t)
+	own := must(l.TakeOver(t.Context(), 0, old.Epoch, "second", at(1)))(t)
 	var writers sync.WaitGroup
 	var refused, taken atomic.Int32
 	for i := range 64 {
@@ -70,9 +70,9 @@ func testAnOldEpochHarmsNoOther(t *testing.T, db Database) {
 }
 
 // While writers append, a successor takes over the shard: nothing may be appended in the old epoch after that.
-func testNothingIsAddedToWhatASuccessorFinds(t *testing.T, db Database) {
+func testOldEpochCannotAppendAfterTakeOver(t *testing.T, db Database) {
 	first, second := db.Open(t), db.Open(t)
-	old := must(first.Take(t.Context(), 0, 0, "first", at(0)))(t)
+	old := must(first.TakeOver(t.Context(), 0, 0, "first", at(0)))(t)
 	var writers sync.WaitGroup
 	begun := make(chan struct{}, 8)
 	for i := range 8 {
@@ -93,7 +93,7 @@ func testNothingIsAddedToWhatASuccessorFinds(t *testing.T, db Database) {
 	for range 8 {
 		<-begun
 	}
-	must(second.Take(t.Context(), 0, old.Epoch, "second", at(1)))(t)
+	must(second.TakeOver(t.Context(), 0, old.Epoch, "second", at(1)))(t)
 	found := must(second.Agents(t.Context(), ledger.AgentFilter{}, ledger.Page{}))(t)
 	writers.Wait()
 	later := must(second.Agents(t.Context(), ledger.AgentFilter{}, ledger.Page{}))(t)
@@ -102,27 +102,27 @@ func testNothingIsAddedToWhatASuccessorFinds(t *testing.T, db Database) {
 	}
 }
 
-func testRequestsToTheHolder(t *testing.T, db Database) {
+func testOwnerRequests(t *testing.T, db Database) {
 	l := db.Open(t)
-	if h := must(l.Holding(t.Context(), 0))(t); h != (ledger.Holding{}) {
+	if h := must(l.ReadOwner(t.Context(), 0))(t); h != (ledger.ShardOwner{}) {
 		t.Errorf("a shard without an owner: %+v", h)
 	}
-	own := must(l.Take(t.Context(), 0, 0, "first", at(0)))(t)
-	want := ledger.Holding{Epoch: 1, Holder: "first"}
+	own := must(l.TakeOver(t.Context(), 0, 0, "first", at(0)))(t)
+	want := ledger.ShardOwner{Epoch: 1, Owner: "first"}
 	check := func() {
 		t.Helper()
-		if diff := cmp.Diff(want, must(l.Holding(t.Context(), 0))(t)); diff != "" {
+		if diff := cmp.Diff(want, must(l.ReadOwner(t.Context(), 0))(t)); diff != "" {
 			t.Errorf("owner (-want +got):\n%s", diff)
 		}
 	}
 	check()
-	want.Request = ledger.Request{ID: "r1", HandOver: true}
-	if err := l.Ask(t.Context(), own, want.Request); err != nil {
+	want.Request = ledger.OwnerRequest{ID: "r1", HandOver: true}
+	if err := l.SendRequest(t.Context(), own, want.Request); err != nil {
 		t.Fatal(err)
 	}
 	check()
 	want.Answered = "r1"
-	if err := l.Answer(t.Context(), own, "r1"); err != nil {
+	if err := l.AnswerRequest(t.Context(), own, "r1"); err != nil {
 		t.Fatal(err)
 	}
 	check()
@@ -131,25 +131,25 @@ func testRequestsToTheHolder(t *testing.T, db Database) {
 		t.Fatal(err)
 	}
 	check()
-	must(l.Take(t.Context(), 0, 1, "second", at(1)))(t)
-	want = ledger.Holding{Epoch: 2, Holder: "second"}
+	must(l.TakeOver(t.Context(), 0, 1, "second", at(1)))(t)
+	want = ledger.ShardOwner{Epoch: 2, Owner: "second"}
 	check()
-	if err := l.Ask(t.Context(), own, ledger.Request{ID: "late"}); !errors.Is(err, ledger.ErrFenced) {
+	if err := l.SendRequest(t.Context(), own, ledger.OwnerRequest{ID: "late"}); !errors.Is(err, ledger.ErrFenced) {
 		t.Errorf("a request to an owner that is gone: %v", err)
 	}
 }
 
-func testOneAttends(t *testing.T, db Database) {
+func testLivenessLock(t *testing.T, db Database) {
 	first, second := db.Open(t), db.Open(t)
-	leave := must(first.Attend(t.Context(), 0))(t)
-	if _, err := second.Attend(t.Context(), 0); !errors.Is(err, ledger.ErrAttended) {
+	unlock := must(first.LockLiveness(t.Context(), 0))(t)
+	if _, err := second.LockLiveness(t.Context(), 0); !errors.Is(err, ledger.ErrLivenessLocked) {
 		t.Errorf("two processes have the lock: %v", err)
 	}
-	if err := leave(); err != nil {
+	if err := unlock(); err != nil {
 		t.Fatal(err)
 	}
-	leave = must(second.Attend(t.Context(), 0))(t)
-	if err := leave(); err != nil {
+	unlock = must(second.LockLiveness(t.Context(), 0))(t)
+	if err := unlock(); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/ledger"
 )
 
-func testAgentIsUpdatedWithItsEvents(t *testing.T, db Database) {
+func testAgentUpdateIsAppendedWithItsEvents(t *testing.T, db Database) {
 	l := db.Open(t)
 	Append(t, l, First(Agent("a"), 1), First(Agent("b"), 1))
 	update := ledger.AgentUpdate{Role: "poet", Provider: "team/fast", Model: "large"}

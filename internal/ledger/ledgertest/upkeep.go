@@ -67,7 +67,7 @@ func testPruneKeepsLiveAgents(t *testing.T, db Database) {
 	}
 }
 
-func testPruneGoesInSmallSteps(t *testing.T, db Database) {
+func testPruneWorksInSmallSteps(t *testing.T, db Database) {
 	l := db.Open(t)
 	Append(t, l, aged("one", 40, at(1)), aged("two", 40, at(2)), aged("live", 40, time.Time{}))
 	first := must(l.Prune(t.Context(), at(500), 10))(t)
@@ -129,7 +129,7 @@ func testRetentionDoesNotStopWriters(t *testing.T, db Database) {
 	unchanged(t, l, "writer", seq)
 }
 
-func testManyOpenAnEmptyDatabase(t *testing.T, db Database) {
+func testConcurrentOpenOfAnEmptyDatabase(t *testing.T, db Database) {
 	inParallel(t, 8, func(i int) error {
 		l, err := connect.Open(t.Context(), db.DSN)
 		if err != nil {

@@ -47,7 +47,7 @@ func TestStatementsAreSplitAtLineEnds(t *testing.T) {
 	}
 }
 
-func TestNumbersMustFollowEachOther(t *testing.T) {
+func TestMigrationNumbersAreConsecutive(t *testing.T) {
 	for _, name := range []string{"x/0002_gap.sql", "x/first.sql", "x/0000_zero.sql"} {
 		if _, err := read(fstest.MapFS{name: {}}, "x"); err == nil {
 			t.Errorf("%s was accepted as the first migration", name)

@@ -24,7 +24,7 @@ func (d *database) Classify(err error) (ledger.Reason, string) {
 		// Its text repeats the user and the database, and each attempt on a separate line.
 		err = connect.Unwrap()
 	}
-	return reason, d.scrub(strings.ReplaceAll(err.Error(), "\n", "; "))
+	return reason, d.redact(strings.ReplaceAll(err.Error(), "\n", "; "))
 }
 
 func classify(err error) ledger.Reason {
@@ -57,9 +57,9 @@ func isConnectionFailure(err error) bool {
 	return pgconn.SafeToRetry(err)
 }
 
-// isFailureOfServer reports whether existing connections are useless: the server is gone, or was a standby when they were opened,
+// isServerFailure reports whether existing connections are useless: the server is gone, or was a standby when they were opened,
 // so that they are read-only.
-func isFailureOfServer(err error) bool {
+func isServerFailure(err error) bool {
 	var server *pgconn.PgError
 	if errors.As(err, &server) {
 		return server.Code == "25006" || strings.HasPrefix(server.Code, "57P")

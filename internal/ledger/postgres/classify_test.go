@@ -15,8 +15,8 @@ import (
 	"github.com/nestor-dev/nestor/internal/ledger"
 )
 
-// TestServerErrorsHaveReasons covers errors that a test cannot provoke on a real server.
-func TestServerErrorsHaveReasons(t *testing.T) {
+// TestClassifyServerErrors covers errors that a test cannot provoke on a real server.
+func TestClassifyServerErrors(t *testing.T) {
 	for code, want := range map[string]ledger.Reason{
 		"53100": ledger.ReasonFull,
 		"53300": ledger.ReasonUnavailable, // too many connections
@@ -46,9 +46,9 @@ func TestServerErrorsHaveReasons(t *testing.T) {
 	}
 }
 
-func TestScrubTakesOutSecretsOnly(t *testing.T) {
+func TestRedactRemovesOnlySecrets(t *testing.T) {
 	db := &database{secrets: []string{"", "p%40ss", "p@ss"}}
-	if got, want := db.scrub("cannot use p@ss or p%40ss at host"), "cannot use xxxxx or xxxxx at host"; got != want {
+	if got, want := db.redact("cannot use p@ss or p%40ss at host"), "cannot use xxxxx or xxxxx at host"; got != want {
 		t.Errorf("scrubbed %q, want %q", got, want)
 	}
 }

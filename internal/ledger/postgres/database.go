@@ -48,7 +48,7 @@ func (d *database) Write(ctx context.Context, fn func(sqlstore.Tx) error) error 
 	}
 	// After a failed commit or a broken connection there is nothing to roll back.
 	_ = tx.Rollback(context.WithoutCancel(ctx))
-	if isFailureOfServer(err) {
+	if isServerFailure(err) {
 		// The other connections lead to the same server.
 		d.pool.Reset()
 	}
@@ -72,33 +72,33 @@ func (d *database) FenceSQL() string {
 	return `SELECT 1 FROM shards WHERE shard = $1 AND epoch = $2 FOR SHARE`
 }
 
-// attendKey is the first half of the key of the liveness locks; the second is the shard.
-const attendKey = 0x6e657374
+// livenessLockKey is the first half of the key of the liveness locks; the second is the shard.
+const livenessLockKey = 0x6e657374
 
-// Attend implements sqlstore.Driver with an advisory lock, which is released when its connection ends.
-func (d *database) Attend(ctx context.Context, shard int) (leave func() error, err error) {
+// LockLiveness implements sqlstore.Driver with an advisory lock, which is released when its connection ends.
+func (d *database) LockLiveness(ctx context.Context, shard int) (unlock func() error, err error) {
 	pooled, err := d.pool.Acquire(ctx)
 	if err != nil {
 		return nil, err
 	}
 	conn := pooled.Hijack()
 	var locked bool
-	err = conn.QueryRow(ctx, "SELECT pg_try_advisory_lock($1, $2)", attendKey, shard).Scan(&locked)
+	err = conn.QueryRow(ctx, "SELECT pg_try_advisory_lock($1, $2)", livenessLockKey, shard).Scan(&locked)
 	if err == nil && !locked {
-		err = ledger.ErrAttended
+		err = ledger.ErrLivenessLocked
 	}
 	if err != nil {
 		return nil, errors.Join(err, conn.Close(context.WithoutCancel(ctx)))
 	}
 	return func() error {
-		ctx, cancel := context.WithTimeout(context.Background(), leaveTimeout)
+		ctx, cancel := context.WithTimeout(context.Background(), unlockTimeout)
 		defer cancel()
 		return conn.Close(ctx)
 	}, nil
 }
 
-// leaveTimeout bounds closing the connection of a liveness lock.
-const leaveTimeout = 5 * time.Second
+// unlockTimeout bounds closing the connection of a liveness lock.
+const unlockTimeout = 5 * time.Second
 
 // Vacuum implements sqlstore.Driver. A plain VACUUM does not block readers or writers; the server's autovacuum does the same
 // later.

@@ -22,7 +22,7 @@ func reasonOf(err error) ledger.Reason {
 	return failure.Reason
 }
 
-func TestServerGoneAndBack(t *testing.T) {
+func TestServerRestart(t *testing.T) {
 	db := newDatabase(t)
 	l := db.Open(t)
 	ledgertest.Append(t, l, ledgertest.First(ledgertest.Agent("a"), 1))
@@ -47,8 +47,8 @@ func TestServerGoneAndBack(t *testing.T) {
 	}
 }
 
-// TestIdleConnectionsThatBrokeAreReplaced restarts the server while the ledger is idle: the next append must succeed.
-func TestIdleConnectionsThatBrokeAreReplaced(t *testing.T) {
+// TestBrokenIdleConnectionsAreReplaced restarts the server while the ledger is idle: the next append must succeed.
+func TestBrokenIdleConnectionsAreReplaced(t *testing.T) {
 	l := newDatabase(t).Open(t)
 	ledgertest.Append(t, l, ledgertest.First(ledgertest.Agent("a"), 1))
 	server.Stop()
@@ -58,7 +58,7 @@ func TestIdleConnectionsThatBrokeAreReplaced(t *testing.T) {
 	ledgertest.Append(t, l, ledger.Batch{Agent: "a", After: 1, Events: ledgertest.Events("a", 1)})
 }
 
-func TestReadOnlyDatabaseIsRecognisedAndPasses(t *testing.T) {
+func TestReadOnlyDatabaseIsRecognisedAndRecovers(t *testing.T) {
 	db := newDatabase(t)
 	l := db.Open(t)
 	ledgertest.Append(t, l, ledgertest.First(ledgertest.Agent("a"), 1))
@@ -142,7 +142,7 @@ func TestPasswordIsNeverPrinted(t *testing.T) {
 	}
 }
 
-func TestFailuresToConnectAreToldApart(t *testing.T) {
+func TestConnectFailuresAreDistinguished(t *testing.T) {
 	url := newDatabase(t).DSN
 	base, _, _ := strings.Cut(url, "?")
 	_, rest, _ := strings.Cut(url, "@")

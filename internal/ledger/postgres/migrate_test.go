@@ -12,7 +12,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/ledger/postgres"
 )
 
-func TestMigrationsAreAppliedWholeAndOnce(t *testing.T) {
+func TestMigrationsAreAtomicAndAppliedOnce(t *testing.T) {
 	released, err := migrations.Postgres()
 	if err != nil {
 		t.Fatal(err)

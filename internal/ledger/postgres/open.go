@@ -52,7 +52,7 @@ func (d *database) migrate(ctx context.Context, all []migrations.Migration) erro
 
 // connect creates the pool, which connects on first use.
 func connect(ctx context.Context, dsn string) (*database, error) {
-	name, secrets, err := inspect(dsn)
+	name, secrets, err := parseDSN(dsn)
 	if err != nil {
 		return nil, err
 	}

@@ -15,11 +15,11 @@ import (
 // secretParameters are the parameters of a connection string that contain secrets.
 var secretParameters = []string{"password", "sslpassword"}
 
-// inspect parses a connection string into a name without secrets, and the secrets.
+// parseDSN parses a connection string into a name without secrets, and the secrets.
 //
 // A password with an unescaped reserved character shifts the boundaries between the parts of a URL, so that a part of it becomes
 // a host, a path or a parameter. Such a string is refused without repeating any of it.
-func inspect(dsn string) (name string, secrets []string, err error) {
+func parseDSN(dsn string) (name string, secrets []string, err error) {
 	scheme, rest, ok := strings.Cut(dsn, "://")
 	if !ok {
 		return "", nil, malformed("it has no ://")
@@ -91,12 +91,12 @@ func malformed(why string) error {
 		"user and the password as %%XX, for example %%40 for @", ledger.ErrInvalid, why)
 }
 
-// scrub removes the secrets from a text.
-func (d *database) scrub(words string) string {
+// redact removes the secrets from a text.
+func (d *database) redact(message string) string {
 	for _, secret := range d.secrets {
 		if secret != "" {
-			words = strings.ReplaceAll(words, secret, "xxxxx")
+			message = strings.ReplaceAll(message, secret, "xxxxx")
 		}
 	}
-	return words
+	return message
 }

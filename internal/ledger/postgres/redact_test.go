@@ -13,9 +13,9 @@ import (
 	"github.com/nestor-dev/nestor/internal/ledger/postgres"
 )
 
-// TestNoPieceOfAnyPasswordIsPrinted opens ledgers with passwords that contain all kinds of characters, escaped and not. The
+// TestNoPartOfAPasswordIsPrinted opens ledgers with passwords that contain all kinds of characters, escaped and not. The
 // passwords have a mark at both ends, to detect parts of them.
-func TestNoPieceOfAnyPasswordIsPrinted(t *testing.T) {
+func TestNoPartOfAPasswordIsPrinted(t *testing.T) {
 	const mark = "Zq9"
 	host := serverHost()
 	rapid.Check(t, func(r *rapid.T) {

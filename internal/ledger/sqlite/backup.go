@@ -61,10 +61,10 @@ func Restore(ctx context.Context, dsn string, from io.Reader) (err error) {
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	whole := filepath.Join(dir, filepath.Base(file))
-	if err := receive(whole, from); err != nil {
+	if err := writeSynced(whole, from); err != nil {
 		return fmt.Errorf("restore the ledger: %w", err)
 	}
-	if err := inspect(ctx, whole); err != nil {
+	if err := checkLedger(ctx, whole); err != nil {
 		return fmt.Errorf("restore the ledger: %w: the input is not a complete copy of a ledger: %w", ledger.ErrInvalid, err)
 	}
 	if err := os.Rename(whole, file); err != nil {
@@ -73,8 +73,8 @@ func Restore(ctx context.Context, dsn string, from io.Reader) (err error) {
 	return syncDirectory(filepath.Dir(file))
 }
 
-// receive writes a file with mode 0600 and syncs it to disk.
-func receive(path string, from io.Reader) error {
+// writeSynced writes a file with mode 0600 and syncs it to disk.
+func writeSynced(path string, from io.Reader) error {
 	to, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err != nil {
 		return err
@@ -85,8 +85,8 @@ func receive(path string, from io.Reader) error {
 	return errors.Join(to.Sync(), to.Close())
 }
 
-// inspect returns an error if the file is damaged or not a ledger.
-func inspect(ctx context.Context, file string) error {
+// checkLedger returns an error if the file is damaged or not a ledger.
+func checkLedger(ctx context.Context, file string) error {
 	db, err := sql.Open("sqlite", uri(file, "query_only(1)"))
 	if err != nil {
 		return err

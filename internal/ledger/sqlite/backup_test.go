@@ -51,7 +51,7 @@ func backup(t *testing.T, dsn string) (copied []byte, acknowledged int64) {
 	return to.Bytes(), enough
 }
 
-func TestACopyOfALedgerAtWorkIsWholeAndCanBePutBack(t *testing.T) {
+func TestBackupOfALedgerInUseCanBeRestored(t *testing.T) {
 	copied, acknowledged := backup(t, newDatabase(t).DSN)
 	file := filepath.Join(t.TempDir(), "ledger.db")
 	if err := sqlite.Restore(t.Context(), "sqlite:"+file, bytes.NewReader(copied)); err != nil {
@@ -77,7 +77,7 @@ func TestACopyOfALedgerAtWorkIsWholeAndCanBePutBack(t *testing.T) {
 	}
 }
 
-func TestWhatCannotBeRestoredIsRefused(t *testing.T) {
+func TestInvalidBackupIsRefused(t *testing.T) {
 	copied, _ := backup(t, newDatabase(t).DSN)
 	file := filepath.Join(t.TempDir(), "ledger.db")
 	for name, from := range map[string][]byte{
@@ -98,7 +98,7 @@ func TestWhatCannotBeRestoredIsRefused(t *testing.T) {
 	}
 }
 
-func TestWhatIsNotThereIsNotBackedUp(t *testing.T) {
+func TestBackupOfAMissingLedgerFails(t *testing.T) {
 	var to bytes.Buffer
 	if err := sqlite.Backup(t.Context(), "sqlite:"+filepath.Join(t.TempDir(), "none.db"), &to); err == nil || to.Len() > 0 {
 		t.Errorf("%v, %d bytes", err, to.Len())

@@ -37,15 +37,15 @@ func appendUntilKilled(ctx context.Context, dsn string) error {
 	return <-failed
 }
 
-// TestNothingAcknowledgedIsLostWhenKilled repeatedly kills a process that appends to the same file: while it opens the file,
+// TestAcknowledgedEventsSurviveAKill repeatedly kills a process that appends to the same file: while it opens the file,
 // between two acknowledgements, at any moment.
-func TestNothingAcknowledgedIsLostWhenKilled(t *testing.T) {
+func TestAcknowledgedEventsSurviveAKill(t *testing.T) {
 	db := newDatabase(t)
 	random := newRandom(t)
 	promised := ledgertest.NewAcknowledged(1)
 	for range crashes {
 		for line := range appendAndKill(t, db.DSN, random) {
-			promised.Note(line.uid, line.seq)
+			promised.Add(line.uid, line.seq)
 		}
 		checkReopened(t, db.DSN, promised)
 	}
@@ -55,8 +55,8 @@ func TestNothingAcknowledgedIsLostWhenKilled(t *testing.T) {
 	t.Logf("%d acknowledged events survived %d crashes", promised.Events(), crashes)
 }
 
-// TestTwoProcessesNeverGetTheSameEvent runs two operators by mistake on the same agents and kills them now and then.
-func TestTwoProcessesNeverGetTheSameEvent(t *testing.T) {
+// TestTwoProcessesNeverShareASequence runs two operators by mistake on the same agents and kills them now and then.
+func TestTwoProcessesNeverShareASequence(t *testing.T) {
 	db := newDatabase(t)
 	random := newRandom(t)
 	promised := ledgertest.NewAcknowledged(2)
@@ -71,7 +71,7 @@ func TestTwoProcessesNeverGetTheSameEvent(t *testing.T) {
 				}
 				owner[line] = i
 				wins[i]++
-				promised.Note(line.uid, line.seq)
+				promised.Add(line.uid, line.seq)
 			}
 		}
 		checkReopened(t, db.DSN, promised)

@@ -73,7 +73,7 @@ func earlierCalls(t *testing.T, path string) (calls []earlierCall, size int) {
 	return calls, size
 }
 
-func TestALedgerOfTheReleaseBeforeComesBackByteForByte(t *testing.T) {
+func TestLedgerOfAnEarlierReleaseIsReadByteForByte(t *testing.T) {
 	path := earlier(t)
 	calls, before := earlierCalls(t, path)
 	l, err := connect.Open(t.Context(), "sqlite:"+path)

@@ -34,7 +34,7 @@ func expect(err error, reason ledger.Reason, file string) error {
 	return nil
 }
 
-func TestFullDiskLosesNothingAndPasses(t *testing.T) {
+func TestFullDiskLosesNothingAndRecovers(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "ledger.db")
 	l, inside, err := sqlite.OpenInside(t.Context(), "sqlite:"+file)
 	if err != nil {
@@ -45,7 +45,7 @@ func TestFullDiskLosesNothingAndPasses(t *testing.T) {
 		t.Fatal(err)
 	}
 	promised := ledgertest.NewAcknowledged(1)
-	err = ledgertest.AppendForever(t.Context(), l, "a", func(seq int64) { promised.Note("a", seq) })
+	err = ledgertest.AppendForever(t.Context(), l, "a", func(seq int64) { promised.Add("a", seq) })
 	if err := expect(err, ledger.ReasonFull, file); err != nil {
 		t.Fatal(err)
 	}
@@ -58,7 +58,7 @@ func TestFullDiskLosesNothingAndPasses(t *testing.T) {
 	enough := errors.New("enough")
 	ctx, stop := context.WithCancelCause(t.Context())
 	err = ledgertest.AppendForever(ctx, l, "a", func(seq int64) {
-		if promised.Note("a", seq); seq > before+300 {
+		if promised.Add("a", seq); seq > before+300 {
 			stop(enough)
 		}
 	})
@@ -120,7 +120,7 @@ func fill(t *testing.T, file string, promised *ledgertest.Acknowledged) {
 	}
 	ctx, stop := context.WithCancel(t.Context())
 	err = ledgertest.AppendForever(ctx, l, "a", func(seq int64) {
-		if promised.Note("a", seq); seq > 300 {
+		if promised.Add("a", seq); seq > 300 {
 			stop()
 		}
 	})
@@ -145,8 +145,8 @@ func write(t *testing.T, file string, data []byte) {
 	}
 }
 
-// TestReadOnlyFileIsRecognisedAndPasses runs in a child process without root privileges, because root may write to every file.
-func TestReadOnlyFileIsRecognisedAndPasses(t *testing.T) {
+// TestReadOnlyFileIsRecognisedAndRecovers runs in a child process without root privileges, because root may write to every file.
+func TestReadOnlyFileIsRecognisedAndRecovers(t *testing.T) {
 	dir := t.TempDir()
 	if os.Getuid() == 0 {
 		if err := errors.Join(os.Chmod(filepath.Dir(dir), 0o711), os.Chown(dir, nobody, nobody)); err != nil {
@@ -160,7 +160,7 @@ func TestReadOnlyFileIsRecognisedAndPasses(t *testing.T) {
 
 const nobody = 65534
 
-func meetReadOnlyFile(ctx context.Context, dsn string) error {
+func failOnReadOnlyFile(ctx context.Context, dsn string) error {
 	if os.Getuid() == 0 {
 		if err := errors.Join(syscall.Setgid(nobody), syscall.Setuid(nobody)); err != nil {
 			return err
@@ -207,9 +207,9 @@ func meetReadOnlyFile(ctx context.Context, dsn string) error {
 	return l.Close()
 }
 
-// TestADeletedFileIsNoticed deletes and replaces the file of an open ledger: later writes would be lost with the process without
+// TestDeletedFileIsDetected deletes and replaces the file of an open ledger: later writes would be lost with the process without
 // an error.
-func TestADeletedFileIsNoticed(t *testing.T) {
+func TestDeletedFileIsDetected(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "ledger.db")
 	l, err := sqlite.Open(t.Context(), "sqlite:"+file)
 	if err != nil {

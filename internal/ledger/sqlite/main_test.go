@@ -16,7 +16,7 @@ import (
 const childRole = "NESTOR_LEDGER_CHILD"
 
 func TestMain(m *testing.M) {
-	roles := map[string]func(ctx context.Context, dsn string) error{"append": appendUntilKilled, "readonly": meetReadOnlyFile}
+	roles := map[string]func(ctx context.Context, dsn string) error{"append": appendUntilKilled, "readonly": failOnReadOnlyFile}
 	role, ok := roles[os.Getenv(childRole)]
 	if !ok {
 		os.Exit(m.Run())

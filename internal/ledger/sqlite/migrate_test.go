@@ -12,7 +12,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/ledger/sqlite"
 )
 
-func TestMigrationsAreAppliedWholeAndOnce(t *testing.T) {
+func TestMigrationsAreAtomicAndAppliedOnce(t *testing.T) {
 	released, err := migrations.SQLite()
 	if err != nil {
 		t.Fatal(err)

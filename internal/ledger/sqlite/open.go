@@ -44,15 +44,15 @@ func open(ctx context.Context, dsn string) (*database, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := db.migrateWhenFree(ctx, all); err != nil {
+	if err := db.migrateWithRetry(ctx, all); err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
 	return db, nil
 }
 
-// migrateWhenFree migrates, and retries while other processes open the file too: changing the journal mode fails at once,
+// migrateWithRetry migrates, and retries while other processes open the file too: changing the journal mode fails at once,
 // regardless of busy_timeout.
-func (d *database) migrateWhenFree(ctx context.Context, all []migrations.Migration) error {
+func (d *database) migrateWithRetry(ctx context.Context, all []migrations.Migration) error {
 	deadline := time.Now().Add(openTimeout)
 	for {
 		err := d.migrate(ctx, all)
@@ -92,12 +92,12 @@ func connect(dsn string) (*database, error) {
 	if db.file, err = os.Stat(file); err != nil {
 		return nil, sqlstore.Fail(db, "open", err)
 	}
-	if db.reader, err = sql.Open("sqlite", existing(file, "query_only(1)", "busy_timeout(10000)")); err != nil {
+	if db.reader, err = sql.Open("sqlite", existingURI(file, "query_only(1)", "busy_timeout(10000)")); err != nil {
 		return nil, sqlstore.Fail(db, "open", err)
 	}
 	db.reader.SetMaxOpenConns(maxReaders())
 	db.reader.SetMaxIdleConns(maxReaders())
-	pool, err := sql.Open("sqlite", existing(file, writing...))
+	pool, err := sql.Open("sqlite", existingURI(file, writerPragmas...))
 	if err != nil {
 		return nil, errors.Join(sqlstore.Fail(db, "open", err), db.reader.Close())
 	}
@@ -105,13 +105,13 @@ func connect(dsn string) (*database, error) {
 	return db, nil
 }
 
-// writing are the pragmas of the write connection. busy_timeout is first, so that the others wait for locks; auto_vacuum only
+// writerPragmas are the pragmas of the write connection. busy_timeout is first, so that the others wait for locks; auto_vacuum only
 // takes effect in an empty file.
 //
 // A large group must fit into the cache, or its pages are written to the log before it is complete and again afterwards (SQLite's
 // default is 2 MiB). A longer log is checkpointed less often, and pages that many groups change are copied once. Temporary data
 // stays in memory.
-var writing = []string{
+var writerPragmas = []string{
 	"busy_timeout(10000)", "auto_vacuum(incremental)", "journal_mode(wal)", "synchronous(full)",
 	"cache_size(-16384)", "wal_autocheckpoint(4000)", "temp_store(memory)",
 }
@@ -154,9 +154,9 @@ func syncDirectory(path string) error {
 	return errors.Join(dir.Sync(), dir.Close())
 }
 
-// existing is uri for a file that must exist: a connection that is opened later must not create a new file in place of a deleted
+// existingURI is uri for a file that must exist: a connection that is opened later must not create a new file in place of a deleted
 // one.
-func existing(file string, pragmas ...string) string { return uri(file, pragmas...) + "&mode=rw" }
+func existingURI(file string, pragmas ...string) string { return uri(file, pragmas...) + "&mode=rw" }
 
 // uri escapes the path, in which a question mark would start the parameters.
 func uri(file string, pragmas ...string) string {

@@ -14,7 +14,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/ledger/sqlite"
 )
 
-func TestOpenRefusesWhatIsNotAFile(t *testing.T) {
+func TestOpenRefusesInvalidPaths(t *testing.T) {
 	for _, dsn := range []string{"", "sqlite:", "sqlite::memory:", "postgres://host/db", "ledger.db"} {
 		if _, err := sqlite.Open(t.Context(), dsn); !errors.Is(err, ledger.ErrInvalid) {
 			t.Errorf("open %q: %v, want ErrInvalid", dsn, err)
@@ -32,7 +32,7 @@ func TestOpenRefusesWhatIsNotAFile(t *testing.T) {
 	}
 }
 
-func TestPathMayHoldAnyCharacter(t *testing.T) {
+func TestPathMayContainAnyCharacter(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "a b?mode=memory#c%20&_pragma=x;'é.db")
 	l, err := sqlite.Open(t.Context(), "sqlite:"+file)
 	if err != nil {

@@ -23,11 +23,11 @@ func (s *Store) Append(ctx context.Context, batch ledger.Batch) error {
 		return err
 	}
 	if err = s.queue.submit(ctx, f); err == nil {
-		s.memory.keep(batch.Agent, known, learned, batch.Finish != nil)
+		s.texts.put(batch.Agent, known, learned, batch.Finish != nil)
 	}
 	var conflict *ledger.ConflictError
 	if errors.As(err, &conflict) {
-		return s.explain(ctx, conflict)
+		return s.completeConflict(ctx, conflict)
 	}
 	if err != nil {
 		return s.fail("append to agent "+batch.Agent, err)
@@ -35,8 +35,8 @@ func (s *Store) Append(ctx context.Context, batch ledger.Batch) error {
 	return nil
 }
 
-// explain adds the newest event of the agent to a conflict, and distinguishes an outdated writer from an unknown agent.
-func (s *Store) explain(ctx context.Context, conflict *ledger.ConflictError) error {
+// completeConflict adds the newest event of the agent to a conflict, and distinguishes an outdated writer from an unknown agent.
+func (s *Store) completeConflict(ctx context.Context, conflict *ledger.ConflictError) error {
 	agent, err := s.Agent(ctx, conflict.Agent)
 	if errors.Is(err, ledger.ErrNotFound) {
 		return fmt.Errorf("append event %d: %w", conflict.Seq, err)
@@ -48,14 +48,14 @@ func (s *Store) explain(ctx context.Context, conflict *ledger.ConflictError) err
 }
 
 // commit writes a group and answers each of its batches.
-func (s *Store) commit(group []*pending) {
+func (s *Store) commit(group []*pendingBatch) {
 	// Every writer locks its agents in the same order, to avoid deadlocks between processes. The sort is stable: batches of one
 	// agent keep their order.
-	slices.SortStableFunc(group, func(a, b *pending) int { return strings.Compare(a.batch.Agent, b.batch.Agent) })
+	slices.SortStableFunc(group, func(a, b *pendingBatch) int { return strings.Compare(a.batch.Agent, b.batch.Agent) })
 	conflicts, err := s.write(group)
-	if err != nil && len(group) > 1 && s.isFaultOfBatch(err) {
+	if err != nil && len(group) > 1 && s.isBatchError(err) {
 		for _, p := range group {
-			s.commit([]*pending{p})
+			s.commit([]*pendingBatch{p})
 		}
 		return
 	}
@@ -72,8 +72,8 @@ func (s *Store) commit(group []*pending) {
 	}
 }
 
-// isFaultOfBatch reports whether a batch of the group may have caused the error rather than the database.
-func (s *Store) isFaultOfBatch(err error) bool {
+// isBatchError reports whether a batch of the group may have caused the error rather than the database.
+func (s *Store) isBatchError(err error) bool {
 	if errors.Is(err, ledger.ErrNoIntent) || errors.Is(err, ledger.ErrKeyTaken) || errors.Is(err, ledger.ErrFenced) {
 		return true
 	}
@@ -82,7 +82,7 @@ func (s *Store) isFaultOfBatch(err error) bool {
 }
 
 // write runs the transaction of a group and returns a conflict or nil for each batch.
-func (s *Store) write(group []*pending) ([]*ledger.ConflictError, error) {
+func (s *Store) write(group []*pendingBatch) ([]*ledger.ConflictError, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), s.timeout)
 	defer cancel()
 	s.transactions.Add(1)
@@ -92,7 +92,7 @@ func (s *Store) write(group []*pending) ([]*ledger.ConflictError, error) {
 		if err != nil {
 			return err
 		}
-		if conflicts, err = claim(ctx, tx, group); err != nil {
+		if conflicts, err = advanceAgents(ctx, tx, group); err != nil {
 			return err
 		}
 		var steps []step
@@ -101,7 +101,7 @@ func (s *Store) write(group []*pending) ([]*ledger.ConflictError, error) {
 				steps = appendSteps(steps, p.batch)
 			}
 		}
-		return run(ctx, tx, steps)
+		return runSteps(ctx, tx, steps)
 	})
 	return conflicts, err
 }

@@ -17,8 +17,8 @@ const (
 	claimAgent = `UPDATE agents SET last_seq = $1, bytes = bytes + $4 WHERE uid = $2 AND last_seq = $3 AND expired_at IS NULL`
 )
 
-// claim advances each agent to the end of its batch, and finds those that another writer has advanced.
-func claim(ctx context.Context, tx Tx, group []*pending) ([]*ledger.ConflictError, error) {
+// advanceAgents advances each agent to the end of its batch, and finds those that another writer has advanced.
+func advanceAgents(ctx context.Context, tx Tx, group []*pendingBatch) ([]*ledger.ConflictError, error) {
 	var statements []Statement
 	claims := make([]int, len(group))
 	for i, p := range group {
@@ -46,10 +46,10 @@ func claim(ctx context.Context, tx Tx, group []*pending) ([]*ledger.ConflictErro
 // step is a statement. If otherwise is not nil, the statement must change a row, and otherwise is the error if it does not.
 type step struct {
 	Statement
-	otherwise error
+	ifUnchanged error
 }
 
-func run(ctx context.Context, tx Tx, steps []step) error {
+func runSteps(ctx context.Context, tx Tx, steps []step) error {
 	if len(steps) == 0 {
 		return nil
 	}
@@ -62,8 +62,8 @@ func run(ctx context.Context, tx Tx, steps []step) error {
 		return err
 	}
 	for i := range steps {
-		if changed[i] == 0 && steps[i].otherwise != nil {
-			return steps[i].otherwise
+		if changed[i] == 0 && steps[i].ifUnchanged != nil {
+			return steps[i].ifUnchanged
 		}
 	}
 	return nil

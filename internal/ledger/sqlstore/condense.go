@@ -41,19 +41,19 @@ const (
 	WHERE uid = $2`
 )
 
-// mostCondensed bounds the bytes that one step of Condense reads.
-const mostCondensed = 16 << 20
+// maxCondensedBytes bounds the bytes that one step of Condense reads.
+const maxCondensedBytes = 16 << 20
 
-// condensing is the progress of Condense through the records of earlier releases.
-type condensing struct {
+// condenseProgress is the progress of Condense through the records of earlier releases.
+type condenseProgress struct {
 	mu sync.Mutex
 	// after is the last agent that is done, now the current one.
 	after string
-	now   *condensed
+	now   *condensedAgent
 }
 
-// condensed is the agent that is being condensed: first its model calls, then its tool calls, then its snapshot.
-type condensed struct {
+// condensedAgent is the agent that is being condensed: first its model calls, then its tool calls, then its snapshot.
+type condensedAgent struct {
 	uid    string
 	texts  *fold.Draft
 	models bool
@@ -89,8 +89,8 @@ func (s *Store) Condense(ctx context.Context, limit int) (int64, error) {
 	}
 }
 
-func (s *Store) nextCondensed(ctx context.Context, after string) (*condensed, error) {
-	agent := &condensed{}
+func (s *Store) nextCondensed(ctx context.Context, after string) (*condensedAgent, error) {
+	agent := &condensedAgent{}
 	err := s.driver.Reader().QueryRowContext(ctx, oldAgent, after).Scan(&agent.uid)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, nil
@@ -98,8 +98,8 @@ func (s *Store) nextCondensed(ctx context.Context, after string) (*condensed, er
 	if err != nil {
 		return nil, err
 	}
-	var k known
-	if err := s.recall(ctx, agent.uid, math.MaxInt64, &k); err != nil {
+	var k agentTexts
+	if err := s.loadTexts(ctx, agent.uid, math.MaxInt64, &k); err != nil {
 		return nil, err
 	}
 	agent.texts = k.Draft()
@@ -107,7 +107,7 @@ func (s *Store) nextCondensed(ctx context.Context, after string) (*condensed, er
 }
 
 // condense makes one step, and returns how many calls it has checked; 0 if none is left.
-func (s *Store) condense(ctx context.Context, agent *condensed, limit int) (n int64, err error) {
+func (s *Store) condense(ctx context.Context, agent *condensedAgent, limit int) (n int64, err error) {
 	if !agent.models {
 		if n, err = s.condenseModelCalls(ctx, agent, limit); n > 0 || err != nil {
 			return n, err
@@ -129,7 +129,7 @@ type wholeModelCall struct {
 	form int
 }
 
-func (s *Store) condenseModelCalls(ctx context.Context, agent *condensed, limit int) (int64, error) {
+func (s *Store) condenseModelCalls(ctx context.Context, agent *condensedAgent, limit int) (int64, error) {
 	size := 0
 	calls, err := listUntil(ctx, s.driver.Reader(), func(r row) (wholeModelCall, bool, error) {
 		var c wholeModelCall
@@ -137,7 +137,7 @@ func (s *Store) condenseModelCalls(ctx context.Context, agent *condensed, limit 
 		err := r.Scan(&c.Key, &c.Seq, (*[]byte)(&c.Request), (*[]byte)(&c.result.Response), (*[]byte)(&c.result.ToolCalls), &started, &c.open, &c.form)
 		c.StartedAt = fromMicros(started)
 		size += len(c.Request) + len(c.result.Response)
-		return c, c.open || size > mostCondensed, err
+		return c, c.open || size > maxCondensedBytes, err
 	}, wholeCalls, agent.uid, limit)
 	if n := len(calls); n > 0 && calls[n-1].open {
 		calls = calls[:n-1] // it keeps its place in the chain until it has ended, and so do later calls
@@ -153,13 +153,13 @@ func (s *Store) condenseModelCalls(ctx context.Context, agent *condensed, limit 
 	for i := range calls {
 		c := &calls[i]
 		whole := c.Request
-		follow(before, &c.ModelCall)
+		chainCall(before, &c.ModelCall)
 		before = &ledger.ModelCall{Request: whole, Chain: c.Chain, Place: c.Place}
 		form := formPlain
 		if data, ok := agent.texts.Fold(c.Request); ok {
 			c.Request, form = data, formFolded
 		}
-		chain, place := placeOf(&c.ModelCall)
+		chain, place := chainPlace(&c.ModelCall)
 		result := c.form
 		if result == formPlain {
 			result = foldResult(agent.texts, &c.result)
@@ -183,8 +183,8 @@ func (s *Store) chainedBefore(ctx context.Context, agent string, c *ledger.Model
 	return &before, err
 }
 
-// follow adds a call to the chain of the previous call if it continues that one, or starts a new chain.
-func follow(before, c *ledger.ModelCall) {
+// chainCall adds a call to the chain of the previous call if it continues that one, or starts a new chain.
+func chainCall(before, c *ledger.ModelCall) {
 	if before != nil && before.Chain > 0 && c.Seq > before.Chain {
 		if edit, ok := ledger.Compare(before.Request, c.Request); ok {
 			encoded := edit.Encode()
@@ -199,7 +199,7 @@ func follow(before, c *ledger.ModelCall) {
 	}
 }
 
-func (s *Store) condenseToolCalls(ctx context.Context, agent *condensed, limit int) (int64, error) {
+func (s *Store) condenseToolCalls(ctx context.Context, agent *condensedAgent, limit int) (int64, error) {
 	type whole struct {
 		key, arguments string
 		output         []byte
@@ -210,7 +210,7 @@ func (s *Store) condenseToolCalls(ctx context.Context, agent *condensed, limit i
 		var c whole
 		err := r.Scan(&c.key, &c.arguments, &c.output, &c.at)
 		size += len(c.arguments) + len(c.output)
-		return c, size > mostCondensed, err
+		return c, size > maxCondensedBytes, err
 	}, wholeToolCalls, agent.uid, agent.at, agent.key, limit)
 	if err != nil || len(calls) == 0 {
 		return 0, err
@@ -236,7 +236,7 @@ func (s *Store) condenseToolCalls(ctx context.Context, agent *condensed, limit i
 
 // endCondensing folds the snapshot of an agent, and marks the agent as done unless it has calls in flight from an earlier
 // release.
-func (s *Store) endCondensing(ctx context.Context, agent *condensed) error {
+func (s *Store) endCondensing(ctx context.Context, agent *condensedAgent) error {
 	var seq int64
 	var data []byte
 	err := s.driver.Reader().QueryRowContext(ctx, `SELECT seq, data FROM snapshots WHERE agent_uid = $1 AND form = 0`, agent.uid).Scan(&seq, &data)

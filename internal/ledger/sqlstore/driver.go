@@ -24,8 +24,8 @@ type Driver interface {
 	// FenceSQL is a statement that updates or locks the row of a shard ($1) in an epoch ($2), so that the epoch cannot change
 	// until the transaction ends. In any other epoch it affects no row.
 	FenceSQL() string
-	// Attend implements ledger.Shards.
-	Attend(ctx context.Context, shard int) (leave func() error, err error)
+	// LockLiveness implements ledger.Shards.
+	LockLiveness(ctx context.Context, shard int) (unlock func() error, err error)
 	// Vacuum returns free space to the system without blocking writers.
 	Vacuum(ctx context.Context) error
 	// Close closes the connections.

@@ -24,7 +24,7 @@ func Fail(driver Driver, op string, err error) error {
 		return nil
 	case errors.As(err, &failure):
 		return err
-	case isOwn(err):
+	case isLedgerError(err):
 		return fmt.Errorf("%s: %w", op, err)
 	case errors.Is(err, sql.ErrNoRows):
 		return fmt.Errorf("%s: %w", op, ledger.ErrNotFound)
@@ -39,7 +39,7 @@ func Fail(driver Driver, op string, err error) error {
 	return failure
 }
 
-func isOwn(err error) bool {
+func isLedgerError(err error) bool {
 	for _, target := range []error{ledger.ErrInvalid, ledger.ErrNotFound, ledger.ErrPruned, ledger.ErrNoIntent, ledger.ErrKeyTaken, ledger.ErrFenced, ledger.ErrClosed} {
 		if errors.Is(err, target) {
 			return true

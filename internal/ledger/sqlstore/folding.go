@@ -36,38 +36,38 @@ type folded struct {
 	snapshot           int
 }
 
-// memory caches the texts of the agents that this process appends to. A missing agent costs some more bytes, or reading the
+// textCache caches the texts of the agents that this process appends to. A missing agent costs some more bytes, or reading the
 // agent's events.
-type memory struct {
+type textCache struct {
 	mu     sync.Mutex
-	agents map[string]*known
+	agents map[string]*agentTexts
 	texts  int
 }
 
-// known are the texts of an agent; complete reports that they cover all its events.
-type known struct {
+// agentTexts are the texts of an agent; complete reports that they cover all its events.
+type agentTexts struct {
 	fold.Texts
 	complete atomic.Bool
 	counted  int
 }
 
-// mostTexts bounds the cache: a text takes about 200 bytes.
-const mostTexts = 100_000
+// maxCachedTexts bounds the cache: a text takes about 200 bytes.
+const maxCachedTexts = 100_000
 
-// of returns the cached texts of an agent.
-func (m *memory) of(agent string, begins bool) *known {
+// get returns the cached texts of an agent.
+func (m *textCache) get(agent string, begins bool) *agentTexts {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	k, ok := m.agents[agent]
 	if ok && begins { // an earlier agent with the UID is gone
-		m.forget(agent)
+		m.evict(agent)
 		ok = false
 	}
 	if !ok {
-		k = &known{counted: 1}
+		k = &agentTexts{counted: 1}
 		k.complete.Store(begins)
 		if m.agents == nil {
-			m.agents = map[string]*known{}
+			m.agents = map[string]*agentTexts{}
 		}
 		m.agents[agent] = k
 		m.texts++
@@ -75,9 +75,9 @@ func (m *memory) of(agent string, begins bool) *known {
 	return k
 }
 
-// keep adds the texts of an append, and evicts an agent that has ended, or others if the cache is full.
-func (m *memory) keep(agent string, k *known, learned *fold.Draft, ended bool) {
-	k.Keep(learned)
+// put adds the texts of an append, and evicts an agent that has ended, or others if the cache is full.
+func (m *textCache) put(agent string, k *agentTexts, learned *fold.Draft, ended bool) {
+	k.Commit(learned)
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.agents[agent] != k {
@@ -87,34 +87,34 @@ func (m *memory) keep(agent string, k *known, learned *fold.Draft, ended bool) {
 	m.texts += now - k.counted
 	k.counted = now
 	if ended {
-		m.forget(agent)
+		m.evict(agent)
 	}
 	for other := range m.agents { // in no particular order
-		if m.texts <= mostTexts {
+		if m.texts <= maxCachedTexts {
 			break
 		}
 		if other != agent {
-			m.forget(other)
+			m.evict(other)
 		}
 	}
 }
 
-func (m *memory) forget(agent string) {
+func (m *textCache) evict(agent string) {
 	m.texts -= m.agents[agent].counted
 	delete(m.agents, agent)
 }
 
 // fold replaces the texts of a batch that its agent's events contain, and returns the new texts.
-func (s *Store) fold(ctx context.Context, b ledger.Batch) (*folded, *known, *fold.Draft, error) {
-	k := s.memory.of(b.Agent, b.After == 0)
-	if !k.complete.Load() && needsAll(&b) {
-		if err := s.recall(ctx, b.Agent, b.After, k); err != nil {
+func (s *Store) fold(ctx context.Context, b ledger.Batch) (*folded, *agentTexts, *fold.Draft, error) {
+	k := s.texts.get(b.Agent, b.After == 0)
+	if !k.complete.Load() && needsAllTexts(&b) {
+		if err := s.loadTexts(ctx, b.Agent, b.After, k); err != nil {
 			return nil, nil, nil, err
 		}
 	}
 	draft := k.Draft()
 	for i := range b.Events {
-		draft.Learn(b.After+int64(i)+1, b.Events[i].Data)
+		draft.Index(b.After+int64(i)+1, b.Events[i].Data)
 	}
 	f := &folded{Batch: b}
 	f.foldModelCalls(draft)
@@ -126,13 +126,13 @@ func (s *Store) fold(ctx context.Context, b ledger.Batch) (*folded, *known, *fol
 	return f, k, draft, nil
 }
 
-// needsAll reports whether a batch repeats more than the newest texts of its agent.
-func needsAll(b *ledger.Batch) bool {
+// needsAllTexts reports whether a batch repeats more than the newest texts of its agent.
+func needsAllTexts(b *ledger.Batch) bool {
 	return b.Snapshot != nil || slices.ContainsFunc(b.ModelCalls, func(c ledger.ModelCall) bool { return c.Place == 0 })
 }
 
-// recall loads the texts of all events of an agent.
-func (s *Store) recall(ctx context.Context, agent string, until int64, k *known) error {
+// loadTexts loads the texts of all events of an agent.
+func (s *Store) loadTexts(ctx context.Context, agent string, until int64, k *agentTexts) error {
 	draft := k.Draft()
 	for after := int64(0); after < until; {
 		page, err := events(ctx, s.driver.Reader(), agent, after, ledger.Page{Limit: math.MaxInt32}.Size())
@@ -144,11 +144,11 @@ func (s *Store) recall(ctx context.Context, agent string, until int64, k *known)
 		}
 		for i := range page {
 			if after = page[i].Seq; after <= until {
-				draft.Learn(after, page[i].Data)
+				draft.Index(after, page[i].Data)
 			}
 		}
 	}
-	k.Keep(draft)
+	k.Commit(draft)
 	k.complete.Store(true)
 	return nil
 }
@@ -159,7 +159,7 @@ func (f *folded) foldModelCalls(draft *fold.Draft) {
 		if data, ok := draft.Fold(f.ModelCalls[i].Request); ok {
 			f.ModelCalls[i].Request, f.requests[i] = data, formFolded
 		}
-		leaveOutKey(&f.ModelCalls[i])
+		stripKey(&f.ModelCalls[i])
 	}
 	f.ModelResults, f.results = slices.Clone(f.ModelResults), make([]int, len(f.ModelResults))
 	for i := range f.ModelResults {
@@ -169,7 +169,7 @@ func (f *folded) foldModelCalls(draft *fold.Draft) {
 
 // foldResult folds the reply of a model and returns the form of the result.
 func foldResult(draft *fold.Draft, r *ledger.ModelResult) (form int) {
-	if leaveOutCalls(r) {
+	if stripToolCalls(r) {
 		form = formOwnCalls
 	}
 	if data, ok := draft.Fold(r.Response); ok {
@@ -239,8 +239,8 @@ func (u *unfolder) events(agent string) fold.Events {
 	}
 }
 
-// ahead reads the events that a document refers to at once, if they are many.
-func (u *unfolder) ahead(agent string, document []byte) error {
+// prefetch reads the events that a document refers to at once, if they are many.
+func (u *unfolder) prefetch(agent string, document []byte) error {
 	const many = 8
 	u.events(agent)
 	read := u.agents[agent]
@@ -258,7 +258,7 @@ func (u *unfolder) ahead(agent string, document []byte) error {
 
 // document unfolds a document of an agent. A damaged one becomes unreadable without affecting others.
 func (u *unfolder) document(agent string, data json.RawMessage) (json.RawMessage, error) {
-	if err := u.ahead(agent, data); err != nil {
+	if err := u.prefetch(agent, data); err != nil {
 		return nil, err
 	}
 	whole, err := fold.Unfold(data, u.events(agent))

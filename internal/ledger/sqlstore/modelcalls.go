@@ -28,22 +28,22 @@ const (
 )
 
 func modelIntent(agent string, c *ledger.ModelCall, form int) step {
-	chain, place := placeOf(c)
-	return step{otherwise: keyTaken("model call", c.Key), Statement: statement(insertModelCall,
+	chain, place := chainPlace(c)
+	return step{ifUnchanged: keyTaken("model call", c.Key), Statement: statement(insertModelCall,
 		text(c.Key), text(c.Parent), c.Seq, c.Iteration, text(c.Provider), text(c.Model), text(c.RequestType), text(c.SystemPrompt),
 		text(c.ContextMode), number(c.ContextTokens), c.MaxIterations, c.MaxDuration.Microseconds(), jsonList(c.Files),
 		micros(c.StartedAt), string(c.Request), form, chain, place, agent)}
 }
 
 func modelResult(agent string, r *ledger.ModelResult, form int) step {
-	return step{otherwise: noIntent("model call", r.Key), Statement: statement(endModelCall,
+	return step{ifUnchanged: noIntent("model call", r.Key), Statement: statement(endModelCall,
 		string(r.Status), jsonText(r.Response), text(r.Summary), jsonText(r.ToolCalls), number(r.PromptTokens),
 		number(r.CachedTokens), number(r.CompletionTokens), number(r.CostMicros), text(r.Bailout), text(r.Error), micros(r.FinishedAt),
 		text(r.Provider), text(r.Model), text(r.Key), agent, form)}
 }
 
-// placeOf returns the position of a request in its chain; NULL without a chain.
-func placeOf(c *ledger.ModelCall) (chain, place any) {
+// chainPlace returns the position of a request in its chain; NULL without a chain.
+func chainPlace(c *ledger.ModelCall) (chain, place any) {
 	if c.Chain == 0 {
 		return nil, nil
 	}
@@ -71,7 +71,7 @@ func (s *Store) ModelCall(ctx context.Context, key string) (ledger.ModelCall, er
 				return err
 			}
 			if read.form&formOwnCalls != 0 {
-				call.Result.Response = putBackCalls(call.Result.Response, call.Result.ToolCalls)
+				call.Result.Response = restoreToolCalls(call.Result.Response, call.Result.ToolCalls)
 			}
 		}
 		if !call.PrunedAt.IsZero() {
@@ -101,7 +101,7 @@ func (u *unfolder) chained(call ledger.ModelCall) (json.RawMessage, error) {
 		var key string
 		var form sql.NullInt64
 		err := r.Scan(&key, &l.data, &form)
-		l.data, l.folded = putBackKey(l.data, key), form.Int64 == formFolded
+		l.data, l.folded = restoreKey(l.data, key), form.Int64 == formFolded
 		return l, err
 	}, chainOfRequests, call.Agent, call.Chain, call.Place)
 	if err != nil {

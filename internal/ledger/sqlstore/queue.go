@@ -13,8 +13,8 @@ import (
 	"github.com/nestor-dev/nestor/internal/ledger"
 )
 
-// pending is a batch that waits for its transaction.
-type pending struct {
+// pendingBatch is a batch that waits for its transaction.
+type pendingBatch struct {
 	batch *folded
 	// done receives the outcome; it is buffered, so that the committer never waits for a caller.
 	done chan error
@@ -24,17 +24,17 @@ type pending struct {
 type queue struct {
 	limit  int
 	bytes  int
-	commit func([]*pending)
+	commit func([]*pendingBatch)
 
 	mu      sync.Mutex
-	waiting []*pending
+	waiting []*pendingBatch
 	closed  bool
 
 	wake    chan struct{}
 	stopped chan struct{}
 }
 
-func newQueue(limit, bytes int, commit func([]*pending)) *queue {
+func newQueue(limit, bytes int, commit func([]*pendingBatch)) *queue {
 	q := &queue{limit: limit, bytes: bytes, commit: commit, wake: make(chan struct{}, 1), stopped: make(chan struct{})}
 	go q.run()
 	return q
@@ -45,7 +45,7 @@ func (q *queue) submit(ctx context.Context, batch *folded) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	p := &pending{batch: batch, done: make(chan error, 1)}
+	p := &pendingBatch{batch: batch, done: make(chan error, 1)}
 	if !q.add(p) {
 		return ledger.ErrClosed
 	}
@@ -60,7 +60,7 @@ func (q *queue) submit(ctx context.Context, batch *folded) error {
 	return <-p.done
 }
 
-func (q *queue) add(p *pending) bool {
+func (q *queue) add(p *pendingBatch) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if q.closed {
@@ -75,7 +75,7 @@ func (q *queue) add(p *pending) bool {
 }
 
 // withdraw removes a batch; it fails if the batch is already being written or was answered.
-func (q *queue) withdraw(p *pending) bool {
+func (q *queue) withdraw(p *pendingBatch) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	i := slices.Index(q.waiting, p)
@@ -92,7 +92,7 @@ func (q *queue) run() {
 		for group := q.take(); len(group) > 0; group = q.take() {
 			began := time.Now()
 			q.commit(group)
-			if len(group) < many {
+			if len(group) < minGatherGroup {
 				// Writers that were just answered may submit their next batches, which then join this group.
 				runtime.Gosched()
 				continue
@@ -103,16 +103,16 @@ func (q *queue) run() {
 }
 
 const (
-	// many is the minimum size of a group for which the next one waits: few writers should be answered soon.
-	many = 8
-	// mostGathering bounds how long a batch waits for others.
-	mostGathering = 10 * time.Millisecond
+	// minGatherGroup is the minimum size of a group for which the next one waits: few writers should be answered soon.
+	minGatherGroup = 8
+	// maxGatherTime bounds how long a batch waits for others.
+	maxGatherTime = 10 * time.Millisecond
 )
 
 // gather waits while there are many writers, until the next group is as large as the last one. A commit costs much more than a
 // batch in it, so the slower commits are, the larger groups should be.
 func (q *queue) gather(enough int, most time.Duration) {
-	timer := time.NewTimer(min(most, mostGathering))
+	timer := time.NewTimer(min(most, maxGatherTime))
 	defer timer.Stop()
 	for q.length() < int64(enough) {
 		select {
@@ -127,7 +127,7 @@ func (q *queue) gather(enough int, most time.Duration) {
 }
 
 // take removes the next group: all waiting batches within the limits, and at least one.
-func (q *queue) take() []*pending {
+func (q *queue) take() []*pendingBatch {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	n, size := 0, 0

@@ -19,7 +19,7 @@ func groupsOf(t *testing.T, limit, bytes int, sizes ...int) []int {
 	t.Helper()
 	var groups []int
 	begun, release := make(chan struct{}), make(chan struct{})
-	q := newQueue(limit, bytes, func(group []*pending) {
+	q := newQueue(limit, bytes, func(group []*pendingBatch) {
 		if len(groups) == 0 {
 			close(begun)
 			<-release
@@ -29,12 +29,12 @@ func groupsOf(t *testing.T, limit, bytes int, sizes ...int) []int {
 			p.done <- nil
 		}
 	})
-	first := &pending{batch: &folded{}, done: make(chan error, 1)}
+	first := &pendingBatch{batch: &folded{}, done: make(chan error, 1)}
 	q.add(first)
 	<-begun
-	waiting := make([]*pending, len(sizes))
+	waiting := make([]*pendingBatch, len(sizes))
 	for i, size := range sizes {
-		waiting[i] = &pending{batch: &folded{size: size}, done: make(chan error, 1)}
+		waiting[i] = &pendingBatch{batch: &folded{size: size}, done: make(chan error, 1)}
 		q.add(waiting[i])
 	}
 	close(release)
@@ -73,8 +73,8 @@ func TestGroupsRespectTheirLimits(t *testing.T) {
 	}
 }
 
-func TestClosedQueueTakesNothing(t *testing.T) {
-	q := newQueue(1, 1, func([]*pending) { t.Error("committed after close") })
+func TestClosedQueueRefusesBatches(t *testing.T) {
+	q := newQueue(1, 1, func([]*pendingBatch) { t.Error("committed after close") })
 	if !q.close() || q.close() {
 		t.Error("want exactly the first close to report true")
 	}
@@ -84,11 +84,11 @@ func TestClosedQueueTakesNothing(t *testing.T) {
 }
 
 // Writers that return shortly after they were answered share the next commit, instead of getting one each.
-func TestWritersThatComeBackShareACommit(t *testing.T) {
+func TestReturningWritersShareACommit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const writers, appends, commit = 12, 10, 3 * time.Millisecond
 		var groups []int
-		q := newQueue(100, 1000, func(group []*pending) {
+		q := newQueue(100, 1000, func(group []*pendingBatch) {
 			groups = append(groups, len(group))
 			time.Sleep(commit) //nolint:forbidigo // The clock of synctest does not wait.
 			for _, p := range group {
@@ -111,16 +111,16 @@ func TestWritersThatComeBackShareACommit(t *testing.T) {
 		if most := writers * appends / 5; len(groups) > most {
 			t.Errorf("%d appends took %d commits %v, want at most %d", writers*appends, len(groups), groups, most)
 		}
-		if slices.Max(groups) < many {
-			t.Errorf("the groups are %v, want some of %d and more", groups, many)
+		if slices.Max(groups) < minGatherGroup {
+			t.Errorf("the groups are %v, want some of %d and more", groups, minGatherGroup)
 		}
 	})
 }
 
 // A single writer never waits for others.
-func TestAWriterAloneDoesNotWait(t *testing.T) {
+func TestSingleWriterDoesNotWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		q := newQueue(100, 1000, func(group []*pending) { group[0].done <- nil })
+		q := newQueue(100, 1000, func(group []*pendingBatch) { group[0].done <- nil })
 		began := time.Now()
 		for range 100 {
 			if err := q.submit(t.Context(), &folded{}); err != nil {

@@ -17,11 +17,11 @@ const (
 	// lockNamespace locks the counts of a namespace until the transaction ends.
 	lockNamespace = `INSERT INTO quota_namespaces (namespace, settled_at) VALUES ($1, $2)
 	ON CONFLICT (namespace) DO UPDATE SET settled_at = excluded.settled_at`
-	// otherNamespace finds counts of an earlier namespace with the same name.
-	otherNamespace = `SELECT COUNT(*) FROM quota_namespaces WHERE namespace = $1 AND uid <> '' AND uid <> $2`
-	nameNamespace  = `UPDATE quota_namespaces SET uid = $1 WHERE namespace = $2 AND uid <> $1`
-	dropUsage      = `DELETE FROM quota_usage WHERE namespace = $1`
-	dropReserved   = `DELETE FROM quota_reservations WHERE namespace = $1`
+	// countReplacedNamespace finds counts of an earlier namespace with the same name.
+	countReplacedNamespace = `SELECT COUNT(*) FROM quota_namespaces WHERE namespace = $1 AND uid <> '' AND uid <> $2`
+	setNamespaceUID        = `UPDATE quota_namespaces SET uid = $1 WHERE namespace = $2 AND uid <> $1`
+	dropUsage              = `DELETE FROM quota_usage WHERE namespace = $1`
+	dropReserved           = `DELETE FROM quota_reservations WHERE namespace = $1`
 	// endedReservations selects reservations whose calls have a result, or were pruned.
 	endedReservations = `SELECT r.key, r.hour, r.tokens, r.cost_micros, COALESCE(c.status, ''), c.total_tokens, c.cost_micros
 	FROM quota_reservations r LEFT JOIN model_calls c ON c.key = r.key
@@ -50,12 +50,12 @@ const (
 		FROM quota_reservations WHERE namespace = $1 AND hour >= $2) AS r`
 	isReserved        = `SELECT COUNT(*) FROM quota_reservations WHERE key = $1`
 	insertReservation = `INSERT INTO quota_reservations (key, namespace, hour, tokens, cost_micros) VALUES ($1, $2, $3, $4, $5)`
-	// startNow moves the start of a call that waited for its reservation into the hour in which it counts.
-	startNow = `UPDATE model_calls SET started_at = $1 WHERE key = $2 AND started_at < $3 AND finished_at IS NULL`
+	// restartCall moves the start of a call that waited for its reservation into the hour in which it counts.
+	restartCall = `UPDATE model_calls SET started_at = $1 WHERE key = $2 AND started_at < $3 AND finished_at IS NULL`
 )
 
-// maxCharge bounds the amounts of one call.
-const maxCharge = int64(1e12)
+// maxCallAmount bounds the amounts of one call.
+const maxCallAmount = int64(1e12)
 
 // Reserve implements ledger.Quotas.
 func (s *Store) Reserve(ctx context.Context, requests []ledger.QuotaRequest) ([]ledger.QuotaAnswer, error) {
@@ -89,7 +89,7 @@ func reserve(ctx context.Context, tx Tx, q ledger.QuotaRequest) (ledger.QuotaAns
 	if _, err := tx.Exec(ctx, statement(lockNamespace, text(q.Namespace), micros(q.At))); err != nil {
 		return answer, err
 	}
-	if err := renew(ctx, tx, q); err != nil {
+	if err := resetReplacedNamespace(ctx, tx, q); err != nil {
 		return answer, err
 	}
 	if err := settle(ctx, tx, q.Namespace); err != nil {
@@ -97,7 +97,7 @@ func reserve(ctx context.Context, tx Tx, q ledger.QuotaRequest) (ledger.QuotaAns
 	}
 	if q.Recount && len(q.Limits) > 0 {
 		earliest := slices.MinFunc(q.Limits, func(a, b ledger.QuotaLimit) int { return a.Since.Compare(b.Since) }).Since
-		if _, err := tx.Exec(ctx, statement(recountUsage, text(q.Namespace), micros(earliest), maxCharge, text(q.NamespaceUID))); err != nil {
+		if _, err := tx.Exec(ctx, statement(recountUsage, text(q.Namespace), micros(earliest), maxCallAmount, text(q.NamespaceUID))); err != nil {
 			return answer, err
 		}
 	}
@@ -116,12 +116,12 @@ func reserve(ctx context.Context, tx Tx, q ledger.QuotaRequest) (ledger.QuotaAns
 	return answer, err
 }
 
-// renew drops the counts of an earlier namespace with the same name.
-func renew(ctx context.Context, tx Tx, q ledger.QuotaRequest) error {
+// resetReplacedNamespace drops the counts of an earlier namespace with the same name.
+func resetReplacedNamespace(ctx context.Context, tx Tx, q ledger.QuotaRequest) error {
 	if q.NamespaceUID == "" {
 		return nil
 	}
-	other, err := tx.Int64(ctx, otherNamespace, text(q.Namespace), text(q.NamespaceUID))
+	other, err := tx.Int64(ctx, countReplacedNamespace, text(q.Namespace), text(q.NamespaceUID))
 	if err != nil {
 		return err
 	}
@@ -129,7 +129,7 @@ func renew(ctx context.Context, tx Tx, q ledger.QuotaRequest) error {
 	if other > 0 {
 		statements = append(statements, statement(dropUsage, text(q.Namespace)), statement(dropReserved, text(q.Namespace)))
 	}
-	_, err = tx.Exec(ctx, append(statements, statement(nameNamespace, text(q.NamespaceUID), text(q.Namespace)))...)
+	_, err = tx.Exec(ctx, append(statements, statement(setNamespaceUID, text(q.NamespaceUID), text(q.Namespace)))...)
 	return err
 }
 
@@ -138,7 +138,7 @@ func grant(ctx context.Context, tx Tx, q ledger.QuotaRequest, counts []ledger.Qu
 	granted := make([]bool, len(q.Calls))
 	hour := micros(q.At.UTC().Truncate(time.Hour))
 	for i, call := range q.Calls {
-		call.Tokens, call.CostMicros = charge(call.Tokens), charge(call.CostMicros)
+		call.Tokens, call.CostMicros = addSettled(call.Tokens), addSettled(call.CostMicros)
 		reserved, err := tx.Int64(ctx, isReserved, text(call.Key))
 		if err != nil {
 			return nil, err
@@ -152,7 +152,7 @@ func grant(ctx context.Context, tx Tx, q ledger.QuotaRequest, counts []ledger.Qu
 		}
 		_, err = tx.Exec(ctx,
 			statement(insertReservation, text(call.Key), text(q.Namespace), hour, call.Tokens, call.CostMicros),
-			statement(startNow, micros(q.At), text(call.Key), hour))
+			statement(restartCall, micros(q.At), text(call.Key), hour))
 		if err != nil {
 			return nil, err
 		}
@@ -174,8 +174,8 @@ func fits(limits []ledger.QuotaLimit, counts []ledger.QuotaCount, call ledger.Qu
 	return true
 }
 
-// ended is a reservation whose call has a result.
-type ended struct {
+// endedReservation is a reservation whose call has a result.
+type endedReservation struct {
 	key                string
 	hour               int64
 	tokens, costMicros int64
@@ -184,7 +184,7 @@ type ended struct {
 // settle replaces the reservations of ended calls by their usage. The keys are read first and deleted one by one: a call that
 // ends in between is settled the next time.
 func settle(ctx context.Context, tx Tx, namespace string) error {
-	var all []ended
+	var all []endedReservation
 	err := tx.Query(ctx, func(r Row) error {
 		e, err := scanEnded(r)
 		all = append(all, e)
@@ -205,8 +205,8 @@ func settle(ctx context.Context, tx Tx, namespace string) error {
 }
 
 // scanEnded scans the usage of an ended call. A successful call with unknown usage is settled at the reserved amount.
-func scanEnded(r Row) (ended, error) {
-	var e ended
+func scanEnded(r Row) (endedReservation, error) {
+	var e endedReservation
 	var reservedTokens, reservedCost int64
 	var status string
 	var tokens, cost sql.NullInt64
@@ -217,12 +217,12 @@ func scanEnded(r Row) (ended, error) {
 		e.tokens, e.costMicros = reservedTokens, reservedCost
 	}
 	if tokens.Valid {
-		e.tokens = charge(tokens.Int64)
+		e.tokens = addSettled(tokens.Int64)
 	}
 	if cost.Valid {
-		e.costMicros = charge(cost.Int64)
+		e.costMicros = addSettled(cost.Int64)
 	}
 	return e, nil
 }
 
-func charge(n int64) int64 { return min(max(n, 0), maxCharge) }
+func addSettled(n int64) int64 { return min(max(n, 0), maxCallAmount) }

@@ -34,7 +34,7 @@ var oldQuotas = [...]string{
 	`DELETE FROM quota_namespaces WHERE settled_at < $1`,
 }
 
-const quotaMemory = 32 * 24 * time.Hour
+const quotaRetention = 32 * 24 * time.Hour
 
 // Prune implements ledger.Upkeep. Agents are first marked as expired, which hides them; then their rows are deleted. Each step
 // runs only when the previous one has nothing left, so that reaching the limit never leaves rows without an agent.
@@ -47,7 +47,7 @@ func (s *Store) Prune(ctx context.Context, before time.Time, limit int) (int64, 
 			return err
 		}
 		for _, query := range oldQuotas {
-			if _, err := tx.Exec(ctx, statement(query, min(micros(before), micros(time.Now().Add(-quotaMemory))))); err != nil {
+			if _, err := tx.Exec(ctx, statement(query, min(micros(before), micros(time.Now().Add(-quotaRetention))))); err != nil {
 				return err
 			}
 		}

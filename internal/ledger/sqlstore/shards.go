@@ -18,48 +18,48 @@ const (
 	insertShard = `INSERT INTO shards (shard, epoch, holder, taken_at) VALUES ($1, 1, $2, $3) ON CONFLICT (shard) DO NOTHING`
 	takeShard   = `UPDATE shards SET epoch = epoch + 1, holder = $1, taken_at = $2, released = FALSE, request = '', hand_over = FALSE, answered = ''
 	WHERE shard = $3 AND epoch = $4`
-	askHolder    = `UPDATE shards SET request = $1, hand_over = $2 WHERE shard = $3 AND epoch = $4`
-	answerAsker  = `UPDATE shards SET answered = $1 WHERE shard = $2 AND epoch = $3`
-	releaseShard = `UPDATE shards SET released = TRUE WHERE shard = $1 AND epoch = $2`
+	sendOwnerRequest   = `UPDATE shards SET request = $1, hand_over = $2 WHERE shard = $3 AND epoch = $4`
+	answerOwnerRequest = `UPDATE shards SET answered = $1 WHERE shard = $2 AND epoch = $3`
+	releaseShard       = `UPDATE shards SET released = TRUE WHERE shard = $1 AND epoch = $2`
 )
 
-// lookTimeout bounds reads with which an engine must detect in time that it was superseded.
-const lookTimeout = 5 * time.Second
+// readTimeout bounds reads with which an engine must detect in time that it was superseded.
+const readTimeout = 5 * time.Second
 
-// Holding implements ledger.Shards.
-func (s *Store) Holding(ctx context.Context, shard int) (ledger.Holding, error) {
-	ctx, cancel := context.WithTimeout(ctx, lookTimeout)
+// ReadOwner implements ledger.Shards.
+func (s *Store) ReadOwner(ctx context.Context, shard int) (ledger.ShardOwner, error) {
+	ctx, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()
-	var h ledger.Holding
+	var h ledger.ShardOwner
 	row := s.driver.Reader().QueryRowContext(ctx, selectShard, shard)
-	err := row.Scan(&h.Epoch, &h.Holder, &h.Released, &h.Request.ID, &h.Request.HandOver, &h.Answered)
+	err := row.Scan(&h.Epoch, &h.Owner, &h.Released, &h.Request.ID, &h.Request.HandOver, &h.Answered)
 	if errors.Is(err, sql.ErrNoRows) {
-		return ledger.Holding{}, nil
+		return ledger.ShardOwner{}, nil
 	}
 	if err != nil {
-		return ledger.Holding{}, s.fail("read the shard owner", err)
+		return ledger.ShardOwner{}, s.fail("read the shard owner", err)
 	}
 	return h, nil
 }
 
-// Take implements ledger.Shards.
-func (s *Store) Take(ctx context.Context, shard int, seen int64, holder string, at time.Time) (ledger.Fence, error) {
-	take := statement(takeShard, text(holder), micros(at), shard, seen)
+// TakeOver implements ledger.Shards.
+func (s *Store) TakeOver(ctx context.Context, shard int, seen int64, owner string, at time.Time) (ledger.Fence, error) {
+	take := statement(takeShard, text(owner), micros(at), shard, seen)
 	if seen == 0 {
-		take = statement(insertShard, shard, text(holder), micros(at))
+		take = statement(insertShard, shard, text(owner), micros(at))
 	}
 	fence := ledger.Fence{Shard: shard, Epoch: seen + 1}
 	return fence, s.changeShard(ctx, fmt.Sprintf("take shard %d", shard), take)
 }
 
-// Ask implements ledger.Shards.
-func (s *Store) Ask(ctx context.Context, epoch ledger.Fence, request ledger.Request) error {
-	return s.changeShard(ctx, "send a request to the shard owner", statement(askHolder, text(request.ID), request.HandOver, epoch.Shard, epoch.Epoch))
+// SendRequest implements ledger.Shards.
+func (s *Store) SendRequest(ctx context.Context, epoch ledger.Fence, request ledger.OwnerRequest) error {
+	return s.changeShard(ctx, "send a request to the shard owner", statement(sendOwnerRequest, text(request.ID), request.HandOver, epoch.Shard, epoch.Epoch))
 }
 
-// Answer implements ledger.Shards.
-func (s *Store) Answer(ctx context.Context, own ledger.Fence, request string) error {
-	return s.changeShard(ctx, "answer a request for the shard", statement(answerAsker, text(request), own.Shard, own.Epoch))
+// AnswerRequest implements ledger.Shards.
+func (s *Store) AnswerRequest(ctx context.Context, own ledger.Fence, request string) error {
+	return s.changeShard(ctx, "answer a request for the shard", statement(answerOwnerRequest, text(request), own.Shard, own.Epoch))
 }
 
 // Release implements ledger.Shards.
@@ -67,15 +67,15 @@ func (s *Store) Release(ctx context.Context, own ledger.Fence) error {
 	return s.changeShard(ctx, fmt.Sprintf("release shard %d", own.Shard), statement(releaseShard, own.Shard, own.Epoch))
 }
 
-// Attend implements ledger.Shards.
-func (s *Store) Attend(ctx context.Context, shard int) (leave func() error, err error) {
-	ctx, cancel := context.WithTimeout(ctx, lookTimeout)
+// LockLiveness implements ledger.Shards.
+func (s *Store) LockLiveness(ctx context.Context, shard int) (unlock func() error, err error) {
+	ctx, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()
-	leave, err = s.driver.Attend(ctx, shard)
-	if err != nil && !errors.Is(err, ledger.ErrAttended) && !errors.Is(err, ledger.ErrUnsupported) {
+	unlock, err = s.driver.LockLiveness(ctx, shard)
+	if err != nil && !errors.Is(err, ledger.ErrLivenessLocked) && !errors.Is(err, ledger.ErrUnsupported) {
 		return nil, s.fail("attend", err)
 	}
-	return leave, err
+	return unlock, err
 }
 
 // changeShard runs a statement that changes no row if the shard is in another epoch.
@@ -93,7 +93,7 @@ func (s *Store) changeShard(ctx context.Context, op string, change Statement) er
 }
 
 // checkFences fails if a batch of the group belongs to an older epoch. The epochs cannot change before the transaction ends.
-func checkFences(ctx context.Context, tx Tx, query string, group []*pending) error {
+func checkFences(ctx context.Context, tx Tx, query string, group []*pendingBatch) error {
 	var statements []Statement
 	var fences []ledger.Fence
 	seen := map[ledger.Fence]bool{{}: true}

@@ -40,10 +40,10 @@ const (
 	SELECT DISTINCT agent_uid, request_chain FROM model_calls WHERE pruned_at IS NOT NULL AND request_chain IS NOT NULL) c WHERE NOT EXISTS (
 	SELECT 1 FROM model_calls n WHERE n.agent_uid = c.agent_uid AND n.request_chain = c.request_chain AND (n.pruned_at IS NULL OR n.started_at >= $1)) LIMIT $2`
 	// The conditions of the index that finds them.
-	waiting      = `pruned_at IS NOT NULL AND request_chain IS NOT NULL`
-	bytesOfChain = `SELECT CAST(COALESCE(SUM(octet_length(CAST(request AS TEXT))), 0) AS BIGINT) FROM model_calls WHERE agent_uid = $1 AND request_chain = $2 AND ` + waiting
-	freeChain    = `UPDATE model_calls SET request = 'null', request_form = 0, request_chain = NULL, request_place = NULL WHERE agent_uid = $1 AND request_chain = $2 AND ` + waiting
-	freeBytes    = `UPDATE agents SET bytes = CASE WHEN bytes > $1 THEN bytes - $1 ELSE 0 END WHERE uid = $2`
+	prunedInChain = `pruned_at IS NOT NULL AND request_chain IS NOT NULL`
+	bytesOfChain  = `SELECT CAST(COALESCE(SUM(octet_length(CAST(request AS TEXT))), 0) AS BIGINT) FROM model_calls WHERE agent_uid = $1 AND request_chain = $2 AND ` + prunedInChain
+	freeChain     = `UPDATE model_calls SET request = 'null', request_form = 0, request_chain = NULL, request_place = NULL WHERE agent_uid = $1 AND request_chain = $2 AND ` + prunedInChain
+	freeBytes     = `UPDATE agents SET bytes = CASE WHEN bytes > $1 THEN bytes - $1 ELSE 0 END WHERE uid = $2`
 )
 
 // pruneProgress is the position of PruneCalls. No index finds old bodies, so the steps continue through the keys instead of
@@ -61,7 +61,7 @@ func (s *Store) PruneCalls(ctx context.Context, before time.Time, limit int) (in
 	var models, tools pruning
 	var chains int64
 	// Dead chains never come back to life: finding them before the transaction keeps it short.
-	dead, err := s.deadChains(ctx, min(budget, mostChains))
+	dead, err := s.deadChains(ctx, min(budget, maxFreedChains))
 	if err != nil {
 		return 0, s.fail("find unreadable request chains", err)
 	}
@@ -88,8 +88,8 @@ func (s *Store) PruneCalls(ctx context.Context, before time.Time, limit int) (in
 	return models.count + tools.count + chains, nil
 }
 
-// mostChains bounds the chains that one step deletes.
-const mostChains = 50
+// maxFreedChains bounds the chains that one step deletes.
+const maxFreedChains = 50
 
 // chain identifies a chain of requests.
 type chain struct {
@@ -102,7 +102,7 @@ func (s *Store) deadChains(ctx context.Context, limit int) ([]chain, error) {
 		var c chain
 		err := r.Scan(&c.agent, &c.first)
 		return c, err
-	}, deadChains, micros(time.Now().Add(-ledger.ChainRest)), limit)
+	}, deadChains, micros(time.Now().Add(-ledger.ChainRestTime)), limit)
 }
 
 // freeChains deletes the requests of chains whose last request is pruned, and returns the number of chains. A request that was

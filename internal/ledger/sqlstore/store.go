@@ -19,9 +19,9 @@ type Store struct {
 	batches      atomic.Int64
 	transactions atomic.Int64
 
-	memory     memory
+	texts      textCache
 	pruned     pruneProgress
-	condensing condensing
+	condensing condenseProgress
 }
 
 var _ ledger.Ledger = (*Store)(nil)

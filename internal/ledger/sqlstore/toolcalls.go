@@ -31,7 +31,7 @@ func toolSteps(steps []step, b *folded) []step {
 	begun := map[string]bool{}
 	for i := range b.ToolCalls {
 		c := &b.ToolCalls[i]
-		row := step{otherwise: keyTaken("tool call", c.Key), Statement: statement(insertToolCall,
+		row := step{ifUnchanged: keyTaken("tool call", c.Key), Statement: statement(insertToolCall,
 			text(c.Key), text(c.CallID), b.Agent, c.Seq, text(c.ModelCall), text(c.Tool), text(c.Arguments), c.Repeatable,
 			string(c.Decision), text(c.DecidedBy), micros(c.StartedAt), reference(b.arguments[i]))}
 		if at := slices.IndexFunc(b.ToolResults, func(r ledger.ToolResult) bool { return r.Key == c.Key }); at >= 0 {
@@ -51,7 +51,7 @@ func toolSteps(steps []step, b *folded) []step {
 }
 
 func toolResult(agent string, r *ledger.ToolResult, ref string) step {
-	return step{otherwise: noIntent("tool call", r.Key), Statement: statement(endToolCall,
+	return step{ifUnchanged: noIntent("tool call", r.Key), Statement: statement(endToolCall,
 		string(r.Status), r.Output, text(r.Error), micros(r.FinishedAt), reference(ref), outputSize(r, ref), text(r.Key), agent)}
 }
 

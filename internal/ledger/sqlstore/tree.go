@@ -51,14 +51,14 @@ func (s *Store) Runs(ctx context.Context, filter ledger.AgentFilter, page ledger
 		if err := addTotals(ctx, db, nodes, index); err != nil {
 			return err
 		}
-		runs.Items, err = withNamesakes(ctx, db, nodes)
+		runs.Items, err = markSuperseded(ctx, db, nodes)
 		return err
 	})
 	return runs, s.fail("list runs", err)
 }
 
-// withNamesakes marks the nodes whose names newer agents have.
-func withNamesakes(ctx context.Context, db querier, nodes []ledger.TreeNode) ([]ledger.Run, error) {
+// markSuperseded marks the nodes whose names newer agents have.
+func markSuperseded(ctx context.Context, db querier, nodes []ledger.TreeNode) ([]ledger.Run, error) {
 	if len(nodes) == 0 {
 		return nil, nil
 	}
@@ -114,24 +114,24 @@ func addTotals(ctx context.Context, db querier, nodes []ledger.TreeNode, index m
 	return nil
 }
 
-type used struct {
+type agentTotals struct {
 	agent  string
 	totals ledger.CallTotals
 }
 
-func scanUsed(r row) (used, error) {
-	var u used
+func scanUsed(r row) (agentTotals, error) {
+	var u agentTotals
 	err := r.Scan(append([]any{&u.agent}, callTotalsInto(&u.totals)...)...)
 	return u, err
 }
 
-type counted struct {
+type agentCount struct {
 	agent string
 	count int64
 }
 
-func scanCount(r row) (counted, error) {
-	var c counted
+func scanCount(r row) (agentCount, error) {
+	var c agentCount
 	err := r.Scan(&c.agent, &c.count)
 	return c, err
 }

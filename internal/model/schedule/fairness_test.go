@@ -122,7 +122,7 @@ func TestChatsTakeTurnsInsideANamespace(t *testing.T) {
 		submit("a", 6)
 		submit("b", 2)
 		submit("c", 1)
-		after(time.Minute)
+		advance(time.Minute)
 		if diff := cmp.Diff([]string{"a1", "b1", "c1", "a2", "b2", "a3", "a4", "a5", "a6"}, order); diff != "" {
 			t.Errorf("order (-want +got):\n%s", diff)
 		}
@@ -150,14 +150,14 @@ func TestBusyChatYieldsToIdleOne(t *testing.T) {
 		}
 		submit("busy", 10)
 		submit("idle", 2)
-		after(90 * time.Second)
+		advance(90 * time.Second)
 		if running["busy"] != 1 || running["idle"] != 2 {
 			t.Errorf("running: %v", running)
 		}
 	})
 }
 
-func mustSubmit(t testing.TB, s *schedule.Scheduler, ticket schedule.Ticket, granted func(*schedule.Grant)) *schedule.Call {
+func mustSubmit(t testing.TB, s *schedule.Scheduler, ticket schedule.Ticket, granted func(*schedule.Grant)) *schedule.QueuedCall {
 	t.Helper()
 	call, err := s.Submit(ticket, granted)
 	if err != nil {
@@ -166,8 +166,8 @@ func mustSubmit(t testing.TB, s *schedule.Scheduler, ticket schedule.Ticket, gra
 	return call
 }
 
-// after advances the fake time and waits until all goroutines are blocked.
-func after(d time.Duration) {
+// advance advances the fake time and waits until all goroutines are blocked.
+func advance(d time.Duration) {
 	<-time.After(d)
 	synctest.Wait()
 }

@@ -15,28 +15,28 @@ import (
 	"github.com/nestor-dev/nestor/internal/model/schedule"
 )
 
-// granted records where and when calls were granted.
-type granted struct {
+// grantLog records where and when calls were granted.
+type grantLog struct {
 	mu    sync.Mutex
 	begin time.Time
 	calls []string
 	held  []*schedule.Grant
 }
 
-func (g *granted) take(grant *schedule.Grant) {
+func (g *grantLog) take(grant *schedule.Grant) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.calls = append(g.calls, fmt.Sprintf("%s at %s", grant.Provider, time.Since(g.begin)))
 	g.held = append(g.held, grant)
 }
 
-func (g *granted) list() []string {
+func (g *grantLog) list() []string {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return append([]string(nil), g.calls...)
 }
 
-func (g *granted) release(i int, result schedule.Result) { g.held[i].Release(result) }
+func (g *grantLog) release(i int, result schedule.Result) { g.held[i].Release(result) }
 
 // TestFewAttemptsReachEveryFallback checks that every fallback is attempted if there are enough attempts.
 func TestFewAttemptsReachEveryFallback(t *testing.T) {
@@ -60,7 +60,7 @@ func TestFewAttemptsReachEveryFallback(t *testing.T) {
 			}
 			var got []string
 			for failures := range tc.tries {
-				mustSubmit(t, s, schedule.Ticket{Provider: "a", Namespace: "n", Failures: failures, Tries: tc.tries}, func(g *schedule.Grant) {
+				mustSubmit(t, s, schedule.Ticket{Provider: "a", Namespace: "n", Failures: failures, Attempts: tc.tries}, func(g *schedule.Grant) {
 					got = append(got, g.Provider)
 					g.Release(schedule.Result{})
 				})
@@ -76,17 +76,17 @@ func TestBackOffHoldsTheWholeProvider(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := schedule.New(schedule.Options{})
 		s.SetProvider(schedule.Provider{Name: "main"})
-		got := &granted{begin: time.Now()}
+		got := &grantLog{begin: time.Now()}
 		mustSubmit(t, s, schedule.Ticket{Provider: "main", Namespace: "a"}, got.take)
 		got.release(0, schedule.Result{BackOff: 30 * time.Second})
 		for _, namespace := range []string{"a", "b", "c"} {
 			mustSubmit(t, s, schedule.Ticket{Provider: "main", Namespace: namespace}, got.take)
 		}
-		after(29 * time.Second)
+		advance(29 * time.Second)
 		if n := len(got.list()); n != 1 {
 			t.Fatalf("%d calls were granted during the back-off", n-1)
 		}
-		after(time.Second)
+		advance(time.Second)
 		want := []string{"main at 0s", "main at 30s", "main at 30s", "main at 30s"}
 		if diff := cmp.Diff(want, got.list()); diff != "" {
 			t.Errorf("grants (-want +got):\n%s", diff)
@@ -117,7 +117,7 @@ func TestCallsThatWouldWaitTooLongGoToAFallback(t *testing.T) {
 				s.SetProvider(schedule.Provider{Name: "main", Concurrent: 1, Fallback: []string{"gone", "second", "third"}})
 				s.SetProvider(schedule.Provider{Name: "second"})
 				s.SetProvider(schedule.Provider{Name: "third"})
-				got := &granted{begin: time.Now()}
+				got := &grantLog{begin: time.Now()}
 				ticket := schedule.Ticket{Provider: "main", Namespace: "a"}
 				mustSubmit(t, s, ticket, got.take)
 				if tc.secondBackOff > 0 {
@@ -128,7 +128,7 @@ func TestCallsThatWouldWaitTooLongGoToAFallback(t *testing.T) {
 				mustSubmit(t, s, ticket, short) // waits when the back-off begins
 				got.release(0, schedule.Result{BackOff: tc.backOff})
 				mustSubmit(t, s, ticket, short) // submitted during the back-off
-				after(12 * time.Second)
+				advance(12 * time.Second)
 				if diff := cmp.Diff(tc.want, got.list()); diff != "" {
 					t.Errorf("grants (-want +got):\n%s", diff)
 				}
@@ -144,16 +144,16 @@ func TestPatienceEnds(t *testing.T) {
 		defer s.Close()
 		s.SetProvider(schedule.Provider{Name: "main", Concurrent: 1, Fallback: []string{"second"}})
 		s.SetProvider(schedule.Provider{Name: "second"})
-		got := &granted{begin: time.Now()}
+		got := &grantLog{begin: time.Now()}
 		ticket := schedule.Ticket{Provider: "main", Namespace: "a"}
 		mustSubmit(t, s, ticket, got.take)
 		mustSubmit(t, s, ticket, func(g *schedule.Grant) { got.take(g); g.Release(schedule.Result{}) })
-		after(14 * time.Second)
+		advance(14 * time.Second)
 		got.release(0, schedule.Result{}) // it took 14 s, which raises the expected wait
 		mustSubmit(t, s, ticket, got.take)
-		after(time.Second)
+		advance(time.Second)
 		mustSubmit(t, s, ticket, got.take)
-		after(time.Minute)
+		advance(time.Minute)
 		want := []string{"main at 0s", "main at 14s", "main at 14s", "second at 30s"}
 		if diff := cmp.Diff(want, got.list()); diff != "" {
 			t.Errorf("grants (-want +got):\n%s", diff)
@@ -169,7 +169,7 @@ func TestFallbackThatBacksOffGivesItsCallsBack(t *testing.T) {
 		defer s.Close()
 		s.SetProvider(schedule.Provider{Name: "main", Fallback: []string{"second"}})
 		s.SetProvider(schedule.Provider{Name: "second", Concurrent: 1})
-		got := &granted{begin: time.Now()}
+		got := &grantLog{begin: time.Now()}
 		mustSubmit(t, s, schedule.Ticket{Provider: "second"}, got.take)
 		mustSubmit(t, s, schedule.Ticket{Provider: "main"}, got.take)
 		got.release(1, schedule.Result{BackOff: 40 * time.Second})
@@ -178,7 +178,7 @@ func TestFallbackThatBacksOffGivesItsCallsBack(t *testing.T) {
 			t.Fatal("the call does not wait at the fallback")
 		}
 		got.release(0, schedule.Result{BackOff: time.Minute})
-		after(time.Minute)
+		advance(time.Minute)
 		want := []string{"second at 0s", "main at 0s", "main at 40s"}
 		if diff := cmp.Diff(want, got.list()); diff != "" {
 			t.Errorf("grants (-want +got):\n%s", diff)
@@ -192,7 +192,7 @@ func TestLongQueueSendsCallsToTheFallbackAtOnce(t *testing.T) {
 		defer s.Close()
 		s.SetProvider(schedule.Provider{Name: "main", Concurrent: 1, RequestsPerMinute: 2, Fallback: []string{"second"}})
 		s.SetProvider(schedule.Provider{Name: "second"})
-		got := &granted{begin: time.Now()}
+		got := &grantLog{begin: time.Now()}
 		for range 3 {
 			mustSubmit(t, s, schedule.Ticket{Provider: "main"}, func(g *schedule.Grant) { got.take(g); g.Release(schedule.Result{}) })
 		}
@@ -210,7 +210,7 @@ func TestFailingCallGoesToTheFallbacksInTurn(t *testing.T) {
 	s.SetProvider(schedule.Provider{Name: "third"})
 	s.SetProvider(schedule.Provider{Name: "alone"})
 	at := func(provider string, failures int) (got string) {
-		mustSubmit(t, s, schedule.Ticket{Provider: provider, Failures: failures, Tries: 6}, func(grant *schedule.Grant) {
+		mustSubmit(t, s, schedule.Ticket{Provider: provider, Failures: failures, Attempts: 6}, func(grant *schedule.Grant) {
 			got = grant.Provider
 			grant.Release(schedule.Result{})
 		})
@@ -253,14 +253,14 @@ func TestObserverSeesQueueAndWait(t *testing.T) {
 		seen := &observer{begin: time.Now()}
 		s := schedule.New(schedule.Options{Observer: seen})
 		s.SetProvider(schedule.Provider{Name: "p", Concurrent: 1})
-		got := &granted{begin: time.Now()}
+		got := &grantLog{begin: time.Now()}
 		for range 3 {
 			mustSubmit(t, s, schedule.Ticket{Provider: "p"}, got.take)
 		}
-		after(2 * time.Second)
+		advance(2 * time.Second)
 		got.release(0, schedule.Result{})
 		got.release(1, schedule.Result{BackOff: 5 * time.Second})
-		after(5 * time.Second)
+		advance(5 * time.Second)
 		want := []string{
 			"p granted after 0s", "p waiting 1", "p waiting 2", "p granted after 2s", "p waiting 1",
 			"p backs off for 7s", "p granted after 7s", "p waiting 0",

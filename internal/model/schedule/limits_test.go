@@ -29,7 +29,7 @@ func TestLimitsHold(t *testing.T) {
 		calls := rapid.SliceOfN(rapid.Custom(drawCall), 1, 60).Draw(rt, "calls")
 		problem := ""
 		synctest.Test(t, func(t *testing.T) {
-			w := &world{provider: provider, calls: calls, granted: map[int]int{}, cancelled: map[int]bool{}}
+			w := &simulation{provider: provider, calls: calls, granted: map[int]int{}, cancelled: map[int]bool{}}
 			w.play(t)
 			problem = w.check()
 		})
@@ -64,8 +64,8 @@ func drawCall(rt *rapid.T) plannedCall {
 	return c
 }
 
-// world is the provider's view.
-type world struct {
+// simulation is the provider's view.
+type simulation struct {
 	provider schedule.Provider
 	calls    []plannedCall
 
@@ -84,7 +84,7 @@ type start struct {
 	tokens int64
 }
 
-func (w *world) play(t *testing.T) {
+func (w *simulation) play(t *testing.T) {
 	s := schedule.New(schedule.Options{})
 	defer s.Close()
 	s.SetProvider(w.provider)
@@ -98,10 +98,10 @@ func (w *world) play(t *testing.T) {
 			w.cancelled[i] = true
 		}
 	}
-	after(6 * time.Hour) // enough for all calls; one that still waits is missing from granted
+	advance(6 * time.Hour) // enough for all calls; one that still waits is missing from granted
 }
 
-func (w *world) begin(i int, used int64) {
+func (w *simulation) begin(i int, used int64) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	now := time.Now()
@@ -114,7 +114,7 @@ func (w *world) begin(i int, used int64) {
 	}
 }
 
-func (w *world) end(g *schedule.Grant, used int64, backOff time.Duration) {
+func (w *simulation) end(g *schedule.Grant, used int64, backOff time.Duration) {
 	w.mu.Lock()
 	w.running--
 	if until := time.Now().Add(backOff); until.After(w.blocked) {
@@ -126,7 +126,7 @@ func (w *world) end(g *schedule.Grant, used int64, backOff time.Duration) {
 	g.Release(result) // a second release must have no effect
 }
 
-func (w *world) check() string {
+func (w *simulation) check() string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.provider.Concurrent > 0 && w.peak > w.provider.Concurrent {
@@ -172,7 +172,7 @@ func TestEstimateIsCorrectedByUsage(t *testing.T) {
 		if len(begun) != 0 || s.Waiting("p") != 1 {
 			t.Fatal("the third call began although the minute is used up")
 		}
-		after(62 * time.Second)
+		advance(62 * time.Second)
 		if len(begun) != 1 {
 			t.Error("the third call did not begin in the next minute")
 		}
@@ -188,11 +188,11 @@ func TestCallLargerThanTheMinuteIsServedAlone(t *testing.T) {
 			mustSubmit(t, s, schedule.Ticket{Provider: "p", Tokens: 5000}, func(g *schedule.Grant) { begun <- g })
 		}
 		(<-begun).Release(schedule.Result{})
-		after(30 * time.Second)
+		advance(30 * time.Second)
 		if len(begun) != 0 {
 			t.Error("the second call began in the same minute")
 		}
-		after(32 * time.Second)
+		advance(32 * time.Second)
 		if len(begun) != 1 {
 			t.Error("the second call never began")
 		}
@@ -233,7 +233,7 @@ func TestClosedSchedulerGrantsNothing(t *testing.T) {
 			mustSubmit(t, s, schedule.Ticket{Provider: "p"}, func(g *schedule.Grant) { begun <- g })
 		}
 		s.Close()
-		after(time.Hour)
+		advance(time.Hour)
 		if len(begun) != 1 {
 			t.Errorf("%d calls were granted, want the one before the close", len(begun))
 		}

@@ -45,9 +45,9 @@ func (n *namespace) chat(name string) *chat {
 }
 
 // push appends a call to its chat's queue.
-func (n *namespace) push(c *Call) {
+func (n *namespace) push(c *QueuedCall) {
 	ch := n.chat(c.ticket.Chat)
-	c.place = ch.queue.join(c)
+	c.place = ch.queue.push(c)
 	n.waiting++
 	if ch.position < 0 {
 		heap.Push(&n.ready, ch)
@@ -55,18 +55,18 @@ func (n *namespace) push(c *Call) {
 }
 
 // next returns the next of the waiting calls.
-func (n *namespace) next() *Call { return n.ready[0].queue.first.call }
+func (n *namespace) next() *QueuedCall { return n.ready[0].queue.first.call }
 
 // remove removes a waiting call from its chat's queue.
-func (n *namespace) remove(c *Call) {
+func (n *namespace) remove(c *QueuedCall) {
 	ch := n.chats[c.ticket.Chat]
-	ch.queue.leave(c.place)
+	ch.queue.remove(c.place)
 	c.place = nil
 	n.waiting--
 	if ch.queue.length == 0 {
 		heap.Remove(&n.ready, ch.position)
 	}
-	n.forget(c.ticket.Chat, ch)
+	n.dropIfIdle(c.ticket.Chat, ch)
 }
 
 // started and ended count the calls in flight of a chat.
@@ -83,7 +83,7 @@ func (n *namespace) ended(chatName string) {
 	n.inFlight--
 	ch.inFlight--
 	n.reorder(ch)
-	n.forget(chatName, ch)
+	n.dropIfIdle(chatName, ch)
 }
 
 func (n *namespace) reorder(ch *chat) {
@@ -92,8 +92,8 @@ func (n *namespace) reorder(ch *chat) {
 	}
 }
 
-// forget drops a chat without calls in flight or waiting.
-func (n *namespace) forget(name string, ch *chat) {
+// dropIfIdle drops a chat without calls in flight or waiting.
+func (n *namespace) dropIfIdle(name string, ch *chat) {
 	if ch.inFlight == 0 && ch.queue.length == 0 {
 		delete(n.chats, name)
 	}
@@ -101,7 +101,7 @@ func (n *namespace) forget(name string, ch *chat) {
 
 // chat holds the calls of one chat, in order.
 type chat struct {
-	queue     line
+	queue     callQueue
 	inFlight  int
 	lastGrant uint64
 	position  int // in the heap; -1 when nothing waits

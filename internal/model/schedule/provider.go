@@ -22,8 +22,8 @@ type provider struct {
 	namespaces map[string]*namespace
 	backlogged map[string]*namespace // those with waiting calls
 	swept      time.Time
-	// hopeful are the waiting calls that may also go to another provider, ordered by the end of their patience.
-	hopeful line
+	// reroutable are the waiting calls that may also go to another provider, ordered by the end of their patience.
+	reroutable callQueue
 
 	timer  *time.Timer
 	wakeAt time.Time
@@ -55,19 +55,19 @@ func (p *provider) namespace(name string) *namespace {
 	return n
 }
 
-func (p *provider) enqueue(c *Call, now time.Time) {
+func (p *provider) enqueue(c *QueuedCall, now time.Time) {
 	n := p.namespace(c.ticket.Namespace)
 	n.push(c)
 	c.at = p
-	p.hope(c, now)
+	p.startPatience(c, now)
 	p.waiting++
 	p.backlogged[n.name] = n
 }
 
-func (p *provider) dequeue(c *Call) {
+func (p *provider) dequeue(c *QueuedCall) {
 	n := p.namespaces[c.ticket.Namespace]
 	n.remove(c)
-	p.despair(c)
+	p.stopPatience(c)
 	c.at = nil
 	p.waiting--
 	if n.waiting == 0 {
@@ -75,25 +75,25 @@ func (p *provider) dequeue(c *Call) {
 	}
 }
 
-// hope starts the patience of a call that has other choices.
-func (p *provider) hope(c *Call, now time.Time) {
+// startPatience starts the patience of a call that has other choices.
+func (p *provider) startPatience(c *QueuedCall, now time.Time) {
 	c.since = now
 	if len(c.choices) > 1 {
-		c.hope = p.hopeful.join(c)
+		c.reconsiderPlace = p.reroutable.push(c)
 	}
 }
 
-// despair removes a call from hopeful.
-func (p *provider) despair(c *Call) {
-	if c.hope != nil {
-		p.hopeful.leave(c.hope)
-		c.hope = nil
+// stopPatience removes a call from hopeful.
+func (p *provider) stopPatience(c *QueuedCall) {
+	if c.reconsiderPlace != nil {
+		p.reroutable.remove(c.reconsiderPlace)
+		c.reconsiderPlace = nil
 	}
 }
 
-// fairest returns the waiting namespace with the smallest dominant share, then the one served longest ago, then by
+// fairestNamespace returns the waiting namespace with the smallest dominant share, then the one served longest ago, then by
 // name.
-func (p *provider) fairest(now time.Time) *namespace {
+func (p *provider) fairestNamespace(now time.Time) *namespace {
 	var best *namespace
 	var bestShare int64
 	for _, n := range p.backlogged {
@@ -110,7 +110,7 @@ func (p *provider) fairest(now time.Time) *namespace {
 
 // next returns the call that may start now. Without one, it returns when to check again, or the zero time if only a
 // release or another call can change that.
-func (p *provider) next(now time.Time) (*Call, time.Time) {
+func (p *provider) next(now time.Time) (*QueuedCall, time.Time) {
 	if p.waiting == 0 || p.Concurrent > 0 && p.inFlight >= p.Concurrent {
 		return nil, time.Time{}
 	}
@@ -121,7 +121,7 @@ func (p *provider) next(now time.Time) (*Call, time.Time) {
 	p.tokens.expire(now)
 	// The fairest call waits for capacity even if a smaller call of another namespace would fit; otherwise large
 	// calls would starve.
-	call := p.fairest(now).next()
+	call := p.fairestNamespace(now).next()
 	at := latest(p.requests.fits(now, 1), p.tokens.fits(now, call.ticket.Tokens))
 	if at.After(now) {
 		return nil, at
@@ -130,7 +130,7 @@ func (p *provider) next(now time.Time) (*Call, time.Time) {
 }
 
 // start removes a call from the queue and counts it as in flight.
-func (p *provider) start(c *Call, now time.Time, sequence uint64) *Grant {
+func (p *provider) start(c *QueuedCall, now time.Time, sequence uint64) *Grant {
 	p.dequeue(c)
 	n := p.namespaces[c.ticket.Namespace]
 	n.started(c.ticket.Chat, sequence)
@@ -158,12 +158,12 @@ func (p *provider) end(g *Grant, used int64, now time.Time) {
 		p.meanDuration = took
 	}
 	p.meanDuration += (took - p.meanDuration) / 8
-	p.sweep(now)
+	p.evictIdle(now)
 }
 
-// sweep drops idle namespaces, about once a minute.
-func (p *provider) sweep(now time.Time) {
-	if now.Sub(p.swept) < span {
+// evictIdle drops idle namespaces, about once a minute.
+func (p *provider) evictIdle(now time.Time) {
+	if now.Sub(p.swept) < windowLength {
 		return
 	}
 	p.swept = now

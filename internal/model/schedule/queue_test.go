@@ -20,7 +20,7 @@ func TestWaitingCallsCostLittle(t *testing.T) {
 	mustSubmit(t, s, schedule.Ticket{Provider: "p"}, func(g *schedule.Grant) { held = g })
 
 	goroutines, before := runtime.NumGoroutine(), heap()
-	waiting := make([]*schedule.Call, 0, calls)
+	waiting := make([]*schedule.QueuedCall, 0, calls)
 	for i := range calls {
 		waiting = append(waiting, mustSubmit(t, s, schedule.Ticket{
 			Provider: "p", Namespace: fmt.Sprint("namespace-", i%100), Chat: fmt.Sprint("chat-", i%1000), Tokens: 1000,

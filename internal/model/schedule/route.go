@@ -10,7 +10,7 @@ import (
 
 // route chooses the provider for a call: the current one (or its own) if the expected wait is within its patience,
 // else the first of its choices for which it is, else the one with the shortest wait.
-func (s *Scheduler) route(call *Call, from *provider, patience time.Duration, now time.Time) *provider {
+func (s *Scheduler) route(call *QueuedCall, from *provider, patience time.Duration, now time.Time) *provider {
 	best, shortest := from, from.expectedWait(call.ticket, now)
 	for _, name := range call.choices {
 		if shortest <= patience {
@@ -27,20 +27,20 @@ func (s *Scheduler) route(call *Call, from *provider, patience time.Duration, no
 	return best
 }
 
-// triesAtHome is how often a call may fail at its own provider before a fallback is attempted. It is once if the call
+// primaryAttempts is how often a call may fail at its own provider before a fallback is attempted. It is once if the call
 // has too few attempts to reach all fallbacks.
-const triesAtHome = 2
+const primaryAttempts = 2
 
-// after returns the provider for a call that may have failed: first its own provider, then each of the fallbacks in
+// providerAfterFailures returns the provider for a call that may have failed: first its own provider, then each of the fallbacks in
 // turn.
-func (s *Scheduler) after(primary *provider, t Ticket) *provider {
+func (s *Scheduler) providerAfterFailures(primary *provider, t Ticket) *provider {
 	var fallbacks []*provider
 	for _, name := range primary.choices[1:] {
 		if p := s.providers[name]; p != nil {
 			fallbacks = append(fallbacks, p)
 		}
 	}
-	home := min(triesAtHome, max(1, t.Tries-len(fallbacks)))
+	home := min(primaryAttempts, max(1, t.Attempts-len(fallbacks)))
 	if t.Failures < home || len(fallbacks) == 0 {
 		return primary
 	}
@@ -58,7 +58,7 @@ func (s *Scheduler) backOff(p *provider, until, now time.Time) []*provider {
 	if s.options.Observer != nil {
 		s.options.Observer.BackedOff(p.Name, until)
 	}
-	for at := p.hopeful.first; at != nil; {
+	for at := p.reroutable.first; at != nil; {
 		next := at.next
 		if to := s.reroute(p, at.call, s.options.Patience, now); !slices.Contains(touched, to) {
 			touched = append(touched, to)
@@ -72,15 +72,15 @@ func (s *Scheduler) backOff(p *provider, until, now time.Time) []*provider {
 // again. It returns the affected providers.
 func (s *Scheduler) reconsider(p *provider, now time.Time) []*provider {
 	touched := []*provider{p}
-	for at := p.hopeful.first; at != nil; at = p.hopeful.first {
+	for at := p.reroutable.first; at != nil; at = p.reroutable.first {
 		call := at.call
 		if call.since.Add(s.options.Patience).After(now) {
 			break
 		}
 		to := s.reroute(p, call, 0, now)
 		if to == p {
-			p.despair(call)
-			p.hope(call, now)
+			p.stopPatience(call)
+			p.startPatience(call, now)
 		}
 		if !slices.Contains(touched, to) {
 			touched = append(touched, to)
@@ -90,7 +90,7 @@ func (s *Scheduler) reconsider(p *provider, now time.Time) []*provider {
 }
 
 // reroute moves a waiting call to the best provider and returns that provider.
-func (s *Scheduler) reroute(p *provider, call *Call, patience time.Duration, now time.Time) *provider {
+func (s *Scheduler) reroute(p *provider, call *QueuedCall, patience time.Duration, now time.Time) *provider {
 	to := s.route(call, p, patience, now)
 	if to != p {
 		p.dequeue(call)

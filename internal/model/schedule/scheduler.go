@@ -29,7 +29,7 @@ type Ticket struct {
 	// Tokens is the estimated usage of the call.
 	Tokens int64
 	// Failures is how often the call has failed so far, at any provider, and Tries the maximum number of attempts.
-	Failures, Tries int
+	Failures, Attempts int
 }
 
 // Result is the outcome of a call.
@@ -75,8 +75,8 @@ type Scheduler struct {
 	closed    bool
 }
 
-// Call is a submitted call.
-type Call struct {
+// QueuedCall is a submitted call.
+type QueuedCall struct {
 	scheduler *Scheduler
 	ticket    Ticket
 	granted   func(*Grant)
@@ -84,10 +84,10 @@ type Call struct {
 	choices   []string // possible providers, its own first
 
 	// Set while the call waits: its provider, the start of the wait, and its queue entries.
-	at    *provider
-	since time.Time
-	place *place
-	hope  *place
+	at              *provider
+	since           time.Time
+	place           *queueEntry
+	reconsiderPlace *queueEntry
 }
 
 // Grant is the permission to make a call. It must be released.
@@ -114,7 +114,7 @@ func New(options Options) *Scheduler {
 
 // SetProvider adds a provider, or changes the limits of one.
 func (s *Scheduler) SetProvider(spec Provider) {
-	s.change(func(time.Time) []*provider {
+	s.update(func(time.Time) []*provider {
 		p := s.providers[spec.Name]
 		if p == nil {
 			p = newProvider(spec)
@@ -128,7 +128,7 @@ func (s *Scheduler) SetProvider(spec Provider) {
 // RemoveProvider removes a provider. Its waiting calls are granted at once; their callers then detect that the
 // provider was removed.
 func (s *Scheduler) RemoveProvider(name string) {
-	s.change(func(time.Time) []*provider {
+	s.update(func(time.Time) []*provider {
 		p := s.providers[name]
 		if p == nil {
 			return nil
@@ -143,18 +143,18 @@ func (s *Scheduler) RemoveProvider(name string) {
 // Submit queues a call. granted is called once when the call may start, possibly before Submit returns, unless the
 // call is cancelled before. It runs on the goroutine that freed the capacity, so it must not block: it starts the
 // call and returns.
-func (s *Scheduler) Submit(ticket Ticket, granted func(*Grant)) (*Call, error) {
+func (s *Scheduler) Submit(ticket Ticket, granted func(*Grant)) (*QueuedCall, error) {
 	ticket.Tokens = min(max(ticket.Tokens, 0), maxTokens)
-	call := &Call{scheduler: s, ticket: ticket, granted: granted}
+	call := &QueuedCall{scheduler: s, ticket: ticket, granted: granted}
 	known := false
-	s.change(func(now time.Time) []*provider {
+	s.update(func(now time.Time) []*provider {
 		primary := s.providers[ticket.Provider]
 		if known = primary != nil; !known {
 			return nil
 		}
 		call.submitted = now
 		call.choices = primary.choices
-		p := s.route(call, s.after(primary, ticket), s.options.Patience, now)
+		p := s.route(call, s.providerAfterFailures(primary, ticket), s.options.Patience, now)
 		p.enqueue(call, now)
 		return []*provider{p}
 	})
@@ -166,9 +166,9 @@ func (s *Scheduler) Submit(ticket Ticket, granted func(*Grant)) (*Call, error) {
 
 // Cancel removes a waiting call. It reports false if the call was already granted; the grant must then be released as
 // usual.
-func (c *Call) Cancel() bool {
+func (c *QueuedCall) Cancel() bool {
 	waiting := false
-	c.scheduler.change(func(time.Time) []*provider {
+	c.scheduler.update(func(time.Time) []*provider {
 		p := c.at
 		if waiting = p != nil; !waiting {
 			return nil
@@ -181,7 +181,7 @@ func (c *Call) Cancel() bool {
 
 // Release ends a call. Only the first release counts.
 func (g *Grant) Release(result Result) {
-	g.scheduler.change(func(now time.Time) []*provider {
+	g.scheduler.update(func(now time.Time) []*provider {
 		if g.released {
 			return nil
 		}
@@ -220,15 +220,15 @@ func (s *Scheduler) Close() {
 	}
 }
 
-// change modifies the state under the lock, starts the calls that may start at the affected providers, and then runs
+// update modifies the state under the lock, starts the calls that may start at the affected providers, and then runs
 // the callbacks without the lock.
-func (s *Scheduler) change(alter func(now time.Time) []*provider) {
-	for _, deliver := range s.alter(alter) {
+func (s *Scheduler) update(alter func(now time.Time) []*provider) {
+	for _, deliver := range s.updateLocked(alter) {
 		deliver()
 	}
 }
 
-func (s *Scheduler) alter(alter func(now time.Time) []*provider) []func() {
+func (s *Scheduler) updateLocked(alter func(now time.Time) []*provider) []func() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := time.Now()
@@ -266,7 +266,7 @@ func (s *Scheduler) dispatch(p *provider, now time.Time) []func() {
 
 // wake sets the provider's timer to the given time, or to the end of the first waiting call's patience.
 func (s *Scheduler) wake(p *provider, at, now time.Time) {
-	if oldest := p.hopeful.first; oldest != nil {
+	if oldest := p.reroutable.first; oldest != nil {
 		if end := oldest.call.since.Add(s.options.Patience); at.IsZero() || end.Before(at) {
 			at = end
 		}
@@ -280,7 +280,7 @@ func (s *Scheduler) wake(p *provider, at, now time.Time) {
 		return
 	}
 	p.timer = time.AfterFunc(at.Sub(now), func() {
-		s.change(func(now time.Time) []*provider {
+		s.update(func(now time.Time) []*provider {
 			p.wakeAt = time.Time{}
 			return s.reconsider(p, now)
 		})

@@ -8,8 +8,8 @@ import "time"
 // A minute is counted in buckets of one second. A bucket leaves the window sixty seconds after its end, so the count
 // is slightly too high rather than too low, and a window needs little memory at any rate.
 const (
-	bucketWidth = time.Second
-	span        = time.Minute
+	bucketWidth  = time.Second
+	windowLength = time.Minute
 )
 
 // window counts the usage of the last minute against a limit. A limit of 0 means none.
@@ -24,7 +24,7 @@ type bucket struct {
 	amount int64
 }
 
-func (b bucket) expires() time.Time { return b.start.Add(bucketWidth + span) }
+func (b bucket) expires() time.Time { return b.start.Add(bucketWidth + windowLength) }
 
 // expire drops buckets that are older than a minute.
 func (w *window) expire(now time.Time) {
@@ -84,7 +84,7 @@ func (w *window) wait(now time.Time, amount int64) time.Duration {
 		return 0
 	}
 	rounds, rest := (amount-1)/w.limit, (amount-1)%w.limit+1
-	return w.fits(now, rest).Sub(now) + time.Duration(min(rounds, 1000))*span
+	return w.fits(now, rest).Sub(now) + time.Duration(min(rounds, 1000))*windowLength
 }
 
 // share returns the fraction of the limit in use, in millionths.

@@ -36,7 +36,7 @@ func (s *Server) listModels(w http.ResponseWriter, r *http.Request) {
 func (s *Server) listRequests(w http.ResponseWriter, r *http.Request) {
 	prefix := r.URL.Query().Get("key")
 	requests := slices.DeleteFunc(s.Requests(), func(rec Recorded) bool { return !strings.HasPrefix(rec.IdempotencyKey, prefix) })
-	writeJSON(w, http.StatusOK, map[string]any{"total": s.recorder.count(), "underWay": s.underWay.Load(), "requests": requests})
+	writeJSON(w, http.StatusOK, map[string]any{"total": s.recorder.count(), "underWay": s.inFlight.Load(), "requests": requests})
 }
 
 func (s *Server) handleReset(w http.ResponseWriter, _ *http.Request) {

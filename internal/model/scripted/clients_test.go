@@ -117,7 +117,7 @@ func TestCurl(t *testing.T) {
 		return string(out)
 	}
 	const body = `{"model":"scripted","messages":[{"role":"user","content":"How many files?"}]}`
-	if got := said(t, curl("--json", body, url+"/v1/chat/completions")); !strings.HasPrefix(got, "I look.ls{") {
+	if got := answerText(t, curl("--json", body, url+"/v1/chat/completions")); !strings.HasPrefix(got, "I look.ls{") {
 		t.Errorf("plain: %s", got)
 	}
 
@@ -146,7 +146,7 @@ func TestCurl(t *testing.T) {
 	if got := curl("--data-binary", "rules: [{reply: {text: added}}]", url+"/_scripted/script"); got != "" {
 		t.Errorf("add a script: %s", got)
 	}
-	if got := said(t, curl("--json", body, url+"/v1/chat/completions")); got != "added" {
+	if got := answerText(t, curl("--json", body, url+"/v1/chat/completions")); got != "added" {
 		t.Errorf("after adding a script: %s", got)
 	}
 	if got := curl(url + "/_scripted/requests"); !strings.Contains(got, `"total":4`) || !bytes.Contains([]byte(got), []byte("too fast")) {

@@ -34,25 +34,25 @@ type toolResult struct {
 	Text *pattern `yaml:"text"`
 }
 
-// fits reports whether the conversation matches, and fills captures. Cheap conditions are checked first.
-func (m *match) fits(c *conversation, captures map[string]any) bool {
+// matches reports whether the conversation matches, and fills captures. Cheap conditions are checked first.
+func (m *match) matches(c *conversation, captures map[string]any) bool {
 	switch {
 	case m.Turn != 0 && m.Turn != c.turn,
 		m.From != "" && m.From != c.last().Role,
 		m.NoTools && len(c.Tools) > 0,
 		m.Images != nil && *m.Images != len(c.last().Content.images),
 		len(m.Role) > 0 && !slices.Contains(m.Role, c.roleKey),
-		!m.fitsTools(c),
+		!m.matchesTools(c),
 		!m.Model.match(c.Model, captures),
 		!m.LastMessage.match(c.last().Content.text, captures),
-		!m.ToolResult.fits(c, captures),
+		!m.ToolResult.matches(c, captures),
 		!m.System.match(c.system, captures):
 		return false
 	}
-	return m.fitsHistory(c, captures)
+	return m.matchesHistory(c, captures)
 }
 
-func (m *match) fitsTools(c *conversation) bool {
+func (m *match) matchesTools(c *conversation) bool {
 	for _, name := range m.Tools {
 		if !c.offers(name) {
 			return false
@@ -61,7 +61,7 @@ func (m *match) fitsTools(c *conversation) bool {
 	return true
 }
 
-func (m *match) fitsHistory(c *conversation, captures map[string]any) bool {
+func (m *match) matchesHistory(c *conversation, captures map[string]any) bool {
 	if m.History == nil {
 		return true
 	}
@@ -73,7 +73,7 @@ func (m *match) fitsHistory(c *conversation, captures map[string]any) bool {
 	return false
 }
 
-func (t *toolResult) fits(c *conversation, captures map[string]any) bool {
+func (t *toolResult) matches(c *conversation, captures map[string]any) bool {
 	if t == nil {
 		return true
 	}

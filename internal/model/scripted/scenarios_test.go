@@ -63,19 +63,19 @@ func TestScenarios(t *testing.T) {
 }
 
 func userLines(chat string) []string {
-	var said []string
+	var input []string
 	for line := range strings.Lines(chat) {
 		if text, ok := strings.CutPrefix(line, "user> "); ok {
-			said = append(said, strings.TrimSpace(text))
+			input = append(input, strings.TrimSpace(text))
 		}
 	}
-	return said
+	return input
 }
 
 // TestFailuresScript plays each failure and its second attempt.
 func TestFailuresScript(t *testing.T) {
 	const passed = "It did not fail this time."
-	for said, want := range map[string][2]string{
+	for input, want := range map[string][2]string{
 		"a rate limit":     {"RateLimited", passed},
 		"a server error":   {"Transient", passed},
 		"an overload":      {"Overloaded", passed},
@@ -93,7 +93,7 @@ func TestFailuresScript(t *testing.T) {
 		"a refusal":        {"Refused", "Refused"},
 		"a truncation":     {"Truncated", "Truncated"},
 	} {
-		t.Run(said, func(t *testing.T) {
+		t.Run(input, func(t *testing.T) {
 			script, err := scripted.Builtin("failures")
 			if err != nil {
 				t.Fatal(err)
@@ -106,7 +106,7 @@ func TestFailuresScript(t *testing.T) {
 			var got [2]string
 			for i := range got {
 				reply, err := client.Complete(t.Context(), model.Request{
-					Model: "scripted", Messages: []model.Message{{Role: model.RoleUser, Text: "Fail with " + said}},
+					Model: "scripted", Messages: []model.Message{{Role: model.RoleUser, Text: "Fail with " + input}},
 				}, nil)
 				var failed *model.Error
 				switch {

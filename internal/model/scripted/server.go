@@ -36,11 +36,11 @@ type Server struct {
 	options  Options
 	mux      *http.ServeMux
 	recorder recorder
-	// underWay counts the replies in flight. A reply ends when its client disconnects.
-	underWay atomic.Int64
+	// inFlight counts the replies in flight. A reply ends when its client disconnects.
+	inFlight atomic.Int64
 
-	mu       sync.RWMutex
-	playlist *playlist
+	mu    sync.RWMutex
+	rules *ruleList
 }
 
 // NewServer returns a server with the scripts of the options.
@@ -48,7 +48,7 @@ func NewServer(options Options) *Server {
 	if options.RecordLimit == 0 {
 		options.RecordLimit = DefaultRecordLimit
 	}
-	s := &Server{options: options, recorder: recorder{limit: options.RecordLimit}, playlist: newPlaylist(options.Scripts)}
+	s := &Server{options: options, recorder: recorder{limit: options.RecordLimit}, rules: newRuleList(options.Scripts)}
 	s.mux = http.NewServeMux()
 	s.mux.HandleFunc("POST /v1/chat/completions", s.complete)
 	s.mux.HandleFunc("GET /v1/models", s.listModels)
@@ -68,24 +68,24 @@ func (s *Server) Requests() []Recorded { return s.recorder.all() }
 func (s *Server) Add(script *Script) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	added := newPlaylist([]*Script{script})
-	next := newPlaylist(append(added.scripts, s.playlist.scripts...))
-	next.rules = append(added.rules, s.playlist.rules...)
-	s.playlist = next
+	added := newRuleList([]*Script{script})
+	next := newRuleList(append(added.scripts, s.rules.scripts...))
+	next.rules = append(added.rules, s.rules.rules...)
+	s.rules = next
 }
 
 // Reset drops the recorded requests, the counts and the added scripts.
 func (s *Server) Reset() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.playlist = newPlaylist(s.options.Scripts)
+	s.rules = newRuleList(s.options.Scripts)
 	s.recorder.reset()
 }
 
-func (s *Server) current() *playlist {
+func (s *Server) current() *ruleList {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	return s.playlist
+	return s.rules
 }
 
 // maxRequestBytes bounds a request; a history of a full context with images stays below it.
@@ -114,13 +114,13 @@ func (s *Server) complete(w http.ResponseWriter, r *http.Request) {
 	}
 	rec.Status = out.status()
 	s.recorder.add(rec)
-	s.underWay.Add(1)
-	defer s.underWay.Add(-1)
-	out.play(w, r)
+	s.inFlight.Add(1)
+	defer s.inFlight.Add(-1)
+	out.send(w, r)
 }
 
 // answer selects and renders the reply without sending it.
-func (s *Server) answer(r *http.Request, body []byte, rec *Recorded) (*performance, error) {
+func (s *Server) answer(r *http.Request, body []byte, rec *Recorded) (*response, error) {
 	if err := s.authorize(r); err != nil {
 		return nil, err
 	}
@@ -146,7 +146,7 @@ func (s *Server) answer(r *http.Request, body []byte, rec *Recorded) (*performan
 		return nil, e
 	}
 	rec.Rule = where
-	out, err := newPerformance(conv, script, captures)
+	out, err := newResponse(conv, script, captures)
 	if err != nil {
 		return nil, &apiError{status: http.StatusInternalServerError, Type: "server_error", Message: fmt.Sprintf("scripted model: %s: %v", where, err)}
 	}

@@ -37,8 +37,8 @@ func serve(t testing.TB, options scripted.Options) (*scripted.Server, string) {
 	return server, listening.URL
 }
 
-// ask posts a body and returns the status and the response.
-func ask(t testing.TB, url, body string) (int, string) {
+// post posts a body and returns the status and the response.
+func post(t testing.TB, url, body string) (int, string) {
 	t.Helper()
 	response, err := http.Post(url, "application/json", strings.NewReader(body))
 	if err != nil {
@@ -52,8 +52,8 @@ func ask(t testing.TB, url, body string) (int, string) {
 	return response.StatusCode, string(data)
 }
 
-// said returns the text of a plain answer, or the tool calls, or the error.
-func said(t testing.TB, body string) string {
+// answerText returns the text of a plain answer, or the tool calls, or the error.
+func answerText(t testing.TB, body string) string {
 	t.Helper()
 	var reply struct {
 		Choices []struct {
@@ -137,8 +137,8 @@ rules:
 			if tc.tools != "" {
 				body += `,"tools":[` + tc.tools + `]`
 			}
-			_, got := ask(t, url+"/v1/chat/completions", body+"}")
-			if diff := cmp.Diff(tc.want, said(t, got)); diff != "" {
+			_, got := post(t, url+"/v1/chat/completions", body+"}")
+			if diff := cmp.Diff(tc.want, answerText(t, got)); diff != "" {
 				t.Errorf("answer (-want +got):\n%s", diff)
 			}
 		})
@@ -161,8 +161,8 @@ func TestTimesAndFallback(t *testing.T) {
 	play := func() []string {
 		got := make([]string, 0, 5)
 		for range 5 {
-			_, body := ask(t, url+"/v1/chat/completions", hello)
-			got = append(got, said(t, body))
+			_, body := post(t, url+"/v1/chat/completions", hello)
+			got = append(got, answerText(t, body))
 		}
 		return got
 	}
@@ -179,13 +179,13 @@ func TestTimesAndFallback(t *testing.T) {
 func TestServerAdministration(t *testing.T) {
 	_, url := serve(t, scripted.Options{Scripts: []*scripted.Script{parse(t, "models: [one]\nrules:\n- {times: 1, reply: {text: given}}\n- {reply: {text: later}}")}})
 	answer := func() string {
-		_, body := ask(t, url+"/v1/chat/completions", strings.Replace(hello, "scripted", "one", 1))
-		return said(t, body)
+		_, body := post(t, url+"/v1/chat/completions", strings.Replace(hello, "scripted", "one", 1))
+		return answerText(t, body)
 	}
-	if status, body := ask(t, url+"/_scripted/script", "rules: [{times: 1, reply: {text: added}}]"); status != http.StatusNoContent {
+	if status, body := post(t, url+"/_scripted/script", "rules: [{times: 1, reply: {text: added}}]"); status != http.StatusNoContent {
 		t.Fatalf("add a script: %d %s", status, body)
 	}
-	if status, body := ask(t, url+"/_scripted/script", "rules:\n- reply: {txt: no}"); status != http.StatusBadRequest || !strings.Contains(body, "request:2: field txt not found") {
+	if status, body := post(t, url+"/_scripted/script", "rules:\n- reply: {txt: no}"); status != http.StatusBadRequest || !strings.Contains(body, "request:2: field txt not found") {
 		t.Errorf("a bad script: %d %s", status, body)
 	}
 	if got := answer() + " " + answer() + " " + answer(); got != "added given later" {
@@ -210,7 +210,7 @@ func TestServerAdministration(t *testing.T) {
 	if recorded.Total != 3 || recorded.Requests[0].Rule != "request:1" || recorded.Requests[2].Rule != "test.yaml:4" || recorded.Requests[1].Body["model"] != "one" {
 		t.Errorf("recorded: %+v", recorded)
 	}
-	if status, _ := ask(t, url+"/_scripted/reset", ""); status != http.StatusNoContent {
+	if status, _ := post(t, url+"/_scripted/reset", ""); status != http.StatusNoContent {
 		t.Errorf("reset: %d", status)
 	}
 	if got := answer(); got != "given" {
@@ -268,7 +268,7 @@ func TestRecorderKeepsTheNewest(t *testing.T) {
 	for limit, want := range map[int]string{3: "5 6 7 ", 0: "1 2 3 4 5 6 7 ", -1: ""} {
 		server, url := serve(t, scripted.Options{Scripts: []*scripted.Script{parse(t, "fallback: {}")}, RecordLimit: limit})
 		for range 7 {
-			ask(t, url+"/v1/chat/completions", hello)
+			post(t, url+"/v1/chat/completions", hello)
 		}
 		var got strings.Builder
 		for _, r := range server.Requests() {
@@ -282,12 +282,12 @@ func TestRecorderKeepsTheNewest(t *testing.T) {
 
 func TestSameRequestGetsTheSameBytes(t *testing.T) {
 	_, url := serve(t, scripted.Options{Scripts: []*scripted.Script{parse(t, "fallback: {text: Hello., toolCalls: [{name: ls}]}")}})
-	_, first := ask(t, url+"/v1/chat/completions", hello)
-	_, second := ask(t, url+"/v1/chat/completions", hello)
+	_, first := post(t, url+"/v1/chat/completions", hello)
+	_, second := post(t, url+"/v1/chat/completions", hello)
 	if first != second {
 		t.Errorf("answers differ:\n%s\n%s", first, second)
 	}
-	_, other := ask(t, url+"/v1/chat/completions", strings.Replace(hello, "hi", "ho", 1))
+	_, other := post(t, url+"/v1/chat/completions", strings.Replace(hello, "hi", "ho", 1))
 	if first == other {
 		t.Error("another request got the same ids")
 	}
@@ -295,7 +295,7 @@ func TestSameRequestGetsTheSameBytes(t *testing.T) {
 
 func TestModelsMustExist(t *testing.T) {
 	_, url := serve(t, scripted.Options{Scripts: []*scripted.Script{parse(t, "models: [one]\nfallback: {text: Hello.}")}})
-	status, body := ask(t, url+"/v1/chat/completions", hello)
+	status, body := post(t, url+"/v1/chat/completions", hello)
 	if status != http.StatusNotFound || !strings.Contains(body, "model_not_found") {
 		t.Errorf("got %d %s", status, body)
 	}

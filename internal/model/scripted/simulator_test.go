@@ -47,7 +47,7 @@ type simulator struct {
 	started   int
 }
 
-func (s *simulator) note(depth int, format string, args ...any) {
+func (s *simulator) logf(depth int, format string, args ...any) {
 	s.log = append(s.log, strings.Repeat("  ", depth)+fmt.Sprintf(format, args...))
 }
 
@@ -56,16 +56,16 @@ func (s *simulator) run() []string {
 	s.histories = map[string][]model.Message{}
 	s.history = []model.Message{{Role: model.RoleSystem, Text: "You are the main agent. Delegate, or answer."}}
 	for len(s.inputs) > 0 {
-		s.userSpeaks()
+		s.nextInput()
 	}
 	return s.log
 }
 
-func (s *simulator) userSpeaks() {
-	said := s.inputs[0]
+func (s *simulator) nextInput() {
+	input := s.inputs[0]
 	s.inputs = s.inputs[1:]
-	s.note(0, "user> %s", said)
-	s.turn(said)
+	s.logf(0, "user> %s", input)
+	s.turn(input)
 }
 
 // turn passes an input to the orchestrator and runs it until it has nothing more to do.
@@ -76,13 +76,13 @@ func (s *simulator) turn(input string) {
 		reply := s.complete(s.history, orchestratorTools)
 		s.history = append(s.history, reply.Message())
 		if reply.Text != "" {
-			s.note(0, "orchestrator: %s", oneLine(reply.Text))
+			s.logf(0, "orchestrator: %s", oneLine(reply.Text))
 		}
 		if len(reply.ToolCalls) == 0 {
 			break
 		}
 		for _, call := range reply.ToolCalls {
-			s.note(0, "-> %s %s", call.Name, call.Arguments)
+			s.logf(0, "-> %s %s", call.Name, call.Arguments)
 			result, input := s.orchestratorCall(call)
 			s.history = append(s.history, model.Message{Role: model.RoleTool, ToolCallID: call.ID, Text: result})
 			if input != nil {
@@ -172,7 +172,7 @@ func (s *simulator) spawn(args map[string]any, depth int) string {
 
 // agent runs a sub-agent from its beginning.
 func (s *simulator) agent(name, role, task string, depth int) string {
-	s.note(depth, "%s (%s): %s", name, role, task)
+	s.logf(depth, "%s (%s): %s", name, role, task)
 	s.histories[name] = []model.Message{
 		{Role: model.RoleSystem, Text: fmt.Sprintf("## Sub-Agent Context\n\nYou are operating as a **%s** sub-agent (depth %d/2).\n- Your task: %s\n", role, depth, task)},
 	}
@@ -188,11 +188,11 @@ func (s *simulator) resume(name string, depth int, input string) string {
 		reply := s.complete(history, agentTools)
 		history = append(history, reply.Message())
 		if len(reply.ToolCalls) == 0 {
-			s.note(depth, "%s says: %s", name, oneLine(reply.Text))
+			s.logf(depth, "%s says: %s", name, oneLine(reply.Text))
 			return reply.Text
 		}
 		for _, call := range reply.ToolCalls {
-			s.note(depth, "-> %s %s", call.Name, oneLine(call.Arguments))
+			s.logf(depth, "-> %s %s", call.Name, oneLine(call.Arguments))
 			result, done := s.agentCall(name, depth, call)
 			history = append(history, model.Message{Role: model.RoleTool, ToolCallID: call.ID, Text: result})
 			if done {
@@ -201,7 +201,7 @@ func (s *simulator) resume(name string, depth int, input string) string {
 		}
 	}
 	partial := s.complete(history, nil)
-	s.note(depth, "%s is at its limit: %s", name, oneLine(partial.Text))
+	s.logf(depth, "%s is at its limit: %s", name, oneLine(partial.Text))
 	return "IterationLimit: " + partial.Text
 }
 
@@ -228,8 +228,8 @@ func (s *simulator) ask(name, question string) string {
 	s.answer = ""
 	s.turn(fmt.Sprintf("Sub-agent %s asks: %s Does the conversation answer this?", name, question))
 	if s.answer == "" {
-		s.note(0, "Agent %s needs input: %s", name, question)
-		s.userSpeaks()
+		s.logf(0, "Agent %s needs input: %s", name, question)
+		s.nextInput()
 	}
 	if s.answer == "" {
 		s.t.Errorf("the question %q of %s got no answer", question, name)

@@ -44,7 +44,7 @@ type deltaCall struct {
 }
 
 // stream answers with server-sent events.
-func (p *performance) stream(w http.ResponseWriter, r *http.Request) {
+func (p *response) stream(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "text/event-stream")
 	w.Header().Set("Cache-Control", "no-cache")
 	flusher := http.NewResponseController(w)
@@ -84,7 +84,7 @@ func send(w http.ResponseWriter, event any) bool {
 	return err == nil
 }
 
-func (p *performance) faultAfter() int {
+func (p *response) faultAfter() int {
 	if p.script.Fault == nil {
 		return 0
 	}
@@ -92,7 +92,7 @@ func (p *performance) faultAfter() int {
 }
 
 // faultAt breaks the stream if its fault is due after this many chunks, and reports whether it did.
-func (p *performance) faultAt(w http.ResponseWriter, r *http.Request, flusher *http.ResponseController, sent int) bool {
+func (p *response) faultAt(w http.ResponseWriter, r *http.Request, flusher *http.ResponseController, sent int) bool {
 	f := p.script.Fault
 	if f == nil || f.After != sent {
 		return false
@@ -110,7 +110,7 @@ func (p *performance) faultAt(w http.ResponseWriter, r *http.Request, flusher *h
 }
 
 // events returns the chunks of the reply in order.
-func (p *performance) events() []chunk {
+func (p *response) events() []chunk {
 	withUsage := p.conv.StreamOptions != nil && p.conv.StreamOptions.IncludeUsage && p.usage != nil
 	var events []chunk
 	add := func(d delta, finish *string) {

@@ -121,7 +121,7 @@ func validateMessages(messages []chatMessage) error {
 		m := &messages[i]
 		if m.Role != "tool" {
 			if len(open) > 0 {
-				return unanswered(i, open)
+				return unansweredCalls(i, open)
 			}
 			answering = false
 		}
@@ -148,7 +148,7 @@ func validateMessages(messages []chatMessage) error {
 		}
 	}
 	if len(open) > 0 {
-		return unanswered(len(messages), open)
+		return unansweredCalls(len(messages), open)
 	}
 	return nil
 }
@@ -220,7 +220,7 @@ func (m *chatMessage) validateCalls(i int) error {
 	return nil
 }
 
-func unanswered(i int, open map[string]bool) error {
+func unansweredCalls(i int, open map[string]bool) error {
 	ids := slices.Sorted(maps.Keys(open))
 	return badRequest(at(i, "role"), "An assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id'. The following tool_call_ids did not have response messages: %s", strings.Join(ids, ", "))
 }

@@ -72,7 +72,7 @@ func TestStrictModeRejectsWhatTheAPIRejects(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, url := serve(t, scripted.Options{Scripts: []*scripted.Script{parse(t, "fallback: {text: Hello.}")}})
-			status, body := ask(t, url+"/v1/chat/completions", tc.body)
+			status, body := post(t, url+"/v1/chat/completions", tc.body)
 			if status != http.StatusBadRequest || !strings.Contains(body, tc.says) || !strings.Contains(body, `"invalid_request_error"`) {
 				t.Errorf("got %d %s, want 400 with %q", status, body, tc.says)
 			}
@@ -87,17 +87,17 @@ func TestStrictModeRejectsWhatTheAPIRejects(t *testing.T) {
 			tool(`{"name":"ls","description":"d","strict":true,"parameters":{"type":"object","properties":{},"additionalProperties":false}}`),
 			with(`"tools":[{"type":"function","function":{"name":"ls"}}],"tool_choice":"none","n":1,"seed":3,"parallel_tool_calls":true`),
 		} {
-			if status, got := ask(t, url+"/v1/chat/completions", body); status != http.StatusOK {
+			if status, got := post(t, url+"/v1/chat/completions", body); status != http.StatusOK {
 				t.Errorf("%s was refused: %s", body, got)
 			}
 		}
 	})
 	t.Run("lenient mode accepts it", func(t *testing.T) {
 		_, url := serve(t, scripted.Options{Scripts: []*scripted.Script{parse(t, "fallback: {text: Hello.}")}, Lenient: true})
-		if status, body := ask(t, url+"/v1/chat/completions", messages(user, call, user)); status != http.StatusOK {
+		if status, body := post(t, url+"/v1/chat/completions", messages(user, call, user)); status != http.StatusOK {
 			t.Errorf("got %d %s", status, body)
 		}
-		if status, body := ask(t, url+"/v1/chat/completions", `{"model":`); status != http.StatusBadRequest {
+		if status, body := post(t, url+"/v1/chat/completions", `{"model":`); status != http.StatusBadRequest {
 			t.Errorf("text that is not JSON: got %d %s", status, body)
 		}
 	})

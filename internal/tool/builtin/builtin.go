@@ -69,8 +69,8 @@ type definition struct {
 }
 
 // define wraps a function that takes its arguments as a struct.
-func define[A any](spec tool.Spec, run func(context.Context, tool.Call, A) (tool.Output, error)) definition {
-	return definition{spec, func(ctx context.Context, call tool.Call) (tool.Output, error) {
+func define[A any](spec tool.Spec, run func(context.Context, tool.Invocation, A) (tool.Output, error)) definition {
+	return definition{spec, func(ctx context.Context, call tool.Invocation) (tool.Output, error) {
 		var arguments A
 		if err := json.Unmarshal(call.Arguments, &arguments); err != nil {
 			return tool.Output{}, fmt.Errorf("read arguments: %w", err)

@@ -21,7 +21,7 @@ import (
 // outputs is a fake ledger of full outputs, by agent and call.
 type outputs map[string]string
 
-func (o outputs) WholeOutput(_ context.Context, agent, callID string) (string, error) {
+func (o outputs) FullOutput(_ context.Context, agent, callID string) (string, error) {
 	text, ok := o[agent+"/"+callID]
 	if !ok {
 		return "", fmt.Errorf("call %s of %s: %w", callID, agent, builtin.ErrNoResult)
@@ -53,7 +53,7 @@ func makeSet(t *testing.T, options builtin.Options) tool.Set {
 
 func execute(t *testing.T, set tool.Set, name, arguments string) tool.Result {
 	t.Helper()
-	return tool.Executor{}.Execute(t.Context(), set, tool.Call{
+	return tool.Executor{}.Execute(t.Context(), set, tool.Invocation{
 		ID: "call_1", Name: name, Arguments: json.RawMessage(arguments), Namespace: "team-a", Agent: "agent-1",
 	})
 }
@@ -143,7 +143,7 @@ func TestReadResultPagesThroughAnOutput(t *testing.T) {
 // TestMarkerLeadsToTheRest checks that the marker of a truncated output has the arguments that read_result needs.
 func TestMarkerLeadsToTheRest(t *testing.T) {
 	whole := strings.Repeat("a", 10_000) + strings.Repeat("b", 10_000) + strings.Repeat("c", 10_000)
-	cut, _ := tool.Cut(whole, 9_000, "call_9")
+	cut, _ := tool.Truncate(whole, 9_000, "call_9")
 	var offset int
 	if _, err := fmt.Sscanf(cut[strings.Index(cut, "and offset"):], "and offset %d", &offset); err != nil {
 		t.Fatal(err)

@@ -31,7 +31,7 @@ func calculator() definition {
 	}, calculate)
 }
 
-func calculate(ctx context.Context, _ tool.Call, a struct{ Expression string }) (tool.Output, error) {
+func calculate(ctx context.Context, _ tool.Invocation, a struct{ Expression string }) (tool.Output, error) {
 	value, err := calc.Eval(ctx, a.Expression)
 	if ctx.Err() != nil {
 		return tool.Output{}, ctx.Err()

@@ -24,7 +24,7 @@ func currentTime(now func() time.Time) definition {
 				"timezone": {"type": "string", "minLength": 1, "maxLength": 64, "description": "IANA time zone such as Europe/Berlin; UTC if absent"}
 			}
 		}`),
-	}, func(_ context.Context, _ tool.Call, a struct{ Timezone string }) (tool.Output, error) {
+	}, func(_ context.Context, _ tool.Invocation, a struct{ Timezone string }) (tool.Output, error) {
 		zone, ok := loadZone(a.Timezone)
 		if !ok {
 			return refused("There is no time zone %q. Use an IANA name such as UTC, Europe/Berlin or America/New_York.", a.Timezone), nil

@@ -21,10 +21,10 @@ var ErrPruned = errors.New("deleted because of its age")
 
 // Results reads the full output of earlier calls.
 type Results interface {
-	// WholeOutput returns the text of a call by the agent or by another agent of its tree, or an error that wraps
+	// FullOutput returns the text of a call by the agent or by another agent of its tree, or an error that wraps
 	// ErrNoResult or ErrPruned. The reference is the one in the marker of a truncated output. Outputs of other trees
 	// are not found.
-	WholeOutput(ctx context.Context, agent, reference string) (string, error)
+	FullOutput(ctx context.Context, agent, reference string) (string, error)
 }
 
 const (
@@ -50,12 +50,12 @@ func readResult(results Results) definition {
 			}
 		}`),
 	}
-	return define(spec, func(ctx context.Context, call tool.Call, a struct {
+	return define(spec, func(ctx context.Context, call tool.Invocation, a struct {
 		CallID string `json:"call_id"`
 		Offset integer
 		Limit  integer
 	}) (tool.Output, error) {
-		whole, err := results.WholeOutput(ctx, call.Agent, a.CallID)
+		whole, err := results.FullOutput(ctx, call.Agent, a.CallID)
 		if errors.Is(err, ErrNoResult) {
 			return refused("There is no output of a call %q. Use the call_id that the marker in the shortened output names.", a.CallID), nil
 		}

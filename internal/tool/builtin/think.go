@@ -24,7 +24,7 @@ func think() definition {
 				"thought": {"type": "string", "minLength": 1, "description": "What you are thinking"}
 			}
 		}`),
-	}, func(context.Context, tool.Call, struct{ Thought string }) (tool.Output, error) {
+	}, func(context.Context, tool.Invocation, struct{ Thought string }) (tool.Output, error) {
 		return tool.Output{Text: "Noted. Go on."}, nil
 	})
 }

@@ -51,7 +51,7 @@ type searchArguments struct {
 	IncludeDomains []string `json:"include_domains,omitempty"`
 }
 
-type searchAnswer struct {
+type searchResponse struct {
 	Results []searchResult `json:"results"`
 }
 
@@ -95,7 +95,7 @@ func webSearch(search Search) definition {
 	}, search.run)
 }
 
-func (s Search) run(ctx context.Context, call tool.Call, a searchArguments) (tool.Output, error) {
+func (s Search) run(ctx context.Context, call tool.Invocation, a searchArguments) (tool.Output, error) {
 	key, err := s.Keys.SearchKey(ctx, call.Namespace)
 	if errors.Is(err, ErrNoKey) || err == nil && key == "" {
 		return tool.Output{}, fmt.Errorf("web search is not set up in namespace %s: it needs a Secret nestor-tools with the key TAVILY_API_KEY. Go on without it and say so in your answer", call.Namespace)
@@ -106,7 +106,7 @@ func (s Search) run(ctx context.Context, call tool.Call, a searchArguments) (too
 	if a.MaxResults == 0 {
 		a.MaxResults = 5
 	}
-	answer, err := s.ask(ctx, key, a)
+	answer, err := s.post(ctx, key, a)
 	if err != nil {
 		// A server or proxy may repeat the key in its response.
 		return tool.Output{}, errors.New(strings.ReplaceAll(err.Error(), key, "[key]"))
@@ -117,62 +117,62 @@ func (s Search) run(ctx context.Context, call tool.Call, a searchArguments) (too
 	return structured(answer.text(), answer)
 }
 
-func (s Search) ask(ctx context.Context, key string, a searchArguments) (searchAnswer, error) {
+func (s Search) post(ctx context.Context, key string, a searchArguments) (searchResponse, error) {
 	body, err := json.Marshal(a)
 	if err != nil {
-		return searchAnswer{}, fmt.Errorf("encode request: %w", err)
+		return searchResponse{}, fmt.Errorf("encode request: %w", err)
 	}
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, strings.TrimSuffix(s.BaseURL, "/")+"/search", bytes.NewReader(body))
 	if err != nil {
-		return searchAnswer{}, fmt.Errorf("make request: %w", err)
+		return searchResponse{}, fmt.Errorf("make request: %w", err)
 	}
 	request.Header.Set("Content-Type", "application/json")
 	request.Header.Set("Authorization", "Bearer "+key)
 	response, err := s.Client.Do(request)
 	if err != nil {
-		return searchAnswer{}, fmt.Errorf("the search service cannot be reached: %w", err)
+		return searchResponse{}, fmt.Errorf("the search service cannot be reached: %w", err)
 	}
 	defer response.Body.Close()
 	content, err := io.ReadAll(io.LimitReader(response.Body, maxSearchBytes))
 	if err != nil {
-		return searchAnswer{}, fmt.Errorf("read the search service's answer: %w", err)
+		return searchResponse{}, fmt.Errorf("read the search service's answer: %w", err)
 	}
 	if response.StatusCode != http.StatusOK {
-		return searchAnswer{}, refusal(response.StatusCode, content)
+		return searchResponse{}, statusError(response.StatusCode, content)
 	}
-	var answer searchAnswer
+	var answer searchResponse
 	if err := json.Unmarshal(content, &answer); err != nil {
-		return searchAnswer{}, fmt.Errorf("the search service's answer is not what it should be: %w", err)
+		return searchResponse{}, fmt.Errorf("the search service's answer is not what it should be: %w", err)
 	}
 	return answer, nil
 }
 
-// refusal describes an error status and what to do about it.
-func refusal(status int, content []byte) error {
+// statusError describes an error status and what to do about it.
+func statusError(status int, content []byte) error {
 	var body struct {
 		Detail struct {
 			Error string `json:"error"`
 		} `json:"detail"`
 	}
-	said := ""
+	detail := ""
 	if json.Unmarshal(content, &body) == nil && body.Detail.Error != "" {
-		said = " (" + body.Detail.Error + ")"
+		detail = " (" + body.Detail.Error + ")"
 	}
 	switch status {
 	case http.StatusUnauthorized, http.StatusForbidden:
-		return fmt.Errorf("the search service refuses the key of this namespace%s: an operator must replace it. Go on without web search", said)
+		return fmt.Errorf("the search service refuses the key of this namespace%s: an operator must replace it. Go on without web search", detail)
 	case http.StatusTooManyRequests:
-		return fmt.Errorf("the search service is asked too often%s: go on with something else and try again later", said)
+		return fmt.Errorf("the search service is asked too often%s: go on with something else and try again later", detail)
 	case 432, 433: // the plan's or the key's limit, see Tavily's API reference
-		return fmt.Errorf("the search plan of this namespace is used up%s: go on without web search", said)
+		return fmt.Errorf("the search plan of this namespace is used up%s: go on without web search", detail)
 	case http.StatusBadRequest:
-		return fmt.Errorf("the search service does not accept the request%s: change the query", said)
+		return fmt.Errorf("the search service does not accept the request%s: change the query", detail)
 	default:
-		return fmt.Errorf("the search service answers with status %d%s: try again later", status, said)
+		return fmt.Errorf("the search service answers with status %d%s: try again later", status, detail)
 	}
 }
 
-func (a searchAnswer) text() string {
+func (a searchResponse) text() string {
 	var b strings.Builder
 	for i, r := range a.Results {
 		fmt.Fprintf(&b, "%d. %s\n   %s\n", i+1, r.Title, r.URL)

@@ -158,7 +158,7 @@ func TestWebSearchStopsWithItsContext(t *testing.T) {
 	_, set := makeSearch(t, keys{"team-a": searchKey})
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(errors.New("the chat was deleted"))
-	result := tool.Executor{}.Execute(ctx, set, tool.Call{Name: builtin.WebSearch, Namespace: "team-a", Arguments: []byte(`{"query":"anything"}`)})
+	result := tool.Executor{}.Execute(ctx, set, tool.Invocation{Name: builtin.WebSearch, Namespace: "team-a", Arguments: []byte(`{"query":"anything"}`)})
 	if result.Failure != tool.Cancelled {
 		t.Errorf("got %s: %q", result.Failure, result.Text)
 	}

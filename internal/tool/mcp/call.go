@@ -19,14 +19,14 @@ const IdempotencyKeyMeta = "nestor.dev/idempotency-key"
 
 // Call runs a server's tool, by the server's own name. A lost call is sent a second time on a working connection if
 // that is safe: if the tool is repeatable, or if the call cannot have reached the server.
-func (s *Session) Call(ctx context.Context, name string, repeatable bool, call tool.Call) (tool.Output, error) {
+func (s *Session) Call(ctx context.Context, name string, repeatable bool, call tool.Invocation) (tool.Output, error) {
 	conn, err := s.connection(ctx, nil)
 	if err != nil {
 		return tool.Output{}, err
 	}
 	result, lost, err := s.send(ctx, conn, name, call)
-	if lost != nil && ctx.Err() == nil && lost.again(repeatable) {
-		if conn, err = s.working(ctx, conn); err != nil {
+	if lost != nil && ctx.Err() == nil && lost.retryable(repeatable) {
+		if conn, err = s.workingConnection(ctx, conn); err != nil {
 			return tool.Output{}, err
 		}
 		result, lost, err = s.send(ctx, conn, name, call)
@@ -44,7 +44,7 @@ func (s *Session) Call(ctx context.Context, name string, repeatable bool, call t
 
 // send makes one attempt. It returns a result, a lost call that the server did not answer, or the error with which
 // the server answered.
-func (s *Session) send(ctx context.Context, conn *connection, name string, call tool.Call) (*sdk.CallToolResult, *lostCall, error) {
+func (s *Session) send(ctx context.Context, conn *connection, name string, call tool.Invocation) (*sdk.CallToolResult, *lostCall, error) {
 	ctx, seen := observe(ctx)
 	params := &sdk.CallToolParams{Name: name, Arguments: call.Arguments, Meta: sdk.Meta{}}
 	if len(call.Arguments) == 0 {
@@ -63,16 +63,16 @@ func (s *Session) send(ctx context.Context, conn *connection, name string, call 
 	switch {
 	case err == nil:
 		return result, nil, nil
-	case seen.taken() && errors.As(err, &answer):
-		return nil, nil, fmt.Errorf("the server answers: %s", seen.line(errors.New(answer.Message), maxAnswer))
+	case seen.wasAccepted() && errors.As(err, &answer):
+		return nil, nil, fmt.Errorf("the server answers: %s", seen.messageUpTo(errors.New(answer.Message), maxAnswer))
 	default:
 		return nil, &lostCall{err, seen}, nil
 	}
 }
 
-// working returns conn if it still works, else its successor.
-func (s *Session) working(ctx context.Context, conn *connection) (*connection, error) {
-	if conn.alive(ctx) {
+// workingConnection returns conn if it still works, else its successor.
+func (s *Session) workingConnection(ctx context.Context, conn *connection) (*connection, error) {
+	if conn.ping(ctx) {
 		return conn, nil
 	}
 	conn.close()
@@ -85,24 +85,24 @@ type lostCall struct {
 	seen *exchange
 }
 
-// again reports whether sending the call a second time is safe and can help.
-func (l *lostCall) again(repeatable bool) bool {
+// retryable reports whether sending the call a second time is safe and can help.
+func (l *lostCall) retryable(repeatable bool) bool {
 	if l.seen.unauthorized() || l.seen.throttled() {
 		return false
 	}
-	return repeatable || l.seen.harmless()
+	return repeatable || l.seen.hadNoEffect()
 }
 
 func (l *lostCall) explain(server string) error {
-	words := l.seen.words(l.err)
+	text := l.seen.message(l.err)
 	switch {
 	case l.seen.unauthorized():
-		return fmt.Errorf("tool server %s refuses the credentials of this namespace (%s): an operator must correct them", server, words)
+		return fmt.Errorf("tool server %s refuses the credentials of this namespace (%s): an operator must correct them", server, text)
 	case l.seen.throttled():
-		return fmt.Errorf("tool server %s is asked too often (%s): try again later", server, words)
-	case l.seen.harmless():
-		return fmt.Errorf("tool server %s did not take the call (%s): try again later", server, words)
+		return fmt.Errorf("tool server %s is asked too often (%s): try again later", server, text)
+	case l.seen.hadNoEffect():
+		return fmt.Errorf("tool server %s did not take the call (%s): try again later", server, text)
 	default:
-		return fmt.Errorf("the connection to tool server %s was lost during the call (%s): %w", server, words, tool.ErrOutcomeUnknown)
+		return fmt.Errorf("the connection to tool server %s was lost during the call (%s): %w", server, text, tool.ErrOutcomeUnknown)
 	}
 }

@@ -24,7 +24,7 @@ func TestIdempotencyKeyIsSent(t *testing.T) {
 		return &sdk.CallToolResult{}, nil
 	}))
 	session := makeClient(t, mcp.Options{}).connect(t, describe(makeHost(t, mcp.StreamableHTTP, server), mcp.StreamableHTTP))
-	tool.Executor{}.Execute(t.Context(), session.Tools(), tool.Call{Name: "lab__pay", IdempotencyKey: "agent-7/3/0"})
+	tool.Executor{}.Execute(t.Context(), session.Tools(), tool.Invocation{Name: "lab__pay", IdempotencyKey: "agent-7/3/0"})
 	if got := meta.Load(); got != "agent-7/3/0" {
 		t.Errorf("the server sees the key %v", got)
 	}
@@ -51,7 +51,7 @@ func TestProgressIsObserved(t *testing.T) {
 			}))
 			session := makeClient(t, mcp.Options{}).connect(t, describe(makeHost(t, transport, server), transport))
 			var last tool.Progress
-			result := tool.Executor{}.Execute(t.Context(), session.Tools(), tool.Call{Name: "lab__dig", Progress: func(p tool.Progress) {
+			result := tool.Executor{}.Execute(t.Context(), session.Tools(), tool.Invocation{Name: "lab__dig", Progress: func(p tool.Progress) {
 				last = p
 				observed <- p
 			}})
@@ -65,7 +65,7 @@ func TestProgressIsObserved(t *testing.T) {
 func TestCancelReachesTheServer(t *testing.T) {
 	for name, meddle := range map[string]func(*host){
 		"current server": func(*host) {},
-		"legacy server":  func(h *host) { h.interfere(legacy) },
+		"legacy server":  func(h *host) { h.setIntercept(legacy) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			started, ended := make(chan struct{}), make(chan struct{})
@@ -115,7 +115,7 @@ func TestAnswerThatCannotBeResumedIsUnknown(t *testing.T) {
 	var runs atomic.Int32
 	h := makeHost(t, mcp.StreamableHTTP, lab(addTool(sdk.Tool{Name: "act"}, count(&runs))))
 	session := makeClient(t, mcp.Options{}).connect(t, describe(h, mcp.StreamableHTTP))
-	h.interfere(func(w http.ResponseWriter, r *http.Request, method string, next http.Handler) {
+	h.setIntercept(func(w http.ResponseWriter, r *http.Request, method string, next http.Handler) {
 		switch {
 		case method == "tools/call":
 			next.ServeHTTP(httptest.NewRecorder(), r)
@@ -158,7 +158,7 @@ func TestLostCallsAreRepeatedOnlyIfSafe(t *testing.T) {
 			var runs atomic.Int32
 			h := makeHost(t, mcp.StreamableHTTP, lab(addTool(sdk.Tool{Name: "act", Annotations: &c.hints}, count(&runs))))
 			session := makeClient(t, mcp.Options{}).connect(t, describe(h, mcp.StreamableHTTP))
-			h.interfere(breakAnswer(c.breaks))
+			h.setIntercept(breakAnswer(c.breaks))
 			result := run(t.Context(), session, "lab__act", `{}`)
 			if result.Failure != c.failure || result.OutcomeUnknown != c.unknown {
 				t.Errorf("failure %q, unknown %v: %s", result.Failure, result.OutcomeUnknown, result.Text)
@@ -182,7 +182,7 @@ func TestRejectedCallsGiveTheReason(t *testing.T) {
 		var runs atomic.Int32
 		h := makeHost(t, mcp.StreamableHTTP, lab(addTool(sdk.Tool{Name: "act"}, count(&runs))))
 		session := makeClient(t, mcp.Options{}).connect(t, describe(h, mcp.StreamableHTTP))
-		h.interfere(func(w http.ResponseWriter, r *http.Request, method string, next http.Handler) {
+		h.setIntercept(func(w http.ResponseWriter, r *http.Request, method string, next http.Handler) {
 			if method == "tools/call" {
 				http.Error(w, "no", status)
 				return
@@ -199,7 +199,7 @@ func TestRejectedCallsGiveTheReason(t *testing.T) {
 func TestAnswersAreBounded(t *testing.T) {
 	h := makeHost(t, mcp.StreamableHTTP, lab(addTool(sdk.Tool{Name: "flood"}, answer())))
 	session := makeClient(t, mcp.Options{}).connect(t, describe(h, mcp.StreamableHTTP))
-	h.interfere(func(w http.ResponseWriter, r *http.Request, method string, next http.Handler) {
+	h.setIntercept(func(w http.ResponseWriter, r *http.Request, method string, next http.Handler) {
 		if method != "tools/call" {
 			next.ServeHTTP(w, r)
 			return

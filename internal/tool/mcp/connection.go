@@ -30,14 +30,14 @@ var (
 // calls in flight are done too.
 type connection struct {
 	session     *sdk.ClientSession
-	direct      *direct // nil where the SDK makes the calls
+	direct      *directCaller // nil where the SDK makes the calls
 	listChanged <-chan struct{}
 	cancel      context.CancelCauseFunc
 	// calls is held for reading by each call in flight, and locked permanently by close.
 	calls             sync.RWMutex
 	over, idle, ended chan struct{}
 	once              sync.Once
-	why               error // why it ended, unless it was closed here
+	err               error // why it ended, unless it was closed here
 }
 
 // connect opens a connection and lists the server's tools.
@@ -55,14 +55,14 @@ func (s *Session) connect() (*connection, listing, error) {
 	defer context.AfterFunc(s.ctx, func() { cancel(context.Canceled) })()
 
 	changed := make(chan struct{}, 1)
-	told := func() {
+	notify := func() {
 		select {
 		case changed <- struct{}{}:
 		default: // a change is pending already
 		}
 	}
 	nestor := &sdk.Implementation{Name: "nestor", Version: s.options.Version}
-	session, err := s.client(nestor, told).Connect(ctx, s.server.transport(tripper), nil)
+	session, err := s.client(nestor, notify).Connect(ctx, s.server.transport(tripper), nil)
 	if err != nil {
 		err = connectError(ctx, seen, err)
 		cancel(nil)
@@ -70,9 +70,9 @@ func (s *Session) connect() (*connection, listing, error) {
 	}
 	conn := &connection{session: session, listChanged: changed, cancel: cancel, over: make(chan struct{}), idle: make(chan struct{}), ended: make(chan struct{})}
 	if s.server.Transport == StreamableHTTP {
-		conn.direct = &direct{
+		conn.direct = &directCaller{
 			tripper: tripper, url: tripper.origin, session: session.ID(), version: session.InitializeResult().ProtocolVersion,
-			client: nestor, progress: s.progress.notify, changed: told,
+			client: nestor, onProgress: s.progress.notify, onListChanged: notify,
 		}
 		conn.direct.last.Store(firstID)
 	}
@@ -81,7 +81,7 @@ func (s *Session) connect() (*connection, listing, error) {
 	if errors.Is(err, context.Canceled) && s.ctx.Err() == nil && !errors.Is(context.Cause(ctx), errSlowConnect) {
 		// The connection has ended meanwhile and cancelled its context: report what ended it.
 		<-conn.ended
-		err = cmp.Or(conn.why, sdk.ErrConnectionClosed)
+		err = cmp.Or(conn.err, sdk.ErrConnectionClosed)
 	}
 	if err != nil {
 		err = connectError(ctx, seen, fmt.Errorf("list tools: %w", err))
@@ -97,13 +97,13 @@ func connectError(ctx context.Context, seen *exchange, err error) error {
 	case errors.Is(context.Cause(ctx), errSlowConnect):
 		return errSlowConnect
 	case errors.As(seen.cause(), new(*outbound.NotAllowedError)) || errors.Is(seen.cause(), errRedirect):
-		return &unusableError{NotAllowed, seen.words(err)}
+		return &unusableError{NotAllowed, seen.message(err)}
 	case seen.cause() != nil || errors.As(err, new(*unusableError)):
-		return &unusableError{BadAnswer, seen.words(err)}
+		return &unusableError{InvalidResponse, seen.message(err)}
 	case seen.unauthorized():
-		return fmt.Errorf("%w (%s): check headersFrom and the Secret that it names", errUnauthorized, seen.words(err))
+		return fmt.Errorf("%w (%s): check headersFrom and the Secret that it names", errUnauthorized, seen.message(err))
 	default:
-		return errors.New(seen.words(err))
+		return errors.New(seen.message(err))
 	}
 }
 
@@ -123,7 +123,7 @@ func (s *Session) client(nestor *sdk.Implementation, changed func()) *sdk.Client
 
 // watch waits for the end of the connection.
 func (c *connection) watch() {
-	c.why = c.session.Wait()
+	c.err = c.session.Wait()
 	c.close()
 	c.cancel(nil)
 	<-c.idle
@@ -154,8 +154,8 @@ func (c *connection) close() {
 	})
 }
 
-// rest waits, and reports whether the connection and ctx are still alive afterwards.
-func (c *connection) rest(ctx context.Context, pause time.Duration) bool {
+// sleep waits, and reports whether the connection and ctx are still alive afterwards.
+func (c *connection) sleep(ctx context.Context, pause time.Duration) bool {
 	timer := time.NewTimer(pause)
 	defer timer.Stop()
 	select {
@@ -167,8 +167,8 @@ func (c *connection) rest(ctx context.Context, pause time.Duration) bool {
 	return false
 }
 
-// alive pings the server and reports whether it still knows the session.
-func (c *connection) alive(ctx context.Context) bool {
+// ping pings the server and reports whether it still knows the session.
+func (c *connection) ping(ctx context.Context) bool {
 	select {
 	case <-c.over:
 		return false
@@ -179,5 +179,5 @@ func (c *connection) alive(ctx context.Context) bool {
 	ctx, seen := observe(ctx)
 	err := c.session.Ping(ctx, nil)
 	// A server that answers at all is alive, even if it does not support ping.
-	return err == nil || seen.taken() && errors.As(err, new(*jsonrpc.Error))
+	return err == nil || seen.wasAccepted() && errors.As(err, new(*jsonrpc.Error))
 }

@@ -43,23 +43,23 @@ var (
 	errNoAnswer = errors.New("the server ended the stream without an answer")
 )
 
-// direct makes the calls of a session over streamable HTTP. The SDK manages the session: it connects, lists, pings
+// directCaller makes the calls of a session over streamable HTTP. The SDK manages the session: it connects, lists, pings
 // and listens. For a call it would decode the request again and the answer three times, each in a new 32 KB buffer,
 // and pass them between goroutines; with many agents that was nearly half of all memory that the operator allocated.
-type direct struct {
+type directCaller struct {
 	tripper *guardedTripper
 	url     *url.URL
 	session string
 	version string
 	client  *sdk.Implementation
-	// progress and changed receive the notifications of the server.
-	progress func(*sdk.ProgressNotificationParams)
-	changed  func()
-	last     atomic.Int64
+	// onProgress and changed receive the notifications of the server.
+	onProgress    func(*sdk.ProgressNotificationParams)
+	onListChanged func()
+	last          atomic.Int64
 }
 
-// outgoing is a message to a server: a call, a notification, or an answer.
-type outgoing struct {
+// rpcRequest is a message to a server: a call, a notification, or an answer.
+type rpcRequest struct {
 	JSONRPC string          `json:"jsonrpc"`
 	ID      json.RawMessage `json:"id,omitempty"`
 	Method  string          `json:"method,omitempty"`
@@ -68,8 +68,8 @@ type outgoing struct {
 	Error   *jsonrpc.Error  `json:"error,omitempty"`
 }
 
-// incoming is a message from a server.
-type incoming struct {
+// rpcResponse is a message from a server.
+type rpcResponse struct {
 	ID     json.RawMessage `json:"id"`
 	Method string          `json:"method"`
 	Params json.RawMessage `json:"params"`
@@ -85,18 +85,18 @@ type callParams struct {
 }
 
 // callTool calls a tool and waits for the answer. When ctx ends, it notifies the server.
-func (d *direct) callTool(ctx context.Context, params *sdk.CallToolParams) (*sdk.CallToolResult, error) {
+func (d *directCaller) callTool(ctx context.Context, params *sdk.CallToolParams) (*sdk.CallToolResult, error) {
 	id := strconv.AppendInt(nil, d.last.Add(1), 10)
-	call := outgoing{JSONRPC: "2.0", ID: id, Method: methodCall, Params: callParams{d.describe(params.Meta), params.Name, params.Arguments}}
+	call := rpcRequest{JSONRPC: "2.0", ID: id, Method: methodCall, Params: callParams{d.withClientMeta(params.Meta), params.Name, params.Arguments}}
 	// The request outlives the call until its body has been drained.
 	during, end := context.WithCancel(context.WithoutCancel(ctx))
 	stop := context.AfterFunc(ctx, end)
-	answer, rest, err := d.ask(during, call, params.Name)
+	answer, rest, err := d.roundTrip(during, call, params.Name)
 	if !stop() {
 		if rest != nil {
 			_ = rest.Close() // the answer is not needed
 		}
-		go d.cancelled(ctx, id)
+		go d.notifyCancelled(ctx, id)
 		return nil, ctx.Err()
 	}
 	if rest == nil {
@@ -110,19 +110,19 @@ func (d *direct) callTool(ctx context.Context, params *sdk.CallToolParams) (*sdk
 	return answer.result()
 }
 
-// describe adds the metadata that newer servers expect with each call.
-func (d *direct) describe(meta sdk.Meta) sdk.Meta {
+// withClientMeta adds the metadata that newer servers expect with each call.
+func (d *directCaller) withClientMeta(meta sdk.Meta) sdk.Meta {
 	if d.version >= statelessVersion {
 		meta[sdk.MetaKeyProtocolVersion], meta[sdk.MetaKeyClientInfo], meta[sdk.MetaKeyClientCapabilities] = d.version, d.client, struct{}{}
 	}
 	return meta
 }
 
-// cancelled notifies the server that a call was cancelled.
-func (d *direct) cancelled(ctx context.Context, id json.RawMessage) {
+// notifyCancelled notifies the server that a call was cancelled.
+func (d *directCaller) notifyCancelled(ctx context.Context, id json.RawMessage) {
 	why := sdk.CancelledParams{Reason: ctx.Err().Error(), RequestID: id}
 	fresh, _ := observe(context.WithoutCancel(ctx))
-	d.tell(fresh, outgoing{JSONRPC: "2.0", Method: methodCancelled, Params: why})
+	d.notify(fresh, rpcRequest{JSONRPC: "2.0", Method: methodCancelled, Params: why})
 }
 
 // drain reads a body to its end.
@@ -134,46 +134,46 @@ func drain(body io.ReadCloser, end context.CancelFunc) {
 	end()
 }
 
-// ask sends a call and returns its answer, with the rest of the body to drain.
-func (d *direct) ask(ctx context.Context, call outgoing, tool string) (incoming, io.ReadCloser, error) {
+// roundTrip sends a call and returns its answer, with the rest of the body to drain.
+func (d *directCaller) roundTrip(ctx context.Context, call rpcRequest, tool string) (rpcResponse, io.ReadCloser, error) {
 	response, err := d.post(ctx, call, tool)
 	if err != nil {
-		return incoming{}, nil, err
+		return rpcResponse{}, nil, err
 	}
 	kind, _, _ := mime.ParseMediaType(response.Header.Get("Content-Type"))
 	switch kind {
 	case "application/json":
-		answer, err := readWhole(response.Body, call.ID)
+		answer, err := readBody(response.Body, call.ID)
 		return answer, nil, err
 	case "text/event-stream":
 		return (&answerStream{direct: d, id: call.ID}).follow(ctx, response.Body)
 	}
 	_ = response.Body.Close()
-	return incoming{}, nil, errNotMCP
+	return rpcResponse{}, nil, errNotMCP
 }
 
-// readWhole reads an answer that is the entire body.
-func readWhole(body io.ReadCloser, id json.RawMessage) (answer incoming, err error) {
+// readBody reads an answer that is the entire body.
+func readBody(body io.ReadCloser, id json.RawMessage) (answer rpcResponse, err error) {
 	defer func() { _ = body.Close() }()
 	text, err := io.ReadAll(body)
 	if err != nil {
-		return incoming{}, fmt.Errorf("read the answer: %w", err)
+		return rpcResponse{}, fmt.Errorf("read the answer: %w", err)
 	}
 	if json.Unmarshal(text, &answer) != nil || !bytes.Equal(answer.ID, id) {
-		return incoming{}, errNotMCP
+		return rpcResponse{}, errNotMCP
 	}
 	return answer, nil
 }
 
-// tell sends a message that has no answer. Errors are ignored.
-func (d *direct) tell(ctx context.Context, m outgoing) {
+// notify sends a message that has no answer. Errors are ignored.
+func (d *directCaller) notify(ctx context.Context, m rpcRequest) {
 	if response, err := d.post(ctx, m, ""); err == nil {
 		_ = response.Body.Close()
 	}
 }
 
 // post sends a message. A response other than a success is an error.
-func (d *direct) post(ctx context.Context, m outgoing, tool string) (*http.Response, error) {
+func (d *directCaller) post(ctx context.Context, m rpcRequest, tool string) (*http.Response, error) {
 	body, err := json.Marshal(m)
 	if err != nil {
 		return nil, fmt.Errorf("encode a message: %w", err)
@@ -190,10 +190,10 @@ func (d *direct) post(ctx context.Context, m outgoing, tool string) (*http.Respo
 			request.Header.Set("Mcp-Name", tool)
 		}
 	}
-	return d.send(request, message{Method: m.Method, ID: m.ID})
+	return d.send(request, outgoingMessage{Method: m.Method, ID: m.ID})
 }
 
-func (d *direct) request(ctx context.Context, method string, body io.Reader) (*http.Request, error) {
+func (d *directCaller) request(ctx context.Context, method string, body io.Reader) (*http.Request, error) {
 	request, err := http.NewRequestWithContext(ctx, method, d.url.String(), body)
 	if err != nil {
 		return nil, fmt.Errorf("create a request: %w", err)
@@ -209,7 +209,7 @@ func (d *direct) request(ctx context.Context, method string, body io.Reader) (*h
 	return request, nil
 }
 
-func (d *direct) send(request *http.Request, sent message) (*http.Response, error) {
+func (d *directCaller) send(request *http.Request, sent outgoingMessage) (*http.Response, error) {
 	response, err := d.tripper.send(request, sent)
 	if err != nil {
 		return nil, err
@@ -219,7 +219,7 @@ func (d *direct) send(request *http.Request, sent message) (*http.Response, erro
 	}
 	defer func() { _ = response.Body.Close() }()
 	text, _ := io.ReadAll(response.Body) // it is bounded, and the status matters most
-	var refusal incoming
+	var refusal rpcResponse
 	if json.Unmarshal(text, &refusal) == nil && refusal.Error != nil {
 		return nil, fmt.Errorf("%s: %s", http.StatusText(response.StatusCode), refusal.Error.Message)
 	}
@@ -227,7 +227,7 @@ func (d *direct) send(request *http.Request, sent message) (*http.Response, erro
 }
 
 // result returns the result of a call, or the error with which the server answered.
-func (m incoming) result() (*sdk.CallToolResult, error) {
+func (m rpcResponse) result() (*sdk.CallToolResult, error) {
 	if m.Error != nil {
 		return nil, m.Error
 	}

@@ -47,12 +47,12 @@ func (p inProcess) RoundTrip(r *http.Request) (*http.Response, error) {
 // collects garbage and how much memory it needs.
 func TestCallsAllocateLittle(t *testing.T) {
 	const calls, mostBytes = 200, 24 << 10
-	server := foe{call: func(w http.ResponseWriter, id, _ json.RawMessage) {
+	server := maliciousServer{call: func(w http.ResponseWriter, id, _ json.RawMessage) {
 		w.Header().Set("Content-Type", "text/event-stream")
 		fmt.Fprintf(w, "data: {\"jsonrpc\":\"2.0\",\"id\":%s,\"result\":{\"content\":[{\"type\":\"text\",\"text\":\"done\"}]}}\n\n", id)
 	}}
-	session := foe{}.session(t, func(o *mcp.Options) { o.HTTP = inProcess{server} })
-	session.Settle(t.Context())
+	session := maliciousServer{}.session(t, func(o *mcp.Options) { o.HTTP = inProcess{server} })
+	session.AwaitStatus(t.Context())
 	call := func() {
 		if got := run(t.Context(), session, "foe__act", `{}`); got.Text != "done" {
 			t.Fatalf("got %+v", got)
@@ -74,7 +74,7 @@ func TestConnectionsAreUsedAgain(t *testing.T) {
 	for name, meddle := range map[string]func(http.ResponseWriter, *http.Request, string, http.Handler){"current server": nil, "legacy server": legacy} {
 		t.Run(name, func(t *testing.T) {
 			h := makeHost(t, mcp.StreamableHTTP, lab(addTool(sdk.Tool{Name: "act"}, answer(text("done")))))
-			h.interfere(meddle)
+			h.setIntercept(meddle)
 			var opened atomic.Int32
 			counting := &http.Transport{DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
 				opened.Add(1)
@@ -113,10 +113,10 @@ func TestStreamIsOpenedOnlyIfItIsNeeded(t *testing.T) {
 				return
 			}
 			r.Body = io.NopCloser(bytes.NewReader(body))
-			foe{}.ServeHTTP(w, r)
+			maliciousServer{}.ServeHTTP(w, r)
 		})
-		session := foe{}.session(t, func(o *mcp.Options) { o.HTTP = inProcess{handler} })
-		if status := session.Settle(t.Context()); !status.Ready {
+		session := maliciousServer{}.session(t, func(o *mcp.Options) { o.HTTP = inProcess{handler} })
+		if status := session.AwaitStatus(t.Context()); !status.Ready {
 			t.Fatalf("status is %+v", status)
 		}
 		mu.Lock()
@@ -130,12 +130,12 @@ func TestStreamIsOpenedOnlyIfItIsNeeded(t *testing.T) {
 // scripted is a server that answers calls with the given streams, one after the other, with ID replaced by the call's
 // ID. It records other messages.
 type scripted struct {
-	foe
-	mu      sync.Mutex
-	streams []string
-	id      string
-	told    []string
-	from    []string
+	maliciousServer
+	mu            sync.Mutex
+	streams       []string
+	id            string
+	notifications []string
+	from          []string
 }
 
 func (s *scripted) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -160,10 +160,10 @@ func (s *scripted) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.WriteString(w, strings.ReplaceAll(s.streams[0], "ID", s.id))
 		s.streams = s.streams[1:]
 	case m.Method == "" && len(m.ID) > 0, m.Method == "notifications/cancelled":
-		s.told = append(s.told, string(body))
+		s.notifications = append(s.notifications, string(body))
 		w.WriteHeader(http.StatusAccepted)
 	default:
-		s.foe.ServeHTTP(w, r)
+		s.maliciousServer.ServeHTTP(w, r)
 	}
 }
 
@@ -199,8 +199,8 @@ func TestAnswersThatAreStreams(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			server := &scripted{streams: tc.streams}
-			session := foe{}.session(t, func(o *mcp.Options) { o.HTTP = inProcess{server} })
-			session.Settle(t.Context())
+			session := maliciousServer{}.session(t, func(o *mcp.Options) { o.HTTP = inProcess{server} })
+			session.AwaitStatus(t.Context())
 			got := run(t.Context(), session, "foe__act", `{}`)
 			if got.Failure != tc.failure || tc.text != "" && got.Text != tc.text {
 				t.Errorf("got %s: %q", got.Failure, got.Text)
@@ -210,7 +210,7 @@ func TestAnswersThatAreStreams(t *testing.T) {
 			}
 			server.mu.Lock()
 			defer server.mu.Unlock()
-			if diff := cmp.Diff(tc.told, server.told); diff != "" {
+			if diff := cmp.Diff(tc.told, server.notifications); diff != "" {
 				t.Errorf("told the server (-want +got):\n%s", diff)
 			}
 			if diff := cmp.Diff(tc.from, server.from); diff != "" {
@@ -221,7 +221,7 @@ func TestAnswersThatAreStreams(t *testing.T) {
 }
 
 func TestCancelledCallNotifiesTheServer(t *testing.T) {
-	told := make(chan string, 1)
+	notified := make(chan string, 1)
 	asked := make(chan string, 1)
 	server := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
@@ -236,15 +236,15 @@ func TestCancelledCallNotifiesTheServer(t *testing.T) {
 			asked <- string(m.ID)
 			<-r.Context().Done()
 		case "notifications/cancelled":
-			told <- string(m.Params.RequestID)
+			notified <- string(m.Params.RequestID)
 			w.WriteHeader(http.StatusAccepted)
 		default:
 			r.Body = io.NopCloser(bytes.NewReader(body))
-			foe{}.ServeHTTP(w, r)
+			maliciousServer{}.ServeHTTP(w, r)
 		}
 	})
-	session := foe{}.session(t, func(o *mcp.Options) { o.HTTP = inProcess{server} })
-	session.Settle(t.Context())
+	session := maliciousServer{}.session(t, func(o *mcp.Options) { o.HTTP = inProcess{server} })
+	session.AwaitStatus(t.Context())
 	ctx, cancel := context.WithCancel(t.Context())
 	ids := make(chan string, 1)
 	go func() {
@@ -254,7 +254,7 @@ func TestCancelledCallNotifiesTheServer(t *testing.T) {
 	if got := run(ctx, session, "foe__act", `{}`); got.Failure != tool.Cancelled {
 		t.Errorf("got %+v", got)
 	}
-	if got, id := <-told, <-ids; got != id {
+	if got, id := <-notified, <-ids; got != id {
 		t.Errorf("the server was notified that %s is cancelled, want %s", got, id)
 	}
 }

@@ -48,7 +48,7 @@ func (r eventReader) next() (event, error) {
 	for {
 		line, err := r.line(maxEvent - size)
 		if size += len(line); size > maxEvent {
-			return event{}, fmt.Errorf("%w: an event is larger than %d MiB", outbound.ErrTooMuch, maxEvent>>20)
+			return event{}, fmt.Errorf("%w: an event is larger than %d MiB", outbound.ErrTooLarge, maxEvent>>20)
 		}
 		line = bytes.TrimRight(line, "\r\n")
 		if len(line) > 0 {

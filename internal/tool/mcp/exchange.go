@@ -20,13 +20,13 @@ import (
 )
 
 const (
-	// maxWords bounds an error text. maxAnswer bounds an error with which a server answers a call; it is longer
+	// maxMessage bounds an error text. maxAnswer bounds an error with which a server answers a call; it is longer
 	// because the model should be able to act on it.
-	maxWords  = 300
-	maxAnswer = 1000
-	// shortestSecret is the minimum length of a header value that is removed from texts: removing every "1" would
+	maxMessage = 300
+	maxAnswer  = 1000
+	// minSecretBytes is the minimum length of a header value that is removed from texts: removing every "1" would
 	// only garble them.
-	shortestSecret = 6
+	minSecretBytes = 6
 )
 
 // exchange observes the HTTP requests of one operation. The SDK passes the operation's context on to them, and the
@@ -68,16 +68,16 @@ func (e *exchange) trace(request *http.Request) *http.Request {
 	return request.Clone(httptrace.WithClientTrace(request.Context(), trace))
 }
 
-func (e *exchange) answered(method string, status int) {
+func (e *exchange) recordResponse(method string, status int) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.status = status
 	e.accepted = e.accepted || method == http.MethodPost && status >= 200 && status < 300
 }
 
-// failed records why the server is unusable, and returns err.
-func (e *exchange) failed(err error) error {
-	if errors.As(err, new(*outbound.NotAllowedError)) || errors.Is(err, outbound.ErrTooMuch) || errors.Is(err, errRedirect) {
+// recordProblem records why the server is unusable, and returns err.
+func (e *exchange) recordProblem(err error) error {
+	if errors.As(err, new(*outbound.NotAllowedError)) || errors.Is(err, outbound.ErrTooLarge) || errors.Is(err, errRedirect) {
 		e.mu.Lock()
 		defer e.mu.Unlock()
 		e.problem = err
@@ -92,8 +92,8 @@ func (e *exchange) cause() error {
 	return e.problem
 }
 
-// guard records header values that must not appear in texts.
-func (e *exchange) guard(headers http.Header) {
+// recordSecrets records header values that must not appear in texts.
+func (e *exchange) recordSecrets(headers http.Header) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	for _, values := range headers {
@@ -107,16 +107,16 @@ func (e *exchange) guard(headers http.Header) {
 	}
 }
 
-// taken reports whether the server accepted the message. An error is then the server's answer, otherwise the
+// wasAccepted reports whether the server accepted the message. An error is then the server's answer, otherwise the
 // transport's.
-func (e *exchange) taken() bool {
+func (e *exchange) wasAccepted() bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.accepted
 }
 
-// harmless reports whether the operation certainly had no effect: no message was sent, or the server rejected it.
-func (e *exchange) harmless() bool {
+// hadNoEffect reports whether the operation certainly had no effect: no message was sent, or the server rejected it.
+func (e *exchange) hadNoEffect() bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	refused := e.status >= 400 && e.status < 500
@@ -137,26 +137,26 @@ func (e *exchange) throttled() bool {
 	return e.status == http.StatusTooManyRequests
 }
 
-// undecodable are the prefixes of SDK errors that repeat what a server sent. Such a server may be any service of the
+// decodeErrorPrefixes are the prefixes of SDK errors that repeat what a server sent. Such a server may be any service of the
 // network, so the text is not shown.
-var undecodable = []string{"failed to decode", "malformed line", "unmarshaling", "invalid message version tag", "error reading event", "missing endpoint", "mismatching session IDs"}
+var decodeErrorPrefixes = []string{"failed to decode", "malformed line", "unmarshaling", "invalid message version tag", "error reading event", "missing endpoint", "mismatching session IDs"}
 
-// words returns the text of err in a form that may be shown: one line of bounded length without header values,
+// message returns the text of err in a form that may be shown: one line of bounded length without header values,
 // without parts of URLs besides host and path, and without local ports, which differ each time.
-func (e *exchange) words(err error) string {
+func (e *exchange) message(err error) string {
 	if problem := e.cause(); problem != nil {
-		return e.line(problem, maxWords)
+		return e.messageUpTo(problem, maxMessage)
 	}
-	for _, beginning := range undecodable {
+	for _, beginning := range decodeErrorPrefixes {
 		if strings.Contains(err.Error(), beginning) && !errors.As(err, new(*jsonrpc.Error)) {
 			return "the server's answer is not MCP"
 		}
 	}
-	return e.line(err, maxWords)
+	return e.messageUpTo(err, maxMessage)
 }
 
-// line is words with another limit.
-func (e *exchange) line(err error, limit int) string {
+// messageUpTo is words with another limit.
+func (e *exchange) messageUpTo(err error, limit int) string {
 	text := err.Error()
 	var request *url.Error
 	if errors.As(err, &request) {
@@ -172,7 +172,7 @@ func (e *exchange) line(err error, limit int) string {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	for secret := range e.secrets {
-		if len(secret) >= shortestSecret {
+		if len(secret) >= minSecretBytes {
 			text = strings.ReplaceAll(text, secret, "[secret]")
 		}
 	}

@@ -99,7 +99,7 @@ func TestServerEverything(t *testing.T) {
 			})
 			t.Run("long-running with progress", func(t *testing.T) {
 				var steps atomic.Int32
-				result := tool.Executor{}.Execute(t.Context(), session.Tools(), tool.Call{
+				result := tool.Executor{}.Execute(t.Context(), session.Tools(), tool.Invocation{
 					Name: "every__trigger-long-running-operation", Arguments: []byte(`{"duration": 0.4, "steps": 4}`),
 					Progress: func(p tool.Progress) {
 						if p.Total == 4 {
@@ -115,7 +115,7 @@ func TestServerEverything(t *testing.T) {
 			t.Run("cancel", func(t *testing.T) {
 				ctx, cancel := context.WithCancel(t.Context())
 				defer cancel()
-				result := tool.Executor{}.Execute(ctx, session.Tools(), tool.Call{
+				result := tool.Executor{}.Execute(ctx, session.Tools(), tool.Invocation{
 					Name: "every__trigger-long-running-operation", Arguments: []byte(`{"duration": 3600, "steps": 72000}`),
 					Progress: func(tool.Progress) { cancel() },
 				})

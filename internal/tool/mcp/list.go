@@ -38,10 +38,10 @@ const headerKeyword = "x-mcp-header"
 
 // listing is the list of a server's tools.
 type listing struct {
-	set    tool.Set
-	listed []listed
-	status []ToolStatus
-	left   []string // tools that are not offered, with the reason; at most maxLeftOut and a total
+	set     tool.Set
+	listed  []listed
+	status  []ToolStatus
+	leftOut []string // tools that are not offered, with the reason; at most maxLeftOut and a total
 	// headers are the tools that require arguments in headers.
 	headers map[string]bool
 }
@@ -60,34 +60,34 @@ func (s *Session) list(ctx context.Context, session *sdk.ClientSession) (listing
 	skipped := 0
 	leave := func(text string) {
 		if skipped++; skipped <= maxLeftOut {
-			l.left = append(l.left, text)
+			l.leftOut = append(l.leftOut, text)
 		}
 	}
 	for _, o := range offered {
 		made, err := s.makeListed(o)
-		if err == nil && (names[made.pin] || names[made.trusting.Name()]) {
+		if err == nil && (names[made.pin] || names[made.withHints.Name()]) {
 			err = errors.New("another tool has its name")
 		}
 		if err != nil {
-			leave(fmt.Sprintf("%s: %s", shorten.UntrustedLine(o.Name, maxToolName/2), shorten.UntrustedLine(err.Error(), maxWords/2)))
+			leave(fmt.Sprintf("%s: %s", shorten.UntrustedLine(o.Name, maxToolName/2), shorten.UntrustedLine(err.Error(), maxMessage/2)))
 			continue
 		}
-		names[made.pin], names[made.trusting.Name()] = true, true
-		tools = append(tools, made.trusting)
+		names[made.pin], names[made.withHints.Name()] = true, true
+		tools = append(tools, made.withHints)
 		if bytes.Contains(o.parameters, []byte(headerKeyword)) {
 			l.headers[o.Name] = true
 		}
 		l.listed = append(l.listed, made)
-		spec := made.trusting.Spec()
+		spec := made.withHints.Spec()
 		l.status = append(l.status, ToolStatus{
-			Name: o.Name, Description: spec.Description, ReadOnly: spec.ReadOnly, Cautious: made.cautious.Spec().ReadOnly, Pin: made.pin, Digest: made.digest,
+			Name: o.Name, Description: spec.Description, ReadOnly: spec.ReadOnly, ReadOnlyWithoutHints: made.withoutHints.Spec().ReadOnly, Pin: made.pin, Digest: made.digest,
 		})
 	}
 	if skipped > maxLeftOut {
-		l.left = append(l.left, fmt.Sprintf("and %d more", skipped-maxLeftOut))
+		l.leftOut = append(l.leftOut, fmt.Sprintf("and %d more", skipped-maxLeftOut))
 	}
 	if more {
-		l.left = append(l.left, fmt.Sprintf("all after the first %d tools", maxTools))
+		l.leftOut = append(l.leftOut, fmt.Sprintf("all after the first %d tools", maxTools))
 	}
 	slices.SortFunc(l.status, func(a, b ToolStatus) int { return cmp.Compare(a.Name, b.Name) })
 	l.set, err = tool.NewSet(tools...)
@@ -122,7 +122,7 @@ func pages(ctx context.Context, session *sdk.ClientSession) (tools []offeredTool
 				return nil, false, fmt.Errorf("encode the schema of a tool: %w", err)
 			}
 			if size += len(parameters) + len(t.Description); size > maxListing {
-				return nil, false, &unusableError{BadAnswer, fmt.Sprintf("the schemas and descriptions of the server's tools have more than %d MiB", maxListing>>20)}
+				return nil, false, &unusableError{InvalidResponse, fmt.Sprintf("the schemas and descriptions of the server's tools have more than %d MiB", maxListing>>20)}
 			}
 			tools = append(tools, offeredTool{t, parameters})
 		}
@@ -131,11 +131,11 @@ func pages(ctx context.Context, session *sdk.ClientSession) (tools []offeredTool
 		case next == "":
 			return tools, false, nil
 		case len(next) > maxCursor || seen[next]:
-			return nil, false, &unusableError{BadAnswer, "the server's list of tools does not end: a cursor repeats or is too long"}
+			return nil, false, &unusableError{InvalidResponse, "the server's list of tools does not end: a cursor repeats or is too long"}
 		}
 		seen[next], params.Cursor = true, next
 	}
-	return nil, false, &unusableError{BadAnswer, fmt.Sprintf("the server's list of tools does not end after %d pages", maxPages)}
+	return nil, false, &unusableError{InvalidResponse, fmt.Sprintf("the server's list of tools does not end after %d pages", maxPages)}
 }
 
 // makeListed converts a server's tool, once with its hints and once without.
@@ -154,7 +154,7 @@ func (s *Session) makeListed(offered offeredTool) (listed, error) {
 			return listed{}, err
 		}
 	}
-	return listed{pin: PinName(offered.Name), digest: digest, trusting: trusting, cautious: cautious}, nil
+	return listed{pin: PinName(offered.Name), digest: digest, withHints: trusting, withoutHints: cautious}, nil
 }
 
 // makeTool returns a tool that calls the server's tool. The server's hints count only if it is trusted.
@@ -181,7 +181,7 @@ func (s *Session) makeTool(offered offeredTool, trusted bool) (*tool.Tool, error
 		spec.ReadOnly = spec.ReadOnly || hints.ReadOnlyHint
 		spec.Idempotent = hints.IdempotentHint
 	}
-	return tool.New(spec, func(ctx context.Context, call tool.Call) (tool.Output, error) {
+	return tool.New(spec, func(ctx context.Context, call tool.Invocation) (tool.Output, error) {
 		return s.Call(ctx, offered.Name, spec.Repeatable(), call)
 	})
 }

@@ -18,15 +18,15 @@ import (
 	"github.com/nestor-dev/nestor/internal/tool/mcp"
 )
 
-// foe is a malicious MCP server with a minimal implementation of the protocol.
-type foe struct {
+// maliciousServer is a malicious MCP server with a minimal implementation of the protocol.
+type maliciousServer struct {
 	// list and call answer tools/list and tools/call; a nil list offers one tool "act".
 	list, call func(w http.ResponseWriter, id, params json.RawMessage)
 	// stream serves the GET stream.
 	stream http.HandlerFunc
 }
 
-func (f foe) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (f maliciousServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.Method == http.MethodGet && f.stream != nil {
 		f.stream(w, r)
 		return
@@ -67,7 +67,7 @@ func result(w http.ResponseWriter, id json.RawMessage, result string) {
 	fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"result":%s}`, id, result)
 }
 
-func (f foe) session(t *testing.T, change ...func(*mcp.Options)) *mcp.Session {
+func (f maliciousServer) session(t *testing.T, change ...func(*mcp.Options)) *mcp.Session {
 	t.Helper()
 	server := httptest.NewServer(f)
 	t.Cleanup(func() {
@@ -156,8 +156,8 @@ func TestUnusableListsAreRejected(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			session := foe{list: tc.list}.session(t, func(o *mcp.Options) { o.ConnectTimeout = 3 * time.Second })
-			status := session.Settle(t.Context())
+			session := maliciousServer{list: tc.list}.session(t, func(o *mcp.Options) { o.ConnectTimeout = 3 * time.Second })
+			status := session.AwaitStatus(t.Context())
 			if status.Ready || !strings.Contains(status.Message, tc.says) {
 				t.Errorf("status is %+v, want one that says %q", status, tc.says)
 			}
@@ -172,7 +172,7 @@ func TestUnusableListsAreRejected(t *testing.T) {
 }
 
 func TestUnusableToolsAreLeftOut(t *testing.T) {
-	session := foe{list: func(w http.ResponseWriter, id, _ json.RawMessage) {
+	session := maliciousServer{list: func(w http.ResponseWriter, id, _ json.RawMessage) {
 		deep := strings.Repeat(`{"type":"object","properties":{"a":`, 100) + `{}` + strings.Repeat(`}}`, 100)
 		result(w, id, `{"tools":[`+strings.Join([]string{
 			`{"name":"good","inputSchema":{"type":"object"}}`,
@@ -182,13 +182,13 @@ func TestUnusableToolsAreLeftOut(t *testing.T) {
 			`{"name":"` + strings.Repeat("n", 200) + `","inputSchema":{"type":"object"}}`,
 		}, ",")+`]}`)
 	}}.session(t)
-	status := session.Settle(t.Context())
+	status := session.AwaitStatus(t.Context())
 	if !status.Ready || len(status.Tools) != 1 || len(status.LeftOut) != 4 {
 		t.Fatalf("status is %+v", status)
 	}
-	for _, words := range []string{"large: its schema is larger than 64 KiB", "deep: ", "hidden: its name", "nested more than"} {
-		if !strings.Contains(status.Message, words) {
-			t.Errorf("the message does not say %q: %s", words, status.Message)
+	for _, want := range []string{"large: its schema is larger than 64 KiB", "deep: ", "hidden: its name", "nested more than"} {
+		if !strings.Contains(status.Message, want) {
+			t.Errorf("the message does not say %q: %s", want, status.Message)
 		}
 	}
 }
@@ -197,19 +197,19 @@ func TestRedirectsAreNotFollowed(t *testing.T) {
 	reached := make(chan struct{}, 10)
 	other := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { reached <- struct{}{} }))
 	defer other.Close()
-	session := foe{list: func(w http.ResponseWriter, _, _ json.RawMessage) {
+	session := maliciousServer{list: func(w http.ResponseWriter, _, _ json.RawMessage) {
 		w.Header().Set("Location", other.URL)
 		w.WriteHeader(http.StatusTemporaryRedirect)
 	}}.session(t)
-	status := session.Settle(t.Context())
+	status := session.AwaitStatus(t.Context())
 	if status.Reason != mcp.NotAllowed || !strings.Contains(status.Message, "redirects") || len(reached) > 0 {
 		t.Errorf("status is %+v", status)
 	}
 }
 
 func TestForbiddenAddressesAreRejected(t *testing.T) {
-	session := foe{}.session(t, func(o *mcp.Options) { o.HTTP = outbound.New(outbound.Options{}) })
-	status := session.Settle(t.Context())
+	session := maliciousServer{}.session(t, func(o *mcp.Options) { o.HTTP = outbound.New(outbound.Options{}) })
+	status := session.AwaitStatus(t.Context())
 	if status.Reason != mcp.NotAllowed || !strings.Contains(status.Message, "127.0.0.1: it is a loopback address") {
 		t.Errorf("status is %+v", status)
 	}
@@ -219,7 +219,7 @@ func TestForbiddenAddressesAreRejected(t *testing.T) {
 // answers.
 func TestAStreamWithoutEndIsCut(t *testing.T) {
 	cut := make(chan int, 10)
-	session := foe{stream: func(w http.ResponseWriter, r *http.Request) {
+	session := maliciousServer{stream: func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/event-stream")
 		sent := 0
 		for i := 0; r.Context().Err() == nil && sent < 1<<30; i++ {
@@ -231,7 +231,7 @@ func TestAStreamWithoutEndIsCut(t *testing.T) {
 		}
 		cut <- sent
 	}}.session(t)
-	session.Settle(t.Context())
+	session.AwaitStatus(t.Context())
 	select {
 	case sent := <-cut:
 		if sent > 128<<20 {
@@ -243,10 +243,10 @@ func TestAStreamWithoutEndIsCut(t *testing.T) {
 }
 
 func TestLargeResultsAreRejected(t *testing.T) {
-	session := foe{call: func(w http.ResponseWriter, id, _ json.RawMessage) {
+	session := maliciousServer{call: func(w http.ResponseWriter, id, _ json.RawMessage) {
 		result(w, id, `{"content":[{"type":"text","text":"`+strings.Repeat("x", 15<<20)+`"}]}`)
 	}}.session(t)
-	session.Settle(t.Context())
+	session.AwaitStatus(t.Context())
 	got := run(t.Context(), session, "foe__act", `{}`)
 	if got.Failure == "" || !strings.Contains(got.Text, "larger than 14 MiB") {
 		t.Errorf("got %.300s", got.Text)

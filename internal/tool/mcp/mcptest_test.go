@@ -23,10 +23,10 @@ import (
 // host serves an MCP server over HTTP on loopback, with injectable faults.
 type host struct {
 	*httptest.Server
-	mu      sync.Mutex
-	handler http.Handler
-	meddle  func(w http.ResponseWriter, r *http.Request, method string, next http.Handler)
-	headers []http.Header
+	mu        sync.Mutex
+	handler   http.Handler
+	intercept func(w http.ResponseWriter, r *http.Request, method string, next http.Handler)
+	headers   []http.Header
 }
 
 func (h *host) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -41,7 +41,7 @@ func (h *host) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 	h.mu.Lock()
 	h.headers = append(h.headers, r.Header.Clone())
-	meddle, handler := h.meddle, h.handler
+	meddle, handler := h.intercept, h.handler
 	h.mu.Unlock()
 	if meddle != nil {
 		meddle(w, r, message.Method, handler)
@@ -60,11 +60,11 @@ func (h *host) seen(name string) []string {
 	return values
 }
 
-// interfere sets the function that intercepts requests.
-func (h *host) interfere(meddle func(w http.ResponseWriter, r *http.Request, method string, next http.Handler)) {
+// setIntercept sets the function that intercepts requests.
+func (h *host) setIntercept(meddle func(w http.ResponseWriter, r *http.Request, method string, next http.Handler)) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.meddle = meddle
+	h.intercept = meddle
 }
 
 // restart drops all sessions, like a restarted server process.
@@ -168,7 +168,7 @@ func reason(wanted mcp.Reason) func(mcp.Status) bool {
 func (c *client) connect(t *testing.T, server mcp.Server) *mcp.Session {
 	t.Helper()
 	session := c.Ensure(server)
-	if status := session.Settle(t.Context()); !status.Ready {
+	if status := session.AwaitStatus(t.Context()); !status.Ready {
 		t.Fatalf("not connected: %+v", status)
 	}
 	return session
@@ -182,7 +182,7 @@ func describe(h *host, transport mcp.Transport) mcp.Server {
 }
 
 func run(ctx context.Context, session *mcp.Session, name, arguments string) tool.Result {
-	return tool.Executor{}.Execute(ctx, session.Tools(), tool.Call{ID: "call_1", Name: name, Arguments: json.RawMessage(arguments)})
+	return tool.Executor{}.Execute(ctx, session.Tools(), tool.Invocation{ID: "call_1", Name: name, Arguments: json.RawMessage(arguments)})
 }
 
 // lab returns an MCP server with the given tools.

@@ -40,8 +40,8 @@ func PinName(name string) string { return toolName("", name) }
 // listed is a tool that a session can offer.
 type listed struct {
 	pin, digest string
-	// trusting uses the server's hints, cautious ignores them.
-	trusting, cautious *tool.Tool
+	// withHints uses the server's hints, cautious ignores them.
+	withHints, withoutHints *tool.Tool
 }
 
 // Offered returns the tools that match their pins.
@@ -52,8 +52,8 @@ func (s *Session) Offered(pins Pins) (tool.Set, error) {
 	return offered(tools, pins)
 }
 
-// remembered caches the tools that match a version of the pins.
-type remembered struct {
+// cachedOffer caches the tools that match a version of the pins.
+type cachedOffer struct {
 	version string
 	tools   tool.Set
 }
@@ -74,7 +74,7 @@ func (s *Session) OfferedAt(version string, pins func() Pins) (tool.Set, error) 
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.listings == listings {
-		s.offered = remembered{version, set}
+		s.offered = cachedOffer{version, set}
 	}
 	return set, nil
 }
@@ -85,9 +85,9 @@ func offered(tools []listed, pins Pins) (tool.Set, error) {
 		switch pin, ok := pins[t.pin]; {
 		case !ok || pin.Digest != t.digest:
 		case pin.Added:
-			offered = append(offered, t.cautious)
+			offered = append(offered, t.withoutHints)
 		default:
-			offered = append(offered, t.trusting)
+			offered = append(offered, t.withHints)
 		}
 	}
 	return tool.NewSet(offered...)

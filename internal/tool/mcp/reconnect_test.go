@@ -24,11 +24,11 @@ func unavailable(w http.ResponseWriter, _ *http.Request, _ string, _ http.Handle
 
 func TestConnectsOnceTheServerIsUp(t *testing.T) {
 	h := makeHost(t, mcp.StreamableHTTP, lab(addTool(sdk.Tool{Name: "act"}, answer(text("done")))))
-	h.interfere(unavailable)
+	h.setIntercept(unavailable)
 	c := makeClient(t, mcp.Options{})
 	session := c.Ensure(describe(h, mcp.StreamableHTTP))
 
-	status := session.Settle(t.Context())
+	status := session.AwaitStatus(t.Context())
 	if status.Ready || status.Reason != mcp.ConnectFailed || !strings.Contains(status.Message, "Service Unavailable") {
 		t.Fatalf("status is %+v", status)
 	}
@@ -37,7 +37,7 @@ func TestConnectsOnceTheServerIsUp(t *testing.T) {
 			t.Errorf("pause %d comes where %d should", got, want+1)
 		}
 		if want == 2 {
-			h.interfere(nil)
+			h.setIntercept(nil)
 		}
 		c.resume <- struct{}{}
 	}
@@ -61,7 +61,7 @@ func TestServerThatForgotTheSessionRunsTheCallOnce(t *testing.T) {
 			var runs atomic.Int32
 			act := addTool(sdk.Tool{Name: "act"}, count(&runs))
 			h := makeHost(t, mcp.StreamableHTTP, lab(act))
-			h.interfere(meddle)
+			h.setIntercept(meddle)
 			c := makeClient(t, mcp.Options{})
 			session := c.connect(t, describe(h, mcp.StreamableHTTP))
 
@@ -98,11 +98,11 @@ func TestToolsStayWhileTheServerIsDown(t *testing.T) {
 		t.Run(string(transport), func(t *testing.T) {
 			var runs atomic.Int32
 			h := makeHost(t, transport, lab(addTool(sdk.Tool{Name: "act"}, count(&runs))))
-			h.interfere(normal)
+			h.setIntercept(normal)
 			// The keep-alive ping detects the loss.
 			c := makeClient(t, mcp.Options{KeepAlive: 20 * time.Millisecond})
 			session := c.connect(t, describe(h, transport))
-			h.interfere(unavailable)
+			h.setIntercept(unavailable)
 			h.CloseClientConnections()
 
 			<-c.pauses
@@ -126,7 +126,7 @@ func TestToolsStayWhileTheServerIsDown(t *testing.T) {
 					t.Errorf("the text lacks %q: %s", want, result.Text)
 				}
 			}
-			h.interfere(normal)
+			h.setIntercept(normal)
 			c.resume <- struct{}{}
 			c.await(t, session, reason(mcp.Connected))
 			if result := run(t.Context(), session, "lab__act", `{}`); result.Text != "done" {
@@ -138,14 +138,14 @@ func TestToolsStayWhileTheServerIsDown(t *testing.T) {
 
 func TestSilentServerFailsInTime(t *testing.T) {
 	h := makeHost(t, mcp.StreamableHTTP, lab())
-	h.interfere(func(w http.ResponseWriter, r *http.Request, method string, _ http.Handler) {
+	h.setIntercept(func(w http.ResponseWriter, r *http.Request, method string, _ http.Handler) {
 		if !strings.HasPrefix(method, "notifications/") {
 			<-r.Context().Done()
 		}
 		w.WriteHeader(http.StatusAccepted)
 	})
 	session := makeClient(t, mcp.Options{ConnectTimeout: 20 * time.Millisecond}).Ensure(describe(h, mcp.StreamableHTTP))
-	status := session.Settle(t.Context())
+	status := session.AwaitStatus(t.Context())
 	if status.Reason != mcp.ConnectFailed || status.Message != "the server does not answer in time" {
 		t.Errorf("status is %+v", status)
 	}
@@ -160,7 +160,7 @@ func TestInvalidServersAreNotRetried(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			config := mcp.Server{Key: mcp.Key{Namespace: "a", Server: "lab"}, Transport: mcp.SSE, URL: "http://127.0.0.1:1/"}
 			change(&config)
-			status := makeClient(t, mcp.Options{}).Ensure(config).Settle(t.Context())
+			status := makeClient(t, mcp.Options{}).Ensure(config).AwaitStatus(t.Context())
 			if status.Reason != mcp.InvalidServer || !strings.Contains(status.Message, "lab") {
 				t.Errorf("status is %+v", status)
 			}

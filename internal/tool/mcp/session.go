@@ -37,19 +37,19 @@ type Session struct {
 	listed []listed
 	// listings counts the lists of tools, and offered caches what is offered of the last one.
 	listings int
-	offered  remembered
+	offered  cachedOffer
 	// headers are the tools, by the server's names, that require arguments in headers.
 	headers map[string]bool
 	status  Status
-	turn    chan struct{} // closed and replaced when a field above changes
+	changed chan struct{} // closed and replaced when a field above changes
 }
 
 func newSession(server Server, options Options) *Session {
 	ctx, stop := context.WithCancel(context.Background())
 	return &Session{
 		server: server, options: options, ctx: ctx, stop: stop,
-		status: Status{Reason: Connecting, Message: "connecting"},
-		turn:   make(chan struct{}),
+		status:  Status{Reason: Connecting, Message: "connecting"},
+		changed: make(chan struct{}),
 	}
 }
 
@@ -76,13 +76,13 @@ func (s *Session) inHeaders(name string) bool {
 	return s.headers[name]
 }
 
-// Settle waits until the session is connected or has failed to connect, or ctx ends, and returns its status.
-func (s *Session) Settle(ctx context.Context) Status {
+// AwaitStatus waits until the session is connected or has failed to connect, or ctx ends, and returns its status.
+func (s *Session) AwaitStatus(ctx context.Context) Status {
 	for {
 		s.mu.Lock()
-		status, turn := s.status, s.turn
+		status, turn := s.status, s.changed
 		s.mu.Unlock()
-		if !status.Reason.trying() {
+		if !status.Reason.connecting() {
 			return status
 		}
 		select {
@@ -95,7 +95,7 @@ func (s *Session) Settle(ctx context.Context) Status {
 
 // run keeps the session connected until it is stopped.
 func (s *Session) run() {
-	defer s.become(Closed, "the server was changed or removed")
+	defer s.setDisconnected(Closed, "the server was changed or removed")
 	for attempt := 1; s.ctx.Err() == nil; attempt++ {
 		conn, tools, err := s.connect()
 		var unusable *unusableError
@@ -107,14 +107,14 @@ func (s *Session) run() {
 				attempt = 1
 			}
 		case errors.As(err, &unusable):
-			s.become(unusable.reason, err.Error())
+			s.setDisconnected(unusable.reason, err.Error())
 		case errors.Is(err, errInvalidServer):
-			s.become(InvalidServer, err.Error())
+			s.setDisconnected(InvalidServer, err.Error())
 			<-s.ctx.Done() // wait for another revision
 		case errors.Is(err, errUnauthorized):
-			s.become(Unauthorized, err.Error())
+			s.setDisconnected(Unauthorized, err.Error())
 		default:
-			s.become(ConnectFailed, err.Error())
+			s.setDisconnected(ConnectFailed, err.Error())
 		}
 		if s.options.Wait(s.ctx, attempt) != nil {
 			return
@@ -131,35 +131,35 @@ func (s *Session) serve(conn *connection, tools listing) {
 		select {
 		case <-conn.listChanged:
 			// Limit the rate for a server that keeps reporting changes.
-			if conn.rest(s.ctx, turns.Reserve().Delay()) {
+			if conn.sleep(s.ctx, turns.Reserve().Delay()) {
 				tools, err = s.list(s.ctx, conn.session)
 			}
 		case <-conn.over:
 			err = sdk.ErrConnectionClosed
 		case <-s.ctx.Done():
-			s.become(Closed, "the server was changed or removed")
+			s.setDisconnected(Closed, "the server was changed or removed")
 			conn.close()
 			<-conn.ended // after the calls in flight
 			return
 		}
 	}
-	s.become(Reconnecting, "the connection was lost; reconnecting")
+	s.setDisconnected(Reconnecting, "the connection was lost; reconnecting")
 	conn.close()
 }
 
 func (s *Session) offer(conn *connection, tools listing) {
 	s.update(func() {
 		s.conn, s.tools, s.listed, s.headers = conn, tools.set, tools.listed, tools.headers
-		s.listings, s.offered = s.listings+1, remembered{}
+		s.listings, s.offered = s.listings+1, cachedOffer{}
 		s.status = Status{
-			Ready: true, Reason: Connected, Tools: tools.status, Digest: digestOfAll(tools.status), LeftOut: tools.left,
-			Message: connectedMessage(tools.set.Len(), tools.left),
+			Ready: true, Reason: Connected, Tools: tools.status, Digest: digestOfAll(tools.status), LeftOut: tools.leftOut,
+			Message: connectedMessage(tools.set.Len(), tools.leftOut),
 		}
 	})
 }
 
-// become records the disconnected state and its reason. The tools stay as last listed.
-func (s *Session) become(reason Reason, message string) {
+// setDisconnected records the disconnected state and its reason. The tools stay as last listed.
+func (s *Session) setDisconnected(reason Reason, message string) {
 	s.update(func() {
 		s.conn = nil
 		s.status.Ready, s.status.Reason, s.status.Message = false, reason, message
@@ -170,8 +170,8 @@ func (s *Session) become(reason Reason, message string) {
 func (s *Session) update(change func()) {
 	s.mu.Lock()
 	change()
-	close(s.turn)
-	s.turn = make(chan struct{})
+	close(s.changed)
+	s.changed = make(chan struct{})
 	s.mu.Unlock()
 	s.options.Changed(s.server.Key)
 }
@@ -181,12 +181,12 @@ func (s *Session) update(change func()) {
 func (s *Session) connection(ctx context.Context, old *connection) (*connection, error) {
 	for {
 		s.mu.Lock()
-		conn, status, turn := s.conn, s.status, s.turn
+		conn, status, turn := s.conn, s.status, s.changed
 		s.mu.Unlock()
 		if conn != nil && conn != old {
 			return conn, nil
 		}
-		if conn == nil && !status.Reason.trying() {
+		if conn == nil && !status.Reason.connecting() {
 			return nil, fmt.Errorf("tool server %s is not connected: %s. Go on with something else or try again later",
 				s.server.Key.Server, status.Message)
 		}

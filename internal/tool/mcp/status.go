@@ -13,15 +13,15 @@ type Reason string
 
 // The reasons. A session is ready only when Connected.
 const (
-	Connecting    Reason = "Connecting"
-	Connected     Reason = "Connected"
-	Reconnecting  Reason = "Reconnecting"
-	ConnectFailed Reason = "ConnectFailed"
-	Unauthorized  Reason = "Unauthorized"
-	InvalidServer Reason = "InvalidServer"
-	NotAllowed    Reason = "NotAllowed"      // the server's address is forbidden
-	BadAnswer     Reason = "InvalidResponse" // the server's responses are too large, or not MCP
-	Closed        Reason = "Closed"
+	Connecting      Reason = "Connecting"
+	Connected       Reason = "Connected"
+	Reconnecting    Reason = "Reconnecting"
+	ConnectFailed   Reason = "ConnectFailed"
+	Unauthorized    Reason = "Unauthorized"
+	InvalidServer   Reason = "InvalidServer"
+	NotAllowed      Reason = "NotAllowed"      // the server's address is forbidden
+	InvalidResponse Reason = "InvalidResponse" // the server's responses are too large, or not MCP
+	Closed          Reason = "Closed"
 )
 
 // unusableError is why a reachable server is not used.
@@ -32,16 +32,16 @@ type unusableError struct {
 
 func (e *unusableError) Error() string { return e.message }
 
-// trying reports whether the session is connecting right now, without a pause.
-func (r Reason) trying() bool { return r == Connecting || r == Reconnecting }
+// connecting reports whether the session is connecting right now, without a pause.
+func (r Reason) connecting() bool { return r == Connecting || r == Reconnecting }
 
 // ToolStatus is a tool in a ToolServer's status, by the server's own name.
 type ToolStatus struct {
 	Name        string
 	Description string
 	ReadOnly    bool
-	// Cautious is ReadOnly without regard to the server's hints.
-	Cautious bool
+	// ReadOnlyWithoutHints is ReadOnly without regard to the server's hints.
+	ReadOnlyWithoutHints bool
 	// Pin is the name under which the tool is pinned, and Digest its hash.
 	Pin, Digest string
 }

@@ -29,7 +29,7 @@ const (
 
 // answerStream is the answer to a call as a stream of events. Progress and requests of the server precede the answer.
 type answerStream struct {
-	direct *direct
+	direct *directCaller
 	id     json.RawMessage
 	// last is the ID of the last event, and pause the server's requested pause before resuming.
 	last  string
@@ -40,7 +40,7 @@ type answerStream struct {
 type brokenStream struct{ error }
 
 // follow reads until the answer. A broken stream is resumed if the server numbers its events.
-func (s *answerStream) follow(ctx context.Context, body io.ReadCloser) (incoming, io.ReadCloser, error) {
+func (s *answerStream) follow(ctx context.Context, body io.ReadCloser) (rpcResponse, io.ReadCloser, error) {
 	for vain := 0; ; vain++ {
 		before := s.last
 		answer, err := s.read(ctx, body)
@@ -52,27 +52,27 @@ func (s *answerStream) follow(ctx context.Context, body io.ReadCloser) (incoming
 			vain = 0
 		}
 		if !errors.As(err, new(brokenStream)) || ctx.Err() != nil || s.last == "" || vain == maxResumes {
-			return incoming{}, nil, err
+			return rpcResponse{}, nil, err
 		}
 		if body, err = s.resume(ctx); err != nil {
-			return incoming{}, nil, err
+			return rpcResponse{}, nil, err
 		}
 	}
 }
 
 // read returns the answer in a body.
-func (s *answerStream) read(ctx context.Context, body io.Reader) (incoming, error) {
+func (s *answerStream) read(ctx context.Context, body io.Reader) (rpcResponse, error) {
 	events := newEventReader(body)
 	defer events.release()
 	for {
 		e, err := events.next()
 		switch {
-		case errors.Is(err, outbound.ErrTooMuch):
-			return incoming{}, err
+		case errors.Is(err, outbound.ErrTooLarge):
+			return rpcResponse{}, err
 		case errors.Is(err, io.EOF):
-			return incoming{}, brokenStream{errNoAnswer}
+			return rpcResponse{}, brokenStream{errNoAnswer}
 		case err != nil:
-			return incoming{}, brokenStream{fmt.Errorf("read the stream: %w", err)}
+			return rpcResponse{}, brokenStream{fmt.Errorf("read the stream: %w", err)}
 		}
 		if e.id != "" {
 			s.last = e.id
@@ -83,14 +83,14 @@ func (s *answerStream) read(ctx context.Context, body io.Reader) (incoming, erro
 		if len(e.data) == 0 || e.name != "" && e.name != "message" {
 			continue
 		}
-		var m incoming
+		var m rpcResponse
 		if json.Unmarshal(e.data, &m) != nil {
-			return incoming{}, errNotMCP
+			return rpcResponse{}, errNotMCP
 		}
 		if m.Method == "" && bytes.Equal(m.ID, s.id) {
 			return m, nil
 		}
-		s.direct.hear(ctx, m)
+		s.direct.handleIncoming(ctx, m)
 	}
 }
 
@@ -113,28 +113,28 @@ func (s *answerStream) resume(ctx context.Context) (io.ReadCloser, error) {
 	}
 	request.Header.Set("Accept", "text/event-stream")
 	request.Header.Set("Last-Event-Id", s.last)
-	response, err := s.direct.send(request, message{}) //nolint:bodyclose // closed by follow
+	response, err := s.direct.send(request, outgoingMessage{}) //nolint:bodyclose // closed by follow
 	if err != nil {
 		return nil, fmt.Errorf("resume the stream: %w", err)
 	}
 	return response.Body, nil
 }
 
-// hear handles a message that precedes the answer. Requests are answered one by one, so that a server that does not
+// handleIncoming handles a message that precedes the answer. Requests are answered one by one, so that a server that does not
 // read the answers blocks only itself.
-func (d *direct) hear(ctx context.Context, m incoming) {
+func (d *directCaller) handleIncoming(ctx context.Context, m rpcResponse) {
 	switch {
 	case m.Method == methodProgress:
 		params := &sdk.ProgressNotificationParams{}
 		if json.Unmarshal(m.Params, params) == nil {
-			d.progress(params)
+			d.onProgress(params)
 		}
 	case m.Method == methodListChanged:
-		d.changed()
+		d.onListChanged()
 	case m.Method == methodPing && len(m.ID) > 0:
-		d.tell(ctx, outgoing{JSONRPC: "2.0", ID: m.ID, Result: struct{}{}})
+		d.notify(ctx, rpcRequest{JSONRPC: "2.0", ID: m.ID, Result: struct{}{}})
 	case m.Method != "" && len(m.ID) > 0:
 		refusal := &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: "not supported"}
-		d.tell(ctx, outgoing{JSONRPC: "2.0", ID: m.ID, Error: refusal})
+		d.notify(ctx, rpcRequest{JSONRPC: "2.0", ID: m.ID, Error: refusal})
 	}
 }

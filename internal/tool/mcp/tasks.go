@@ -24,8 +24,8 @@ func (t *taskTools) requires(name string) bool {
 	return t.required[name]
 }
 
-// learn reads a message of the server.
-func (t *taskTools) learn(message []byte) {
+// record reads a message of the server.
+func (t *taskTools) record(message []byte) {
 	if !bytes.Contains(message, []byte(`"tools"`)) {
 		return
 	}
@@ -54,35 +54,35 @@ func (t *taskTools) learn(message []byte) {
 
 // watch wraps the response to a tools/list request so that it is recorded while it is read. With the older transport,
 // responses arrive on the stream that a GET opened.
-func (t *taskTools) watch(request *http.Request, sent message, response *http.Response) {
+func (t *taskTools) watch(request *http.Request, sent outgoingMessage, response *http.Response) {
 	stream := isStream(response)
 	if request.Method == http.MethodPost && sent.Method != "tools/list" || request.Method == http.MethodGet && !stream {
 		return
 	}
-	response.Body = &watchedBody{ReadCloser: response.Body, learn: t.learn, stream: stream}
+	response.Body = &watchedBody{ReadCloser: response.Body, onMessage: t.record, stream: stream}
 }
 
-// message has the fields of a client message that matter here.
-type message struct {
+// outgoingMessage has the fields of a client message that matter here.
+type outgoingMessage struct {
 	Method string          `json:"method"`
 	ID     json.RawMessage `json:"id"`
 }
 
-// wantsAnswer reports whether the message is a request, rather than a notification or a response.
-func (m message) wantsAnswer() bool { return m.Method != "" && len(m.ID) > 0 }
+// expectsResponse reports whether the message is a request, rather than a notification or a response.
+func (m outgoingMessage) expectsResponse() bool { return m.Method != "" && len(m.ID) > 0 }
 
 // messageOf decodes the body of a request, which the SDK always makes rereadable.
-func messageOf(request *http.Request) (m message) {
+func messageOf(request *http.Request) (m outgoingMessage) {
 	if request.GetBody == nil {
-		return message{}
+		return outgoingMessage{}
 	}
 	body, err := request.GetBody()
 	if err != nil {
-		return message{}
+		return outgoingMessage{}
 	}
 	defer func() { _ = body.Close() }() // an in-memory copy
 	if json.NewDecoder(body).Decode(&m) != nil {
-		return message{}
+		return outgoingMessage{}
 	}
 	return m
 }
@@ -91,10 +91,10 @@ func messageOf(request *http.Request) (m message) {
 // skipped.
 type watchedBody struct {
 	io.ReadCloser
-	learn  func([]byte)
-	stream bool
-	held   []byte
-	skip   bool // the line, or the body, is too long
+	onMessage func([]byte)
+	stream    bool
+	buffered  []byte
+	skip      bool // the line, or the body, is too long
 }
 
 // Read implements io.Reader. It has recorded the bytes before it returns them.
@@ -106,24 +106,24 @@ func (b *watchedBody) Read(p []byte) (int, error) {
 		if !whole {
 			break
 		}
-		b.hold(line)
-		if data, ok := bytes.CutPrefix(b.held, []byte("data:")); ok && !b.skip {
-			b.learn(data)
+		b.buffer(line)
+		if data, ok := bytes.CutPrefix(b.buffered, []byte("data:")); ok && !b.skip {
+			b.onMessage(data)
 		}
-		b.held, b.skip, rest = b.held[:0], false, after
+		b.buffered, b.skip, rest = b.buffered[:0], false, after
 	}
-	b.hold(rest)
+	b.buffer(rest)
 	if !b.stream && err != nil && !b.skip {
-		b.learn(b.held)
-		b.held = nil
+		b.onMessage(b.buffered)
+		b.buffered = nil
 	}
 	return n, err
 }
 
-func (b *watchedBody) hold(part []byte) {
-	if b.skip = b.skip || len(b.held)+len(part) > maxPage; b.skip {
-		b.held = nil
+func (b *watchedBody) buffer(part []byte) {
+	if b.skip = b.skip || len(b.buffered)+len(part) > maxPage; b.skip {
+		b.buffered = nil
 		return
 	}
-	b.held = append(b.held, part...)
+	b.buffered = append(b.buffered, part...)
 }

@@ -39,7 +39,7 @@ func TestToolsAreListedWithTheirHints(t *testing.T) {
 				Ready: true, Reason: mcp.Connected, Message: "4 tools are offered",
 				Tools: []mcp.ToolStatus{
 					{Name: "look", Description: "look", ReadOnly: true, Pin: "look"},
-					{Name: "peek", Description: "peek", ReadOnly: true, Cautious: true, Pin: "peek"},
+					{Name: "peek", Description: "peek", ReadOnly: true, ReadOnlyWithoutHints: true, Pin: "peek"},
 					{Name: "put", Description: "put", Pin: "put"},
 					{Name: "write", Description: "Writes.", Pin: "write"},
 				},
@@ -124,7 +124,7 @@ func TestResultsOfAllKinds(t *testing.T) {
 func TestListChangedUpdatesTheSet(t *testing.T) {
 	for name, meddle := range map[string]func(*host){
 		"current server": func(*host) {},
-		"legacy server":  func(h *host) { h.interfere(legacy) },
+		"legacy server":  func(h *host) { h.setIntercept(legacy) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			server := lab(addTool(sdk.Tool{Name: "first"}, answer(text("1"))))

@@ -36,8 +36,8 @@ const (
 
 // streamBytes and streamLines limit the rate of an endless stream.
 var (
-	streamBytes = outbound.Pace{Burst: 32 << 20, PerSecond: 1 << 20}
-	streamLines = outbound.Pace{Burst: 20000, PerSecond: 1000}
+	streamBytes = outbound.RateLimit{Burst: 32 << 20, PerSecond: 1 << 20}
+	streamLines = outbound.RateLimit{Burst: 20000, PerSecond: 1000}
 )
 
 var errRedirect = errors.New("the server redirects, which is not followed: set spec.url to where it is")
@@ -70,9 +70,9 @@ type guardedTripper struct {
 	origin  *url.URL
 	headers Headers
 	tasks   *taskTools
-	// silent is set if the server declares that it does not report changes of its tools. Its stream is then not
+	// noListChanges is set if the server declares that it does not report changes of its tools. Its stream is then not
 	// opened.
-	silent atomic.Bool
+	noListChanges atomic.Bool
 }
 
 // RoundTrip implements http.RoundTripper.
@@ -81,11 +81,11 @@ func (g *guardedTripper) RoundTrip(request *http.Request) (*http.Response, error
 }
 
 // send sends a request whose message has been decoded.
-func (g *guardedTripper) send(request *http.Request, sent message) (*http.Response, error) {
+func (g *guardedTripper) send(request *http.Request, sent outgoingMessage) (*http.Response, error) {
 	if request.URL.Scheme != g.origin.Scheme || request.URL.Host != g.origin.Host {
 		return nil, fmt.Errorf("the server points to %s, which is not the configured host", request.URL.Host)
 	}
-	if request.Method == http.MethodGet && g.silent.Load() && request.Header.Get("Last-Event-ID") == "" {
+	if request.Method == http.MethodGet && g.noListChanges.Load() && request.Header.Get("Last-Event-ID") == "" {
 		return &http.Response{Status: "405 Method Not Allowed", StatusCode: http.StatusMethodNotAllowed, Header: http.Header{}, Body: http.NoBody, Request: request}, nil
 	}
 	ctx := request.Context()
@@ -96,35 +96,35 @@ func (g *guardedTripper) send(request *http.Request, sent message) (*http.Respon
 		if err != nil {
 			return nil, fmt.Errorf("read headers: %w", err)
 		}
-		seen.guard(headers)
+		seen.recordSecrets(headers)
 		for name, values := range headers {
 			request.Header[http.CanonicalHeaderKey(name)] = values
 		}
 	}
-	if request.Method == http.MethodPost && !sent.wantsAnswer() {
+	if request.Method == http.MethodPost && !sent.expectsResponse() {
 		limited, cancel := context.WithTimeout(ctx, noticeTimeout)
 		request = request.WithContext(limited)
 		defer cancel()
 	}
 	response, err := g.base.RoundTrip(request)
 	if err != nil {
-		return nil, seen.failed(err)
+		return nil, seen.recordProblem(err)
 	}
-	seen.answered(request.Method, response.StatusCode)
+	seen.recordResponse(request.Method, response.StatusCode)
 	if response.StatusCode >= 300 && response.StatusCode < 400 {
 		_ = response.Body.Close() // the body is not needed
-		return nil, seen.failed(errRedirect)
+		return nil, seen.recordProblem(errRedirect)
 	}
 	response.Body = &observedBody{bound(sent, response), seen}
 	if sent.Method == methodInitialize {
-		response.Body = &watchedBody{ReadCloser: response.Body, learn: g.learn, stream: isStream(response)}
+		response.Body = &watchedBody{ReadCloser: response.Body, onMessage: g.recordCapabilities, stream: isStream(response)}
 	}
 	g.tasks.watch(request, sent, response)
 	return response, nil
 }
 
-// learn reads the response to the initialization.
-func (g *guardedTripper) learn(encoded []byte) {
+// recordCapabilities reads the response to the initialization.
+func (g *guardedTripper) recordCapabilities(encoded []byte) {
 	var answer struct {
 		Result *sdk.InitializeResult `json:"result"`
 	}
@@ -132,7 +132,7 @@ func (g *guardedTripper) learn(encoded []byte) {
 		return // the SDK reports the error
 	}
 	tools := answer.Result.Capabilities.Tools
-	g.silent.Store(tools == nil || !tools.ListChanged)
+	g.noListChanges.Store(tools == nil || !tools.ListChanged)
 }
 
 func isStream(response *http.Response) bool {
@@ -140,16 +140,16 @@ func isStream(response *http.Response) bool {
 }
 
 // bound returns the body of a response with a limit.
-func bound(sent message, response *http.Response) io.ReadCloser {
+func bound(sent outgoingMessage, response *http.Response) io.ReadCloser {
 	switch {
 	case response.StatusCode >= 400:
-		return outbound.Beginning(response.Body, maxErrorBody)
+		return outbound.TruncateBody(response.Body, maxErrorBody)
 	case isStream(response):
-		return outbound.Stream(response.Body, streamBytes, streamLines)
+		return outbound.LimitStream(response.Body, streamBytes, streamLines)
 	case sent.Method == "tools/list":
-		return outbound.Body(response.Body, maxPage)
+		return outbound.LimitBody(response.Body, maxPage)
 	default:
-		return outbound.Body(response.Body, maxBody)
+		return outbound.LimitBody(response.Body, maxBody)
 	}
 }
 
@@ -162,8 +162,8 @@ type observedBody struct {
 // Read implements io.Reader.
 func (b *observedBody) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
-	if errors.Is(err, outbound.ErrTooMuch) {
-		err = b.seen.failed(err)
+	if errors.Is(err, outbound.ErrTooLarge) {
+		err = b.seen.recordProblem(err)
 	}
 	return n, err
 }

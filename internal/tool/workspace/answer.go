@@ -21,8 +21,8 @@ type answer struct {
 	full  bool
 }
 
-// line adds a line. Once the answer is full, it adds nothing and returns false.
-func (a *answer) line(format string, args ...any) bool {
+// addLine adds a line. Once the answer is full, it adds nothing and returns false.
+func (a *answer) addLine(format string, args ...any) bool {
 	if a.full {
 		return false
 	}
@@ -36,8 +36,8 @@ func (a *answer) line(format string, args ...any) bool {
 	return true
 }
 
-// note adds a line regardless of the limit, to say what was left out.
-func (a *answer) note(format string, args ...any) {
+// addNote adds a line regardless of the limit, to say what was left out.
+func (a *answer) addNote(format string, args ...any) {
 	fmt.Fprintf(&a.b, "["+format+"]\n", args...)
 }
 

@@ -26,7 +26,7 @@ func bashTool() *mcp.Tool {
 }
 
 type bashArgs struct {
-	place
+	location
 	Command        string `json:"command" jsonschema:"the command line, for example: go test ./... 2>&1 | tail -50"`
 	TimeoutSeconds int    `json:"timeout_seconds,omitempty" jsonschema:"time limit (default 120, at most 600, unless the workspace says otherwise)"`
 }

@@ -41,12 +41,12 @@ func TestBashChangesNothingOutsideTheRoot(t *testing.T) {
 		"in a subshell":     `(exec bash -c '(echo x > ../canary.txt)')`,
 	} {
 		t.Run(name, func(t *testing.T) {
-			b := surround(t)
+			b := newBeside(t)
 			result := b.call("bash", args{"command": command})
 			if !result.IsError {
 				t.Errorf("not refused: %s", textOf(result))
 			}
-			b.unharmed(t)
+			b.checkUnchanged(t)
 		})
 	}
 }

@@ -30,8 +30,8 @@ type beside struct {
 	before map[string]string
 }
 
-// surround creates a workspace with canaries beside its root.
-func surround(t *testing.T) *beside {
+// newBeside creates a workspace with canaries beside its root.
+func newBeside(t *testing.T) *beside {
 	c := serve(t, map[string]string{
 		"a.txt": "inside\n", "sub/b.txt": "inside too\n", "sub/deep/c.txt": "inside too\n",
 		".git/config": "[core]\n", "package/.git/config": "[core]\n",
@@ -72,16 +72,16 @@ func (b *beside) snapshot(t *testing.T) map[string]string {
 	return found
 }
 
-// unharmed checks that nothing beside the root changed.
-func (b *beside) unharmed(t *testing.T) {
+// checkUnchanged checks that nothing beside the root changed.
+func (b *beside) checkUnchanged(t *testing.T) {
 	t.Helper()
 	if diff := cmp.Diff(b.before, b.snapshot(t)); diff != "" {
 		t.Errorf("files outside the root changed (-before +after):\n%s", diff)
 	}
 }
 
-// silent checks that an answer does not contain the canary, in text or image.
-func silent(t *testing.T, result *mcp.CallToolResult) {
+// checkNoCanary checks that an answer does not contain the canary, in text or image.
+func checkNoCanary(t *testing.T, result *mcp.CallToolResult) {
 	t.Helper()
 	encoded, err := json.Marshal(result)
 	if err != nil {
@@ -285,7 +285,7 @@ func TestNothingOutsideTheRootIsReadOrChanged(t *testing.T) {
 	}
 	for i, name := range names(attempts("")) {
 		t.Run(name, func(t *testing.T) {
-			b := surround(t)
+			b := newBeside(t)
 			a := attempts(b.dir)[i]
 			if a.prepare != nil {
 				a.prepare(t, b)
@@ -296,8 +296,8 @@ func TestNothingOutsideTheRootIsReadOrChanged(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			silent(t, result)
-			b.unharmed(t)
+			checkNoCanary(t, result)
+			b.checkUnchanged(t)
 			if !a.harmless && !result.IsError {
 				t.Errorf("not refused: %s", textOf(result))
 			}

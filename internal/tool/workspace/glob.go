@@ -21,15 +21,15 @@ func globTool() *mcp.Tool {
 			"Files that .gitignore excludes are left out.")
 }
 
-// searched are the common arguments of the search tools.
-type searched struct {
-	place
+// searchArgs are the common arguments of the search tools.
+type searchArgs struct {
+	location
 	Path           string `json:"path,omitempty" jsonschema:"directory or file to search (default: cwd)"`
 	IncludeIgnored bool   `json:"include_ignored,omitempty" jsonschema:"also search what .gitignore excludes"`
 }
 
 // files returns the files that the arguments select.
-func (w *Workspace) files(in searched, include string) (search.Files, error) {
+func (w *Workspace) files(in searchArgs, include string) (search.Files, error) {
 	base, err := in.resolve(in.Path)
 	if err != nil {
 		return search.Files{}, err
@@ -56,7 +56,7 @@ func (w *Workspace) searchError(ctx context.Context, err error) error {
 }
 
 type globArgs struct {
-	searched
+	searchArgs
 	Pattern string `json:"pattern" jsonschema:"the glob, for example *.go or src/**/*_test.{js,ts}"`
 	Limit   int    `json:"limit,omitempty" jsonschema:"number of paths to return (default 500, at most 5000)"`
 }
@@ -72,7 +72,7 @@ func (w *Workspace) glob(ctx context.Context, in globArgs) (*mcp.CallToolResult,
 	if in.Pattern == "" {
 		return nil, errors.New("pattern is empty; use ** for all files")
 	}
-	files, err := w.files(in.searched, in.Pattern)
+	files, err := w.files(in.searchArgs, in.Pattern)
 	if err != nil {
 		return nil, err
 	}
@@ -83,19 +83,19 @@ func (w *Workspace) glob(ctx context.Context, in globArgs) (*mcp.CallToolResult,
 	a := &answer{limit: w.limits.OutputBytes}
 	listed := 0
 	for _, path := range found.Paths {
-		if !a.line("%s", in.show(path)) {
+		if !a.addLine("%s", in.display(path)) {
 			break
 		}
 		listed++
 	}
 	if found.Total == 0 {
-		a.note("no file matches; files that .gitignore excludes need include_ignored")
+		a.addNote("no file matches; files that .gitignore excludes need include_ignored")
 	}
 	if left := found.Total - listed; left > 0 {
-		a.note("%s more; use a narrower pattern or path", plural(left, "file"))
+		a.addNote("%s more; use a narrower pattern or path", plural(left, "file"))
 	}
 	if found.Unreadable > 0 {
-		a.note("%s could not be read", plural(found.Unreadable, "directory"))
+		a.addNote("%s could not be read", plural(found.Unreadable, "directory"))
 	}
 	return a.result(), nil
 }

@@ -18,7 +18,7 @@ func grepTool() *mcp.Tool {
 }
 
 type grepArgs struct {
-	searched
+	searchArgs
 	Pattern    string `json:"pattern" jsonschema:"the regular expression, matched against single lines"`
 	Literal    bool   `json:"literal,omitempty" jsonschema:"take the pattern as plain text"`
 	IgnoreCase bool   `json:"ignore_case,omitempty" jsonschema:"match upper and lower case alike"`
@@ -41,7 +41,7 @@ func (w *Workspace) grep(ctx context.Context, in grepArgs) (*mcp.CallToolResult,
 	if err != nil {
 		return nil, err
 	}
-	files, err := w.files(in.searched, in.Include)
+	files, err := w.files(in.searchArgs, in.Include)
 	if err != nil {
 		return nil, err
 	}
@@ -54,14 +54,14 @@ func (w *Workspace) grep(ctx context.Context, in grepArgs) (*mcp.CallToolResult,
 	a := &answer{limit: w.limits.OutputBytes}
 	switch {
 	case found.Matches == 0:
-		a.note("no match; files that .gitignore excludes need include_ignored")
+		a.addNote("no match; files that .gitignore excludes need include_ignored")
 	case in.FilesOnly:
 		listPaths(a, in, found, query.Limit)
 	default:
 		listMatches(a, in, found)
 	}
 	if found.Matches == 0 && found.Skipped.Binary > 0 {
-		a.note("%s not searched", plural(found.Skipped.Binary, "binary file"))
+		a.addNote("%s not searched", plural(found.Skipped.Binary, "binary file"))
 	}
 	noteSkipped(a, found.Skipped, w.limits.SearchFileBytes)
 	return a.result(), nil
@@ -70,13 +70,13 @@ func (w *Workspace) grep(ctx context.Context, in grepArgs) (*mcp.CallToolResult,
 func listPaths(a *answer, in grepArgs, found search.GrepResult, limit int) {
 	listed := 0
 	for _, f := range found.Files[:min(limit, len(found.Files))] {
-		if !a.line("%s: %s", in.show(f.Path), plural(f.Count, "match")) {
+		if !a.addLine("%s: %s", in.display(f.Path), plural(f.Count, "match")) {
 			break
 		}
 		listed++
 	}
 	if left := found.MatchedFiles - listed; left > 0 {
-		a.note("%s more with matches; use a narrower pattern, path or include", plural(left, "file"))
+		a.addNote("%s more with matches; use a narrower pattern, path or include", plural(left, "file"))
 	}
 }
 
@@ -84,18 +84,18 @@ func listMatches(a *answer, in grepArgs, found search.GrepResult) {
 	listed := 0
 	last := 0
 	for _, f := range found.Files {
-		path := in.show(f.Path)
+		path := in.display(f.Path)
 		for i, line := range f.Lines {
 			// As in grep, "--" separates passages that are not adjacent.
 			if in.Context > 0 && listed > 0 && (i == 0 || line.Number != last+1) {
-				a.line("--")
+				a.addLine("--")
 			}
 			last = line.Number
 			mark := "-"
 			if line.Match {
 				mark = ":"
 			}
-			if !a.line("%s%s%d%s%s", path, mark, line.Number, mark, line.Text) {
+			if !a.addLine("%s%s%d%s%s", path, mark, line.Number, mark, line.Text) {
 				break
 			}
 			if line.Match {
@@ -104,15 +104,15 @@ func listMatches(a *answer, in grepArgs, found search.GrepResult) {
 		}
 	}
 	if left := found.Matches - listed; left > 0 {
-		a.note("%s more, of %d in %s; use a narrower pattern, path or include, or files_only", plural(left, "match"), found.Matches, plural(found.MatchedFiles, "file"))
+		a.addNote("%s more, of %d in %s; use a narrower pattern, path or include, or files_only", plural(left, "match"), found.Matches, plural(found.MatchedFiles, "file"))
 	}
 }
 
 func noteSkipped(a *answer, skipped search.Skipped, limit int64) {
 	if skipped.Large > 0 {
-		a.note("%s over %s not searched", plural(skipped.Large, "file"), size(limit))
+		a.addNote("%s over %s not searched", plural(skipped.Large, "file"), size(limit))
 	}
 	if skipped.Unreadable > 0 {
-		a.note("%s could not be read", plural(skipped.Unreadable, "file"))
+		a.addNote("%s could not be read", plural(skipped.Unreadable, "file"))
 	}
 }

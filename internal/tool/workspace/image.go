@@ -21,7 +21,7 @@ func imageTool() *mcp.Tool {
 }
 
 type imageArgs struct {
-	place
+	location
 	Path string `json:"path" jsonschema:"the image file, for example docs/diagram.png"`
 }
 
@@ -38,11 +38,11 @@ func (w *Workspace) readImage(_ context.Context, in imageArgs) (*mcp.CallToolRes
 	switch kind {
 	case "image/png", "image/jpeg", "image/gif", "image/webp":
 	default:
-		return nil, fmt.Errorf("%s is not a PNG, JPEG, GIF or WebP image but %s", in.show(path), kind)
+		return nil, fmt.Errorf("%s is not a PNG, JPEG, GIF or WebP image but %s", in.display(path), kind)
 	}
-	caption := fmt.Sprintf("%s (%s, %s)", in.show(path), kind, size(int64(len(data))))
+	caption := fmt.Sprintf("%s (%s, %s)", in.display(path), kind, size(int64(len(data))))
 	if config, _, err := image.DecodeConfig(bytes.NewReader(data)); err == nil {
-		caption = fmt.Sprintf("%s (%s, %d x %d pixels, %s)", in.show(path), kind, config.Width, config.Height, size(int64(len(data))))
+		caption = fmt.Sprintf("%s (%s, %d x %d pixels, %s)", in.display(path), kind, config.Width, config.Height, size(int64(len(data))))
 	}
 	return &mcp.CallToolResult{Content: []mcp.Content{
 		&mcp.TextContent{Text: caption},

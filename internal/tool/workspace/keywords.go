@@ -20,7 +20,7 @@ func keywordTool() *mcp.Tool {
 }
 
 type keywordArgs struct {
-	searched
+	searchArgs
 	Keywords []string `json:"keywords" jsonschema:"the words, for example [\"retry\", \"backoff\", \"http\"]"`
 	Include  string   `json:"include,omitempty" jsonschema:"only files that match this glob, for example *.go"`
 	Limit    int      `json:"limit,omitempty" jsonschema:"number of files to return (default 10, at most 50)"`
@@ -39,7 +39,7 @@ func (w *Workspace) keywordSearch(ctx context.Context, in keywordArgs) (*mcp.Cal
 	if len(in.Keywords) > maxKeywords {
 		return nil, fmt.Errorf("%d keywords are too many; give at most %d", len(in.Keywords), maxKeywords)
 	}
-	files, err := w.files(in.searched, in.Include)
+	files, err := w.files(in.searchArgs, in.Include)
 	if err != nil {
 		return nil, err
 	}
@@ -51,19 +51,19 @@ func (w *Workspace) keywordSearch(ctx context.Context, in keywordArgs) (*mcp.Cal
 	a := &answer{limit: w.limits.OutputBytes}
 	listed := 0
 	for _, hit := range found.Hits {
-		if !a.line("%s (%d of %s)", in.show(hit.Path), hit.Words, plural(found.Words, "word")) {
+		if !a.addLine("%s (%d of %s)", in.display(hit.Path), hit.Words, plural(found.Words, "word")) {
 			break
 		}
 		for _, line := range hit.Lines {
-			a.line("%6d\t%s", line.Number, line.Text)
+			a.addLine("%6d\t%s", line.Number, line.Text)
 		}
 		listed++
 	}
 	if found.Total == 0 {
-		a.note("no file has any of the words; files that .gitignore excludes need include_ignored")
+		a.addNote("no file has any of the words; files that .gitignore excludes need include_ignored")
 	}
 	if left := found.Total - listed; left > 0 {
-		a.note("%s more with at least one of the words; add words, or narrow path or include", plural(left, "file"))
+		a.addNote("%s more with at least one of the words; add words, or narrow path or include", plural(left, "file"))
 	}
 	noteSkipped(a, found.Skipped, w.limits.SearchFileBytes)
 	return a.result(), nil

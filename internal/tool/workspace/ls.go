@@ -22,7 +22,7 @@ func lsTool() *mcp.Tool {
 }
 
 type lsArgs struct {
-	place
+	location
 	Path  string `json:"path,omitempty" jsonschema:"the directory (default: cwd)"`
 	Limit int    `json:"limit,omitempty" jsonschema:"number of entries to list (default 500, at most 5000)"`
 }
@@ -55,13 +55,13 @@ func (w *Workspace) ls(_ context.Context, in lsArgs) (*mcp.CallToolResult, error
 	a := &answer{limit: w.limits.OutputBytes}
 	listed := 0
 	for _, entry := range entries[:min(len(entries), atMost(in.Limit, lsEntries, maxLsEntries))] {
-		if !a.line("%s", w.describe(path.Join(name, entry.Name()), entry)) {
+		if !a.addLine("%s", w.describe(path.Join(name, entry.Name()), entry)) {
 			break
 		}
 		listed++
 	}
 	if left := len(entries) - listed; left > 0 {
-		a.note("%s more; list with a larger limit, or use glob", plural(left, "entry"))
+		a.addNote("%s more; list with a larger limit, or use glob", plural(left, "entry"))
 	}
 	return a.result(), nil
 }

@@ -25,7 +25,7 @@ func patchTool() *mcp.Tool {
 }
 
 type patchArgs struct {
-	place
+	location
 	Path  string      `json:"path" jsonschema:"the file, for example src/main.go"`
 	Edits []patchEdit `json:"edits" jsonschema:"the replacements, applied in order"`
 }
@@ -52,7 +52,7 @@ func (w *Workspace) patch(_ context.Context, in patchArgs) (*mcp.CallToolResult,
 		return nil, err
 	}
 	if fsroot.IsBinary(data) {
-		return nil, fmt.Errorf("%s is a binary file; patch edits text", in.show(path))
+		return nil, fmt.Errorf("%s is a binary file; patch edits text", in.display(path))
 	}
 	edits := make([]edit.Edit, 0, len(in.Edits))
 	for _, e := range in.Edits {
@@ -60,39 +60,39 @@ func (w *Workspace) patch(_ context.Context, in patchArgs) (*mcp.CallToolResult,
 	}
 	changed, changes, err := edit.Apply(string(data), edits)
 	if err != nil {
-		return nil, fmt.Errorf("%s was not changed: %w", in.show(path), err)
+		return nil, fmt.Errorf("%s was not changed: %w", in.display(path), err)
 	}
 	if n := int64(len(changed)); n > w.limits.FileBytes {
-		return nil, fmt.Errorf("%s was not changed: it would have %s; the limit is %s", in.show(path), size(n), size(w.limits.FileBytes))
+		return nil, fmt.Errorf("%s was not changed: it would have %s; the limit is %s", in.display(path), size(n), size(w.limits.FileBytes))
 	}
 	if _, err := w.root.WriteFile(path, []byte(changed)); err != nil {
 		return nil, err
 	}
-	return w.report(in.show(path), changed, changes), nil
+	return w.describeChanges(in.display(path), changed, changes), nil
 }
 
-// report describes each edit and shows the changed lines.
-func (w *Workspace) report(path, content string, changes []edit.Change) *mcp.CallToolResult {
+// describeChanges describes each edit and shows the changed lines.
+func (w *Workspace) describeChanges(path, content string, changes []edit.Change) *mcp.CallToolResult {
 	a := &answer{limit: w.limits.OutputBytes}
-	a.line("Patched %s.", path)
+	a.addLine("Patched %s.", path)
 	for i, c := range changes {
-		a.line("Edit %d: %s at %s, -%d +%d lines each.", i+1, plural(len(c.Lines), "replacement"), lineList(c.Lines), c.Removed, c.Added)
+		a.addLine("Edit %d: %s at %s, -%d +%d lines each.", i+1, plural(len(c.Lines), "replacement"), lineList(c.Lines), c.Removed, c.Added)
 	}
 	// With several edits the line numbers of early ones may have shifted, so the context is shown only for a single
 	// one.
 	if len(changes) == 1 && len(changes[0].Lines) == 1 {
-		showAround(a, content, changes[0])
+		writeContext(a, content, changes[0])
 	}
 	return a.result()
 }
 
-func showAround(a *answer, content string, c edit.Change) {
+func writeContext(a *answer, content string, c edit.Change) {
 	const around, most = 2, 40
 	lines := strings.Split(strings.TrimSuffix(content, "\n"), "\n")
 	first := max(c.Lines[0]-around, 1)
 	last := min(c.Lines[0]+max(c.Added, 1)-1+around, len(lines), first+most)
 	for n := first; n <= last; n++ {
-		a.line("%6d\t%s", n, clipLine([]byte(lines[n-1])))
+		a.addLine("%6d\t%s", n, clipLine([]byte(lines[n-1])))
 	}
 }
 

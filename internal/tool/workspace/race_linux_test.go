@@ -14,10 +14,10 @@ import (
 // TestSwappingADirectoryForALinkLeadsNowhere swaps a directory of the root for a link to the outside and back as fast
 // as possible while every tool works in it. No call may read or change anything outside.
 func TestSwappingADirectoryForALinkLeadsNowhere(t *testing.T) {
-	b := surround(t)
+	b := newBeside(t)
 	put(t, filepath.Join(b.root, "d/canary.txt"), "inside\n")
 	symlink(t, filepath.Join(b.dir, "outside"), filepath.Join(b.root, "l"))
-	stop := swap(t, b.root)
+	stop := startSwapping(t, b.root)
 
 	const rounds = 60
 	calls := []struct {
@@ -45,7 +45,7 @@ func TestSwappingADirectoryForALinkLeadsNowhere(t *testing.T) {
 					t.Errorf("%s: %v", call.tool, err)
 					return
 				}
-				silent(t, result)
+				checkNoCanary(t, result)
 			}
 		})
 	}
@@ -56,18 +56,18 @@ func TestSwappingADirectoryForALinkLeadsNowhere(t *testing.T) {
 				t.Errorf("bash: %v", err)
 				return
 			}
-			silent(t, result)
+			checkNoCanary(t, result)
 		}
 	})
 	group.Wait()
 	if swaps := stop(); swaps < rounds {
 		t.Errorf("only %d swaps; the test proves nothing", swaps)
 	}
-	b.unharmed(t)
+	b.checkUnchanged(t)
 }
 
-// swap exchanges d and l in the root until stop is called, which returns the number of exchanges.
-func swap(t *testing.T, root string) (stop func() int) {
+// startSwapping exchanges d and l in the root until stop is called, which returns the number of exchanges.
+func startSwapping(t *testing.T, root string) (stop func() int) {
 	t.Helper()
 	done, count := make(chan struct{}), make(chan int)
 	d, l := filepath.Join(root, "d"), filepath.Join(root, "l")

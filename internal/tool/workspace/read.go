@@ -23,7 +23,7 @@ func readTool() *mcp.Tool {
 }
 
 type readArgs struct {
-	place
+	location
 	Path   string `json:"path" jsonschema:"the file, for example src/main.go"`
 	Offset int    `json:"offset,omitempty" jsonschema:"first line to read, counted from 1 (default 1)"`
 	Limit  int    `json:"limit,omitempty" jsonschema:"number of lines to read (default 1000, at most 5000)"`
@@ -45,15 +45,15 @@ func (w *Workspace) read(_ context.Context, in readArgs) (*mcp.CallToolResult, e
 		return nil, err
 	}
 	if fsroot.IsBinary(data) {
-		return text(describeBinary(in.show(path), data)), nil
+		return text(describeBinary(in.display(path), data)), nil
 	}
 	if len(data) == 0 {
-		return text(fmt.Sprintf("[%s is empty]", in.show(path))), nil
+		return text(fmt.Sprintf("[%s is empty]", in.display(path))), nil
 	}
 	lines := bytes.Split(bytes.TrimSuffix(data, []byte{'\n'}), []byte{'\n'})
 	first := max(in.Offset, 1)
 	if first > len(lines) {
-		return nil, fmt.Errorf("offset %d is past the end: %s has %s", first, in.show(path), plural(len(lines), "line"))
+		return nil, fmt.Errorf("offset %d is past the end: %s has %s", first, in.display(path), plural(len(lines), "line"))
 	}
 	return w.page(lines, first, atMost(in.Limit, readLines, maxReadLines)), nil
 }
@@ -63,13 +63,13 @@ func (w *Workspace) page(lines [][]byte, first, limit int) *mcp.CallToolResult {
 	a := &answer{limit: w.limits.OutputBytes}
 	next := first
 	for next <= len(lines) && next < first+limit {
-		if !a.line("%6d\t%s", next, clipLine(lines[next-1])) {
+		if !a.addLine("%6d\t%s", next, clipLine(lines[next-1])) {
 			break
 		}
 		next++
 	}
 	if left := len(lines) - next + 1; left > 0 {
-		a.note("%s more; go on with offset=%d", plural(left, "line"), next)
+		a.addNote("%s more; go on with offset=%d", plural(left, "line"), next)
 	}
 	return a.result()
 }

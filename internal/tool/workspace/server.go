@@ -116,15 +116,15 @@ func add[In any](w *Workspace, tool func() *mcp.Tool, run func(context.Context, 
 	})
 }
 
-// sessionIdle is how long a session may be idle before it is dropped; the client then has to initialize again.
-const sessionIdle = 30 * time.Minute
+// sessionIdleTimeout is how long a session may be idle before it is dropped; the client then has to initialize again.
+const sessionIdleTimeout = 30 * time.Minute
 
 // Handler serves MCP at every path except /healthz.
 func (w *Workspace) Handler() http.Handler {
 	// Cancelling a call must reach its command: by notification in sessions, by the end of the request in protocol
 	// versions without sessions.
 	transport := mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return w.server }, &mcp.StreamableHTTPOptions{
-		SessionTimeout:               sessionIdle,
+		SessionTimeout:               sessionIdleTimeout,
 		PropagateRequestCancellation: true,
 		MaxRequestBodyBytes:          requestBytes(w.limits.FileBytes),
 	})

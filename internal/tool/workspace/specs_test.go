@@ -35,9 +35,9 @@ func TestSpecsMatchTheServersTools(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			told := map[string]tool.Spec{}
+			described := map[string]tool.Spec{}
 			for _, s := range specs {
-				told[s.Name] = s
+				described[s.Name] = s
 			}
 			sameJSON := cmp.Transformer("parse", func(text json.RawMessage) (value any) {
 				if err := json.Unmarshal(text, &value); err != nil {
@@ -45,7 +45,7 @@ func TestSpecsMatchTheServersTools(t *testing.T) {
 				}
 				return value
 			})
-			if diff := cmp.Diff(offered, told, sameJSON); diff != "" {
+			if diff := cmp.Diff(offered, described, sameJSON); diff != "" {
 				t.Errorf("specs (-server +specs):\n%s", diff)
 			}
 		})

@@ -21,7 +21,7 @@ func writeTool() *mcp.Tool {
 }
 
 type writeArgs struct {
-	place
+	location
 	Path    string `json:"path" jsonschema:"the file, for example src/main.go"`
 	Content string `json:"content" jsonschema:"the whole new content"`
 }
@@ -48,5 +48,5 @@ func (w *Workspace) write(_ context.Context, in writeArgs) (*mcp.CallToolResult,
 	if in.Content != "" && !strings.HasSuffix(in.Content, "\n") {
 		lines++
 	}
-	return text(fmt.Sprintf("%s %s (%s, %s).", verb, in.show(path), plural(lines, "line"), size(int64(len(in.Content))))), nil
+	return text(fmt.Sprintf("%s %s (%s, %s).", verb, in.display(path), plural(lines, "line"), size(int64(len(in.Content))))), nil
 }

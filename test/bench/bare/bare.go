@@ -35,7 +35,7 @@ const Role = "worker"
 
 // Load describes the work of the engine.
 type Load struct {
-	// Agents run in total, AtOnce of them in parallel, with Turns tool turns each.
+	// Agents run in total, InlineTools of them in parallel, with Turns tool turns each.
 	Agents, AtOnce, Turns int
 	// ResultBytes is the size of each result of the tool.
 	ResultBytes int
@@ -76,20 +76,20 @@ type Outcome struct {
 // Run opens the ledger at url and runs the load on an engine. It calls ready after a warm-up agent, before it
 // measures.
 func Run(ctx context.Context, url string, load Load, ready func(ctx context.Context) error) (outcome Outcome, err error) {
-	kept, err := connect.Open(ctx, url)
+	store, err := connect.Open(ctx, url)
 	if err != nil {
 		return outcome, err
 	}
-	defer func() { err = errors.Join(err, kept.Close()) }()
+	defer func() { err = errors.Join(err, store.Close()) }()
 	if os.Getenv("GOGC") == "" {
 		defer debug.SetGCPercent(debug.SetGCPercent(gcPercent))
 	}
 	r := &run{load: load, ended: make(chan ended, load.AtOnce)}
-	if err := r.start(ctx, kept); err != nil {
+	if err := r.start(ctx, store); err != nil {
 		return outcome, err
 	}
 	defer func() { err = errors.Join(err, r.stop(ctx)) }()
-	r.models.askFor(min(load.Turns, warmUpTurns))
+	r.models.setTurns(min(load.Turns, warmUpTurns))
 	if err := r.agents(ctx, "warm-up", 1, 1); err != nil {
 		return outcome, err
 	}
@@ -105,12 +105,12 @@ type run struct {
 	engine *engine.Engine
 	models *models
 	tools  *tools
-	// hold ends the engine's ownership.
-	hold   context.CancelFunc
-	held   chan error
-	ended  chan ended
-	took   []time.Duration
-	failed int
+	// cancel ends the engine's ownership.
+	cancel  context.CancelFunc
+	stopped chan error
+	ended   chan ended
+	took    []time.Duration
+	failed  int
 	// samples are taken while measuring is set.
 	measuring bool
 	samples   []Sample
@@ -122,17 +122,17 @@ type ended struct {
 	succeeded bool
 }
 
-func (r *run) start(ctx context.Context, kept ledger.Ledger) (err error) {
+func (r *run) start(ctx context.Context, store ledger.Ledger) (err error) {
 	if r.models, err = newModels(); err != nil {
 		return err
 	}
-	if r.tools, err = newTools(r.load.ResultBytes, r.ran); err != nil {
+	if r.tools, err = newTools(r.load.ResultBytes, r.afterCall); err != nil {
 		return err
 	}
 	scheduler := schedule.New(schedule.Options{})
 	scheduler.SetProvider(schedule.Provider{Name: provider, Concurrent: 20_000})
 	r.engine = engine.New(engine.Options{
-		Ledger: kept, Scheduler: scheduler, Models: r.models, Tools: r.tools, Scope: r.models.scope,
+		Ledger: store, Scheduler: scheduler, Models: r.models, Tools: r.tools, CallContext: r.models.scope,
 		Random: rand.Float64, AwaitRecovery: true, Holder: "bench",
 		Changed: func(c engine.Change) {
 			if c.After.Phase.Terminal() && !c.Before.Phase.Terminal() {
@@ -147,16 +147,16 @@ func (r *run) start(ctx context.Context, kept ledger.Ledger) (err error) {
 		return err
 	}
 	holding, cancel := context.WithCancel(ctx)
-	r.hold, r.held = cancel, make(chan error, 1)
-	go func() { r.held <- r.engine.Hold(holding) }()
+	r.cancel, r.stopped = cancel, make(chan error, 1)
+	go func() { r.stopped <- r.engine.OwnShard(holding) }()
 	return nil
 }
 
 func (r *run) stop(ctx context.Context) error {
-	r.hold()
+	r.cancel()
 	draining, cancel := context.WithTimeout(context.WithoutCancel(ctx), 20*time.Second)
 	defer cancel()
-	return errors.Join(<-r.held, r.engine.Close(draining))
+	return errors.Join(<-r.stopped, r.engine.Close(draining))
 }
 
 func (r *run) measure(ctx context.Context) (Outcome, error) {
@@ -164,10 +164,10 @@ func (r *run) measure(ctx context.Context) (Outcome, error) {
 	if err := measure.ResetPeak(); err != nil {
 		return Outcome{}, err
 	}
-	saidBefore, sawBefore, compacted := r.models.said.Load(), r.tools.bytes.Load(), r.models.compactions.Load()
+	saidBefore, sawBefore, compacted := r.models.replyBytes.Load(), r.tools.bytes.Load(), r.models.compactions.Load()
 	r.took, r.failed, r.measuring = nil, 0, true
 	r.tools.calls.Store(0)
-	r.models.askFor(r.load.Turns)
+	r.models.setTurns(r.load.Turns)
 	first, err := r.sample()
 	if err != nil {
 		return Outcome{}, err
@@ -183,7 +183,7 @@ func (r *run) measure(ctx context.Context) (Outcome, error) {
 	memory, err := measure.ResidentMemory(os.Getpid())
 	return Outcome{
 		Began: first.At, Wall: last.At.Sub(first.At), CPU: last.CPU - first.CPU, PeakRSS: memory.Peak, Failures: r.failed, Took: r.took,
-		UniqueBytes: int64(r.load.Agents)*r.models.first.Load() + r.models.said.Load() - saidBefore + r.tools.bytes.Load() - sawBefore,
+		UniqueBytes: int64(r.load.Agents)*r.models.firstRequestBytes.Load() + r.models.replyBytes.Load() - saidBefore + r.tools.bytes.Load() - sawBefore,
 		Compactions: r.models.compactions.Load() - compacted, Samples: r.samples,
 	}, err
 }
@@ -194,7 +194,7 @@ func (r *run) agents(ctx context.Context, prefix string, n, atOnce int) error {
 	begin := func(i int) error {
 		uid := string(uuid.NewUUID()) // as long as an object's UID
 		began[uid] = time.Now()
-		return r.begin(uid, fmt.Sprintf("%s-%d", prefix, i), i)
+		return r.startAgent(uid, fmt.Sprintf("%s-%d", prefix, i), i)
 	}
 	next := 0
 	for ; next < min(n, atOnce); next++ {
@@ -224,8 +224,8 @@ func (r *run) agents(ctx context.Context, prefix string, n, atOnce int) error {
 
 const namespaceUID = "6f1c1c5e-8f0e-4b6e-9d53-3f0f8a1f2b6d"
 
-// begin starts an agent with the configuration that controllers resolve for a standalone task.
-func (r *run) begin(uid, name string, number int) error {
+// startAgent starts an agent with the configuration that controllers resolve for a standalone task.
+func (r *run) startAgent(uid, name string, number int) error {
 	context := r.load.ContextTokens
 	if context == 0 {
 		context = model.DefaultContextTokens
@@ -234,16 +234,16 @@ func (r *run) begin(uid, name string, number int) error {
 		UID: uid, Kind: "SubAgent", Namespace: "bench", NamespaceUID: namespaceUID, Name: name, Root: uid, Role: Role, Depth: 1,
 		Provider: provider, Model: modelName, CreatedAt: time.Now(),
 	}, agent.Started{Config: agent.Config{
-		Kind: agent.SubAgent, Name: name, Depth: 1, MaxDepth: 2, Shares: true, Provider: provider, Model: modelName, Generation: 1,
+		Kind: agent.SubAgent, Name: name, Depth: 1, MaxDepth: 2, SummarisesContext: true, Provider: provider, Model: modelName, Generation: 1,
 		Role:   agent.Role{Name: Role, Prompt: "You work.", Allow: []string{"bench__*"}},
 		Task:   agent.Task{Instruction: fmt.Sprintf("Work %d", number)},
-		Tools:  r.tools.known(),
+		Tools:  r.tools.specs(),
 		Limits: agent.Limits{MaxIterations: 2 * (r.load.Turns + 1), MaxDuration: 86_400_000, ContextTokens: context, MaxRepeats: 5},
 	}})
 }
 
-// ran takes the samples. Only loads with a single agent at a time have samples in between, so it needs no lock.
-func (r *run) ran(call int64) {
+// afterCall takes the samples. Only loads with a single agent at a time have samples in between, so it needs no lock.
+func (r *run) afterCall(call int64) {
 	if every := r.load.SampleEvery; !r.measuring || every == 0 || call%every != 0 {
 		return
 	}
@@ -254,5 +254,5 @@ func (r *run) ran(call int64) {
 
 func (r *run) sample() (Sample, error) {
 	used, err := measure.OwnCPU()
-	return Sample{At: time.Now(), CPU: used, Sent: r.models.sent.Load()}, err
+	return Sample{At: time.Now(), CPU: used, Sent: r.models.requestBytes.Load()}, err
 }

@@ -22,17 +22,17 @@ func run(t *testing.T, load bare.Load) (bare.Outcome, []ledger.ToolCall) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	kept, err := connect.Open(t.Context(), url)
+	store, err := connect.Open(t.Context(), url)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer func() {
-		if err := kept.Close(); err != nil {
+		if err := store.Close(); err != nil {
 			t.Error(err)
 		}
 	}()
 	var calls []ledger.ToolCall
-	agents, err := kept.Agents(t.Context(), ledger.AgentFilter{}, ledger.Page{Limit: ledger.MaxLimit})
+	agents, err := store.Agents(t.Context(), ledger.AgentFilter{}, ledger.Page{Limit: ledger.MaxLimit})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -40,12 +40,12 @@ func run(t *testing.T, load bare.Load) (bare.Outcome, []ledger.ToolCall) {
 		if !strings.HasPrefix(a.Name, "agent-") {
 			continue // the warm-up agent
 		}
-		list, err := kept.ToolCalls(t.Context(), a.UID, ledger.Page{Limit: ledger.MaxLimit})
+		list, err := store.ToolCalls(t.Context(), a.UID, ledger.Page{Limit: ledger.MaxLimit})
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, item := range list.Items {
-			call, err := kept.ToolCall(t.Context(), item.Key)
+			call, err := store.ToolCall(t.Context(), item.Key)
 			if err != nil {
 				t.Fatal(err)
 			}

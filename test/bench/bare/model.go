@@ -30,24 +30,24 @@ const (
 type models struct {
 	client *model.Client
 
-	mu    sync.Mutex
-	turns int            // of each agent
-	asked map[string]int // calls so far, by agent UID
+	mu           sync.Mutex
+	turns        int            // of each agent
+	callsByAgent map[string]int // calls so far, by agent UID
 
-	// sent counts the bytes of requests, said those of the replies' texts and calls. first is the size of the last
+	// requestBytes counts the bytes of requests, said those of the replies' texts and calls. first is the size of the last
 	// agent's first request.
-	sent, said, first, compactions atomic.Int64
+	requestBytes, replyBytes, firstRequestBytes, compactions atomic.Int64
 }
 
 func newModels() (*models, error) {
-	m := &models{asked: map[string]int{}}
+	m := &models{callsByAgent: map[string]int{}}
 	var err error
 	m.client, err = model.NewClient(model.Endpoint{BaseURL: "http://model.invalid/v1", HTTPClient: model.NewHTTPClient(m)})
 	return m, err
 }
 
-// askFor sets the number of tool turns of agents that start from now on.
-func (m *models) askFor(turns int) {
+// setTurns sets the number of tool turns of agents that start from now on.
+func (m *models) setTurns(turns int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.turns = turns
@@ -61,18 +61,18 @@ func (m *models) Endpoint(context.Context, ledger.Agent, string) (engine.Endpoin
 	return engine.Endpoint{Client: m.client, Model: modelName}, nil
 }
 
-// asking identifies a call for the transport, so that it does not have to parse the request.
-type asking struct {
+// callInfo identifies a call for the transport, so that it does not have to parse the request.
+type callInfo struct {
 	agent   string
 	purpose agent.Purpose
 }
 
-type askingKey struct{}
+type callInfoKey struct{}
 
 // scope is the engine's Scope: it adds the call to the context of a request.
 func (m *models) scope(ctx context.Context, a ledger.Agent, _ agent.State, e agent.Effect) context.Context {
 	if call, ok := e.(agent.CallModel); ok {
-		return context.WithValue(ctx, askingKey{}, asking{agent: a.UID, purpose: call.Purpose})
+		return context.WithValue(ctx, callInfoKey{}, callInfo{agent: a.UID, purpose: call.Purpose})
 	}
 	return ctx
 }
@@ -84,34 +84,34 @@ func (m *models) RoundTrip(request *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	_ = request.Body.Close() // it is in memory
-	m.sent.Add(size)
-	body := m.answer(request.Context().Value(askingKey{}).(asking), size)
+	m.requestBytes.Add(size)
+	body := m.answer(request.Context().Value(callInfoKey{}).(callInfo), size)
 	return &http.Response{
 		Status: "200 OK", StatusCode: http.StatusOK, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Request: request,
 		Header: http.Header{"Content-Type": {"text/event-stream"}}, Body: io.NopCloser(bytes.NewReader(body)), ContentLength: int64(len(body)),
 	}, nil
 }
 
-func (m *models) answer(call asking, size int64) []byte {
+func (m *models) answer(call callInfo, size int64) []byte {
 	if call.purpose == agent.PurposeCompact {
 		number := m.compactions.Add(1)
 		summary := text(fmt.Sprintf("summary %d", number), summaryBytes)
-		m.said.Add(int64(len(summary)))
+		m.replyBytes.Add(int64(len(summary)))
 		return stream(size, fmt.Sprintf(`"content":%q`, summary), "stop")
 	}
 	m.mu.Lock()
-	m.asked[call.agent]++
-	turn, last := m.asked[call.agent], m.turns
+	m.callsByAgent[call.agent]++
+	turn, last := m.callsByAgent[call.agent], m.turns
 	m.mu.Unlock()
 	if turn == 1 {
-		m.first.Store(size)
+		m.firstRequestBytes.Store(size)
 	}
 	name, arguments := toolName, fmt.Sprintf(`{"item":"Item %d"}`, turn)
 	if turn > last {
 		name, arguments = "submit_result", `{"result":"Work done."}`
 	}
 	id := fmt.Sprintf("call_%d", turn)
-	m.said.Add(int64(len(id) + len(name) + len(arguments)))
+	m.replyBytes.Add(int64(len(id) + len(name) + len(arguments)))
 	return stream(size, fmt.Sprintf(`"tool_calls":[{"index":0,"id":%q,"type":"function","function":{"name":%q,"arguments":%q}}]`, id, name, arguments), "tool_calls")
 }
 

@@ -34,7 +34,7 @@ func SendCost(ctx context.Context, bytes int64, resultBytes int) (time.Duration,
 			model.Message{Role: model.RoleTool, ToolCallID: id, Text: result})
 		size += int64(len(result)) + 250 // overhead
 	}
-	ctx = context.WithValue(ctx, askingKey{}, asking{agent: "send", purpose: agent.PurposeTurn})
+	ctx = context.WithValue(ctx, callInfoKey{}, callInfo{agent: "send", purpose: agent.PurposeTurn})
 	runtime.GC()
 	before, err := measure.OwnCPU()
 	if err != nil {

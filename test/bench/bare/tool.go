@@ -21,14 +21,14 @@ const toolName = "bench__lookup"
 type tools struct {
 	set  tool.Set
 	size int
-	// ran is called with the number of each call, from 1.
-	ran   func(call int64)
-	calls atomic.Int64
-	bytes atomic.Int64
+	// afterCall is called with the number of each call, from 1.
+	afterCall func(call int64)
+	calls     atomic.Int64
+	bytes     atomic.Int64
 }
 
 func newTools(size int, ran func(call int64)) (*tools, error) {
-	t := &tools{size: size, ran: ran}
+	t := &tools{size: size, afterCall: ran}
 	made, err := tool.New(tool.Spec{
 		Name: toolName, Description: "Looks up an item.", ReadOnly: true,
 		Parameters: json.RawMessage(`{"type":"object","properties":{"item":{"type":"string","description":"what to look up"}},"required":["item"]}`),
@@ -43,15 +43,15 @@ func newTools(size int, ran func(call int64)) (*tools, error) {
 // Set implements engine.Tools.
 func (t *tools) Set(context.Context, ledger.Agent, string) (tool.Set, error) { return t.set, nil }
 
-func (t *tools) run(_ context.Context, call tool.Call) (tool.Output, error) {
-	t.ran(t.calls.Add(1))
+func (t *tools) run(_ context.Context, call tool.Invocation) (tool.Output, error) {
+	t.afterCall(t.calls.Add(1))
 	output := text(call.IdempotencyKey, t.size)
 	t.bytes.Add(int64(len(output)))
 	return tool.Output{Text: output}, nil
 }
 
-// known returns the tool for an agent's configuration.
-func (t *tools) known() []agent.Tool {
+// specs returns the tool for an agent's configuration.
+func (t *tools) specs() []agent.Tool {
 	spec := t.set.Tools()[0].Spec()
 	return []agent.Tool{{Name: spec.Name, Description: spec.Description, Parameters: spec.Parameters, ReadOnly: spec.ReadOnly}}
 }

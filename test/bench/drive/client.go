@@ -19,8 +19,8 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// patience is the pause after a 429 of the API server.
-const patience = time.Second
+// retryDelay is the pause after a 429 of the API server.
+const retryDelay = time.Second
 
 // Writers is the number of parallel requests.
 const Writers = 50
@@ -46,7 +46,7 @@ func NewClient(config *rest.Config) (*Client, error) {
 
 // Write sends a body with POST or PUT and returns the response body.
 func (c *Client) Write(ctx context.Context, method, path string, body []byte) ([]byte, error) {
-	answer, err := c.do(ctx, method, path, body)
+	answer, err := c.request(ctx, method, path, body)
 	if err != nil {
 		return nil, err
 	}
@@ -60,11 +60,11 @@ func (c *Client) Write(ctx context.Context, method, path string, body []byte) ([
 
 // Open reads a path; the caller closes it.
 func (c *Client) Open(ctx context.Context, path string) (io.ReadCloser, error) {
-	return c.do(ctx, http.MethodGet, path, nil)
+	return c.request(ctx, http.MethodGet, path, nil)
 }
 
-// do sends a request and retries after 429, which the API server returns while it installs a new kind.
-func (c *Client) do(ctx context.Context, method, path string, body []byte) (io.ReadCloser, error) {
+// request sends a request and retries after 429, which the API server returns while it installs a new kind.
+func (c *Client) request(ctx context.Context, method, path string, body []byte) (io.ReadCloser, error) {
 	for {
 		request, err := http.NewRequestWithContext(ctx, method, c.base+path, bytes.NewReader(body))
 		if err != nil {
@@ -78,15 +78,15 @@ func (c *Client) do(ctx context.Context, method, path string, body []byte) (io.R
 		if response.StatusCode < http.StatusMultipleChoices {
 			return response.Body, nil
 		}
-		words, err := io.ReadAll(response.Body)
+		text, err := io.ReadAll(response.Body)
 		if err := errors.Join(err, response.Body.Close()); err != nil {
 			return nil, fmt.Errorf("%s %s: %w", method, path, err)
 		}
 		if response.StatusCode != http.StatusTooManyRequests {
-			return nil, fmt.Errorf("%s %s: %s: %s", method, path, response.Status, words)
+			return nil, fmt.Errorf("%s %s: %s: %s", method, path, response.Status, text)
 		}
 		select {
-		case <-time.After(patience):
+		case <-time.After(retryDelay):
 		case <-ctx.Done():
 			return nil, context.Cause(ctx)
 		}

@@ -40,7 +40,7 @@ func agentRate(ctx context.Context, person, operator *drive.Client, name string,
 	watch(operator, "agenttasks")
 	watch(operator, "subagents")
 	agents, err := rate(ctx, each, func(ctx context.Context, writer, turn int) error {
-		return beginAndEnd(ctx, person, operator, fmt.Sprintf("%s-%d-%d", name, writer, turn))
+		return writeAgent(ctx, person, operator, fmt.Sprintf("%s-%d-%d", name, writer, turn))
 	})
 	stop()
 	if stopped := watchers.Wait(); !errors.Is(stopped, context.Canceled) {
@@ -49,8 +49,8 @@ func agentRate(ctx context.Context, person, operator *drive.Client, name string,
 	return agents, err
 }
 
-// beginAndEnd makes the four writes of one agent.
-func beginAndEnd(ctx context.Context, person, operator *drive.Client, name string) error {
+// writeAgent makes the four writes of one agent.
+func writeAgent(ctx context.Context, person, operator *drive.Client, name string) error {
 	const spec = `"type":"Agent","role":"worker","instruction":"Work."`
 	task, err := person.Write(ctx, http.MethodPost, ours+"agenttasks", object("AgentTask", name, "", spec, ""))
 	if err != nil {

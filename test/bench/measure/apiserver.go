@@ -30,8 +30,8 @@ func ReadAPIServer(ctx context.Context, client *drive.Client) (APIServer, error)
 	return parseMetrics(body)
 }
 
-// writing are the verbs that write, as the API server names them.
-var writing = map[string]bool{"POST": true, "PUT": true, "PATCH": true, "APPLY": true, "DELETE": true, "DELETECOLLECTION": true}
+// writeVerbs are the verbs that write, as the API server names them.
+var writeVerbs = map[string]bool{"POST": true, "PUT": true, "PATCH": true, "APPLY": true, "DELETE": true, "DELETECOLLECTION": true}
 
 func parseMetrics(body io.Reader) (APIServer, error) {
 	found := APIServer{Writes: map[string]int64{}}
@@ -61,7 +61,7 @@ func parseMetrics(body io.Reader) (APIServer, error) {
 // other housekeeping of the control plane do not.
 func writeKey(labels map[string]string) (string, bool) {
 	ours := labels["group"] == "nestor.dev" || labels["resource"] == "events"
-	if !ours || !writing[labels["verb"]] {
+	if !ours || !writeVerbs[labels["verb"]] {
 		return "", false
 	}
 	key := labels["verb"] + " " + labels["resource"]

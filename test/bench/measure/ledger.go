@@ -135,8 +135,8 @@ func (l *Ledger) FirstEvents(ctx context.Context, since time.Time, but string) (
 	return first, rows.Err()
 }
 
-// MostAtWork returns the maximum number of concurrently active agents of a role since a time.
-func (l *Ledger) MostAtWork(ctx context.Context, role string, since time.Time) (most int, err error) {
+// MaxActive returns the maximum number of concurrently active agents of a role since a time.
+func (l *Ledger) MaxActive(ctx context.Context, role string, since time.Time) (most int, err error) {
 	rows, err := l.db.QueryContext(ctx, fmt.Sprintf(
 		"SELECT MIN(started_at), MAX(COALESCE(finished_at, %d)) FROM model_calls WHERE role = '%s' AND started_at >= %d GROUP BY agent_uid",
 		int64(math.MaxInt64), role, since.UnixMicro()))
@@ -164,25 +164,25 @@ func (l *Ledger) MostAtWork(ctx context.Context, role string, since time.Time) (
 	return most, rows.Err()
 }
 
-// Call has the times of a model call's intent and of its reply.
-type Call struct{ Started, Finished time.Time }
+// ModelCall has the times of a model call's intent and of its reply.
+type ModelCall struct{ Started, Finished time.Time }
 
 // CallsOf returns the finished model calls of a chat and its agents, by role and in order.
-func (l *Ledger) CallsOf(ctx context.Context, chat string) (calls map[string][]Call, err error) {
+func (l *Ledger) CallsOf(ctx context.Context, chat string) (calls map[string][]ModelCall, err error) {
 	rows, err := l.db.QueryContext(ctx, fmt.Sprintf(
 		"SELECT c.role, c.started_at, c.finished_at FROM model_calls c JOIN agents a ON a.uid = c.agent_uid WHERE a.chat = '%s' AND c.finished_at IS NOT NULL ORDER BY c.started_at", chat))
 	if err != nil {
 		return nil, fmt.Errorf("read the calls of the chat %s: %w", chat, err)
 	}
 	defer func() { err = errors.Join(err, rows.Close()) }()
-	calls = map[string][]Call{}
+	calls = map[string][]ModelCall{}
 	for rows.Next() {
 		var role string
 		var started, finished int64
 		if err := rows.Scan(&role, &started, &finished); err != nil {
 			return nil, fmt.Errorf("read the calls of the chat %s: %w", chat, err)
 		}
-		calls[role] = append(calls[role], Call{Started: time.UnixMicro(started), Finished: time.UnixMicro(finished)})
+		calls[role] = append(calls[role], ModelCall{Started: time.UnixMicro(started), Finished: time.UnixMicro(finished)})
 	}
 	return calls, rows.Err()
 }

@@ -78,13 +78,13 @@ func TestLedgerQueries(t *testing.T) {
 	if diff := cmp.Diff(want, first); diff != "" || err != nil {
 		t.Errorf("first events (%v) (-want +got):\n%s", err, diff)
 	}
-	if most, err := l.MostAtWork(t.Context(), "worker", began.Add(-2*time.Hour)); err != nil || most != 1 {
+	if most, err := l.MaxActive(t.Context(), "worker", began.Add(-2*time.Hour)); err != nil || most != 1 {
 		t.Errorf("%d agents active at the same time (%v), want 1", most, err)
 	}
 	if err := write(t.Context(), written, "c", began.Add(time.Minute+150*time.Millisecond), 3); err != nil {
 		t.Fatal(err)
 	}
-	if most, err := l.MostAtWork(t.Context(), "worker", began); err != nil || most != 2 {
+	if most, err := l.MaxActive(t.Context(), "worker", began); err != nil || most != 2 {
 		t.Errorf("%d agents active at the same time (%v), want 2", most, err)
 	}
 	chat := ledger.Batch{Agent: "d", Create: &ledger.Agent{UID: "d", Kind: "SubAgent", Namespace: "bench", Name: "d", Role: "lead", Root: "d", Chat: "talk", CreatedAt: began}}
@@ -95,7 +95,7 @@ func TestLedgerQueries(t *testing.T) {
 		t.Fatal(err)
 	}
 	calls, err := l.CallsOf(t.Context(), "talk")
-	if diff := cmp.Diff(map[string][]measure.Call{"lead": {{Started: began, Finished: began.Add(time.Second)}}}, calls); diff != "" || err != nil {
+	if diff := cmp.Diff(map[string][]measure.ModelCall{"lead": {{Started: began, Finished: began.Add(time.Second)}}}, calls); diff != "" || err != nil {
 		t.Errorf("calls of the chat (%v) (-want +got):\n%s", err, diff)
 	}
 	if size, err := l.Bytes(t.Context()); err != nil || size < 4096 {

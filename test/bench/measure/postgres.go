@@ -32,12 +32,12 @@ func (l *Ledger) PostgreSQL(ctx context.Context) (used Server, is bool, err erro
 	if err != nil {
 		return used, true, err
 	}
-	used.CPUSeconds, err = family(int(pid))
+	used.CPUSeconds, err = processTreeCPU(int(pid))
 	return used, true, err
 }
 
-// family returns the CPU time of a process and its children, including those that have ended.
-func family(pid int) (float64, error) {
+// processTreeCPU returns the CPU time of a process and its children, including those that have ended.
+func processTreeCPU(pid int) (float64, error) {
 	stats, err := filepath.Glob("/proc/[0-9]*/stat")
 	if err != nil {
 		return 0, fmt.Errorf("list the processes: %w", err)

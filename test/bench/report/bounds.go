@@ -40,9 +40,9 @@ func (b Bounds) String() string {
 	return strings.Join(parts, "; ")
 }
 
-// TurnsAtMost returns the maximum turns per second of an operator without any cost, for agents with the given number
+// MaxTurns returns the maximum turns per second of an operator without any cost, for agents with the given number
 // of turns.
-func (r *Report) TurnsAtMost(each int) float64 { return r.Bounds.Agents * float64(each) }
+func (r *Report) MaxTurns(each int) float64 { return r.Bounds.Agents * float64(each) }
 
 // Shares formats the CPU shares in a scenario; empty if the CPUs were mostly idle.
 func (r *Report) Shares(result Result) string {

@@ -11,9 +11,9 @@ import (
 	"strings"
 )
 
-// noise is the usual difference between two runs of the same program on a busy machine; smaller changes are not
+// noiseThreshold is the usual difference between two runs of the same program on a busy machine; smaller changes are not
 // rated.
-const noise = 0.10
+const noiseThreshold = 0.10
 
 // measure is a figure of the comparison.
 type measure struct {
@@ -27,7 +27,7 @@ var measures = []measure{
 	{"wall, s", func(r Result) float64 { return r.WallSeconds }, false},
 	{"turns/s", Result.TurnsPerSecond, true},
 	{"overhead p50, ms", median, false},
-	{"overhead p95, ms", late, false},
+	{"overhead p95, ms", p95Overhead, false},
 	{"API writes/turn", Result.WritesPerTurn, false},
 	{"API writes/agent", Result.WritesPerAgent, false},
 	{"ledger bytes/turn", Result.LedgerBytesPerTurn, false},
@@ -65,7 +65,7 @@ func Compare(older, newer *Report) string {
 		}
 		compareResults(&b, before, now)
 		if x, y := over(before.TurnsPerSecond(), older.Bounds.StatusPut2KB), over(now.TurnsPerSecond(), newer.Bounds.StatusPut2KB); x > 0 && y > 0 && !now.Bare {
-			fmt.Fprintf(&b, "| %s | turns/s ÷ bound | %.4g | %.4g | %s | %s |\n", now.Name, x, y, change(x, y), judge(x, y, true))
+			fmt.Fprintf(&b, "| %s | turns/s ÷ bound | %.4g | %.4g | %s | %s |\n", now.Name, x, y, change(x, y), rate(x, y, true))
 		}
 	}
 	for _, before := range older.Results {
@@ -78,18 +78,18 @@ func Compare(older, newer *Report) string {
 
 func compareResults(b *strings.Builder, before, now Result) {
 	if before.Error != "" || now.Error != "" {
-		fmt.Fprintf(b, "| %s | measured | %s | %s | | |\n", now.Name, whole(before), whole(now))
+		fmt.Fprintf(b, "| %s | measured | %s | %s | | |\n", now.Name, measuredText(before), measuredText(now))
 	}
 	for _, m := range measures {
 		x, y := m.of(before), m.of(now)
 		if x == 0 && y == 0 {
 			continue
 		}
-		fmt.Fprintf(b, "| %s | %s | %.4g | %.4g | %s | %s |\n", now.Name, m.name, x, y, change(x, y), judge(x, y, m.more))
+		fmt.Fprintf(b, "| %s | %s | %.4g | %.4g | %s | %s |\n", now.Name, m.name, x, y, change(x, y), rate(x, y, m.more))
 	}
 	for _, name := range slices.Sorted(maps.Keys(now.Latencies)) {
 		if x, y := before.Latencies[name], now.Latencies[name]; x != nil && y != nil {
-			fmt.Fprintf(b, "| %s | %s, p95, ms | %.4g | %.4g | %s | %s |\n", now.Name, name, x.P95, y.P95, change(x.P95, y.P95), judge(x.P95, y.P95, false))
+			fmt.Fprintf(b, "| %s | %s, p95, ms | %.4g | %.4g | %s | %s |\n", now.Name, name, x.P95, y.P95, change(x.P95, y.P95), rate(x.P95, y.P95, false))
 		}
 	}
 	for _, f := range now.Figures {
@@ -99,7 +99,7 @@ func compareResults(b *strings.Builder, before, now Result) {
 	}
 }
 
-func whole(r Result) string {
+func measuredText(r Result) string {
 	if r.Error != "" {
 		return "failed"
 	}
@@ -113,8 +113,8 @@ func change(x, y float64) string {
 	return fmt.Sprintf("%+.0f %%", 100*(y-x)/x)
 }
 
-func judge(x, y float64, more bool) string {
-	if math.Abs(y-x) <= noise*math.Abs(x) {
+func rate(x, y float64, more bool) string {
+	if math.Abs(y-x) <= noiseThreshold*math.Abs(x) {
 		return ""
 	}
 	if (y > x) == more {

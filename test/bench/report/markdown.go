@@ -72,8 +72,8 @@ func (r *Report) markdown(plot string) (string, error) {
 // OnStack returns the results of scenarios on the whole stack.
 func (p page) OnStack() []Result { return p.where(func(r Result) bool { return !r.Bare }) }
 
-// Alone returns the results of the engine and the ledger without Kubernetes.
-func (p page) Alone() []Result { return p.where(func(r Result) bool { return r.Bare }) }
+// Bare returns the results of the engine and the ledger without Kubernetes.
+func (p page) Bare() []Result { return p.where(func(r Result) bool { return r.Bare }) }
 
 func (p page) where(fits func(Result) bool) (some []Result) {
 	for _, r := range p.Results {

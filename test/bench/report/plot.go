@@ -41,8 +41,8 @@ func (r *Report) Plot() string {
 		r.line("calculator, latency 0", false, 0, Result.TurnsPerSecond), r.line("calculator, latency 200 ms", false, 200, Result.TurnsPerSecond),
 	}}
 	overhead := chart{title: "overhead of a turn with an MCP tool", x: "concurrent agents", y: "ms", lines: []line{
-		r.line("latency 0, p50", true, 0, median), r.line("latency 0, p95", true, 0, late),
-		r.line("latency 200 ms, p50", true, 200, median), r.line("latency 200 ms, p95", true, 200, late),
+		r.line("latency 0, p50", true, 0, median), r.line("latency 0, p95", true, 0, p95Overhead),
+		r.line("latency 200 ms, p50", true, 200, median), r.line("latency 200 ms, p95", true, 200, p95Overhead),
 	}}
 	var b strings.Builder
 	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d" font-family="sans-serif" font-size="11">`+"\n", 2*plotWidth, plotHeight)
@@ -53,8 +53,8 @@ func (r *Report) Plot() string {
 	return b.String()
 }
 
-func median(r Result) float64 { return r.overhead(func(d Distribution) float64 { return d.P50 }) }
-func late(r Result) float64   { return r.overhead(func(d Distribution) float64 { return d.P95 }) }
+func median(r Result) float64      { return r.overhead(func(d Distribution) float64 { return d.P50 }) }
+func p95Overhead(r Result) float64 { return r.overhead(func(d Distribution) float64 { return d.P95 }) }
 
 func (r Result) overhead(of func(Distribution) float64) float64 {
 	if r.OverheadMillis == nil {
@@ -82,8 +82,8 @@ func (c chart) draw(b *strings.Builder, left float64) {
 	at := func(p point) (float64, float64) {
 		return left + marginLeft + xs.place(p.x)*(plotWidth-marginLeft-marginRight), marginTop + (1-ys.place(p.y))*(plotHeight-marginTop-marginBottom)
 	}
-	text := func(x, y float64, anchor, words string) {
-		fmt.Fprintf(b, `<text x="%.1f" y="%.1f" text-anchor="%s">%s</text>`+"\n", x, y, anchor, html.EscapeString(words))
+	text := func(x, y float64, anchor, label string) {
+		fmt.Fprintf(b, `<text x="%.1f" y="%.1f" text-anchor="%s">%s</text>`+"\n", x, y, anchor, html.EscapeString(label))
 	}
 	text(left+plotWidth/2, 18, "middle", c.title+" ("+c.y+")")
 	for tick := xs.low; tick <= xs.high; tick *= 10 {
@@ -132,10 +132,10 @@ func (c chart) axes() (x, y axis) {
 			xs, ys = append(xs, p.x), append(ys, p.y)
 		}
 	}
-	return around(xs), around(ys)
+	return axisAround(xs), axisAround(ys)
 }
 
-func around(values []float64) axis {
+func axisAround(values []float64) axis {
 	if len(values) == 0 {
 		return axis{1, 10}
 	}

@@ -65,15 +65,15 @@ func fast() report.Result {
 	}
 }
 
-func verdict(t *testing.T, r report.Result, what string) report.Verdict {
+func verdict(t *testing.T, r report.Result, what string) report.Row {
 	t.Helper()
-	for _, v := range (&report.Report{Results: []report.Result{r}}).Verdicts() {
+	for _, v := range (&report.Report{Results: []report.Result{r}}).TargetRows() {
 		if v.What == what {
 			return v
 		}
 	}
 	t.Fatalf("there is no target %q", what)
-	return report.Verdict{}
+	return report.Row{}
 }
 
 func TestVerdicts(t *testing.T) {
@@ -98,7 +98,7 @@ func TestVerdicts(t *testing.T) {
 		t.Errorf("figure %q", got.Figure)
 	}
 	bound := &report.Report{Bounds: report.Bounds{Agents: 220}, Results: []report.Result{fast()}}
-	for _, v := range bound.Verdicts() {
+	for _, v := range bound.TargetRows() {
 		if v.What == what+": agents a second" && (v.Figure != "91 % (200 of 220), 0 failures" || v.Verdict != "reached") {
 			t.Errorf("by the bound: %+v", v)
 		}

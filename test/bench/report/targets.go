@@ -13,7 +13,7 @@ type criterion func(r *Report, result Result) (figure string, reached bool)
 type target struct {
 	what, reach string
 	scenario    string
-	judge       criterion
+	check       criterion
 }
 
 // Names of the figures of targets, shared with the scenarios that measure them.
@@ -84,9 +84,9 @@ func calls(least float64) criterion {
 // alone checks the engine without Kubernetes.
 func alone(turns, cpu, kilobytes float64) criterion {
 	return func(_ *Report, r Result) (string, bool) {
-		kept := r.LedgerBytesPerTurn() / 1024
-		return fmt.Sprintf("%.0f turns/s, %.2f ms, %.1f KB, %d failures", r.TurnsPerSecond(), r.CPUPerTurn(), kept, r.Failures),
-			r.Turns > 0 && r.TurnsPerSecond() >= turns && r.CPUPerTurn() <= cpu && kept <= kilobytes && r.Failures == 0
+		kilobytesPerTurn := r.LedgerBytesPerTurn() / 1024
+		return fmt.Sprintf("%.0f turns/s, %.2f ms, %.1f KB, %d failures", r.TurnsPerSecond(), r.CPUPerTurn(), kilobytesPerTurn, r.Failures),
+			r.Turns > 0 && r.TurnsPerSecond() >= turns && r.CPUPerTurn() <= cpu && kilobytesPerTurn <= kilobytes && r.Failures == 0
 	}
 }
 
@@ -165,16 +165,16 @@ func figure(name string, most float64, unit string) criterion {
 // NotMeasured is the verdict on a target whose figure was not measured.
 const NotMeasured = "not measured"
 
-// Verdict is one row of the table of targets.
-type Verdict struct{ What, Reach, Figure, Verdict string }
+// Row is one row of the table of targets.
+type Row struct{ What, Reach, Figure, Verdict string }
 
-// Verdicts compares the report with the targets.
-func (r *Report) Verdicts() []Verdict {
-	var rows []Verdict
+// TargetRows compares the report with the targets.
+func (r *Report) TargetRows() []Row {
+	var rows []Row
 	for _, t := range targets {
-		row := Verdict{What: t.what, Reach: t.reach, Figure: "-", Verdict: NotMeasured}
+		row := Row{What: t.what, Reach: t.reach, Figure: "-", Verdict: NotMeasured}
 		if result, ok := r.result(t.scenario); ok {
-			value, reached := t.judge(r, result)
+			value, reached := t.check(r, result)
 			if value != "" {
 				row.Figure = value
 			}

@@ -14,14 +14,14 @@ import (
 // Agents runs n standalone tasks with tool turns in parallel.
 func Agents(n, turns int, latency time.Duration, tool Tool) Scenario {
 	s := Scenario{
-		Name: fmt.Sprintf("agents-%dx%d", n, turns), Title: fmt.Sprintf("%d agents x %d tool turns with %s, latency %d ms", n, turns, tool.words, latency.Milliseconds()),
+		Name: fmt.Sprintf("agents-%dx%d", n, turns), Title: fmt.Sprintf("%d agents x %d tool turns with %s, latency %d ms", n, turns, tool.title, latency.Milliseconds()),
 		Agents: n, ToolTurns: turns, Latency: latency, Tool: tool, script: turnsScript(tool, turns, latency), warm: "Success",
 	}
 	if latency > 0 {
 		s.Name += fmt.Sprintf("-%s", latency)
 	}
 	s.Name += tool.suffix
-	s.run = func(ctx context.Context, r *rig, result *report.Result) error {
+	s.run = func(ctx context.Context, r *harness, result *report.Result) error {
 		t := newTasks("agent", n, "Success")
 		err := t.run(ctx, r)
 		t.report(result)

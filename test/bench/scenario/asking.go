@@ -14,8 +14,8 @@ import (
 
 // AskLatency measures how long a question takes from an agent at depth 2 to the chat.
 func AskLatency(agents, turns int) Scenario {
-	s := latencyScenario("ask-latency", "a question from an agent at depth 2 until it is posted", agents, turns, func(ctx context.Context, r *rig, chat string) ([]sample, error) {
-		if err := r.converse(ctx, chat, "Delegate to lead: Delegate to asker: Ask"); err != nil {
+	s := latencyScenario("ask-latency", "a question from an agent at depth 2 until it is posted", agents, turns, func(ctx context.Context, r *harness, chat string) ([]sample, error) {
+		if err := r.startChat(ctx, chat, "Delegate to lead: Delegate to asker: Ask"); err != nil {
 			return nil, err
 		}
 		posted, err := r.awaitMessage(ctx, chat, func(o drive.Object) bool { return strings.Contains(o.Spec.Content, "Which of the two?") })
@@ -31,22 +31,22 @@ func AskLatency(agents, turns int) Scenario {
 		}
 		return []sample{{report.LatencyAsk, posted.Sub(calls["asker"][0].Finished)}}, nil
 	})
-	s.prepare = func(ctx context.Context, r *rig) error { return makeChain(ctx, r, "lead", "asker") }
+	s.prepare = func(ctx context.Context, r *harness) error { return makeChain(ctx, r, "lead", "asker") }
 	return s
 }
 
 // DelegateLatency measures how long it takes until a delegated agent starts, and until its parent continues with its
 // result.
 func DelegateLatency(agents, turns int) Scenario {
-	s := latencyScenario("delegate-latency", "from a delegation to the agent's first model call, and from its result to its parent's next one", agents, turns, func(ctx context.Context, r *rig, chat string) ([]sample, error) {
-		if err := r.converse(ctx, chat, "Delegate to lead: Delegate to helper: Submit"); err != nil {
+	s := latencyScenario("delegate-latency", "from a delegation to the agent's first model call, and from its result to its parent's next one", agents, turns, func(ctx context.Context, r *harness, chat string) ([]sample, error) {
+		if err := r.startChat(ctx, chat, "Delegate to lead: Delegate to helper: Submit"); err != nil {
 			return nil, err
 		}
 		if _, err := r.awaitMessage(ctx, chat, func(o drive.Object) bool { return o.Spec.Content == "It is done." }); err != nil {
 			return nil, err
 		}
 		calls, err := r.ledger.CallsOf(ctx, chat)
-		chief, lead, helper := calls[chiefRole], calls["lead"], calls["helper"]
+		chief, lead, helper := calls[orchestratorRole], calls["lead"], calls["helper"]
 		if err == nil && (len(chief) < 3 || len(lead) < 2 || len(helper) < 1) {
 			err = fmt.Errorf("the ledger does not have all calls of %s", chat)
 		}
@@ -58,6 +58,6 @@ func DelegateLatency(agents, turns int) Scenario {
 			{report.LatencyReturn, lead[1].Started.Sub(helper[0].Finished)}, {report.LatencyReturn, chief[len(chief)-1].Started.Sub(lead[1].Finished)},
 		}, nil
 	})
-	s.prepare = func(ctx context.Context, r *rig) error { return makeChain(ctx, r, "lead", "helper") }
+	s.prepare = func(ctx context.Context, r *harness) error { return makeChain(ctx, r, "lead", "helper") }
 	return s
 }

@@ -54,13 +54,13 @@ func measureBare(ctx context.Context, env Environment, ledger string, load bare.
 		return outcome, err
 	}
 	defer func() { err = errors.Join(err, remove()) }()
-	w := &bareWindow{url: url}
-	outcome, err = bare.Run(ctx, url, load, func(ctx context.Context) error { return w.open(ctx, env, result.Name) })
-	return outcome, errors.Join(err, w.close(ctx, outcome, err == nil, result))
+	w := &bareMeasurement{url: url}
+	outcome, err = bare.Run(ctx, url, load, func(ctx context.Context) error { return w.start(ctx, env, result.Name) })
+	return outcome, errors.Join(err, w.finish(ctx, outcome, err == nil, result))
 }
 
-// bareWindow has the counters at the start of a measurement of the engine alone.
-type bareWindow struct {
+// bareMeasurement has the counters at the start of a measurement of the engine alone.
+type bareMeasurement struct {
 	url         string
 	ledger      *measure.Ledger
 	bytes       int64
@@ -69,7 +69,7 @@ type bareWindow struct {
 	stopProfile func() error
 }
 
-func (w *bareWindow) open(ctx context.Context, env Environment, name string) (err error) {
+func (w *bareMeasurement) start(ctx context.Context, env Environment, name string) (err error) {
 	if w.ledger, err = measure.OpenLedger(w.url); err != nil {
 		return err
 	}
@@ -86,8 +86,8 @@ func (w *bareWindow) open(ctx context.Context, env Environment, name string) (er
 	return err
 }
 
-// close adds the measurement to a result, if the load was completed.
-func (w *bareWindow) close(ctx context.Context, outcome bare.Outcome, done bool, result *report.Result) (err error) {
+// finish adds the measurement to a result, if the load was completed.
+func (w *bareMeasurement) finish(ctx context.Context, outcome bare.Outcome, done bool, result *report.Result) (err error) {
 	if w.stopProfile != nil {
 		err = w.stopProfile()
 	}
@@ -99,13 +99,13 @@ func (w *bareWindow) close(ctx context.Context, outcome bare.Outcome, done bool,
 		return err
 	}
 	machine, machineErr := measure.MachineCPUSeconds()
-	result.CPUSeconds = map[string]float64{"engine": outcome.CPU.Seconds(), theMachine: machine - w.machine}
+	result.CPUSeconds = map[string]float64{"engine": outcome.CPU.Seconds(), machineKey: machine - w.machine}
 	err = errors.Join(err, machineErr, w.readLedger(ctx, outcome, result), w.readServer(ctx, result))
 	result.CPUSeconds["others"] = others(result.CPUSeconds)
 	return err
 }
 
-func (w *bareWindow) readLedger(ctx context.Context, outcome bare.Outcome, result *report.Result) error {
+func (w *bareMeasurement) readLedger(ctx context.Context, outcome bare.Outcome, result *report.Result) error {
 	result.WallSeconds, result.Failures, result.PeakRSSBytes = outcome.Wall.Seconds(), outcome.Failures, outcome.PeakRSS
 	took := make([]float64, 0, len(outcome.Took))
 	for _, t := range outcome.Took {
@@ -124,7 +124,7 @@ func (w *bareWindow) readLedger(ctx context.Context, outcome bare.Outcome, resul
 }
 
 // readServer adds the usage of a PostgreSQL server.
-func (w *bareWindow) readServer(ctx context.Context, result *report.Result) error {
+func (w *bareMeasurement) readServer(ctx context.Context, result *report.Result) error {
 	after, is, err := w.ledger.PostgreSQL(ctx)
 	if err != nil || !is || result.Turns == 0 {
 		return err

@@ -19,7 +19,7 @@ import (
 func TestSmallBareRuns(t *testing.T) {
 	for _, ledger := range []string{stack.SQLite, stack.PostgreSQL} {
 		t.Run(ledger, func(t *testing.T) {
-			env := Environment{Timeout: time.Minute, Say: t.Logf, Profiles: t.TempDir()}
+			env := Environment{Timeout: time.Minute, Logf: t.Logf, Profiles: t.TempDir()}
 			s := Bare(1, 2, ledger)
 			result := s.Run(t.Context(), env)
 			if result.Error != "" || result.Failures != 0 {
@@ -43,7 +43,7 @@ func TestSmallBareRuns(t *testing.T) {
 }
 
 func TestASmallEndlessRun(t *testing.T) {
-	result := Endless(20, false).Run(t.Context(), Environment{Timeout: time.Minute, Say: t.Logf})
+	result := Endless(20, false).Run(t.Context(), Environment{Timeout: time.Minute, Logf: t.Logf})
 	if result.Error != "" || result.Failures != 0 || result.Turns != 20 {
 		t.Fatalf("%s", result)
 	}

@@ -22,17 +22,17 @@ import (
 )
 
 const (
-	// sleeperRole is the role of the agents whose model never answers, and slowProvider that model's provider.
-	sleeperRole  = "sleeper"
+	// hangingRole is the role of the agents whose model never answers, and slowProvider that model's provider.
+	hangingRole  = "sleeper"
 	slowProvider = "slow"
 )
 
 // CancelDepth3 measures how long it takes from a person's cancel until the request of an agent at depth 3 is aborted.
 func CancelDepth3(agents, turns int) Scenario {
 	slow := &slowModel{requests: map[string]chan time.Time{}}
-	s := latencyScenario("cancel-depth-3", "from a cancel until the model request of an agent at depth 3 is aborted", agents, turns, func(ctx context.Context, r *rig, chat string) ([]sample, error) {
+	s := latencyScenario("cancel-depth-3", "from a cancel until the model request of an agent at depth 3 is aborted", agents, turns, func(ctx context.Context, r *harness, chat string) ([]sample, error) {
 		times := slow.expect(chat)
-		if err := r.converse(ctx, chat, "Delegate to lead: Delegate to middle: Delegate to sleeper: Sleep in "+chat); err != nil {
+		if err := r.startChat(ctx, chat, "Delegate to lead: Delegate to middle: Delegate to sleeper: Sleep in "+chat); err != nil {
 			return nil, err
 		}
 		if _, err := await(ctx, times); err != nil {
@@ -46,7 +46,7 @@ func CancelDepth3(agents, turns int) Scenario {
 		ended, err := await(ctx, times)
 		return []sample{{report.LatencyCancel, ended.Sub(cancelled)}}, err
 	})
-	s.prepare = func(ctx context.Context, r *rig) error {
+	s.prepare = func(ctx context.Context, r *harness) error {
 		url, err := slow.serve(r)
 		if err != nil {
 			return err
@@ -56,7 +56,7 @@ func CancelDepth3(agents, turns int) Scenario {
 		if err := r.stack.API.Create(ctx, provider); err != nil {
 			return fmt.Errorf("create the slow provider: %w", err)
 		}
-		return makeChain(ctx, r, "lead", "middle", sleeperRole)
+		return makeChain(ctx, r, "lead", "middle", hangingRole)
 	}
 	return s
 }
@@ -85,16 +85,16 @@ func (m *slowModel) expect(chat string) <-chan time.Time {
 	return times
 }
 
-func (m *slowModel) serve(r *rig) (string, error) {
+func (m *slowModel) serve(r *harness) (string, error) {
 	listener, err := new(net.ListenConfig).Listen(context.Background(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		return "", fmt.Errorf("listen: %w", err)
 	}
 	server := &http.Server{Handler: m, ReadHeaderTimeout: 10 * time.Second}
-	r.ends = append(r.ends, server.Close)
+	r.cleanups = append(r.cleanups, server.Close)
 	go func() {
 		if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
-			r.say("  the slow model ended: %s", err)
+			r.logf("  the slow model ended: %s", err)
 		}
 	}()
 	return "http://" + listener.Addr().String() + "/v1", nil

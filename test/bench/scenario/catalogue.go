@@ -95,29 +95,29 @@ var (
 
 // custom returns a scenario with custom numbers.
 func custom(name string) (Scenario, bool) {
-	if words := customBare.FindStringSubmatch(name); words != nil {
-		return Bare(numberOr(0, words[1]), numberOr(bareTurns, words[2]), map[string]string{"": stack.SQLite, "-postgres": stack.PostgreSQL}[words[3]]), true
+	if groups := customBare.FindStringSubmatch(name); groups != nil {
+		return Bare(parseNumber(0, groups[1]), parseNumber(bareTurns, groups[2]), map[string]string{"": stack.SQLite, "-postgres": stack.PostgreSQL}[groups[3]]), true
 	}
-	if words := customLive.FindStringSubmatch(name); words != nil {
-		latency, _ := time.ParseDuration(words[3])
-		return Live(numberOr(0, words[1]), numberOr(fewTurns, words[2]), latency), true
+	if groups := customLive.FindStringSubmatch(name); groups != nil {
+		latency, _ := time.ParseDuration(groups[3])
+		return Live(parseNumber(0, groups[1]), parseNumber(fewTurns, groups[2]), latency), true
 	}
-	words := customName.FindStringSubmatch(name)
-	if words == nil || (words[1] == "agents") != (words[3] != "") || words[1] != "agents" && words[4] != "" {
+	groups := customName.FindStringSubmatch(name)
+	if groups == nil || (groups[1] == "agents") != (groups[3] != "") || groups[1] != "agents" && groups[4] != "" {
 		return Scenario{}, false
 	}
 	tool := CalculatorTool
-	if words[5] != "" {
+	if groups[5] != "" {
 		tool = MCPTool
 	}
-	if tool.server && (words[1] == "chat" || words[1] == "waiting") {
+	if tool.server && (groups[1] == "chat" || groups[1] == "waiting") {
 		return Scenario{}, false
 	}
-	n := numberOr(0, words[2])
-	switch words[1] {
+	n := parseNumber(0, groups[2])
+	switch groups[1] {
 	case "agents":
-		latency, _ := time.ParseDuration(words[4])
-		return Agents(n, numberOr(0, words[3]), latency, tool), true
+		latency, _ := time.ParseDuration(groups[4])
+		return Agents(n, parseNumber(0, groups[3]), latency, tool), true
 	case "fanout":
 		return FanOut(n, modelLatency, tool), true
 	case "chat":
@@ -128,8 +128,8 @@ func custom(name string) (Scenario, bool) {
 	return Recovery(n, tool), true
 }
 
-// numberOr parses a number, or returns other if the name omits it.
-func numberOr(other int, digits string) int {
+// parseNumber parses a number, or returns other if the name omits it.
+func parseNumber(other int, digits string) int {
 	n, err := strconv.Atoi(digits)
 	if err != nil {
 		return other

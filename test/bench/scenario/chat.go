@@ -17,15 +17,15 @@ import (
 func FanOut(n int, latency time.Duration, tool Tool) Scenario {
 	const turns = 2
 	s := Scenario{
-		Name: fmt.Sprintf("fanout-%d%s", n, tool.suffix), Title: fmt.Sprintf("a chat fans out to %d agents x %d tool turns with %s and gathers their results, latency %d ms", n, turns, tool.words, latency.Milliseconds()),
+		Name: fmt.Sprintf("fanout-%d%s", n, tool.suffix), Title: fmt.Sprintf("a chat fans out to %d agents x %d tool turns with %s and gathers their results, latency %d ms", n, turns, tool.title, latency.Milliseconds()),
 		Agents: n, ToolTurns: turns, Latency: latency, Tool: tool, script: chatScript(tool, turns, latency), warm: "Success", prepare: openChat,
 	}
-	s.run = func(ctx context.Context, r *rig, result *report.Result) error {
-		talk := startTalk(ctx, r)
-		took, err := talk.say("fan-out", fmt.Sprintf("Fan out %d", n))
+	s.run = func(ctx context.Context, r *harness, result *report.Result) error {
+		conversation := startConversationDriver(ctx, r)
+		took, err := conversation.sendAndWait("fan-out", fmt.Sprintf("Fan out %d", n))
 		result.Created++
 		result.WallSeconds = took.Seconds()
-		return errors.Join(err, talk.end())
+		return errors.Join(err, conversation.end())
 	}
 	return s
 }
@@ -36,14 +36,14 @@ func Chat(n int) Scenario {
 		Name: fmt.Sprintf("chat-%d", n), Title: fmt.Sprintf("a chat of %d messages, each sent after the answer to the one before, latency 0 ms", n),
 		Agents: 1, Tool: CalculatorTool, script: chatScript(CalculatorTool, 1, 0), warm: "Success", prepare: openChat,
 	}
-	s.run = func(ctx context.Context, r *rig, result *report.Result) error {
-		talk := startTalk(ctx, r)
+	s.run = func(ctx context.Context, r *harness, result *report.Result) error {
+		conversation := startConversationDriver(ctx, r)
 		took := make([]float64, 0, n)
 		began := time.Now()
 		var err error
 		for i := 0; i < n && err == nil; i++ {
 			var answer time.Duration
-			answer, err = talk.say(fmt.Sprintf("say-%d", i), fmt.Sprintf("Message %d", i))
+			answer, err = conversation.sendAndWait(fmt.Sprintf("say-%d", i), fmt.Sprintf("Message %d", i))
 			result.Created++
 			took = append(took, milliseconds(answer))
 		}
@@ -51,7 +51,7 @@ func Chat(n int) Scenario {
 		result.Figures = append(result.Figures, report.Figure{Name: "messages answered a second", Value: float64(len(took)) / result.WallSeconds})
 		result.Figures = append(result.Figures, growth("answer", took)...)
 		result.CompletionMillis = report.Distribute(took)
-		return errors.Join(err, talk.end())
+		return errors.Join(err, conversation.end())
 	}
 	return s
 }

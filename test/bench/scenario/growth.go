@@ -18,10 +18,10 @@ import (
 func FinishedAgents(n, rounds int, tool Tool) Scenario {
 	const turns = 5
 	s := Scenario{
-		Name: "growth-finished" + tool.suffix, Title: fmt.Sprintf("%d rounds of %d agents x %d tool turns with %s on one stack, latency 0 ms", rounds, n, turns, tool.words),
+		Name: "growth-finished" + tool.suffix, Title: fmt.Sprintf("%d rounds of %d agents x %d tool turns with %s on one stack, latency 0 ms", rounds, n, turns, tool.title),
 		Agents: n * rounds, ToolTurns: turns, Tool: tool, script: turnsScript(tool, turns, 0), warm: "Success",
 	}
-	s.run = func(ctx context.Context, r *rig, result *report.Result) error {
+	s.run = func(ctx context.Context, r *harness, result *report.Result) error {
 		var costs []float64
 		for round := range rounds {
 			cost, err := r.round(ctx, fmt.Sprintf("round%d", round), n, result)
@@ -30,7 +30,7 @@ func FinishedAgents(n, rounds int, tool Tool) Scenario {
 			}
 			cost /= float64(n * turns)
 			costs = append(costs, cost)
-			r.say("  round %d of %d: %.2f ms of CPU a turn", round+1, rounds, cost*1000)
+			r.logf("  round %d of %d: %.2f ms of CPU a turn", round+1, rounds, cost*1000)
 			result.Figures = append(result.Figures, report.Figure{Name: fmt.Sprintf("operator CPU a turn, round %d", round+1), Value: cost * 1000, Unit: "ms"})
 		}
 		result.Figures = append(result.Figures, report.Figure{Name: report.FigureGrowth, Value: costs[len(costs)-1] / costs[0]})
@@ -40,7 +40,7 @@ func FinishedAgents(n, rounds int, tool Tool) Scenario {
 }
 
 // round runs n agents and returns the CPU seconds of the operator.
-func (r *rig) round(ctx context.Context, name string, n int, result *report.Result) (float64, error) {
+func (r *harness) round(ctx context.Context, name string, n int, result *report.Result) (float64, error) {
 	before, err := measure.CPUSeconds(r.stack.Operator.Pid)
 	if err != nil {
 		return 0, err
@@ -61,7 +61,7 @@ func LongHistories(n, turns int, tool Tool) Scenario {
 	s := Agents(n, turns, 0, tool)
 	s.Name = "growth-history" + tool.suffix
 	run := s.run
-	s.run = func(ctx context.Context, r *rig, result *report.Result) error {
+	s.run = func(ctx context.Context, r *harness, result *report.Result) error {
 		began := time.Now()
 		if err := run(ctx, r, result); err != nil {
 			return err

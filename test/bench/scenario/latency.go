@@ -40,7 +40,7 @@ const chain = `- {match: {from: user, lastMessage: '/(?s)^Delegate to (?P<whom>[
 `
 
 // conversation measures something in a new chat.
-type conversation func(ctx context.Context, r *rig, chat string) ([]sample, error)
+type conversation func(ctx context.Context, r *harness, chat string) ([]sample, error)
 
 // latencyScenario measures something in new chats, one after the other, while other agents are active.
 func latencyScenario(name, title string, agents, turns int, one conversation) Scenario {
@@ -49,7 +49,7 @@ func latencyScenario(name, title string, agents, turns int, one conversation) Sc
 		Agents: agents, ToolTurns: turns, Latency: modelLatency, Tool: MCPTool, warm: "Success",
 		script: head(modelLatency) + chain + fmt.Sprintf(turnsOf, turns+1, MCPTool.call),
 	}
-	s.run = func(ctx context.Context, r *rig, result *report.Result) error {
+	s.run = func(ctx context.Context, r *harness, result *report.Result) error {
 		busy := newTasks("busy", agents, "Success")
 		samples, err := whileBusy(ctx, r, busy, one)
 		busy.report(result)
@@ -90,7 +90,7 @@ func (s *samples) distributions() map[string]*report.Distribution {
 
 // whileBusy starts conversations until the busy agents have ended. Conversations in flight at that time are completed
 // but not counted.
-func whileBusy(ctx context.Context, r *rig, busy *tasks, one conversation) (*samples, error) {
+func whileBusy(ctx context.Context, r *harness, busy *tasks, one conversation) (*samples, error) {
 	all := &samples{values: map[string][]float64{}}
 	var over atomic.Bool
 	group, ctx := errgroup.WithContext(ctx)
@@ -117,13 +117,13 @@ func whileBusy(ctx context.Context, r *rig, busy *tasks, one conversation) (*sam
 }
 
 // makeChain creates roles that delegate to each other: the orchestrator to the first, that to the next, and so on.
-func makeChain(ctx context.Context, r *rig, names ...string) error {
-	for i, name := range append([]string{chiefRole}, names...) {
+func makeChain(ctx context.Context, r *harness, names ...string) error {
+	for i, name := range append([]string{orchestratorRole}, names...) {
 		made := role(name, "You pass on.")
 		if i < len(names) {
 			made.Spec.Delegation = &v1alpha1.Delegation{Roles: []v1alpha1.Name{names[i]}}
 		}
-		if name == sleeperRole {
+		if name == hangingRole {
 			made.Spec.ModelProvider = slowProvider
 		}
 		if err := r.stack.API.Create(ctx, made); err != nil {
@@ -133,23 +133,23 @@ func makeChain(ctx context.Context, r *rig, names ...string) error {
 	return nil
 }
 
-// chiefRole is the role of the chats' orchestrators.
-const chiefRole = "chief"
+// orchestratorRole is the role of the chats' orchestrators.
+const orchestratorRole = "chief"
 
-// converse creates a chat and sends a message to it.
-func (r *rig) converse(ctx context.Context, name, words string) error {
+// startChat creates a chat and sends a message to it.
+func (r *harness) startChat(ctx context.Context, name, groups string) error {
 	chat := &v1alpha1.AgentChat{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
-	chat.Spec.Role, chat.Spec.Limits.MaxDepth, chat.Spec.AutoAnswer.Enabled = chiefRole, 3, ptr.To(false)
+	chat.Spec.Role, chat.Spec.Limits.MaxDepth, chat.Spec.AutoAnswer.Enabled = orchestratorRole, 3, ptr.To(false)
 	if err := r.stack.API.Create(ctx, chat); err != nil {
 		return fmt.Errorf("create the chat %s: %w", name, err)
 	}
-	body := fmt.Appendf(nil, `{"apiVersion":"nestor.dev/v1alpha1","kind":"AgentMessage","metadata":{"name":"%s-say"},"spec":{"chat":%q,"content":%q}}`, name, name, words)
+	body := fmt.Appendf(nil, `{"apiVersion":"nestor.dev/v1alpha1","kind":"AgentMessage","metadata":{"name":"%s-say"},"spec":{"chat":%q,"content":%q}}`, name, name, groups)
 	_, err := r.api.Write(ctx, http.MethodPost, messagesPath, body)
 	return err
 }
 
 // awaitMessage waits for a message of the operator in a chat, and returns when it was observed.
-func (r *rig) awaitMessage(ctx context.Context, chat string, fits func(drive.Object) bool) (seen time.Time, err error) {
+func (r *harness) awaitMessage(ctx context.Context, chat string, fits func(drive.Object) bool) (seen time.Time, err error) {
 	err = r.api.Watch(ctx, messagesPath, func(o drive.Object) bool {
 		if o.Spec.Chat == chat && o.Spec.Role != string(v1alpha1.RoleUser) && fits(o) {
 			seen = time.Now()

@@ -24,10 +24,10 @@ func Live(n, turns int, latency time.Duration) Scenario {
 		s.Name = fmt.Sprintf("live-%d-%s", n, latency)
 	}
 	run := s.run
-	s.run = func(ctx context.Context, r *rig, result *report.Result) error {
+	s.run = func(ctx context.Context, r *harness, result *report.Result) error {
 		began := time.Now()
 		err := run(ctx, r, result)
-		atWork, readErr := r.ledger.MostAtWork(context.WithoutCancel(ctx), workerRole, began)
+		atWork, readErr := r.ledger.MaxActive(context.WithoutCancel(ctx), workerRole, began)
 		result.Figures = append(result.Figures, report.Figure{Name: "agents at work at the same time, at most", Value: float64(atWork)})
 		return errors.Join(err, readErr)
 	}

@@ -14,9 +14,9 @@ import (
 	"time"
 )
 
-// slice is the length of one CPU profile in seconds. Profiles follow each other until the scenario ends; `go tool
+// profileSeconds is the length of one CPU profile in seconds. Profiles follow each other until the scenario ends; `go tool
 // pprof` merges several files.
-const slice = 5
+const profileSeconds = 5
 
 // profiles takes profiles of a program while a scenario runs.
 type profiles struct {
@@ -27,7 +27,7 @@ type profiles struct {
 }
 
 // startProfiles starts profiling the operator and the API server, if enabled.
-func startProfiles(ctx context.Context, env Environment, r *rig, name string) []*profiles {
+func startProfiles(ctx context.Context, env Environment, r *harness, name string) []*profiles {
 	if r.pprof == "" {
 		return nil
 	}
@@ -49,7 +49,7 @@ func (p *profiles) take(ctx context.Context) error {
 	}
 	for i := 1; ctx.Err() == nil; i++ {
 		// Finish the current profile when the scenario ends: it may be the only one.
-		err := p.save(context.WithoutCancel(ctx), fmt.Sprintf("profile?seconds=%d", slice), fmt.Sprintf("cpu-%02d.pprof", i))
+		err := p.save(context.WithoutCancel(ctx), fmt.Sprintf("profile?seconds=%d", profileSeconds), fmt.Sprintf("cpu-%02d.pprof", i))
 		if err == nil {
 			continue
 		}

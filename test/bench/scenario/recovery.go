@@ -21,10 +21,10 @@ func Recovery(n int, tool Tool) Scenario {
 	const turns = 40
 	const latency = 200 * time.Millisecond
 	s := Scenario{
-		Name: fmt.Sprintf("recovery-%d%s", n, tool.suffix), Title: fmt.Sprintf("SIGKILL with %d live agents that use %s, latency %d ms, then a new operator", n, tool.words, latency.Milliseconds()),
+		Name: fmt.Sprintf("recovery-%d%s", n, tool.suffix), Title: fmt.Sprintf("SIGKILL with %d live agents that use %s, latency %d ms, then a new operator", n, tool.title, latency.Milliseconds()),
 		Agents: n, ToolTurns: turns, Latency: latency, Tool: tool, script: turnsScript(tool, turns, latency), warm: "Success",
 	}
-	s.run = func(ctx context.Context, r *rig, result *report.Result) error {
+	s.run = func(ctx context.Context, r *harness, result *report.Result) error {
 		t := newTasks("agent", n, "Success")
 		began := time.Now()
 		var launched, ready time.Time
@@ -43,7 +43,7 @@ func Recovery(n int, tool Tool) Scenario {
 }
 
 // replaceOperator waits until n agents are active, kills the operator and starts another.
-func (r *rig) replaceOperator(ctx context.Context, n int, since time.Time) (launched, ready time.Time, err error) {
+func (r *harness) replaceOperator(ctx context.Context, n int, since time.Time) (launched, ready time.Time, err error) {
 	err = wait.PollUntilContextCancel(ctx, 100*time.Millisecond, true, func(ctx context.Context) (bool, error) {
 		started, err := r.ledger.Started(ctx, since)
 		return started >= int64(n), err
@@ -51,7 +51,7 @@ func (r *rig) replaceOperator(ctx context.Context, n int, since time.Time) (laun
 	if err != nil {
 		return launched, ready, fmt.Errorf("not all agents were active at the same time: %w", err)
 	}
-	r.say("  all %d agents are active: killing the operator", n)
+	r.logf("  all %d agents are active: killing the operator", n)
 	if err := r.stack.Operator.Kill(); err != nil {
 		return launched, ready, err
 	}
@@ -64,7 +64,7 @@ func (r *rig) replaceOperator(ctx context.Context, n int, since time.Time) (laun
 
 // reportRecovery reads from the ledger when each active agent progressed. The takeover by an operator is an event
 // itself; progress is the next reply of a model or result of a tool.
-func (r *rig) reportRecovery(ctx context.Context, launched, ready time.Time, result *report.Result) error {
+func (r *harness) reportRecovery(ctx context.Context, launched, ready time.Time, result *report.Result) error {
 	if ready.IsZero() {
 		return nil
 	}

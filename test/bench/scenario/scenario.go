@@ -25,8 +25,8 @@ type Scenario struct {
 	script string
 	warm   string
 	// prepare runs before the measurement, and run is measured.
-	prepare func(ctx context.Context, r *rig) error
-	run     func(ctx context.Context, r *rig, result *report.Result) error
+	prepare func(ctx context.Context, r *harness) error
+	run     func(ctx context.Context, r *harness, result *report.Result) error
 	// bare is measured instead if the scenario needs no stack: the engine and the ledger alone.
 	bare func(ctx context.Context, env Environment, result *report.Result) error
 }
@@ -46,8 +46,8 @@ type Environment struct {
 	Profiles string
 	// Timeout bounds a scenario, not counting its start and its end.
 	Timeout time.Duration
-	// Say prints progress.
-	Say func(format string, args ...any)
+	// Logf prints progress.
+	Logf func(format string, args ...any)
 }
 
 // Run measures a scenario. Errors are in its result.
@@ -68,7 +68,7 @@ func (s Scenario) measure(ctx context.Context, env Environment, result *report.R
 		defer cancel()
 		return s.bare(limited, env, result)
 	}
-	r, err := startRig(ctx, env, s)
+	r, err := startHarness(ctx, env, s)
 	if err != nil {
 		return err
 	}
@@ -77,14 +77,14 @@ func (s Scenario) measure(ctx context.Context, env Environment, result *report.R
 		return fmt.Errorf("prepare: %w\n%s", err, r.stack.OperatorLog())
 	}
 	profiles := startProfiles(ctx, env, r, s.Name)
-	w, err := openWindow(ctx, r)
+	w, err := startMeasurement(ctx, r)
 	if err != nil {
 		return err
 	}
 	limited, cancel := s.limit(ctx, env)
 	defer cancel()
 	ran := s.run(limited, r, result)
-	return errors.Join(ran, w.close(ctx, result, s.Latency), stopProfiles(ctx, profiles))
+	return errors.Join(ran, w.finish(ctx, result, s.Latency), stopProfiles(ctx, profiles))
 }
 
 func (s Scenario) limit(ctx context.Context, env Environment) (context.Context, context.CancelFunc) {

@@ -77,7 +77,7 @@ func TestWallEndsWithTheLastTaskThatReachedItsPhase(t *testing.T) {
 	if wall := some.wall(); wall != 0 {
 		t.Errorf("nothing was created, and it took %s", wall)
 	}
-	some.begun = []time.Time{now.Add(time.Second), now, {}}
+	some.created = []time.Time{now.Add(time.Second), now, {}}
 	some.reached[0], some.phases[0] = now.Add(5*time.Second), "Success"
 	some.reached[1], some.phases[1] = now.Add(3*time.Second), "Failed"
 	if wall := some.wall(); wall != 5*time.Second {
@@ -94,12 +94,12 @@ func TestWallEndsWithTheLastTaskThatReachedItsPhase(t *testing.T) {
 func TestSmallRuns(t *testing.T) {
 	ctrl.SetLogger(logr.Discard())
 	for _, tool := range []Tool{MCPTool, CalculatorTool} {
-		t.Run(tool.words, func(t *testing.T) { smallRun(t, tool) })
+		t.Run(tool.title, func(t *testing.T) { smallRun(t, tool) })
 	}
 }
 
 func smallRun(t *testing.T, tool Tool) {
-	env := Environment{Ledger: stack.SQLite, Timeout: time.Minute, Say: t.Logf, Programs: programs(t)}
+	env := Environment{Ledger: stack.SQLite, Timeout: time.Minute, Logf: t.Logf, Programs: programs(t)}
 	result := Agents(3, 2, 0, tool).Run(t.Context(), env)
 	if result.Error != "" || result.Failures != 0 {
 		t.Fatalf("%s", result)
@@ -125,7 +125,7 @@ func smallRun(t *testing.T, tool Tool) {
 func TestASmallLiveRun(t *testing.T) {
 	ctrl.SetLogger(logr.Discard())
 	const latency = 500 * time.Millisecond
-	result := Live(3, fewTurns, latency).Run(t.Context(), Environment{Ledger: stack.SQLite, Timeout: time.Minute, Say: t.Logf, Programs: programs(t)})
+	result := Live(3, fewTurns, latency).Run(t.Context(), Environment{Ledger: stack.SQLite, Timeout: time.Minute, Logf: t.Logf, Programs: programs(t)})
 	if result.Error != "" || result.Failures != 0 || result.Turns != 3*fewTurns {
 		t.Fatalf("%s", result)
 	}

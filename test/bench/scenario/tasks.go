@@ -29,9 +29,9 @@ type tasks struct {
 	prefix string
 	want   string
 	bodies [][]byte
-	// begun is the time of each create, and reached the time at which the wanted or a final phase was observed.
-	begun, reached []time.Time
-	phases         []string
+	// created is the time of each create, and reached the time at which the wanted or a final phase was observed.
+	created, reached []time.Time
+	phases           []string
 	// left counts those that have not reached it.
 	left int
 }
@@ -51,7 +51,7 @@ func newTasks(prefix string, n int, want string) *tasks {
 var final = []string{string(v1alpha1.TaskSuccess), string(v1alpha1.TaskFailed), string(v1alpha1.TaskCancelled)}
 
 // run creates the tasks and waits for all of them.
-func (t *tasks) run(ctx context.Context, r *rig) error {
+func (t *tasks) run(ctx context.Context, r *harness) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error { return t.watch(ctx, r) })
 	group.Go(func() error { return t.create(ctx, r) })
@@ -61,12 +61,12 @@ func (t *tasks) run(ctx context.Context, r *rig) error {
 	return nil
 }
 
-func (t *tasks) create(ctx context.Context, r *rig) (err error) {
-	t.begun, err = r.api.CreateAll(ctx, tasksPath, t.bodies)
+func (t *tasks) create(ctx context.Context, r *harness) (err error) {
+	t.created, err = r.api.CreateAll(ctx, tasksPath, t.bodies)
 	return err
 }
 
-func (t *tasks) watch(ctx context.Context, r *rig) error {
+func (t *tasks) watch(ctx context.Context, r *harness) error {
 	return r.api.Watch(ctx, tasksPath, func(o drive.Object) bool {
 		number, ours := strings.CutPrefix(o.Metadata.Name, t.prefix)
 		if !ours || o.Status.Phase != t.want && !slices.Contains(final, o.Status.Phase) {
@@ -91,7 +91,7 @@ func (t *tasks) report(result *report.Result) {
 			result.Failures++
 			continue
 		}
-		took = append(took, milliseconds(t.reached[i].Sub(t.begun[i])))
+		took = append(took, milliseconds(t.reached[i].Sub(t.created[i])))
 	}
 	result.CompletionMillis = report.Distribute(took)
 }
@@ -99,7 +99,7 @@ func (t *tasks) report(result *report.Result) {
 // wall is the time from the first create to the last task that reached its phase.
 func (t *tasks) wall() time.Duration {
 	var first, last time.Time
-	for i, begun := range t.begun {
+	for i, begun := range t.created {
 		if !begun.IsZero() && (first.IsZero() || begun.Before(first)) {
 			first = begun
 		}

@@ -15,7 +15,7 @@ import (
 // Tool is the tool that the agents of a scenario use in their turns.
 type Tool struct {
 	// suffix is appended to the names of scenarios, and words are part of their titles.
-	suffix, words string
+	suffix, title string
 	// allow is the role's allow list, and call the model's tool call.
 	allow v1alpha1.ToolGlob
 	call  string
@@ -27,11 +27,11 @@ var (
 	// MCPTool is on an MCP server in a separate process: its intent is durable before the call, as for every tool
 	// that users add.
 	MCPTool = Tool{
-		suffix: "-mcp", words: "an MCP tool", allow: toolServer + "__*", server: true,
+		suffix: "-mcp", title: "an MCP tool", allow: toolServer + "__*", server: true,
 		call: "{name: " + toolServer + "__lookup, arguments: {item: 'Item {{.turn}}'}}",
 	}
 	// CalculatorTool is answered within the step that calls it, without an intent.
-	CalculatorTool = Tool{words: "calculator", allow: "calculator", call: "{name: calculator, arguments: {expression: '{{.turn}} * 7'}}"}
+	CalculatorTool = Tool{title: "calculator", allow: "calculator", call: "{name: calculator, arguments: {expression: '{{.turn}} * 7'}}"}
 )
 
 // toolServer is the name of the ToolServer, and toolProgram that of its program.
@@ -43,7 +43,7 @@ const (
 )
 
 // serveTool runs the MCP server of a scenario that has one, and creates its ToolServer.
-func (r *rig) serveTool(ctx context.Context, tool Tool) error {
+func (r *harness) serveTool(ctx context.Context, tool Tool) error {
 	if !tool.server {
 		return nil
 	}

@@ -12,8 +12,8 @@ import (
 	"github.com/nestor-dev/nestor/test/bench/report"
 )
 
-// rest is how long all agents wait before the memory is read, so that memory of their start is released.
-const rest = 10 * time.Second
+// idleTime is how long all agents wait before the memory is read, so that memory of their start is released.
+const idleTime = 10 * time.Second
 
 // Waiting makes n agents ask a person, and then answers a hundred of them.
 func Waiting(n int) Scenario {
@@ -21,7 +21,7 @@ func Waiting(n int) Scenario {
 		Name: fmt.Sprintf("waiting-%d", n), Title: fmt.Sprintf("%d agents wait for a person, then 100 of them are answered", n),
 		Agents: n, Tool: CalculatorTool, script: questionScript(), warm: "Waiting",
 	}
-	s.run = func(ctx context.Context, r *rig, result *report.Result) error {
+	s.run = func(ctx context.Context, r *harness, result *report.Result) error {
 		t := newTasks("agent", n, "Waiting")
 		err := t.run(ctx, r)
 		t.report(result)
@@ -29,7 +29,7 @@ func Waiting(n int) Scenario {
 		if err != nil {
 			return err
 		}
-		if err := measureRest(ctx, r, result); err != nil {
+		if err := measureIdle(ctx, r, result); err != nil {
 			return err
 		}
 		return answer(ctx, r, min(n, 100), result)
@@ -37,13 +37,13 @@ func Waiting(n int) Scenario {
 	return s
 }
 
-func measureRest(ctx context.Context, r *rig, result *report.Result) error {
+func measureIdle(ctx context.Context, r *harness, result *report.Result) error {
 	before, err := measure.CPUSeconds(r.stack.Operator.Pid)
 	if err != nil {
 		return err
 	}
 	select {
-	case <-time.After(rest):
+	case <-time.After(idleTime):
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
@@ -62,7 +62,7 @@ func measureRest(ctx context.Context, r *rig, result *report.Result) error {
 }
 
 // answer answers the first n agents and waits until they have ended.
-func answer(ctx context.Context, r *rig, n int, result *report.Result) error {
+func answer(ctx context.Context, r *harness, n int, result *report.Result) error {
 	ended := newTasks("agent", n, "Success")
 	messages := make([][]byte, n)
 	for i := range messages {

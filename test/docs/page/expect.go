@@ -9,7 +9,7 @@ import (
 )
 
 // Texts that differ between runs and their placeholders: ages, and generated name suffixes.
-var differs = []struct {
+var variablePatterns = []struct {
 	what *regexp.Regexp
 	as   string
 }{
@@ -22,12 +22,12 @@ var differs = []struct {
 // Matches reports whether a command printed what a page shows. In the page "..." stands for anything within a line,
 // and on a separate line for any number of lines.
 func Matches(want, got string) bool {
-	return matchLines(strings.Split(level(want), "\n"), strings.Split(level(got), "\n"))
+	return matchLines(strings.Split(normalize(want), "\n"), strings.Split(normalize(got), "\n"))
 }
 
-func level(text string) string {
+func normalize(text string) string {
 	text = strings.TrimSpace(text)
-	for _, d := range differs {
+	for _, d := range variablePatterns {
 		text = d.what.ReplaceAllString(text, d.as)
 	}
 	return text

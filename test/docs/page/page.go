@@ -83,7 +83,7 @@ func (r *reader) visit(node ast.Node, entering bool) (ast.WalkStatus, error) {
 	case *ast.Image:
 		r.page.Links = append(r.page.Links, Link{r.lineOf(n), string(n.Destination)})
 	case *ast.CodeSpan:
-		r.page.Code = append(r.page.Code, words(n, r.source))
+		r.page.Code = append(r.page.Code, plainText(n, r.source))
 	}
 	return ast.WalkContinue, nil
 }
@@ -133,7 +133,7 @@ var notInAnchor = regexp.MustCompile(`[^\p{L}\p{N}\- _]`)
 
 // anchor returns GitHub's anchor of a heading; a second heading with the same text gets a number.
 func (r *reader) anchor(heading ast.Node) string {
-	base := strings.ReplaceAll(notInAnchor.ReplaceAllString(strings.ToLower(words(heading, r.source)), ""), " ", "-")
+	base := strings.ReplaceAll(notInAnchor.ReplaceAllString(strings.ToLower(plainText(heading, r.source)), ""), " ", "-")
 	name := base
 	for i := 1; r.page.Anchors[name]; i++ {
 		name = fmt.Sprintf("%s-%d", base, i)
@@ -141,8 +141,8 @@ func (r *reader) anchor(heading ast.Node) string {
 	return name
 }
 
-// words returns the text of a node without its markup.
-func words(n ast.Node, source []byte) string {
+// plainText returns the text of a node without its markup.
+func plainText(n ast.Node, source []byte) string {
 	var all strings.Builder
 	for child := n.FirstChild(); child != nil; child = child.NextSibling() {
 		if t, ok := child.(*ast.Text); ok {
@@ -152,7 +152,7 @@ func words(n ast.Node, source []byte) string {
 			}
 			continue
 		}
-		all.WriteString(words(child, source))
+		all.WriteString(plainText(child, source))
 	}
 	return all.String()
 }

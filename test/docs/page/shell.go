@@ -19,16 +19,16 @@ import (
 
 // Shell runs the commands of a page: a bash that keeps its variables, functions and directory between commands.
 type Shell struct {
-	cmd     *exec.Cmd
-	scratch string
-	orders  *os.File
-	codes   *bufio.Reader
-	count   int
+	cmd      *exec.Cmd
+	scratch  string
+	commands *os.File
+	codes    *bufio.Reader
+	count    int
 }
 
-// loop sources the files whose names it reads, and prints their exit codes. Background processes must not keep the
+// commandLoop sources the files whose names it reads, and prints their exit codes. Background processes must not keep the
 // pipes open.
-const loop = `set -o pipefail
+const commandLoop = `set -o pipefail
 while IFS= read -r page_order <&3; do
 	. "$page_order" >"$page_order.out" 2>&1 </dev/null 3<&- 4>&-
 	echo $? >&4
@@ -44,14 +44,14 @@ func NewShell(ctx context.Context, dir, scratch string, env []string) (*Shell, e
 	if err != nil {
 		return nil, fmt.Errorf("start a shell: %w", err)
 	}
-	cmd := exec.CommandContext(ctx, "bash", "--norc", "-c", loop)
+	cmd := exec.CommandContext(ctx, "bash", "--norc", "-c", commandLoop)
 	cmd.Dir, cmd.Env, cmd.ExtraFiles = dir, env, []*os.File{theirs, codes}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	if err := cmd.Start(); err != nil {
 		return nil, fmt.Errorf("start a shell: %w", err)
 	}
-	return &Shell{cmd: cmd, scratch: scratch, orders: orders, codes: bufio.NewReader(back)}, errors.Join(theirs.Close(), codes.Close())
+	return &Shell{cmd: cmd, scratch: scratch, commands: orders, codes: bufio.NewReader(back)}, errors.Join(theirs.Close(), codes.Close())
 }
 
 // Run runs a command, waits for its end, and returns its output and exit code.
@@ -61,10 +61,10 @@ func (s *Shell) Run(command string) (output string, code int, err error) {
 	if err := os.WriteFile(order, []byte(command+"\n"), 0o600); err != nil {
 		return "", 0, fmt.Errorf("pass the command to the shell: %w", err)
 	}
-	if _, err := fmt.Fprintln(s.orders, order); err != nil {
+	if _, err := fmt.Fprintln(s.commands, order); err != nil {
 		return "", 0, fmt.Errorf("pass the command to the shell: %w", err)
 	}
-	said, err := s.codes.ReadString('\n')
+	line, err := s.codes.ReadString('\n')
 	printed, _ := os.ReadFile(order + ".out") // a command that ended the shell may have printed nothing
 	if errors.Is(err, io.EOF) {
 		return string(printed), 0, errors.New("it ended the shell, or timed out")
@@ -72,13 +72,13 @@ func (s *Shell) Run(command string) (output string, code int, err error) {
 	if err != nil {
 		return string(printed), 0, fmt.Errorf("read from the shell: %w", err)
 	}
-	code, err = strconv.Atoi(strings.TrimSpace(said))
+	code, err = strconv.Atoi(strings.TrimSpace(line))
 	return string(printed), code, err
 }
 
 // Close kills the shell and everything that still runs in it.
 func (s *Shell) Close() error {
-	err := s.orders.Close()
+	err := s.commands.Close()
 	if kill := syscall.Kill(-s.cmd.Process.Pid, syscall.SIGKILL); kill != nil && !errors.Is(kill, syscall.ESRCH) {
 		err = errors.Join(err, kill)
 	}

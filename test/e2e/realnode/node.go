@@ -68,7 +68,7 @@ func Start(ctx context.Context, o Options) (*Node, error) {
 	// A separate process group: Ctrl-C is for the caller, which stops the node in order.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.WaitDelay = time.Minute // for processes that still have its output open
-	said, out := io.Pipe()
+	stdout, out := io.Pipe()
 	cmd.Stdout, cmd.Stderr = out, out
 	n := &Node{exited: make(chan struct{})}
 	if n.input, err = cmd.StdinPipe(); err != nil {
@@ -84,7 +84,7 @@ func Start(ctx context.Context, o Options) (*Node, error) {
 		close(n.exited)
 	}()
 	ready := make(chan string, 1)
-	go listen(said, o.Out, ready)
+	go forwardOutput(stdout, o.Out, ready)
 	select {
 	case n.Kubeconfig = <-ready:
 		return n, nil
@@ -98,9 +98,9 @@ func Start(ctx context.Context, o Options) (*Node, error) {
 // readyLine matches the script's output when pods can run.
 var readyLine = regexp.MustCompile(`^node: ready after \d+ s: (.+)$`)
 
-// listen forwards the script's output, and sends the kubeconfig when the node is ready.
-func listen(said io.Reader, out io.Writer, ready chan<- string) {
-	lines := bufio.NewScanner(said)
+// forwardOutput forwards the script's output, and sends the kubeconfig when the node is ready.
+func forwardOutput(stdout io.Reader, out io.Writer, ready chan<- string) {
+	lines := bufio.NewScanner(stdout)
 	for lines.Scan() {
 		fmt.Fprintln(out, lines.Text())
 		if found := readyLine.FindStringSubmatch(lines.Text()); found != nil {
@@ -133,10 +133,10 @@ func (n *Node) Kill(ctx context.Context, podUID, program string) error {
 	}
 	const commLength = 15 // of a process' name, as the kernel keeps it
 	program = program[:min(len(program), commLength)]
-	words, err := exec.CommandContext(ctx, "nsenter", "-t", strings.TrimSpace(string(first)), "-m", "-p", "--",
+	output, err := exec.CommandContext(ctx, "nsenter", "-t", strings.TrimSpace(string(first)), "-m", "-p", "--",
 		"bash", "-c", killScript, "kill", program, podUID).CombinedOutput()
 	if err != nil {
-		return fmt.Errorf("kill %s in pod %s: %w: %s", program, podUID, err, words)
+		return fmt.Errorf("kill %s in pod %s: %w: %s", program, podUID, err, output)
 	}
 	return nil
 }

@@ -52,10 +52,10 @@ func TestFailedStartLeavesNothing(t *testing.T) {
 	options := newOptions(t)
 	options.Images = append(options.Images, filepath.Join(t.TempDir(), "no-such-image.tar"))
 	before := traces(t, options.Dir)
-	var said bytes.Buffer
-	options.Out = &said
-	if _, err := realnode.Start(t.Context(), options); err == nil || !strings.Contains(said.String(), "no-such-image.tar cannot be imported") {
-		t.Errorf("%v: %s", err, said.String())
+	var output bytes.Buffer
+	options.Out = &output
+	if _, err := realnode.Start(t.Context(), options); err == nil || !strings.Contains(output.String(), "no-such-image.tar cannot be imported") {
+		t.Errorf("%v: %s", err, output.String())
 	}
 	expectGone(t, before, options.Dir)
 }

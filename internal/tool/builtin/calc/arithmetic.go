@@ -17,15 +17,15 @@ const rootDigits = 50
 var errTooLarge = fmt.Errorf("the result would have more than %d digits", maxBits*3/10)
 
 var operators = map[string]func(a, b Value) (Value, error){
-	"+": exactly((*big.Rat).Add),
-	"-": exactly((*big.Rat).Sub),
-	"*": exactly((*big.Rat).Mul),
+	"+": exactOperator((*big.Rat).Add),
+	"-": exactOperator((*big.Rat).Sub),
+	"*": exactOperator((*big.Rat).Mul),
 	"/": divide,
 	"%": modulo,
 	"^": power,
 }
 
-func exactly(operation func(z, x, y *big.Rat) *big.Rat) func(a, b Value) (Value, error) {
+func exactOperator(operation func(z, x, y *big.Rat) *big.Rat) func(a, b Value) (Value, error) {
 	return func(a, b Value) (Value, error) {
 		return Value{operation(new(big.Rat), a.rat, b.rat), a.rounded || b.rounded}, nil
 	}

@@ -26,7 +26,7 @@ var functions = map[string]function{
 	"abs":   {"abs(x)", 1, 1, absolute},
 	"min":   {"min(a, b, ...)", 1, manyArguments, extreme(-1)},
 	"max":   {"max(a, b, ...)", 1, manyArguments, extreme(+1)},
-	"floor": {"floor(x)", 1, 1, func(a []Value) (Value, error) { return whole(floor(a[0].rat), a[0]), nil }},
+	"floor": {"floor(x)", 1, 1, func(a []Value) (Value, error) { return integerValue(floor(a[0].rat), a[0]), nil }},
 	"ceil":  {"ceil(x)", 1, 1, ceiling},
 	"round": {"round(x) or round(x, digits)", 1, 2, round},
 }
@@ -53,7 +53,7 @@ func rounded(digits string) Value {
 	return Value{rat, true}
 }
 
-func whole(i *big.Int, of Value) Value { return Value{new(big.Rat).SetInt(i), of.rounded} }
+func integerValue(i *big.Int, of Value) Value { return Value{new(big.Rat).SetInt(i), of.rounded} }
 
 func absolute(a []Value) (Value, error) {
 	return Value{new(big.Rat).Abs(a[0].rat), a[0].rounded}, nil
@@ -77,7 +77,7 @@ func extreme(sign int) func([]Value) (Value, error) {
 
 func ceiling(a []Value) (Value, error) {
 	down := floor(new(big.Rat).Neg(a[0].rat))
-	return whole(down.Neg(down), a[0]), nil
+	return integerValue(down.Neg(down), a[0]), nil
 }
 
 // round rounds half away from zero to a number of decimals. The result is exact if the argument was.

@@ -146,11 +146,11 @@ func (r repository) checkout(ctx context.Context, ref string, depth int) error {
 
 // defaultBranch queries the remote, which answers "ref: refs/heads/NAME<tab>HEAD".
 func (r repository) defaultBranch(ctx context.Context) (string, error) {
-	said, err := r.output(ctx, "ls-remote", "--symref", "origin", "HEAD")
+	stderr, err := r.output(ctx, "ls-remote", "--symref", "origin", "HEAD")
 	if err != nil {
 		return "", err
 	}
-	first, _, _ := strings.Cut(said, "\t")
+	first, _, _ := strings.Cut(stderr, "\t")
 	name, ok := strings.CutPrefix(first, "ref: refs/heads/")
 	if !ok {
 		return "", errors.New("the repository names no default branch; give a ref")
@@ -169,32 +169,32 @@ func (r repository) output(ctx context.Context, args ...string) (string, error) 
 	cmd.Dir = r.dir
 	cmd.Env = r.env
 	output, err := cmd.CombinedOutput()
-	said := strings.TrimSpace(string(output))
+	stderr := strings.TrimSpace(string(output))
 	if err == nil {
-		return said, nil
+		return stderr, nil
 	}
 	if r.private {
-		said = withoutRemote(said)
+		stderr = stripRemoteLines(stderr)
 	}
-	if said == "" {
-		said = err.Error()
+	if stderr == "" {
+		stderr = err.Error()
 	}
-	if strings.Contains(said, "returned error: 30") {
-		said += " (the server redirects, and credentials are not sent on: name the address that it redirects to)"
+	if strings.Contains(stderr, "returned error: 30") {
+		stderr += " (the server redirects, and credentials are not sent on: name the address that it redirects to)"
 	}
-	return "", fmt.Errorf("git %s: %s", verb(args), said)
+	return "", fmt.Errorf("git %s: %s", verb(args), stderr)
 }
 
-// withoutRemote removes the server's messages: the error is shown to people and models, and a server that repeats its
+// stripRemoteLines removes the server's messages: the error is shown to people and models, and a server that repeats its
 // input would reveal the credentials. Git's own messages remain.
-func withoutRemote(said string) string {
-	var kept []string
-	for line := range strings.Lines(said) {
+func stripRemoteLines(stderr string) string {
+	var local []string
+	for line := range strings.Lines(stderr) {
 		if !strings.Contains(line, "remote:") && !strings.Contains(line, "remote error:") {
-			kept = append(kept, strings.TrimSpace(line))
+			local = append(local, strings.TrimSpace(line))
 		}
 	}
-	return strings.Join(kept, "\n")
+	return strings.Join(local, "\n")
 }
 
 // verb returns the git command among the arguments, after options with their values.

@@ -27,7 +27,7 @@ func AnswerGit(arguments []string, request io.Reader, answer io.Writer) error {
 		return errors.New("git asks for credentials in an unknown way")
 	}
 	origin, dir, operation := arguments[0], arguments[1], arguments[2]
-	if operation != "get" || !asksFor(origin, request) {
+	if operation != "get" || !matchesOrigin(origin, request) {
 		return nil
 	}
 	for _, name := range []string{"username", "password"} {
@@ -40,8 +40,8 @@ func AnswerGit(arguments []string, request io.Reader, answer io.Writer) error {
 	return nil
 }
 
-// asksFor reports whether a request is for the given server only.
-func asksFor(origin string, request io.Reader) bool {
+// matchesOrigin reports whether a request is for the given server only.
+func matchesOrigin(origin string, request io.Reader) bool {
 	var protocols, hosts []string
 	lines := bufio.NewScanner(request)
 	for lines.Scan() && lines.Text() != "" {

@@ -108,10 +108,10 @@ func TestHostLists(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got := remote.IsIn(tc.hosts); got != tc.want {
+			if got := remote.MatchesList(tc.hosts); got != tc.want {
 				t.Errorf("%s in %q: %t", tc.url, tc.hosts, got)
 			}
-			if !remote.IsIn(remote.Entry()) {
+			if !remote.MatchesList(remote.Entry()) {
 				t.Errorf("%s does not name %s", remote.Entry(), tc.url)
 			}
 		})

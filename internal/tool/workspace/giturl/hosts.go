@@ -9,19 +9,19 @@ import (
 	"strings"
 )
 
-// IsIn reports whether a list of hosts, separated by commas or spaces, includes the remote. Its entries are
+// MatchesList reports whether a list of hosts, separated by commas or spaces, includes the remote. Its entries are
 //
 //	git.example.com           https and ssh, at their own ports
 //	git.example.com:8443      https and ssh, at this port
 //	http://git.example.com    this scheme only, which is how plain http is allowed
 //
 // There are no patterns, and invalid entries match nothing.
-func (r Remote) IsIn(hosts string) bool {
+func (r Remote) MatchesList(hosts string) bool {
 	entries := strings.FieldsFunc(hosts, func(c rune) bool { return c == ',' || c == ' ' || c == '\t' || c == '\n' || c == '\r' })
-	return slices.ContainsFunc(entries, r.isNamedBy)
+	return slices.ContainsFunc(entries, r.matchesEntry)
 }
 
-func (r Remote) isNamedBy(entry string) bool {
+func (r Remote) matchesEntry(entry string) bool {
 	scheme, host, found := strings.Cut(entry, "://")
 	if !found {
 		scheme, host = r.Scheme, entry

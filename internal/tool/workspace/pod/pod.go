@@ -42,7 +42,7 @@ func Pod(s Spec) *corev1.Pod {
 			HostAliases:                   s.Hosts,
 			RestartPolicy:                 corev1.RestartPolicyAlways,
 			TerminationGracePeriodSeconds: &grace,
-			Tolerations:                   []corev1.Toleration{leave("node.kubernetes.io/not-ready"), leave("node.kubernetes.io/unreachable")},
+			Tolerations:                   []corev1.Toleration{tolerateBriefly("node.kubernetes.io/not-ready"), tolerateBriefly("node.kubernetes.io/unreachable")},
 			SecurityContext: &corev1.PodSecurityContext{
 				RunAsNonRoot: &yes, RunAsUser: &id, RunAsGroup: &id, FSGroup: &id, FSGroupChangePolicy: &policy,
 				SeccompProfile: &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault},
@@ -55,9 +55,9 @@ func Pod(s Spec) *corev1.Pod {
 	return pod
 }
 
-// leave returns a toleration that evicts the pod from a lost node after half a minute instead of five, because an
+// tolerateBriefly returns a toleration that evicts the pod from a lost node after half a minute instead of five, because an
 // agent waits for its files.
-func leave(taint string) corev1.Toleration {
+func tolerateBriefly(taint string) corev1.Toleration {
 	seconds := int64(30)
 	return corev1.Toleration{Key: taint, Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoExecute, TolerationSeconds: &seconds}
 }

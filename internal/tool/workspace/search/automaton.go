@@ -44,11 +44,11 @@ const (
 
 func newAutomaton(prog *syntax.Prog) *automaton {
 	a := &automaton{prog: prog, match: &state{}, visited: make([]uint32, len(prog.Inst))}
-	a.forget()
+	a.reset()
 	return a
 }
 
-func (a *automaton) forget() {
+func (a *automaton) reset() {
 	a.states = map[string]*state{}
 	a.start = a.intern([]uint32{uint32(a.prog.Start)}, lineEnd)
 }
@@ -134,7 +134,7 @@ func (a *automaton) step(s *state, r rune) *state {
 		prev = 'a'
 	}
 	if len(a.states) >= maxStates {
-		a.forget()
+		a.reset()
 	}
 	return a.intern(slices.Compact(pcs), prev)
 }

@@ -25,8 +25,8 @@ func matchingLines(m *matcher, text string) []int {
 	return numbers
 }
 
-// plainly returns the same numbers computed with package regexp, line by line.
-func plainly(re *regexp.Regexp, text string) []int {
+// regexpLines returns the same numbers computed with package regexp, line by line.
+func regexpLines(re *regexp.Regexp, text string) []int {
 	var numbers []int
 	lines := strings.Split(text, "\n")
 	if lines[len(lines)-1] == "" {
@@ -54,7 +54,7 @@ func TestMatcherAgreesWithRegexp(t *testing.T) {
 			}
 			m := newMatcher(pattern)
 			for _, text := range []string{sample, sample + "\n", "", "\n", "\n\n", "x", "alpha"} {
-				if diff := cmp.Diff(plainly(regexp.MustCompile(expression), text), matchingLines(m, text)); diff != "" {
+				if diff := cmp.Diff(regexpLines(regexp.MustCompile(expression), text), matchingLines(m, text)); diff != "" {
 					t.Errorf("lines of %q (-regexp +matcher):\n%s", text, diff)
 				}
 			}
@@ -82,7 +82,7 @@ func TestMatcherAgreesWithRegexpOnRandomPatterns(t *testing.T) {
 		m := newMatcher(pattern)
 		for range 3 {
 			text := text.Draw(t, "text")
-			if diff := cmp.Diff(plainly(re, text), matchingLines(m, text)); diff != "" {
+			if diff := cmp.Diff(regexpLines(re, text), matchingLines(m, text)); diff != "" {
 				t.Fatalf("%q in %q (-regexp +matcher):\n%s", b.String(), text, diff)
 			}
 		}
@@ -106,7 +106,7 @@ func TestAutomatonWithTooManyStates(t *testing.T) {
 		}
 	}
 	m := newMatcher(pattern)
-	if diff := cmp.Diff(plainly(regexp.MustCompile(expression), b.String()), matchingLines(m, b.String())); diff != "" {
+	if diff := cmp.Diff(regexpLines(regexp.MustCompile(expression), b.String()), matchingLines(m, b.String())); diff != "" {
 		t.Errorf("lines (-regexp +matcher):\n%s", diff)
 	}
 	if len(m.automaton.states) > maxStates {

@@ -19,7 +19,7 @@ func withContext(data []byte, spans []span, before, after int) []Line {
 	last := 0 // number of the last line that was added
 	for i, match := range spans {
 		lines = append(lines, linesBefore(data, match, min(before, match.number-last-1))...)
-		lines = append(lines, Line{Number: match.number, Text: show(data[match.start:match.end]), Match: true})
+		lines = append(lines, Line{Number: match.number, Text: displayLine(data[match.start:match.end]), Match: true})
 		last = match.number
 		room := after
 		if i+1 < len(spans) {
@@ -38,7 +38,7 @@ func linesBefore(data []byte, match span, n int) []Line {
 	for i := len(lines) - 1; i >= 0; i-- {
 		end := start - 1 // the line break
 		start = bytes.LastIndexByte(data[:end], '\n') + 1
-		lines[i] = Line{Number: match.number - (len(lines) - i), Text: show(data[start:end])}
+		lines[i] = Line{Number: match.number - (len(lines) - i), Text: displayLine(data[start:end])}
 	}
 	return lines
 }
@@ -47,14 +47,14 @@ func linesAfter(data []byte, match span, n int) []Line {
 	var lines []Line
 	for start := match.end + 1; len(lines) < n && start < len(data); {
 		end := indexByteFrom(data, '\n', start)
-		lines = append(lines, Line{Number: match.number + len(lines) + 1, Text: show(data[start:end])})
+		lines = append(lines, Line{Number: match.number + len(lines) + 1, Text: displayLine(data[start:end])})
 		start = end + 1
 	}
 	return lines
 }
 
-// show returns a line for display: valid UTF-8, without a carriage return, of limited length.
-func show(line []byte) string {
+// displayLine returns a line for display: valid UTF-8, without a carriage return, of limited length.
+func displayLine(line []byte) string {
 	line = bytes.TrimSuffix(line, []byte{'\r'})
 	text := strings.ToValidUTF8(shorten.HeadBytes(string(line[:min(len(line), maxLine+1)]), maxLine), "\ufffd")
 	if len(line) > maxLine {

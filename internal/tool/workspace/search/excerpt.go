@@ -10,8 +10,8 @@ import (
 	"slices"
 )
 
-// weighed is a line with the total weight of its terms.
-type weighed struct {
+// scoredLine is a line with the total weight of its terms.
+type scoredLine struct {
 	start, end int
 	weight     float64
 }
@@ -23,22 +23,22 @@ func bestLines(files Files, path string, terms []term, limit int) []Line {
 	if err != nil {
 		return nil
 	}
-	best := slices.SortedFunc(maps.Values(weigh(data, terms)), func(a, b weighed) int {
+	best := slices.SortedFunc(maps.Values(scoreLines(data, terms)), func(a, b scoredLine) int {
 		return cmp.Or(cmp.Compare(b.weight, a.weight), cmp.Compare(a.start, b.start))
 	})
 	best = best[:min(limit, len(best))]
-	slices.SortFunc(best, func(a, b weighed) int { return cmp.Compare(a.start, b.start) })
+	slices.SortFunc(best, func(a, b scoredLine) int { return cmp.Compare(a.start, b.start) })
 	lines := make([]Line, 0, len(best))
 	for _, l := range best {
 		number := 1 + bytes.Count(data[:l.start], []byte{'\n'})
-		lines = append(lines, Line{Number: number, Text: show(data[l.start:l.end]), Match: true})
+		lines = append(lines, Line{Number: number, Text: displayLine(data[l.start:l.end]), Match: true})
 	}
 	return lines
 }
 
-// weigh returns the lines that contain a term, by offset. A term counts once per line.
-func weigh(data []byte, terms []term) map[int]weighed {
-	lines := map[int]weighed{}
+// scoreLines returns the lines that contain a term, by offset. A term counts once per line.
+func scoreLines(data []byte, terms []term) map[int]scoredLine {
+	lines := map[int]scoredLine{}
 	for _, t := range terms {
 		last := -1
 		t.each(data, func(start, end int, strength float64) {
@@ -49,7 +49,7 @@ func weigh(data []byte, terms []term) map[int]weighed {
 			last = begin
 			line, known := lines[begin]
 			if !known {
-				line = weighed{start: begin, end: indexByteFrom(data, '\n', end)}
+				line = scoredLine{start: begin, end: indexByteFrom(data, '\n', end)}
 			}
 			line.weight += t.weight * strength
 			lines[begin] = line

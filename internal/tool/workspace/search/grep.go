@@ -86,20 +86,20 @@ func Grep(ctx context.Context, files Files, query GrepQuery) (GrepResult, error)
 		result.Matches += f.Count
 	}
 	result.MatchedFiles = len(result.Files)
-	cut(result.Files, query.Limit)
+	truncateMatches(result.Files, query.Limit)
 	return result, nil
 }
 
 // grepper searches files on one worker.
 type grepper struct {
-	query   GrepQuery
-	matcher *matcher
-	limit   int64
-	buf     []byte
-	spans   []span
-	found   []FileMatches
-	kept    int // number of matching lines in found
-	skipped Skipped
+	query     GrepQuery
+	matcher   *matcher
+	limit     int64
+	buf       []byte
+	spans     []span
+	found     []FileMatches
+	keptLines int // number of matching lines in found
+	skipped   Skipped
 }
 
 // span is a matching line and its number.
@@ -129,16 +129,16 @@ func (g *grepper) visit(f file) {
 	}
 	matches.Lines = withContext(data, g.spans, g.query.Before, g.query.After)
 	g.found = append(g.found, matches)
-	g.kept += len(g.spans)
+	g.keptLines += len(g.spans)
 	// Lines beyond the limit of this worker are beyond the overall limit.
-	if g.kept > 4*g.query.Limit+1000 {
-		cut(g.found, g.query.Limit)
-		g.kept = g.query.Limit
+	if g.keptLines > 4*g.query.Limit+1000 {
+		truncateMatches(g.found, g.query.Limit)
+		g.keptLines = g.query.Limit
 	}
 }
 
-// cut sorts files by path and drops the lines after the first limit matches.
-func cut(files []FileMatches, limit int) {
+// truncateMatches sorts files by path and drops the lines after the first limit matches.
+func truncateMatches(files []FileMatches, limit int) {
 	slices.SortFunc(files, func(a, b FileMatches) int { return cmp.Compare(a.Path, b.Path) })
 	for i := range files {
 		files[i].Lines = cutLines(files[i].Lines, &limit)

@@ -25,8 +25,8 @@ import (
 // maxRatio is how much slower than ripgrep a search may be.
 const maxRatio = 3
 
-// sought is a search that every compared program supports.
-type sought struct {
+// searchCase is a search that every compared program supports.
+type searchCase struct {
 	name       string
 	pattern    string
 	literal    bool
@@ -35,7 +35,7 @@ type sought struct {
 	slow bool
 }
 
-var soughts = []sought{
+var searchCases = []searchCase{
 	{name: "rare text", pattern: "ResolveTCPAddr", literal: true},
 	{name: "common text", pattern: "ctx", literal: true},
 	{name: "text, any case", pattern: "deadline exceeded", literal: true, ignoreCase: true, slow: true},
@@ -44,7 +44,7 @@ var soughts = []sought{
 	{name: "no fixed text", pattern: `[A-Z][a-z]+_[0-9]{3,}x`, slow: true},
 }
 
-func (s sought) compile(t testing.TB) *search.Pattern {
+func (s searchCase) compile(t testing.TB) *search.Pattern {
 	t.Helper()
 	pattern, err := search.CompilePattern(s.pattern, s.literal, s.ignoreCase)
 	if err != nil {
@@ -71,7 +71,7 @@ func TestSpeedBesideRipgrep(t *testing.T) {
 	files := open(t, dir)
 	files.MaxFileBytes = 32 << 20
 	files.Include = glob(t, "**/*.go")
-	contest{
+	comparison{
 		ours: func() int {
 			found, err := search.Glob(t.Context(), files, 1<<30)
 			if err != nil {
@@ -84,9 +84,9 @@ func TestSpeedBesideRipgrep(t *testing.T) {
 	}.run(t, "glob **/*.go")
 
 	files.Include = nil
-	for _, s := range soughts {
+	for _, s := range searchCases {
 		query := search.GrepQuery{Pattern: s.compile(t), Limit: 200}
-		c := contest{
+		c := comparison{
 			ours: func() int {
 				found, err := search.Grep(t.Context(), files, query)
 				if err != nil {
@@ -103,12 +103,12 @@ func TestSpeedBesideRipgrep(t *testing.T) {
 	}
 }
 
-// contest is a set of programs that do the same work; nil ones are skipped.
-type contest struct{ ours, library, ripgrep func() int }
+// comparison is a set of programs that do the same work; nil ones are skipped.
+type comparison struct{ ours, library, ripgrep func() int }
 
 // run runs all programs three times, in turn, so that other load affects all of them alike; the shortest time of each
 // counts.
-func (c contest) run(t *testing.T, name string) {
+func (c comparison) run(t *testing.T, name string) {
 	t.Helper()
 	const never = time.Duration(math.MaxInt64)
 	ours, library, rg := never, never, never
@@ -144,7 +144,7 @@ func timed(run func() int, shortest *time.Duration) int {
 	return found
 }
 
-func (s sought) flags() []string {
+func (s searchCase) flags() []string {
 	flags := []string{"--line-number", "--no-heading"}
 	if s.literal {
 		flags = append(flags, "--fixed-strings")
@@ -184,7 +184,7 @@ func doublestarGlob(t testing.TB, dir string) int {
 }
 
 // plainGrep is a straightforward grep with the standard library.
-func plainGrep(t testing.TB, dir string, s sought) int {
+func plainGrep(t testing.TB, dir string, s searchCase) int {
 	t.Helper()
 	expression := s.pattern
 	if s.literal {
@@ -243,7 +243,7 @@ func BenchmarkGlob(b *testing.B) {
 
 func BenchmarkGrep(b *testing.B) {
 	dir, _, _ := generate(b, treeSize(b))
-	for _, s := range []sought{
+	for _, s := range []searchCase{
 		{name: "text", pattern: "needle", literal: true},
 		{name: "expression", pattern: `func \w+77\(`},
 		{name: "no fixed text", pattern: `[A-Z][a-z]+_[0-9]{3,}x`},

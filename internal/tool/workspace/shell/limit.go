@@ -19,8 +19,8 @@ import (
 // affect each other.
 const kernelLimitFactor = 8
 
-// countEvery is the interval at which processes are counted.
-const countEvery = 100 * time.Millisecond
+// countInterval is the interval at which processes are counted.
+const countInterval = 100 * time.Millisecond
 
 // niceness lowers the priority of commands, so that the supervisor can always run.
 const niceness = 10
@@ -34,13 +34,13 @@ func bash(line string, limit int) *exec.Cmd {
 	return exec.Command("bash", "-c", limited, line, strconv.Itoa(limit*kernelLimitFactor)) //nolint:noctx // as above
 }
 
-// behind lowers the priority of a process and its children.
-func behind(pid int) { _ = syscall.Setpriority(syscall.PRIO_PROCESS, pid, niceness) }
+// lowerPriority lowers the priority of a process and its children.
+func lowerPriority(pid int) { _ = syscall.Setpriority(syscall.PRIO_PROCESS, pid, niceness) }
 
 // watchProcesses sends the number of processes and threads below this process once it exceeds the limit. It runs
 // until then; the process ends with the command.
 func watchProcesses(limit int, tooMany chan<- int) {
-	for range time.Tick(countEvery) {
+	for range time.Tick(countInterval) {
 		if count := tasks(os.Getpid()); count > limit {
 			tooMany <- count
 			return

@@ -32,7 +32,7 @@ func closeInherited() {
 // processes created meanwhile are reparented to this process when their parents die, and killed in the next round. It
 // gives up after a while, which only a command that forks faster than it is killed can reach.
 func killAll(group int) {
-	deadline := time.Now().Add(grace / 2)
+	deadline := time.Now().Add(gracePeriod / 2)
 	for {
 		_ = unix.Kill(-group, unix.SIGKILL)
 		found := descendants(os.Getpid())

@@ -17,8 +17,8 @@ import (
 // [Supervise].
 const SupervisorArgument = "supervise-shell"
 
-// grace is how long a supervisor may take to kill everything that the command started.
-const grace = 10 * time.Second
+// gracePeriod is how long a supervisor may take to kill everything that the command started.
+const gracePeriod = 10 * time.Second
 
 // Runner runs command lines.
 type Runner struct {
@@ -65,7 +65,7 @@ func (r *Runner) Run(ctx context.Context, dir *os.File, command string, limit ti
 	// Closing the supervisor's input makes it kill the command. The supervisor itself is killed only if that takes
 	// longer than the grace period.
 	cmd.Cancel = control.Close
-	cmd.WaitDelay = grace
+	cmd.WaitDelay = gracePeriod
 	detach(cmd)
 	if err := cmd.Start(); err != nil {
 		return Result{}, fmt.Errorf("start supervisor: %w", err)

@@ -55,7 +55,7 @@ func Supervise(arguments []string, control io.Reader, stdout, stderr io.Writer) 
 	}()
 	tooMany := make(chan int, 1)
 	if limit > 0 {
-		behind(cmd.Process.Pid)
+		lowerPriority(cmd.Process.Pid)
 		go watchProcesses(limit, tooMany)
 	}
 	select {

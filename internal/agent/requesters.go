@@ -1,0 +1,63 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package agent
+
+import "slices"
+
+// Requesters are the users whose messages led to the work of an agent and its descendants. Everyone who has written to the
+// conversation counts, because all messages stay in the history and influence later turns.
+type Requesters struct {
+	Users []string `json:"users,omitempty"`
+	// Unknown reports that at least one of them is not known by name, or that there are more than maxRequesters.
+	Unknown bool `json:"unknown,omitempty"`
+}
+
+// maxRequesters bounds the users that are kept.
+const maxRequesters = 256
+
+// Known reports whether all of them are known by name.
+func (a Requesters) Known() bool { return len(a.Users) > 0 && !a.Unknown }
+
+// With adds a user. An empty name adds an unknown user.
+func (a Requesters) With(user string) Requesters {
+	switch {
+	case slices.Contains(a.Users, user):
+	case user == "" || len(a.Users) == maxRequesters:
+		a.Unknown = true
+	default:
+		a.Users = append(slices.Clip(a.Users), user)
+	}
+	return a
+}
+
+// Merge adds the requesters of another agent.
+func (a Requesters) Merge(other Requesters) Requesters {
+	for _, user := range other.Users {
+		a = a.With(user)
+	}
+	a.Unknown = a.Unknown || other.Unknown
+	return a
+}
+
+// CheckMayDecide reports whether a user may decide about a call of a role with Separation: all requesters must be known, and the user
+// must not be one of them.
+func (a Requesters) MayDecide(user string) bool {
+	return user != "" && a.Known() && !slices.Contains(a.Users, user)
+}
+
+// allowsDecision reports whether the role accepts a decision by its author.
+func (r Role) allowsDecision(f Decided) bool { return !r.Separation || f.Requesters.MayDecide(f.By) }
+
+// addRequester records the author of a message. Events of earlier releases name no author and do not mark messages as unnamed: the
+// first message after them makes the requesters of a conversation that has begun unknown.
+func (s State) addRequester(user string, unnamed bool) State {
+	if user == "" && !unnamed {
+		return s
+	}
+	if !s.Requesters.Known() && (s.Turn.Number > 0 || len(s.Inbox) > 0) {
+		s.Requesters.Unknown = true
+	}
+	s.Requesters = s.Requesters.With(user)
+	return s
+}

@@ -1,0 +1,64 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package agent
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// Every author of a message in a chat becomes a requester and stays one.
+func TestEveryAuthorIsARequester(t *testing.T) {
+	said := func(messages ...MessageArrived) Requesters {
+		s, _ := Step(State{}, Event{At: 1, Fact: Started{Config: Config{Kind: Orchestrator, Name: "chat"}}})
+		for i, m := range messages {
+			m.Message, m.Text = fmt.Sprint(i), "hello"
+			s, _ = Step(s, Event{At: Time(i + 2), Fact: m})
+		}
+		return s.Requesters
+	}
+	var many []MessageArrived
+	for i := range maxRequesters + 1 {
+		many = append(many, MessageArrived{By: fmt.Sprint("user-", i)})
+	}
+	for name, c := range map[string]struct {
+		messages []MessageArrived
+		want     Requesters
+		bob      bool
+	}{
+		"nobody":                   {nil, Requesters{}, false},
+		"two people":               {[]MessageArrived{{By: "alice"}, {By: "carol"}, {By: "alice"}}, Requesters{Users: []string{"alice", "carol"}}, true},
+		"the person who decides":   {[]MessageArrived{{By: "alice"}, {By: "bob"}}, Requesters{Users: []string{"alice", "bob"}}, false},
+		"an unnamed author":        {[]MessageArrived{{By: "alice"}, {Unnamed: true}}, Requesters{Users: []string{"alice"}, Unknown: true}, false},
+		"only unnamed":             {[]MessageArrived{{Unnamed: true}}, Requesters{Unknown: true}, false},
+		"an earlier release":       {[]MessageArrived{{}, {}}, Requesters{}, false},
+		"after an earlier release": {[]MessageArrived{{}, {By: "alice"}}, Requesters{Users: []string{"alice"}, Unknown: true}, false},
+		"more than the limit":      {many, Requesters{}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := said(c.messages...)
+			if len(c.messages) > maxRequesters {
+				if !got.Unknown || len(got.Users) != maxRequesters {
+					t.Errorf("%d users, unknown: %t", len(got.Users), got.Unknown)
+				}
+			} else if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Error(diff)
+			}
+			if got.MayDecide("bob") != c.bob {
+				t.Errorf("bob may decide: %t", !c.bob)
+			}
+		})
+	}
+}
+
+func TestRequestersMerge(t *testing.T) {
+	first := Requesters{Users: []string{"alice"}}
+	both := first.Merge(Requesters{Users: []string{"bob", "alice"}, Unknown: true})
+	if !slices.Equal(both.Users, []string{"alice", "bob"}) || !both.Unknown || len(first.Users) != 1 || first.Unknown {
+		t.Errorf("got %+v of %+v", both, first)
+	}
+}

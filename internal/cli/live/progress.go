@@ -1,0 +1,96 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package live
+
+import (
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/nestor-dev/nestor/api/v1alpha1"
+)
+
+// Progress is how far a chat has handled a message.
+type Progress int
+
+// Values of Progress.
+const (
+	// Working: the chat is still handling the message.
+	Working Progress = iota
+	// Quiet: the chat is idle and has posted nothing since the message. This is a transient state until the status
+	// shows that work started, and the final one when the model had nothing to say.
+	Quiet
+	// Answered: a reply was posted, and no work is in progress.
+	Answered
+	// NeedsPerson: the chat waits for a question to be answered or a call to be approved.
+	NeedsPerson
+	// Rejected: the message was rejected; its status has the reason.
+	Rejected
+	// Failed: the model call failed permanently; the next message retries.
+	Failed
+	// Paused: the chat has reached a limit; a person's next message resumes it.
+	Paused
+	// Deleted: the chat has been deleted.
+	Deleted
+)
+
+// ProgressOf returns how far a chat has handled a message. before is the number of messages in the chat up to and
+// including it.
+func (s Snapshot) ProgressOf(chat, message string, before int) Progress {
+	c, m := s.Chat(chat), s.Message(message)
+	if c == nil {
+		return Deleted
+	}
+	if m == nil || m.Status.Phase == "" || m.Status.Phase == v1alpha1.MessagePending {
+		return Working
+	}
+	if m.Status.Phase == v1alpha1.MessageRejected {
+		return Rejected
+	}
+	// The status counts messages. While it counts fewer than there are, its phase is outdated.
+	if c.Status.Phase == v1alpha1.ChatRunning || int(c.Status.Messages) < len(s.Messages) {
+		return Working
+	}
+	// An agent that was just answered continues before the chat's phase changes.
+	if c.Status.Phase == v1alpha1.ChatIdle && s.hasActiveTask(chat) {
+		return Working
+	}
+	answered := len(s.Messages) > before
+	still, stands := StandstillOf(c.Status.Conditions)
+	switch {
+	case stands && !still.Paused:
+		return Working // it resumes by itself
+	case c.Status.Phase == v1alpha1.ChatWaiting && !s.asksPosted(chat):
+		return Working
+	case answered && c.Status.Phase == v1alpha1.ChatWaiting:
+		return NeedsPerson
+	case meta.IsStatusConditionPresentAndEqual(c.Status.Conditions, v1alpha1.ConditionReady, metav1.ConditionFalse):
+		return Failed
+	case answered && stands:
+		return Paused
+	case answered:
+		return Answered
+	}
+	return Quiet
+}
+
+// asksPosted reports whether all asks of a chat have been posted.
+func (s Snapshot) asksPosted(chat string) bool {
+	asks := s.Asks(chat)
+	for _, ask := range asks {
+		if ask.Message == "" {
+			return false
+		}
+	}
+	return len(asks) == len(s.Chat(chat).Status.Waiting)
+}
+
+// hasActiveTask reports whether a task of a chat has not ended.
+func (s Snapshot) hasActiveTask(chat string) bool {
+	for _, t := range s.Tasks {
+		if t.Spec.Chat == chat && !Ended(t.Status.Phase) {
+			return true
+		}
+	}
+	return false
+}

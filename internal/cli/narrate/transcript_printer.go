@@ -1,0 +1,101 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package narrate
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	historyv1 "github.com/nestor-dev/nestor/api/history/v1alpha1"
+	"github.com/nestor-dev/nestor/internal/cli/terminal"
+)
+
+// TranscriptPrinter prints a transcript entry by entry, with replies as they stream in.
+type TranscriptPrinter struct {
+	// Prompts also prints system prompts.
+	Prompts bool
+
+	out        io.Writer
+	started    bool   // an entry has been printed
+	call       string // the model call of the streamed reply
+	streamed   string // the part of it that was printed
+	incomplete bool   // deltas of it are missing or void
+}
+
+// NewTranscriptPrinter returns a Teller that writes to out.
+func NewTranscriptPrinter(out io.Writer) *TranscriptPrinter { return &TranscriptPrinter{out: out} }
+
+// Print prints an entry.
+func (t *TranscriptPrinter) Print(e historyv1.Entry) {
+	if e.Kind == historyv1.EntryDelta {
+		t.printDelta(e)
+		return
+	}
+	streaming, whole := t.streamed != "", t.streamed == e.Content && !t.incomplete
+	t.streamed, t.incomplete = "", false
+	if e.Kind == historyv1.EntryAssistant && streaming {
+		t.endStream(e, whole)
+	} else {
+		if streaming {
+			fmt.Fprintln(t.out)
+		}
+		t.printHeader(e)
+		t.printText(e.Content)
+	}
+	for _, line := range detailLines(e, t.Prompts) {
+		fmt.Fprintln(t.out, "  "+line)
+	}
+}
+
+// printDelta prints the next delta of a reply.
+func (t *TranscriptPrinter) printDelta(e historyv1.Entry) {
+	if e.Delta == nil || e.Delta.Text == "" {
+		return
+	}
+	if e.Delta.Lost || (t.streamed != "" && e.ModelCall != t.call) {
+		t.incomplete = true // the call is retried, or the reply is too long
+	}
+	t.call = e.ModelCall
+	if t.streamed == "" {
+		t.printHeader(historyv1.Entry{Kind: historyv1.EntryAssistant, Time: e.Time, Seq: e.Seq + 1})
+		fmt.Fprint(t.out, "  ")
+	}
+	if t.incomplete {
+		return // the entry of the reply has all of it
+	}
+	t.streamed += e.Delta.Text
+	fmt.Fprint(t.out, strings.ReplaceAll(terminal.Clean(e.Delta.Text), "\n", "\n  "))
+}
+
+// endStream ends a streamed reply, and prints it again if deltas were missing.
+func (t *TranscriptPrinter) endStream(e historyv1.Entry, whole bool) {
+	fmt.Fprintln(t.out)
+	if !whole {
+		fmt.Fprintln(t.out, terminal.Faint.Render("  (complete reply)"))
+		t.printText(e.Content)
+	}
+}
+
+func (t *TranscriptPrinter) printHeader(e historyv1.Entry) {
+	if t.started {
+		fmt.Fprintln(t.out)
+	}
+	t.started = true
+	at := ""
+	if !e.Time.IsZero() {
+		at = " " + e.Time.Local().Format("15:04:05")
+	}
+	fmt.Fprintln(t.out, terminal.Accent.Render(title(e))+terminal.Faint.Render(fmt.Sprintf("  #%d%s", e.Seq, at)))
+}
+
+func (t *TranscriptPrinter) printText(content string) {
+	content = strings.TrimRight(terminal.Clean(content), "\n")
+	if content == "" {
+		return
+	}
+	for line := range strings.SplitSeq(content, "\n") {
+		fmt.Fprintln(t.out, "  "+line)
+	}
+}

@@ -1,0 +1,163 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"strconv"
+	"time"
+
+	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/internal/cli/live"
+	"github.com/nestor-dev/nestor/internal/cli/terminal"
+)
+
+// treeReport is the output of tree with -o json or yaml.
+type treeReport struct {
+	Items []treeNode `json:"items"`
+}
+
+// treeNode is a chat or a task in the output of tree.
+type treeNode struct {
+	Kind       string         `json:"kind"`
+	Name       string         `json:"name"`
+	Phase      string         `json:"phase"`
+	Role       string         `json:"role,omitempty"`
+	Tool       string         `json:"tool,omitempty"`
+	Iterations int32          `json:"iterations,omitempty"`
+	Usage      v1alpha1.Usage `json:"usage,omitzero"`
+	CreatedAt  time.Time      `json:"createdAt"`
+	Waiting    []waitingItem  `json:"waiting,omitempty"`
+	// Standstill is why the work makes no progress: a pause of the chat, or a wait for a provider or a quota.
+	Standstill string     `json:"standstill,omitempty"`
+	Error      string     `json:"error,omitempty"`
+	Children   []treeNode `json:"children,omitempty"`
+}
+
+type waitingItem struct {
+	Kind v1alpha1.WaitingKind `json:"kind"`
+	Text string               `json:"text"`
+	Call string               `json:"toolCall,omitempty"`
+}
+
+// buildTrees returns the trees of a snapshot, chats first, or only the tree under a task.
+func buildTrees(now live.Snapshot, task string) []treeNode {
+	var trees []treeNode
+	if task == "" {
+		for _, chat := range now.Chats {
+			still, stands := live.StandstillOf(chat.Status.Conditions)
+			trees = append(trees, treeNode{
+				Kind: "AgentChat", Name: chat.Name, Phase: string(cmp.Or(chat.Status.Phase, "Pending")), Role: chat.Spec.Role, Usage: chat.Status.Usage,
+				CreatedAt: chat.CreationTimestamp.Time, Error: notReadyMessage(&chat), Children: treeNodes(now, now.Tree(chat.Name), chat.Name),
+			})
+			if stands {
+				last := &trees[len(trees)-1]
+				last.Standstill, last.Error = still.String(), ""
+			}
+		}
+		return append(trees, treeNodes(now, now.Tree(""), "")...)
+	}
+	chat := ""
+	if t := now.Task(task); t != nil {
+		chat = t.Spec.Chat
+	}
+	if node := live.Find(now.Tree(chat), task); node != nil {
+		return treeNodes(now, []*live.Node{node}, chat)
+	}
+	return nil
+}
+
+func treeNodes(now live.Snapshot, nodes []*live.Node, chat string) []treeNode {
+	asks := now.Asks(chat)
+	var all []treeNode
+	for _, n := range nodes {
+		b := treeNode{
+			Kind: "AgentTask", Name: n.Task.Name, Phase: n.Phase(), Role: n.Task.Spec.Role, Tool: n.Task.Spec.Tool, Iterations: n.Iterations(),
+			Usage: n.Usage(), CreatedAt: n.Task.CreationTimestamp.Time, Children: treeNodes(now, n.Children, chat),
+		}
+		for _, a := range asks {
+			if a.Task == b.Name {
+				b.Waiting = append(b.Waiting, waitingItem{a.Kind, cmp.Or(a.Question, a.Tool+" "+a.Arguments), a.Call})
+			}
+		}
+		if still, ok := n.Standstill(); ok {
+			b.Standstill = still.String()
+		}
+		if e := n.Task.Status.Error; e != nil {
+			b.Error = string(e.Kind) + ": " + e.Message
+		}
+		all = append(all, b)
+	}
+	return all
+}
+
+// treeNames returns the names of everything in the trees, in kubectl's form.
+func treeNames(trees []treeNode) []string {
+	var all []string
+	for _, b := range trees {
+		kind := "agenttask.nestor.dev/"
+		if b.Kind == "AgentChat" {
+			kind = "agentchat.nestor.dev/"
+		}
+		all = append(all, kind+b.Name)
+		all = append(all, treeNames(b.Children)...)
+	}
+	return all
+}
+
+// noteWidth limits the width of the last column.
+const noteWidth = 60
+
+func printTrees(out io.Writer, trees []treeNode, now time.Time) {
+	table := terminal.Table{Heading: []string{"NAME", "PHASE", "ROLE", "ITERATIONS", "TOKENS", "COST", "AGE", "NOTE"}}
+	for _, b := range trees {
+		addRows(&table, b, "", "", now)
+	}
+	table.Print(out)
+}
+
+// addRows adds the rows of a branch and its children to the table. first is the prefix of its name, rest that of its
+// children.
+func addRows(table *terminal.Table, b treeNode, first, rest string, now time.Time) {
+	iterations := "-"
+	if b.Kind == "AgentTask" && b.Tool == "" {
+		iterations = strconv.Itoa(int(b.Iterations))
+	}
+	table.Rows = append(table.Rows, []string{
+		terminal.Faint.Render(first) + b.Name, terminal.Phase(b.Phase), roleOf(b), iterations,
+		terminal.Count(b.Usage.TotalTokens), terminal.Cost(b.Usage.CostMicros), terminal.Since(b.CreatedAt, now), noteOf(b),
+	})
+	for i, child := range b.Children {
+		if i == len(b.Children)-1 {
+			addRows(table, child, rest+"└─ ", rest+"   ", now)
+			continue
+		}
+		addRows(table, child, rest+"├─ ", rest+"│  ", now)
+	}
+}
+
+func roleOf(b treeNode) string {
+	if b.Tool != "" {
+		return b.Tool + " (tool)"
+	}
+	return b.Role
+}
+
+// noteOf returns the note on a branch: what it waits for, its standstill or its error.
+func noteOf(b treeNode) string {
+	note := cmp.Or(b.Error, b.Standstill)
+	for _, w := range b.Waiting {
+		if w.Kind == v1alpha1.WaitingQuestion {
+			note = "asks: " + w.Text
+			break
+		}
+		note = "wants to run: " + w.Text
+	}
+	if len(b.Waiting) > 1 {
+		note = fmt.Sprintf("(%d) %s", len(b.Waiting), note)
+	}
+	return terminal.Fit(terminal.Line(note), noteWidth)
+}

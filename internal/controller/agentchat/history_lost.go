@@ -1,0 +1,95 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package agentchat
+
+import (
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/types"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/internal/agent"
+	"github.com/nestor-dev/nestor/internal/controller/run"
+	"github.com/nestor-dev/nestor/internal/controller/status"
+)
+
+// hasStarted says whether a chat shows that its orchestrator had begun. Earlier releases wrote no startTime, but only a chat that has
+// begun is Ready.
+func hasStarted(chat *v1alpha1.AgentChat) bool {
+	return chat.Status.StartTime != nil || meta.IsStatusConditionTrue(chat.Status.Conditions, v1alpha1.ConditionReady)
+}
+
+const (
+	lostMessage = "The chat had begun, but the ledger has no events of it: a ledger was lost, or an older one was restored."
+	lostAdvice  = " The messages of the chat are still there, but its agents do not know them. The next message starts a new conversation."
+)
+
+// handleLostHistory shows that the history of a chat is lost, all of it or because it was quarantined. It reports whether that is all that can be
+// done now: the next message starts a new conversation. A message on which the operator failed is not the next one.
+func (r *Reconciler) handleLostHistory(ctx context.Context, chat *v1alpha1.AgentChat, why *agent.HistoryLoss) (ctrl.Result, bool, error) {
+	words, at, after := lostMessage, agent.Time(0), time.Time{}
+	if why != nil {
+		words, at = why.Reason, why.At
+	}
+	if why != nil && why.Panicked {
+		after = time.UnixMilli(int64(why.At))
+	}
+	shown, _ := r.lossReported.Load(chat.UID)
+	told := shown == at
+	next := *chat.Status.DeepCopy()
+	if next.StartTime == nil { // an earlier release did not write it, and the condition no longer tells
+		next.StartTime = chat.CreationTimestamp.DeepCopy()
+	}
+	next.Phase, next.Waiting = v1alpha1.ChatIdle, nil
+	meta.SetStatusCondition(&next.Conditions, status.NotReady(chat.Generation, v1alpha1.ReasonHistoryLost, words+lostAdvice))
+	waits, err := r.isMessagePending(ctx, chat, after)
+	if err != nil || (waits && told) {
+		return ctrl.Result{}, false, err
+	}
+	result, err := run.Show(ctx, r.Runner, chat, &chat.Status, next, false)
+	if err == nil && result.IsZero() {
+		r.lossReported.Store(chat.UID, at) // the condition may say something else later, such as that a role is missing
+		if waits {
+			result.RequeueAfter = lostRetryDelay
+		}
+	}
+	return result, true, err
+}
+
+// lostRetryDelay is when a message that waits starts the new conversation: after everybody could hear why.
+const lostRetryDelay = time.Second
+
+// isMessagePending says whether somebody has said something after a time that no turn has taken.
+func (r *Reconciler) isMessagePending(ctx context.Context, chat *v1alpha1.AgentChat, after time.Time) (bool, error) {
+	var messages v1alpha1.AgentMessageList
+	err := r.Client.List(ctx, &messages, client.InNamespace(chat.Namespace), client.MatchingFields{run.ChatField: chat.Name}, client.UnsafeDisableDeepCopy)
+	if err != nil {
+		return false, fmt.Errorf("list the messages of chat %s/%s: %w", chat.Namespace, chat.Name, err)
+	}
+	for i := range messages.Items {
+		m := &messages.Items[i]
+		over := m.Status.Phase == v1alpha1.MessageHandled || m.Status.Phase == v1alpha1.MessageRejected
+		if m.Spec.Role == v1alpha1.RoleUser && m.Spec.Content != "" && !over && m.CreationTimestamp.After(after) {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+// conversationID tells the names of a new conversation from those of all earlier ones of the same chat.
+func conversationID(uid types.UID, at time.Time) string {
+	const letters = "bcdfghjklmnpqrstvwxz2456789"
+	sum := sha256.Sum256(fmt.Appendf(nil, "%s/%d", uid, at.UnixNano()))
+	name := make([]byte, 5)
+	for i := range name {
+		name[i] = letters[int(sum[i])%len(letters)]
+	}
+	return string(name)
+}

@@ -1,0 +1,80 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package agentmessage
+
+import (
+	"context"
+	"fmt"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/internal/agent"
+)
+
+// checkSeparateApprover rejects a decision of somebody who asked for the work, if the role of the call wants that. The call still waits then. It
+// returns who asked, for the record.
+func (r *Reconciler) checkSeparateApprover(ctx context.Context, owner client.Object, message *v1alpha1.AgentMessage, ask agent.AskPerson) (agent.Requesters, *outcome, error) {
+	if !ask.Separation {
+		return agent.Requesters{}, nil, nil
+	}
+	askers, err := r.requesters(ctx, owner)
+	switch {
+	case err != nil:
+		return askers, nil, err
+	case askers.MayDecide(message.Spec.User):
+		return askers, nil, nil
+	case !askers.Known():
+		return askers, rejected(v1alpha1.ReasonSeparation, "The role of this call lets nobody decide who asked for the work, and it is not known who did: a message, or the task, has no spec.user. "+
+			"Cancel the work, and ask for it anew with clients that set it."), nil
+	}
+	return askers, rejected(v1alpha1.ReasonSeparation, "The role of this call lets nobody decide who asked for the work, and %s did. Somebody else must decide.", message.Spec.User), nil
+}
+
+// requesters are the people who asked for the work of a chat or standalone task.
+func (r *Reconciler) requesters(ctx context.Context, owner client.Object) (agent.Requesters, error) {
+	uid := string(owner.GetUID())
+	if chat, ok := owner.(*v1alpha1.AgentChat); ok {
+		state, _, err := r.Runner.State(ctx, uid)
+		if err != nil {
+			return agent.Requesters{}, fmt.Errorf("find out who has written to the chat %s: %w", chat.Name, err)
+		}
+		if chat.Spec.User == "" {
+			return state.Requesters, nil
+		}
+		return state.Requesters.With(chat.Spec.User), nil
+	}
+	task, ok := owner.(*v1alpha1.AgentTask)
+	if !ok {
+		return agent.Requesters{}, fmt.Errorf("who asked for a %T is not known", owner)
+	}
+	askers := agent.Requesters{}.With(task.Spec.User)
+	top, err := r.Runner.TaskUID(ctx, task)
+	if err != nil {
+		return askers, err
+	}
+	return r.answerers(ctx, top, askers)
+}
+
+// answerers adds those who have answered questions of an agent or of those below it.
+func (r *Reconciler) answerers(ctx context.Context, top string, askers agent.Requesters) (agent.Requesters, error) {
+	record, err := r.Runner.Engine.Lookup(ctx, top)
+	if err != nil {
+		return askers, fmt.Errorf("look up agent %s: %w", top, err)
+	}
+	below, err := r.treeOf(ctx, record)
+	if err != nil {
+		return askers, err
+	}
+	for _, one := range append(below, record) {
+		state, started, err := r.Runner.State(ctx, one.UID)
+		if err != nil {
+			return askers, fmt.Errorf("find out who has answered %s: %w", one.Name, err)
+		}
+		if started {
+			askers = askers.Merge(state.Requesters)
+		}
+	}
+	return askers, nil
+}

@@ -1,0 +1,65 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package agentmessage
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/internal/engine"
+	"github.com/nestor-dev/nestor/internal/ledger"
+)
+
+// asksBelow lists what the agents below an agent need a person for, the oldest first, and says whether one of them has heard the message
+// already. The ledger is asked, not the engine's memory: a message that nothing waits for is refused for good.
+func (r *Reconciler) asksBelow(ctx context.Context, uid string, message *v1alpha1.AgentMessage) (asks []engine.Ask, recorded bool, err error) {
+	top, err := r.Runner.Engine.Lookup(ctx, uid)
+	if err != nil {
+		return nil, false, fmt.Errorf("look up agent %s: %w", uid, err)
+	}
+	agents, err := r.treeOf(ctx, top)
+	if err != nil {
+		return nil, false, err
+	}
+	for _, below := range agents {
+		if !below.Live() && below.FinishedAt.Before(message.CreationTimestamp.Time) {
+			continue // it had ended before the message was created
+		}
+		state, started, err := r.Runner.State(ctx, below.UID)
+		if err != nil {
+			return nil, false, err
+		}
+		if started && state.HasHandled(message.Name) {
+			return nil, true, nil
+		}
+		if started && below.Live() {
+			asks = append(asks, engine.AsksOf(below, state)...)
+		}
+	}
+	engine.SortAsks(asks)
+	return asks, false, nil
+}
+
+// treeOf lists the agents below an agent, those that have ended included.
+func (r *Reconciler) treeOf(ctx context.Context, top ledger.Agent) ([]ledger.Agent, error) {
+	children := map[string][]ledger.Agent{}
+	for page := (ledger.Page{Limit: ledger.MaxLimit}); ; {
+		list, err := r.Runner.Ledger.Agents(ctx, ledger.AgentFilter{Scope: ledger.Scope{Root: top.Root}}, page)
+		if err != nil {
+			return nil, fmt.Errorf("list the agents below %s: %w", top.Name, err)
+		}
+		for _, a := range list.Items {
+			children[a.Parent] = append(children[a.Parent], a)
+		}
+		if page.Cursor = list.Next; page.Cursor == "" {
+			break
+		}
+	}
+	agents := children[top.UID]
+	for i := 0; i < len(agents); i++ {
+		agents = append(agents, children[agents[i].UID]...)
+	}
+	return agents, nil
+}

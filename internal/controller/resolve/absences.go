@@ -1,0 +1,124 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package resolve
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/nestor-dev/nestor/api/v1alpha1"
+)
+
+// absenceTTL is how long a list of existing objects is trusted. The cache catches up within that time.
+const absenceTTL = 2 * time.Second
+
+// Absences confirms with a live read that an object missing from the cache does not exist. The caches of different kinds are not
+// synchronized: a chat may appear before a role that was created earlier. An agent keeps the configuration it starts with, so it must not
+// start without an object that is older than its chat or standalone task.
+//
+// A live read lists the names of one kind in one namespace, and all lookups share it for a short time. Objects created after the read
+// started do not use it: see Begin.
+type Absences struct {
+	mu    sync.Mutex
+	lists map[listKey]*nameList
+	begun map[string]time.Time // by the namespace of the referring object
+}
+
+type listKey struct{ kind, namespace string }
+
+// nameList are the objects of one kind and namespace at a time.
+type nameList struct {
+	mu    sync.Mutex
+	at    time.Time
+	exist map[string]bool
+}
+
+// forget makes lookups for a namespace ignore lists that were read before now.
+func (a *Absences) forget(namespace string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.begun == nil {
+		a.begun = map[string]time.Time{}
+	}
+	for other, at := range a.begun {
+		if time.Since(at) >= absenceTTL { // every list that old has expired
+			delete(a.begun, other)
+		}
+	}
+	a.begun[namespace] = time.Now()
+}
+
+// exists reports whether an object exists, on behalf of an object in the namespace asking.
+func (a *Absences) exists(ctx context.Context, live client.Reader, asking, kind string, name types.NamespacedName) (bool, error) {
+	list, since := a.list(asking, listKey{kind, name.Namespace})
+	list.mu.Lock() // concurrent lookups share the next list
+	defer list.mu.Unlock()
+	if list.at.Before(since) || time.Since(list.at) >= absenceTTL {
+		at := time.Now()
+		exist, err := readNames(ctx, live, kind, name.Namespace)
+		if err != nil {
+			return false, err
+		}
+		list.at, list.exist = at, exist
+	}
+	return list.exist[name.Name], nil
+}
+
+// list returns the shared list for a key, and the time that it must not be older than.
+func (a *Absences) list(asking string, where listKey) (*nameList, time.Time) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	list, ok := a.lists[where]
+	if !ok {
+		if a.lists == nil {
+			a.lists = map[listKey]*nameList{}
+		}
+		list = &nameList{}
+		a.lists[where] = list
+	}
+	return list, a.begun[asking]
+}
+
+func readNames(ctx context.Context, live client.Reader, kind, namespace string) (map[string]bool, error) {
+	var list metav1.PartialObjectMetadataList
+	list.SetGroupVersionKind(v1alpha1.GroupVersion.WithKind(kind + "List"))
+	if err := live.List(ctx, &list, client.InNamespace(namespace)); err != nil {
+		return nil, fmt.Errorf("list the objects of kind %s in %s: %w", kind, namespace, err)
+	}
+	exist := make(map[string]bool, len(list.Items))
+	for i := range list.Items {
+		exist[list.Items[i].Name] = true
+	}
+	return exist, nil
+}
+
+// Begin is called before a chat or standalone task starts: later lookups for its namespace see every object that exists now.
+func (f Finder) Begin(namespace string) {
+	if f.Absent != nil {
+		f.Absent.forget(namespace)
+	}
+}
+
+// get reads an object from the cache, or from the API server if it exists and only the cache lacks it.
+func (f Finder) get(ctx context.Context, asking string, name types.NamespacedName, object client.Object) error {
+	err := f.Reader.Get(ctx, name, object)
+	if f.Absent == nil || !apierrors.IsNotFound(err) {
+		return err
+	}
+	exists, failure := f.Absent.exists(ctx, f.Live, asking, kindOf(object), name)
+	if failure != nil {
+		return failure
+	}
+	if !exists {
+		return err
+	}
+	return f.Live.Get(ctx, name, object)
+}

@@ -1,0 +1,151 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package workspace
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/internal/controller/resolve"
+	"github.com/nestor-dev/nestor/internal/ledger"
+)
+
+// defaultIdle is the default idle timeout of a workspace.
+const defaultIdle = 15 * time.Minute
+
+// maxOwners exceeds the maximum depth of agents; a longer chain of owners is not a tree.
+const maxOwners = 16
+
+// Location is the workspace and the directory of an agent.
+type Location struct {
+	// Owner is the chat or standalone task of the workspace; Chat is its name if it is a chat.
+	Owner client.Object
+	Chat  string
+	// Workspace is the owner's spec.workspace.
+	Workspace v1alpha1.Workspace
+	// Cwd is the agent's directory in the workspace; empty means its root.
+	Cwd string
+}
+
+func (p Location) idle() time.Duration {
+	if seconds := p.Workspace.IdleTimeoutSeconds; seconds > 0 {
+		return time.Duration(seconds) * time.Second
+	}
+	return defaultIdle
+}
+
+// readOnly reports whether nothing in the workspace can be changed.
+func (p Location) readOnly() bool {
+	claim := p.Workspace.PersistentVolumeClaim
+	return claim != nil && claim.ReadOnly
+}
+
+// Finder finds the places of agents.
+type Finder struct{ Reader client.Reader }
+
+// Of returns the place of an AgentChat, an AgentTask or a SubAgent, or nil if it has no workspace.
+func (f Finder) Of(ctx context.Context, object client.Object) (*Location, error) {
+	switch o := object.(type) {
+	case *v1alpha1.AgentChat:
+		return locationOf(o, o.Name, o.Spec.Workspace, ""), nil
+	case *v1alpha1.AgentTask:
+		return f.find(ctx, o, o.Spec.Chat, o.Spec.Cwd)
+	case *v1alpha1.SubAgent:
+		return f.find(ctx, o, o.Spec.Chat, o.Spec.Cwd)
+	}
+	return nil, fmt.Errorf("a %T has no workspace", object)
+}
+
+// OfAgent returns the place of a running agent, or nil if it has no workspace.
+func (f Finder) OfAgent(ctx context.Context, a ledger.Agent) (*Location, error) {
+	if a.Chat != "" {
+		// Most chats have no workspace: check that before reading the agent.
+		place, err := f.ofChat(ctx, a.Namespace, a.Chat, "")
+		if err != nil || place == nil {
+			return place, err
+		}
+		if string(place.Owner.GetUID()) != a.Root {
+			return nil, fmt.Errorf("the chat %s was deleted, and its workspace with it", a.Chat)
+		}
+		if a.Kind == "AgentChat" {
+			return place, nil
+		}
+	}
+	var object client.Object = &v1alpha1.SubAgent{}
+	if a.Kind == "AgentTask" {
+		object = &v1alpha1.AgentTask{}
+	}
+	if err := f.Reader.Get(ctx, types.NamespacedName{Namespace: a.Namespace, Name: a.Name}, object); err != nil {
+		return nil, fmt.Errorf("get the agent %s/%s: %w", a.Namespace, a.Name, err)
+	}
+	if string(object.GetUID()) != a.UID {
+		return nil, fmt.Errorf("the agent %s/%s was deleted", a.Namespace, a.Name)
+	}
+	return f.Of(ctx, object)
+}
+
+// find returns the workspace of the chat, or of the root of a standalone task.
+func (f Finder) find(ctx context.Context, object client.Object, chat, cwd string) (*Location, error) {
+	if chat != "" {
+		return f.ofChat(ctx, object.GetNamespace(), chat, cwd)
+	}
+	for range maxOwners {
+		if owner := metav1.GetControllerOf(object); owner != nil {
+			above := objectOf(owner.Kind)
+			if above == nil {
+				return nil, nil // a foreign object owns the task
+			}
+			if err := f.Reader.Get(ctx, types.NamespacedName{Namespace: object.GetNamespace(), Name: owner.Name}, above); err != nil {
+				return nil, fmt.Errorf("get the owner of %s/%s: %w", object.GetNamespace(), object.GetName(), err)
+			}
+			if above.GetUID() != owner.UID {
+				return nil, fmt.Errorf("the owner of %s/%s was deleted", object.GetNamespace(), object.GetName())
+			}
+			object = above
+			continue
+		}
+		task, ok := object.(*v1alpha1.AgentTask)
+		if !ok {
+			return nil, nil
+		}
+		return locationOf(task, "", task.Spec.Workspace, cwd), nil
+	}
+	return nil, fmt.Errorf("%s/%s has more than %d owners above it", object.GetNamespace(), object.GetName(), maxOwners)
+}
+
+func objectOf(kind string) client.Object {
+	switch kind {
+	case "AgentTask":
+		return &v1alpha1.AgentTask{}
+	case "SubAgent":
+		return &v1alpha1.SubAgent{}
+	}
+	return nil
+}
+
+func (f Finder) ofChat(ctx context.Context, namespace, name, cwd string) (*Location, error) {
+	var chat v1alpha1.AgentChat
+	err := f.Reader.Get(ctx, types.NamespacedName{Namespace: namespace, Name: name}, &chat)
+	if apierrors.IsNotFound(err) {
+		return nil, &resolve.Missing{Reason: v1alpha1.ReasonChatNotFound, Message: fmt.Sprintf("The chat %q does not exist in the namespace %s.", name, namespace)}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("get chat %s/%s: %w", namespace, name, err)
+	}
+	return locationOf(&chat, chat.Name, chat.Spec.Workspace, cwd), nil
+}
+
+func locationOf(owner client.Object, chat string, spec *v1alpha1.Workspace, cwd string) *Location {
+	if spec == nil {
+		return nil
+	}
+	return &Location{Owner: owner, Chat: chat, Workspace: *spec, Cwd: cwd}
+}

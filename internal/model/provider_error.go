@@ -1,0 +1,127 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package model
+
+import (
+	"bytes"
+	"encoding/json"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/nestor-dev/nestor/internal/shorten"
+)
+
+// providerError is the error that a provider reported.
+type providerError struct {
+	message string
+	codes   []string
+	// status is the code, where it is a number.
+	status int
+}
+
+func (s providerError) is(codes ...string) bool {
+	for _, reported := range s.codes {
+		for _, code := range codes {
+			if strings.EqualFold(reported, code) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// parseErrorBody parses the forms of errors in use: {"error": {...}}, {"error": "text"}, the same in a list, the
+// fields without the envelope, {"detail": ...}, and plain text.
+func parseErrorBody(body []byte) providerError {
+	body = bytes.TrimSpace(body)
+	var list []json.RawMessage
+	if json.Unmarshal(body, &list) == nil && len(list) > 0 {
+		body = list[0]
+	}
+	var envelope struct {
+		Error json.RawMessage `json:"error"`
+	}
+	if json.Unmarshal(body, &envelope) == nil && len(envelope.Error) > 0 && envelope.Error[0] != 'n' {
+		body = envelope.Error
+	}
+	var text string
+	if json.Unmarshal(body, &text) == nil {
+		return providerError{message: text}
+	}
+	var fields struct {
+		Message json.RawMessage `json:"message"`
+		Detail  json.RawMessage `json:"detail"`
+		Code    json.RawMessage `json:"code"`
+		Type    json.RawMessage `json:"type"`
+		Status  json.RawMessage `json:"status"`
+		Inner   struct {
+			Code json.RawMessage `json:"code"`
+		} `json:"innererror"`
+	}
+	if json.Unmarshal(body, &fields) != nil {
+		return providerError{message: plainText(body)}
+	}
+	s := providerError{message: firstNonEmpty(textOf(fields.Message), textOf(fields.Detail))}
+	for _, code := range []json.RawMessage{fields.Code, fields.Type, fields.Status, fields.Inner.Code} {
+		s.codes = append(s.codes, textOf(code))
+		if n, err := strconv.Atoi(textOf(code)); err == nil && n >= 400 && n <= 599 && s.status == 0 {
+			s.status = n
+		}
+	}
+	return s
+}
+
+// textOf returns the text of a JSON string, or any other value as JSON.
+func textOf(raw json.RawMessage) string {
+	var s string
+	if json.Unmarshal(raw, &s) == nil {
+		return s
+	}
+	return string(raw)
+}
+
+// maxPlain bounds the part of a plain-text body that is shown. Model APIs report errors as JSON; other services, to
+// which an address may lead by mistake or on purpose, should not be readable through their errors.
+const maxPlain = 120
+
+// plainText returns the first line of a text. HTML pages of proxies and unknown JSON are dropped.
+func plainText(body []byte) string {
+	if bytes.HasPrefix(body, []byte("<")) || json.Valid(body) {
+		return ""
+	}
+	line, _, _ := bytes.Cut(body, []byte("\n"))
+	return shorten.UntrustedLine(string(line), maxPlain)
+}
+
+// maxMessage bounds the provider's message, in characters.
+const maxMessage = 500
+
+// providerLine returns a message of the provider as one line that can be shown.
+func providerLine(s string) string { return shorten.UntrustedLine(s, maxMessage) }
+
+// keyShaped matches texts that may be a key: providers repeat a wrong key in part, with stars in the middle.
+var keyShaped = regexp.MustCompile(`(?i)\b(?:bearer\s+|sk-)[a-z0-9_\-.*]{6,}`)
+
+const redacted = "[redacted]"
+
+// redact removes the key and anything that looks like one.
+func redact(s, key string) string {
+	if key != "" {
+		s = strings.ReplaceAll(s, key, redacted)
+	}
+	// A truncated text may end with a part of the key.
+	for n := len(key) - 1; n >= 4; n-- {
+		if rest, found := strings.CutSuffix(s, key[:n]); found {
+			s = rest + redacted
+			break
+		}
+	}
+	return keyShaped.ReplaceAllStringFunc(s, func(found string) string {
+		if strings.ContainsAny(found, "0123456789*") {
+			return redacted
+		}
+		return found // words, such as "Bearer authentication"
+	})
+}

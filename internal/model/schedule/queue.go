@@ -1,0 +1,42 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package schedule
+
+// callQueue is a queue of calls from which any call can be removed.
+type callQueue struct {
+	first, last *queueEntry
+	length      int
+}
+
+// queueEntry is a call's entry in a queue.
+type queueEntry struct {
+	call         *QueuedCall
+	before, next *queueEntry
+}
+
+func (l *callQueue) push(c *QueuedCall) *queueEntry {
+	p := &queueEntry{call: c, before: l.last}
+	if l.last == nil {
+		l.first = p
+	} else {
+		l.last.next = p
+	}
+	l.last = p
+	l.length++
+	return p
+}
+
+func (l *callQueue) remove(p *queueEntry) {
+	if p.before == nil {
+		l.first = p.next
+	} else {
+		p.before.next = p.next
+	}
+	if p.next == nil {
+		l.last = p.before
+	} else {
+		p.next.before = p.before
+	}
+	l.length--
+}

@@ -1,0 +1,67 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package server
+
+import (
+	"net/http"
+	"slices"
+)
+
+// Resources that the page reads.
+const (
+	chats         = "agentchats"
+	messages      = "agentmessages"
+	tasks         = "agenttasks"
+	subAgents     = "subagents"
+	roles         = "agentroles"
+	providers     = "modelproviders"
+	toolServers   = "toolservers"
+	nestorPrefix  = "/apis/nestor.dev/v1alpha1"
+	historyPrefix = "/apis/history.nestor.dev/v1alpha1"
+)
+
+// resourceRules lists what the page may do with a resource: requests for anything else never leave this server. RBAC
+// decides what the person may do.
+type resourceRules struct {
+	list, get, create, remove bool
+}
+
+var allowedResources = map[string]resourceRules{
+	chats:       {list: true, get: true, create: true, remove: true},
+	messages:    {list: true, get: true, create: true},
+	tasks:       {list: true, get: true},
+	subAgents:   {list: true, get: true},
+	roles:       {list: true, get: true},
+	providers:   {list: true, get: true},
+	toolServers: {list: true, get: true},
+}
+
+// Query parameters of reads. Watches are only used by the stream.
+var (
+	listParameters    = []string{"limit", "continue", "labelSelector", "fieldSelector"}
+	historyParameters = []string{"since", "tail", "limit", "continue", "labelSelector", "fieldSelector"}
+)
+
+func (a resourceRules) allows(method string, named bool) bool {
+	switch method {
+	case http.MethodGet:
+		return named && a.get || !named && a.list
+	case http.MethodPost:
+		return !named && a.create
+	case http.MethodDelete:
+		return named && a.remove
+	}
+	return false
+}
+
+// filterParameters returns the parameters that are allowed.
+func filterParameters(given map[string][]string, allowed []string) map[string][]string {
+	filtered := map[string][]string{}
+	for name, values := range given {
+		if slices.Contains(allowed, name) {
+			filtered[name] = values
+		}
+	}
+	return filtered
+}

@@ -1,0 +1,86 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package tool
+
+import "encoding/json"
+
+// Invocation is one run of a tool that a model asked for.
+type Invocation struct {
+	// ID is the model's ID of the call.
+	ID string
+	// Reference identifies the output for read_result anywhere in the tree of agents; empty means ID.
+	Reference string
+	// Name is the tool's name as the model wrote it.
+	Name string
+	// Arguments is the JSON text of the model. Func receives it only if it matches the schema.
+	Arguments json.RawMessage
+	// IdempotencyKey is the same for each attempt of this call and different from that of every other call. It is
+	// passed to tools that accept one.
+	IdempotencyKey string
+	// Namespace and Agent (its unique ID) identify the agent that the tool runs for.
+	Namespace, Agent string
+	// Progress, if set, observes a long call. It must not block, and may be
+	// called from any goroutine until the call returns.
+	Progress func(Progress)
+}
+
+// Progress is the reported progress of a long call. Total is 0 if unknown.
+type Progress struct {
+	Done, Total float64
+	Message     string
+}
+
+// Image is an image for a model that accepts images.
+type Image struct {
+	MIMEType string
+	Data     []byte
+}
+
+// Output is the complete output of a tool.
+type Output struct {
+	// Text is for the model. If it is empty and Structured is not, the model gets Structured.
+	Text string
+	// Structured is a JSON value for programs, or nil.
+	Structured json.RawMessage
+	Images     []Image
+	// IsError means that the tool itself reports a failure, which Text describes.
+	IsError bool
+}
+
+// Failure is a stable, machine-readable reason why a call did not succeed.
+type Failure string
+
+// Reasons why a call does not succeed.
+const (
+	// NoFailure: the tool ran and reported success.
+	NoFailure Failure = ""
+	// UnknownTool: no tool has this name.
+	UnknownTool Failure = "UnknownTool"
+	// InvalidArguments: the arguments are not JSON or do not match the schema; nothing ran.
+	InvalidArguments Failure = "InvalidArguments"
+	// TimedOut: the call exceeded its time limit.
+	TimedOut Failure = "TimedOut"
+	// Cancelled: the caller's context ended.
+	Cancelled Failure = "Cancelled"
+	// Failed: the tool ran and failed, or could not be reached.
+	Failed Failure = "Failed"
+)
+
+// Result is the outcome of a call.
+type Result struct {
+	// CallID and Name repeat the call's.
+	CallID, Name string
+	// Text is the answer for the model, within the executor's limit.
+	Text string
+	// Truncated means that Text is only a part of Output.Text.
+	Truncated bool
+	// Output is the complete output, for the ledger. Its Text equals Text unless Truncated.
+	Output Output
+	// Failure is empty if the tool ran and reported success.
+	Failure Failure
+	// OutcomeUnknown means that a tool that is not repeatable may have taken effect although it returned no answer.
+	OutcomeUnknown bool
+	// Err is the cause of the failure for the log, with the stack of a panic. It is nil if Text says everything.
+	Err error
+}

@@ -1,0 +1,313 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package attacks
+
+import (
+	"database/sql"
+	"strings"
+	"sync"
+	"testing"
+
+	_ "github.com/jackc/pgx/v5/stdlib" // damages a ledger on PostgreSQL
+	. "github.com/onsi/gomega"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	_ "modernc.org/sqlite" // damages a ledger in a file
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/test/stack"
+)
+
+// damagedStack is a separate stack whose operator was killed and restarted after one record of each room was damaged in the ledger. The
+// attacks of the class share it, because a start takes long.
+type damagedStack struct {
+	*world
+	once  sync.Once
+	rooms map[string]*testNamespace
+}
+
+// damagedStacks are the damaged stacks of the suite.
+var damagedStacks sync.Map
+
+// damagedRecord is one damaged record.
+type damagedRecord struct {
+	name string
+	// damage are statements; $1 is the UID of the victim.
+	damage []string
+	// only is the ledger to which it applies; empty means both.
+	only string
+	// harmless reports that the victim continues.
+	harmless bool
+	// names is a part of the victim's message.
+	names string
+}
+
+var damagedRecords = []damagedRecord{
+	{name: "an event is empty", damage: []string{`UPDATE events SET data = '{}' WHERE agent_uid = $1 AND seq = 2`}, names: "Event 2 (ModelReplied)"},
+	{name: "an event is of a type that does not exist", damage: []string{`UPDATE events SET data = '{"v":1,"type":"Nonsense","at":1}' WHERE agent_uid = $1 AND seq = 2`}, names: "Nonsense"},
+	{name: "an event is of a later release", damage: []string{`UPDATE events SET data = '{"v":99,"type":"Woke","at":1}' WHERE agent_uid = $1 AND seq = 2`}, names: "version 99"},
+	{name: "an event has another shape", damage: []string{`UPDATE events SET data = '{"v":1,"type":"ModelReplied","at":1,"fact":{"calls":{"a":1}}}' WHERE agent_uid = $1 AND seq = 2`}, names: "Event 2 (ModelReplied)"},
+	{name: "an event is not JSON", only: stack.SQLite, damage: []string{`UPDATE events SET data = 'nonsense' WHERE agent_uid = $1 AND seq = 2`}, names: "Event 2 (ModelReplied)"},
+	{name: "the first event is unreadable", damage: []string{`UPDATE events SET data = '[]' WHERE agent_uid = $1 AND seq = 1`}, names: "Event 1 (Started)"},
+	{name: "an event is missing", damage: []string{`DELETE FROM events WHERE agent_uid = $1 AND seq = 1`}, names: "Event 1 (missing)"},
+	{name: "the newest event is missing", damage: []string{`DELETE FROM events WHERE agent_uid = $1 AND seq = 2`}, names: "Event 2 (missing)"},
+	{name: "a snapshot is unreadable", harmless: true, damage: []string{`INSERT INTO snapshots (agent_uid, seq, data) VALUES ($1, 2, '{"v":99}')`}},
+	{name: "a snapshot is empty", harmless: true, damage: []string{`INSERT INTO snapshots (agent_uid, seq, data) VALUES ($1, 2, '{"v":1,"state":{}}')`}},
+	{name: "a snapshot makes the operator panic", harmless: true, damage: []string{`INSERT INTO snapshots (agent_uid, seq, data) VALUES ($1, 2,
+		'{"v":1,"state":{"config":{"kind":"SubAgent","name":"victim"},"phase":"Cancelling","history":{}}}')`}},
+	{name: "a snapshot and an event are unreadable", names: "Event 2 (ModelReplied)", damage: []string{
+		`INSERT INTO snapshots (agent_uid, seq, data) VALUES ($1, 2, '{"v":99}')`, `UPDATE events SET data = '{}' WHERE agent_uid = $1 AND seq = 2`}},
+}
+
+// damagedStack returns the damaged stack.
+func (w *world) damagedStack(t *testing.T) *damagedStack {
+	t.Helper()
+	kept, _ := damagedStacks.LoadOrStore(w, &damagedStack{rooms: map[string]*testNamespace{}})
+	d := kept.(*damagedStack)
+	d.once.Do(func() { d.open(w) })
+	if d.world == nil {
+		t.Fatal("the damaged stack did not start")
+	}
+	return d
+}
+
+func (d *damagedStack) open(w *world) {
+	t, ledger := w.t, stack.SQLite
+	if w.Postgres != nil {
+		ledger = stack.PostgreSQL
+	}
+	world := start(t, ledger, func(o *stack.Options) { o.Programs = w.Dir })
+	for _, name := range append([]string{"intact", "chat", "child", "finished"}, names()...) {
+		r := world.newNamespace(t)
+		d.rooms[name] = r
+		r.create(newAskingTask("victim"), newAskingTask("bystander"))
+	}
+	for _, name := range []string{"chat", "child"} {
+		d.rooms[name].create(&v1alpha1.AgentChat{ObjectMeta: metav1.ObjectMeta{Name: "chat"}}, newMessage("delegate", "Delegate to general: Ask: Which colour?"))
+		d.rooms[name].Eventually(d.rooms[name].subAgentPhase("chat-1")).Should(Equal(v1alpha1.SubAgentWaitingForUser))
+	}
+	for _, r := range d.rooms {
+		for _, name := range []string{"victim", "bystander"} {
+			r.Eventually(r.taskPhase(name)).Should(Equal(v1alpha1.TaskWaiting))
+		}
+	}
+	finished := d.rooms["finished"]
+	finished.create(newAnswer("victim"))
+	finished.Eventually(finished.taskPhase("victim")).Should(Equal(v1alpha1.TaskSuccess))
+	NewWithT(t).Expect(world.Operator.Kill()).To(Succeed())
+	db := openLedger(t, world)
+	for _, p := range damagedRecords {
+		if p.only == "" || p.only == ledger {
+			for _, statement := range p.damage {
+				damage(t, db, statement, d.rooms[p.name].subAgent("victim").UID)
+			}
+		}
+	}
+	const unreadable = `UPDATE events SET data = '{}' WHERE agent_uid = $1 AND seq = 2`
+	damage(t, db, unreadable, finished.subAgent("victim").UID)
+	damage(t, db, unreadable, d.rooms["child"].subAgent("chat-1").UID)
+	var chat v1alpha1.AgentChat
+	NewWithT(t).Expect(d.rooms["chat"].get("chat", &chat)).To(Succeed())
+	damage(t, db, unreadable, chat.UID)
+	NewWithT(t).Expect(db.Close()).To(Succeed())
+	NewWithT(t).Expect(world.StartOperator(t.Context())).To(Succeed())
+	d.world = world
+}
+
+func names() []string {
+	var names []string
+	for _, p := range damagedRecords {
+		names = append(names, p.name)
+	}
+	return names
+}
+
+func openLedger(t *testing.T, w *world) *sql.DB {
+	t.Helper()
+	driver, source := "pgx", w.LedgerURL
+	if w.Postgres == nil {
+		driver, source = "sqlite", "file:"+strings.TrimPrefix(w.LedgerURL, "sqlite:")+"?_pragma=busy_timeout(10000)"
+	}
+	db, err := sql.Open(driver, source)
+	NewWithT(t).Expect(err).NotTo(HaveOccurred())
+	return db
+}
+
+// damage changes one row.
+func damage[T ~string](t *testing.T, db *sql.DB, statement string, uid T) {
+	t.Helper()
+	result, err := db.ExecContext(t.Context(), statement, string(uid))
+	NewWithT(t).Expect(err).NotTo(HaveOccurred())
+	NewWithT(t).Expect(result.RowsAffected()).To(BeEquivalentTo(1), statement)
+}
+
+// newAskingTask returns a task whose agent asks a question and submits the answer.
+func newAskingTask(name string) *v1alpha1.AgentTask {
+	task := &v1alpha1.AgentTask{ObjectMeta: metav1.ObjectMeta{Name: name}}
+	task.Spec.Type, task.Spec.Role, task.Spec.Instruction = v1alpha1.TaskAgent, "general", "Ask: Which colour?"
+	return task
+}
+
+// newAnswer returns the answer to the question of a task.
+func newAnswer(task string) *v1alpha1.AgentMessage {
+	return &v1alpha1.AgentMessage{ObjectMeta: metav1.ObjectMeta{Name: task + "-answer"}, Spec: v1alpha1.AgentMessageSpec{Task: task, Content: "Blue"}}
+}
+
+// newMessage returns a message of a person to the chat of a room.
+func newMessage(name, text string) *v1alpha1.AgentMessage {
+	return &v1alpha1.AgentMessage{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: v1alpha1.AgentMessageSpec{Chat: "chat", Content: text}}
+}
+
+func (r *testNamespace) subAgent(name string) *v1alpha1.SubAgent {
+	r.t.Helper()
+	var sub v1alpha1.SubAgent
+	r.Expect(r.get(name, &sub)).To(Succeed())
+	return &sub
+}
+
+func (r *testNamespace) task(name string) (*v1alpha1.AgentTask, error) {
+	var task v1alpha1.AgentTask
+	return &task, r.get(name, &task)
+}
+
+func (r *testNamespace) taskPhase(name string) func() (v1alpha1.TaskPhase, error) {
+	return func() (v1alpha1.TaskPhase, error) {
+		task, err := r.task(name)
+		return task.Status.Phase, err
+	}
+}
+
+func (r *testNamespace) subAgentPhase(name string) func() (v1alpha1.SubAgentPhase, error) {
+	return func() (v1alpha1.SubAgentPhase, error) {
+		var sub v1alpha1.SubAgent
+		err := r.get(name, &sub)
+		return sub.Status.Phase, err
+	}
+}
+
+// posts returns the posts in the chat of the room.
+func (r *testNamespace) posts() (string, error) {
+	var list v1alpha1.AgentMessageList
+	err := r.API.List(r.t.Context(), &list, client.InNamespace(r.namespace))
+	var texts []string
+	for _, m := range list.Items {
+		if m.Spec.Role != v1alpha1.RoleUser {
+			texts = append(texts, m.Spec.Content)
+		}
+	}
+	return strings.Join(texts, "\n"), err
+}
+
+// namespace returns a room of the ward for one attack.
+func (d *damagedStack) namespace(t *testing.T, name string) *testNamespace {
+	r := *d.rooms[name]
+	r.t, r.WithT = t, expecting(t)
+	return &r
+}
+
+// checkContinues checks that a task that waited before the kill continues.
+func (r *testNamespace) checkContinues(task string) {
+	r.t.Helper()
+	r.create(newAnswer(task))
+	r.Eventually(r.taskPhase(task)).Should(Equal(v1alpha1.TaskSuccess))
+}
+
+// undamagedControl is the control of every damaged record: without damage the same agent continues after the same restart.
+func undamagedControl(t *testing.T, w *world) {
+	w.damagedStack(t).namespace(t, "intact").checkWaits("victim")
+}
+
+// checkWaits checks that a task is unchanged after the restart.
+func (r *testNamespace) checkWaits(task string) {
+	r.t.Helper()
+	found, err := r.task(task)
+	r.Expect(err).NotTo(HaveOccurred())
+	r.Expect(found.Status.Phase).To(Equal(v1alpha1.TaskWaiting))
+	r.Expect(found.Status.Error).To(BeNil())
+}
+
+var _ = class("poisoned-records", damagedRecordAttacks()...)
+
+func damagedRecordAttacks() []attack {
+	var attacks []attack
+	for _, p := range damagedRecords {
+		attacks = append(attacks, attack{
+			name: p.name, everyLedger: p.only == "",
+			attempt: "damage a record of one agent in the ledger, so that the operator cannot start and every tenant stops",
+			defence: "the agent is quarantined with HistoryLost and a message that names the event; a damaged snapshot falls back to the events",
+			run: func(t *testing.T, w *world) {
+				r := w.damagedStack(t).namespace(t, p.name)
+				r.checkContinues("bystander")
+				if p.harmless {
+					r.checkContinues("victim")
+					return
+				}
+				r.Eventually(r.taskPhase("victim")).Should(Equal(v1alpha1.TaskFailed))
+				task, err := r.task("victim")
+				r.Expect(err).NotTo(HaveOccurred())
+				r.Expect(task.Status.Error.Kind).To(Equal(v1alpha1.ErrorHistoryLost))
+				r.Expect(task.Status.Error.Message).To(And(ContainSubstring(p.names), ContainSubstring("Create the task again.")))
+			},
+			control: undamagedControl,
+		})
+	}
+	return append(
+		attacks,
+		attack{
+			name: "the history of a chat is damaged", everyLedger: true,
+			attempt: "damage a record of an orchestrator, so that its chat never works again or the operator crashes",
+			defence: "the chat reports HistoryLost, its delegated work is cancelled, and the next message starts a new conversation",
+			run: func(t *testing.T, w *world) {
+				r := w.damagedStack(t).namespace(t, "chat")
+				r.Eventually(func() (string, error) {
+					var chat v1alpha1.AgentChat
+					err := r.get("chat", &chat)
+					if c := meta.FindStatusCondition(chat.Status.Conditions, v1alpha1.ConditionReady); c != nil {
+						return c.Reason + ": " + c.Message, err
+					}
+					return "", err
+				}).Should(And(HavePrefix("HistoryLost: Event 2 (MessageArrived)"), ContainSubstring("The next message starts a new conversation.")))
+				r.Eventually(r.taskPhase("chat-1")).Should(Equal(v1alpha1.TaskCancelled))
+				r.create(newMessage("after", "Greet Bob"))
+				r.Eventually(r.posts).Should(ContainSubstring("Hello, Bob!"))
+				r.checkContinues("bystander")
+			},
+			control: func(t *testing.T, w *world) {
+				r := w.newNamespace(t)
+				r.create(&v1alpha1.AgentChat{ObjectMeta: metav1.ObjectMeta{Name: "chat"}}, newMessage("before", "Greet Bob"))
+				r.Eventually(r.posts).Should(ContainSubstring("Hello, Bob!"))
+			},
+		},
+		attack{
+			name: "a parent waits forever for a damaged child", everyLedger: true,
+			attempt: "damage a record of a sub-agent, so that its end is never reported to its chat",
+			defence: "a quarantined child is reported to its parent like any other failure",
+			run: func(t *testing.T, w *world) {
+				r := w.damagedStack(t).namespace(t, "child")
+				r.Eventually(r.posts).Should(And(ContainSubstring("Report of chat-1"), ContainSubstring("cannot be read")))
+				r.checkContinues("bystander")
+			},
+			control: func(t *testing.T, w *world) {
+				r := w.newNamespace(t)
+				r.create(&v1alpha1.AgentChat{ObjectMeta: metav1.ObjectMeta{Name: "chat"}}, newMessage("delegate", "Delegate to general: Submit it"))
+				r.Eventually(r.posts).Should(And(ContainSubstring("Report of chat-1"), Not(ContainSubstring("cannot be read"))))
+			},
+		},
+		attack{
+			name: "damage takes the result of a finished task", everyLedger: true,
+			attempt: "damage a record of a finished task, so that its result is replaced by a failure",
+			defence: "an object with an outcome keeps it",
+			run: func(t *testing.T, w *world) {
+				r := w.damagedStack(t).namespace(t, "finished")
+				r.checkContinues("bystander") // then the operator has recovered everything
+				task, err := r.task("victim")
+				r.Expect(err).NotTo(HaveOccurred())
+				r.Expect(task.Status.Phase).To(Equal(v1alpha1.TaskSuccess))
+				r.Expect(task.Status.Result).NotTo(BeNil())
+			},
+			control: undamagedControl,
+		},
+	)
+}

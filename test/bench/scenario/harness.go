@@ -1,0 +1,150 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package scenario
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/test/bench/drive"
+	"github.com/nestor-dev/nestor/test/bench/measure"
+	"github.com/nestor-dev/nestor/test/stack"
+)
+
+const (
+	// namespace is the namespace of all measured objects.
+	namespace = "bench"
+	// workerRole is the role of the agents whose turns are measured.
+	workerRole = "worker"
+)
+
+// harness is a stack with its driver and measurements.
+type harness struct {
+	stack  *stack.Stack
+	api    *drive.Client
+	ledger *measure.Ledger
+	logf   func(format string, args ...any)
+	// toolServer is the MCP server, in scenarios that have one.
+	toolServer *stack.Process
+	// cleanups are the cleanups of a scenario.
+	cleanups []func() error
+	// pprof is the address of the operator's profiles; empty if disabled.
+	pprof string
+}
+
+func startHarness(ctx context.Context, env Environment, s Scenario) (r *harness, err error) {
+	r = &harness{logf: env.Logf}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, r.stop())
+		}
+	}()
+	script, err := writeScript(s.script)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, os.Remove(script)) }()
+	// Recording and validating requests is for tests: here the model should use little CPU.
+	options := stack.Options{
+		Ledger: env.Ledger, Programs: env.Programs, Scripts: []string{script},
+		ModelFlags: []string{"--record=-1", "--strict=false"}, OperatorFlags: env.OperatorFlags,
+		Build: []string{ToolPackage},
+	}
+	if env.Profiles != "" {
+		if r.pprof, err = stack.FreeAddress(ctx); err != nil {
+			return nil, err
+		}
+		options.OperatorFlags = append([]string{"--pprof-bind-address", r.pprof}, options.OperatorFlags...)
+	}
+	started, err := stack.Start(ctx, options)
+	if err != nil {
+		return r, err // it was stopped
+	}
+	r.stack = started
+	if r.api, err = drive.NewClient(r.stack.Cluster.Config); err != nil {
+		return r, err
+	}
+	r.ledger, err = measure.OpenLedger(r.stack.LedgerURL)
+	return r, err
+}
+
+func (r *harness) stop() error {
+	var errs []error
+	for _, end := range r.cleanups {
+		errs = append(errs, end())
+	}
+	if r.ledger != nil {
+		errs = append(errs, r.ledger.Close())
+	}
+	if r.stack != nil {
+		errs = append(errs, r.stack.Stop())
+	}
+	return errors.Join(errs...)
+}
+
+// prepare creates what agents need, and runs a warm-up agent.
+func (r *harness) prepare(ctx context.Context, s Scenario) error {
+	limited, cancel := context.WithTimeoutCause(ctx, warmTimeout, fmt.Errorf("the first agent did not end within %s", warmTimeout))
+	defer cancel()
+	provider := &v1alpha1.ModelProvider{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "default"}}
+	provider.Spec.BaseURL, provider.Spec.DefaultModel, provider.Spec.MaxConcurrentRequests = r.stack.ModelURL, "scripted", 20_000
+	worker := role(workerRole, "You work.", s.Tool.allow)
+	orchestrator := role("orchestrator", "You lead.")
+	orchestrator.Spec.Delegation = &v1alpha1.Delegation{Roles: []v1alpha1.Name{workerRole}}
+	space := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}
+	if err := r.stack.API.Create(limited, space); err != nil {
+		return fmt.Errorf("create the namespace: %w", err)
+	}
+	if err := errors.Join(r.stack.API.Create(limited, provider), r.stack.API.Create(limited, worker), r.stack.API.Create(limited, orchestrator)); err != nil {
+		return fmt.Errorf("create the provider and the roles: %w", err)
+	}
+	if err := r.serveTool(limited, s.Tool); err != nil {
+		return err
+	}
+	warmUp := newTasks("warm-up", 1, s.warm)
+	if err := warmUp.run(limited, r); err != nil {
+		return err
+	}
+	if s.prepare == nil {
+		return nil
+	}
+	return s.prepare(limited, r)
+}
+
+// role returns a role without limits that a scenario could reach.
+func role(name, prompt string, tools ...v1alpha1.ToolGlob) *v1alpha1.AgentRole {
+	r := &v1alpha1.AgentRole{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
+	r.Spec.SystemPrompt = prompt
+	r.Spec.Tools = &v1alpha1.ToolPolicy{Allow: append([]v1alpha1.ToolGlob{}, tools...)}
+	r.Spec.Limits = &v1alpha1.RoleLimits{MaxIterations: 1000, MaxDurationSeconds: 86400}
+	return r
+}
+
+// processes returns the processes of the stack, by their names in the report.
+func (r *harness) processes() (map[string]int, error) {
+	pids := map[string]int{"operator": r.stack.Operator.Pid, "model": r.stack.Model.Pid, "driver": os.Getpid()}
+	if r.toolServer != nil {
+		pids["tool server"] = r.toolServer.Pid
+	}
+	run := filepath.Join(filepath.Dir(r.stack.Cluster.Kubeconfig), "run") // where the cluster's guard stores the process IDs
+	for name, program := range map[string]string{"API server": "kube-apiserver", "etcd": "etcd", "garbage collector": "kube-controller-manager"} {
+		text, err := os.ReadFile(filepath.Join(run, program+".pid"))
+		if err != nil {
+			return nil, fmt.Errorf("find the process of the %s: %w", name, err)
+		}
+		if pids[name], err = strconv.Atoi(strings.TrimSpace(string(text))); err != nil {
+			return nil, fmt.Errorf("find the process of the %s: %w", name, err)
+		}
+	}
+	return pids, nil
+}

@@ -1,0 +1,160 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package chaos
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"time"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/internal/agent"
+	"github.com/nestor-dev/nestor/internal/ledger"
+)
+
+// objects are the objects in the API server.
+type objects struct {
+	chats    v1alpha1.AgentChatList
+	tasks    v1alpha1.AgentTaskList
+	agents   v1alpha1.SubAgentList
+	messages v1alpha1.AgentMessageList
+}
+
+func (w *world) objects(ctx context.Context) (*objects, error) {
+	o := &objects{}
+	for _, list := range []client.ObjectList{&o.chats, &o.tasks, &o.agents, &o.messages} {
+		if err := w.stack.API.List(ctx, list, client.InNamespace(namespace)); err != nil {
+			return nil, fmt.Errorf("list the objects: %w", err)
+		}
+	}
+	return o, nil
+}
+
+// readAll reads the API server and then the ledger, which is always ahead of the objects.
+func (w *world) readAll(ctx context.Context) (*objects, map[string]*agentRecord, error) {
+	found, err := w.objects(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	lives, err := w.readAgents(ctx)
+	return found, lives, err
+}
+
+// agentRecord is an agent in the ledger.
+type agentRecord struct {
+	record ledger.Agent
+	events []agent.Event
+	// state is the fold of all events.
+	state agent.State
+	calls []ledger.ToolCall
+	// damaged reports that its events were damaged on purpose.
+	damaged bool
+}
+
+// readAgents reads every agent, by UID.
+func (w *world) readAgents(ctx context.Context) (map[string]*agentRecord, error) {
+	lives := map[string]*agentRecord{}
+	for page := (ledger.Page{}); ; {
+		list, err := w.ledger.Agents(ctx, ledger.AgentFilter{}, page)
+		if err != nil {
+			return nil, fmt.Errorf("read the agents: %w", err)
+		}
+		for _, record := range list.Items {
+			if lives[record.UID], err = w.readAgent(ctx, record); err != nil {
+				return nil, err
+			}
+		}
+		if page.Cursor = list.Next; page.Cursor == "" {
+			return lives, nil
+		}
+	}
+}
+
+func (w *world) readAgent(ctx context.Context, record ledger.Agent) (*agentRecord, error) {
+	l := &agentRecord{record: record}
+	for after := int64(0); ; {
+		events, err := w.ledger.Events(ctx, record.UID, after, 500)
+		if err != nil {
+			return nil, fmt.Errorf("read the events of %s: %w", record.Name, err)
+		}
+		for _, e := range events {
+			var event agent.Event
+			after = e.Seq
+			switch err := json.Unmarshal(e.Data, &event); {
+			case err == nil:
+				l.events = append(l.events, event)
+			case w.faults.damaged[record.UID]: // the events after it end the agent
+				l.damaged, l.events = true, nil
+			default:
+				return nil, fmt.Errorf("event %d of %s: %w", e.Seq, record.Name, err)
+			}
+		}
+		if len(events) == 0 {
+			break
+		}
+	}
+	l.state = agent.Replay(agent.State{}, l.events)
+	for page := (ledger.Page{}); ; {
+		list, err := w.ledger.ToolCalls(ctx, record.UID, page)
+		if err != nil {
+			return nil, fmt.Errorf("read the tool calls of %s: %w", record.Name, err)
+		}
+		l.calls = append(l.calls, list.Items...)
+		if page.Cursor = list.Next; page.Cursor == "" {
+			return l, nil
+		}
+	}
+}
+
+// modelCalls reads every model call.
+func (w *world) modelCalls(ctx context.Context) ([]ledger.ModelCall, error) {
+	var calls []ledger.ModelCall
+	for page := (ledger.Page{}); ; {
+		list, err := w.ledger.ModelCalls(ctx, ledger.CallFilter{}, page)
+		if err != nil {
+			return nil, fmt.Errorf("read the model calls: %w", err)
+		}
+		calls = append(calls, list.Items...)
+		if page.Cursor = list.Next; page.Cursor == "" {
+			return calls, nil
+		}
+	}
+}
+
+// request is a request in the model's log.
+type request struct {
+	At             time.Time `json:"at"`
+	Status         int       `json:"status"`
+	Rule           string    `json:"rule"`
+	Error          string    `json:"error"`
+	IdempotencyKey string    `json:"idempotencyKey"`
+}
+
+// requests reads the model's log.
+func (w *world) requests(ctx context.Context) ([]request, error) {
+	ask, err := http.NewRequestWithContext(ctx, http.MethodGet, w.stack.ModelAdmin+"/requests", nil)
+	if err != nil {
+		return nil, err
+	}
+	response, err := http.DefaultClient.Do(ask)
+	if err != nil {
+		return nil, fmt.Errorf("read the model's log: %w", err)
+	}
+	defer response.Body.Close()
+	var answer struct {
+		Total    int       `json:"total"`
+		Requests []request `json:"requests"`
+	}
+	if err := json.NewDecoder(response.Body).Decode(&answer); err != nil {
+		return nil, fmt.Errorf("decode the model's log: %w", err)
+	}
+	if answer.Total != len(answer.Requests) {
+		return nil, fmt.Errorf("the model's log contains %d of %d requests", len(answer.Requests), answer.Total)
+	}
+	return answer.Requests, nil
+}

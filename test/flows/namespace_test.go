@@ -1,0 +1,220 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package flows
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apiserver/pkg/authentication/serviceaccount"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
+
+	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/config/operator"
+)
+
+// testNamespace is a namespace for one spec. Its chat is named "chat".
+type testNamespace struct {
+	*world
+	namespace string
+}
+
+// inNamespace restricts a list to the room.
+func (r *testNamespace) inNamespace() client.ListOption { return client.InNamespace(r.namespace) }
+
+// create creates objects in the room.
+func (r *testNamespace) create(ctx context.Context, objects ...client.Object) {
+	GinkgoHelper()
+	for _, object := range objects {
+		object.SetNamespace(r.namespace)
+		Expect(r.API.Create(ctx, object)).To(Succeed())
+	}
+}
+
+// createAsOperator creates an object that a policy forbids to people.
+func (r *testNamespace) createAsOperator(ctx context.Context, object client.Object) {
+	GinkgoHelper()
+	object.SetNamespace(r.namespace)
+	Expect(r.asOperator().Create(ctx, object)).To(Succeed())
+}
+
+// asOperator returns a client with the operator's name and permissions.
+func (r *testNamespace) asOperator() client.Client {
+	GinkgoHelper()
+	config := rest.CopyConfig(r.Cluster.Config)
+	config.Impersonate.UserName = serviceaccount.MakeUsername(operator.Namespace, operator.ServiceAccount)
+	api, err := client.New(config, client.Options{Scheme: r.API.Scheme()})
+	Expect(err).NotTo(HaveOccurred())
+	return api
+}
+
+// openChat creates the chat.
+func (r *testNamespace) openChat(ctx context.Context) {
+	GinkgoHelper()
+	r.create(ctx, MakeChat("chat").Obj())
+}
+
+// sendMessage sends a message to the chat.
+func (r *testNamespace) sendMessage(ctx context.Context, name, text string) {
+	GinkgoHelper()
+	r.create(ctx, MakeMessage(name).Content(text).Obj())
+}
+
+// chat, task, sub, message and so on read an object of the room, for Eventually.
+func (r *testNamespace) chat(ctx context.Context) (*v1alpha1.AgentChat, error) {
+	return fetch(ctx, r, "chat", &v1alpha1.AgentChat{})
+}
+
+func (r *testNamespace) task(name string) func(context.Context) (*v1alpha1.AgentTask, error) {
+	return func(ctx context.Context) (*v1alpha1.AgentTask, error) {
+		return fetch(ctx, r, name, &v1alpha1.AgentTask{})
+	}
+}
+
+func (r *testNamespace) sub(name string) func(context.Context) (*v1alpha1.SubAgent, error) {
+	return func(ctx context.Context) (*v1alpha1.SubAgent, error) {
+		return fetch(ctx, r, name, &v1alpha1.SubAgent{})
+	}
+}
+
+// agent returns a sub-agent once its status matches its task's, which is written first.
+func (r *testNamespace) agent(ctx context.Context, name string) *v1alpha1.SubAgent {
+	GinkgoHelper()
+	var sub *v1alpha1.SubAgent
+	Eventually(func(g Gomega, ctx context.Context) {
+		task, err := r.task(name)(ctx)
+		g.Expect(err).NotTo(HaveOccurred())
+		sub, err = r.sub(name)(ctx)
+		g.Expect(err).NotTo(HaveOccurred())
+		g.Expect(sub.Status.CompletionTime == nil).To(Equal(task.Status.CompletionTime == nil))
+		g.Expect(sub.Status.Phase == v1alpha1.SubAgentActive && task.Status.Waiting != nil).To(BeFalse())
+	}).WithContext(ctx).Should(Succeed())
+	return sub
+}
+
+func (r *testNamespace) message(name string) func(context.Context) (*v1alpha1.AgentMessage, error) {
+	return func(ctx context.Context) (*v1alpha1.AgentMessage, error) {
+		return fetch(ctx, r, name, &v1alpha1.AgentMessage{})
+	}
+}
+
+func (r *testNamespace) role(name string) func(context.Context) (*v1alpha1.AgentRole, error) {
+	return func(ctx context.Context) (*v1alpha1.AgentRole, error) {
+		return fetch(ctx, r, name, &v1alpha1.AgentRole{})
+	}
+}
+
+func (r *testNamespace) provider(name string) func(context.Context) (*v1alpha1.ModelProvider, error) {
+	return func(ctx context.Context) (*v1alpha1.ModelProvider, error) {
+		return fetch(ctx, r, name, &v1alpha1.ModelProvider{})
+	}
+}
+
+func (r *testNamespace) toolServer(name string) func(context.Context) (*v1alpha1.ToolServer, error) {
+	return func(ctx context.Context) (*v1alpha1.ToolServer, error) {
+		return fetch(ctx, r, name, &v1alpha1.ToolServer{})
+	}
+}
+
+// addToolServer creates a ToolServer named box and waits until its tools are known, because a role that allows every tool does not wait
+// for it.
+func (r *testNamespace) addToolServer(ctx context.Context, server *v1alpha1.ToolServer) {
+	GinkgoHelper()
+	r.create(ctx, server)
+	Eventually(r.toolServer(server.Name)).WithContext(ctx).Should(HaveStatus(ContainSubstring("True Ready")))
+}
+
+func fetch[T client.Object](ctx context.Context, r *testNamespace, name string, into T) (T, error) {
+	return into, r.API.Get(ctx, types.NamespacedName{Namespace: r.namespace, Name: name}, into)
+}
+
+// must reads an object that exists.
+func must[T any](ctx context.Context, read func(context.Context) (T, error)) T {
+	GinkgoHelper()
+	object, err := read(ctx)
+	Expect(err).NotTo(HaveOccurred())
+	return object
+}
+
+// change updates an object with retries on conflicts.
+func change[T client.Object](ctx context.Context, r *testNamespace, read func(context.Context) (T, error), how func(T)) {
+	GinkgoHelper()
+	Eventually(func(ctx context.Context) error {
+		object, err := read(ctx)
+		if err != nil {
+			return err
+		}
+		how(object)
+		return r.API.Update(ctx, object)
+	}).WithContext(ctx).Should(Succeed())
+}
+
+// posts returns the posts of the operator in the room, in order.
+func (r *testNamespace) posts(ctx context.Context) ([]v1alpha1.AgentMessage, error) {
+	var list v1alpha1.AgentMessageList
+	if err := r.API.List(ctx, &list, r.inNamespace()); err != nil {
+		return nil, err
+	}
+	posts := slices.DeleteFunc(list.Items, func(m v1alpha1.AgentMessage) bool { return m.Spec.Role == v1alpha1.RoleUser })
+	slices.SortFunc(posts, func(a, b v1alpha1.AgentMessage) int { return number(a.Name) - number(b.Name) })
+	return posts, nil
+}
+
+// number returns the number at the end of a post's name.
+func number(name string) (n int) {
+	_, _ = fmt.Sscanf(name[strings.LastIndexByte(name, '-')+1:], "%d", &n)
+	return n
+}
+
+// question returns the post of a task's question or approval.
+func (r *testNamespace) question(ctx context.Context, task string) v1alpha1.AgentMessage {
+	GinkgoHelper()
+	var found v1alpha1.AgentMessage
+	Eventually(func(ctx context.Context) (string, error) {
+		posts, err := r.posts(ctx)
+		for _, post := range posts {
+			if post.Spec.About == task && post.Spec.Role == v1alpha1.RoleAssistant {
+				found = post
+			}
+		}
+		return found.Spec.About, err
+	}).WithContext(ctx).Should(Equal(task), "a post about "+task)
+	return found
+}
+
+// kinds returns lists of all kinds of objects.
+func kinds() []client.ObjectList {
+	return []client.ObjectList{
+		&v1alpha1.AgentChatList{}, &v1alpha1.AgentMessageList{}, &v1alpha1.AgentTaskList{}, &v1alpha1.SubAgentList{},
+		&v1alpha1.AgentRoleList{}, &v1alpha1.ModelProviderList{}, &v1alpha1.ToolServerList{}, &v1alpha1.AgentQuotaList{},
+	}
+}
+
+// dump formats all objects of the room, for a failure report.
+func (r *testNamespace) dump(ctx context.Context) string {
+	var out strings.Builder
+	for _, list := range append(kinds(), &corev1.ResourceQuotaList{}) {
+		if err := r.API.List(ctx, list, r.inNamespace()); err != nil {
+			fmt.Fprintln(&out, err)
+			continue
+		}
+		_ = meta.EachListItem(list, func(item runtime.Object) error {
+			item.(client.Object).SetManagedFields(nil)
+			return nil
+		})
+		data, err := yaml.Marshal(list)
+		fmt.Fprintf(&out, "--- %T (%v)\n%s", list, err, data)
+	}
+	return out.String()
+}
