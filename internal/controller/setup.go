@@ -21,6 +21,7 @@ import (
 
 	"github.com/nestor-dev/nestor/internal/agent"
 	"github.com/nestor-dev/nestor/internal/controller/agentchat"
+	"github.com/nestor-dev/nestor/internal/controller/agentconfig"
 	"github.com/nestor-dev/nestor/internal/controller/agentmessage"
 	"github.com/nestor-dev/nestor/internal/controller/agentquota"
 	"github.com/nestor-dev/nestor/internal/controller/agentrole"
@@ -28,10 +29,14 @@ import (
 	"github.com/nestor-dev/nestor/internal/controller/backend"
 	"github.com/nestor-dev/nestor/internal/controller/modelprovider"
 	"github.com/nestor-dev/nestor/internal/controller/poke"
+	"github.com/nestor-dev/nestor/internal/controller/reference"
 	"github.com/nestor-dev/nestor/internal/controller/resolve"
 	"github.com/nestor-dev/nestor/internal/controller/run"
+	"github.com/nestor-dev/nestor/internal/controller/status"
 	"github.com/nestor-dev/nestor/internal/controller/subagent"
 	"github.com/nestor-dev/nestor/internal/controller/toolserver"
+	"github.com/nestor-dev/nestor/internal/controller/tree"
+	"github.com/nestor-dev/nestor/internal/controller/watch"
 	"github.com/nestor-dev/nestor/internal/controller/workspace"
 	"github.com/nestor-dev/nestor/internal/engine"
 	"github.com/nestor-dev/nestor/internal/ledger"
@@ -133,8 +138,8 @@ func Setup(mgr ctrl.Manager, options Options) error {
 	}
 	finder := resolve.Finder{Reader: mgr.GetClient(), Live: mgr.GetAPIReader(), OperatorNamespace: options.OperatorNamespace, Secrets: &resolve.Secrets{}, Absent: &resolve.Absences{}}
 	wake := &wakers{chats: poke.New(), messages: poke.New(), tasks: poke.New(), agents: poke.New(), servers: poke.New()}
-	chats, tasks, agents := &run.Lacking{Queue: wake.chats}, &run.Lacking{Queue: wake.tasks}, &run.Lacking{Queue: wake.agents}
-	references := &run.References{Cache: mgr.GetCache(), OperatorNamespace: options.OperatorNamespace, Lacking: []*run.Lacking{chats, tasks, agents}}
+	chats, tasks, agents := &reference.Lacking{Queue: wake.chats}, &reference.Lacking{Queue: wake.tasks}, &reference.Lacking{Queue: wake.agents}
+	references := &reference.Watcher{Cache: mgr.GetCache(), OperatorNamespace: options.OperatorNamespace, Lacking: []*reference.Lacking{chats, tasks, agents}}
 	reach := outbound.Options{AllowLoopback: options.AllowLoopbackEndpoints}
 	pool := mcp.NewPool(mcp.Options{Version: version.String(), HTTP: options.Telemetry.Transport(outbound.New(reach)), Changed: func(key mcp.Key) {
 		wake.servers.Add(types.NamespacedName{Namespace: key.Namespace, Name: key.Server})
@@ -209,7 +214,7 @@ func Setup(mgr ctrl.Manager, options Options) error {
 			}
 		}
 	}
-	if err := run.Index(context.Background(), mgr.GetFieldIndexer()); err != nil {
+	if err := watch.Index(context.Background(), mgr.GetFieldIndexer()); err != nil {
 		return err
 	}
 	for _, runnable := range []manager.Runnable{references, driver{engine: eng, workspaces: workspaces, idle: options.IdleAfter, unconfirmed: lost, hasObject: runner.HasObject, wake: func(ctx context.Context) error { return wake.wakeAll(ctx, c) }}, poolCloser{pool}} {
@@ -217,8 +222,12 @@ func Setup(mgr ctrl.Manager, options Options) error {
 			return fmt.Errorf("add %T: %w", runnable, err)
 		}
 	}
-	*runner = run.Runner{Client: c, Engine: eng, Finder: finder, Tools: tools, Ledger: options.Ledger, LedgerName: options.Ledger.Name(),
-		Events: mgr.GetEventRecorder("nestor-operator"), Pace: run.NewPace(), Quotas: quotas}
+	*runner = run.Runner{
+		Reader: tree.Reader{Cache: c, API: finder.Live}, Client: c, Engine: eng, Finder: finder,
+		Config: &agentconfig.Resolver{Engine: eng, Finder: finder, Tools: tools, Quotas: quotas},
+		Status: &status.Writer{Client: c, Events: mgr.GetEventRecorder("nestor-operator"), Pace: status.NewPace()},
+		Ledger: options.Ledger, LedgerName: options.Ledger.Name(), MessageTaken: wake.messages.Add,
+	}
 	messages := &agentmessage.Reconciler{Client: c, Runner: runner, Changed: wake.messages, Blocked: wake.ledgerBlockChanged}
 	wake.chatBegan = messages.ChatStarted
 	for _, reconciler := range []interface{ SetupWithManager(ctrl.Manager) error }{

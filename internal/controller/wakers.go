@@ -13,7 +13,6 @@ import (
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 	"github.com/nestor-dev/nestor/internal/agent"
 	"github.com/nestor-dev/nestor/internal/controller/poke"
-	"github.com/nestor-dev/nestor/internal/controller/run"
 	"github.com/nestor-dev/nestor/internal/engine"
 	"github.com/nestor-dev/nestor/internal/ledger"
 )
@@ -51,7 +50,7 @@ func (w *wakers) taskOf(a ledger.Agent) types.NamespacedName {
 func (w *wakers) stepped(c engine.Change) {
 	name := types.NamespacedName{Namespace: c.Agent.Namespace, Name: c.Agent.Name}
 	add := (*poke.Queue).AddDelayed
-	if run.Urgent(c) {
+	if urgent(c) {
 		add = (*poke.Queue).Add
 	}
 	switch c.Agent.Kind {
@@ -69,7 +68,7 @@ func (w *wakers) stepped(c engine.Change) {
 		}
 	}
 	add(w.tasks, types.NamespacedName{Namespace: c.Agent.Namespace, Name: c.After.Config.ChildName()})
-	if run.Asked(c) {
+	if asked(c) {
 		w.asksChanged(c.Agent)
 	}
 }

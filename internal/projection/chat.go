@@ -70,3 +70,22 @@ func chatWaiting(s agent.State) []v1alpha1.ChatWaitingItem {
 	}
 	return items
 }
+
+// CountTask adds a task in a phase to the counts of a chat.
+func CountTask(counts v1alpha1.TaskCounts, phase v1alpha1.TaskPhase) v1alpha1.TaskCounts {
+	switch phase {
+	case v1alpha1.TaskRunning:
+		counts.Running++
+	case v1alpha1.TaskWaiting:
+		counts.Waiting++
+	case v1alpha1.TaskSuccess:
+		counts.Success++
+	case v1alpha1.TaskFailed:
+		counts.Failed++
+	case v1alpha1.TaskCancelled:
+		counts.Cancelled++
+	default:
+		counts.Pending++
+	}
+	return counts
+}

@@ -8,17 +8,18 @@ import (
 	"errors"
 	"time"
 
-	"k8s.io/apimachinery/pkg/api/meta"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 	"github.com/nestor-dev/nestor/internal/agent"
+	"github.com/nestor-dev/nestor/internal/controller/agentconfig"
 	"github.com/nestor-dev/nestor/internal/controller/resolve"
 	"github.com/nestor-dev/nestor/internal/controller/run"
 	"github.com/nestor-dev/nestor/internal/controller/status"
 	"github.com/nestor-dev/nestor/internal/engine"
 	"github.com/nestor-dev/nestor/internal/ledger"
+	"github.com/nestor-dev/nestor/internal/projection"
 )
 
 // start starts the orchestrator, once everything that it needs is there. lost is why it begins anew, if it was quarantined.
@@ -36,10 +37,7 @@ func (r *Reconciler) start(ctx context.Context, chat *v1alpha1.AgentChat, lost *
 	condition, missing := status.FromMissing(chat.Generation, err)
 	r.Lacking.Set(client.ObjectKeyFromObject(chat), missing)
 	if missing {
-		next := *chat.Status.DeepCopy()
-		next.Phase = v1alpha1.ChatIdle
-		meta.SetStatusCondition(&next.Conditions, condition)
-		return run.Show(ctx, r.Runner, chat, &chat.Status, next, false)
+		return status.Show(ctx, r.Runner.Status, chat, &chat.Status, projection.ChatPending(chat.Status, condition, run.Now()), false)
 	}
 	if err != nil {
 		return r.reportOutage(ctx, chat, err)
@@ -94,16 +92,15 @@ func (r *Reconciler) anyExists(ctx context.Context, namespace string, roles []st
 // configure resolves what a chat says, and the UID of its namespace. What is missing is a *resolve.Missing.
 func (r *Reconciler) configure(ctx context.Context, chat *v1alpha1.AgentChat) (agent.Config, string, error) {
 	r.Runner.Finder.Begin(chat.Namespace)
-	resolved, err := r.Runner.Resolve(ctx, run.Subject{
+	resolved, err := r.Runner.Config.Resolve(ctx, agentconfig.Subject{
 		Kind: agent.Orchestrator, Object: chat, Namespace: chat.Namespace, Name: chat.Name, Role: chat.Spec.Role,
-		Provider: chat.Spec.ModelProvider, Model: chat.Spec.Model, MaxDepth: int(chat.Spec.Limits.MaxDepth), Generation: chat.Generation,
+		Provider: chat.Spec.ModelProvider, Model: chat.Spec.Model, MaxDepth: int(chat.Spec.Limits.MaxDepth), ChatLimits: &chat.Spec.Limits, Generation: chat.Generation,
 	})
 	if err != nil {
 		return agent.Config{}, "", err
 	}
-	resolved.Config.Limits = limitsOf(chat.Spec.Limits, resolved.Config.Limits)
 	resolved.Config.AutoAnswer = autoAnswer(chat.Spec.AutoAnswer)
-	return resolved.Config, resolved.NamespaceUID, resolved.NeedsPrice()
+	return resolved.Config, resolved.NamespaceUID, nil
 }
 
 func autoAnswer(spec v1alpha1.AutoAnswer) agent.AutoAnswer {

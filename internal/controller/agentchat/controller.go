@@ -8,7 +8,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"sync"
 
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -24,8 +23,11 @@ import (
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 	"github.com/nestor-dev/nestor/internal/agent"
 	"github.com/nestor-dev/nestor/internal/controller/poke"
+	"github.com/nestor-dev/nestor/internal/controller/reference"
 	"github.com/nestor-dev/nestor/internal/controller/run"
 	"github.com/nestor-dev/nestor/internal/controller/status"
+	"github.com/nestor-dev/nestor/internal/controller/tree"
+	"github.com/nestor-dev/nestor/internal/controller/watch"
 	"github.com/nestor-dev/nestor/internal/projection"
 )
 
@@ -41,7 +43,7 @@ type Reconciler struct {
 	// Known remembers under which UID the engine knows an object, for when the object is gone.
 	Known *run.Known
 	// Lacking remembers the chats that wait for something that they refer to.
-	Lacking *run.Lacking
+	Lacking *reference.Lacking
 
 	// lossReported are the chats, by UID, that have shown that their history is lost, with when it was.
 	lossReported sync.Map
@@ -52,16 +54,16 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	return ctrl.NewControllerManagedBy(mgr).
 		Named("agentchat").
 		For(&v1alpha1.AgentChat{}, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
-		Watches(&v1alpha1.AgentTask{}, r.Changed.DelayedHandler(chatOf), builder.WithPredicates(run.PhaseChanged())).
-		Watches(&v1alpha1.AgentMessage{}, r.Changed.DelayedHandler(chatOf), builder.WithPredicates(run.CameOrWent())).
+		Watches(&v1alpha1.AgentTask{}, r.Changed.DelayedHandler(chatOf), builder.WithPredicates(watch.PhaseChanged())).
+		Watches(&v1alpha1.AgentMessage{}, r.Changed.DelayedHandler(chatOf), builder.WithPredicates(predicate.Or(watch.CameOrWent(), watch.Handled()))).
 		WatchesRawSource(r.Changed.Source()).
-		WithOptions(controller.Options{MaxConcurrentReconciles: workers, RateLimiter: run.Backoff()}).
+		WithOptions(controller.Options{MaxConcurrentReconciles: workers, RateLimiter: poke.Backoff()}).
 		Complete(r.Runner.WhileAtWork(r))
 }
 
 // chatOf is the chat whose counts an object is part of.
 func chatOf(object client.Object) (types.NamespacedName, bool) {
-	name := run.ChatOf(object)
+	name := watch.ChatOf(object)
 	return types.NamespacedName{Namespace: object.GetNamespace(), Name: name}, name != ""
 }
 
@@ -87,22 +89,20 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		return r.reportOutage(ctx, &chat, err)
 	}
 	applied := r.Runner.Apply(ctx, run.Owner{Object: &chat, Chat: chat.Name}, state)
-	if _, _, down := r.Runner.Outage(applied); down {
+	if _, down := r.Runner.Outage(applied); down {
 		return r.reportOutage(ctx, &chat, applied)
 	}
-	return run.After(applied)(r.project(ctx, &chat, state, applied))
+	return status.After(applied)(r.project(ctx, &chat, state, applied))
 }
 
 // reportOutage ends a reconcile that failed. If the ledger did, the chat shows it.
 func (r *Reconciler) reportOutage(ctx context.Context, chat *v1alpha1.AgentChat, err error) (ctrl.Result, error) {
-	next := *chat.Status.DeepCopy()
-	if !r.Runner.Interrupted(&next.Conditions, v1alpha1.ConditionReady, chat.Generation, err) {
+	outage, down := r.Runner.Outage(err)
+	if !down {
 		return status.Result(err)
 	}
-	if next.Phase == "" {
-		next.Phase = v1alpha1.ChatIdle
-	}
-	return run.ShowInterrupted(ctx, r.Runner, chat, &chat.Status, next)
+	next := projection.ChatInterrupted(chat.Status, chat.Status.Conditions, outage, chat.Generation, run.Now())
+	return status.ShowInterrupted(ctx, r.Runner.Status, chat, &chat.Status, next)
 }
 
 // project writes the chat's status, if it changed. That a turn or a task is at work, and how far, is progress.
@@ -119,19 +119,18 @@ func (r *Reconciler) project(ctx context.Context, chat *v1alpha1.AgentChat, s ag
 	next := projection.Chat(s, facts, chat.Status, s.LatestGeneration())
 	progress := len(chat.Status.Conditions) > 0 && equality.Semantic.DeepEqual(chat.Status.Waiting, next.Waiting) &&
 		equality.Semantic.DeepEqual(meta.FindStatusCondition(chat.Status.Conditions, v1alpha1.ConditionReady), meta.FindStatusCondition(next.Conditions, v1alpha1.ConditionReady)) && (next.Phase == chat.Status.Phase || next.Phase == v1alpha1.ChatRunning)
-	shown := slices.Clone(chat.Status.Conditions)
-	if r.Runner.Interrupted(&shown, v1alpha1.ConditionReady, chat.Generation, r.Runner.Engine.Blocked(string(chat.UID))) {
-		next.Conditions = shown
-		return run.ShowInterrupted(ctx, r.Runner, chat, &chat.Status, next)
+	if outage, down := r.Runner.Outage(r.Runner.Engine.Blocked(string(chat.UID))); down {
+		next = projection.ChatInterrupted(next, chat.Status.Conditions, outage, chat.Generation, run.Now())
+		return status.ShowInterrupted(ctx, r.Runner.Status, chat, &chat.Status, next)
 	}
-	progress = progress || run.WasInterrupted(chat.Status.Conditions, v1alpha1.ConditionReady) // an outage ends for all at once
-	return run.Show(ctx, r.Runner, chat, &chat.Status, next, progress)
+	progress = progress || status.WasInterrupted(chat.Status.Conditions, v1alpha1.ConditionReady) // an outage ends for all at once
+	return status.Show(ctx, r.Runner.Status, chat, &chat.Status, next, progress)
 }
 
 // facts counts what belongs to the chat.
 func (r *Reconciler) facts(ctx context.Context, chat *v1alpha1.AgentChat) (projection.ChatFacts, error) {
 	var facts projection.ChatFacts
-	ours := []client.ListOption{client.InNamespace(chat.Namespace), client.MatchingFields{run.ChatField: chat.Name}, client.UnsafeDisableDeepCopy}
+	ours := []client.ListOption{client.InNamespace(chat.Namespace), client.MatchingFields{watch.ChatField: chat.Name}, client.UnsafeDisableDeepCopy}
 	var tasks v1alpha1.AgentTaskList
 	if err := r.Client.List(ctx, &tasks, ours...); err != nil {
 		return facts, fmt.Errorf("list the tasks of chat %s/%s: %w", chat.Namespace, chat.Name, err)
@@ -140,7 +139,7 @@ func (r *Reconciler) facts(ctx context.Context, chat *v1alpha1.AgentChat) (proje
 		if ref := metav1.GetControllerOf(&tasks.Items[i]); ref == nil || ref.Kind == "AgentChat" && ref.UID != chat.UID {
 			continue // of a chat that had the name before
 		}
-		count(&facts.Tasks, tasks.Items[i].Status.Phase)
+		facts.Tasks = projection.CountTask(facts.Tasks, tasks.Items[i].Status.Phase)
 	}
 	var messages v1alpha1.AgentMessageList
 	if err := r.Client.List(ctx, &messages, ours...); err != nil {
@@ -149,7 +148,7 @@ func (r *Reconciler) facts(ctx context.Context, chat *v1alpha1.AgentChat) (proje
 	var newest *v1alpha1.AgentMessage
 	for i := range messages.Items {
 		m := &messages.Items[i]
-		if run.Foreign(m, chat) || (m.Spec.Role != v1alpha1.RoleUser && !metav1.IsControlledBy(m, chat)) {
+		if tree.Foreign(m, chat) || (m.Spec.Role != v1alpha1.RoleUser && !metav1.IsControlledBy(m, chat)) {
 			continue
 		}
 		facts.Messages++
@@ -161,23 +160,6 @@ func (r *Reconciler) facts(ctx context.Context, chat *v1alpha1.AgentChat) (proje
 		facts.LastMessage = newest.Name
 	}
 	return facts, nil
-}
-
-func count(counts *v1alpha1.TaskCounts, phase v1alpha1.TaskPhase) {
-	switch phase {
-	case v1alpha1.TaskRunning:
-		counts.Running++
-	case v1alpha1.TaskWaiting:
-		counts.Waiting++
-	case v1alpha1.TaskSuccess:
-		counts.Success++
-	case v1alpha1.TaskFailed:
-		counts.Failed++
-	case v1alpha1.TaskCancelled:
-		counts.Cancelled++
-	default:
-		counts.Pending++
-	}
 }
 
 // isLater says that a message came after another one. The API server's times are whole seconds: within one, an answer comes

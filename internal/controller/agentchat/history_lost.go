@@ -18,6 +18,8 @@ import (
 	"github.com/nestor-dev/nestor/internal/agent"
 	"github.com/nestor-dev/nestor/internal/controller/run"
 	"github.com/nestor-dev/nestor/internal/controller/status"
+	"github.com/nestor-dev/nestor/internal/controller/watch"
+	"github.com/nestor-dev/nestor/internal/projection"
 )
 
 // hasStarted says whether a chat shows that its orchestrator had begun. Earlier releases wrote no startTime, but only a chat that has
@@ -43,17 +45,13 @@ func (r *Reconciler) handleLostHistory(ctx context.Context, chat *v1alpha1.Agent
 	}
 	shown, _ := r.lossReported.Load(chat.UID)
 	told := shown == at
-	next := *chat.Status.DeepCopy()
-	if next.StartTime == nil { // an earlier release did not write it, and the condition no longer tells
-		next.StartTime = chat.CreationTimestamp.DeepCopy()
-	}
-	next.Phase, next.Waiting = v1alpha1.ChatIdle, nil
-	meta.SetStatusCondition(&next.Conditions, status.NotReady(chat.Generation, v1alpha1.ReasonHistoryLost, words+lostAdvice))
+	condition := status.NotReady(chat.Generation, v1alpha1.ReasonHistoryLost, words+lostAdvice)
+	next := projection.ChatHistoryLost(chat.Status, chat.CreationTimestamp, condition, run.Now())
 	waits, err := r.isMessagePending(ctx, chat, after)
 	if err != nil || (waits && told) {
 		return ctrl.Result{}, false, err
 	}
-	result, err := run.Show(ctx, r.Runner, chat, &chat.Status, next, false)
+	result, err := status.Show(ctx, r.Runner.Status, chat, &chat.Status, next, false)
 	if err == nil && result.IsZero() {
 		r.lossReported.Store(chat.UID, at) // the condition may say something else later, such as that a role is missing
 		if waits {
@@ -69,14 +67,13 @@ const lostRetryDelay = time.Second
 // isMessagePending says whether somebody has said something after a time that no turn has taken.
 func (r *Reconciler) isMessagePending(ctx context.Context, chat *v1alpha1.AgentChat, after time.Time) (bool, error) {
 	var messages v1alpha1.AgentMessageList
-	err := r.Client.List(ctx, &messages, client.InNamespace(chat.Namespace), client.MatchingFields{run.ChatField: chat.Name}, client.UnsafeDisableDeepCopy)
+	err := r.Client.List(ctx, &messages, client.InNamespace(chat.Namespace), client.MatchingFields{watch.ChatField: chat.Name}, client.UnsafeDisableDeepCopy)
 	if err != nil {
 		return false, fmt.Errorf("list the messages of chat %s/%s: %w", chat.Namespace, chat.Name, err)
 	}
 	for i := range messages.Items {
 		m := &messages.Items[i]
-		over := m.Status.Phase == v1alpha1.MessageHandled || m.Status.Phase == v1alpha1.MessageRejected
-		if m.Spec.Role == v1alpha1.RoleUser && m.Spec.Content != "" && !over && m.CreationTimestamp.After(after) {
+		if m.Spec.Role == v1alpha1.RoleUser && m.Spec.Content != "" && !watch.HasFinalPhase(m) && m.CreationTimestamp.After(after) {
 			return true, nil
 		}
 	}

@@ -20,7 +20,11 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/internal/controller/reference"
 	"github.com/nestor-dev/nestor/internal/controller/run"
+	"github.com/nestor-dev/nestor/internal/controller/status"
+	"github.com/nestor-dev/nestor/internal/controller/tree"
+	"github.com/nestor-dev/nestor/internal/controller/watch"
 	"github.com/nestor-dev/nestor/internal/engine"
 	"github.com/nestor-dev/nestor/internal/ledger"
 	"github.com/nestor-dev/nestor/internal/ledger/connect"
@@ -55,10 +59,10 @@ func reconcilerWith(t *testing.T, down bool, objects ...client.Object) (*Reconci
 		}
 	})
 	api := fake.NewClientBuilder().WithScheme(scheme).WithStatusSubresource(&v1alpha1.AgentChat{}).WithObjects(objects...).
-		WithIndex(&v1alpha1.AgentMessage{}, run.ChatField, func(o client.Object) []string { return []string{o.(*v1alpha1.AgentMessage).Spec.Chat} }).Build()
-	runner := &run.Runner{Client: api, Engine: eng, Ledger: kept, LedgerName: "sqlite:here", Pace: run.NewPace()}
+		WithIndex(&v1alpha1.AgentMessage{}, watch.ChatField, func(o client.Object) []string { return []string{o.(*v1alpha1.AgentMessage).Spec.Chat} }).Build()
+	runner := &run.Runner{Reader: tree.Reader{Cache: api, API: api}, Client: api, Engine: eng, Ledger: kept, LedgerName: "sqlite:here", Status: &status.Writer{Client: api, Pace: status.NewPace()}, MessageTaken: func(types.NamespacedName) {}}
 	runner.Finder.Live = api
-	return &Reconciler{Client: api, Runner: runner, Known: &run.Known{Engine: eng, Find: runner.Find, Kind: "AgentChat"}, Lacking: &run.Lacking{}}, api
+	return &Reconciler{Client: api, Runner: runner, Known: &run.Known{Engine: eng, Find: runner.Find, Kind: "AgentChat"}, Lacking: &reference.Lacking{}}, api
 }
 
 func TestAChatSaysWhyItCannotGoOn(t *testing.T) {

@@ -9,6 +9,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -28,6 +29,8 @@ import (
 	"github.com/nestor-dev/nestor/internal/controller/poke"
 	"github.com/nestor-dev/nestor/internal/controller/run"
 	"github.com/nestor-dev/nestor/internal/controller/status"
+	"github.com/nestor-dev/nestor/internal/controller/tree"
+	"github.com/nestor-dev/nestor/internal/controller/watch"
 	"github.com/nestor-dev/nestor/internal/ledger"
 )
 
@@ -57,10 +60,10 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	return ctrl.NewControllerManagedBy(mgr).
 		Named("agentmessage").
 		For(&v1alpha1.AgentMessage{}, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
-		Watches(&v1alpha1.AgentChat{}, handler.EnqueueRequestsFromMapFunc(r.forChat), builder.WithPredicates(run.CameOrWent())).
-		Watches(&v1alpha1.AgentTask{}, handler.EnqueueRequestsFromMapFunc(r.forTask), builder.WithPredicates(run.CameOrWent())).
+		Watches(&v1alpha1.AgentChat{}, handler.EnqueueRequestsFromMapFunc(r.forChat), builder.WithPredicates(watch.CameOrWent())).
+		Watches(&v1alpha1.AgentTask{}, handler.EnqueueRequestsFromMapFunc(r.forTask), builder.WithPredicates(watch.CameOrWent())).
 		WatchesRawSource(r.Changed.Source()).
-		WithOptions(controller.Options{MaxConcurrentReconciles: workers, RateLimiter: run.Backoff()}).
+		WithOptions(controller.Options{MaxConcurrentReconciles: workers, RateLimiter: poke.Backoff()}).
 		Complete(r.Runner.WhileAtWork(r))
 }
 
@@ -74,7 +77,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		r.sequence.remove(req.NamespacedName)
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
-	if isFinal(&message) || !message.DeletionTimestamp.IsZero() {
+	if watch.HasFinalPhase(&message) || !message.DeletionTimestamp.IsZero() {
 		r.sequence.remove(req.NamespacedName)
 		return ctrl.Result{}, nil
 	}
@@ -89,15 +92,15 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if owner == nil {
 		return status.Result(r.writeStatus(ctx, &message, notFound(&message)))
 	}
-	if run.Foreign(&message, owner) {
+	if tree.Foreign(&message, owner) {
 		return ctrl.Result{}, nil // it goes with the chat or task that had the name before
 	}
 	if err := r.adopt(ctx, owner, &message); err != nil {
 		return status.Result(err)
 	}
 	verdict, err := r.handleInOrder(ctx, owner, &message)
-	if reason, text, ok := r.Runner.Outage(err); ok {
-		return r.reportOutage(ctx, owner, &message, pending(reason, "The message waits. "+text))
+	if outage, down := r.Runner.Outage(err); down {
+		return r.reportOutage(ctx, owner, &message, pending(outage.Reason, "The message waits. "+outage.Message))
 	}
 	if err != nil || verdict == nil {
 		return status.Result(err)
@@ -118,7 +121,7 @@ func (r *Reconciler) reportOutage(ctx context.Context, owner client.Object, mess
 	if err := r.writeStatus(ctx, message, v); err != nil {
 		return status.Result(err)
 	}
-	return ctrl.Result{RequeueAfter: run.AfterOutage()}, nil
+	return ctrl.Result{RequeueAfter: status.AfterOutage()}, nil
 }
 
 // record records a fact of an agent. It does not wait for a ledger that does not answer: the fact is in the agent's mailbox by then, and
@@ -182,7 +185,7 @@ func (r *Reconciler) adopt(ctx context.Context, owner client.Object, message *v1
 // soon, so it is a conflict.
 func (r *Reconciler) confirmOwner(ctx context.Context, owner client.Object) error {
 	found := owner.DeepCopyObject().(client.Object)
-	err := r.Runner.Finder.Live.Get(ctx, client.ObjectKeyFromObject(owner), found)
+	err := r.Runner.Live(ctx, client.ObjectKeyFromObject(owner), found)
 	if err == nil && found.GetUID() == owner.GetUID() {
 		return nil
 	}
@@ -195,6 +198,9 @@ func (r *Reconciler) confirmOwner(ctx context.Context, owner client.Object) erro
 
 // handle does what a message says. It returns what became of it, or nil if somebody else will say so.
 func (r *Reconciler) handle(ctx context.Context, owner client.Object, message *v1alpha1.AgentMessage) (*outcome, error) {
+	if wasTaken, err := r.wasTaken(ctx, owner, message); err != nil || wasTaken {
+		return ptr(taken()), err
+	}
 	switch {
 	case message.Spec.Approval != nil:
 		return r.decide(ctx, owner, message)
@@ -204,6 +210,17 @@ func (r *Reconciler) handle(ctx context.Context, owner client.Object, message *v
 		return r.answer(ctx, owner, message)
 	}
 	return r.deliverMessage(ctx, owner, message)
+}
+
+// wasTaken reports whether the orchestrator of a chat has taken a message into a turn, and waits until its status shows it.
+func (r *Reconciler) wasTaken(ctx context.Context, owner client.Object, message *v1alpha1.AgentMessage) (bool, error) {
+	if message.Spec.Chat == "" {
+		return false, nil
+	}
+	state, _, err := r.Runner.State(ctx, string(owner.GetUID()))
+	return slices.ContainsFunc(state.Outbox, func(item agent.Item) bool {
+		return item.Kind == agent.ItemHandled && item.Message == message.Name
+	}), err
 }
 
 // deliverMessage gives a message to the orchestrator, which says itself when it has taken it into a turn.
@@ -246,22 +263,22 @@ func (r *Reconciler) questionOf(ctx context.Context, chat client.Object, message
 
 // forChat enqueues the messages of a chat that have not been handled.
 func (r *Reconciler) forChat(ctx context.Context, chat client.Object) []reconcile.Request {
-	return r.pendingMessages(ctx, chat.GetNamespace(), client.MatchingFields{run.ChatField: chat.GetName()})
+	return r.unhandled(ctx, chat.GetNamespace(), client.MatchingFields{watch.ChatField: chat.GetName()})
 }
 
 // forTask enqueues the messages of a standalone task that have not been handled.
 func (r *Reconciler) forTask(ctx context.Context, task client.Object) []reconcile.Request {
-	return r.pendingMessages(ctx, task.GetNamespace(), client.MatchingFields{run.TaskField: task.GetName()})
+	return r.unhandled(ctx, task.GetNamespace(), client.MatchingFields{watch.TaskField: task.GetName()})
 }
 
 // ChatStarted looks again at the messages that waited for a chat to be ready.
 func (r *Reconciler) ChatStarted(ctx context.Context, chat types.NamespacedName) {
-	for _, request := range r.pendingMessages(ctx, chat.Namespace, client.MatchingFields{run.ChatField: chat.Name}) {
+	for _, request := range r.unhandled(ctx, chat.Namespace, client.MatchingFields{watch.ChatField: chat.Name}) {
 		r.Changed.Add(request.NamespacedName)
 	}
 }
 
-func (r *Reconciler) pendingMessages(ctx context.Context, namespace string, which client.MatchingFields) []reconcile.Request {
+func (r *Reconciler) unhandled(ctx context.Context, namespace string, which client.MatchingFields) []reconcile.Request {
 	var list v1alpha1.AgentMessageList
 	if err := r.Client.List(ctx, &list, client.InNamespace(namespace), which, client.UnsafeDisableDeepCopy); err != nil {
 		return nil // the cache is not ready; its own events will come
@@ -269,13 +286,9 @@ func (r *Reconciler) pendingMessages(ctx context.Context, namespace string, whic
 	var requests []reconcile.Request
 	for i := range list.Items {
 		m := &list.Items[i]
-		if m.Spec.Role == v1alpha1.RoleUser && !isFinal(m) {
+		if m.Spec.Role == v1alpha1.RoleUser && !watch.HasFinalPhase(m) {
 			requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(m)})
 		}
 	}
 	return requests
-}
-
-func isFinal(m *v1alpha1.AgentMessage) bool {
-	return m.Status.Phase == v1alpha1.MessageHandled || m.Status.Phase == v1alpha1.MessageRejected
 }

@@ -7,12 +7,16 @@ import (
 	"context"
 	"fmt"
 
+	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 	"github.com/nestor-dev/nestor/internal/agent"
+	"github.com/nestor-dev/nestor/internal/controller/run"
+	"github.com/nestor-dev/nestor/internal/controller/status"
+	"github.com/nestor-dev/nestor/internal/projection"
 )
 
 // outcome is what became of a message.
@@ -28,6 +32,11 @@ func handled() outcome {
 // posted is what became of a message of the operator's own: it is there to be read.
 func posted() outcome {
 	return outcome{v1alpha1.MessageHandled, v1alpha1.ReasonHandled, "The message was posted for the user to read."}
+}
+
+// taken is what became of a message that a turn of the orchestrator has taken.
+func taken() outcome {
+	return outcome{v1alpha1.MessageHandled, v1alpha1.ReasonHandled, "The message was taken into a turn."}
 }
 
 func pending(reason, text string) outcome { return outcome{v1alpha1.MessagePending, reason, text} }
@@ -46,8 +55,14 @@ func rejected(reason, format string, args ...any) *outcome {
 
 func ptr(v outcome) *outcome { return &v }
 
+// writeStatus writes what became of a message, if its status does not say so.
 func (r *Reconciler) writeStatus(ctx context.Context, message *v1alpha1.AgentMessage, v outcome) error {
-	return r.Runner.SettleMessage(ctx, message, v.phase, v.reason, v.message)
+	next := projection.Message(message.Status, v.phase, v.reason, v.message, message.Generation, run.Now())
+	if equality.Semantic.DeepEqual(message.Status, next) {
+		return nil
+	}
+	message.Status = next
+	return status.Update(ctx, r.Client, message)
 }
 
 // target is the agent or tool run of a task that a message names. The task must be the one that the message is for, or belong to

@@ -18,8 +18,8 @@ import (
 	"github.com/nestor-dev/nestor/internal/ledger"
 )
 
-// tree makes the objects of a standalone task NAME whose agent has delegated to NAME-1.
-func tree(name string) []client.Object {
+// treeWith makes the objects of a standalone task NAME whose agent has delegated to NAME-1.
+func treeWith(name string) []client.Object {
 	owned := func(kind, by string) []metav1.OwnerReference {
 		yes := true
 		return []metav1.OwnerReference{{APIVersion: v1alpha1.GroupVersion.String(), Kind: kind, Name: by, UID: types.UID(kind + "/" + by), Controller: &yes}}
@@ -99,7 +99,7 @@ func TestAMessageToAStandaloneTaskReachesTheAgentBelow(t *testing.T) {
 		"a decision that names nothing above": {write, v1alpha1.AgentMessageSpec{Task: "mine-1", Approval: &v1alpha1.Approval{Task: "mine", ToolCall: "w", Decision: v1alpha1.DecisionApprove}}, v1alpha1.MessageRejected, v1alpha1.ReasonTaskNotFound},
 	} {
 		t.Run(name, func(t *testing.T) {
-			objects := append(append(tree("mine"), tree("yours")...), message("said", test.spec))
+			objects := append(append(treeWith("mine"), treeWith("yours")...), message("said", test.spec))
 			r, store := reconcilerWith(t, objects...)
 			runTree(t, r, store, "mine", test.call)
 			runTree(t, r, store, "yours", test.call)

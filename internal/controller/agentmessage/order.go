@@ -16,7 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
-	"github.com/nestor-dev/nestor/internal/controller/run"
+	"github.com/nestor-dev/nestor/internal/controller/watch"
 )
 
 // sequence keeps the messages of one chat, or standalone task, in the order of their creation, although several workers handle messages.
@@ -78,7 +78,7 @@ func (o *sequence) take(m *v1alpha1.AgentMessage) {
 	o.seen[client.ObjectKeyFromObject(m)] = known
 }
 
-// remove drops a message that is settled or deleted.
+// remove drops a message that has its final phase or is deleted.
 func (o *sequence) remove(name types.NamespacedName) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -130,9 +130,9 @@ func mustKeepOrder(m *v1alpha1.AgentMessage) bool {
 
 // earlier are the messages before this one that nobody has handed on, the oldest first.
 func (r *Reconciler) earlier(ctx context.Context, message *v1alpha1.AgentMessage) ([]*v1alpha1.AgentMessage, error) {
-	field := client.MatchingFields{run.ChatField: message.Spec.Chat}
+	field := client.MatchingFields{watch.ChatField: message.Spec.Chat}
 	if message.Spec.Task != "" {
-		field = client.MatchingFields{run.TaskField: message.Spec.Task}
+		field = client.MatchingFields{watch.TaskField: message.Spec.Task}
 	}
 	var list v1alpha1.AgentMessageList
 	if err := r.Client.List(ctx, &list, client.InNamespace(message.Namespace), field, client.UnsafeDisableDeepCopy); err != nil {
@@ -149,7 +149,7 @@ func (r *Reconciler) earlier(ctx context.Context, message *v1alpha1.AgentMessage
 	var before []placed
 	for i := range list.Items {
 		m := &list.Items[i]
-		if isFinal(m) {
+		if watch.HasFinalPhase(m) {
 			r.sequence.remove(client.ObjectKeyFromObject(m))
 			continue
 		}

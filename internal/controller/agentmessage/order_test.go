@@ -26,6 +26,8 @@ import (
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 	"github.com/nestor-dev/nestor/internal/agent"
 	"github.com/nestor-dev/nestor/internal/controller/run"
+	"github.com/nestor-dev/nestor/internal/controller/tree"
+	"github.com/nestor-dev/nestor/internal/controller/watch"
 	"github.com/nestor-dev/nestor/internal/engine"
 	"github.com/nestor-dev/nestor/internal/ledger"
 	"github.com/nestor-dev/nestor/internal/ledger/connect"
@@ -79,6 +81,31 @@ func TestABurstIsDeliveredInTheOrderOfCreation(t *testing.T) {
 	}
 }
 
+// The orchestrator says that it has taken a message into a turn; the message's controller writes that into its status.
+func TestAMessageThatATurnHasTakenIsHandled(t *testing.T) {
+	chat := &v1alpha1.AgentChat{ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: "chat", UID: "chat-uid"}}
+	hello := &v1alpha1.AgentMessage{ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: "hello", UID: "hello-uid"},
+		Spec: v1alpha1.AgentMessageSpec{Chat: "chat", Role: v1alpha1.RoleUser, Content: "hello"}}
+	r, _ := reconcilerWith(t, chat, hello)
+	if err := r.Runner.Engine.Start(ledger.Agent{UID: "chat-uid", Kind: "AgentChat", Namespace: "a", Name: "chat", Root: "chat-uid", Chat: "chat", CreatedAt: time.Now()},
+		agent.Started{Config: agent.Config{Kind: agent.Orchestrator, Name: "chat", Limits: agent.Limits{MaxIterations: 1}}}); err != nil {
+		t.Fatal(err)
+	}
+	name := client.ObjectKeyFromObject(hello)
+	await(t, func() bool {
+		if _, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: name}); err != nil {
+			t.Fatal(err)
+		}
+		if err := r.Client.Get(t.Context(), name, hello); err != nil {
+			t.Fatal(err)
+		}
+		return hello.Status.Phase == v1alpha1.MessageHandled
+	})
+	if c := hello.Status.Conditions[0]; hello.Status.Reason != v1alpha1.ReasonHandled || c.Status != metav1.ConditionTrue || c.Message != "The message was taken into a turn." {
+		t.Errorf("the status is %+v", hello.Status)
+	}
+}
+
 // A message keeps its place when the operator has written to it, as to one that waits for its chat.
 func TestAMessageKeepsItsPlaceWhenItIsUpdated(t *testing.T) {
 	var o sequence
@@ -94,7 +121,7 @@ func TestAMessageKeepsItsPlaceWhenItIsUpdated(t *testing.T) {
 	}
 	o.remove(client.ObjectKeyFromObject(again))
 	if len(o.seen) != 0 {
-		t.Errorf("%d places are kept of messages that are settled", len(o.seen))
+		t.Errorf("%d places are kept of messages that are gone", len(o.seen))
 	}
 }
 
@@ -141,9 +168,9 @@ func reconcilerWith(t *testing.T, objects ...client.Object) (*Reconciler, ledger
 		return func(o client.Object) []string { return []string{field(o.(*v1alpha1.AgentMessage))} }
 	}
 	api := fake.NewClientBuilder().WithScheme(scheme).WithStatusSubresource(&v1alpha1.AgentMessage{}).WithObjects(objects...).
-		WithIndex(&v1alpha1.AgentMessage{}, run.ChatField, message(func(m *v1alpha1.AgentMessage) string { return m.Spec.Chat })).
-		WithIndex(&v1alpha1.AgentMessage{}, run.TaskField, message(func(m *v1alpha1.AgentMessage) string { return m.Spec.Task })).Build()
-	runner := &run.Runner{Client: api, Engine: eng, Ledger: store, Pace: run.NewPace()}
+		WithIndex(&v1alpha1.AgentMessage{}, watch.ChatField, message(func(m *v1alpha1.AgentMessage) string { return m.Spec.Chat })).
+		WithIndex(&v1alpha1.AgentMessage{}, watch.TaskField, message(func(m *v1alpha1.AgentMessage) string { return m.Spec.Task })).Build()
+	runner := &run.Runner{Reader: tree.Reader{Cache: api, API: api}, Client: api, Engine: eng, Ledger: store, MessageTaken: func(types.NamespacedName) {}}
 	runner.Finder.Live = api
 	return &Reconciler{Client: api, Runner: runner}, store
 }

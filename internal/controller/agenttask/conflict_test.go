@@ -20,6 +20,8 @@ import (
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 	"github.com/nestor-dev/nestor/internal/agent"
 	"github.com/nestor-dev/nestor/internal/controller/run"
+	"github.com/nestor-dev/nestor/internal/controller/status"
+	"github.com/nestor-dev/nestor/internal/controller/tree"
 	"github.com/nestor-dev/nestor/internal/projection"
 )
 
@@ -71,11 +73,11 @@ func TestASubAgentThatIsThereIsNotRefused(t *testing.T) {
 			return apierrors.NewForbidden(schema.GroupResource{Resource: "subagents"}, object.GetName(), errors.New("exceeded quota: few"))
 		},
 	})
-	reconciler.Runner.Finder.Live = live
+	reconciler.Runner.API = live
 	if err := reconciler.create(t.Context(), task, sub.DeepCopy()); err != nil {
 		t.Errorf("the task fails although its sub-agent is there: %v", err)
 	}
-	reconciler.Runner.Finder.Live = empty
+	reconciler.Runner.API = empty
 	if err := reconciler.create(t.Context(), task, sub.DeepCopy()); err == nil || !strings.Contains(err.Error(), "exceeded quota") {
 		t.Errorf("a sub-agent that is refused: %v", err)
 	}
@@ -89,5 +91,5 @@ func reconcilerWith(t *testing.T, tasks ...client.Object) (*Reconciler, client.C
 		t.Fatal(err)
 	}
 	api := fake.NewClientBuilder().WithScheme(scheme).WithStatusSubresource(&v1alpha1.AgentTask{}).WithObjects(tasks...).Build()
-	return &Reconciler{Client: api, Runner: &run.Runner{Client: api, Pace: run.NewPace()}}, api
+	return &Reconciler{Client: api, Runner: &run.Runner{Reader: tree.Reader{Cache: api, API: api}, Client: api, Status: &status.Writer{Client: api, Pace: status.NewPace()}}}, api
 }

@@ -23,8 +23,11 @@ import (
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 	"github.com/nestor-dev/nestor/internal/agent"
 	"github.com/nestor-dev/nestor/internal/controller/poke"
+	"github.com/nestor-dev/nestor/internal/controller/reference"
 	"github.com/nestor-dev/nestor/internal/controller/run"
 	"github.com/nestor-dev/nestor/internal/controller/status"
+	"github.com/nestor-dev/nestor/internal/controller/tree"
+	"github.com/nestor-dev/nestor/internal/controller/watch"
 	"github.com/nestor-dev/nestor/internal/projection"
 	"github.com/nestor-dev/nestor/internal/tool"
 )
@@ -40,7 +43,7 @@ type Reconciler struct {
 	Changed *poke.Queue
 	Known   *run.Known
 	// Lacking remembers the tasks that wait for something that they refer to.
-	Lacking *run.Lacking
+	Lacking *reference.Lacking
 
 	checker tool.Checker
 }
@@ -49,11 +52,11 @@ type Reconciler struct {
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	return ctrl.NewControllerManagedBy(mgr).
 		Named("agenttask").
-		For(&v1alpha1.AgentTask{}, builder.WithPredicates(predicate.Or(predicate.GenerationChangedPredicate{}, run.Orphaned()))).
-		Owns(&v1alpha1.SubAgent{}, builder.WithPredicates(predicate.Or(run.Went(), run.Hindered()))).
+		For(&v1alpha1.AgentTask{}, builder.WithPredicates(predicate.Or(predicate.GenerationChangedPredicate{}, watch.Orphaned()))).
+		Owns(&v1alpha1.SubAgent{}, builder.WithPredicates(predicate.Or(watch.Went(), watch.Hindered()))).
 		Watches(&v1alpha1.AgentChat{}, handler.EnqueueRequestsFromMapFunc(r.finishedTasks), builder.WithPredicates(ttlChanged())).
 		WatchesRawSource(r.Changed.Source()).
-		WithOptions(controller.Options{MaxConcurrentReconciles: workers, RateLimiter: run.Backoff()}).
+		WithOptions(controller.Options{MaxConcurrentReconciles: workers, RateLimiter: poke.Backoff()}).
 		Complete(r.Runner.WhileAtWork(r))
 }
 
@@ -99,7 +102,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	var applied error
 	if task.Spec.Type == v1alpha1.TaskTool {
 		applied = r.Runner.Apply(ctx, run.Owner{Object: &task, Chat: task.Spec.Chat}, state)
-		if _, _, down := r.Runner.Outage(applied); down {
+		if _, down := r.Runner.Outage(applied); down {
 			return r.reportOutage(ctx, &task, applied)
 		}
 	}
@@ -110,19 +113,17 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if err == nil && result.IsZero() && state.AwaitsStartPublished() && task.Status.StartTime != nil { // and that is written
 		err = r.Runner.Engine.Deliver(uid, agent.StartPublished{})
 	}
-	return run.After(applied)(result, err)
+	return status.After(applied)(result, err)
 }
 
 // reportOutage ends a reconcile that failed. If the ledger did, the task shows it.
 func (r *Reconciler) reportOutage(ctx context.Context, task *v1alpha1.AgentTask, err error) (ctrl.Result, error) {
-	next := *task.Status.DeepCopy()
-	if !r.Runner.Interrupted(&next.Conditions, v1alpha1.ConditionSucceeded, task.Generation, err) {
+	outage, down := r.Runner.Outage(err)
+	if !down {
 		return status.Result(err)
 	}
-	if next.Phase == "" {
-		next.Phase = v1alpha1.TaskPending
-	}
-	return run.ShowInterrupted(ctx, r.Runner, task, &task.Status, next)
+	next := projection.TaskInterrupted(task.Status, task.Status.Conditions, outage, task.Generation, run.Now())
+	return status.ShowInterrupted(ctx, r.Runner.Status, task, &task.Status, next)
 }
 
 // asksBelow shows at a standalone task what an agent below it needs a person for; of several things the first.
@@ -139,7 +140,7 @@ func (r *Reconciler) asksBelow(task *v1alpha1.AgentTask, uid string) overlay {
 type overlay func(v1alpha1.AgentTaskStatus) v1alpha1.AgentTaskStatus
 
 // ensure makes sure that somebody does the work, and that whoever does it knows of a cancel. It says if something is missing.
-func (r *Reconciler) ensure(ctx context.Context, task *v1alpha1.AgentTask, lineage run.Lineage) (metav1.Condition, bool, error) {
+func (r *Reconciler) ensure(ctx context.Context, task *v1alpha1.AgentTask, lineage tree.Lineage) (metav1.Condition, bool, error) {
 	if lineage.Gone {
 		return metav1.Condition{}, false, r.abandon(ctx, task)
 	}
@@ -166,8 +167,8 @@ func (r *Reconciler) project(ctx context.Context, task *v1alpha1.AgentTask, s ag
 		return r.expire(ctx, task)
 	}
 	// Whoever answered wants to see that it was heard: only that work has begun can wait.
-	progress := next.Phase == v1alpha1.TaskRunning && task.Status.Waiting == nil && !s.AwaitsStartPublished() || run.WasInterrupted(task.Status.Conditions, v1alpha1.ConditionSucceeded)
-	result, err := run.Show(ctx, r.Runner, task, &task.Status, next, progress)
+	progress := next.Phase == v1alpha1.TaskRunning && task.Status.Waiting == nil && !s.AwaitsStartPublished() || status.WasInterrupted(task.Status.Conditions, v1alpha1.ConditionSucceeded)
+	result, err := status.Show(ctx, r.Runner.Status, task, &task.Status, next, progress)
 	if err != nil || !result.IsZero() || task.Status.CompletionTime == nil { // what was not written must be looked at again
 		return result, err
 	}
@@ -187,26 +188,16 @@ func (r *Reconciler) projectSubAgent(ctx context.Context, task *v1alpha1.AgentTa
 	if sub.Status.Error != nil {
 		return r.fail(ctx, task, *sub.Status.Error)
 	}
-	next := *task.Status.DeepCopy()
-	next.Phase, next.SubAgent = v1alpha1.TaskPending, sub.Name
 	condition := *c
 	condition.ObservedGeneration = task.Generation
-	meta.SetStatusCondition(&next.Conditions, condition)
-	return run.Show(ctx, r.Runner, task, &task.Status, next, false)
+	next := projection.TaskPending(task.Status, sub.Name, condition, agent.Time(c.LastTransitionTime.UnixMilli()))
+	return status.Show(ctx, r.Runner.Status, task, &task.Status, next, false)
 }
 
 // fail ends a task whose work never began, or was lost.
 func (r *Reconciler) fail(ctx context.Context, task *v1alpha1.AgentTask, failure v1alpha1.RunError) (ctrl.Result, error) {
-	next := *task.Status.DeepCopy()
-	next.Phase, next.Error, next.Waiting = v1alpha1.TaskFailed, &failure, nil
-	if failure.Kind == v1alpha1.ErrorCancelled {
-		next.Phase = v1alpha1.TaskCancelled
-	}
-	now := metav1.Now()
-	next.CompletionTime = &now
-	meta.SetStatusCondition(&next.Conditions, metav1.Condition{Type: v1alpha1.ConditionSucceeded, Status: metav1.ConditionFalse,
-		Reason: string(failure.Kind), Message: failure.Message, ObservedGeneration: task.Generation})
-	if result, err := run.Show(ctx, r.Runner, task, &task.Status, next, false); err != nil || !result.IsZero() {
+	next := projection.TaskFailed(task.Status, failure, task.Generation, run.Now())
+	if result, err := status.Show(ctx, r.Runner.Status, task, &task.Status, next, false); err != nil || !result.IsZero() {
 		return result, err
 	}
 	return r.finish(ctx, task) // once the end is shown, the task cannot begin after all
@@ -214,11 +205,7 @@ func (r *Reconciler) fail(ctx context.Context, task *v1alpha1.AgentTask, failure
 
 // waitFor shows what a task waits for.
 func (r *Reconciler) waitFor(ctx context.Context, task *v1alpha1.AgentTask, missing metav1.Condition) (ctrl.Result, error) {
-	next := *task.Status.DeepCopy()
-	next.Phase = v1alpha1.TaskPending
-	missing.Type, missing.Status = v1alpha1.ConditionSucceeded, metav1.ConditionUnknown
-	meta.SetStatusCondition(&next.Conditions, missing)
-	return run.Show(ctx, r.Runner, task, &task.Status, next, false)
+	return status.Show(ctx, r.Runner.Status, task, &task.Status, projection.TaskPending(task.Status, "", missing, run.Now()), false)
 }
 
 // finish looks at a task that shows its end. The engine tells the agent that asked for it how its agent ended; that it never had one, only
@@ -230,13 +217,13 @@ func (r *Reconciler) finish(ctx context.Context, task *v1alpha1.AgentTask) (ctrl
 	}
 	told, err := r.isReported(ctx, task)
 	if err != nil || told {
-		return run.After(err)(r.expire(ctx, task))
+		return status.After(err)(r.expire(ctx, task))
 	}
 	started, err := r.Runner.Engine.HasStarted(ctx, string(parent.UID), task.Name)
 	if err == nil && !started {
 		err = r.Runner.ReportFailure(ctx, task, *task.Status.Error)
 	}
-	return run.After(err)(r.expire(ctx, task))
+	return status.After(err)(r.expire(ctx, task))
 }
 
 // expire deletes a task that has ended, when its time is up.

@@ -13,13 +13,13 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
-	"github.com/nestor-dev/nestor/internal/controller/run"
+	"github.com/nestor-dev/nestor/internal/controller/watch"
 )
 
 // finishedTasks are the finished tasks of a chat: how long they are kept has changed.
 func (r *Reconciler) finishedTasks(ctx context.Context, chat client.Object) []ctrl.Request {
 	var tasks v1alpha1.AgentTaskList
-	ours := []client.ListOption{client.InNamespace(chat.GetNamespace()), client.MatchingFields{run.ChatField: chat.GetName()}, client.UnsafeDisableDeepCopy}
+	ours := []client.ListOption{client.InNamespace(chat.GetNamespace()), client.MatchingFields{watch.ChatField: chat.GetName()}, client.UnsafeDisableDeepCopy}
 	if err := r.Client.List(ctx, &tasks, ours...); err != nil {
 		ctrl.LoggerFrom(ctx).Error(err, "The finished tasks of a chat cannot be listed", "AgentChat", client.ObjectKeyFromObject(chat))
 		return nil

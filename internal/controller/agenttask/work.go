@@ -4,21 +4,20 @@
 package agenttask
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 	"github.com/nestor-dev/nestor/internal/agent"
-	"github.com/nestor-dev/nestor/internal/controller/resolve"
+	"github.com/nestor-dev/nestor/internal/controller/agentconfig"
 	"github.com/nestor-dev/nestor/internal/controller/run"
+	"github.com/nestor-dev/nestor/internal/controller/tree"
 	"github.com/nestor-dev/nestor/internal/ledger"
 	"github.com/nestor-dev/nestor/internal/role"
 )
@@ -30,7 +29,7 @@ const standaloneDepth = 2
 const defaultRole = "orchestrator"
 
 // ensureSubAgent makes sure that the agent of a task exists, and that it is cancelled if the task is.
-func (r *Reconciler) ensureSubAgent(ctx context.Context, task *v1alpha1.AgentTask, lineage run.Lineage) error {
+func (r *Reconciler) ensureSubAgent(ctx context.Context, task *v1alpha1.AgentTask, lineage tree.Lineage) error {
 	sub, err := r.Runner.SubAgent(ctx, task)
 	if err == nil && sub == nil && task.Status.SubAgent != "" {
 		if sub, err = r.Runner.FindSubAgent(ctx, task); err == nil && sub == nil {
@@ -93,7 +92,7 @@ func startErrorf(kind v1alpha1.ErrorKind, format string, args ...any) error {
 	return &startError{v1alpha1.RunError{Kind: kind, Message: fmt.Sprintf(format, args...)}}
 }
 
-func (r *Reconciler) createSubAgent(ctx context.Context, task *v1alpha1.AgentTask, lineage run.Lineage) error {
+func (r *Reconciler) createSubAgent(ctx context.Context, task *v1alpha1.AgentTask, lineage tree.Lineage) error {
 	if standalone(task) {
 		r.Runner.Finder.Begin(task.Namespace)
 	}
@@ -108,7 +107,7 @@ func (r *Reconciler) createSubAgent(ctx context.Context, task *v1alpha1.AgentTas
 	if depth > maxDepth {
 		return startErrorf(v1alpha1.ErrorDepthLimit, "Its sub-agent would have the depth %d, and the limit is %d: delegate less deeply, or raise limits.maxDepth of the chat.", depth, maxDepth)
 	}
-	uses, err := r.Runner.ModelOf(ctx, task, found)
+	uses, err := r.Runner.Config.ModelOf(ctx, task, found)
 	if err != nil {
 		return err
 	}
@@ -117,12 +116,8 @@ func (r *Reconciler) createSubAgent(ctx context.Context, task *v1alpha1.AgentTas
 		Chat: task.Spec.Chat, Task: task.Name, Role: task.Spec.Role, Depth: depth, Instruction: task.Spec.Instruction, Arguments: task.Spec.Arguments,
 		ContextFiles: task.Spec.ContextFiles, SuccessCriteria: task.Spec.SuccessCriteria, Context: task.Spec.Context, ContinueFrom: task.Spec.ContinueFrom,
 		Cwd: cwd, ModelProvider: uses.Provider, Model: uses.Model, Cancel: task.Spec.Cancel,
-		Limits: v1alpha1.AgentLimits{
-			MaxIterations: int32(found.Limits.MaxIterations), MaxDurationSeconds: int32(found.Limits.MaxDurationSeconds), MaxDepth: maxDepth,
-			MaxTotalTokens: found.Limits.MaxTotalTokens, MaxCostMicros: found.Limits.MaxCostMicros,
-		},
+		Limits: agentconfig.OfTask(found, task.Spec.Limits, maxDepth, task.Spec.Chat == "" && depth == 1),
 	}
-	tighten(&sub.Spec.Limits, task.Spec.Limits, task.Spec.Chat == "" && depth == 1)
 	if lineage.Chat != nil {
 		sub.Labels[v1alpha1.LabelChat] = task.Spec.Chat
 	}
@@ -153,7 +148,7 @@ func (r *Reconciler) checkInput(task *v1alpha1.AgentTask, found role.Role) error
 
 // create creates the sub-agent of a task, under the first of its names that nobody else has.
 func (r *Reconciler) create(ctx context.Context, task *v1alpha1.AgentTask, sub *v1alpha1.SubAgent) error {
-	for _, name := range run.SubAgentNames(task) {
+	for _, name := range tree.SubAgentNames(task) {
 		sub.Name, sub.ResourceVersion = name, ""
 		err := r.Client.Create(ctx, sub)
 		if err == nil {
@@ -175,7 +170,7 @@ func (r *Reconciler) create(ctx context.Context, task *v1alpha1.AgentTask, sub *
 }
 
 // placement is how deep a task's agent is, how deep it may be, and the directory it works in: its parent's unless the task names one.
-func placement(task *v1alpha1.AgentTask, lineage run.Lineage) (depth, limit int32, cwd string) {
+func placement(task *v1alpha1.AgentTask, lineage tree.Lineage) (depth, limit int32, cwd string) {
 	depth, limit, cwd = 1, standaloneDepth, task.Spec.Cwd
 	if parent, ok := lineage.Parent.(*v1alpha1.SubAgent); ok {
 		depth, limit = parent.Spec.Depth+1, parent.Spec.Limits.MaxDepth
@@ -189,29 +184,8 @@ func placement(task *v1alpha1.AgentTask, lineage run.Lineage) (depth, limit int3
 	return depth, limit, cwd
 }
 
-// tighten takes over what a task limits further than its role. A standalone task limits its tree even if it does not say so.
-func tighten(limits *v1alpha1.AgentLimits, by *v1alpha1.TaskLimits, standalone bool) {
-	if by == nil {
-		by = &v1alpha1.TaskLimits{}
-	}
-	if n := by.MaxIterations; n != nil {
-		limits.MaxIterations = min(limits.MaxIterations, *n)
-	}
-	if n := by.MaxDurationSeconds; n != nil {
-		limits.MaxDurationSeconds = min(limits.MaxDurationSeconds, *n)
-	}
-	tasks, tokens := by.MaxTasks, by.MaxTotalTokens
-	if standalone {
-		tasks, tokens = cmp.Or(tasks, ptr.To[int32](resolve.DefaultMaxTasks)), cmp.Or(tokens, ptr.To[int64](resolve.DefaultMaxTotalTokens))
-	}
-	limits.MaxTasks = ptr.Deref(tasks, 0)
-	if n := ptr.Deref(tokens, 0); n > 0 && (limits.MaxTotalTokens == 0 || n < limits.MaxTotalTokens) {
-		limits.MaxTotalTokens = n
-	}
-}
-
 // ensureToolRun makes sure that a task's tool runs, or is cancelled.
-func (r *Reconciler) ensureToolRun(ctx context.Context, task *v1alpha1.AgentTask, lineage run.Lineage) error {
+func (r *Reconciler) ensureToolRun(ctx context.Context, task *v1alpha1.AgentTask, lineage tree.Lineage) error {
 	uid := string(task.UID)
 	state, started, err := r.Runner.State(ctx, uid)
 	if err != nil {
@@ -232,8 +206,8 @@ func (r *Reconciler) ensureToolRun(ctx context.Context, task *v1alpha1.AgentTask
 	if standalone(task) {
 		r.Runner.Finder.Begin(task.Namespace)
 	}
-	subject := run.Subject{Kind: agent.ToolRun, Object: task, Namespace: task.Namespace, Name: task.Name, Role: defaultRole, Tool: task.Spec.Tool,
-		Depth: 1, MaxDepth: standaloneDepth}
+	subject := agentconfig.Subject{Kind: agent.ToolRun, Object: task, Namespace: task.Namespace, Name: task.Name, Role: defaultRole, Tool: task.Spec.Tool,
+		Depth: 1, MaxDepth: standaloneDepth, TaskLimits: task.Spec.Limits}
 	record := ledger.Agent{UID: uid, Kind: "AgentTask", Namespace: task.Namespace, Name: task.Name, Root: uid, Depth: 1, CreatedAt: task.CreationTimestamp.Time}
 	if chat := lineage.Chat; chat != nil {
 		subject.Role = chat.Spec.Role
@@ -243,7 +217,7 @@ func (r *Reconciler) ensureToolRun(ctx context.Context, task *v1alpha1.AgentTask
 		}
 	}
 	record.Role = subject.Role
-	resolved, err := r.Runner.Resolve(ctx, subject)
+	resolved, err := r.Runner.Config.Resolve(ctx, subject)
 	if err != nil {
 		return err
 	}
@@ -260,8 +234,5 @@ func (r *Reconciler) ensureToolRun(ctx context.Context, task *v1alpha1.AgentTask
 	// A tool that must not run twice waits until the task's status says that it has begun: after a loss of the ledger nothing else would.
 	// Other tasks, which may be over within a second, are written once.
 	config.AwaitStartPublished = !config.Repeatable(task.Spec.Tool)
-	if task.Spec.Limits != nil && task.Spec.Limits.MaxDurationSeconds != nil {
-		config.Limits.MaxDuration = agent.Millis(*task.Spec.Limits.MaxDurationSeconds) * 1000
-	}
 	return r.Runner.Engine.Start(record, agent.Started{Config: config})
 }

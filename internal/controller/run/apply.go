@@ -10,10 +10,8 @@ import (
 	"strings"
 
 	"golang.org/x/sync/errgroup"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
@@ -94,16 +92,6 @@ func groupName(id string) string {
 	return strings.Trim(name[:min(len(name), 63)], "-")
 }
 
-// Find reads an object. What the cache does not know is asked for at the API server: where "it is gone" has consequences, a cache
-// that has not heard of an object yet must not be believed.
-func (r *Runner) Find(ctx context.Context, name types.NamespacedName, object client.Object) error {
-	err := r.Client.Get(ctx, name, object)
-	if apierrors.IsNotFound(err) {
-		return r.Finder.Live.Get(ctx, name, object)
-	}
-	return err
-}
-
 // Cancel asks a task to stop, and writes down who wants that.
 func (r *Runner) Cancel(ctx context.Context, task *v1alpha1.AgentTask, by string) error {
 	if task.Spec.Cancel {
@@ -120,25 +108,12 @@ func (r *Runner) Cancel(ctx context.Context, task *v1alpha1.AgentTask, by string
 // TaskAgent returns the state of the agent, or tool run, of a task, and the UID under which the engine knows it, if it has begun and the
 // cache has heard of it.
 func (r *Runner) TaskAgent(ctx context.Context, task *v1alpha1.AgentTask) (string, agent.State, bool, error) {
-	uid, err := agentUID(ctx, task, r.cached)
+	uid, err := r.AgentUID(ctx, task)
 	if err != nil || uid == "" {
 		return "", agent.State{}, false, err
 	}
 	state, begun, err := r.State(ctx, uid)
 	return uid, state, begun, err
-}
-
-// TaskUID is under which UID the engine knows a task, and nothing if it has no agent. The API server is asked before it says so.
-func (r *Runner) TaskUID(ctx context.Context, task *v1alpha1.AgentTask) (string, error) {
-	return agentUID(ctx, task, r.Find)
-}
-
-func (r *Runner) live(ctx context.Context, name types.NamespacedName, object client.Object) error {
-	return r.Finder.Live.Get(ctx, name, object)
-}
-
-func (r *Runner) cached(ctx context.Context, name types.NamespacedName, object client.Object) error {
-	return r.Client.Get(ctx, name, object)
 }
 
 // State returns the state of an agent, if it has begun.

@@ -18,7 +18,6 @@ import (
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 	"github.com/nestor-dev/nestor/internal/agent"
-	"github.com/nestor-dev/nestor/internal/controller/resolve"
 	"github.com/nestor-dev/nestor/internal/ledger"
 )
 
@@ -65,14 +64,14 @@ func cancelling(t *testing.T) (*Runner, Owner, client.Object) {
 		},
 	})
 	runner, owner, _ := speaking(t, behind)
-	runner.Finder = resolve.Finder{Live: live}
+	runner.API = live
 	return runner, owner, child
 }
 
 func cancelled(t *testing.T, r *Runner, task client.Object) bool {
 	t.Helper()
 	var found v1alpha1.AgentTask
-	if err := r.Finder.Live.Get(t.Context(), client.ObjectKeyFromObject(task), &found); err != nil {
+	if err := r.API.Get(t.Context(), client.ObjectKeyFromObject(task), &found); err != nil {
 		t.Fatal(err)
 	}
 	return found.Spec.Cancel

@@ -16,13 +16,14 @@ import (
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 	"github.com/nestor-dev/nestor/internal/agent"
+	"github.com/nestor-dev/nestor/internal/controller/tree"
 	"github.com/nestor-dev/nestor/internal/ledger"
 )
 
 // startChild makes sure that a child's task exists, unless somebody has deleted it. If its name, or that of its sub-agent, belongs to
 // somebody else, the agent chooses another one.
 func (r *Runner) startChild(ctx context.Context, owner Owner, child agent.ChildSpec) error {
-	task, err := childTask(ctx, owner.Object, child.Name, r.cached)
+	task, err := tree.ChildTask(ctx, owner.Object, child.Name, r.Cached)
 	if err != nil || task != nil {
 		return err
 	}
@@ -30,7 +31,7 @@ func (r *Runner) startChild(ctx context.Context, owner Owner, child agent.ChildS
 		return err
 	}
 	task = taskOf(owner, child)
-	if child.Tool == "" && r.cached(ctx, client.ObjectKeyFromObject(task), &v1alpha1.SubAgent{}) == nil {
+	if child.Tool == "" && r.Cached(ctx, client.ObjectKeyFromObject(task), &v1alpha1.SubAgent{}) == nil {
 		return r.taken(ctx, owner, child.Name)
 	}
 	if task.Spec.ContinueFrom, err = r.continueFrom(ctx, owner, child.ContinueFrom); err != nil {
@@ -47,7 +48,7 @@ func (r *Runner) startChild(ctx context.Context, owner Owner, child agent.ChildS
 		return r.taken(ctx, owner, child.Name)
 	case Refused(err):
 		// A quota is looked at before the name: the task may be there, unheard of by the cache, and be what filled the quota.
-		if task, findErr := childTask(ctx, owner.Object, child.Name, r.live); findErr != nil || task != nil {
+		if task, findErr := tree.ChildTask(ctx, owner.Object, child.Name, r.Live); findErr != nil || task != nil {
 			return findErr
 		}
 		// The model asked for something that the API server does not take: that is its child's failure, not the operator's.
@@ -58,12 +59,12 @@ func (r *Runner) startChild(ctx context.Context, owner Owner, child agent.ChildS
 
 // taken tells an agent that somebody else has the name of its child, unless it is the child's task that the cache has not heard of.
 func (r *Runner) taken(ctx context.Context, owner Owner, name string) error {
-	task, err := childTask(ctx, owner.Object, name, r.live)
+	task, err := tree.ChildTask(ctx, owner.Object, name, r.Live)
 	if err != nil || task != nil {
 		return err
 	}
 	uid := owner.Object.GetUID()
-	return r.Engine.Deliver(string(uid), agent.NameTaken{Name: name, Suffix: Suffix(uid, name)})
+	return r.Engine.Deliver(string(uid), agent.NameTaken{Name: name, Suffix: tree.Suffix(uid, name)})
 }
 
 // continueFrom is the sub-agent whose work a child goes on with. Agents know each other by the names of their tasks.
@@ -71,7 +72,7 @@ func (r *Runner) continueFrom(ctx context.Context, owner Owner, name string) (st
 	if name == "" {
 		return "", nil
 	}
-	task, err := childTask(ctx, owner.Object, name, r.Find)
+	task, err := tree.ChildTask(ctx, owner.Object, name, r.Find)
 	if err != nil || task == nil {
 		return name, err
 	}
@@ -89,7 +90,7 @@ func (r *Runner) deleted(ctx context.Context, owner Owner, name string) (bool, e
 	if err != nil || !begun {
 		return false, err
 	}
-	task, err := childTask(ctx, owner.Object, name, r.Find)
+	task, err := tree.ChildTask(ctx, owner.Object, name, r.Find)
 	if err != nil || task != nil {
 		return true, err // another operator has just created it
 	}
@@ -106,7 +107,7 @@ func (r *Runner) cancelChild(ctx context.Context, owner Owner, name string) erro
 	if begun, err := r.Engine.HasStarted(ctx, parent, name); err != nil || begun {
 		return err
 	}
-	task, err := childTask(ctx, owner.Object, name, r.Find) // one that only the cache has not heard of would run on
+	task, err := tree.ChildTask(ctx, owner.Object, name, r.Find) // one that only the cache has not heard of would run on
 	if err != nil {
 		return err
 	}

@@ -8,7 +8,6 @@ import (
 	"fmt"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -16,11 +15,12 @@ import (
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 	"github.com/nestor-dev/nestor/internal/agent"
+	"github.com/nestor-dev/nestor/internal/controller/tree"
+	"github.com/nestor-dev/nestor/internal/controller/watch"
 )
 
 // deliver takes something out of an orchestrator's outbox to where it belongs, and says so.
 func (r *Runner) deliver(ctx context.Context, owner Owner, item agent.Item) error {
-	var err error
 	switch item.Kind {
 	case agent.ItemPost:
 		if posted, err := r.post(ctx, owner, item); err != nil || !posted {
@@ -29,10 +29,9 @@ func (r *Runner) deliver(ctx context.Context, owner Owner, item agent.Item) erro
 	case agent.ItemReply:
 		return nil // the engine takes it to the agent that asked
 	case agent.ItemHandled:
-		err = r.settle(ctx, owner, item.Message, v1alpha1.MessageHandled, v1alpha1.ReasonHandled, "The message was taken into a turn.")
-	}
-	if err != nil {
-		return err
+		if handled, err := r.handled(ctx, owner, item.Message); err != nil || !handled {
+			return err
+		}
 	}
 	return r.Engine.Deliver(string(owner.Object.GetUID()), agent.ItemSent{ID: item.ID})
 }
@@ -41,7 +40,7 @@ func (r *Runner) deliver(ctx context.Context, owner Owner, item agent.Item) erro
 // message has the name, the orchestrator chooses another one.
 func (r *Runner) post(ctx context.Context, owner Owner, item agent.Item) (posted bool, err error) {
 	// The ledger may be slow to note that it was posted. To create it once more would be counted by quotas, although it is there.
-	if there, _ := hasPost(ctx, owner, item.PostName(owner.Chat), r.cached); there {
+	if there, _ := hasPost(ctx, owner, item.PostName(owner.Chat), r.Cached); there {
 		return true, nil
 	}
 	message := &v1alpha1.AgentMessage{ObjectMeta: metav1.ObjectMeta{
@@ -66,7 +65,7 @@ func (r *Runner) post(ctx context.Context, owner Owner, item agent.Item) (posted
 		return r.posted(ctx, owner, item)
 	case Refused(err):
 		// A quota is looked at before the name: the post may be there already, and be what filled the quota.
-		if there, _ := hasPost(ctx, owner, message.Name, r.live); there {
+		if there, _ := hasPost(ctx, owner, message.Name, r.Live); there {
 			return true, nil
 		}
 		return false, &PostRefusedError{Name: message.Name, Err: err}
@@ -79,14 +78,14 @@ func (r *Runner) post(ctx context.Context, owner Owner, item agent.Item) (posted
 // posted says whether the message that has the name of a post is the post.
 func (r *Runner) posted(ctx context.Context, owner Owner, item agent.Item) (bool, error) {
 	name, uid := item.PostName(owner.Chat), owner.Object.GetUID()
-	if there, err := hasPost(ctx, owner, name, r.live); err != nil || there {
+	if there, err := hasPost(ctx, owner, name, r.Live); err != nil || there {
 		return there, err
 	}
-	return false, r.Engine.Deliver(string(uid), agent.NameTaken{Name: name, Item: item.ID, Suffix: Suffix(uid, name)})
+	return false, r.Engine.Deliver(string(uid), agent.NameTaken{Name: name, Item: item.ID, Suffix: tree.Suffix(uid, name)})
 }
 
 // hasPost says whether a message is a post of the chat. One that is not there is an error: it may have gone this moment.
-func hasPost(ctx context.Context, owner Owner, name string, read reader) (bool, error) {
+func hasPost(ctx context.Context, owner Owner, name string, read tree.Read) (bool, error) {
 	var found v1alpha1.AgentMessage
 	if err := read(ctx, types.NamespacedName{Namespace: owner.Object.GetNamespace(), Name: name}, &found); err != nil {
 		return false, fmt.Errorf("get message %s: %w", name, err)
@@ -106,34 +105,17 @@ func (e *PostRefusedError) Error() string { return fmt.Sprintf("post message %s:
 // Unwrap returns the API server's words.
 func (e *PostRefusedError) Unwrap() error { return e.Err }
 
-// settle says what became of a message. One that is gone needs no answer, and neither does one of another chat.
-func (r *Runner) settle(ctx context.Context, owner Owner, name string, phase v1alpha1.MessagePhase, reason, words string) error {
+// handled reports whether the status of a message, which a turn has taken, shows its end. One that is gone, or belongs to another chat, needs no
+// status. The status is written by the controller of messages: the chat is reconciled again when it is.
+func (r *Runner) handled(ctx context.Context, owner Owner, name string) (bool, error) {
+	key := types.NamespacedName{Namespace: owner.Object.GetNamespace(), Name: name}
 	var message v1alpha1.AgentMessage
-	if err := r.Find(ctx, types.NamespacedName{Namespace: owner.Object.GetNamespace(), Name: name}, &message); err != nil {
-		return client.IgnoreNotFound(err)
+	if err := r.Find(ctx, key, &message); err != nil {
+		return apierrors.IsNotFound(err), client.IgnoreNotFound(err)
 	}
-	if Foreign(&message, owner.Object) {
-		return nil
+	if tree.Foreign(&message, owner.Object) || watch.HasFinalPhase(&message) {
+		return true, nil
 	}
-	return r.SettleMessage(ctx, &message, phase, reason, words)
-}
-
-// SettleMessage says what became of a message that has been read.
-func (r *Runner) SettleMessage(ctx context.Context, message *v1alpha1.AgentMessage, phase v1alpha1.MessagePhase, reason, words string) error {
-	condition := metav1.Condition{Type: v1alpha1.ConditionSucceeded, Status: metav1.ConditionUnknown, Reason: reason, Message: words, ObservedGeneration: message.Generation}
-	switch phase {
-	case v1alpha1.MessageHandled:
-		condition.Status = metav1.ConditionTrue
-	case v1alpha1.MessageRejected:
-		condition.Status = metav1.ConditionFalse
-	}
-	changed := meta.SetStatusCondition(&message.Status.Conditions, condition)
-	if !changed && message.Status.Phase == phase && message.Status.Reason == reason {
-		return nil
-	}
-	message.Status.Phase, message.Status.Reason = phase, reason
-	if err := client.IgnoreNotFound(r.Client.Status().Update(ctx, message)); err != nil {
-		return fmt.Errorf("settle message %s/%s: %w", message.Namespace, message.Name, err)
-	}
-	return nil
+	r.MessageTaken(key)
+	return false, nil
 }

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -14,12 +15,14 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 	"github.com/nestor-dev/nestor/internal/agent"
 	"github.com/nestor-dev/nestor/internal/controller/resolve"
+	"github.com/nestor-dev/nestor/internal/controller/tree"
 	"github.com/nestor-dev/nestor/internal/engine"
 	"github.com/nestor-dev/nestor/internal/ledger"
 	"github.com/nestor-dev/nestor/internal/ledger/connect"
@@ -55,7 +58,7 @@ func speaking(t *testing.T, api client.WithWatch) (*Runner, Owner, <-chan struct
 		}
 	})
 	chat := &v1alpha1.AgentChat{ObjectMeta: named("chat", "chat-uid")}
-	r := &Runner{Client: api, Engine: e, Finder: resolve.Finder{Live: api}, Ledger: kept}
+	r := &Runner{Reader: tree.Reader{Cache: api, API: api}, Client: api, Engine: e, Finder: resolve.Finder{Live: api}, Ledger: kept, MessageTaken: func(types.NamespacedName) {}}
 	record := ledger.Agent{UID: "chat-uid", Kind: "AgentChat", Namespace: "a", Name: "chat", Root: "chat-uid", Chat: "chat", CreatedAt: time.Now()}
 	if err := e.Start(record, agent.Started{Config: agent.Config{Kind: agent.Orchestrator, Name: "chat", Limits: agent.Limits{MaxIterations: 1}}}); err != nil {
 		t.Fatal(err)
@@ -88,6 +91,32 @@ func until(t *testing.T, r *Runner, owner Owner, changed <-chan struct{}, ok fun
 }
 
 func posted(s agent.State, err error) bool { return err == nil && s.Posts > 0 && len(s.Outbox) == 0 }
+
+// The status of a message is written by its own controller: the chat waits until it shows that the message was handled.
+func TestATakenMessageIsLeftToItsController(t *testing.T) {
+	for name, test := range map[string]struct {
+		phase v1alpha1.MessagePhase
+		asked bool
+	}{
+		"not handled yet": {v1alpha1.MessagePending, true},
+		"handled":         {v1alpha1.MessageHandled, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			hello := &v1alpha1.AgentMessage{ObjectMeta: named("hello", "m"), Spec: v1alpha1.AgentMessageSpec{Chat: "chat", Role: v1alpha1.RoleUser}}
+			hello.Status.Phase = test.phase
+			r, owner, changed := speaking(t, clusterWith(t, hello))
+			asked := false
+			r.MessageTaken = func(name types.NamespacedName) { asked = asked || name.Name == "hello" }
+			state := until(t, r, owner, changed, func(s agent.State, err error) bool {
+				return err == nil && s.Posts > 0 && (asked || len(s.Outbox) == 0)
+			})
+			kept := slices.ContainsFunc(state.Outbox, func(item agent.Item) bool { return item.Kind == agent.ItemHandled })
+			if asked != test.asked || kept != test.asked {
+				t.Errorf("its controller was asked: %v, and the item is kept: %v; want %v", asked, kept, test.asked)
+			}
+		})
+	}
+}
 
 // A message with the name of a post is the post only if the chat owns it.
 func TestAPostWhoseNameIsTakenGetsAnother(t *testing.T) {
@@ -129,15 +158,13 @@ func TestAPostWhoseNameIsTakenGetsAnother(t *testing.T) {
 func TestARefusedPostIsTriedAgain(t *testing.T) {
 	refuse := true
 	user := &v1alpha1.AgentMessage{ObjectMeta: named("hello", "m"), Spec: v1alpha1.AgentMessageSpec{Chat: "chat", Role: v1alpha1.RoleUser}}
+	user.Status.Phase = v1alpha1.MessageHandled
 	api := interceptor.NewClient(clusterWith(t, user), interceptor.Funcs{
 		Create: func(ctx context.Context, c client.WithWatch, object client.Object, options ...client.CreateOption) error {
 			if refuse {
 				return apierrors.NewForbidden(schema.GroupResource{Resource: "agentmessages"}, object.GetName(), errors.New("exceeded quota: few"))
 			}
 			return c.Create(ctx, object, options...)
-		},
-		SubResourceUpdate: func(context.Context, client.Client, string, client.Object, ...client.SubResourceUpdateOption) error {
-			return nil
 		},
 	})
 	r, owner, changed := speaking(t, api)
@@ -166,7 +193,7 @@ func TestAPostThatIsThereIsNotRefused(t *testing.T) {
 	for name, cache := range map[string]client.WithWatch{"of which the cache knows": clusterWith(t, there), "of which the cache knows not": clusterWith(t)} {
 		t.Run(name, func(t *testing.T) {
 			r, owner, changed := speaking(t, full(cache))
-			r.Finder.Live = clusterWith(t, there)
+			r.API = clusterWith(t, there)
 			until(t, r, owner, changed, posted)
 		})
 	}
@@ -199,7 +226,7 @@ func TestAChildThatIsThereIsNotRefused(t *testing.T) {
 	}
 	tellsParent := func(there ...client.Object) bool {
 		t.Helper()
-		r.Finder.Live = clusterWith(t, there...)
+		r.API = clusterWith(t, there...)
 		err := r.startChild(t.Context(), owner, agent.ChildSpec{Name: "chat-1", Role: "general", Task: "work"})
 		if err != nil && !errors.Is(err, engine.ErrClosed) { // which is what whoever tells an agent something hears now
 			t.Fatal(err)

@@ -5,11 +5,15 @@ package run
 
 import (
 	"context"
+	"time"
 
 	"github.com/nestor-dev/nestor/internal/agent"
 	"github.com/nestor-dev/nestor/internal/projection"
 	"github.com/nestor-dev/nestor/internal/quota"
 )
+
+// Now is the time that statuses of objects without a started agent are computed for.
+func Now() agent.Time { return agent.Time(time.Now().UnixMilli()) }
 
 // Work is what the engine knows of an agent beyond its state.
 func (r *Runner) Work(ctx context.Context, namespace, uid string) projection.Work {

@@ -1,7 +1,7 @@
 // Copyright 2026 The Nestor Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package status writes the Ready condition of standing kinds in one place.
+// Package status writes statuses: the Ready condition of roles, providers and tool servers, and what internal/projection computes for agents.
 package status
 
 import (

@@ -8,9 +8,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -23,9 +21,13 @@ import (
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 	"github.com/nestor-dev/nestor/internal/agent"
+	"github.com/nestor-dev/nestor/internal/controller/agentconfig"
 	"github.com/nestor-dev/nestor/internal/controller/poke"
+	"github.com/nestor-dev/nestor/internal/controller/reference"
 	"github.com/nestor-dev/nestor/internal/controller/run"
 	"github.com/nestor-dev/nestor/internal/controller/status"
+	"github.com/nestor-dev/nestor/internal/controller/tree"
+	"github.com/nestor-dev/nestor/internal/controller/watch"
 	"github.com/nestor-dev/nestor/internal/ledger"
 	"github.com/nestor-dev/nestor/internal/projection"
 	"github.com/nestor-dev/nestor/internal/quota"
@@ -42,19 +44,19 @@ type Reconciler struct {
 	Changed *poke.Queue
 	Known   *run.Known
 	// Lacking remembers the sub-agents that wait for something that they refer to.
-	Lacking *run.Lacking
+	Lacking *reference.Lacking
 }
 
 // SetupWithManager registers the controller.
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	return ctrl.NewControllerManagedBy(mgr).
 		Named("subagent").
-		For(&v1alpha1.SubAgent{}, builder.WithPredicates(predicate.Or(predicate.GenerationChangedPredicate{}, run.Orphaned()))).
-		Watches(&v1alpha1.AgentTask{}, r.Changed.DelayedHandler(parentOf), builder.WithPredicates(run.PhaseChanged())).
-		Watches(&v1alpha1.AgentTask{}, handler.EnqueueRequestsFromMapFunc(agentOf), builder.WithPredicates(run.Ended())).
-		Watches(&v1alpha1.AgentTask{}, handler.EnqueueRequestsFromMapFunc(r.ownedBy), builder.WithPredicates(run.Going())).
+		For(&v1alpha1.SubAgent{}, builder.WithPredicates(predicate.Or(predicate.GenerationChangedPredicate{}, watch.Orphaned()))).
+		Watches(&v1alpha1.AgentTask{}, r.Changed.DelayedHandler(parentOf), builder.WithPredicates(watch.PhaseChanged())).
+		Watches(&v1alpha1.AgentTask{}, handler.EnqueueRequestsFromMapFunc(agentOf), builder.WithPredicates(watch.Ended())).
+		Watches(&v1alpha1.AgentTask{}, handler.EnqueueRequestsFromMapFunc(r.ownedBy), builder.WithPredicates(watch.Going())).
 		WatchesRawSource(r.Changed.Source()).
-		WithOptions(controller.Options{MaxConcurrentReconciles: workers, RateLimiter: run.Backoff()}).
+		WithOptions(controller.Options{MaxConcurrentReconciles: workers, RateLimiter: poke.Backoff()}).
 		Complete(r.Runner.WhileAtWork(r))
 }
 
@@ -70,7 +72,7 @@ func agentOf(_ context.Context, object client.Object) []reconcile.Request {
 // ownedBy are the sub-agents of a task.
 func (r *Reconciler) ownedBy(ctx context.Context, task client.Object) []reconcile.Request {
 	var list v1alpha1.SubAgentList
-	err := r.Client.List(ctx, &list, client.InNamespace(task.GetNamespace()), client.MatchingFields{run.OwnerField: string(task.GetUID())}, client.UnsafeDisableDeepCopy)
+	err := r.Client.List(ctx, &list, client.InNamespace(task.GetNamespace()), client.MatchingFields{watch.OwnerField: string(task.GetUID())}, client.UnsafeDisableDeepCopy)
 	if err != nil {
 		return nil // the cache is not ready; its own events will come
 	}
@@ -122,34 +124,31 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		return ctrl.Result{}, err
 	}
 	applied := r.Runner.Apply(ctx, run.Owner{Object: &sub, Chat: sub.Spec.Chat, Parent: sub.Name}, state)
-	if _, _, down := r.Runner.Outage(applied); down {
+	if _, down := r.Runner.Outage(applied); down {
 		return r.reportOutage(ctx, &sub, applied)
 	}
 	next := projection.SubAgent(state, r.Runner.Work(ctx, sub.Namespace, string(sub.UID)), sub.Status, sub.Generation)
-	shown := slices.Clone(sub.Status.Conditions)
-	if !state.Phase.Terminal() && r.Runner.Interrupted(&shown, v1alpha1.ConditionSucceeded, sub.Generation, r.Runner.Engine.Blocked(string(sub.UID))) {
-		next.Conditions = shown
-		return run.ShowInterrupted(ctx, r.Runner, &sub, &sub.Status, next)
+	if outage, down := r.Runner.Outage(r.Runner.Engine.Blocked(string(sub.UID))); down && !state.Phase.Terminal() {
+		next = projection.SubAgentInterrupted(next, sub.Status.Conditions, outage, sub.Generation, run.Now())
+		return status.ShowInterrupted(ctx, r.Runner.Status, &sub, &sub.Status, next)
 	}
-	later := isProgress(sub.Status, next) || run.WasInterrupted(sub.Status.Conditions, v1alpha1.ConditionSucceeded) // an outage ends for all at once
-	return run.After(applied)(run.Show(ctx, r.Runner, &sub, &sub.Status, next, later))
+	later := isProgress(sub.Status, next) || status.WasInterrupted(sub.Status.Conditions, v1alpha1.ConditionSucceeded) // an outage ends for all at once
+	return status.After(applied)(status.Show(ctx, r.Runner.Status, &sub, &sub.Status, next, later))
 }
 
 // reportOutage ends a reconcile that failed. If the ledger did, and the agent has not ended, it shows it.
 func (r *Reconciler) reportOutage(ctx context.Context, sub *v1alpha1.SubAgent, err error) (ctrl.Result, error) {
-	next := *sub.Status.DeepCopy()
-	if sub.Status.CompletionTime != nil || !r.Runner.Interrupted(&next.Conditions, v1alpha1.ConditionSucceeded, sub.Generation, err) {
+	outage, down := r.Runner.Outage(err)
+	if sub.Status.CompletionTime != nil || !down {
 		return status.Result(err)
 	}
-	if next.Phase == "" {
-		next.Phase = v1alpha1.SubAgentPending
-	}
-	return run.ShowInterrupted(ctx, r.Runner, sub, &sub.Status, next)
+	next := projection.SubAgentInterrupted(sub.Status, sub.Status.Conditions, outage, sub.Generation, run.Now())
+	return status.ShowInterrupted(ctx, r.Runner.Status, sub, &sub.Status, next)
 }
 
 // cancel stops an agent whose object says so, or whose task, or anything above that, was deleted: the garbage collector may come much
 // later, or never.
-func (r *Reconciler) cancel(ctx context.Context, sub *v1alpha1.SubAgent, lineage run.Lineage, state agent.State) error {
+func (r *Reconciler) cancel(ctx context.Context, sub *v1alpha1.SubAgent, lineage tree.Lineage, state agent.State) error {
 	switch {
 	case state.Phase.Terminal() || state.Phase == agent.PhaseCancelling:
 		return nil
@@ -172,7 +171,7 @@ func isProgress(before, next v1alpha1.SubAgentStatus) bool {
 }
 
 // start starts the agent, once everything that it needs is there.
-func (r *Reconciler) start(ctx context.Context, sub *v1alpha1.SubAgent, lineage run.Lineage) (ctrl.Result, error) {
+func (r *Reconciler) start(ctx context.Context, sub *v1alpha1.SubAgent, lineage tree.Lineage) (ctrl.Result, error) {
 	if sub.Status.Error != nil {
 		return ctrl.Result{}, nil // it never will
 	}
@@ -214,15 +213,11 @@ func (r *Reconciler) start(ctx context.Context, sub *v1alpha1.SubAgent, lineage 
 }
 
 // prepare finds everything that the agent needs, and its place in its tree.
-func (r *Reconciler) prepare(ctx context.Context, sub *v1alpha1.SubAgent, lineage run.Lineage) (ledger.Agent, agent.Started, error) {
-	resolved, err := r.Runner.Resolve(ctx, run.Subject{
+func (r *Reconciler) prepare(ctx context.Context, sub *v1alpha1.SubAgent, lineage tree.Lineage) (ledger.Agent, agent.Started, error) {
+	resolved, err := r.Runner.Config.Resolve(ctx, agentconfig.Subject{
 		Kind: agent.SubAgent, Object: sub, Namespace: sub.Namespace, Name: sub.Name, Role: sub.Spec.Role, Provider: sub.Spec.ModelProvider, Model: sub.Spec.Model,
-		Depth: int(sub.Spec.Depth), MaxDepth: int(sub.Spec.Limits.MaxDepth),
+		Depth: int(sub.Spec.Depth), MaxDepth: int(sub.Spec.Limits.MaxDepth), AgentLimits: &sub.Spec.Limits,
 	})
-	if err == nil {
-		resolved.Config.Limits = tightened(resolved.Config.Limits, sub.Spec.Limits)
-		err = resolved.NeedsPrice()
-	}
 	if err != nil {
 		return ledger.Agent{}, agent.Started{}, err
 	}
@@ -243,7 +238,7 @@ func (r *Reconciler) prepare(ctx context.Context, sub *v1alpha1.SubAgent, lineag
 }
 
 // place finds the agent's place in its tree: who asked for it, and who is at the top.
-func (r *Reconciler) place(ctx context.Context, sub *v1alpha1.SubAgent, lineage run.Lineage, record *ledger.Agent, started *agent.Started) error {
+func (r *Reconciler) place(ctx context.Context, sub *v1alpha1.SubAgent, lineage tree.Lineage, record *ledger.Agent, started *agent.Started) error {
 	if lineage.Parent == nil {
 		return nil
 	}
@@ -269,28 +264,18 @@ func (r *Reconciler) place(ctx context.Context, sub *v1alpha1.SubAgent, lineage 
 
 // fail ends an agent that never began, or whose history is gone.
 func (r *Reconciler) fail(ctx context.Context, sub *v1alpha1.SubAgent, kind v1alpha1.ErrorKind, message string) (ctrl.Result, error) {
-	next := *sub.Status.DeepCopy()
-	if next.Phase == v1alpha1.SubAgentFailed || next.Phase == v1alpha1.SubAgentCompleted {
+	if phase := sub.Status.Phase; phase == v1alpha1.SubAgentFailed || phase == v1alpha1.SubAgentCompleted {
 		return ctrl.Result{}, nil // it had ended; the ledger need not keep it for ever
 	}
-	next.Phase, next.Question, next.Error = v1alpha1.SubAgentFailed, "", &v1alpha1.RunError{Kind: kind, Message: message}
-	now := metav1.Now()
-	next.CompletionTime = &now
-	meta.SetStatusCondition(&next.Conditions, metav1.Condition{Type: v1alpha1.ConditionSucceeded, Status: metav1.ConditionFalse,
-		Reason: string(kind), Message: message, ObservedGeneration: sub.Generation})
-	return r.writeStatus(ctx, sub, next)
+	return r.writeStatus(ctx, sub, projection.SubAgentFailed(sub.Status, v1alpha1.RunError{Kind: kind, Message: message}, sub.Generation, run.Now()))
 }
 
 // waitFor shows what a run waits for.
 func (r *Reconciler) waitFor(ctx context.Context, sub *v1alpha1.SubAgent, missing metav1.Condition) (ctrl.Result, error) {
-	next := *sub.Status.DeepCopy()
-	next.Phase = v1alpha1.SubAgentPending
-	missing.Type, missing.Status = v1alpha1.ConditionSucceeded, metav1.ConditionUnknown
-	meta.SetStatusCondition(&next.Conditions, missing)
-	return r.writeStatus(ctx, sub, next)
+	return r.writeStatus(ctx, sub, projection.SubAgentPending(sub.Status, missing, run.Now()))
 }
 
 // writeStatus writes what stands in the way of an agent that has not begun. Its task sees it, and shows it too.
 func (r *Reconciler) writeStatus(ctx context.Context, sub *v1alpha1.SubAgent, next v1alpha1.SubAgentStatus) (ctrl.Result, error) {
-	return run.Show(ctx, r.Runner, sub, &sub.Status, next, false)
+	return status.Show(ctx, r.Runner.Status, sub, &sub.Status, next, false)
 }

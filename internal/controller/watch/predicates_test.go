@@ -1,7 +1,7 @@
 // Copyright 2026 The Nestor Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package run
+package watch
 
 import (
 	"testing"
@@ -10,8 +10,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/event"
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
-	"github.com/nestor-dev/nestor/internal/agent"
-	"github.com/nestor-dev/nestor/internal/engine"
 )
 
 func TestASubAgentIsWokenOnceWhenItsTaskHasShownTheEnd(t *testing.T) {
@@ -40,23 +38,25 @@ func TestASubAgentIsWokenOnceWhenItsTaskHasShownTheEnd(t *testing.T) {
 	}
 }
 
-func TestPeopleSeeAtOnceThatTheirAnswerWasHeard(t *testing.T) {
-	sub := agent.Config{Kind: agent.SubAgent}
-	active := agent.State{Phase: agent.PhaseRequesting, Config: sub}
-	waiting := agent.State{Phase: agent.PhaseActing, Config: sub, Batch: []agent.BatchCall{{State: agent.CallAsked}}}
-	if waiting.Stage() != agent.StageWaitingForUser {
-		t.Fatalf("the agent's standing is %s: this test shows nothing", waiting.Stage())
+func TestATaskHearsWhyItsSubAgentDoesNotBegin(t *testing.T) {
+	now := metav1.Now()
+	failure := &v1alpha1.RunError{Kind: v1alpha1.ErrorCancelled}
+	sub := func(phase v1alpha1.SubAgentPhase, start *metav1.Time, failure *v1alpha1.RunError) *v1alpha1.SubAgent {
+		return &v1alpha1.SubAgent{Status: v1alpha1.SubAgentStatus{Phase: phase, StartTime: start, Error: failure}}
 	}
 	for name, test := range map[string]struct {
-		before, after agent.State
-		urgent        bool
+		before, after *v1alpha1.SubAgent
+		wakes         bool
 	}{
-		"a question": {active, waiting, true},
-		"an answer":  {waiting, active, true},
-		"a turn":     {active, active, false},
+		"something is missing":        {sub("", nil, nil), sub(v1alpha1.SubAgentPending, nil, nil), true},
+		"cancelled before it began":   {sub("", nil, nil), sub(v1alpha1.SubAgentFailed, nil, failure), true},
+		"its history is lost":         {sub(v1alpha1.SubAgentActive, &now, nil), sub(v1alpha1.SubAgentFailed, &now, failure), true},
+		"it has begun":                {sub("", nil, nil), sub(v1alpha1.SubAgentActive, &now, nil), false},
+		"it has come to its end":      {sub(v1alpha1.SubAgentActive, &now, nil), sub(v1alpha1.SubAgentCompleted, &now, nil), false},
+		"nothing that it says is new": {sub(v1alpha1.SubAgentPending, nil, nil), sub(v1alpha1.SubAgentPending, nil, nil), false},
 	} {
-		if got := Urgent(engine.Change{Before: test.before, After: test.after}); got != test.urgent {
-			t.Errorf("%s is urgent: %t", name, got)
+		if got := Hindered().Update(event.UpdateEvent{ObjectOld: test.before, ObjectNew: test.after}); got != test.wakes {
+			t.Errorf("%s: wakes its task: %t", name, got)
 		}
 	}
 }

@@ -1,71 +1,16 @@
 // Copyright 2026 The Nestor Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package run
+package watch
 
 import (
-	"context"
-	"fmt"
-
 	"k8s.io/apimachinery/pkg/api/equality"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 )
-
-// ChatField is the index of tasks and messages by their chat, TaskField that of messages by their standalone task, and OwnerField that
-// of sub-agents by the UID of their task.
-const (
-	ChatField  = "spec.chat"
-	TaskField  = "spec.task"
-	OwnerField = "metadata.controller"
-)
-
-// Index makes the indexes that the controllers of runs need.
-func Index(ctx context.Context, indexer client.FieldIndexer) error {
-	for _, index := range []struct {
-		object client.Object
-		field  string
-		value  func(client.Object) string
-	}{
-		{&v1alpha1.AgentTask{}, ChatField, ChatOf},
-		{&v1alpha1.AgentMessage{}, ChatField, ChatOf},
-		{&v1alpha1.SubAgent{}, OwnerField, controllerUID},
-		{&v1alpha1.AgentMessage{}, TaskField, func(o client.Object) string { return o.(*v1alpha1.AgentMessage).Spec.Task }},
-	} {
-		err := indexer.IndexField(ctx, index.object, index.field, func(object client.Object) []string {
-			if name := index.value(object); name != "" {
-				return []string{name}
-			}
-			return nil
-		})
-		if err != nil {
-			return fmt.Errorf("index %T by %s: %w", index.object, index.field, err)
-		}
-	}
-	return nil
-}
-
-func controllerUID(object client.Object) string {
-	if ref := metav1.GetControllerOf(object); ref != nil {
-		return string(ref.UID)
-	}
-	return ""
-}
-
-// ChatOf is the chat that a task or message belongs to, if it belongs to one.
-func ChatOf(object client.Object) string {
-	switch o := object.(type) {
-	case *v1alpha1.AgentTask:
-		return o.Spec.Chat
-	case *v1alpha1.AgentMessage:
-		return o.Spec.Chat
-	}
-	return ""
-}
 
 // PhaseChanged lets pass what others may count or wait for: tasks that come, go, or change their phase.
 func PhaseChanged() predicate.Predicate {
@@ -121,6 +66,24 @@ func Going() predicate.Predicate {
 		UpdateFunc: func(e event.UpdateEvent) bool {
 			return e.ObjectOld.GetDeletionTimestamp().IsZero() && !e.ObjectNew.GetDeletionTimestamp().IsZero()
 		},
+	}
+}
+
+// HasFinalPhase reports whether a message was handled or rejected.
+func HasFinalPhase(m *v1alpha1.AgentMessage) bool {
+	return m.Status.Phase == v1alpha1.MessageHandled || m.Status.Phase == v1alpha1.MessageRejected
+}
+
+// Handled lets pass messages that reach their final phase: their chat waits for it.
+func Handled() predicate.Predicate {
+	handled := func(object client.Object) bool {
+		message, ok := object.(*v1alpha1.AgentMessage)
+		return ok && HasFinalPhase(message)
+	}
+	return predicate.Funcs{
+		CreateFunc: func(event.CreateEvent) bool { return false },
+		DeleteFunc: func(event.DeleteEvent) bool { return false },
+		UpdateFunc: func(e event.UpdateEvent) bool { return handled(e.ObjectNew) && !handled(e.ObjectOld) },
 	}
 }
 

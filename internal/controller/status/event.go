@@ -1,7 +1,7 @@
 // Copyright 2026 The Nestor Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package run
+package status
 
 import (
 	corev1 "k8s.io/api/core/v1"
@@ -18,14 +18,14 @@ import (
 // announce emits the Event that a change of status amounts to, if it is one that a person may want to act on: something
 // waits for them, is missing, or failed. Progress and success are no Events, because each costs a write. The texts hold
 // nothing that a model or a tool has said.
-func (r *Runner) announce(before, after runtime.Object) {
+func (w *Writer) announce(before, after runtime.Object) {
 	old, now := conditionOf(before), conditionOf(after)
 	if now == nil || (old != nil && old.Status == now.Status && old.Reason == now.Reason) {
 		return
 	}
 	kind, note, ok := eventOf(*now)
-	if ok && r.Events != nil {
-		r.Events.Eventf(after, nil, kind, now.Reason, "Run", note)
+	if ok && w.Events != nil {
+		w.Events.Eventf(after, nil, kind, now.Reason, "Run", note)
 	}
 }
 

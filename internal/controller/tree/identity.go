@@ -1,7 +1,7 @@
 // Copyright 2026 The Nestor Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package run
+package tree
 
 import (
 	"context"
@@ -20,8 +20,8 @@ import (
 // UIDs identify objects and names only address them: an object that was found by its name may be the leftover of one that was deleted, or
 // somebody else's. Everything here checks whose it is.
 
-// reader reads an object by its name: from the cache, or with a look at the API server.
-type reader func(context.Context, types.NamespacedName, client.Object) error
+// Read reads an object by its name: from the cache, or with a look at the API server.
+type Read func(context.Context, types.NamespacedName, client.Object) error
 
 // Characters of suffixes: no vowels, so that they make no words. The first is a letter, so that a suffixed name is never that of a
 // numbered child.
@@ -42,8 +42,8 @@ func Suffix(owner types.UID, name string) string {
 	return string(suffix)
 }
 
-// childTask returns the task of an agent's child, or nil. A task of that name that the agent does not own is somebody else's.
-func childTask(ctx context.Context, owner client.Object, name string, read reader) (*v1alpha1.AgentTask, error) {
+// ChildTask returns the task of an agent's child, or nil. A task of that name that the agent does not own is somebody else's.
+func ChildTask(ctx context.Context, owner client.Object, name string, read Read) (*v1alpha1.AgentTask, error) {
 	var task v1alpha1.AgentTask
 	err := read(ctx, types.NamespacedName{Namespace: owner.GetNamespace(), Name: name}, &task)
 	if apierrors.IsNotFound(err) || (err == nil && !metav1.IsControlledBy(&task, owner)) {
@@ -65,16 +65,16 @@ func SubAgentNames(task *v1alpha1.AgentTask) []string {
 }
 
 // SubAgent returns the sub-agent of a task as the cache has it, or nil.
-func (r *Runner) SubAgent(ctx context.Context, task *v1alpha1.AgentTask) (*v1alpha1.SubAgent, error) {
-	return subAgentOf(ctx, task, r.cached)
+func (r Reader) SubAgent(ctx context.Context, task *v1alpha1.AgentTask) (*v1alpha1.SubAgent, error) {
+	return subAgentOf(ctx, task, r.Cached)
 }
 
 // FindSubAgent is SubAgent, but asks the API server for what the cache does not know.
-func (r *Runner) FindSubAgent(ctx context.Context, task *v1alpha1.AgentTask) (*v1alpha1.SubAgent, error) {
+func (r Reader) FindSubAgent(ctx context.Context, task *v1alpha1.AgentTask) (*v1alpha1.SubAgent, error) {
 	return subAgentOf(ctx, task, r.Find)
 }
 
-func subAgentOf(ctx context.Context, task *v1alpha1.AgentTask, read reader) (*v1alpha1.SubAgent, error) {
+func subAgentOf(ctx context.Context, task *v1alpha1.AgentTask, read Read) (*v1alpha1.SubAgent, error) {
 	names := SubAgentNames(task)
 	if known := task.Status.SubAgent; known != "" && known != task.Name {
 		names = append([]string{known}, names...)
@@ -94,7 +94,7 @@ func subAgentOf(ctx context.Context, task *v1alpha1.AgentTask, read reader) (*v1
 
 // agentUID is under which UID the engine knows the work of a task: its sub-agent's, or its own if it is one tool call. It is empty for
 // a task that has no sub-agent.
-func agentUID(ctx context.Context, task *v1alpha1.AgentTask, read reader) (string, error) {
+func agentUID(ctx context.Context, task *v1alpha1.AgentTask, read Read) (string, error) {
 	if task.Spec.Type == v1alpha1.TaskTool {
 		return string(task.UID), nil
 	}

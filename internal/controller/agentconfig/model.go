@@ -1,7 +1,7 @@
 // Copyright 2026 The Nestor Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package run
+package agentconfig
 
 import (
 	"context"
@@ -33,7 +33,7 @@ func choose(own, role, asker ModelChoice) ModelChoice {
 
 // ModelOf decides which provider and model the sub-agent of a task uses. The model is empty if it is the default of a provider
 // that does not exist yet: the sub-agent waits for that provider.
-func (r *Runner) ModelOf(ctx context.Context, task *v1alpha1.AgentTask, of role.Role) (ModelChoice, error) {
+func (r *Resolver) ModelOf(ctx context.Context, task *v1alpha1.AgentTask, of role.Role) (ModelChoice, error) {
 	asker, err := r.askerModel(ctx, task)
 	if err != nil {
 		return ModelChoice{}, err
@@ -55,7 +55,7 @@ func (r *Runner) ModelOf(ctx context.Context, task *v1alpha1.AgentTask, of role.
 }
 
 // askerModel is what the agent that asked for a task uses now. A standalone task has none.
-func (r *Runner) askerModel(ctx context.Context, task client.Object) (ModelChoice, error) {
+func (r *Resolver) askerModel(ctx context.Context, task client.Object) (ModelChoice, error) {
 	owner := metav1.GetControllerOf(task)
 	if owner == nil || (owner.Kind != "AgentChat" && owner.Kind != "SubAgent") {
 		return ModelChoice{}, nil

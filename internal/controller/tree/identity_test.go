@@ -1,22 +1,19 @@
 // Copyright 2026 The Nestor Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package run
+package tree
 
 import (
-	"errors"
 	"regexp"
 	"testing"
 
-	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
-	"github.com/nestor-dev/nestor/internal/controller/resolve"
 	"github.com/nestor-dev/nestor/internal/ledger"
 )
 
@@ -31,6 +28,15 @@ func ownedBy[T client.Object](owner client.Object, kind string, object T) T {
 
 func named(name, uid string) metav1.ObjectMeta {
 	return metav1.ObjectMeta{Namespace: "a", Name: name, UID: types.UID(uid)}
+}
+
+func clusterWith(t *testing.T, objects ...client.Object) client.WithWatch {
+	t.Helper()
+	scheme := runtime.NewScheme()
+	if err := v1alpha1.AddToScheme(scheme); err != nil {
+		t.Fatal(err)
+	}
+	return fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).Build()
 }
 
 func TestASuffixDerivesFromTheOwner(t *testing.T) {
@@ -64,7 +70,7 @@ func TestASubAgentIsFoundByItsOwner(t *testing.T) {
 		"its own after the leftover is gone": {[]client.Object{renamed}, "renamed"},
 	} {
 		api := clusterWith(t, test.objects...)
-		r := &Runner{Client: api, Finder: resolve.Finder{Live: api}}
+		r := Reader{Cache: api, API: api}
 		if uid, err := r.TaskUID(t.Context(), task); uid != test.want || err != nil {
 			t.Errorf("%s: the agent is %q, want %q (%v)", name, uid, test.want, err)
 		}
@@ -95,7 +101,7 @@ func TestALineageEndsWhereSomethingWasDeleted(t *testing.T) {
 		"the task is standalone":     {[]client.Object{standalone, sub}, false, ""},
 	} {
 		api := clusterWith(t, test.objects...)
-		r := &Runner{Client: api, Finder: resolve.Finder{Live: api}}
+		r := Reader{Cache: api, API: api}
 		lineage, err := r.Lineage(t.Context(), sub)
 		if err != nil || lineage.Gone != test.gone {
 			t.Errorf("%s: gone %t, want %t (%v)", name, lineage.Gone, test.gone, err)
@@ -108,37 +114,6 @@ func TestALineageEndsWhereSomethingWasDeleted(t *testing.T) {
 			if err != nil || there == test.gone {
 				t.Errorf("%s: the agent has its object: %t (%v)", name, there, err)
 			}
-		}
-	}
-}
-
-func TestWhatPassesByItselfIsNotRefused(t *testing.T) {
-	resource := schema.GroupResource{Group: "nestor.dev", Resource: "agenttasks"}
-	kind := schema.GroupKind{Group: "nestor.dev", Kind: "AgentTask"}
-	terminating := apierrors.NewForbidden(resource, "a", errors.New("unable to create new content"))
-	terminating.ErrStatus.Details.Causes = append(terminating.ErrStatus.Details.Causes, metav1.StatusCause{Type: corev1.NamespaceTerminatingCause})
-	for name, test := range map[string]struct {
-		err     error
-		refused bool
-	}{
-		"nothing":                          {nil, false},
-		"missing rights of the operator":   {apierrors.NewForbidden(resource, "a", errors.New(`User "o" cannot create resource "agenttasks" in API group "nestor.dev"`)), false},
-		"a quota":                          {apierrors.NewForbidden(resource, "a", errors.New("exceeded quota: tasks")), true},
-		"an uncounted quota":               {apierrors.NewForbidden(resource, "a", errors.New("status unknown for quota: tasks")), false},
-		"an invalid object":                {apierrors.NewInvalid(kind, "a", nil), true},
-		"a bad request":                    {apierrors.NewBadRequest("no"), true},
-		"a too large object":               {apierrors.NewRequestEntityTooLargeError("limit is 3145728"), true},
-		"a too large object, as etcd says": {apierrors.NewInternalError(errors.New("etcdserver: request is too large")), true},
-		"a terminating namespace":          {terminating, false},
-		"no such namespace":                {apierrors.NewNotFound(schema.GroupResource{Resource: "namespaces"}, "a"), false},
-		"a conflict":                       {apierrors.NewConflict(resource, "a", errors.New("changed")), false},
-		"too many requests":                {apierrors.NewTooManyRequests("later", 1), false},
-		"a timeout":                        {apierrors.NewTimeoutError("slow", 1), false},
-		"a server in trouble":              {apierrors.NewInternalError(errors.New("broken")), false},
-		"no server":                        {errors.New("connection refused"), false},
-	} {
-		if got := Refused(test.err); got != test.refused {
-			t.Errorf("%s is refused: %t", name, got)
 		}
 	}
 }

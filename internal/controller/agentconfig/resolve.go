@@ -1,9 +1,8 @@
 // Copyright 2026 The Nestor Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package run is what the controllers of chats, tasks and sub-agents share: how an agent is configured from the objects
-// that describe it, and how what its state wants of Kubernetes is brought about.
-package run
+// Package agentconfig configures agents from the objects that describe them: role, model, tools and limits.
+package agentconfig
 
 import (
 	"context"
@@ -12,14 +11,12 @@ import (
 	"strconv"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/recorder"
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 	"github.com/nestor-dev/nestor/internal/agent"
 	"github.com/nestor-dev/nestor/internal/controller/backend"
 	"github.com/nestor-dev/nestor/internal/controller/resolve"
 	"github.com/nestor-dev/nestor/internal/engine"
-	"github.com/nestor-dev/nestor/internal/ledger"
 	"github.com/nestor-dev/nestor/internal/quota"
 	"github.com/nestor-dev/nestor/internal/role"
 	"github.com/nestor-dev/nestor/internal/tool"
@@ -29,22 +26,11 @@ import (
 // defaultProvider is the provider of agents that nobody gave one.
 const defaultProvider = "default"
 
-// maxRepeats is how often the same delegation may come to the same result.
-const maxRepeats = 5
-
-// Runner configures agents and brings about what they want.
-type Runner struct {
-	Client client.Client
+// Resolver finds what agents are configured with.
+type Resolver struct {
 	Engine *engine.Engine
 	Finder resolve.Finder
 	Tools  *backend.Tools
-	Ledger ledger.Histories
-	// LedgerName is how conditions call the ledger.
-	LedgerName string
-	// Events are for what a person may want to act on; nil emits none.
-	Events recorder.EventRecorder
-	// Pace limits the writes that only show progress.
-	Pace *Pace
 	// Quotas are those of the namespaces.
 	Quotas engine.Quotas
 }
@@ -60,6 +46,10 @@ type Subject struct {
 	// Provider and Model are those that the object itself names; the role's and the defaults come after them.
 	Provider, Model string
 	Depth, MaxDepth int
+	// ChatLimits, AgentLimits or TaskLimits are those in the spec of an orchestrator's chat, a sub-agent or a tool run's task. Nil sets none.
+	ChatLimits  *v1alpha1.ChatLimits
+	AgentLimits *v1alpha1.AgentLimits
+	TaskLimits  *v1alpha1.TaskLimits
 	// Tool is the tool of a tool run.
 	Tool string
 	// Generation is that of the object.
@@ -77,7 +67,7 @@ type Resolved struct {
 }
 
 // Resolve finds everything that an agent needs. What is missing is a *resolve.Missing.
-func (r *Runner) Resolve(ctx context.Context, s Subject) (Resolved, error) {
+func (r *Resolver) Resolve(ctx context.Context, s Subject) (Resolved, error) {
 	uid, err := r.room(ctx, s)
 	if err != nil {
 		return Resolved{}, err
@@ -89,11 +79,7 @@ func (r *Runner) Resolve(ctx context.Context, s Subject) (Resolved, error) {
 	out := Resolved{Role: found, NamespaceUID: uid}
 	out.Config = agent.Config{
 		Kind: s.Kind, Name: s.Name, Depth: s.Depth, MaxDepth: s.MaxDepth, Role: roleOf(found, s.Namespace), Generation: s.Generation, SummarisesContext: true,
-		Limits: agent.Limits{
-			MaxIterations: found.Limits.MaxIterations, MaxDuration: agent.Millis(found.Limits.MaxDurationSeconds * 1000),
-			MaxTokens: found.Limits.MaxTotalTokens, MaxCostMicros: found.Limits.MaxCostMicros, MaxOutputTokens: found.MaxOutputTokens,
-			MaxRepeats: maxRepeats,
-		},
+		Limits: s.limits(found),
 	}
 	if s.Kind == agent.ToolRun {
 		set, err := r.Tools.ForTool(ctx, s.Object, s.Tool)
@@ -108,11 +94,28 @@ func (r *Runner) Resolve(ctx context.Context, s Subject) (Resolved, error) {
 	if out.Config.Delegates, out.Config.MissingDelegates, err = r.delegates(ctx, s.Namespace, found); err != nil {
 		return Resolved{}, err
 	}
-	return out, r.resolveModel(ctx, s, &out)
+	if err := r.resolveModel(ctx, s, &out); err != nil {
+		return out, err
+	}
+	return out, out.needsPrice()
+}
+
+// limits returns the limits of an agent with a role.
+func (s Subject) limits(found role.Role) agent.Limits {
+	limits := ofRole(found)
+	switch {
+	case s.ChatLimits != nil:
+		return ofChat(limits, *s.ChatLimits)
+	case s.AgentLimits != nil:
+		return ofSubAgent(limits, *s.AgentLimits)
+	case s.TaskLimits != nil:
+		return ofToolRun(limits, *s.TaskLimits)
+	}
+	return limits
 }
 
 // room is the UID of the namespace of an agent. A namespace that has filled its share of the ledger is an error of the ledger.
-func (r *Runner) room(ctx context.Context, s Subject) (string, error) {
+func (r *Resolver) room(ctx context.Context, s Subject) (string, error) {
 	uid, err := r.Finder.NamespaceUID(ctx, s.Namespace, s.Object.GetCreationTimestamp().Time)
 	if err != nil {
 		return "", err
@@ -121,7 +124,7 @@ func (r *Runner) room(ctx context.Context, s Subject) (string, error) {
 }
 
 // resolveModel finds the provider and the model, and what must be known of them.
-func (r *Runner) resolveModel(ctx context.Context, s Subject, out *Resolved) error {
+func (r *Resolver) resolveModel(ctx context.Context, s Subject, out *Resolved) error {
 	name := firstOf(s.Provider, out.Role.ModelProvider, defaultProvider)
 	provider, err := r.Finder.Provider(ctx, s.Namespace, name)
 	if err != nil {
@@ -149,7 +152,7 @@ func (r *Runner) resolveModel(ctx context.Context, s Subject, out *Resolved) err
 }
 
 // quotaPrice says what is missing if a quota limits the money of the namespace and the model has no price.
-func (r *Runner) quotaPrice(ctx context.Context, namespace string, out *Resolved) error {
+func (r *Resolver) quotaPrice(ctx context.Context, namespace string, out *Resolved) error {
 	if out.Config.Price != nil {
 		return nil
 	}
@@ -171,8 +174,8 @@ func retries(spec v1alpha1.ModelProviderSpec) int {
 	return max(int(*spec.MaxRetries), len(spec.Fallback))
 }
 
-// NeedsPrice says what is missing if an agent's money is limited and its model has no price.
-func (o Resolved) NeedsPrice() error {
+// needsPrice says what is missing if an agent's money is limited and its model has no price.
+func (o Resolved) needsPrice() error {
 	if o.Config.Limits.MaxCostMicros == 0 || o.Config.Price != nil {
 		return nil
 	}
@@ -181,7 +184,7 @@ func (o Resolved) NeedsPrice() error {
 }
 
 // delegates are the roles that exist of those that a role may delegate to, and the names of those that do not.
-func (r *Runner) delegates(ctx context.Context, namespace string, from role.Role) (delegates []agent.Delegate, absent []string, err error) {
+func (r *Resolver) delegates(ctx context.Context, namespace string, from role.Role) (delegates []agent.Delegate, absent []string, err error) {
 	for _, name := range from.Delegates() {
 		found, err := r.Finder.Role(ctx, namespace, name)
 		var missing *resolve.Missing

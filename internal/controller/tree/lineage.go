@@ -1,7 +1,7 @@
 // Copyright 2026 The Nestor Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package run
+package tree
 
 import (
 	"context"
@@ -30,11 +30,11 @@ type Lineage struct {
 }
 
 // Lineage finds what an AgentTask or a SubAgent belongs to. What the cache does not have is looked for at the API server.
-func (r *Runner) Lineage(ctx context.Context, object client.Object) (Lineage, error) {
+func (r Reader) Lineage(ctx context.Context, object client.Object) (Lineage, error) {
 	return r.lineage(ctx, object, true)
 }
 
-func (r *Runner) lineage(ctx context.Context, object client.Object, confirm bool) (Lineage, error) {
+func (r Reader) lineage(ctx context.Context, object client.Object, confirm bool) (Lineage, error) {
 	var out Lineage
 	for range deepest {
 		ref := metav1.GetControllerOf(object)
@@ -90,11 +90,11 @@ func kindOf(kind string) client.Object {
 
 // exists says whether there is an object with a name and a UID that is not being deleted. The cache may be behind, so before it says
 // no it asks the API server if confirm is set.
-func (r *Runner) exists(ctx context.Context, name types.NamespacedName, uid types.UID, object client.Object, confirm bool) (bool, error) {
-	err := r.Client.Get(ctx, name, object)
+func (r Reader) exists(ctx context.Context, name types.NamespacedName, uid types.UID, object client.Object, confirm bool) (bool, error) {
+	err := r.Cache.Get(ctx, name, object)
 	if confirm && client.IgnoreNotFound(err) == nil && object.GetUID() != uid {
 		reflect.ValueOf(object).Elem().SetZero()
-		err = r.Finder.Live.Get(ctx, name, object)
+		err = r.API.Get(ctx, name, object)
 	}
 	if err != nil {
 		return false, client.IgnoreNotFound(err)
@@ -104,7 +104,7 @@ func (r *Runner) exists(ctx context.Context, name types.NamespacedName, uid type
 
 // HasObject says whether the object of an agent exists, and everything above it. With confirm set, the API server is asked before it
 // says no.
-func (r *Runner) HasObject(ctx context.Context, a ledger.Agent, confirm bool) (bool, error) {
+func (r Reader) HasObject(ctx context.Context, a ledger.Agent, confirm bool) (bool, error) {
 	object := kindOf(a.Kind)
 	if object == nil {
 		return false, fmt.Errorf("agent %s has the unknown kind %s", a.UID, a.Kind)

@@ -1,20 +1,13 @@
 // Copyright 2026 The Nestor Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package run
+package status
 
 import (
-	"context"
-	"errors"
 	"sync"
 	"time"
 
 	"golang.org/x/time/rate"
-	"k8s.io/apimachinery/pkg/api/equality"
-	ctrl "sigs.k8s.io/controller-runtime"
-	"sigs.k8s.io/controller-runtime/pkg/client"
-
-	"github.com/nestor-dev/nestor/internal/controller/status"
 )
 
 // The API server is the scarce resource: however many agents are at work, progress may take this many writes a second.
@@ -48,37 +41,4 @@ func (p *Pace) allow(now time.Time) (again time.Duration, allowed bool) {
 	again = min(max(p.last.Sub(now)+time.Second/progressRate, progressWait), mostProgressWait)
 	p.last = now.Add(again)
 	return again, false
-}
-
-// Show writes the status of an object, if it changed. A change that is only progress waits its turn.
-func Show[T any](ctx context.Context, r *Runner, object client.Object, current *T, next T, progress bool) (ctrl.Result, error) {
-	if equality.Semantic.DeepEqual(*current, next) {
-		return ctrl.Result{}, nil
-	}
-	if progress {
-		if again, allowed := r.Pace.allow(time.Now()); !allowed {
-			return ctrl.Result{RequeueAfter: again}, nil
-		}
-	}
-	before := object.DeepCopyObject()
-	*current = next
-	if err := status.Update(ctx, r.Client, object); err != nil {
-		return status.Result(err)
-	}
-	r.announce(before, object)
-	return ctrl.Result{}, nil
-}
-
-// After ends a reconcile that first brought about what an agent wants, and then showed how it stands: what could not be brought about is
-// tried again, and does not keep the status from being written.
-func After(applied error) func(ctrl.Result, error) (ctrl.Result, error) {
-	return func(shown ctrl.Result, err error) (ctrl.Result, error) {
-		if applied == nil {
-			return shown, err
-		}
-		if err != nil {
-			return ctrl.Result{}, errors.Join(applied, err)
-		}
-		return status.Result(applied)
-	}
 }

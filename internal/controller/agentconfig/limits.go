@@ -1,0 +1,92 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package agentconfig
+
+import (
+	"cmp"
+
+	"k8s.io/utils/ptr"
+
+	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/internal/agent"
+	"github.com/nestor-dev/nestor/internal/role"
+)
+
+// The limits of an agent come from three places. The role limits one run. The spec of a chat, or of a standalone task, limits its tree. A
+// task may limit its sub-agent further than the role does; the spec of the sub-agent keeps the result of that.
+
+// Limits of chats and standalone trees that do not set them. The API server sets those of a chat; objects that were created before the
+// fields existed do not have them.
+const (
+	defaultMaxTurnsPerMessage  = 25
+	defaultMaxTasksPerMessage  = 100
+	defaultMaxTokensPerMessage = 2_000_000
+	defaultMaxTasks            = 100
+	defaultMaxTotalTokens      = 2_000_000
+)
+
+// maxRepeats is how often the same delegation may come to the same result.
+const maxRepeats = 5
+
+// ofRole returns the limits that a role sets for a run.
+func ofRole(r role.Role) agent.Limits {
+	return agent.Limits{
+		MaxIterations: r.Limits.MaxIterations, MaxDuration: agent.Millis(r.Limits.MaxDurationSeconds * 1000),
+		MaxTokens: r.Limits.MaxTotalTokens, MaxCostMicros: r.Limits.MaxCostMicros, MaxOutputTokens: r.MaxOutputTokens,
+		MaxRepeats: maxRepeats,
+	}
+}
+
+// ofChat returns the limits of an orchestrator: those of its role, and those of the chat for the whole tree.
+func ofChat(limits agent.Limits, spec v1alpha1.ChatLimits) agent.Limits {
+	limits.MaxTokens, limits.MaxCostMicros = spec.MaxTotalTokens, spec.MaxCostMicros
+	limits.MaxTurnsPerMessage = int(ptr.Deref(spec.MaxTurnsPerMessage, defaultMaxTurnsPerMessage))
+	limits.MaxTasksPerMessage = int64(ptr.Deref(spec.MaxTasksPerMessage, defaultMaxTasksPerMessage))
+	limits.MaxTokensPerMessage = ptr.Deref(spec.MaxTokensPerMessage, defaultMaxTokensPerMessage)
+	return limits
+}
+
+// ofSubAgent returns the limits of a sub-agent: of those of its role and of its spec the tighter ones.
+func ofSubAgent(limits agent.Limits, spec v1alpha1.AgentLimits) agent.Limits {
+	limits.MaxIterations = tighter(limits.MaxIterations, int(spec.MaxIterations))
+	limits.MaxDuration = tighter(limits.MaxDuration, agent.Millis(spec.MaxDurationSeconds)*1000)
+	limits.MaxTokens = tighter(limits.MaxTokens, spec.MaxTotalTokens)
+	limits.MaxTasks = tighter(limits.MaxTasks, int64(spec.MaxTasks))
+	limits.MaxCostMicros = tighter(limits.MaxCostMicros, spec.MaxCostMicros)
+	return limits
+}
+
+// ofToolRun returns the limits of a tool run: those of the role, but the task decides how long the tool may take.
+func ofToolRun(limits agent.Limits, spec v1alpha1.TaskLimits) agent.Limits {
+	if seconds := spec.MaxDurationSeconds; seconds != nil {
+		limits.MaxDuration = agent.Millis(*seconds) * 1000
+	}
+	return limits
+}
+
+// OfTask returns the limits in the spec of a task's sub-agent: those of its role, or those of the task where they are tighter. top reports
+// whether the task is standalone: it limits its tree even if it does not say so.
+func OfTask(r role.Role, task *v1alpha1.TaskLimits, maxDepth int32, top bool) v1alpha1.AgentLimits {
+	if task == nil {
+		task = &v1alpha1.TaskLimits{}
+	}
+	limits := v1alpha1.AgentLimits{MaxDepth: maxDepth, MaxCostMicros: r.Limits.MaxCostMicros}
+	limits.MaxIterations = min(int32(r.Limits.MaxIterations), ptr.Deref(task.MaxIterations, int32(r.Limits.MaxIterations)))
+	limits.MaxDurationSeconds = min(int32(r.Limits.MaxDurationSeconds), ptr.Deref(task.MaxDurationSeconds, int32(r.Limits.MaxDurationSeconds)))
+	tasks, tokens := task.MaxTasks, task.MaxTotalTokens
+	if top {
+		tasks, tokens = cmp.Or(tasks, ptr.To[int32](defaultMaxTasks)), cmp.Or(tokens, ptr.To[int64](defaultMaxTotalTokens))
+	}
+	limits.MaxTasks = ptr.Deref(tasks, 0)
+	limits.MaxTotalTokens = tighter(r.Limits.MaxTotalTokens, ptr.Deref(tokens, 0))
+	return limits
+}
+
+// tighter returns the smaller of two limits of which zero is none.
+func tighter[T int | int64 | agent.Millis](a, b T) T {
+	if a == 0 || (b != 0 && b < a) {
+		return b
+	}
+	return a
+}

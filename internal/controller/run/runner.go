@@ -1,0 +1,33 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package run is what the controllers of chats, tasks and sub-agents share: access to the states of agents, and bringing about in Kubernetes
+// what a state asks for.
+package run
+
+import (
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/nestor-dev/nestor/internal/controller/agentconfig"
+	"github.com/nestor-dev/nestor/internal/controller/resolve"
+	"github.com/nestor-dev/nestor/internal/controller/status"
+	"github.com/nestor-dev/nestor/internal/controller/tree"
+	"github.com/nestor-dev/nestor/internal/engine"
+	"github.com/nestor-dev/nestor/internal/ledger"
+)
+
+// Runner connects objects with their agents.
+type Runner struct {
+	tree.Reader
+	Client client.Client
+	Engine *engine.Engine
+	Finder resolve.Finder
+	Config *agentconfig.Resolver
+	Status *status.Writer
+	Ledger ledger.Histories
+	// LedgerName is how conditions call the ledger.
+	LedgerName string
+	// MessageTaken is called with a message that a turn has taken and whose status does not show it.
+	MessageTaken func(types.NamespacedName)
+}

@@ -1,0 +1,50 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package tree finds the objects of a tree: the task of a child, the sub-agent of a task, and what an object belongs to.
+package tree
+
+import (
+	"context"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/nestor-dev/nestor/api/v1alpha1"
+)
+
+// Reader reads objects from a cache and from the API server.
+type Reader struct {
+	Cache, API client.Reader
+}
+
+// Find reads an object. What the cache does not know is asked for at the API server: where "it is gone" has consequences, a cache
+// that has not heard of an object yet must not be believed.
+func (r Reader) Find(ctx context.Context, name types.NamespacedName, object client.Object) error {
+	err := r.Cache.Get(ctx, name, object)
+	if apierrors.IsNotFound(err) {
+		return r.API.Get(ctx, name, object)
+	}
+	return err
+}
+
+// TaskUID is under which UID the engine knows a task, and nothing if it has no agent. The API server is asked before it says so.
+func (r Reader) TaskUID(ctx context.Context, task *v1alpha1.AgentTask) (string, error) {
+	return agentUID(ctx, task, r.Find)
+}
+
+// Live reads an object from the API server.
+func (r Reader) Live(ctx context.Context, name types.NamespacedName, object client.Object) error {
+	return r.API.Get(ctx, name, object)
+}
+
+// Cached reads an object from the cache.
+func (r Reader) Cached(ctx context.Context, name types.NamespacedName, object client.Object) error {
+	return r.Cache.Get(ctx, name, object)
+}
+
+// AgentUID is TaskUID, but trusts the cache.
+func (r Reader) AgentUID(ctx context.Context, task *v1alpha1.AgentTask) (string, error) {
+	return agentUID(ctx, task, r.Cached)
+}

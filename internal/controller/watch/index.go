@@ -1,0 +1,66 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package watch has the indexes and the predicates that the controllers of chats, messages, tasks and sub-agents watch with.
+package watch
+
+import (
+	"context"
+	"fmt"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/nestor-dev/nestor/api/v1alpha1"
+)
+
+// ChatField is the index of tasks and messages by their chat, TaskField that of messages by their standalone task, and OwnerField that
+// of sub-agents by the UID of their task.
+const (
+	ChatField  = "spec.chat"
+	TaskField  = "spec.task"
+	OwnerField = "metadata.controller"
+)
+
+// Index makes the indexes that the controllers of runs need.
+func Index(ctx context.Context, indexer client.FieldIndexer) error {
+	for _, index := range []struct {
+		object client.Object
+		field  string
+		value  func(client.Object) string
+	}{
+		{&v1alpha1.AgentTask{}, ChatField, ChatOf},
+		{&v1alpha1.AgentMessage{}, ChatField, ChatOf},
+		{&v1alpha1.SubAgent{}, OwnerField, controllerUID},
+		{&v1alpha1.AgentMessage{}, TaskField, func(o client.Object) string { return o.(*v1alpha1.AgentMessage).Spec.Task }},
+	} {
+		err := indexer.IndexField(ctx, index.object, index.field, func(object client.Object) []string {
+			if name := index.value(object); name != "" {
+				return []string{name}
+			}
+			return nil
+		})
+		if err != nil {
+			return fmt.Errorf("index %T by %s: %w", index.object, index.field, err)
+		}
+	}
+	return nil
+}
+
+func controllerUID(object client.Object) string {
+	if ref := metav1.GetControllerOf(object); ref != nil {
+		return string(ref.UID)
+	}
+	return ""
+}
+
+// ChatOf is the chat that a task or message belongs to, if it belongs to one.
+func ChatOf(object client.Object) string {
+	switch o := object.(type) {
+	case *v1alpha1.AgentTask:
+		return o.Spec.Chat
+	case *v1alpha1.AgentMessage:
+		return o.Spec.Chat
+	}
+	return ""
+}

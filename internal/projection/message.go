@@ -1,0 +1,25 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package projection
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/internal/agent"
+)
+
+// Message is the status of a message in a phase, with the reason and the text for people.
+func Message(old v1alpha1.AgentMessageStatus, phase v1alpha1.MessagePhase, reason, text string, generation int64, at agent.Time) v1alpha1.AgentMessageStatus {
+	c := metav1.Condition{Type: v1alpha1.ConditionSucceeded, Status: metav1.ConditionUnknown, Reason: reason, Message: text, ObservedGeneration: generation}
+	switch phase {
+	case v1alpha1.MessageHandled:
+		c.Status = metav1.ConditionTrue
+	case v1alpha1.MessageRejected:
+		c.Status = metav1.ConditionFalse
+	}
+	status := *old.DeepCopy()
+	status.Phase, status.Reason, status.Conditions = phase, reason, withCondition(status.Conditions, c, at)
+	return status
+}
