@@ -138,8 +138,8 @@ func Setup(mgr ctrl.Manager, options Options) error {
 	}
 	finder := resolve.Finder{Reader: mgr.GetClient(), Live: mgr.GetAPIReader(), OperatorNamespace: options.OperatorNamespace, Secrets: &resolve.Secrets{}, Absent: &resolve.Absences{}}
 	wake := &wakers{chats: poke.New(), messages: poke.New(), tasks: poke.New(), agents: poke.New(), servers: poke.New()}
-	chats, tasks, agents := &reference.Lacking{Queue: wake.chats}, &reference.Lacking{Queue: wake.tasks}, &reference.Lacking{Queue: wake.agents}
-	references := &reference.Watcher{Cache: mgr.GetCache(), OperatorNamespace: options.OperatorNamespace, Lacking: []*reference.Lacking{chats, tasks, agents}}
+	chats, tasks, agents := &reference.Unresolved{Queue: wake.chats}, &reference.Unresolved{Queue: wake.tasks}, &reference.Unresolved{Queue: wake.agents}
+	references := &reference.Watcher{Cache: mgr.GetCache(), OperatorNamespace: options.OperatorNamespace, Unresolved: []*reference.Unresolved{chats, tasks, agents}}
 	reach := outbound.Options{AllowLoopback: options.AllowLoopbackEndpoints}
 	pool := mcp.NewPool(mcp.Options{Version: version.String(), HTTP: options.Telemetry.Transport(outbound.New(reach)), Changed: func(key mcp.Key) {
 		wake.servers.Add(types.NamespacedName{Namespace: key.Namespace, Name: key.Server})
@@ -235,11 +235,11 @@ func Setup(mgr ctrl.Manager, options Options) error {
 		&agentrole.Reconciler{Client: c, Finder: finder},
 		&modelprovider.Reconciler{Client: c, Finder: finder, Transport: outbound.New(reach)},
 		&toolserver.Reconciler{Client: c, Finder: finder, Pool: pool, Changed: wake.servers},
-		&agentchat.Reconciler{Client: c, Runner: runner, Changed: wake.chats, Known: &run.Known{Engine: eng, Find: runner.Find, Kind: "AgentChat"}, Lacking: chats},
+		&agentchat.Reconciler{Client: c, Runner: runner, Changed: wake.chats, Tracker: &run.Tracker{Engine: eng, Find: runner.Find, Kind: "AgentChat"}, Unresolved: chats},
 		messages,
-		&agenttask.Reconciler{Client: c, Runner: runner, Changed: wake.tasks, Known: &run.Known{Engine: eng, Find: runner.Find, Kind: "AgentTask"}, Lacking: tasks},
-		&subagent.Reconciler{Client: c, Runner: runner, Changed: wake.agents, Known: &run.Known{Engine: eng, Find: runner.Find, Kind: "SubAgent"}, Lacking: agents},
-		&workspace.Reconciler{Client: c, Workspaces: workspaces, WhileActive: runner.WhileAtWork},
+		&agenttask.Reconciler{Client: c, Runner: runner, Changed: wake.tasks, Tracker: &run.Tracker{Engine: eng, Find: runner.Find, Kind: "AgentTask"}, Unresolved: tasks},
+		&subagent.Reconciler{Client: c, Runner: runner, Changed: wake.agents, Tracker: &run.Tracker{Engine: eng, Find: runner.Find, Kind: "SubAgent"}, Unresolved: agents},
+		&workspace.Reconciler{Client: c, Workspaces: workspaces, WhileActive: runner.WhileOwner},
 	} {
 		if err := reconciler.SetupWithManager(mgr); err != nil {
 			return fmt.Errorf("set up %T: %w", reconciler, err)

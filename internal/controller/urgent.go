@@ -8,10 +8,10 @@ import (
 	"github.com/nestor-dev/nestor/internal/engine"
 )
 
-// urgent says whether somebody waits for what a step leads to: a child to start, a question to be seen, an answer to be heard, an
+// isUrgent says whether somebody waits for what a step leads to: a child to start, a question to be seen, an answer to be heard, an
 // end. Everything else is progress, which is shown about once a second. That an agent is at work is progress too: most are done before
 // anybody could have looked.
-func urgent(c engine.Change) bool {
+func isUrgent(c engine.Change) bool {
 	for _, effect := range c.Effects {
 		switch effect.(type) {
 		case agent.StartChild, agent.CancelChild, agent.AskPerson, agent.SendItem, agent.ReportOutcome:
@@ -29,8 +29,8 @@ func urgent(c engine.Change) bool {
 	return before != after && (needsPerson(c.Before) || after != agent.StageActive && after != agent.StagePending)
 }
 
-// asked says whether a step changed what an agent needs a person for. A standalone task shows that for the agents below it.
-func asked(c engine.Change) bool { return needsPerson(c.Before) || needsPerson(c.After) }
+// changesAsks says whether a step changed what an agent needs a person for. A standalone task shows that for the agents below it.
+func changesAsks(c engine.Change) bool { return needsPerson(c.Before) || needsPerson(c.After) }
 
 func needsPerson(s agent.State) bool {
 	standing := s.Stage()

@@ -25,7 +25,7 @@ func TestPeopleSeeAtOnceThatTheirAnswerWasHeard(t *testing.T) {
 		"an answer":  {waiting, active, true},
 		"a turn":     {active, active, false},
 	} {
-		if got := urgent(engine.Change{Before: test.before, After: test.after}); got != test.urgent {
+		if got := isUrgent(engine.Change{Before: test.before, After: test.after}); got != test.urgent {
 			t.Errorf("%s is urgent: %t", name, got)
 		}
 	}

@@ -50,7 +50,7 @@ func (w *wakers) taskOf(a ledger.Agent) types.NamespacedName {
 func (w *wakers) stepped(c engine.Change) {
 	name := types.NamespacedName{Namespace: c.Agent.Namespace, Name: c.Agent.Name}
 	add := (*poke.Queue).AddDelayed
-	if urgent(c) {
+	if isUrgent(c) {
 		add = (*poke.Queue).Add
 	}
 	switch c.Agent.Kind {
@@ -68,7 +68,7 @@ func (w *wakers) stepped(c engine.Change) {
 		}
 	}
 	add(w.tasks, types.NamespacedName{Namespace: c.Agent.Namespace, Name: c.After.Config.ChildName()})
-	if asked(c) {
+	if changesAsks(c) {
 		w.asksChanged(c.Agent)
 	}
 }

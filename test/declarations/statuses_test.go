@@ -22,7 +22,7 @@ var statusWriters = map[string]string{
 }
 
 // TestStatusesAreProjected finds statuses of agents that are made up outside of internal/projection: by assigning a field, by taking its
-// address, or by a literal with fields. status.Show replaces a whole status, through a pointer; it is the writer of the other kinds.
+// address, or by a literal with fields. status.Write replaces a whole status, through a pointer; it is the writer of the other kinds.
 func TestStatusesAreProjected(t *testing.T) {
 	s := read(t)
 	statuses := map[types.Type]string{}
@@ -61,7 +61,7 @@ func TestStatusesAreProjected(t *testing.T) {
 				continue
 			}
 			if whole := field == "Status"; whole && (address || statusWriters[name] == p.path) {
-				continue // a pointer to the whole is what status.Show takes
+				continue // a pointer to the whole is what status.Write takes
 			}
 			t.Errorf("%s: %s of %s is changed: compute it in internal/projection", s.fset.Position(node.Pos()), field, name)
 		}

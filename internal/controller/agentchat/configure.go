@@ -35,9 +35,9 @@ func (r *Reconciler) start(ctx context.Context, chat *v1alpha1.AgentChat, lost *
 	}
 	config, namespaceUID, err := r.configure(ctx, chat)
 	condition, missing := status.FromMissing(chat.Generation, err)
-	r.Lacking.Set(client.ObjectKeyFromObject(chat), missing)
+	r.Unresolved.Set(client.ObjectKeyFromObject(chat), missing)
 	if missing {
-		return status.Show(ctx, r.Runner.Status, chat, &chat.Status, projection.ChatPending(chat.Status, condition, run.Now()), false)
+		return status.Write(ctx, r.Runner.Status, chat, &chat.Status, projection.ChatPending(chat.Status, condition, run.Now()), false)
 	}
 	if err != nil {
 		return r.reportOutage(ctx, chat, err)
@@ -58,7 +58,7 @@ func (r *Reconciler) reconfigure(ctx context.Context, chat *v1alpha1.AgentChat, 
 	r.Runner.Engine.SetSlotLimit(engine.SlotGroup{Key: engine.ChatSlots(string(chat.UID)), Limit: int(chat.Spec.Limits.MaxParallelTasks)})
 	name := client.ObjectKeyFromObject(chat)
 	absent := s.LatestConfig().MissingDelegates
-	r.Lacking.Set(name, s.Hold != nil || len(absent) > 0)
+	r.Unresolved.Set(name, s.Hold != nil || len(absent) > 0)
 	if s.LatestGeneration() == chat.Generation && s.Hold == nil {
 		appeared, err := r.anyExists(ctx, chat.Namespace, absent)
 		if err != nil || !appeared {
@@ -67,7 +67,7 @@ func (r *Reconciler) reconfigure(ctx context.Context, chat *v1alpha1.AgentChat, 
 	}
 	config, _, err := r.configure(ctx, chat)
 	if condition, missing := status.FromMissing(chat.Generation, err); missing {
-		r.Lacking.Set(name, true)
+		r.Unresolved.Set(name, true)
 		return r.Runner.Engine.Deliver(string(chat.UID), agent.Reconfigured{
 			Hold: &agent.Hold{Generation: chat.Generation, Reason: condition.Reason, Message: condition.Message}})
 	}

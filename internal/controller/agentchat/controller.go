@@ -40,10 +40,10 @@ type Reconciler struct {
 	Runner *run.Runner
 	// Changed is told of chats whose orchestrator has moved on.
 	Changed *poke.Queue
-	// Known remembers under which UID the engine knows an object, for when the object is gone.
-	Known *run.Known
-	// Lacking remembers the chats that wait for something that they refer to.
-	Lacking *reference.Lacking
+	// Tracker remembers under which UID the engine knows an object, for when the object is gone.
+	Tracker *run.Tracker
+	// Unresolved remembers the chats that wait for something that they refer to.
+	Unresolved *reference.Unresolved
 
 	// lossReported are the chats, by UID, that have shown that their history is lost, with when it was.
 	lossReported sync.Map
@@ -55,10 +55,10 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		Named("agentchat").
 		For(&v1alpha1.AgentChat{}, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
 		Watches(&v1alpha1.AgentTask{}, r.Changed.DelayedHandler(chatOf), builder.WithPredicates(watch.PhaseChanged())).
-		Watches(&v1alpha1.AgentMessage{}, r.Changed.DelayedHandler(chatOf), builder.WithPredicates(predicate.Or(watch.CameOrWent(), watch.Handled()))).
+		Watches(&v1alpha1.AgentMessage{}, r.Changed.DelayedHandler(chatOf), builder.WithPredicates(predicate.Or(watch.CreatedOrDeleted(), watch.Handled()))).
 		WatchesRawSource(r.Changed.Source()).
 		WithOptions(controller.Options{MaxConcurrentReconciles: workers, RateLimiter: poke.Backoff()}).
-		Complete(r.Runner.WhileAtWork(r))
+		Complete(r.Runner.WhileOwner(r))
 }
 
 // chatOf is the chat whose counts an object is part of.
@@ -75,7 +75,7 @@ func chatOf(object client.Object) (types.NamespacedName, bool) {
 // Reconcile brings a chat and its orchestrator together.
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	var chat v1alpha1.AgentChat
-	if alive, err := r.Known.Fetch(ctx, req.NamespacedName, &chat); err != nil || !alive {
+	if alive, err := r.Tracker.Fetch(ctx, req.NamespacedName, &chat); err != nil || !alive {
 		return ctrl.Result{}, err
 	}
 	state, started, err := r.Runner.State(ctx, string(chat.UID))
@@ -92,7 +92,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if _, down := r.Runner.Outage(applied); down {
 		return r.reportOutage(ctx, &chat, applied)
 	}
-	return status.After(applied)(r.project(ctx, &chat, state, applied))
+	return status.JoinError(applied)(r.project(ctx, &chat, state, applied))
 }
 
 // reportOutage ends a reconcile that failed. If the ledger did, the chat shows it.
@@ -102,7 +102,7 @@ func (r *Reconciler) reportOutage(ctx context.Context, chat *v1alpha1.AgentChat,
 		return status.Result(err)
 	}
 	next := projection.ChatInterrupted(chat.Status, chat.Status.Conditions, outage, chat.Generation, run.Now())
-	return status.ShowInterrupted(ctx, r.Runner.Status, chat, &chat.Status, next)
+	return status.WriteInterrupted(ctx, r.Runner.Status, chat, &chat.Status, next)
 }
 
 // project writes the chat's status, if it changed. That a turn or a task is at work, and how far, is progress.
@@ -121,10 +121,10 @@ func (r *Reconciler) project(ctx context.Context, chat *v1alpha1.AgentChat, s ag
 		equality.Semantic.DeepEqual(meta.FindStatusCondition(chat.Status.Conditions, v1alpha1.ConditionReady), meta.FindStatusCondition(next.Conditions, v1alpha1.ConditionReady)) && (next.Phase == chat.Status.Phase || next.Phase == v1alpha1.ChatRunning)
 	if outage, down := r.Runner.Outage(r.Runner.Engine.Blocked(string(chat.UID))); down {
 		next = projection.ChatInterrupted(next, chat.Status.Conditions, outage, chat.Generation, run.Now())
-		return status.ShowInterrupted(ctx, r.Runner.Status, chat, &chat.Status, next)
+		return status.WriteInterrupted(ctx, r.Runner.Status, chat, &chat.Status, next)
 	}
 	progress = progress || status.WasInterrupted(chat.Status.Conditions, v1alpha1.ConditionReady) // an outage ends for all at once
-	return status.Show(ctx, r.Runner.Status, chat, &chat.Status, next, progress)
+	return status.Write(ctx, r.Runner.Status, chat, &chat.Status, next, progress)
 }
 
 // facts counts what belongs to the chat.
@@ -148,7 +148,7 @@ func (r *Reconciler) facts(ctx context.Context, chat *v1alpha1.AgentChat) (proje
 	var newest *v1alpha1.AgentMessage
 	for i := range messages.Items {
 		m := &messages.Items[i]
-		if tree.Foreign(m, chat) || (m.Spec.Role != v1alpha1.RoleUser && !metav1.IsControlledBy(m, chat)) {
+		if tree.OwnedByOther(m, chat) || (m.Spec.Role != v1alpha1.RoleUser && !metav1.IsControlledBy(m, chat)) {
 			continue
 		}
 		facts.Messages++

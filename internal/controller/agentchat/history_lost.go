@@ -51,7 +51,7 @@ func (r *Reconciler) handleLostHistory(ctx context.Context, chat *v1alpha1.Agent
 	if err != nil || (waits && told) {
 		return ctrl.Result{}, false, err
 	}
-	result, err := status.Show(ctx, r.Runner.Status, chat, &chat.Status, next, false)
+	result, err := status.Write(ctx, r.Runner.Status, chat, &chat.Status, next, false)
 	if err == nil && result.IsZero() {
 		r.lossReported.Store(chat.UID, at) // the condition may say something else later, such as that a role is missing
 		if waits {

@@ -62,7 +62,7 @@ func reconcilerWith(t *testing.T, down bool, objects ...client.Object) (*Reconci
 		WithIndex(&v1alpha1.AgentMessage{}, watch.ChatField, func(o client.Object) []string { return []string{o.(*v1alpha1.AgentMessage).Spec.Chat} }).Build()
 	runner := &run.Runner{Reader: tree.Reader{Cache: api, API: api}, Client: api, Engine: eng, Ledger: kept, LedgerName: "sqlite:here", Status: &status.Writer{Client: api, Pace: status.NewPace()}, MessageTaken: func(types.NamespacedName) {}}
 	runner.Finder.Live = api
-	return &Reconciler{Client: api, Runner: runner, Known: &run.Known{Engine: eng, Find: runner.Find, Kind: "AgentChat"}, Lacking: &reference.Lacking{}}, api
+	return &Reconciler{Client: api, Runner: runner, Tracker: &run.Tracker{Engine: eng, Find: runner.Find, Kind: "AgentChat"}, Unresolved: &reference.Unresolved{}}, api
 }
 
 func TestAChatSaysWhyItCannotGoOn(t *testing.T) {

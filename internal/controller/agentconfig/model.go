@@ -21,24 +21,24 @@ import (
 // ModelChoice names a ModelProvider and a model. An empty field is left to the next in line.
 type ModelChoice struct{ Provider, Model string }
 
-// choose decides where the calls of an agent go: what its own object says, else its role, else the agent that asked for it. The
+// firstModel decides where the calls of an agent go: what its own object says, else its role, else the agent that asked for it. The
 // model of that agent goes only with its provider: another provider need not have it.
-func choose(own, role, asker ModelChoice) ModelChoice {
+func firstModel(own, role, parent ModelChoice) ModelChoice {
 	chosen := ModelChoice{Provider: firstOf(own.Provider, role.Provider), Model: firstOf(own.Model, role.Model)}
 	if chosen.Provider != "" {
 		return chosen
 	}
-	return ModelChoice{Provider: firstOf(asker.Provider, defaultProvider), Model: firstOf(chosen.Model, asker.Model)}
+	return ModelChoice{Provider: firstOf(parent.Provider, defaultProvider), Model: firstOf(chosen.Model, parent.Model)}
 }
 
 // ModelOf decides which provider and model the sub-agent of a task uses. The model is empty if it is the default of a provider
 // that does not exist yet: the sub-agent waits for that provider.
 func (r *Resolver) ModelOf(ctx context.Context, task *v1alpha1.AgentTask, of role.Role) (ModelChoice, error) {
-	asker, err := r.askerModel(ctx, task)
+	parent, err := r.parentModel(ctx, task)
 	if err != nil {
 		return ModelChoice{}, err
 	}
-	chosen := choose(ModelChoice{task.Spec.ModelProvider, task.Spec.Model}, ModelChoice{of.ModelProvider, of.Model}, asker)
+	chosen := firstModel(ModelChoice{task.Spec.ModelProvider, task.Spec.Model}, ModelChoice{of.ModelProvider, of.Model}, parent)
 	if chosen.Model != "" {
 		return chosen, nil
 	}
@@ -54,8 +54,8 @@ func (r *Resolver) ModelOf(ctx context.Context, task *v1alpha1.AgentTask, of rol
 	return chosen, nil
 }
 
-// askerModel is what the agent that asked for a task uses now. A standalone task has none.
-func (r *Resolver) askerModel(ctx context.Context, task client.Object) (ModelChoice, error) {
+// parentModel is what the agent that asked for a task uses now. A standalone task has none.
+func (r *Resolver) parentModel(ctx context.Context, task client.Object) (ModelChoice, error) {
 	owner := metav1.GetControllerOf(task)
 	if owner == nil || (owner.Kind != "AgentChat" && owner.Kind != "SubAgent") {
 		return ModelChoice{}, nil

@@ -68,7 +68,7 @@ type Resolved struct {
 
 // Resolve finds everything that an agent needs. What is missing is a *resolve.Missing.
 func (r *Resolver) Resolve(ctx context.Context, s Subject) (Resolved, error) {
-	uid, err := r.room(ctx, s)
+	uid, err := r.checkLedgerQuota(ctx, s)
 	if err != nil {
 		return Resolved{}, err
 	}
@@ -114,8 +114,8 @@ func (s Subject) limits(found role.Role) agent.Limits {
 	return limits
 }
 
-// room is the UID of the namespace of an agent. A namespace that has filled its share of the ledger is an error of the ledger.
-func (r *Resolver) room(ctx context.Context, s Subject) (string, error) {
+// checkLedgerQuota is the UID of the namespace of an agent. A namespace that has filled its share of the ledger is an error of the ledger.
+func (r *Resolver) checkLedgerQuota(ctx context.Context, s Subject) (string, error) {
 	uid, err := r.Finder.NamespaceUID(ctx, s.Namespace, s.Object.GetCreationTimestamp().Time)
 	if err != nil {
 		return "", err
@@ -184,12 +184,12 @@ func (o Resolved) needsPrice() error {
 }
 
 // delegates are the roles that exist of those that a role may delegate to, and the names of those that do not.
-func (r *Resolver) delegates(ctx context.Context, namespace string, from role.Role) (delegates []agent.Delegate, absent []string, err error) {
+func (r *Resolver) delegates(ctx context.Context, namespace string, from role.Role) (delegates []agent.Delegate, missing []string, err error) {
 	for _, name := range from.Delegates() {
 		found, err := r.Finder.Role(ctx, namespace, name)
-		var missing *resolve.Missing
-		if errors.As(err, &missing) {
-			absent = append(absent, name)
+		var notFound *resolve.Missing
+		if errors.As(err, &notFound) {
+			missing = append(missing, name)
 			continue
 		}
 		if err != nil {
@@ -201,7 +201,7 @@ func (r *Resolver) delegates(ctx context.Context, namespace string, from role.Ro
 		}
 		delegates = append(delegates, d)
 	}
-	return delegates, absent, nil
+	return delegates, missing, nil
 }
 
 func roleOf(r role.Role, namespace string) agent.Role {

@@ -60,11 +60,11 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	return ctrl.NewControllerManagedBy(mgr).
 		Named("agentmessage").
 		For(&v1alpha1.AgentMessage{}, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
-		Watches(&v1alpha1.AgentChat{}, handler.EnqueueRequestsFromMapFunc(r.forChat), builder.WithPredicates(watch.CameOrWent())).
-		Watches(&v1alpha1.AgentTask{}, handler.EnqueueRequestsFromMapFunc(r.forTask), builder.WithPredicates(watch.CameOrWent())).
+		Watches(&v1alpha1.AgentChat{}, handler.EnqueueRequestsFromMapFunc(r.forChat), builder.WithPredicates(watch.CreatedOrDeleted())).
+		Watches(&v1alpha1.AgentTask{}, handler.EnqueueRequestsFromMapFunc(r.forTask), builder.WithPredicates(watch.CreatedOrDeleted())).
 		WatchesRawSource(r.Changed.Source()).
 		WithOptions(controller.Options{MaxConcurrentReconciles: workers, RateLimiter: poke.Backoff()}).
-		Complete(r.Runner.WhileAtWork(r))
+		Complete(r.Runner.WhileOwner(r))
 }
 
 // +kubebuilder:rbac:groups=nestor.dev,resources=agentmessages,verbs=get;list;watch;create;update
@@ -92,7 +92,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if owner == nil {
 		return status.Result(r.writeStatus(ctx, &message, notFound(&message)))
 	}
-	if tree.Foreign(&message, owner) {
+	if tree.OwnedByOther(&message, owner) {
 		return ctrl.Result{}, nil // it goes with the chat or task that had the name before
 	}
 	if err := r.adopt(ctx, owner, &message); err != nil {
@@ -121,7 +121,7 @@ func (r *Reconciler) reportOutage(ctx context.Context, owner client.Object, mess
 	if err := r.writeStatus(ctx, message, v); err != nil {
 		return status.Result(err)
 	}
-	return ctrl.Result{RequeueAfter: status.AfterOutage()}, nil
+	return ctrl.Result{RequeueAfter: status.OutageRetryDelay()}, nil
 }
 
 // record records a fact of an agent. It does not wait for a ledger that does not answer: the fact is in the agent's mailbox by then, and

@@ -59,7 +59,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	return status.Result(status.Write(ctx, r.Client, &object, &object.Status.Conditions, condition, nil))
+	return status.Result(status.WriteCondition(ctx, r.Client, &object, &object.Status.Conditions, condition, nil))
 }
 
 // check returns the condition of a role.

@@ -41,9 +41,9 @@ type Reconciler struct {
 	Runner *run.Runner
 	// Changed is told of tasks whose agent or tool has moved on.
 	Changed *poke.Queue
-	Known   *run.Known
-	// Lacking remembers the tasks that wait for something that they refer to.
-	Lacking *reference.Lacking
+	Tracker *run.Tracker
+	// Unresolved remembers the tasks that wait for something that they refer to.
+	Unresolved *reference.Unresolved
 
 	checker tool.Checker
 }
@@ -53,11 +53,11 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	return ctrl.NewControllerManagedBy(mgr).
 		Named("agenttask").
 		For(&v1alpha1.AgentTask{}, builder.WithPredicates(predicate.Or(predicate.GenerationChangedPredicate{}, watch.Orphaned()))).
-		Owns(&v1alpha1.SubAgent{}, builder.WithPredicates(predicate.Or(watch.Went(), watch.Hindered()))).
+		Owns(&v1alpha1.SubAgent{}, builder.WithPredicates(predicate.Or(watch.Deleted(), watch.PendingReasonChanged()))).
 		Watches(&v1alpha1.AgentChat{}, handler.EnqueueRequestsFromMapFunc(r.finishedTasks), builder.WithPredicates(ttlChanged())).
 		WatchesRawSource(r.Changed.Source()).
 		WithOptions(controller.Options{MaxConcurrentReconciles: workers, RateLimiter: poke.Backoff()}).
-		Complete(r.Runner.WhileAtWork(r))
+		Complete(r.Runner.WhileOwner(r))
 }
 
 // +kubebuilder:rbac:groups=nestor.dev,resources=agenttasks,verbs=get;list;watch;create;update;delete
@@ -67,7 +67,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 // Reconcile brings a task and what does its work together.
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	var task v1alpha1.AgentTask
-	if alive, err := r.Known.Fetch(ctx, req.NamespacedName, &task); err != nil || !alive {
+	if alive, err := r.Tracker.Fetch(ctx, req.NamespacedName, &task); err != nil || !alive {
 		return ctrl.Result{}, err
 	}
 	if task.Status.CompletionTime != nil {
@@ -85,7 +85,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if err != nil {
 		return r.reportOutage(ctx, &task, err)
 	}
-	r.Lacking.Set(req.NamespacedName, missing)
+	r.Unresolved.Set(req.NamespacedName, missing)
 	if missing {
 		return r.waitFor(ctx, &task, condition)
 	}
@@ -113,7 +113,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if err == nil && result.IsZero() && state.AwaitsStartPublished() && task.Status.StartTime != nil { // and that is written
 		err = r.Runner.Engine.Deliver(uid, agent.StartPublished{})
 	}
-	return status.After(applied)(result, err)
+	return status.JoinError(applied)(result, err)
 }
 
 // reportOutage ends a reconcile that failed. If the ledger did, the task shows it.
@@ -123,7 +123,7 @@ func (r *Reconciler) reportOutage(ctx context.Context, task *v1alpha1.AgentTask,
 		return status.Result(err)
 	}
 	next := projection.TaskInterrupted(task.Status, task.Status.Conditions, outage, task.Generation, run.Now())
-	return status.ShowInterrupted(ctx, r.Runner.Status, task, &task.Status, next)
+	return status.WriteInterrupted(ctx, r.Runner.Status, task, &task.Status, next)
 }
 
 // asksBelow shows at a standalone task what an agent below it needs a person for; of several things the first.
@@ -168,7 +168,7 @@ func (r *Reconciler) project(ctx context.Context, task *v1alpha1.AgentTask, s ag
 	}
 	// Whoever answered wants to see that it was heard: only that work has begun can wait.
 	progress := next.Phase == v1alpha1.TaskRunning && task.Status.Waiting == nil && !s.AwaitsStartPublished() || status.WasInterrupted(task.Status.Conditions, v1alpha1.ConditionSucceeded)
-	result, err := status.Show(ctx, r.Runner.Status, task, &task.Status, next, progress)
+	result, err := status.Write(ctx, r.Runner.Status, task, &task.Status, next, progress)
 	if err != nil || !result.IsZero() || task.Status.CompletionTime == nil { // what was not written must be looked at again
 		return result, err
 	}
@@ -191,13 +191,13 @@ func (r *Reconciler) projectSubAgent(ctx context.Context, task *v1alpha1.AgentTa
 	condition := *c
 	condition.ObservedGeneration = task.Generation
 	next := projection.TaskPending(task.Status, sub.Name, condition, agent.Time(c.LastTransitionTime.UnixMilli()))
-	return status.Show(ctx, r.Runner.Status, task, &task.Status, next, false)
+	return status.Write(ctx, r.Runner.Status, task, &task.Status, next, false)
 }
 
 // fail ends a task whose work never began, or was lost.
 func (r *Reconciler) fail(ctx context.Context, task *v1alpha1.AgentTask, failure v1alpha1.RunError) (ctrl.Result, error) {
 	next := projection.TaskFailed(task.Status, failure, task.Generation, run.Now())
-	if result, err := status.Show(ctx, r.Runner.Status, task, &task.Status, next, false); err != nil || !result.IsZero() {
+	if result, err := status.Write(ctx, r.Runner.Status, task, &task.Status, next, false); err != nil || !result.IsZero() {
 		return result, err
 	}
 	return r.finish(ctx, task) // once the end is shown, the task cannot begin after all
@@ -205,7 +205,7 @@ func (r *Reconciler) fail(ctx context.Context, task *v1alpha1.AgentTask, failure
 
 // waitFor shows what a task waits for.
 func (r *Reconciler) waitFor(ctx context.Context, task *v1alpha1.AgentTask, missing metav1.Condition) (ctrl.Result, error) {
-	return status.Show(ctx, r.Runner.Status, task, &task.Status, projection.TaskPending(task.Status, "", missing, run.Now()), false)
+	return status.Write(ctx, r.Runner.Status, task, &task.Status, projection.TaskPending(task.Status, "", missing, run.Now()), false)
 }
 
 // finish looks at a task that shows its end. The engine tells the agent that asked for it how its agent ended; that it never had one, only
@@ -217,13 +217,13 @@ func (r *Reconciler) finish(ctx context.Context, task *v1alpha1.AgentTask) (ctrl
 	}
 	told, err := r.isReported(ctx, task)
 	if err != nil || told {
-		return status.After(err)(r.expire(ctx, task))
+		return status.JoinError(err)(r.expire(ctx, task))
 	}
 	started, err := r.Runner.Engine.HasStarted(ctx, string(parent.UID), task.Name)
 	if err == nil && !started {
 		err = r.Runner.ReportFailure(ctx, task, *task.Status.Error)
 	}
-	return status.After(err)(r.expire(ctx, task))
+	return status.JoinError(err)(r.expire(ctx, task))
 }
 
 // expire deletes a task that has ended, when its time is up.

@@ -154,7 +154,7 @@ func (r *Reconciler) create(ctx context.Context, task *v1alpha1.AgentTask, sub *
 		if err == nil {
 			return nil
 		}
-		refused := run.Refused(err)
+		refused := run.IsRefused(err)
 		if !refused && !apierrors.IsAlreadyExists(err) {
 			return fmt.Errorf("create sub-agent %s/%s: %w", task.Namespace, name, err)
 		}

@@ -66,7 +66,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	if err := status.Write(ctx, r.Client, &object, &object.Status.Conditions, condition, nil); err != nil {
+	if err := status.WriteCondition(ctx, r.Client, &object, &object.Status.Conditions, condition, nil); err != nil {
 		return status.Result(err)
 	}
 	return ctrl.Result{RequeueAfter: again}, nil

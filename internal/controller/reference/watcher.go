@@ -21,7 +21,7 @@ type Watcher struct {
 	Cache cache.Cache
 	// OperatorNamespace is where shared objects stand: a change there may matter to everybody.
 	OperatorNamespace string
-	Lacking           []*Lacking
+	Unresolved        []*Unresolved
 }
 
 // Start implements manager.Runnable. The handlers work as long as the cache does.
@@ -60,7 +60,7 @@ func (w *Watcher) changed(object any) {
 
 // Retry lets all that lack something in a namespace look again, or everybody if it is empty.
 func (w *Watcher) Retry(namespace string) {
-	for _, lacking := range w.Lacking {
-		lacking.Retry(namespace)
+	for _, unresolved := range w.Unresolved {
+		unresolved.Retry(namespace)
 	}
 }

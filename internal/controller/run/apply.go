@@ -39,7 +39,7 @@ func (r *Runner) Apply(ctx context.Context, owner Owner, s agent.State) error {
 		case agent.CancelChild:
 			children.Go(func() error { return r.cancelChild(ctx, owner, e.Child) })
 		case agent.SendItem:
-			errs = append(errs, r.deliver(ctx, owner, e.Item))
+			errs = append(errs, r.sendItem(ctx, owner, e.Item))
 		}
 	}
 	errs = append(errs, children.Wait())

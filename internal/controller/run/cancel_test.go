@@ -24,18 +24,18 @@ import (
 // A child that was created a moment ago is not in the cache yet. It must be cancelled all the same: counted as never begun, it
 // would run on.
 func TestAChildThatTheCacheDoesNotKnowYetIsCancelled(t *testing.T) {
-	runner, owner, child := cancelling(t)
+	runner, owner, child := newCancelRunner(t)
 	if err := runner.cancelChild(t.Context(), owner, "chat-1"); err != nil {
 		t.Fatal(err)
 	}
-	if !cancelled(t, runner, child) {
+	if !isCancelled(t, runner, child) {
 		t.Error("the child runs on")
 	}
 }
 
 // The engine tells a child that has begun. To edit its task would change one that may show its end already.
 func TestTheTaskOfAChildThatHasBegunIsNotEdited(t *testing.T) {
-	runner, owner, child := cancelling(t)
+	runner, owner, child := newCancelRunner(t)
 	record := ledger.Agent{UID: "agent", Kind: "SubAgent", Namespace: "a", Name: "chat-1", Parent: "chat-uid", Root: "chat-uid", Chat: "chat", CreatedAt: time.Now()}
 	started := agent.Started{Config: agent.Config{Kind: agent.SubAgent, Name: "chat-1", Depth: 1, MaxDepth: 1}}
 	if err := runner.Engine.Start(record, started, agent.Cancelled{}); err != nil {
@@ -47,28 +47,28 @@ func TestTheTaskOfAChildThatHasBegunIsNotEdited(t *testing.T) {
 	if err := runner.cancelChild(t.Context(), owner, "chat-1"); err != nil {
 		t.Fatal(err)
 	}
-	if cancelled(t, runner, child) {
+	if isCancelled(t, runner, child) {
 		t.Error("its task was edited")
 	}
 }
 
-// cancelling is a chat with a child of which the cache has not heard.
-func cancelling(t *testing.T) (*Runner, Owner, client.Object) {
+// newCancelRunner is a chat with a child of which the cache has not heard.
+func newCancelRunner(t *testing.T) (*Runner, Owner, client.Object) {
 	t.Helper()
 	chat := &v1alpha1.AgentChat{ObjectMeta: named("chat", "chat-uid")}
 	child := ownedBy(chat, "AgentChat", &v1alpha1.AgentTask{ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: "chat-1"}})
-	live := clusterWith(t, child)
+	live := newCluster(t, child)
 	behind := interceptor.NewClient(live, interceptor.Funcs{
 		Get: func(_ context.Context, _ client.WithWatch, key client.ObjectKey, _ client.Object, _ ...client.GetOption) error {
 			return apierrors.NewNotFound(schema.GroupResource{Resource: "agenttasks"}, key.Name)
 		},
 	})
-	runner, owner, _ := speaking(t, behind)
+	runner, owner, _ := newPostingRunner(t, behind)
 	runner.API = live
 	return runner, owner, child
 }
 
-func cancelled(t *testing.T, r *Runner, task client.Object) bool {
+func isCancelled(t *testing.T, r *Runner, task client.Object) bool {
 	t.Helper()
 	var found v1alpha1.AgentTask
 	if err := r.API.Get(t.Context(), client.ObjectKeyFromObject(task), &found); err != nil {
@@ -77,8 +77,8 @@ func cancelled(t *testing.T, r *Runner, task client.Object) bool {
 	return found.Spec.Cancel
 }
 
-// clusterWith is an API server that has these objects.
-func clusterWith(t *testing.T, objects ...client.Object) client.WithWatch {
+// newCluster is an API server that has these objects.
+func newCluster(t *testing.T, objects ...client.Object) client.WithWatch {
 	t.Helper()
 	scheme := runtime.NewScheme()
 	if err := v1alpha1.AddToScheme(scheme); err != nil {

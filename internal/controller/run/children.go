@@ -27,14 +27,14 @@ func (r *Runner) startChild(ctx context.Context, owner Owner, child agent.ChildS
 	if err != nil || task != nil {
 		return err
 	}
-	if deleted, err := r.deleted(ctx, owner, child.Name); err != nil || deleted {
+	if deleted, err := r.isDeleted(ctx, owner, child.Name); err != nil || deleted {
 		return err
 	}
 	task = taskOf(owner, child)
 	if child.Tool == "" && r.Cached(ctx, client.ObjectKeyFromObject(task), &v1alpha1.SubAgent{}) == nil {
-		return r.taken(ctx, owner, child.Name)
+		return r.reportTakenName(ctx, owner, child.Name)
 	}
-	if task.Spec.ContinueFrom, err = r.continueFrom(ctx, owner, child.ContinueFrom); err != nil {
+	if task.Spec.ContinueFrom, err = r.continuedAgent(ctx, owner, child.ContinueFrom); err != nil {
 		return err
 	}
 	if err := controllerutil.SetControllerReference(owner.Object, task, r.Client.Scheme()); err != nil {
@@ -45,8 +45,8 @@ func (r *Runner) startChild(ctx context.Context, owner Owner, child agent.ChildS
 	case err == nil:
 		return nil
 	case apierrors.IsAlreadyExists(err):
-		return r.taken(ctx, owner, child.Name)
-	case Refused(err):
+		return r.reportTakenName(ctx, owner, child.Name)
+	case IsRefused(err):
 		// A quota is looked at before the name: the task may be there, unheard of by the cache, and be what filled the quota.
 		if task, findErr := tree.ChildTask(ctx, owner.Object, child.Name, r.Live); findErr != nil || task != nil {
 			return findErr
@@ -57,8 +57,8 @@ func (r *Runner) startChild(ctx context.Context, owner Owner, child agent.ChildS
 	return fmt.Errorf("create task %s/%s: %w", task.Namespace, task.Name, err)
 }
 
-// taken tells an agent that somebody else has the name of its child, unless it is the child's task that the cache has not heard of.
-func (r *Runner) taken(ctx context.Context, owner Owner, name string) error {
+// reportTakenName tells an agent that somebody else has the name of its child, unless it is the child's task that the cache has not heard of.
+func (r *Runner) reportTakenName(ctx context.Context, owner Owner, name string) error {
 	task, err := tree.ChildTask(ctx, owner.Object, name, r.Live)
 	if err != nil || task != nil {
 		return err
@@ -67,8 +67,8 @@ func (r *Runner) taken(ctx context.Context, owner Owner, name string) error {
 	return r.Engine.Deliver(string(uid), agent.NameTaken{Name: name, Suffix: tree.Suffix(uid, name)})
 }
 
-// continueFrom is the sub-agent whose work a child goes on with. Agents know each other by the names of their tasks.
-func (r *Runner) continueFrom(ctx context.Context, owner Owner, name string) (string, error) {
+// continuedAgent is the sub-agent whose work a child goes on with. Agents know each other by the names of their tasks.
+func (r *Runner) continuedAgent(ctx context.Context, owner Owner, name string) (string, error) {
 	if name == "" {
 		return "", nil
 	}
@@ -83,9 +83,9 @@ func (r *Runner) continueFrom(ctx context.Context, owner Owner, name string) (st
 	return sub.Name, nil
 }
 
-// deleted says whether a child had begun, so that its task must not be created again, and tells the agent if that task is gone: to
+// isDeleted says whether a child had begun, so that its task must not be created again, and tells the agent if that task is gone: to
 // delete work is to cancel it. The ledger knows, so this holds after a restart too.
-func (r *Runner) deleted(ctx context.Context, owner Owner, name string) (bool, error) {
+func (r *Runner) isDeleted(ctx context.Context, owner Owner, name string) (bool, error) {
 	begun, err := r.Engine.HasStarted(ctx, string(owner.Object.GetUID()), name)
 	if err != nil || !begun {
 		return false, err
@@ -133,11 +133,11 @@ func (r *Runner) ReportFailure(ctx context.Context, task *v1alpha1.AgentTask, fa
 	return err
 }
 
-func (r *Runner) reportFailure(parent types.UID, child string, kind agent.ErrorKind, words string) error {
-	return r.Engine.Deliver(string(parent), failedChild(child, kind, words))
+func (r *Runner) reportFailure(parent types.UID, child string, kind agent.ErrorKind, message string) error {
+	return r.Engine.Deliver(string(parent), failedChild(child, kind, message))
 }
 
 // failedChild reports a child that has no agent of its own, or none any more.
-func failedChild(child string, kind agent.ErrorKind, words string) agent.ChildFinished {
-	return agent.ChildFinished{Child: child, Outcome: agent.Outcome{Kind: kind, Error: words}}
+func failedChild(child string, kind agent.ErrorKind, message string) agent.ChildFinished {
+	return agent.ChildFinished{Child: child, Outcome: agent.Outcome{Kind: kind, Error: message}}
 }

@@ -19,8 +19,8 @@ import (
 	"github.com/nestor-dev/nestor/internal/controller/watch"
 )
 
-// deliver takes something out of an orchestrator's outbox to where it belongs, and says so.
-func (r *Runner) deliver(ctx context.Context, owner Owner, item agent.Item) error {
+// sendItem takes something out of an orchestrator's outbox to where it belongs, and says so.
+func (r *Runner) sendItem(ctx context.Context, owner Owner, item agent.Item) error {
 	switch item.Kind {
 	case agent.ItemPost:
 		if posted, err := r.post(ctx, owner, item); err != nil || !posted {
@@ -29,7 +29,7 @@ func (r *Runner) deliver(ctx context.Context, owner Owner, item agent.Item) erro
 	case agent.ItemReply:
 		return nil // the engine takes it to the agent that asked
 	case agent.ItemHandled:
-		if handled, err := r.handled(ctx, owner, item.Message); err != nil || !handled {
+		if handled, err := r.isHandled(ctx, owner, item.Message); err != nil || !handled {
 			return err
 		}
 	}
@@ -62,8 +62,8 @@ func (r *Runner) post(ctx context.Context, owner Owner, item agent.Item) (posted
 	err = r.Client.Create(ctx, message)
 	switch {
 	case apierrors.IsAlreadyExists(err):
-		return r.posted(ctx, owner, item)
-	case Refused(err):
+		return r.isPosted(ctx, owner, item)
+	case IsRefused(err):
 		// A quota is looked at before the name: the post may be there already, and be what filled the quota.
 		if there, _ := hasPost(ctx, owner, message.Name, r.Live); there {
 			return true, nil
@@ -75,8 +75,8 @@ func (r *Runner) post(ctx context.Context, owner Owner, item agent.Item) (posted
 	return true, nil
 }
 
-// posted says whether the message that has the name of a post is the post.
-func (r *Runner) posted(ctx context.Context, owner Owner, item agent.Item) (bool, error) {
+// isPosted says whether the message that has the name of a post is the post.
+func (r *Runner) isPosted(ctx context.Context, owner Owner, item agent.Item) (bool, error) {
 	name, uid := item.PostName(owner.Chat), owner.Object.GetUID()
 	if there, err := hasPost(ctx, owner, name, r.Live); err != nil || there {
 		return there, err
@@ -105,15 +105,15 @@ func (e *PostRefusedError) Error() string { return fmt.Sprintf("post message %s:
 // Unwrap returns the API server's words.
 func (e *PostRefusedError) Unwrap() error { return e.Err }
 
-// handled reports whether the status of a message, which a turn has taken, shows its end. One that is gone, or belongs to another chat, needs no
+// isHandled reports whether the status of a message, which a turn has taken, shows its end. One that is gone, or belongs to another chat, needs no
 // status. The status is written by the controller of messages: the chat is reconciled again when it is.
-func (r *Runner) handled(ctx context.Context, owner Owner, name string) (bool, error) {
+func (r *Runner) isHandled(ctx context.Context, owner Owner, name string) (bool, error) {
 	key := types.NamespacedName{Namespace: owner.Object.GetNamespace(), Name: name}
 	var message v1alpha1.AgentMessage
 	if err := r.Find(ctx, key, &message); err != nil {
 		return apierrors.IsNotFound(err), client.IgnoreNotFound(err)
 	}
-	if tree.Foreign(&message, owner.Object) || watch.HasFinalPhase(&message) {
+	if tree.OwnedByOther(&message, owner.Object) || watch.HasFinalPhase(&message) {
 		return true, nil
 	}
 	r.MessageTaken(key)

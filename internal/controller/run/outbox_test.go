@@ -38,8 +38,8 @@ func (noModels) Endpoint(context.Context, ledger.Agent, string) (engine.Endpoint
 	return engine.Endpoint{}, errors.New("no model")
 }
 
-// speaking is a chat with something to post, and who posts it.
-func speaking(t *testing.T, api client.WithWatch) (*Runner, Owner, <-chan struct{}) {
+// newPostingRunner is a chat with something to post, and who posts it.
+func newPostingRunner(t *testing.T, api client.WithWatch) (*Runner, Owner, <-chan struct{}) {
 	t.Helper()
 	changed := make(chan struct{}, 1)
 	kept, err := connect.Open(t.Context(), "sqlite:"+filepath.Join(t.TempDir(), "ledger.db"))
@@ -69,8 +69,8 @@ func speaking(t *testing.T, api client.WithWatch) (*Runner, Owner, <-chan struct
 	return r, Owner{Object: chat, Chat: "chat"}, changed
 }
 
-// until applies what the chat wants until it says that something is so.
-func until(t *testing.T, r *Runner, owner Owner, changed <-chan struct{}, ok func(agent.State, error) bool) agent.State {
+// waitUntil applies what the chat wants until it says that something is so.
+func waitUntil(t *testing.T, r *Runner, owner Owner, changed <-chan struct{}, ok func(agent.State, error) bool) agent.State {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()
@@ -104,10 +104,10 @@ func TestATakenMessageIsLeftToItsController(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			hello := &v1alpha1.AgentMessage{ObjectMeta: named("hello", "m"), Spec: v1alpha1.AgentMessageSpec{Chat: "chat", Role: v1alpha1.RoleUser}}
 			hello.Status.Phase = test.phase
-			r, owner, changed := speaking(t, clusterWith(t, hello))
+			r, owner, changed := newPostingRunner(t, newCluster(t, hello))
 			asked := false
 			r.MessageTaken = func(name types.NamespacedName) { asked = asked || name.Name == "hello" }
-			state := until(t, r, owner, changed, func(s agent.State, err error) bool {
+			state := waitUntil(t, r, owner, changed, func(s agent.State, err error) bool {
 				return err == nil && s.Posts > 0 && (asked || len(s.Outbox) == 0)
 			})
 			kept := slices.ContainsFunc(state.Outbox, func(item agent.Item) bool { return item.Kind == agent.ItemHandled })
@@ -134,9 +134,9 @@ func TestAPostWhoseNameIsTakenGetsAnother(t *testing.T) {
 		"the post itself": {ownedBy(chat, "AgentChat", &v1alpha1.AgentMessage{ObjectMeta: named("chat-post-1", "m"), Spec: assistant}), false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			api := clusterWith(t, test.there)
-			r, owner, changed := speaking(t, api)
-			until(t, r, owner, changed, posted)
+			api := newCluster(t, test.there)
+			r, owner, changed := newPostingRunner(t, api)
+			waitUntil(t, r, owner, changed, posted)
 			var list v1alpha1.AgentMessageList
 			if err := api.List(t.Context(), &list); err != nil {
 				t.Fatal(err)
@@ -159,7 +159,7 @@ func TestARefusedPostIsTriedAgain(t *testing.T) {
 	refuse := true
 	user := &v1alpha1.AgentMessage{ObjectMeta: named("hello", "m"), Spec: v1alpha1.AgentMessageSpec{Chat: "chat", Role: v1alpha1.RoleUser}}
 	user.Status.Phase = v1alpha1.MessageHandled
-	api := interceptor.NewClient(clusterWith(t, user), interceptor.Funcs{
+	api := interceptor.NewClient(newCluster(t, user), interceptor.Funcs{
 		Create: func(ctx context.Context, c client.WithWatch, object client.Object, options ...client.CreateOption) error {
 			if refuse {
 				return apierrors.NewForbidden(schema.GroupResource{Resource: "agentmessages"}, object.GetName(), errors.New("exceeded quota: few"))
@@ -167,17 +167,17 @@ func TestARefusedPostIsTriedAgain(t *testing.T) {
 			return c.Create(ctx, object, options...)
 		},
 	})
-	r, owner, changed := speaking(t, api)
-	until(t, r, owner, changed, func(s agent.State, err error) bool {
+	r, owner, changed := newPostingRunner(t, api)
+	waitUntil(t, r, owner, changed, func(s agent.State, err error) bool {
 		var refused *PostRefusedError
 		return errors.As(err, &refused) && strings.Contains(refused.Error(), "exceeded quota") && len(s.Outbox) == 1
 	})
 	refuse = false
-	until(t, r, owner, changed, posted)
+	waitUntil(t, r, owner, changed, posted)
 }
 
-// full is a namespace whose quota is used up. The API server looks at the quota before it looks at the name.
-func full(api client.WithWatch) client.WithWatch {
+// rejectingQuota is a namespace whose quota is used up. The API server looks at the quota before it looks at the name.
+func rejectingQuota(api client.WithWatch) client.WithWatch {
 	return interceptor.NewClient(api, interceptor.Funcs{
 		Create: func(_ context.Context, _ client.WithWatch, object client.Object, _ ...client.CreateOption) error {
 			return apierrors.NewForbidden(schema.GroupResource{Resource: "objects"}, object.GetName(), errors.New("exceeded quota: few"))
@@ -190,11 +190,11 @@ func TestAPostThatIsThereIsNotRefused(t *testing.T) {
 	chat := &v1alpha1.AgentChat{ObjectMeta: named("chat", "chat-uid")}
 	there := ownedBy(chat, "AgentChat", &v1alpha1.AgentMessage{ObjectMeta: named("chat-post-1", "m"),
 		Spec: v1alpha1.AgentMessageSpec{Chat: "chat", Role: v1alpha1.RoleAssistant, Content: "earlier"}})
-	for name, cache := range map[string]client.WithWatch{"of which the cache knows": clusterWith(t, there), "of which the cache knows not": clusterWith(t)} {
+	for name, cache := range map[string]client.WithWatch{"of which the cache knows": newCluster(t, there), "of which the cache knows not": newCluster(t)} {
 		t.Run(name, func(t *testing.T) {
-			r, owner, changed := speaking(t, full(cache))
-			r.API = clusterWith(t, there)
-			until(t, r, owner, changed, posted)
+			r, owner, changed := newPostingRunner(t, rejectingQuota(cache))
+			r.API = newCluster(t, there)
+			waitUntil(t, r, owner, changed, posted)
 		})
 	}
 }
@@ -205,14 +205,14 @@ func TestAPostThatIsThereIsNotCreatedAgain(t *testing.T) {
 	there := ownedBy(chat, "AgentChat", &v1alpha1.AgentMessage{ObjectMeta: named("chat-post-1", "m"),
 		Spec: v1alpha1.AgentMessageSpec{Chat: "chat", Role: v1alpha1.RoleAssistant, Content: "earlier"}})
 	creates := 0
-	api := interceptor.NewClient(clusterWith(t, there), interceptor.Funcs{
+	api := interceptor.NewClient(newCluster(t, there), interceptor.Funcs{
 		Create: func(ctx context.Context, c client.WithWatch, object client.Object, options ...client.CreateOption) error {
 			creates++
 			return c.Create(ctx, object, options...)
 		},
 	})
-	r, owner, changed := speaking(t, api)
-	until(t, r, owner, changed, posted)
+	r, owner, changed := newPostingRunner(t, api)
+	waitUntil(t, r, owner, changed, posted)
 	if creates > 0 {
 		t.Errorf("a post that is there was created %d times", creates)
 	}
@@ -220,13 +220,13 @@ func TestAPostThatIsThereIsNotCreatedAgain(t *testing.T) {
 
 // A task that the cache has not heard of may be what filled the quota. To take it for refused would tell its parent that it failed.
 func TestAChildThatIsThereIsNotRefused(t *testing.T) {
-	r, owner, _ := speaking(t, full(clusterWith(t)))
+	r, owner, _ := newPostingRunner(t, rejectingQuota(newCluster(t)))
 	if err := r.Engine.Close(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	tellsParent := func(there ...client.Object) bool {
 		t.Helper()
-		r.API = clusterWith(t, there...)
+		r.API = newCluster(t, there...)
 		err := r.startChild(t.Context(), owner, agent.ChildSpec{Name: "chat-1", Role: "general", Task: "work"})
 		if err != nil && !errors.Is(err, engine.ErrClosed) { // which is what whoever tells an agent something hears now
 			t.Fatal(err)

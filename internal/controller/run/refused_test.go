@@ -55,7 +55,7 @@ func TestWhatPassesByItselfIsNotRefused(t *testing.T) {
 		"a server in trouble":              {apierrors.NewInternalError(errors.New("broken")), false},
 		"no server":                        {errors.New("connection refused"), false},
 	} {
-		if got := Refused(test.err); got != test.refused {
+		if got := IsRefused(test.err); got != test.refused {
 			t.Errorf("%s is refused: %t", name, got)
 		}
 	}

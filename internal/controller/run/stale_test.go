@@ -22,11 +22,11 @@ func TestACacheThatHasNotHeardOfAnObjectIsNotBelieved(t *testing.T) {
 	}
 	task := &v1alpha1.AgentTask{ObjectMeta: meta("task"), Spec: v1alpha1.AgentTaskSpec{Type: v1alpha1.TaskAgent}}
 	sub := ownedBy(task, "AgentTask", &v1alpha1.SubAgent{ObjectMeta: meta("sub")})
-	live := clusterWith(t, task, sub)
+	live := newCluster(t, task, sub)
 	name := client.ObjectKeyFromObject(task)
 	for heard, cache := range map[string]client.Client{
-		"nothing":    clusterWith(t),
-		"the task":   clusterWith(t, task),
+		"nothing":    newCluster(t),
+		"the task":   newCluster(t, task),
 		"everything": live,
 	} {
 		t.Run("it has heard of "+heard, func(t *testing.T) {
@@ -37,7 +37,7 @@ func TestACacheThatHasNotHeardOfAnObjectIsNotBelieved(t *testing.T) {
 			if lineage, err := r.Lineage(t.Context(), sub); lineage.Gone || err != nil {
 				t.Errorf("the sub-agent is taken for an orphan (%v)", err)
 			}
-			known := &Known{Kind: "SubAgent", Find: r.Find} // it has no engine in which it could end anything
+			known := &Tracker{Kind: "SubAgent", Find: r.Find} // it has no engine in which it could end anything
 			var found v1alpha1.SubAgent
 			if alive, err := known.Fetch(t.Context(), name, &found); !alive || err != nil || found.UID != "sub" {
 				t.Errorf("the sub-agent %q is alive: %t (%v)", found.UID, alive, err)

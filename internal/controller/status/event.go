@@ -15,10 +15,10 @@ import (
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 // +kubebuilder:rbac:groups="",resources=events,verbs=create;patch
 
-// announce emits the Event that a change of status amounts to, if it is one that a person may want to act on: something
+// recordEvent emits the Event that a change of status amounts to, if it is one that a person may want to act on: something
 // waits for them, is missing, or failed. Progress and success are no Events, because each costs a write. The texts hold
 // nothing that a model or a tool has said.
-func (w *Writer) announce(before, after runtime.Object) {
+func (w *Writer) recordEvent(before, after runtime.Object) {
 	old, now := conditionOf(before), conditionOf(after)
 	if now == nil || (old != nil && old.Status == now.Status && old.Reason == now.Reason) {
 		return

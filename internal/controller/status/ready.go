@@ -52,8 +52,8 @@ func FromMissing(generation int64, err error) (metav1.Condition, bool) {
 	return NotReady(generation, missing.Reason, missing.Message), true
 }
 
-// Write writes the status of an object if change changes it.
-func Write[T client.Object](ctx context.Context, c client.Client, object T, conditions *[]metav1.Condition, condition metav1.Condition,
+// WriteCondition writes the status of an object if change changes it.
+func WriteCondition[T client.Object](ctx context.Context, c client.Client, object T, conditions *[]metav1.Condition, condition metav1.Condition,
 	change func(),
 ) error {
 	before := object.DeepCopyObject()

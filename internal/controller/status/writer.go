@@ -27,11 +27,11 @@ type Writer struct {
 	Pace *Pace
 }
 
-// afterOutage is how soon to look again at an object that the ledger keeps from going on. The backoff of failed reconciles grows further.
-const afterOutage = 5 * time.Second
+// outageRetryDelay is how soon to look again at an object that the ledger keeps from going on. The backoff of failed reconciles grows further.
+const outageRetryDelay = 5 * time.Second
 
-// Show writes the status of an object, if it changed. A change that is only progress waits its turn.
-func Show[T any](ctx context.Context, w *Writer, object client.Object, current *T, next T, progress bool) (ctrl.Result, error) {
+// Write writes the status of an object, if it changed. A change that is only progress waits its turn.
+func Write[T any](ctx context.Context, w *Writer, object client.Object, current *T, next T, progress bool) (ctrl.Result, error) {
 	if equality.Semantic.DeepEqual(*current, next) {
 		return ctrl.Result{}, nil
 	}
@@ -45,13 +45,13 @@ func Show[T any](ctx context.Context, w *Writer, object client.Object, current *
 	if err := Update(ctx, w.Client, object); err != nil {
 		return Result(err)
 	}
-	w.announce(before, object)
+	w.recordEvent(before, object)
 	return ctrl.Result{}, nil
 }
 
-// After ends a reconcile that first brought about what an agent wants, and then showed how it stands: what could not be brought about is
+// JoinError ends a reconcile that first brought about what an agent wants, and then showed how it stands: what could not be brought about is
 // tried again, and does not keep the status from being written.
-func After(applied error) func(ctrl.Result, error) (ctrl.Result, error) {
+func JoinError(applied error) func(ctrl.Result, error) (ctrl.Result, error) {
 	return func(shown ctrl.Result, err error) (ctrl.Result, error) {
 		if applied == nil {
 			return shown, err
@@ -69,14 +69,14 @@ func WasInterrupted(conditions []metav1.Condition, kind string) bool {
 	return c != nil && strings.HasPrefix(c.Reason, "Ledger")
 }
 
-// ShowInterrupted writes the status of an object that the ledger keeps from going on, within the pace of all such writes, and looks again.
-func ShowInterrupted[T any](ctx context.Context, w *Writer, object client.Object, current *T, next T) (ctrl.Result, error) {
-	result, err := Show(ctx, w, object, current, next, true)
+// WriteInterrupted writes the status of an object that the ledger keeps from going on, within the pace of all such writes, and looks again.
+func WriteInterrupted[T any](ctx context.Context, w *Writer, object client.Object, current *T, next T) (ctrl.Result, error) {
+	result, err := Write(ctx, w, object, current, next, true)
 	if err == nil && result.IsZero() {
-		result.RequeueAfter = AfterOutage()
+		result.RequeueAfter = OutageRetryDelay()
 	}
 	return result, err
 }
 
-// AfterOutage is when to look again. Those who wait come one after the other.
-func AfterOutage() time.Duration { return afterOutage + rand.N(afterOutage) }
+// OutageRetryDelay is when to look again. Those who wait come one after the other.
+func OutageRetryDelay() time.Duration { return outageRetryDelay + rand.N(outageRetryDelay) }

@@ -42,9 +42,9 @@ type Reconciler struct {
 	Runner *run.Runner
 	// Changed is told of sub-agents that have moved on.
 	Changed *poke.Queue
-	Known   *run.Known
-	// Lacking remembers the sub-agents that wait for something that they refer to.
-	Lacking *reference.Lacking
+	Tracker *run.Tracker
+	// Unresolved remembers the sub-agents that wait for something that they refer to.
+	Unresolved *reference.Unresolved
 }
 
 // SetupWithManager registers the controller.
@@ -54,10 +54,10 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		For(&v1alpha1.SubAgent{}, builder.WithPredicates(predicate.Or(predicate.GenerationChangedPredicate{}, watch.Orphaned()))).
 		Watches(&v1alpha1.AgentTask{}, r.Changed.DelayedHandler(parentOf), builder.WithPredicates(watch.PhaseChanged())).
 		Watches(&v1alpha1.AgentTask{}, handler.EnqueueRequestsFromMapFunc(agentOf), builder.WithPredicates(watch.Ended())).
-		Watches(&v1alpha1.AgentTask{}, handler.EnqueueRequestsFromMapFunc(r.ownedBy), builder.WithPredicates(watch.Going())).
+		Watches(&v1alpha1.AgentTask{}, handler.EnqueueRequestsFromMapFunc(r.ownedBy), builder.WithPredicates(watch.Deleting())).
 		WatchesRawSource(r.Changed.Source()).
 		WithOptions(controller.Options{MaxConcurrentReconciles: workers, RateLimiter: poke.Backoff()}).
-		Complete(r.Runner.WhileAtWork(r))
+		Complete(r.Runner.WhileOwner(r))
 }
 
 // agentOf is the sub-agent that a task names.
@@ -99,7 +99,7 @@ func parentOf(object client.Object) (types.NamespacedName, bool) {
 // Reconcile brings a SubAgent and its agent together.
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	var sub v1alpha1.SubAgent
-	if alive, err := r.Known.Fetch(ctx, req.NamespacedName, &sub); err != nil || !alive {
+	if alive, err := r.Tracker.Fetch(ctx, req.NamespacedName, &sub); err != nil || !alive {
 		return ctrl.Result{}, err
 	}
 	state, started, err := r.Runner.State(ctx, string(sub.UID))
@@ -130,10 +130,10 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	next := projection.SubAgent(state, r.Runner.Work(ctx, sub.Namespace, string(sub.UID)), sub.Status, sub.Generation)
 	if outage, down := r.Runner.Outage(r.Runner.Engine.Blocked(string(sub.UID))); down && !state.Phase.Terminal() {
 		next = projection.SubAgentInterrupted(next, sub.Status.Conditions, outage, sub.Generation, run.Now())
-		return status.ShowInterrupted(ctx, r.Runner.Status, &sub, &sub.Status, next)
+		return status.WriteInterrupted(ctx, r.Runner.Status, &sub, &sub.Status, next)
 	}
 	later := isProgress(sub.Status, next) || status.WasInterrupted(sub.Status.Conditions, v1alpha1.ConditionSucceeded) // an outage ends for all at once
-	return status.After(applied)(status.Show(ctx, r.Runner.Status, &sub, &sub.Status, next, later))
+	return status.JoinError(applied)(status.Write(ctx, r.Runner.Status, &sub, &sub.Status, next, later))
 }
 
 // reportOutage ends a reconcile that failed. If the ledger did, and the agent has not ended, it shows it.
@@ -143,7 +143,7 @@ func (r *Reconciler) reportOutage(ctx context.Context, sub *v1alpha1.SubAgent, e
 		return status.Result(err)
 	}
 	next := projection.SubAgentInterrupted(sub.Status, sub.Status.Conditions, outage, sub.Generation, run.Now())
-	return status.ShowInterrupted(ctx, r.Runner.Status, sub, &sub.Status, next)
+	return status.WriteInterrupted(ctx, r.Runner.Status, sub, &sub.Status, next)
 }
 
 // cancel stops an agent whose object says so, or whose task, or anything above that, was deleted: the garbage collector may come much
@@ -186,7 +186,7 @@ func (r *Reconciler) start(ctx context.Context, sub *v1alpha1.SubAgent, lineage 
 	}
 	record, started, err := r.prepare(ctx, sub, lineage)
 	condition, missing := status.FromMissing(sub.Generation, err)
-	r.Lacking.Set(client.ObjectKeyFromObject(sub), missing && !sub.Spec.Cancel)
+	r.Unresolved.Set(client.ObjectKeyFromObject(sub), missing && !sub.Spec.Cancel)
 	var invalid *invalidError
 	switch {
 	case sub.Spec.Cancel && (missing || errors.As(err, &invalid)):
@@ -277,5 +277,5 @@ func (r *Reconciler) waitFor(ctx context.Context, sub *v1alpha1.SubAgent, missin
 
 // writeStatus writes what stands in the way of an agent that has not begun. Its task sees it, and shows it too.
 func (r *Reconciler) writeStatus(ctx context.Context, sub *v1alpha1.SubAgent, next v1alpha1.SubAgentStatus) (ctrl.Result, error) {
-	return status.Show(ctx, r.Runner.Status, sub, &sub.Status, next, false)
+	return status.Write(ctx, r.Runner.Status, sub, &sub.Status, next, false)
 }

@@ -72,14 +72,14 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	for _, header := range object.Spec.HeadersFrom {
 		_, err := r.Finder.Secret(ctx, object.Namespace, header.SecretKeyRef)
 		if condition, missing := status.FromMissing(object.Generation, err); missing {
-			return status.Result(status.Write(ctx, r.Client, &object, &object.Status.Conditions, condition, nil))
+			return status.Result(status.WriteCondition(ctx, r.Client, &object, &object.Status.Conditions, condition, nil))
 		}
 		if err != nil {
 			return ctrl.Result{}, err
 		}
 	}
 	known := r.Pool.Ensure(r.server(&object)).Status()
-	return status.Result(status.Write(ctx, r.Client, &object, &object.Status.Conditions, conditionOf(object.Generation, known), func() {
+	return status.Result(status.WriteCondition(ctx, r.Client, &object, &object.Status.Conditions, conditionOf(object.Generation, known), func() {
 		if known.Ready {
 			Pin(&object, known)
 		}

@@ -105,9 +105,9 @@ func agentUID(ctx context.Context, task *v1alpha1.AgentTask, read Read) (string,
 	return string(sub.UID), nil
 }
 
-// Foreign says that an object belongs to another chat or task than the one that it names: its owner was deleted, and the one that has the
+// OwnedByOther says that an object belongs to another chat or task than the one that it names: its owner was deleted, and the one that has the
 // owner's name now is not the owner.
-func Foreign(object, owner client.Object) bool {
+func OwnedByOther(object, owner client.Object) bool {
 	ref := metav1.GetControllerOf(object)
-	return ref != nil && ref.UID != owner.GetUID() && kindOf(ref.Kind) != nil
+	return ref != nil && ref.UID != owner.GetUID() && newObject(ref.Kind) != nil
 }

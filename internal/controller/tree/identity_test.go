@@ -30,7 +30,7 @@ func named(name, uid string) metav1.ObjectMeta {
 	return metav1.ObjectMeta{Namespace: "a", Name: name, UID: types.UID(uid)}
 }
 
-func clusterWith(t *testing.T, objects ...client.Object) client.WithWatch {
+func newCluster(t *testing.T, objects ...client.Object) client.WithWatch {
 	t.Helper()
 	scheme := runtime.NewScheme()
 	if err := v1alpha1.AddToScheme(scheme); err != nil {
@@ -69,7 +69,7 @@ func TestASubAgentIsFoundByItsOwner(t *testing.T) {
 		"its own beside a leftover":          {[]client.Object{leftover, renamed}, "renamed"},
 		"its own after the leftover is gone": {[]client.Object{renamed}, "renamed"},
 	} {
-		api := clusterWith(t, test.objects...)
+		api := newCluster(t, test.objects...)
 		r := Reader{Cache: api, API: api}
 		if uid, err := r.TaskUID(t.Context(), task); uid != test.want || err != nil {
 			t.Errorf("%s: the agent is %q, want %q (%v)", name, uid, test.want, err)
@@ -100,7 +100,7 @@ func TestALineageEndsWhereSomethingWasDeleted(t *testing.T) {
 		"the task is an orphan":      {[]client.Object{chat, orphan, sub}, true, ""},
 		"the task is standalone":     {[]client.Object{standalone, sub}, false, ""},
 	} {
-		api := clusterWith(t, test.objects...)
+		api := newCluster(t, test.objects...)
 		r := Reader{Cache: api, API: api}
 		lineage, err := r.Lineage(t.Context(), sub)
 		if err != nil || lineage.Gone != test.gone {

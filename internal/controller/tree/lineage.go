@@ -16,8 +16,8 @@ import (
 	"github.com/nestor-dev/nestor/internal/ledger"
 )
 
-// deepest is more than objects can be nested; a longer chain of owners is no tree.
-const deepest = 16
+// maxLineage is more than objects can be nested; a longer chain of owners is no tree.
+const maxLineage = 16
 
 // Lineage is what an object of a tree belongs to, by the UIDs of its owner references.
 type Lineage struct {
@@ -36,13 +36,13 @@ func (r Reader) Lineage(ctx context.Context, object client.Object) (Lineage, err
 
 func (r Reader) lineage(ctx context.Context, object client.Object, confirm bool) (Lineage, error) {
 	var out Lineage
-	for range deepest {
+	for range maxLineage {
 		ref := metav1.GetControllerOf(object)
 		if ref == nil {
 			out.Gone = needsOwner(object)
 			return out, nil
 		}
-		above := kindOf(ref.Kind)
+		above := newObject(ref.Kind)
 		if above == nil {
 			return out, nil // somebody else's object owns a standalone task
 		}
@@ -61,7 +61,7 @@ func (r Reader) lineage(ctx context.Context, object client.Object, confirm bool)
 		out.Chat, _ = above.(*v1alpha1.AgentChat)
 		object = above
 	}
-	return out, fmt.Errorf("%s/%s has more than %d owners above it", object.GetNamespace(), object.GetName(), deepest)
+	return out, fmt.Errorf("%s/%s has more than %d owners above it", object.GetNamespace(), object.GetName(), maxLineage)
 }
 
 // needsOwner says that an object without an owner is what an agent left behind: with --cascade=orphan the garbage collector removes the
@@ -76,7 +76,7 @@ func needsOwner(object client.Object) bool {
 	return false
 }
 
-func kindOf(kind string) client.Object {
+func newObject(kind string) client.Object {
 	switch kind {
 	case "AgentChat":
 		return &v1alpha1.AgentChat{}
@@ -105,7 +105,7 @@ func (r Reader) exists(ctx context.Context, name types.NamespacedName, uid types
 // HasObject says whether the object of an agent exists, and everything above it. With confirm set, the API server is asked before it
 // says no.
 func (r Reader) HasObject(ctx context.Context, a ledger.Agent, confirm bool) (bool, error) {
-	object := kindOf(a.Kind)
+	object := newObject(a.Kind)
 	if object == nil {
 		return false, fmt.Errorf("agent %s has the unknown kind %s", a.UID, a.Kind)
 	}

@@ -34,8 +34,8 @@ func Ended() predicate.Predicate {
 	}
 }
 
-// Hindered lets pass sub-agents that say why they have not begun, or never will: their tasks show it.
-func Hindered() predicate.Predicate {
+// PendingReasonChanged lets pass sub-agents that say why they have not begun, or never will: their tasks show it.
+func PendingReasonChanged() predicate.Predicate {
 	return predicate.Funcs{
 		CreateFunc: func(event.CreateEvent) bool { return false },
 		DeleteFunc: func(event.DeleteEvent) bool { return false },
@@ -59,8 +59,8 @@ func Orphaned() predicate.Predicate {
 	}
 }
 
-// Going lets pass objects that are deleted, or are about to be.
-func Going() predicate.Predicate {
+// Deleting lets pass objects that are deleted, or are about to be.
+func Deleting() predicate.Predicate {
 	return predicate.Funcs{
 		CreateFunc: func(event.CreateEvent) bool { return false },
 		UpdateFunc: func(e event.UpdateEvent) bool {
@@ -87,13 +87,13 @@ func Handled() predicate.Predicate {
 	}
 }
 
-// CameOrWent lets pass objects that are created or deleted.
-func CameOrWent() predicate.Predicate {
+// CreatedOrDeleted lets pass objects that are created or deleted.
+func CreatedOrDeleted() predicate.Predicate {
 	return predicate.Funcs{UpdateFunc: func(event.UpdateEvent) bool { return false }}
 }
 
-// Went lets pass objects that are deleted.
-func Went() predicate.Predicate {
+// Deleted lets pass objects that are deleted.
+func Deleted() predicate.Predicate {
 	return predicate.Funcs{
 		CreateFunc: func(event.CreateEvent) bool { return false },
 		UpdateFunc: func(event.UpdateEvent) bool { return false },

@@ -55,7 +55,7 @@ func TestATaskHearsWhyItsSubAgentDoesNotBegin(t *testing.T) {
 		"it has come to its end":      {sub(v1alpha1.SubAgentActive, &now, nil), sub(v1alpha1.SubAgentCompleted, &now, nil), false},
 		"nothing that it says is new": {sub(v1alpha1.SubAgentPending, nil, nil), sub(v1alpha1.SubAgentPending, nil, nil), false},
 	} {
-		if got := Hindered().Update(event.UpdateEvent{ObjectOld: test.before, ObjectNew: test.after}); got != test.wakes {
+		if got := PendingReasonChanged().Update(event.UpdateEvent{ObjectOld: test.before, ObjectNew: test.after}); got != test.wakes {
 			t.Errorf("%s: wakes its task: %t", name, got)
 		}
 	}

@@ -12,7 +12,7 @@ import (
 
 // WhileActive lets a controller act only while this operator is at work on the ledger. Before that, and after another operator has taken
 // over, what it knows of agents may be old.
-func (r *Runner) WhileAtWork(next reconcile.Reconciler) reconcile.Reconciler {
+func (r *Runner) WhileOwner(next reconcile.Reconciler) reconcile.Reconciler {
 	return reconcile.Func(func(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
 		if err := r.Engine.AwaitRecovered(ctx); err != nil {
 			return ctrl.Result{}, nil //nolint:nilerr // the operator ends

@@ -12,9 +12,9 @@ import (
 	"github.com/nestor-dev/nestor/internal/controller/poke"
 )
 
-// Lacking remembers the objects of a kind that wait for something that they refer to. A change of anything that they
+// Unresolved remembers the objects of a kind that wait for something that they refer to. A change of anything that they
 // might wait for lets them look again.
-type Lacking struct {
+type Unresolved struct {
 	// Queue is where they are looked at.
 	Queue *poke.Queue
 
@@ -23,10 +23,10 @@ type Lacking struct {
 }
 
 // Set remembers, or forgets, that an object lacks something.
-func (l *Lacking) Set(name types.NamespacedName, lacks bool) {
+func (l *Unresolved) Set(name types.NamespacedName, unresolved bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if !lacks {
+	if !unresolved {
 		delete(l.names, name)
 		return
 	}
@@ -37,7 +37,7 @@ func (l *Lacking) Set(name types.NamespacedName, lacks bool) {
 }
 
 // Retry looks again at those of a namespace, or at all if it is empty.
-func (l *Lacking) Retry(namespace string) {
+func (l *Unresolved) Retry(namespace string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for name := range l.names {

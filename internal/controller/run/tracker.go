@@ -15,8 +15,8 @@ import (
 	"github.com/nestor-dev/nestor/internal/engine"
 )
 
-// Known remembers under which UID the engine knows the objects of a kind: when an object is gone, only its name is left.
-type Known struct {
+// Tracker remembers under which UID the engine knows the objects of a kind: when an object is gone, only its name is left.
+type Tracker struct {
 	Engine *engine.Engine
 	// Find reads an object, and asks the API server for what the cache does not know; see Runner.Find.
 	Find func(context.Context, types.NamespacedName, client.Object) error
@@ -30,10 +30,10 @@ type Known struct {
 // Fetch reads an object that has an agent. It reports false when the object is gone, or going, and ends the agent then. An operator
 // that has just started takes over agents whose objects its cache may not have heard of yet, so the API server is asked before one
 // is taken for gone.
-func (k *Known) Fetch(ctx context.Context, name types.NamespacedName, object client.Object) (bool, error) {
+func (k *Tracker) Fetch(ctx context.Context, name types.NamespacedName, object client.Object) (bool, error) {
 	err := k.Find(ctx, name, object)
 	if apierrors.IsNotFound(err) {
-		return false, k.gone(ctx, name, object)
+		return false, k.endDeleted(ctx, name, object)
 	}
 	if err != nil {
 		return false, fmt.Errorf("get %s: %w", name, err)
@@ -48,7 +48,7 @@ func (k *Known) Fetch(ctx context.Context, name types.NamespacedName, object cli
 }
 
 // set remembers an object. One of the same name that was there before has been deleted meanwhile.
-func (k *Known) set(name types.NamespacedName, uid types.UID) error {
+func (k *Tracker) set(name types.NamespacedName, uid types.UID) error {
 	k.mu.Lock()
 	if k.uids == nil {
 		k.uids = map[types.NamespacedName]types.UID{}
@@ -62,10 +62,10 @@ func (k *Known) set(name types.NamespacedName, uid types.UID) error {
 	return k.Engine.End(string(before))
 }
 
-// gone cancels the agent of an object that is gone. Deleting is a hard cancel. An object that was never seen may have gone while no
+// endDeleted cancels the agent of an object that is gone. Deleting is a hard cancel. An object that was never seen may have gone while no
 // operator was at work: the ledger knows whether it had an agent. The object is looked for once more after that, since another one
 // may have got its name and an agent meanwhile.
-func (k *Known) gone(ctx context.Context, name types.NamespacedName, object client.Object) error {
+func (k *Tracker) endDeleted(ctx context.Context, name types.NamespacedName, object client.Object) error {
 	k.mu.Lock()
 	uid, ok := k.uids[name]
 	delete(k.uids, name)
