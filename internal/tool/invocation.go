@@ -20,15 +20,6 @@ type Invocation struct {
 	IdempotencyKey string
 	// Namespace and Agent (its unique ID) identify the agent that the tool runs for.
 	Namespace, Agent string
-	// Progress, if set, observes a long call. It must not block, and may be
-	// called from any goroutine until the call returns.
-	Progress func(Progress)
-}
-
-// Progress is the reported progress of a long call. Total is 0 if unknown.
-type Progress struct {
-	Done, Total float64
-	Message     string
 }
 
 // Image is an image for a model that accepts images.

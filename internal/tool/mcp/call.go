@@ -53,11 +53,6 @@ func (s *Session) send(ctx context.Context, conn *connection, name string, call 
 	if call.IdempotencyKey != "" {
 		params.Meta[IdempotencyKeyMeta] = call.IdempotencyKey
 	}
-	if call.Progress != nil {
-		token, forget := s.progress.observe(call.Progress)
-		defer forget()
-		params.SetProgressToken(token)
-	}
 	result, err := conn.call(ctx, params, s.inHeaders(name))
 	var answer *jsonrpc.Error
 	switch {

@@ -30,38 +30,6 @@ func TestIdempotencyKeyIsSent(t *testing.T) {
 	}
 }
 
-func TestProgressIsObserved(t *testing.T) {
-	for _, transport := range []mcp.Transport{mcp.StreamableHTTP, mcp.SSE} {
-		t.Run(string(transport), func(t *testing.T) {
-			observed := make(chan tool.Progress, 10)
-			server := lab(addTool(sdk.Tool{Name: "dig"}, func(ctx context.Context, request *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
-				for i := range 3 {
-					err := request.Session.NotifyProgress(ctx, &sdk.ProgressNotificationParams{
-						ProgressToken: request.Params.GetProgressToken(), Progress: float64(i + 1), Total: 3, Message: "digging",
-					})
-					if err != nil {
-						return nil, err
-					}
-				}
-				// Answer only after the client has received all notifications.
-				for range 3 {
-					<-observed
-				}
-				return &sdk.CallToolResult{Content: []sdk.Content{text("dug")}}, nil
-			}))
-			session := makeClient(t, mcp.Options{}).connect(t, describe(makeHost(t, transport, server), transport))
-			var last tool.Progress
-			result := tool.Executor{}.Execute(t.Context(), session.Tools(), tool.Invocation{Name: "lab__dig", Progress: func(p tool.Progress) {
-				last = p
-				observed <- p
-			}})
-			if result.Text != "dug" || last != (tool.Progress{Done: 3, Total: 3, Message: "digging"}) {
-				t.Errorf("got %q, last progress %+v", result.Text, last)
-			}
-		})
-	}
-}
-
 func TestCancelReachesTheServer(t *testing.T) {
 	for name, meddle := range map[string]func(*host){
 		"current server": func(*host) {},

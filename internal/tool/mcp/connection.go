@@ -72,7 +72,7 @@ func (s *Session) connect() (*connection, listing, error) {
 	if s.server.Transport == StreamableHTTP {
 		conn.direct = &directCaller{
 			tripper: tripper, url: tripper.origin, session: session.ID(), version: session.InitializeResult().ProtocolVersion,
-			client: nestor, onProgress: s.progress.notify, onListChanged: notify,
+			client: nestor, onListChanged: notify,
 		}
 		conn.direct.last.Store(firstID)
 	}
@@ -115,9 +115,6 @@ func (s *Session) client(nestor *sdk.Implementation, changed func()) *sdk.Client
 		MultiRoundTrip:         &sdk.MultiRoundTripOptions{Disabled: true},
 		KeepAlive:              s.options.KeepAlive,
 		ToolListChangedHandler: func(context.Context, *sdk.ToolListChangedRequest) { changed() },
-		ProgressNotificationHandler: func(_ context.Context, request *sdk.ProgressNotificationClientRequest) {
-			s.progress.notify(request.Params)
-		},
 	})
 }
 

@@ -26,7 +26,6 @@ const (
 	methodCall        = "tools/call"
 	methodPing        = "ping"
 	methodCancelled   = "notifications/cancelled"
-	methodProgress    = "notifications/progress"
 	methodListChanged = "notifications/tools/list_changed"
 	// statelessVersion is the first version of MCP in which every request repeats what initialization carried before.
 	statelessVersion = "2026-07-28"
@@ -52,8 +51,7 @@ type directCaller struct {
 	session string
 	version string
 	client  *sdk.Implementation
-	// onProgress and changed receive the notifications of the server.
-	onProgress    func(*sdk.ProgressNotificationParams)
+	// onListChanged is called when the server has changed its list of tools.
 	onListChanged func()
 	last          atomic.Int64
 }

@@ -24,12 +24,11 @@ const (
 
 // Session is the connection of one namespace to one server. It reconnects by itself.
 type Session struct {
-	server   Server
-	options  Options
-	progress observers
-	tasks    taskTools
-	ctx      context.Context
-	stop     context.CancelFunc
+	server  Server
+	options Options
+	tasks   taskTools
+	ctx     context.Context
+	stop    context.CancelFunc
 
 	mu     sync.Mutex
 	conn   *connection // nil while disconnected

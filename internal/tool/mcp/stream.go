@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
-	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/nestor-dev/nestor/internal/outbound"
 )
@@ -27,7 +26,7 @@ const (
 	maxResumePause = time.Minute
 )
 
-// answerStream is the answer to a call as a stream of events. Progress and requests of the server precede the answer.
+// answerStream is the answer to a call as a stream of events. Notifications and requests of the server may precede the answer.
 type answerStream struct {
 	direct *directCaller
 	id     json.RawMessage
@@ -124,11 +123,6 @@ func (s *answerStream) resume(ctx context.Context) (io.ReadCloser, error) {
 // read the answers blocks only itself.
 func (d *directCaller) handleIncoming(ctx context.Context, m rpcResponse) {
 	switch {
-	case m.Method == methodProgress:
-		params := &sdk.ProgressNotificationParams{}
-		if json.Unmarshal(m.Params, params) == nil {
-			d.onProgress(params)
-		}
 	case m.Method == methodListChanged:
 		d.onListChanged()
 	case m.Method == methodPing && len(m.ID) > 0:
