@@ -16,8 +16,8 @@ type Ask struct {
 	Asked
 	Open  bool `json:"open,omitempty"`
 	Since Time `json:"since,omitempty"`
-	// Posted reports that the ask was posted to the chat. PersonReplied reports that the current turn contains a message that the person
-	// wrote after that.
+	// Posted reports that the ask was posted to the chat. PersonReplied reports that the current turn contains a message that the
+	// person wrote after that.
 	Posted        bool `json:"posted,omitempty"`
 	PersonReplied bool `json:"spoke,omitempty"`
 	// AutoAnswers counts the automatic answers to this question.
@@ -54,13 +54,13 @@ func asked(s State, f Asked) State {
 
 // autoAnswers counts the automatic answers to the same question of the same agent.
 func (s State) autoAnswers(f Asked) int {
-	tries := 0
+	count := 0
 	for _, a := range s.Asks {
 		if a.Agent == f.Agent && sameQuestion(a.Text, f.Text) {
-			tries = max(tries, a.AutoAnswers)
+			count = max(count, a.AutoAnswers)
 		}
 	}
-	return tries
+	return count
 }
 
 func sameQuestion(a, b string) bool {
@@ -109,15 +109,15 @@ func (s State) withAsk(i int, change func(*Ask)) State {
 
 // pruneResolvedAsks drops the oldest resolved ask if there are more than maxResolvedAsks.
 func (s State) pruneResolvedAsks() State {
-	isSettled := func(a Ask) bool { return !a.Open }
+	isResolved := func(a Ask) bool { return !a.Open }
 	count := 0
 	for _, a := range s.Asks {
-		if isSettled(a) {
+		if isResolved(a) {
 			count++
 		}
 	}
 	if count > maxResolvedAsks {
-		oldest := slices.IndexFunc(s.Asks, isSettled)
+		oldest := slices.IndexFunc(s.Asks, isResolved)
 		s.Asks = slices.Delete(slices.Clone(s.Asks), oldest, oldest+1)
 	}
 	return s
@@ -128,8 +128,8 @@ func (s State) findOpenAsk(agent string, kind AskKind) int {
 	return slices.IndexFunc(s.Asks, func(a Ask) bool { return a.Open && a.Kind == kind && a.Agent == agent })
 }
 
-// findAnsweredQuestion returns the index of the question that a message replies to, or -1. If the message does not name a question, it
-// answers the agent's oldest one.
+// findAnsweredQuestion returns the index of the question that a message replies to, or -1. If the message does not name a
+// question, it answers the agent's oldest one.
 func (s State) findAnsweredQuestion(f MessageArrived) int {
 	return slices.IndexFunc(s.Asks, func(a Ask) bool {
 		return a.Open && a.Kind == AskQuestion && (a.Agent == f.Answers || a.Task == f.Answers) && (f.Call == "" || a.Call == f.Call)
@@ -191,7 +191,8 @@ func (s State) clearPersonReplied() State {
 	return s
 }
 
-// markPersonReplied marks the posted asks: an answer that the orchestrator passes on in this turn may come from the person's message.
+// markPersonReplied marks the posted asks: an answer that the orchestrator passes on in this turn may come from the person's
+// message.
 func (s State) markPersonReplied() State {
 	for i, a := range s.Asks {
 		if a.Open && a.Posted && !a.PersonReplied {
@@ -201,7 +202,7 @@ func (s State) markPersonReplied() State {
 	return s
 }
 
-// openQuestionsNote is a note to the orchestrator about the questions that wait for the person.
+// openQuestionsNote returns a note for the orchestrator about the questions that wait for the person.
 func (s State) openQuestionsNote() string {
 	var lines []string
 	for _, a := range s.Asks {
@@ -271,13 +272,13 @@ func mostlyQuotes(answer, text string) bool {
 	words := func(text string) []string {
 		return strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsNumber(r) })
 	}
-	said := map[string]bool{}
+	inText := map[string]bool{}
 	for _, word := range words(text) {
-		said[word] = true
+		inText[word] = true
 	}
 	all, found := words(answer), 0
 	for _, word := range all {
-		if said[word] {
+		if inText[word] {
 			found++
 		}
 	}

@@ -87,7 +87,7 @@ type Usage struct {
 	Tasks int64 `json:"tasks,omitempty"`
 }
 
-// Total is the sum of all tokens.
+// Total returns the sum of all tokens.
 func (u Usage) Total() int64 { return sum(u.PromptTokens, u.CompletionTokens) }
 
 func (u Usage) amount() Amount {

@@ -29,8 +29,8 @@ const (
 	CallDone CallState = "Done"
 )
 
-// BatchCall is one tool call of the model's last reply. A batch is answered as a whole: once its last call is done, all answers are
-// appended to the history in the model's order.
+// BatchCall is one tool call of the model's last reply. A batch is answered as a whole: once its last call is done, all answers
+// are appended to the history in the model's order.
 type BatchCall struct {
 	ToolCall
 	// ModelCall is the id of the model call whose reply contains this call. It is empty for a tool run.

@@ -20,7 +20,7 @@ func (s State) needsCompaction() (keep int, ok bool) {
 	return s.compact()
 }
 
-// compact keeps the newer half of the history, or less of a very long one.
+// compact returns how many of the newest messages a compaction keeps: the newer half of the history, or less of a very long one.
 func (s State) compact() (keep int, ok bool) {
 	half := s.tokensOf(s.History) / 2
 	if context := s.Config.Limits.ContextTokens; context > 0 {
@@ -61,7 +61,7 @@ func compacted(s State, keep int, summary string) State {
 	return startModelCall(s, PurposeTurn, 0)
 }
 
-// compactionPrompt is the prompt that asks for a summary of the older messages.
+// compactionPrompt returns the prompt that asks for a summary of the older messages.
 func compactionPrompt(s State) Prompt {
 	messages := s.History.Messages()
 	old := messages[:max(0, len(messages)-s.ModelCall.Keep)]

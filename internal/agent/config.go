@@ -46,8 +46,8 @@ type Config struct {
 	// Provider and Model select where model calls go. The core only passes them on.
 	Provider string `json:"provider,omitempty"`
 	Model    string `json:"model,omitempty"`
-	// SummarisesContext enables summaries made by a model for delegated agents, and requires files for ContextSelective. Logs of earlier
-	// releases do not set it and must replay to the same states as before.
+	// SummarisesContext enables summaries made by a model for delegated agents, and requires files for ContextSelective. Logs of
+	// earlier releases do not set it and must replay to the same states as before.
 	SummarisesContext bool `json:"shares,omitempty"`
 	// Generation is the generation of the object that the configuration was read from.
 	Generation int64 `json:"generation,omitempty"`
@@ -136,8 +136,8 @@ type Task struct {
 	ContextFiles    []string        `json:"contextFiles,omitempty"`
 	SuccessCriteria string          `json:"successCriteria,omitempty"`
 	Cwd             string          `json:"cwd,omitempty"`
-	// ContextMode selects the context that the agent receives besides its task, and Context is its text. Files are read when the agent
-	// starts.
+	// ContextMode selects the context that the agent receives besides its task, and Context is its text. Files are read when the
+	// agent starts.
 	ContextMode string `json:"mode,omitempty"`
 	Context     string `json:"context,omitempty"`
 }

@@ -138,7 +138,7 @@ const (
 
 var contextModes = map[string]string{"": "", "none": "None", "summary": ContextSummary, "full": ContextFull, "selective": ContextSelective}
 
-// spec checks a delegation and converts it to a child. If problem is not empty, it tells the model what to change.
+// spec checks a delegation and converts it to a child. A problem is a text for the model that says what to change.
 func (d delegation) spec(config Config) (spec ChildSpec, problem string) {
 	mode, known := contextModes[strings.ToLower(d.Context)]
 	switch {

@@ -100,7 +100,7 @@
 //  10. Of the calls of a reply, one that may change something runs alone and in the model's order; at most 16 read-only ones
 //     run together.
 //
-// # Reading on
+// # Files
 //
 // step.go checks and dispatches facts; step_requesting.go, step_acting.go and step_ending.go handle the phases. turn.go,
 // ask.go and pause.go are for orchestrators only. children.go, order.go, budget.go, loop.go and

@@ -8,7 +8,7 @@ import "encoding/json"
 // Effect is something that the driver must do. Effects are level-triggered: Outstanding lists all that must be in flight, Step
 // returns those that were added, and two effects with the same key are the same effect.
 type Effect interface {
-	// Key is the idempotency key: unique for the agent, and the same after every restart.
+	// Key returns the idempotency key: unique for the agent, and the same after every restart.
 	Key() string
 	String() string
 }

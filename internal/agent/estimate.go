@@ -54,8 +54,8 @@ func (s State) tokensOf(h History) int64 {
 	return h.Tokens()
 }
 
-// Earlier releases estimated one token for four bytes. Their logs must be replayed with that estimate: another one could lead to
-// a different model call than the one whose reply comes next in the log.
+// bytesPerToken is the estimate of earlier releases. Their logs must be replayed with it: another one could lead to a
+// different model call than the one whose reply comes next in the log.
 
 const bytesPerToken = 4
 

@@ -43,11 +43,11 @@ type ModelReplied struct {
 	Calls  []ToolCall `json:"calls,omitempty"`
 	Usage  Usage      `json:"usage,omitzero"`
 	Finish Finish     `json:"finish,omitempty"`
-	// PostText reports that the text is posted even if the reply contains tool calls. Logs of earlier releases do not set it: their
-	// posts are numbered without such texts.
+	// PostText reports that the text is posted even if the reply contains tool calls. Logs of earlier releases do not set it:
+	// their posts are numbered without such texts.
 	PostText bool `json:"say,omitempty"`
-	// TasksLeft is how many tasks this reply may start: what the limits of the tree allow, at most RequestedTasks. If nil, only the
-	// agent's own limits apply.
+	// TasksLeft is how many tasks this reply may start: what the limits of the tree allow, at most RequestedTasks. If nil, only
+	// the agent's own limits apply.
 	TasksLeft *int64 `json:"tasksLeft,omitempty"`
 }
 

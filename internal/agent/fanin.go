@@ -30,7 +30,7 @@ func (g Group) resultText(members []Child) string {
 	return failureText(*child.Outcome)
 }
 
-// toolOutcome is the outcome of the tool call that started a group.
+// toolOutcome returns the outcome of the tool call that started a group.
 func (g Group) toolOutcome(members []Child) ToolOutcome {
 	succeeded := func(c Child) bool { return !c.pending() && c.Outcome.Succeeded() }
 	if slices.ContainsFunc(members, succeeded) {

@@ -18,7 +18,7 @@ type Image struct {
 	Size      int64  `json:"size"`
 }
 
-// String is the text that replaces the image for people and for models without image input.
+// String returns the text that replaces the image for people and for models without image input.
 func (i Image) String() string {
 	switch {
 	case i.Size >= 1<<20:

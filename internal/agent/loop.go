@@ -34,7 +34,7 @@ const (
 
 // observe counts the calls of a batch in the model's order.
 func (l Loop) observe(batch []BatchCall) (Loop, loopStatus) {
-	verdict := noLoop
+	status := noLoop
 	for _, c := range batch {
 		digest := loopDigest(c)
 		if digest != l.Digest {
@@ -45,10 +45,10 @@ func (l Loop) observe(batch []BatchCall) (Loop, loopStatus) {
 		case l.Count >= loopFailAt:
 			return l, loopDetected
 		case l.Count == loopWarnAt:
-			verdict = loopSuspected
+			status = loopSuspected
 		}
 	}
-	return l, verdict
+	return l, status
 }
 
 // loopDigest ignores white space in the arguments.

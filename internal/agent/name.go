@@ -12,7 +12,7 @@ import (
 // maxName is the longest name that fits into a Kubernetes label.
 const maxName = 63
 
-// nameBase is the prefix of the names of an agent's children and posts.
+// nameBase returns the prefix of the names of an agent's children and posts.
 func (c Config) nameBase() string {
 	if c.ConversationID == "" {
 		return c.Name

@@ -41,8 +41,8 @@ func normalizeName(name string) string {
 	return strings.NewReplacer("_", "", "-", "", ".", "", " ", "").Replace(strings.ToLower(name))
 }
 
-// editDistance is the Levenshtein distance of two names in bytes. Only the beginning of a name counts, because a model may have
-// written a name of any length.
+// editDistance returns the Levenshtein distance of two names in bytes. Only the beginning of a name counts, because a model may
+// have written a name of any length.
 func editDistance(a, b string) int {
 	a, b = a[:min(len(a), 64)], b[:min(len(b), 64)]
 	row := make([]int, len(b)+1)

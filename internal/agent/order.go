@@ -11,7 +11,7 @@ const maxParallelTools = 16
 // The calls of a reply are ordered like the holders of a fair read-write lock: read-only calls and delegations run together, and
 // a call that may change something runs alone, after everything before it and before everything after it.
 type orderedCall struct {
-	// queued calls wait to start; begun calls run. A call that is neither waits for a person.
+	// queued calls wait to start; started calls run. A call that is neither waits for a person.
 	queued, started bool
 	// exclusive calls may change something.
 	exclusive bool
@@ -22,19 +22,19 @@ type orderedCall struct {
 }
 
 // startable returns the indices of the queued calls that may start now. ordered must not contain finished calls.
-func startable(places []orderedCall) []int {
+func startable(ordered []orderedCall) []int {
 	running := 0
-	for _, p := range places {
+	for _, p := range ordered {
 		if p.tool && p.started {
 			running++
 		}
 	}
-	var begin []int
+	var ready []int
 	earlier := false
-	for i, p := range places {
+	for i, p := range ordered {
 		waits := (p.exclusive && earlier) || (p.tool && running >= maxParallelTools)
 		if p.queued && !waits {
-			begin = append(begin, i)
+			ready = append(ready, i)
 			if p.tool {
 				running++
 			}
@@ -44,12 +44,12 @@ func startable(places []orderedCall) []int {
 		}
 		earlier = earlier || !p.passable
 	}
-	return begin
+	return ready
 }
 
 // startableCalls returns the indices of the calls of the batch that may start now.
 func (s State) startableCalls() []int {
-	var places []orderedCall
+	var ordered []orderedCall
 	var indices []int
 	for i, c := range s.Batch {
 		if c.State == CallDone {
@@ -59,13 +59,13 @@ func (s State) startableCalls() []int {
 		if t, ok := s.plainTool(c.Tool); ok {
 			p.tool, p.exclusive = true, !t.ReadOnly
 		}
-		places, indices = append(places, p), append(indices, i)
+		ordered, indices = append(ordered, p), append(indices, i)
 	}
-	begin := startable(places)
-	for i, n := range begin {
-		begin[i] = indices[n]
+	ready := startable(ordered)
+	for i, n := range ready {
+		ready[i] = indices[n]
 	}
-	return begin
+	return ready
 }
 
 // plainTool finds a tool that is not a control tool and not a role.
@@ -90,8 +90,8 @@ func startCalls(s State, indices []int) State {
 	return s
 }
 
-// startQueued starts queued children of an orchestrator. Its tools run as tasks, in the order of their calls. Delegations wait for a
-// tool that may change something. Tools never wait for delegations, because an orchestrator does not wait for them either.
+// startQueued starts queued children of an orchestrator. Its tools run as tasks, in the order of their calls. Delegations wait
+// for a tool that may change something. Tools never wait for delegations, because an orchestrator does not wait for them either.
 func (c Children) startQueued() Children {
 	queued := map[string]bool{}
 	for _, child := range c.Live {
@@ -100,19 +100,19 @@ func (c Children) startQueued() Children {
 		}
 	}
 	for reply := range queued {
-		var places []orderedCall
+		var ordered []orderedCall
 		var indices []int
 		for i, child := range c.Live {
 			if child.Reply != reply || !child.pending() {
 				continue
 			}
 			tool := child.Tool != ""
-			places = append(places, orderedCall{
+			ordered = append(ordered, orderedCall{
 				queued: child.Queued && !child.Cancel, started: !child.Queued, exclusive: child.Exclusive, tool: tool, passable: !tool,
 			})
 			indices = append(indices, i)
 		}
-		for _, n := range startable(places) {
+		for _, n := range startable(ordered) {
 			c = c.update(indices[n], func(child *Child) { child.Queued = false })
 		}
 	}

@@ -53,10 +53,10 @@ func TestQuestionThreadIsThatOfItsAgent(t *testing.T) {
 		{At: 3, Fact: ModelReplied{Call: "m1", Calls: []ToolCall{callResearcher("c1")}}},
 		{At: 4, Fact: ModelReplied{Call: "m2", Text: "I do."}},
 	})
-	for asker, want := range map[string]string{"chat-1": "first", "chat-1-3": "first", "chat-12": "turn/2"} {
-		asked := Replay(s, []Event{{At: 5, Fact: Asked{Agent: asker, Task: asker, Call: "q", Kind: AskQuestion, Text: "which?"}}})
+	for name, want := range map[string]string{"chat-1": "first", "chat-1-3": "first", "chat-12": "turn/2"} {
+		asked := Replay(s, []Event{{At: 5, Fact: Asked{Agent: name, Task: name, Call: "q", Kind: AskQuestion, Text: "which?"}}})
 		if got := asked.Thread(); got != want || asked.Turn.Number != 2 {
-			t.Errorf("the thread of a question of %s is %q, want %q", asker, got, want)
+			t.Errorf("the thread of a question of %s is %q, want %q", name, got, want)
 		}
 	}
 }

@@ -23,8 +23,8 @@ func Outstanding(s State) []Effect {
 // ownEffects returns the effects that are not about children.
 func (s State) ownEffects() []Effect {
 	var effects []Effect
-	if r := s.ModelCall; s.Phase == PhaseRequesting && r.RetryAt == 0 {
-		effects = append(effects, CallModel{Call: r.ID, Attempt: r.Attempt, Purpose: r.Purpose, Reserve: r.Reserved})
+	if call := s.ModelCall; s.Phase == PhaseRequesting && call.RetryAt == 0 {
+		effects = append(effects, CallModel{Call: call.ID, Attempt: call.Attempt, Purpose: call.Purpose, Reserve: call.Reserved})
 	}
 	if s.Phase == PhaseActing {
 		effects = append(effects, s.callEffects()...)
@@ -165,7 +165,7 @@ func (e SendItem) Key() string {
 	return "deliver/" + e.Item.ID
 }
 
-// Key is constant: an agent has one outcome.
+// Key returns a constant: an agent has one outcome.
 func (e ReportOutcome) Key() string { return "tell" }
 
 // Key identifies the time.

@@ -29,7 +29,7 @@ type Repeat struct {
 // maxRepeats bounds the delegations that a window counts.
 const maxRepeats = 64
 
-// Pause is why an orchestrator begins no turn. Running tasks continue; the next message of a person ends the pause.
+// Pause describes why an orchestrator begins no turn. Running tasks continue; the next message of a person ends the pause.
 type Pause struct {
 	Reason PauseReason `json:"reason"`
 	// Text explains which limit was reached and how to continue.
@@ -76,14 +76,14 @@ func pause(s State, reason PauseReason) State {
 
 // reserveTasks counts new tasks if the limits of the agent and of its tree (available, nil for no limit) allow them.
 func (s State) reserveTasks(tasks int64, available *int64) (State, bool) {
-	charge := Amount{Tasks: tasks}
+	amount := Amount{Tasks: tasks}
 	if available != nil && *available < tasks {
 		return s, false
 	}
-	if _, ok := s.Budget.Reserve(charge); !ok {
+	if _, ok := s.Budget.Reserve(amount); !ok {
 		return s, false
 	}
-	s.Budget.Used = s.Budget.Used.Plus(charge)
+	s.Budget.Used = s.Budget.Used.Plus(amount)
 	s.Usage.Tasks = sum(s.Usage.Tasks, tasks)
 	return s, true
 }
@@ -107,7 +107,7 @@ func RequestedTasks(s State, reply ModelReplied) int64 {
 	case s.needsSharedSummary(calls):
 		return 0 // the calls are made after the next reply
 	}
-	var wanted int64
+	var requested int64
 	for _, c := range calls {
 		switch {
 		case !s.Config.startsTasks(c.Tool):
@@ -116,13 +116,13 @@ func RequestedTasks(s State, reply ModelReplied) int64 {
 				Tasks []struct{} `json:"tasks"`
 			}
 			if jsonInto(c.Arguments, &in) == nil {
-				wanted += int64(len(in.Tasks))
+				requested += int64(len(in.Tasks))
 			}
 		default:
-			wanted++
+			requested++
 		}
 	}
-	return wanted
+	return requested
 }
 
 func textPaused(reason PauseReason, l Limits) string {
@@ -137,5 +137,5 @@ func textPaused(reason PauseReason, l Limits) string {
 	case PausedLoop:
 		reached = fmt.Sprintf("the same work was delegated %d times with the same result", l.MaxRepeats)
 	}
-	return "Paused: " + reached + ". Work that is running goes on to its end, and nothing new starts. Send a message to go on."
+	return "Paused: " + reached + ". Running work continues to its end, and nothing new starts. Send a message to continue."
 }

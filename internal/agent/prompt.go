@@ -34,7 +34,7 @@ func BuildPrompt(s State) Prompt {
 	return p
 }
 
-// PromptHead is BuildPrompt without the messages of the conversation, so its cost does not grow with them.
+// PromptHead returns the prompt of BuildPrompt without the messages of the conversation, so its cost does not grow with them.
 func PromptHead(s State) Prompt {
 	if s.ModelCall == nil {
 		return Prompt{}

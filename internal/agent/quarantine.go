@@ -21,15 +21,15 @@ type Quarantined struct {
 	// Reason is what is wrong with the event; Panicked reports that the driver panicked on it.
 	Reason   string `json:"reason,omitempty"`
 	Panicked bool   `json:"panicked,omitempty"`
-	// Usage is the recorded usage of the agent and everything below it. ModelCalls is at least the number of its model calls: a new
-	// conversation must not reuse their ids.
+	// Usage is the recorded usage of the agent and everything below it. ModelCalls is at least the number of its model calls: a
+	// new conversation must not reuse their ids.
 	Usage      Usage `json:"usage,omitzero"`
 	ModelCalls int   `json:"requests,omitempty"`
 }
 
 func (Quarantined) fact() {}
 
-// HistoryLoss is why an orchestrator has lost its history.
+// HistoryLoss describes why an orchestrator has lost its history.
 type HistoryLoss struct {
 	Reason string `json:"reason"`
 	At     Time   `json:"at"`
@@ -75,21 +75,21 @@ func restartConversation(lost State, f Started, e Event) State {
 
 // maxWith returns the maximum of two usages, field by field.
 func (u Usage) maxWith(v Usage) Usage {
-	most := Usage{
+	highest := Usage{
 		PromptTokens: max(u.PromptTokens, v.PromptTokens), CompletionTokens: max(u.CompletionTokens, v.CompletionTokens),
 		ModelCalls: max(u.ModelCalls, v.ModelCalls), Tasks: max(u.Tasks, v.Tasks), CostMicros: u.CostMicros,
 	}
 	if v.CostMicros != nil && (u.CostMicros == nil || *v.CostMicros > *u.CostMicros) {
-		most.CostMicros = v.CostMicros
+		highest.CostMicros = v.CostMicros
 	}
-	return most
+	return highest
 }
 
 func (a Amount) maxWith(b Amount) Amount {
 	return Amount{Tokens: max(a.Tokens, b.Tokens), CostMicros: max(a.CostMicros, b.CostMicros), Tasks: max(a.Tasks, b.Tasks)}
 }
 
-// Text names the event and what to do about it.
+// Text returns a message that names the event and what to do about it.
 func (f Quarantined) Text() string {
 	what := fmt.Sprintf("Event %d (%s) of its history cannot be read: %s.", f.Event, f.Type, f.Reason)
 	if f.Panicked {
@@ -104,8 +104,8 @@ func (f Quarantined) Text() string {
 	return what + " The agent was stopped and is not tried again. Create the task again."
 }
 
-// DecodeAndApply applies one event of a log to a state. It returns an error and the unchanged state if the event cannot be decoded or the
-// core panics on it.
+// DecodeAndApply applies one event of a log to a state. It returns an error and the unchanged state if the event cannot be
+// decoded or the core panics on it.
 func DecodeAndApply(s State, data json.RawMessage) (next State, e Event, err error) {
 	defer func() {
 		if value := recover(); value != nil {

@@ -20,19 +20,19 @@ type QuotaGranted struct {
 func (QuotaReached) fact() {}
 func (QuotaGranted) fact() {}
 
-// QuotaWait is why a model call waits for a quota: the reason and message of a condition.
+// QuotaWait describes why a model call waits for a quota: the reason and message of a condition.
 type QuotaWait struct {
 	Reason  string `json:"reason"`
 	Message string `json:"message"`
 }
 
 func quotaReached(s State, f QuotaReached) State {
-	r := *s.ModelCall
-	if f.Call != r.ID || f.Attempt != r.Attempt || r.RetryAt != 0 || r.Quota != nil && *r.Quota == f.QuotaWait {
+	call := *s.ModelCall
+	if f.Call != call.ID || f.Attempt != call.Attempt || call.RetryAt != 0 || call.Quota != nil && *call.Quota == f.QuotaWait {
 		return s
 	}
-	r.Quota = &f.QuotaWait
-	s.ModelCall = &r
+	call.Quota = &f.QuotaWait
+	s.ModelCall = &call
 	return s
 }
 
@@ -48,9 +48,9 @@ func (s State) clearQuotaWait() State {
 	if s.ModelCall == nil || s.ModelCall.Quota == nil {
 		return s
 	}
-	r := *s.ModelCall
-	r.Quota = nil
-	s.ModelCall = &r
+	call := *s.ModelCall
+	call.Quota = nil
+	s.ModelCall = &call
 	return s
 }
 

@@ -17,7 +17,7 @@ type Reconfigured struct {
 
 func (Reconfigured) fact() {}
 
-// Hold is why no turn begins: the reason and message of a condition.
+// Hold describes why no turn begins: the reason and message of a condition.
 type Hold struct {
 	// Generation is the generation of the configuration that is held.
 	Generation int64  `json:"generation,omitempty"`
@@ -25,8 +25,9 @@ type Hold struct {
 	Message    string `json:"message,omitempty"`
 }
 
-// LatestGeneration returns the newest generation of the agent's object that the agent has received: its configuration is in effect,
-// takes effect with the next turn, or is held. Logs of earlier releases do not contain it; their configuration never changed.
+// LatestGeneration returns the newest generation of the agent's object that the agent has received: its configuration is in
+// effect, takes effect with the next turn, or is held. Logs of earlier releases do not contain it; their configuration never
+// changed.
 func (s State) LatestGeneration() int64 {
 	switch {
 	case s.Hold != nil:
@@ -76,8 +77,8 @@ func (c Config) replacedBy(changed Config) Config {
 	return changed
 }
 
-// applyNextConfig puts the new configuration into effect. Work that stopped because of an exhausted budget resumes if there is budget
-// again.
+// applyNextConfig puts the new configuration into effect. Work that stopped because of an exhausted budget resumes if there is
+// budget again.
 func applyNextConfig(s State) State {
 	s.Config, s.NextConfig = *s.NextConfig, nil
 	s = s.withFrame()

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// ChildName is the agent's name in its parent's state: the name of its task, which differs from the agent's if an unrelated
+// ChildName returns the agent's name in its parent's state: the name of its task, which differs from the agent's if an unrelated
 // object had that name.
 func (c Config) ChildName() string {
 	if c.TaskName != "" {
@@ -30,8 +30,8 @@ func AddSuffix(name, suffix string) string {
 	return strings.TrimRight(name[:min(len(name), maxName-len(suffix)-1)], "-.") + "-" + suffix
 }
 
-// MatchesChildName reports whether an agent of that name may belong to a child: it has the child's name, or one that AddSuffix derived
-// from it.
+// MatchesChildName reports whether an agent of that name may belong to a child: it has the child's name, or one that AddSuffix
+// derived from it.
 func MatchesChildName(name, child string) bool {
 	dash := strings.LastIndexByte(name, '-')
 	return name == child || dash > 0 && len(name)-dash-1 <= maxSuffix && strings.HasPrefix(child, name[:dash]) && AddSuffix(child, name[dash+1:]) == name

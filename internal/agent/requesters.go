@@ -17,33 +17,33 @@ type Requesters struct {
 const maxRequesters = 256
 
 // Known reports whether all of them are known by name.
-func (a Requesters) Known() bool { return len(a.Users) > 0 && !a.Unknown }
+func (r Requesters) Known() bool { return len(r.Users) > 0 && !r.Unknown }
 
 // With adds a user. An empty name adds an unknown user.
-func (a Requesters) With(user string) Requesters {
+func (r Requesters) With(user string) Requesters {
 	switch {
-	case slices.Contains(a.Users, user):
-	case user == "" || len(a.Users) == maxRequesters:
-		a.Unknown = true
+	case slices.Contains(r.Users, user):
+	case user == "" || len(r.Users) == maxRequesters:
+		r.Unknown = true
 	default:
-		a.Users = append(slices.Clip(a.Users), user)
+		r.Users = append(slices.Clip(r.Users), user)
 	}
-	return a
+	return r
 }
 
 // Merge adds the requesters of another agent.
-func (a Requesters) Merge(other Requesters) Requesters {
+func (r Requesters) Merge(other Requesters) Requesters {
 	for _, user := range other.Users {
-		a = a.With(user)
+		r = r.With(user)
 	}
-	a.Unknown = a.Unknown || other.Unknown
-	return a
+	r.Unknown = r.Unknown || other.Unknown
+	return r
 }
 
-// CheckMayDecide reports whether a user may decide about a call of a role with Separation: all requesters must be known, and the user
+// MayDecide reports whether a user may decide about a call of a role with Separation: all requesters must be known, and the user
 // must not be one of them.
-func (a Requesters) MayDecide(user string) bool {
-	return user != "" && a.Known() && !slices.Contains(a.Users, user)
+func (r Requesters) MayDecide(user string) bool {
+	return user != "" && r.Known() && !slices.Contains(r.Users, user)
 }
 
 // allowsDecision reports whether the role accepts a decision by its author.

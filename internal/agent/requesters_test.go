@@ -13,7 +13,7 @@ import (
 
 // Every author of a message in a chat becomes a requester and stays one.
 func TestEveryAuthorIsARequester(t *testing.T) {
-	said := func(messages ...MessageArrived) Requesters {
+	requestersOf := func(messages ...MessageArrived) Requesters {
 		s, _ := Step(State{}, Event{At: 1, Fact: Started{Config: Config{Kind: Orchestrator, Name: "chat"}}})
 		for i, m := range messages {
 			m.Message, m.Text = fmt.Sprint(i), "hello"
@@ -40,7 +40,7 @@ func TestEveryAuthorIsARequester(t *testing.T) {
 		"more than the limit":      {many, Requesters{}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := said(c.messages...)
+			got := requestersOf(c.messages...)
 			if len(c.messages) > maxRequesters {
 				if !got.Unknown || len(got.Users) != maxRequesters {
 					t.Errorf("%d users, unknown: %t", len(got.Users), got.Unknown)

@@ -30,18 +30,18 @@ type PlannedCalls struct {
 	Calls     []ToolCall `json:"calls"`
 }
 
-// makeCalls makes the calls of a reply. If one of them delegates with a summary of the conversation, the summary is made first, once
-// for all of them.
-func makeCalls(s State, asked ModelCall, calls []ToolCall, tasksLeft *int64) State {
+// makeCalls makes the calls of a reply. If one of them delegates with a summary of the conversation, the summary is made first,
+// once for all of them.
+func makeCalls(s State, call ModelCall, calls []ToolCall, tasksLeft *int64) State {
 	if !s.needsSharedSummary(calls) {
-		return beginBatch(s, asked, calls, tasksLeft)
+		return beginBatch(s, call, calls, tasksLeft)
 	}
-	s.Planned = &PlannedCalls{ModelCall: asked.ID, Attempt: asked.Attempt, Calls: calls}
+	s.Planned = &PlannedCalls{ModelCall: call.ID, Attempt: call.Attempt, Calls: calls}
 	return startModelCall(s, PurposeContext, 0)
 }
 
-// needsSharedSummary reports whether one of the calls delegates with a summary. In a reply that submits a result, no other calls are
-// made.
+// needsSharedSummary reports whether one of the calls delegates with a summary. In a reply that submits a result, no other calls
+// are made.
 func (s State) needsSharedSummary(calls []ToolCall) bool {
 	submits := func(c ToolCall) bool {
 		_, ok := s.Config.submission(c)
@@ -96,7 +96,7 @@ func (s State) unsummarised() (before string, messages []Message) {
 	return before, messages[:max(0, len(messages)-1)]
 }
 
-// sharedSummaryPrompt is the prompt for a summary of the conversation for another agent.
+// sharedSummaryPrompt returns the prompt for a summary of the conversation for another agent.
 func sharedSummaryPrompt(s State) Prompt {
 	before, messages := s.unsummarised()
 	return Prompt{
@@ -164,7 +164,8 @@ func cutTo(text string, bytes int64) string {
 	return shorten.HeadBytes(text, int(bytes)) + fmt.Sprintf("\n(%d bytes left out)", int64(len(text))-bytes)
 }
 
-// SharedContextTokens returns how many tokens of the model's context may be used for shared context: half of what its replies leave.
+// SharedContextTokens returns how many tokens of the model's context may be used for shared context: half of what is
+// left after the longest reply.
 func (l Limits) SharedContextTokens() int64 {
 	if l.ContextTokens == 0 {
 		return defaultSharedTokens

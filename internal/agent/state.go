@@ -6,7 +6,7 @@ package agent
 // Phase is the phase of an agent.
 type Phase string
 
-// The phases of an agent. Standing distinguishes what an agent in PhaseActing waits for.
+// The phases of an agent. Stage distinguishes what an agent in PhaseActing waits for.
 const (
 	// PhaseNew: only Started has an effect.
 	PhaseNew Phase = ""
@@ -45,8 +45,8 @@ type State struct {
 	// ModelCall is the model call in PhaseRequesting, Batch the tool calls in PhaseActing.
 	ModelCall *ModelCall  `json:"request,omitempty"`
 	Batch     []BatchCall `json:"batch,omitempty"`
-	// ReadingContextFiles reports that the batch reads the context files of a sub-agent. Planned are calls that wait for a summary of the
-	// conversation, and SharedSummary is the newest such summary.
+	// ReadingContextFiles reports that the batch reads the context files of a sub-agent. Planned are calls that wait for a
+	// summary of the conversation, and SharedSummary is the newest such summary.
 	ReadingContextFiles bool           `json:"opening,omitempty"`
 	Planned             *PlannedCalls  `json:"planned,omitempty"`
 	SharedSummary       *SharedSummary `json:"digest,omitempty"`
@@ -74,7 +74,7 @@ type State struct {
 
 	// HistoryLoss is why an orchestrator that had begun was reset.
 	HistoryLoss *HistoryLoss `json:"lost,omitempty"`
-	// StartPublished reports that the status of a tool run's object contains that the run has started.
+	// StartPublished reports that the status of a tool run's object shows that the run has started.
 	StartPublished bool `json:"shown,omitempty"`
 	// LimitReached is the limit that was reached, if any.
 	LimitReached *Failure `json:"bailout,omitempty"`
@@ -134,7 +134,7 @@ type ModelCall struct {
 // Stage refines Phase: it distinguishes what an agent in PhaseActing waits for.
 type Stage string
 
-// The values of Standing.
+// The stages of an agent.
 const (
 	StagePending           Stage = "Pending"
 	StageIdle              Stage = "Idle"
@@ -147,7 +147,7 @@ const (
 	StageFailed            Stage = "Failed"
 )
 
-// Stage returns where the agent stands. Waiting for a person takes precedence, even while other calls of the same reply are
+// Stage returns the stage of the agent. Waiting for a person takes precedence, even while other calls of the same reply are
 // running.
 func (s State) Stage() Stage {
 	switch s.Phase {
@@ -212,9 +212,9 @@ func (s State) WaitsForPerson() bool {
 	return waits
 }
 
-// UnchangedSince reports whether nothing but time has passed between two states, one of which was derived from the other by steps. It
-// compares the references that steps replace and not the contents, so its cost is constant; states that were built separately
-// always differ.
+// UnchangedSince reports whether nothing but time has passed between two states, one of which was derived from the other by
+// steps. It compares the references that steps replace and not the contents, so its cost is constant; states that were built
+// separately always differ.
 func (s State) UnchangedSince(t State) bool {
 	return s.Phase == t.Phase && s.ConfigEdits == t.ConfigEdits && s.History == t.History && s.Summary == t.Summary && s.ModelCall == t.ModelCall &&
 		same(s.Batch, t.Batch) && same(s.Children.Live, t.Children.Live) && same(s.Children.Groups, t.Children.Groups) &&

@@ -141,8 +141,8 @@ func start(f Started, e Event) State {
 	}
 	switch s.Config.Kind {
 	case SubAgent:
-		opens := s.Config.Task.ContextMode == ContextSelective && len(s.Config.Task.ContextFiles) > 0
-		if opens && s.Config.Depth <= s.Config.MaxDepth {
+		readsFiles := s.Config.Task.ContextMode == ContextSelective && len(s.Config.Task.ContextFiles) > 0
+		if readsFiles && s.Config.Depth <= s.Config.MaxDepth {
 			return readContextFiles(s)
 		}
 		s = s.appendUserText(s.Config.Task.text())
@@ -171,8 +171,8 @@ func startToolRun(s State) State {
 		call.Arguments = "{}"
 	}
 	// Normalise the bytes as a log does: a decision contains their digest.
-	if written, err := json.Marshal(planned.Arguments); err == nil && len(planned.Arguments) > 0 {
-		call.Arguments = string(written)
+	if normalised, err := json.Marshal(planned.Arguments); err == nil && len(planned.Arguments) > 0 {
+		call.Arguments = string(normalised)
 	}
 	if !isObject(call.Arguments) {
 		return beginEnd(s, Outcome{Kind: ErrorInvalidSpec, Error: textNotAnObject(call.Tool)})

@@ -28,8 +28,8 @@ func stepActing(s State, fact Fact) State {
 	case Restarted:
 		for i, c := range s.Batch {
 			// A call that is queued here may have started under an earlier release, which did not order the calls of a reply.
-			begun := c.State == CallRunning || c.State == CallQueued
-			if begun && slices.Contains(f.Unknown, c.ID) && !s.Config.Repeatable(c.Tool) {
+			mayHaveStarted := c.State == CallRunning || c.State == CallQueued
+			if mayHaveStarted && slices.Contains(f.Unknown, c.ID) && !s.Config.Repeatable(c.Tool) {
 				s = s.withCall(i, c.done(ToolUnknown, textUnknownOutcome))
 			}
 		}
@@ -48,8 +48,8 @@ func (s State) markHandled(message string) State {
 // HasHandled reports whether a recent message has answered or decided something, or became part of a turn.
 func (s State) HasHandled(message string) bool { return s.Seen.has(message) }
 
-// withDecision records a person's decision. An approved call is held until the other calls of its reply are decided, so that the batch
-// continues once.
+// withDecision records a person's decision. An approved call is held until the other calls of its reply are decided, so that the
+// batch continues once.
 func (c BatchCall) withDecision(f Decided) BatchCall {
 	c.DecidedBy = f.By
 	if !f.Approve {
@@ -91,8 +91,8 @@ func releaseHeld(s State) State {
 	return s
 }
 
-// allAnswered reports whether every call of the batch has its answer. Tools of an orchestrator do not block it: when a new input has
-// arrived, running tools count as started and the turn ends.
+// allAnswered reports whether every call of the batch has its answer. Tools of an orchestrator do not block it: when a new input
+// has arrived, running tools count as started and the turn ends.
 func (s State) allAnswered() bool {
 	for _, c := range s.Batch {
 		detachable := s.Config.Kind == Orchestrator && c.State == CallDelegated && len(s.Inbox) > 0
@@ -116,9 +116,9 @@ func endBatch(s State) State {
 	}
 	batch := s.Batch
 	s = s.flushBatch()
-	loop, verdict := s.Loop.observe(batch)
+	loop, status := s.Loop.observe(batch)
 	s.Loop = loop
-	switch verdict {
+	switch status {
 	case loopDetected:
 		return stopAtLimit(s, ErrorLoopDetected, textLoop(loop))
 	case loopSuspected:
@@ -163,7 +163,7 @@ func endToolRun(s State, c BatchCall) State {
 }
 
 // beginBatch plans the calls of a reply. If a sub-agent submits its result, the other calls of that reply are not made.
-func beginBatch(s State, asked ModelCall, calls []ToolCall, tasksLeft *int64) State {
+func beginBatch(s State, call ModelCall, calls []ToolCall, tasksLeft *int64) State {
 	for _, c := range calls {
 		if outcome, ok := s.Config.submission(c); ok {
 			return beginEnd(answerSubmission(s, calls, c.ID), outcome)
@@ -178,7 +178,7 @@ func beginBatch(s State, asked ModelCall, calls []ToolCall, tasksLeft *int64) St
 	s.Batch = make([]BatchCall, 0, len(calls))
 	for _, c := range calls {
 		var planned BatchCall
-		s, planned = planCall(s, BatchCall{ToolCall: c, ModelCall: asked.ID, Attempt: asked.Attempt, At: s.Clock.Now}, available)
+		s, planned = planCall(s, BatchCall{ToolCall: c, ModelCall: call.ID, Attempt: call.Attempt, At: s.Clock.Now}, available)
 		s.Batch = append(s.Batch, planned)
 	}
 	return s
@@ -222,12 +222,12 @@ func planCall(s State, c BatchCall, available *int64) (State, BatchCall) {
 // planTasks plans a call that starts tasks, if it is valid and the limits allow it. An orchestrator's tasks start now, or wait as
 // queued children; a sub-agent's wait in the batch. Both count now, because TasksLeft is valid for this reply only.
 func planTasks(s State, c BatchCall, available *int64) (State, BatchCall) {
-	begun, call := s.startTasks(c)
-	tasks := int64(begun.Children.Started - s.Children.Started)
+	started, call := s.startTasks(c)
+	tasks := int64(started.Children.Started - s.Children.Started)
 	if tasks == 0 {
 		return s, call
 	}
-	charged, ok := s.reserveTasks(tasks, available)
+	reserved, ok := s.reserveTasks(tasks, available)
 	if !ok {
 		return s.refuseTasks(c, tasks)
 	}
@@ -235,10 +235,10 @@ func planTasks(s State, c BatchCall, available *int64) (State, BatchCall) {
 		*available -= tasks
 	}
 	if s.Config.Kind == Orchestrator {
-		return charged.startTasks(c)
+		return reserved.startTasks(c)
 	}
 	c.State = CallQueued
-	return charged, c
+	return reserved, c
 }
 
 // startTasks starts the tasks of a call.

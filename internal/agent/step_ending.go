@@ -5,8 +5,8 @@ package agent
 
 import "fmt"
 
-// stopAtLimit stops the work because a limit is reached. The model gets one last call without tools for a partial answer, unless the
-// budget is exhausted.
+// stopAtLimit stops the work because a limit is reached. The model gets one last call without tools for a partial answer, unless
+// the budget is exhausted.
 func stopAtLimit(s State, kind ErrorKind, reason string) State {
 	s = s.endModelCall(Usage{})
 	if s.Config.Kind == Orchestrator {

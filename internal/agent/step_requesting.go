@@ -28,13 +28,13 @@ func stepRequesting(s State, fact Fact) State {
 		return quotaGranted(s, f)
 	case Woke:
 		if s.ModelCall.RetryAt > 0 && s.Clock.Now >= s.ModelCall.RetryAt {
-			r := *s.ModelCall
+			call := *s.ModelCall
 			if _, ok := s.Budget.Reserve(Amount{}); !ok { // children may have used what the next attempt needs
-				return startModelCall(s.endModelCall(Usage{}), r.Purpose, r.Keep)
+				return startModelCall(s.endModelCall(Usage{}), call.Purpose, call.Keep)
 			}
-			r.RetryAt, r.Cause, r.ProviderMessage = 0, "", ""
-			r.Attempt++
-			s.ModelCall = &r
+			call.RetryAt, call.Cause, call.ProviderMessage = 0, "", ""
+			call.Attempt++
+			s.ModelCall = &call
 		}
 	}
 	return s
@@ -112,16 +112,16 @@ func (s State) settleModelCall(usage Usage) State {
 }
 
 func modelReplied(s State, f ModelReplied) State {
-	asked := *s.ModelCall
+	call := *s.ModelCall
 	calls, s := s.uniqueIDs(f.Calls)
 	f.Usage.ModelCalls = 1
 	if strings.TrimSpace(f.Text) == "" {
 		f.Text = ""
 	}
-	s = s.endModelCall(f.Usage).countIteration(asked.Purpose)
-	switch asked.Purpose {
+	s = s.endModelCall(f.Usage).countIteration(call.Purpose)
+	switch call.Purpose {
 	case PurposeCompact:
-		return compacted(s, asked.Keep, f.Text)
+		return compacted(s, call.Keep, f.Text)
 	case PurposeContext:
 		return makePlannedCalls(s, f)
 	case PurposePartialAnswer:
@@ -133,13 +133,13 @@ func modelReplied(s State, f ModelReplied) State {
 		s.History = s.History.Append(Message{Speaker: Assistant, Text: f.Text, Calls: forHistory(calls), At: s.Clock.Now})
 	}
 	switch {
-	case asked.Purpose == PurposePartialAnswer:
+	case call.Purpose == PurposePartialAnswer:
 		return endAtLimit(s, f.Text)
 	case len(calls) > 0:
 		if s.Config.Kind == Orchestrator && f.PostText {
 			s = s.postReply(f.Text) // text beside tool calls is part of the conversation
 		}
-		return makeCalls(s, asked, calls, f.TasksLeft)
+		return makeCalls(s, call, calls, f.TasksLeft)
 	}
 	return finalAnswer(s, f)
 }
@@ -162,48 +162,48 @@ func modelFailed(s State, f ModelFailed) State {
 	if f.Usage != nil {
 		s = s.settleModelCall(*f.Usage)
 	}
-	r := *s.ModelCall
+	call := *s.ModelCall
 	switch f.Failure {
 	case FailureRetry:
-		if r.Purpose == PurposePartialAnswer || r.Attempt > s.Config.Limits.MaxRetries {
+		if call.Purpose == PurposePartialAnswer || call.Attempt > s.Config.Limits.MaxRetries {
 			break
 		}
-		r.RetryAt = max(f.RetryAt, s.Clock.Now+1)
+		call.RetryAt = max(f.RetryAt, s.Clock.Now+1)
 		if f.RetryAt == 0 {
-			r.RetryAt = s.Clock.Now.Add(defaultRetry)
+			call.RetryAt = s.Clock.Now.Add(defaultRetry)
 		}
-		r.Cause, r.ProviderMessage = f.Cause, f.Message
-		s.ModelCall = &r
+		call.Cause, call.ProviderMessage = f.Cause, f.Message
+		s.ModelCall = &call
 		return s
 	case FailureContext:
 		// A compaction that does not fit must not lead to another one.
-		if keep, ok := s.compact(); ok && r.Purpose == PurposeTurn {
+		if keep, ok := s.compact(); ok && call.Purpose == PurposeTurn {
 			return startModelCall(s.endModelCall(Usage{}), PurposeCompact, keep)
 		}
 	case FailureBudget, FailureMessageBudget:
 		switch {
-		case r.Purpose == PurposePartialAnswer:
+		case call.Purpose == PurposePartialAnswer:
 			return endAtLimit(s.endModelCall(Usage{}), "")
 		case f.Failure == FailureMessageBudget && s.Config.Kind == Orchestrator:
 			return pause(s.endModelCall(Usage{}), PausedTokenLimit)
 		}
 		return stopAtLimit(s.endModelCall(Usage{}), ErrorBudgetExhausted, f.Message)
 	}
-	return modelCallFailed(s.endModelCall(Usage{}).countIteration(r.Purpose), r.Purpose, f.Message)
+	return modelCallFailed(s.endModelCall(Usage{}).countIteration(call.Purpose), call.Purpose, f.Message)
 }
 
 // modelCallFailed ends the work that depended on a model call that failed permanently.
-func modelCallFailed(s State, purpose Purpose, words string) State {
+func modelCallFailed(s State, purpose Purpose, message string) State {
 	if purpose == PurposePartialAnswer {
 		return endAtLimit(s, "")
 	}
 	if purpose == PurposeContext {
-		s = abandonBatch(s, "Not done: the conversation could not be summarised: "+words)
+		s = abandonBatch(s, "Not done: the conversation could not be summarised: "+message)
 	}
 	if s.Config.Kind == Orchestrator {
-		return failTurn(s, Failure{Kind: ErrorModel, Reason: words})
+		return failTurn(s, Failure{Kind: ErrorModel, Reason: message})
 	}
-	return beginEnd(s, Outcome{Kind: ErrorModel, Error: words})
+	return beginEnd(s, Outcome{Kind: ErrorModel, Error: message})
 }
 
 // budgetReason names the limit that a call would exceed.

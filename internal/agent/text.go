@@ -31,11 +31,11 @@ func textPartialAnswer(reason string) string {
 		"Say what you have found and done so far, and what is missing. Do not claim more than that.]", reason)
 }
 
-func textFailure(t Failure) string {
-	if t.Kind == ErrorModel {
-		return fmt.Sprintf("The model could not answer: %s\nSend a message to try again.", t.Reason)
+func textFailure(f Failure) string {
+	if f.Kind == ErrorModel {
+		return fmt.Sprintf("The model could not answer: %s\nSend a message to try again.", f.Reason)
 	}
-	return fmt.Sprintf("Stopped: %s.", t.Reason)
+	return fmt.Sprintf("Stopped: %s.", f.Reason)
 }
 
 func textCancelledBy(by string) string {

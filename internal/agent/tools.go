@@ -41,7 +41,7 @@ func (c Config) toolCandidates() []string {
 	return append(names, ToolAskUser, ToolReply, ToolContinue, ToolCancel, ToolSubmit, ToolGiveUp)
 }
 
-// offered returns the tool of a name if the agent has it: because its kind and depth allow the control tool, or its role allows the plain
+// offered returns the tool with this name if the agent has it: its kind and depth must allow a control tool, its role a plain
 // tool. Tools, Offers and SchemaOf all use it, so a tool is offered to the model exactly when a call of it is accepted.
 func (c Config) offered(name string) (Tool, bool) {
 	if slices.Contains(controlNames, name) {
@@ -105,8 +105,8 @@ func (c Config) withholds(name string) bool {
 	return (control || plain || asTool) && !c.Offers(name)
 }
 
-// SchemaOf returns the JSON schema of the arguments of a plain tool, or of a role as a tool, that the agent has. Control tools check their
-// arguments themselves.
+// SchemaOf returns the JSON schema of the arguments of a plain tool, or of a role as a tool, that the agent has. Control tools
+// check their arguments themselves.
 func (c Config) SchemaOf(name string) (json.RawMessage, bool) {
 	if slices.Contains(controlNames, name) {
 		return nil, false

@@ -52,8 +52,8 @@ type Turn struct {
 	// Number counts the turns from 1; Since is when this one began.
 	Number int  `json:"number,omitempty"`
 	Since  Time `json:"since,omitempty"`
-	// Thread is the message that led to the turn, even if the turn does not reply to it. Continues reports that the message belongs
-	// to an earlier turn.
+	// Thread is the message that led to the turn, even if the turn does not reply to it. Continues reports that the message
+	// belongs to an earlier turn.
 	Thread    string `json:"thread,omitempty"`
 	Continues bool   `json:"follows,omitempty"`
 	// PersonText is the text of the person's messages in the turn, at most maxPersonText bytes.
@@ -95,8 +95,8 @@ func (s State) consumeInputs(inputs []Input) State {
 		switch in.Kind {
 		case InputMessage:
 			s.Turn.InReplyTo = in.Message
-			said := s.Turn.PersonText + "\n" + in.Text
-			s.Turn.PersonText = shorten.HeadBytes(said, maxPersonText)
+			text := s.Turn.PersonText + "\n" + in.Text
+			s.Turn.PersonText = shorten.HeadBytes(text, maxPersonText)
 			s = s.enqueue(Item{ID: "handled/" + in.Message, Kind: ItemHandled, Message: in.Message})
 			s = s.markPersonReplied()
 		case InputResults, InputResumed:

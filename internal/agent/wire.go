@@ -54,7 +54,7 @@ func factTypes(examples ...Fact) map[string]reflect.Type {
 	return types
 }
 
-// FactType is the name of a fact's type in logs.
+// FactType returns the name of a fact's type in logs.
 func FactType(f Fact) string {
 	if f == nil {
 		return ""

@@ -43,8 +43,8 @@ type actor struct {
 	ignoreSnapshot bool
 }
 
-// enqueue adds deliveries to the mailbox, to be handled together, and starts a goroutine if none is running. It reports false if the
-// actor was dropped.
+// enqueue adds deliveries to the mailbox, to be handled together, and starts a goroutine if none is running. It reports false if
+// the actor was dropped.
 func (a *actor) enqueue(together ...delivery) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -110,7 +110,8 @@ func (a *actor) work() {
 	}
 }
 
-// retryLater requeues a batch that could not be recorded and retries later: a ledger that is down stops progress but loses nothing.
+// retryLater requeues a batch that could not be recorded and retries later: a ledger that is down stops progress but loses
+// nothing.
 func (a *actor) retryLater(batch []delivery, err error) {
 	ended := a.engine.ctx.Err() != nil
 	if !ended {
@@ -215,8 +216,8 @@ func (a *actor) prepare(batch []delivery) ([]delivery, error) {
 	}
 	// An agent that was not found a moment ago and starts now need not be read again: if another engine has started it meanwhile,
 	// the append fails.
-	begins := slices.ContainsFunc(batch, func(d delivery) bool { return d.create != nil })
-	if !begins || !a.isAbsent() {
+	starts := slices.ContainsFunc(batch, func(d delivery) bool { return d.create != nil })
+	if !starts || !a.isAbsent() {
 		if err := a.load(a.engine.ctx); err != nil && !errors.Is(err, ledger.ErrNotFound) {
 			return nil, err
 		}
@@ -231,7 +232,7 @@ func (a *actor) prepare(batch []delivery) ([]delivery, error) {
 	if batch, err = a.addMissedFacts(batch); err != nil {
 		return nil, err
 	}
-	if begins {
+	if starts {
 		batch = a.cancelIfOrphaned(batch)
 	}
 	return batch, nil
@@ -239,7 +240,7 @@ func (a *actor) prepare(batch []delivery) ([]delivery, error) {
 
 // append records a batch. It reports false if the ledger will never accept it as it is; the batch needs no retry then.
 func (a *actor) append(batch []delivery, r *stepResult) (bool, error) {
-	asked := time.Now()
+	started := time.Now()
 	r.batch.Fence = a.fence
 	err := a.engine.options.Ledger.Append(a.engine.ctx, r.batch)
 	if errors.Is(err, ledger.ErrInvalid) && r.batch.Snapshot != nil {
@@ -249,7 +250,7 @@ func (a *actor) append(batch []delivery, r *stepResult) (bool, error) {
 	var conflict *ledger.ConflictError
 	switch {
 	case err == nil:
-		a.engine.ownership.confirm(asked)
+		a.engine.ownership.confirm(started)
 		return true, nil
 	case errors.Is(err, ledger.ErrFenced):
 		a.engine.superseded(a.fence)
@@ -316,8 +317,8 @@ func (a *actor) performEffects(r *stepResult) {
 	a.notifyOthers(r)
 }
 
-// retire marks an idle actor as dropped, so that it can be evicted, and reports whether it did. The registry's lock must be held: a
-// concurrent delivery then gets a new actor.
+// retire marks an idle actor as dropped, so that it can be evicted, and reports whether it did. The registry's lock must be held:
+// a concurrent delivery then gets a new actor.
 func (a *actor) retire(before time.Time) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -37,8 +37,8 @@ func TestAgentReportsThatTheLedgerBlocksIt(t *testing.T) {
 		t.Fatal(err)
 	}
 	broken := &fullLedger{Ledger: kept}
-	told := make(chan ledger.Agent, 100)
-	e := New(Options{Ledger: broken, LedgerRetryDelay: time.Millisecond, BlockedChanged: func(a ledger.Agent) { told <- a }})
+	reported := make(chan ledger.Agent, 100)
+	e := New(Options{Ledger: broken, LedgerRetryDelay: time.Millisecond, BlockedChanged: func(a ledger.Agent) { reported <- a }})
 	t.Cleanup(func() {
 		if err := errors.Join(e.Close(t.Context()), kept.Close()); err != nil {
 			t.Error(err)
@@ -54,12 +54,12 @@ func TestAgentReportsThatTheLedgerBlocksIt(t *testing.T) {
 	expect := func(name string, reason ledger.Reason) {
 		t.Helper()
 		select {
-		case a := <-told:
+		case a := <-reported:
 			if a.Name != name || a.Namespace != "a" || a.Kind != "AgentChat" {
-				t.Fatalf("Blocked was called for %+v, want %s", a, name)
+				t.Fatalf("BlockedChanged was called for %+v, want %s", a, name)
 			}
 		case <-time.After(30 * time.Second):
-			t.Fatal("Blocked was not called")
+			t.Fatal("BlockedChanged was not called")
 		}
 		if err := e.Blocked(name); ledgerReason(err) != reason {
 			t.Fatalf("%s is blocked by %v, want %q", name, err, reason)
@@ -79,8 +79,8 @@ func TestAgentReportsThatTheLedgerBlocksIt(t *testing.T) {
 	expect("new", ledger.ReasonFull)
 	broken.full.Store(false)
 	expect("new", "")
-	if len(told) != 0 {
-		t.Errorf("Blocked was called %d more times, want once per change", len(told))
+	if len(reported) != 0 {
+		t.Errorf("Blocked was called %d more times, want once per change", len(reported))
 	}
 	if err := e.Blocked("nobody"); err != nil {
 		t.Errorf("an unknown agent is blocked by %v", err)

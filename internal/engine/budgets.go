@@ -39,7 +39,7 @@ type pendingReservation struct {
 	done   func(refusal refusal)
 }
 
-// refusal is why a reservation is refused; the zero value grants it.
+// refusal describes why a reservation is refused; the zero value grants it.
 type refusal struct {
 	reason string
 	// untilNextMessage reports that only the limit until the next message of a person is exceeded.
@@ -99,20 +99,20 @@ func (b *budgets) drop(uid string) {
 	})
 }
 
-// reserve reserves an amount for an agent if the limits of the agent and of all its ancestors allow it, and calls then with no
+// reserve reserves an amount for an agent if the limits of the agent and of all its ancestors allow it, and calls done with no
 // refusal. If only reservations of calls in flight prevent it, it waits for them; otherwise it calls done with the refusal. The
 // result can be passed to cancel.
-func (b *budgets) reserve(uid string, amount agent.Amount, then func(refusal)) *pendingReservation {
-	c := &pendingReservation{uid: uid, amount: amount, done: then}
-	b.update(func() { b.pending = append(b.pending, c) })
-	return c
+func (b *budgets) reserve(uid string, amount agent.Amount, done func(refusal)) *pendingReservation {
+	p := &pendingReservation{uid: uid, amount: amount, done: done}
+	b.update(func() { b.pending = append(b.pending, p) })
+	return p
 }
 
 // cancel cancels a waiting reservation and reports whether it was still waiting.
-func (b *budgets) cancel(c *pendingReservation) bool {
+func (b *budgets) cancel(p *pendingReservation) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	i := slices.Index(b.pending, c)
+	i := slices.Index(b.pending, p)
 	if i >= 0 {
 		b.pending = slices.Delete(b.pending, i, i+1)
 	}
@@ -120,10 +120,10 @@ func (b *budgets) cancel(c *pendingReservation) bool {
 }
 
 // isPending reports whether a reservation is still waiting.
-func (b *budgets) isPending(c *pendingReservation) bool {
+func (b *budgets) isPending(p *pendingReservation) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return slices.Contains(b.pending, c)
+	return slices.Contains(b.pending, p)
 }
 
 // release releases a reservation.
@@ -140,15 +140,15 @@ func (b *budgets) update(do func()) {
 	b.mu.Lock()
 	do()
 	var answers []func()
-	b.pending = slices.DeleteFunc(b.pending, func(c *pendingReservation) bool {
-		refused, later := b.check(c)
+	b.pending = slices.DeleteFunc(b.pending, func(p *pendingReservation) bool {
+		refused, later := b.check(p)
 		if later {
 			return false
 		}
 		if refused == (refusal{}) {
-			b.add(b.nodes[c.uid], agent.Amount{}, c.amount)
+			b.add(b.nodes[p.uid], agent.Amount{}, p.amount)
 		}
-		answers = append(answers, func() { c.done(refused) })
+		answers = append(answers, func() { p.done(refused) })
 		return true
 	})
 	b.mu.Unlock()
@@ -158,21 +158,21 @@ func (b *budgets) update(do func()) {
 }
 
 // check decides about a reservation: granted, refused with a reason, or later.
-func (b *budgets) check(c *pendingReservation) (refused refusal, later bool) {
-	for n := b.nodes[c.uid]; n != nil; n = b.nodes[n.parent] {
+func (b *budgets) check(p *pendingReservation) (refused refusal, later bool) {
+	for n := b.nodes[p.uid]; n != nil; n = b.nodes[n.parent] {
 		if n.limit == (agent.Amount{}) && n.until == (agent.Amount{}) {
 			continue
 		}
 		now := agent.Budget{Limit: n.limit, Until: n.until, Used: plus(n.treeUsed, n.treeReserved)}
-		if _, ok := now.Reserve(c.amount); ok {
+		if _, ok := now.Reserve(p.amount); ok {
 			continue
 		}
 		settled := agent.Budget{Limit: n.limit, Until: n.until, Used: n.treeUsed}
-		if _, ok := settled.Reserve(c.amount); ok {
+		if _, ok := settled.Reserve(p.amount); ok {
 			later = true
 			continue
 		}
-		return n.refusalFor(c.amount, settled.Exhausted(c.amount)), false
+		return n.refusalFor(p.amount, settled.Exhausted(p.amount)), false
 	}
 	return refusal{}, later
 }
@@ -186,12 +186,12 @@ func (n *node) refusalFor(amount agent.Amount, exhausted bool) refusal {
 		n.name, n.treeUsed.Tokens, n.limit.Tokens, n.treeUsed.CostMicros, n.limit.CostMicros, amount.Tokens, amount.CostMicros)}
 }
 
-// grantTasks reserves up to wanted tasks for an agent within the limits of its ancestors, and returns how many. set releases them
-// when they are part of the state.
-func (b *budgets) grantTasks(uid string, wanted int64) int64 {
+// grantTasks reserves up to requested tasks for an agent within the limits of its ancestors, and returns how many. set releases
+// them when they are part of the state.
+func (b *budgets) grantTasks(uid string, requested int64) int64 {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	granted := wanted
+	granted := requested
 	for n := b.nodes[uid]; n != nil; n = b.nodes[n.parent] {
 		taken := n.treeUsed.Tasks + n.treeReserved.Tasks
 		for _, limit := range []int64{n.limit.Tasks, n.until.Tasks} {

@@ -10,8 +10,8 @@ import (
 	"github.com/nestor-dev/nestor/internal/agent"
 )
 
-// withCallProblems validates the calls of a reply before it becomes an event, so that invalid arguments lead to no approval and no child.
-// The problems are part of the event: the core needs no schemas, and replays are exact.
+// withCallProblems validates the calls of a reply before it becomes an event, so that invalid arguments lead to no approval and
+// no child. The problems are part of the event: the core needs no schemas, and replays are exact.
 func (e *Engine) withCallProblems(s agent.State, fact agent.Fact) agent.Fact {
 	reply, ok := fact.(agent.ModelReplied)
 	if !ok || len(reply.Calls) == 0 {

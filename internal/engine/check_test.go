@@ -61,12 +61,12 @@ func TestArgumentsAreCheckedBeforeApprovalAndDelegation(t *testing.T) {
 	if s.Outcome.Kind != "" {
 		t.Fatalf("it ended with %s", s.Outcome)
 	}
-	told := ""
+	texts := ""
 	for _, m := range s.History.Messages() {
-		told += m.Text + "\n"
+		texts += m.Text + "\n"
 	}
-	if !strings.Contains(told, "write was not called: the arguments were cut off at the output limit") {
-		t.Errorf("the model did not get the cut-off error:\n%s", told)
+	if !strings.Contains(texts, "write was not called: the arguments were cut off at the output limit") {
+		t.Errorf("the model did not get the cut-off error:\n%s", texts)
 	}
 	checkReplay(t, w, "uid-task")
 }

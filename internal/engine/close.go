@@ -24,10 +24,10 @@ func (e *Engine) Close(ctx context.Context) error {
 	fence, _ := e.ownership.current()
 	ticker := time.NewTicker(renewInterval)
 	defer ticker.Stop()
-	for waits := true; waits; {
+	for waiting := true; waiting; {
 		select {
 		case <-idle:
-			waits = false
+			waiting = false
 		case <-ticker.C: // answer requests, so that a successor waits for the calls in flight
 			if fence != (ledger.Fence{}) {
 				_, _ = e.answerRequest(ctx, fence)
@@ -35,11 +35,11 @@ func (e *Engine) Close(ctx context.Context) error {
 		case <-ctx.Done():
 			e.cancel()
 			<-idle
-			waits = false
+			waiting = false
 		}
 	}
 	e.cancel()
-	released, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseTimeout)
+	releaseCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseTimeout)
 	defer cancel()
-	return e.releaseShard(released)
+	return e.releaseShard(releaseCtx)
 }

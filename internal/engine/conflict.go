@@ -10,9 +10,9 @@ import (
 	"github.com/nestor-dev/nestor/internal/agent"
 )
 
-// handleConflict handles a conflict: the ledger has more events of the agent than this engine. No other engine appends in this epoch,
-// so it was an append of this engine whose answer was lost. The recorded events are authoritative: the agent is taken over again,
-// and the batch goes through the core once more, which ignores the facts that it already has.
+// handleConflict handles a conflict: the ledger has more events of the agent than this engine. No other engine appends in this
+// epoch, so it was an append of this engine whose answer was lost. The recorded events are authoritative: the agent is taken over
+// again, and the batch goes through the core once more, which ignores the facts that it already has.
 func (a *actor) handleConflict(batch []delivery) {
 	a.unload()
 	a.mu.Lock()

@@ -16,14 +16,14 @@ import (
 
 // perform starts an effect, unless it is in flight. Controllers perform effects that need Kubernetes.
 func (a *actor) perform(r *stepResult, e agent.Effect) {
-	var begin func(context.Context)
+	var start func(context.Context)
 	switch e := e.(type) {
 	case agent.CallModel:
-		begin = func(ctx context.Context) { a.callModel(ctx, r, e) }
+		start = func(ctx context.Context) { a.callModel(ctx, r, e) }
 	case agent.RunTool:
-		begin = func(ctx context.Context) { a.runTool(ctx, r.record, e) }
+		start = func(ctx context.Context) { a.runTool(ctx, r.record, e) }
 	case agent.WakeAt:
-		begin = func(ctx context.Context) { a.wakeAt(ctx, e) }
+		start = func(ctx context.Context) { a.wakeAt(ctx, e) }
 	default:
 		return
 	}
@@ -38,11 +38,11 @@ func (a *actor) perform(r *stepResult, e agent.Effect) {
 	ctx, stop := context.WithCancel(a.engine.ctx)
 	a.inFlight[e.Key()] = stop
 	a.mu.Unlock()
-	begin(a.engine.options.CallContext(ctx, r.record, r.next, e))
+	start(a.engine.options.CallContext(ctx, r.record, r.next, e))
 }
 
-// finishEffect ends an effect with a delivery. At every moment the effect is either in flight or in the mailbox; otherwise a take-over
-// in between would perform it again.
+// finishEffect ends an effect with a delivery. At every moment the effect is either in flight or in the mailbox; otherwise a
+// take-over in between would perform it again.
 func (a *actor) finishEffect(e agent.Effect, d delivery) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -79,14 +79,14 @@ func (a *actor) runTool(ctx context.Context, record ledger.Agent, e agent.RunToo
 func (a *actor) useTool(ctx context.Context, record ledger.Agent, e agent.RunTool) {
 	started := a.engine.options.Now()
 	result := a.execute(ctx, record, e)
-	made := &CompletedCall{Agent: record, Effect: e, Tool: e.Tool, Status: toolStatus(result), Failure: string(result.Failure), Started: started, Duration: a.engine.options.Now().Sub(started)}
-	a.engine.options.CallCompleted(*made)
+	completed := &CompletedCall{Agent: record, Effect: e, Tool: e.Tool, Status: toolStatus(result), Failure: string(result.Failure), Started: started, Duration: a.engine.options.Now().Sub(started)}
+	a.engine.options.CallCompleted(*completed)
 	if errors.Is(a.engine.ctx.Err(), context.Canceled) {
 		return // shutdown: the outcome is unknown, and the ledger has only the intent
 	}
 	a.engine.notifyPoint(AfterEffect)
 	fact, images := toolFinished(e, result)
-	a.finishEffect(e, delivery{fact: fact, images: images, toolResult: a.toolRow(e, result, a.engine.options.Now()), call: made})
+	a.finishEffect(e, delivery{fact: fact, images: images, toolResult: a.toolRow(e, result, a.engine.options.Now()), call: completed})
 }
 
 func (a *actor) execute(ctx context.Context, record ledger.Agent, e agent.RunTool) tool.Result {

@@ -28,7 +28,7 @@ type Engine struct {
 	// ledgerQuota delays calls of namespaces that have reached their ledger quota.
 	ledgerQuota *ledgerQuota
 
-	// forwarding are the replies that are being forwarded to the agents that asked.
+	// forwarding holds the keys of the replies that are being forwarded to the agents that asked.
 	forwarding sync.Map
 
 	ctx    context.Context
@@ -40,7 +40,8 @@ type Engine struct {
 	// ownership is the ownership of the shard; draining reports that it is about to be handed over.
 	ownership ownership
 	draining  atomic.Bool
-	owned     atomic.Bool
+	// owned is set while deliveries wait for Recover.
+	owned atomic.Bool
 
 	// recovered is open while this engine knows all live agents.
 	recovered *gate
@@ -83,7 +84,7 @@ func (e *Engine) Deliver(uid string, fact agent.Fact) error {
 }
 
 // Record delivers a fact to an agent and returns when the fact is durable, or was already known. Use it for facts that are
-// acknowledged to a sender who will not send them again.
+// acknowledged to a sender and are not sent again.
 func (e *Engine) Record(ctx context.Context, uid string, fact agent.Fact) error {
 	recorded := make(chan error, 1)
 	if err := e.enqueue(uid, delivery{fact: fact, onRecorded: func(err error) { recorded <- err }}); err != nil {
@@ -132,8 +133,8 @@ func (e *Engine) Lookup(ctx context.Context, uid string) (ledger.Agent, error) {
 	return record, err
 }
 
-// AwaitRecovered waits until this engine owns the shard and has recovered all live agents. Before that, another engine may be running
-// agents, and usage and slots are unknown.
+// AwaitRecovered waits until this engine owns the shard and has recovered all live agents. Before that, another engine may be
+// running agents, and usage and slots are unknown.
 func (e *Engine) AwaitRecovered(ctx context.Context) error { return e.recovered.wait(ctx) }
 
 // Evict drops an agent from memory and stops its effects in flight. Its history stays in the ledger.

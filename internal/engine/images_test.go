@@ -35,7 +35,7 @@ rules:
   reply: {text: I see it too.}
 `
 
-// imageTools is a workshop whose read tool returns two images; other tools return text.
+// imageTools is a toolbox whose read tool returns two images; other tools return text.
 type imageTools struct {
 	*toolbox
 	picture []byte

@@ -15,9 +15,9 @@ import (
 // inlineTimeout is the timeout of a tool in Options.InlineTools; a slower tool runs as an ordinary effect.
 const inlineTimeout = 50 * time.Millisecond
 
-// runInline runs a tool that affects nothing outside this process. Such a tool may run before its intent is durable, because after a
-// crash nothing depends on whether it ran. The call and its answer are appended together with the reply that contains the call
-// and the next request: one append instead of two. It reports false for all other tools and for slow ones.
+// runInline runs a tool that affects nothing outside this process. Such a tool may run before its intent is durable, because
+// after a crash nothing depends on whether it ran. The call and its answer are appended together with the reply that contains the
+// call and the next request: one append instead of two. It reports false for all other tools and for slow ones.
 func (a *actor) runInline(r *stepResult, e agent.RunTool, cause int64, now time.Time) (delivery, bool) {
 	if _, ok := a.engine.options.InlineTools.Lookup(e.Tool); !ok {
 		return delivery{}, false
@@ -32,13 +32,13 @@ func (a *actor) runInline(r *stepResult, e agent.RunTool, cause int64, now time.
 	finished := a.engine.options.Now()
 	r.batch.ToolCalls = append(r.batch.ToolCalls, a.toolIntent(r, e, cause, now))
 	r.batch.ToolResults = append(r.batch.ToolResults, *a.toolRow(e, result, finished))
-	made := CompletedCall{Agent: r.record, Effect: e, Tool: e.Tool, Status: toolStatus(result), Failure: string(result.Failure), Started: started, Duration: finished.Sub(started)}
-	r.calls, r.inlineCalls = append(r.calls, made), append(r.inlineCalls, made)
+	completed := CompletedCall{Agent: r.record, Effect: e, Tool: e.Tool, Status: toolStatus(result), Failure: string(result.Failure), Started: started, Duration: finished.Sub(started)}
+	r.calls, r.inlineCalls = append(r.calls, completed), append(r.inlineCalls, completed)
 	fact, images := toolFinished(e, result)
 	return delivery{fact: fact, images: images}, true
 }
 
-// toolIntent is the ledger row of a tool call that is about to start.
+// toolIntent returns the ledger row of a tool call that is about to start.
 func (a *actor) toolIntent(r *stepResult, e agent.RunTool, cause int64, now time.Time) ledger.ToolCall {
 	modelCall := modelCallKey(a.uid, e.ModelCall, e.Attempt)
 	if r.next.Config.Kind == agent.ToolRun {
@@ -54,7 +54,7 @@ func (a *actor) toolIntent(r *stepResult, e agent.RunTool, cause int64, now time
 	return call
 }
 
-// toolRow is the ledger row of a tool result.
+// toolRow returns the ledger row of a tool result.
 func (a *actor) toolRow(e agent.RunTool, result tool.Result, finished time.Time) *ledger.ToolResult {
 	row := &ledger.ToolResult{Key: a.ledgerKey(e), Status: toolStatus(result), Output: wholeOutput(result), FinishedAt: finished}
 	if result.Failure != tool.NoFailure {

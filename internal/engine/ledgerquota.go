@@ -52,25 +52,25 @@ func newLedgerQuota(e *Engine) *ledgerQuota {
 }
 
 // wait waits for space. It reports false if there is enough.
-func (l *ledgerQuota) wait(c *spaceWait) bool {
+func (l *ledgerQuota) wait(w *spaceWait) bool {
 	if l.engine.options.LedgerQuota <= 0 {
 		return false
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.fresh() && !l.full(c.tenant) {
+	if l.fresh() && !l.full(w.tenant) {
 		return false
 	}
-	l.pending = append(l.pending, c)
+	l.pending = append(l.pending, w)
 	l.read()
 	return true
 }
 
 // cancel cancels a wait and reports whether it was still waiting.
-func (l *ledgerQuota) cancel(c *spaceWait) bool {
+func (l *ledgerQuota) cancel(w *spaceWait) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	i := slices.Index(l.pending, c)
+	i := slices.Index(l.pending, w)
 	if i >= 0 {
 		l.pending = slices.Delete(l.pending, i, i+1)
 	}
@@ -128,24 +128,24 @@ func (l *ledgerQuota) grantPending(sums []ledger.NamespaceBytes, err error) {
 		}
 	}
 	var notify []func()
-	l.pending = slices.DeleteFunc(l.pending, func(c *spaceWait) bool {
+	l.pending = slices.DeleteFunc(l.pending, func(w *spaceWait) bool {
 		if err != nil {
 			return false
 		}
-		if !l.full(c.tenant) {
-			notify = append(notify, c.granted)
+		if !l.full(w.tenant) {
+			notify = append(notify, w.granted)
 			return true
 		}
-		if !c.notified {
-			c.notified = true
-			notify = append(notify, func() { c.waits(ledgerQuotaWait(c.tenant, l.engine.options.LedgerQuota)) })
+		if !w.notified {
+			w.notified = true
+			notify = append(notify, func() { w.waits(ledgerQuotaWait(w.tenant, l.engine.options.LedgerQuota)) })
 		}
 		return false
 	})
 	again := len(l.pending) > 0
 	l.mu.Unlock()
-	for _, t := range notify {
-		t()
+	for _, call := range notify {
+		call()
 	}
 	if again {
 		time.AfterFunc(min(sizesPollInterval, 5*l.engine.options.LedgerRetryDelay), func() {

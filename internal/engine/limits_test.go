@@ -69,7 +69,7 @@ func TestPendingReservationCanBeCancelled(t *testing.T) {
 	b.reserve("a", agent.Amount{Tokens: 60}, func(refusal) {})
 	c := b.reserve("b", agent.Amount{Tokens: 60}, func(refusal) { t.Error("the cancelled reservation was answered") })
 	if !b.isPending(c) || !b.cancel(c) || b.isPending(c) || b.cancel(c) {
-		t.Error("giveUp must report true exactly once while the reservation waits")
+		t.Error("cancel must report true exactly once while the reservation waits")
 	}
 	b.release("a", agent.Amount{Tokens: 60})
 }

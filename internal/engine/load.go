@@ -35,10 +35,10 @@ func (a *actor) load(ctx context.Context) error {
 	if read.fault != nil && !a.record.Live() { // nothing is recorded for an agent that has ended
 		a.state = quarantinedState(a.state, *read.fault, a.record.FinishedAt)
 	}
-	shown := a.visibleState()
-	a.engine.budgets.set(a.record, shown)
+	visible := a.visibleState()
+	a.engine.budgets.set(a.record, visible)
 	a.releaseSlot()
-	a.engine.directory.set(a.record, shown)
+	a.engine.directory.set(a.record, visible)
 	return nil
 }
 

@@ -5,13 +5,12 @@ package engine
 
 import "time"
 
-// mailbox holds what has come for an agent until the goroutine that works on the agent takes it, all of it together. The actor's lock
-// guards it.
+// mailbox holds the deliveries of an agent until a goroutine handles them, all of them together. The actor's lock guards it.
 type mailbox struct {
 	queue   []delivery
 	working bool      // a goroutine works on the agent
-	dropped bool      // nothing is accepted or taken any more
-	touched time.Time // when something last came, or the agent was read
+	dropped bool      // accepts no deliveries and has no work
+	touched time.Time // time of the last delivery or read
 }
 
 // put accepts a delivery, unless the mailbox is dropped. A take-over goes before everything else.
@@ -28,17 +27,17 @@ func (m *mailbox) put(d delivery, now time.Time) bool {
 	return true
 }
 
-// hasWork reports whether there is something to take.
+// hasWork reports whether there are deliveries to handle.
 func (m *mailbox) hasWork() bool { return len(m.queue) > 0 && !m.dropped }
 
-// take empties the mailbox.
+// take removes and returns all deliveries.
 func (m *mailbox) take() []delivery {
 	batch := m.queue
 	m.queue = nil
 	return batch
 }
 
-// putBack puts a batch that could not be recorded before what has come since. What goes back into a dropped mailbox is lost.
+// putBack puts a batch that could not be recorded back at the front of the queue. If the mailbox was dropped, the batch is lost.
 func (m *mailbox) putBack(batch []delivery) {
 	if m.dropped {
 		confirmDeliveries(batch, errEvicted)
@@ -47,12 +46,12 @@ func (m *mailbox) putBack(batch []delivery) {
 	m.queue = append(batch, m.queue...)
 }
 
-// isIdle reports whether nothing has come since a time, and nothing is left to do.
+// isIdle reports whether the mailbox is empty, no goroutine works on it, and it was last touched at or before a time.
 func (m *mailbox) isIdle(since time.Time) bool {
 	return !m.working && len(m.queue) == 0 && !m.touched.After(since)
 }
 
-// drop makes the mailbox refuse everything, and returns what was in it.
+// drop makes the mailbox refuse all deliveries, and returns those that were in it.
 func (m *mailbox) drop() []delivery {
 	m.dropped = true
 	return m.take()

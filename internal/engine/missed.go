@@ -14,9 +14,9 @@ import (
 
 // addMissedFacts adds to every take-over in a batch the facts that the agent missed, such as the end of a child.
 func (a *actor) addMissedFacts(batch []delivery) ([]delivery, error) {
-	var whole []delivery
+	var all []delivery
 	for _, d := range batch {
-		if whole = append(whole, d); !d.takeOver {
+		if all = append(all, d); !d.takeOver {
 			continue
 		}
 		missed := d.missed
@@ -27,10 +27,10 @@ func (a *actor) addMissedFacts(batch []delivery) ([]delivery, error) {
 			}
 		}
 		for _, fact := range missed {
-			whole = append(whole, delivery{fact: fact})
+			all = append(all, delivery{fact: fact})
 		}
 	}
-	return whole, nil
+	return all, nil
 }
 
 // missedFacts returns the notifications of ended agents that an agent did not get because of a crash or an unanswered append. Live
@@ -142,8 +142,8 @@ func (e *Engine) isAskLive(ctx context.Context, root string, ask agent.Ask) (boo
 	return false, fmt.Errorf("find the agent %s of an ask: %w", ask.Agent, err)
 }
 
-// findAskingAgent returns the UID of the agent of an ask, or ledger.ErrNotFound. Asks of earlier releases contain only the name of its
-// task.
+// findAskingAgent returns the UID of the agent of an ask, or ledger.ErrNotFound. Asks of earlier releases contain only the name
+// of its task.
 func (e *Engine) findAskingAgent(ctx context.Context, root, uid, task string) (string, error) {
 	if uid != "" {
 		return uid, nil

@@ -76,7 +76,7 @@ func (a *actor) callModel(ctx context.Context, r *stepResult, e agent.CallModel)
 		a.failModel(e, nil, agent.Amount{}, agent.ModelFailed{Failure: agent.FailureRetry, Message: call.problem.Error()}, 0)
 		return
 	}
-	claim := a.engine.budgets.reserve(a.uid, e.Reserve, func(refused refusal) { // may run on the goroutine that freed the budget
+	reservation := a.engine.budgets.reserve(a.uid, e.Reserve, func(refused refusal) { // may run on the goroutine that freed the budget
 		switch {
 		case refused.untilNextMessage:
 			a.failModel(e, nil, agent.Amount{}, agent.ModelFailed{Failure: agent.FailureMessageBudget, Message: refused.reason}, 0)
@@ -87,11 +87,11 @@ func (a *actor) callModel(ctx context.Context, r *stepResult, e agent.CallModel)
 		}
 		a.guard(e, func() { a.awaitLedgerQuota(ctx, r, call, e) }, func() delivery { return a.panickedModelCall(e) })
 	})
-	if !a.engine.budgets.isPending(claim) {
+	if !a.engine.budgets.isPending(reservation) {
 		return
 	}
 	context.AfterFunc(ctx, func() {
-		if a.engine.budgets.cancel(claim) {
+		if a.engine.budgets.cancel(reservation) {
 			a.abandonModelCall(e)
 		}
 	})
@@ -99,23 +99,23 @@ func (a *actor) callModel(ctx context.Context, r *stepResult, e agent.CallModel)
 
 // awaitLedgerQuota waits until the namespace is below its ledger quota.
 func (a *actor) awaitLedgerQuota(ctx context.Context, r *stepResult, call plannedCall, e agent.CallModel) {
-	claim := &spaceWait{tenant: tenantOf(r.record),
+	pending := &spaceWait{tenant: tenantOf(r.record),
 		waits: func(wait agent.QuotaWait) {
 			a.enqueue(delivery{fact: agent.QuotaReached{Call: e.Call, Attempt: e.Attempt, QuotaWait: wait}})
 		},
 	}
-	claim.granted = func() {
-		if claim.notified {
+	pending.granted = func() {
+		if pending.notified {
 			a.enqueue(delivery{fact: agent.QuotaGranted{Call: e.Call, Attempt: e.Attempt}})
 		}
 		a.guard(e, func() { a.awaitQuota(ctx, r, call, e) }, func() delivery { return a.panickedModelCall(e) })
 	}
-	if !a.engine.ledgerQuota.wait(claim) {
+	if !a.engine.ledgerQuota.wait(pending) {
 		a.awaitQuota(ctx, r, call, e)
 		return
 	}
 	context.AfterFunc(ctx, func() {
-		if a.engine.ledgerQuota.cancel(claim) {
+		if a.engine.ledgerQuota.cancel(pending) {
 			a.engine.budgets.release(a.uid, e.Reserve)
 			a.abandonModelCall(e)
 		}
@@ -126,7 +126,7 @@ func (a *actor) awaitLedgerQuota(ctx context.Context, r *stepResult, call planne
 func (a *actor) awaitQuota(ctx context.Context, r *stepResult, call plannedCall, e agent.CallModel) {
 	var waits atomic.Bool
 	waits.Store(r.next.QuotaWait() != nil) // a previous engine has recorded the wait
-	claim := &quotaReservation{agent: r.record, key: a.ledgerKey(e),
+	reservation := &quotaReservation{agent: r.record, key: a.ledgerKey(e),
 		amount: func() (int64, int64, bool) { return a.quotaAmount(r, call, e) },
 		waits: func(wait agent.QuotaWait) {
 			waits.Store(true)
@@ -139,17 +139,17 @@ func (a *actor) awaitQuota(ctx context.Context, r *stepResult, call plannedCall,
 			a.guard(e, func() { a.queueModel(ctx, r, call, e) }, func() delivery { return a.panickedModelCall(e) })
 		},
 	}
-	asked, err := a.engine.quotas.reserve(claim)
+	limited, err := a.engine.quotas.reserve(reservation)
 	switch {
 	case err != nil:
 		a.failModel(e, nil, e.Reserve, agent.ModelFailed{Failure: agent.FailureRetry, Message: err.Error()}, 0)
 		return
-	case !asked:
-		claim.granted()
+	case !limited:
+		reservation.granted()
 		return
 	}
 	context.AfterFunc(ctx, func() {
-		if a.engine.quotas.cancel(claim) {
+		if a.engine.quotas.cancel(reservation) {
 			a.engine.budgets.release(a.uid, e.Reserve)
 			a.abandonModelCall(e)
 		}
@@ -236,42 +236,42 @@ func (a *actor) complete(ctx context.Context, grant *schedule.Grant, record ledg
 		a.failModel(e, nil, e.Reserve, agent.ModelFailed{Failure: agent.FailureRetry, Message: err.Error()}, 0)
 		return
 	}
-	made := &CompletedCall{Agent: record, Effect: e, Turn: call.turn, Provider: grant.Provider, Status: ledger.StatusFailed,
+	completed := &CompletedCall{Agent: record, Effect: e, Turn: call.turn, Provider: grant.Provider, Status: ledger.StatusFailed,
 		Server: endpoint.Client.Host(), Request: &req, Started: a.engine.options.Now()}
 	reply, err := endpoint.Client.Complete(ctx, req, func(d model.Delta) {
 		if a.engine.options.OnDelta != nil {
 			a.engine.options.OnDelta(a.uid, a.ledgerKey(e), d)
 		}
 	})
-	made.Duration = a.engine.options.Now().Sub(made.Started)
+	completed.Duration = a.engine.options.Now().Sub(completed.Started)
 	if err != nil {
 		failure := modelError(err)
-		made.Failure = string(failure.Kind)
+		completed.Failure = string(failure.Kind)
 		if failure.Usage != nil {
-			made.reported, made.Usage = callUsage(req, model.Reply{Usage: failure.Usage}, e, endpoint.Prices)
+			completed.reported, completed.Usage = callUsage(req, model.Reply{Usage: failure.Usage}, e, endpoint.Prices)
 		}
-		a.engine.options.CallCompleted(*made)
-		a.modelFailed(e, grant, made, failure)
+		a.engine.options.CallCompleted(*completed)
+		a.modelFailed(e, grant, completed, failure)
 		return
 	}
 	a.engine.notifyPoint(AfterEffect)
-	made.reported, made.Usage = callUsage(req, reply, e, endpoint.Prices)
-	made.Status, made.Reply = ledger.StatusSuccess, &reply
-	fact := replyFact(e, reply, made.Usage)
-	row := a.modelRow(e, made)
+	completed.reported, completed.Usage = callUsage(req, reply, e, endpoint.Prices)
+	completed.Status, completed.Reply = ledger.StatusSuccess, &reply
+	fact := replyFact(e, reply, completed.Usage)
+	row := a.modelRow(e, completed)
 	if failed, ok := fact.(agent.ModelFailed); ok {
-		made.Status, made.Failure = ledger.StatusFailed, string(reply.Outcome())
+		completed.Status, completed.Failure = ledger.StatusFailed, string(reply.Outcome())
 		row.Status, row.Error = ledger.StatusFailed, failed.Message
 	}
-	a.engine.options.CallCompleted(*made)
-	total := made.Usage.Total()
+	a.engine.options.CallCompleted(*completed)
+	total := completed.Usage.Total()
 	grant.Release(schedule.Result{Tokens: &total})
 	row.Response = encode(reply)
 	row.Summary = shorten.Head(reply.Text, maxSummary)
 	if len(reply.ToolCalls) > 0 {
 		row.ToolCalls = encode(reply.ToolCalls)
 	}
-	a.finishEffect(e, delivery{fact: fact, modelResult: row, reserved: e.Reserve, call: made})
+	a.finishEffect(e, delivery{fact: fact, modelResult: row, reserved: e.Reserve, call: completed})
 }
 
 // maxSummary is how much of a reply the row of a model call shows, in characters. The response holds all of it.
@@ -314,7 +314,7 @@ func modelError(err error) *model.Error {
 }
 
 // modelFailed reports the kind of failure to the core, and when to retry.
-func (a *actor) modelFailed(e agent.CallModel, grant *schedule.Grant, made *CompletedCall, failure *model.Error) {
+func (a *actor) modelFailed(e agent.CallModel, grant *schedule.Grant, completed *CompletedCall, failure *model.Error) {
 	backOff := time.Duration(0)
 	if failure.Kind == model.RateLimited {
 		backOff = failure.RetryAfter
@@ -325,14 +325,14 @@ func (a *actor) modelFailed(e agent.CallModel, grant *schedule.Grant, made *Comp
 		if a.engine.ctx.Err() != nil {
 			return // shutdown: the next engine makes the call again
 		}
-		made.Status = ledger.StatusCancelled
-		a.finishEffect(e, delivery{modelResult: a.modelRow(e, made), reserved: e.Reserve, call: made})
+		completed.Status = ledger.StatusCancelled
+		a.finishEffect(e, delivery{modelResult: a.modelRow(e, completed), reserved: e.Reserve, call: completed})
 	case failure.NeedsCompaction():
-		a.failModel(e, made, e.Reserve, agent.ModelFailed{Failure: agent.FailureContext, Message: failure.Message}, 0)
+		a.failModel(e, completed, e.Reserve, agent.ModelFailed{Failure: agent.FailureContext, Message: failure.Message}, 0)
 	case failure.Retryable():
-		a.failModel(e, made, e.Reserve, agent.ModelFailed{Failure: agent.FailureRetry, Message: failure.Message, Cause: retryCauses[failure.Kind]}, failure.RetryAfter)
+		a.failModel(e, completed, e.Reserve, agent.ModelFailed{Failure: agent.FailureRetry, Message: failure.Message, Cause: retryCauses[failure.Kind]}, failure.RetryAfter)
 	default:
-		a.failModel(e, made, e.Reserve, agent.ModelFailed{Failure: agent.FailureFinal, Message: failure.Message}, 0)
+		a.failModel(e, completed, e.Reserve, agent.ModelFailed{Failure: agent.FailureFinal, Message: failure.Message}, 0)
 	}
 }
 
@@ -341,33 +341,33 @@ var retryCauses = map[model.Kind]agent.RetryCause{
 	model.RateLimited: agent.CauseRateLimited, model.Overloaded: agent.CauseUnavailable, model.Transient: agent.CauseUnavailable, model.TimedOut: agent.CauseUnavailable,
 }
 
-// failModel ends a model call without a reply; made is nil if it never reached the provider. retryAfter is the delay that the
+// failModel ends a model call without a reply; completed is nil if it never reached the provider. retryAfter is the delay that the
 // provider asked for.
-func (a *actor) failModel(e agent.CallModel, made *CompletedCall, reserved agent.Amount, fact agent.ModelFailed, retryAfter time.Duration) {
+func (a *actor) failModel(e agent.CallModel, completed *CompletedCall, reserved agent.Amount, fact agent.ModelFailed, retryAfter time.Duration) {
 	fact.Call, fact.Attempt = e.Call, e.Attempt
 	if fact.Failure == agent.FailureRetry {
 		wait := model.Backoff(e.Attempt, retryAfter, a.engine.options.Random())
 		fact.RetryAt = agent.Time(a.engine.options.Now().Add(wait).UnixMilli())
 	}
-	if made != nil && made.Usage.ModelCalls > 0 {
-		fact.Usage = &made.Usage
+	if completed != nil && completed.Usage.ModelCalls > 0 {
+		fact.Usage = &completed.Usage
 	}
-	row := a.modelRow(e, made)
+	row := a.modelRow(e, completed)
 	row.Status, row.Error = ledger.StatusFailed, fact.Message
-	a.finishEffect(e, delivery{fact: fact, modelResult: row, reserved: reserved, call: made})
+	a.finishEffect(e, delivery{fact: fact, modelResult: row, reserved: reserved, call: completed})
 }
 
-// modelRow is the ledger row of a result: its status, the reported usage, and the provider and model that served it. made is nil
-// if no provider did.
-func (a *actor) modelRow(e agent.CallModel, made *CompletedCall) *ledger.ModelResult {
+// modelRow returns the ledger row of a result: its status, the reported usage, and the provider and model that served it.
+// completed is nil if no provider did.
+func (a *actor) modelRow(e agent.CallModel, completed *CompletedCall) *ledger.ModelResult {
 	row := &ledger.ModelResult{Key: a.ledgerKey(e), Status: ledger.StatusCancelled, FinishedAt: a.engine.options.Now()}
-	if made == nil {
+	if completed == nil {
 		return row
 	}
-	row.Status, row.Provider, row.Model = made.Status, made.Provider, made.Request.Model
-	if u := made.reported; u != nil {
+	row.Status, row.Provider, row.Model = completed.Status, completed.Provider, completed.Request.Model
+	if u := completed.reported; u != nil {
 		row.PromptTokens, row.CachedTokens, row.CompletionTokens = &u.PromptTokens, &u.CachedTokens, &u.CompletionTokens
-		row.CostMicros = made.Usage.CostMicros
+		row.CostMicros = completed.Usage.CostMicros
 	}
 	return row
 }

@@ -52,8 +52,8 @@ type Options struct {
 	Scheduler *schedule.Scheduler
 	Tools     Tools
 	Executor  tool.Executor
-	// Quotas returns the quotas of namespaces; nil means none. QuotaUsageChanged is called for a namespace with quotas in which model
-	// calls started, ended or wait.
+	// Quotas returns the quotas of namespaces; nil means none. QuotaUsageChanged is called for a namespace with quotas in which
+	// model calls started, ended or wait.
 	Quotas            Quotas
 	QuotaUsageChanged func(namespace string)
 	// MayAct is called before each model and tool call and returns why the agent must not use its role any more; nil allows all
@@ -63,8 +63,8 @@ type Options struct {
 	NamespaceUID func(namespace string) string
 	// LedgerQuota bounds the bytes in the ledger of the agents of a namespace; 0 means no limit.
 	LedgerQuota int64
-	// InlineTools are tools that run only in this process and have no effect outside it, such as a calculator. Their calls and answers
-	// are recorded together. It must contain no other tools, because they run before their intent is in the ledger.
+	// InlineTools are tools that run only in this process and have no effect outside it, such as a calculator. Their calls and
+	// answers are recorded together. It must contain no other tools, because they run before their intent is in the ledger.
 	InlineTools tool.Set
 	// SlotGroups returns the slot groups of a sub-agent with their limits; nil means no limits.
 	SlotGroups func(ctx context.Context, a ledger.Agent) []SlotGroup
@@ -76,14 +76,15 @@ type Options struct {
 	CallContext func(ctx context.Context, a ledger.Agent, s agent.State, e agent.Effect) context.Context
 	// CallCompleted is called after every model and tool call, for metrics.
 	CallCompleted func(CompletedCall)
-	// QueuedChanged is called when the model call of an agent has waited at a provider for a while, and again when it no longer waits;
-	// see Engine.Queued.
+	// QueuedChanged is called when the model call of an agent has waited at a provider for a while, and again when it no longer
+	// waits; see Engine.Queued.
 	QueuedChanged func(ledger.Agent)
 	// OnDelta is called with the deltas of streamed replies and the ledger key of the call.
 	OnDelta func(uid, call string, delta model.Delta)
 	// ReportError is called with errors that concern no single agent, such as an unavailable ledger.
 	ReportError func(err error)
-	// BlockedChanged is called when the ledger keeps an agent from continuing, and again when it no longer does; see Engine.Blocked.
+	// BlockedChanged is called when the ledger keeps an agent from continuing, and again when it no longer does; see
+	// Engine.Blocked.
 	BlockedChanged func(a ledger.Agent)
 	// Now is the clock; nil means the system clock.
 	Now func() time.Time
@@ -91,14 +92,15 @@ type Options struct {
 	Random func() float64
 	// LedgerRetryDelay is the delay before a failed append is retried; 0 means one second.
 	LedgerRetryDelay time.Duration
-	// Holder is the name of this engine for other engines on the same ledger. TakeOverAfter is how long another engine may be silent
-	// before this one takes over; 0 means 5 seconds.
+	// Holder is the name of this engine for other engines on the same ledger. TakeOverAfter is how long another engine may be
+	// silent before this one takes over; 0 means 5 seconds.
 	Holder        string
 	TakeOverAfter time.Duration
 	// AwaitRecovery delays all deliveries until Recover was called. The first event of a new driver must be the take-over;
 	// otherwise the time without a driver would count as active time of the agent.
 	AwaitRecovery bool
-	// ShouldTakeOver reports whether Recover takes over an agent; nil takes over all. Others stay as they are until End or TakeOver.
+	// ShouldTakeOver reports whether Recover takes over an agent; nil takes over all. Others stay as they are until End or
+	// TakeOver.
 	ShouldTakeOver func(ctx context.Context, a ledger.Agent) bool
 	// SnapshotEvery is the number of events between snapshots; 0 means 64.
 	SnapshotEvery int64

@@ -28,7 +28,7 @@ func TestLiveNamed(t *testing.T) {
 	}
 }
 
-// hangingTreeScript agents delegate once and then wait for a model that does not reply.
+// hangingTreeScript is a script whose agents delegate once and then wait for a model that does not reply.
 const hangingTreeScript = `
 name: hanging
 rules:

@@ -26,104 +26,105 @@ type ownership struct {
 }
 
 // ended reports whether the ownership has ended or is about to. The lock must be held.
-func (t *ownership) ended() bool {
+func (o *ownership) ended() bool {
 	select {
-	case <-t.lost:
+	case <-o.lost:
 		return true
 	default:
 		return false
 	}
 }
 
-func (t *ownership) begin(fence ledger.Fence, leave func() error, since time.Time) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.fence, t.unlock, t.confirmedAt, t.releasedAt, t.lost = fence, leave, since, time.Time{}, make(chan struct{})
+func (o *ownership) begin(fence ledger.Fence, unlock func() error, since time.Time) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.fence, o.unlock, o.confirmedAt, o.releasedAt, o.lost = fence, unlock, since, time.Time{}, make(chan struct{})
 }
 
-func (t *ownership) current() (ledger.Fence, <-chan struct{}) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.fence, t.lost
+func (o *ownership) current() (ledger.Fence, <-chan struct{}) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.fence, o.lost
 }
 
 // confirm records that this engine owned the shard at a time.
-func (t *ownership) confirm(at time.Time) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if at.After(t.confirmedAt) {
-		t.confirmedAt = at
+func (o *ownership) confirm(at time.Time) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if at.After(o.confirmedAt) {
+		o.confirmedAt = at
 	}
 }
 
 // owns reports whether an epoch is the current one and the ownership has not ended. An engine that never acquired the shard has
 // none.
-func (t *ownership) owns(fence ledger.Fence) bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.fence == fence && !t.ended()
+func (o *ownership) owns(fence ledger.Fence) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.fence == fence && !o.ended()
 }
 
 // ifOwned calls begin and returns true, unless the ownership has ended.
-func (t *ownership) ifOwned(begin func()) bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.ended() {
+func (o *ownership) ifOwned(begin func()) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.ended() {
 		return false
 	}
 	begin()
 	return true
 }
 
-// lose ends the ownership. An older epoch is ignored.
-func (t *ownership) lose(fence ledger.Fence, held *atomic.Bool) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.fence == fence && t.lost != nil && !t.ended() {
+// lose ends the ownership and sets held, so that deliveries wait for the next Recover. An older epoch is ignored.
+func (o *ownership) lose(fence ledger.Fence, held *atomic.Bool) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.fence == fence && o.lost != nil && !o.ended() {
 		held.Store(true)
-		close(t.lost)
+		close(o.lost)
 	}
 }
 
 // stale reports whether another engine may have taken the shard without this one having noticed.
-func (t *ownership) stale() bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
+func (o *ownership) stale() bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
 	// The monotonic clock does not advance while a machine is suspended.
-	since := max(time.Since(t.confirmedAt), time.Now().Round(0).Sub(t.confirmedAt.Round(0)))
-	return t.fence != ledger.Fence{} && (t.ended() || since > ownershipMaxAge)
+	since := max(time.Since(o.confirmedAt), time.Now().Round(0).Sub(o.confirmedAt.Round(0)))
+	return o.fence != ledger.Fence{} && (o.ended() || since > ownershipMaxAge)
 }
 
-// releasedRecently reports whether this engine handed over in this epoch a moment ago, so that the successor is about to take the shard.
-func (t *ownership) releasedRecently(epoch int64, patience time.Duration) bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.fence.Epoch == epoch && time.Since(t.releasedAt) < patience
+// releasedRecently reports whether this engine handed over in this epoch a moment ago, so that the successor is about to take the
+// shard.
+func (o *ownership) releasedRecently(epoch int64, patience time.Duration) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.fence.Epoch == epoch && time.Since(o.releasedAt) < patience
 }
 
 // end releases the liveness lock. The epoch stays set: appends in flight must not be made without one.
-func (t *ownership) end() error {
-	t.mu.Lock()
-	t.releasedAt = time.Now()
-	t.mu.Unlock()
-	return t.releaseLock()
+func (o *ownership) end() error {
+	o.mu.Lock()
+	o.releasedAt = time.Now()
+	o.mu.Unlock()
+	return o.releaseLock()
 }
 
 // locked reports whether this engine has the liveness lock.
-func (t *ownership) locked() bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.unlock != nil
+func (o *ownership) locked() bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.unlock != nil
 }
 
 // releaseLock releases the liveness lock.
-func (t *ownership) releaseLock() error {
-	t.mu.Lock()
-	leave := t.unlock
-	t.unlock = nil
-	t.mu.Unlock()
-	if leave == nil {
+func (o *ownership) releaseLock() error {
+	o.mu.Lock()
+	unlock := o.unlock
+	o.unlock = nil
+	o.mu.Unlock()
+	if unlock == nil {
 		return nil
 	}
-	return leave()
+	return unlock()
 }

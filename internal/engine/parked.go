@@ -30,8 +30,8 @@ func (e *Engine) resume(uid string) {
 	}
 }
 
-// AcquireSlot gives a sub-agent a slot and reports whether one was free. If not, wake is called once when the agent has its slot; it
-// must not block.
+// AcquireSlot gives a sub-agent a slot and reports whether one was free. If not, wake is called once when the agent has its slot;
+// it must not block.
 func (e *Engine) AcquireSlot(record ledger.Agent, wake func()) bool {
 	return e.slots.acquire(record.UID, e.options.SlotGroups(e.ctx, record), wake)
 }
@@ -42,7 +42,7 @@ func (e *Engine) ReleaseSlot(uid string) { e.slots.release(uid) }
 // Parked reports whether a sub-agent with work to do waits for a slot.
 func (e *Engine) Parked(uid string) bool { return e.slots.waits(uid) }
 
-// needsSlot reports whether an effect needs a slot. Timers do too: the clock of a parked agent stands still.
+// needsSlot reports whether an effect needs a slot. Timers do too: the clock of a parked agent is stopped.
 func needsSlot(e agent.Effect) bool {
 	switch e.(type) {
 	case agent.CallModel, agent.RunTool, agent.WakeAt:

@@ -47,8 +47,8 @@ func quarantinedState(s agent.State, q agent.Quarantined, now time.Time) agent.S
 	return agent.Replay(s, []agent.Event{{At: agent.Time(now.UnixMilli()), Fact: q}})
 }
 
-// quarantineBatch converts a batch for an agent with a fault to one that quarantines it. The results of its calls are recorded; all other
-// facts are dropped.
+// quarantineBatch converts a batch for an agent with a fault to one that quarantines it. The results of its calls are recorded;
+// all other facts are dropped.
 func (a *actor) quarantineBatch(batch []delivery) ([]delivery, error) {
 	a.stateMu.Lock()
 	fault, record := a.fault, a.record
@@ -58,7 +58,7 @@ func (a *actor) quarantineBatch(batch []delivery) ([]delivery, error) {
 	}
 	confirmDeliveries(batch, errQuarantined)
 	first := delivery{quarantine: true}
-	isolated := make([]delivery, 1, len(batch)+1)
+	quarantined := make([]delivery, 1, len(batch)+1)
 	for i := range batch {
 		batch[i].onRecorded = nil
 		d := batch[i]
@@ -66,7 +66,7 @@ func (a *actor) quarantineBatch(batch []delivery) ([]delivery, error) {
 			first.create, record = d.create, *d.create
 		}
 		d.fact, d.takeOver, d.resume, d.create, d.images = nil, false, false, nil, nil
-		isolated = append(isolated, d)
+		quarantined = append(quarantined, d)
 	}
 	q := *newFault(record, 0, *fault)
 	q.ModelCalls = max(q.ModelCalls, fault.ModelCalls)
@@ -75,8 +75,8 @@ func (a *actor) quarantineBatch(batch []delivery) ([]delivery, error) {
 		return nil, err
 	}
 	first.fact = q
-	isolated[0] = first
-	return isolated, nil
+	quarantined[0] = first
+	return quarantined, nil
 }
 
 // clearFault clears the fault of an agent that had already ended.

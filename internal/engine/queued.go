@@ -9,7 +9,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/ledger"
 )
 
-// queuedThreshold is how long a call waits at a provider before people see it.
+// queuedThreshold is how long a call waits at a provider before it is shown to people.
 const queuedThreshold = time.Second
 
 // Queue is the provider that a model call waits for.

@@ -15,8 +15,8 @@ import (
 // A call that waits for its turn longer than queuedThreshold is reported, and reported again when it continues.
 func TestLongQueueIsReported(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		told := 0
-		e := New(Options{QueuedChanged: func(ledger.Agent) { told++ }})
+		reports := 0
+		e := New(Options{QueuedChanged: func(ledger.Agent) { reports++ }})
 		defer e.cancel()
 		a, err := e.actor("uid")
 		if err != nil {
@@ -29,17 +29,17 @@ func TestLongQueueIsReported(t *testing.T) {
 		a.unmarkQueued(short, record)
 		long := &queued{Queue: Queue{Provider: "main"}}
 		a.markQueued(long, record)
-		if _, ok := e.Queued("uid"); ok || told > 0 {
-			t.Errorf("reported %d times, although nothing has waited for long", told)
+		if _, ok := e.Queued("uid"); ok || reports > 0 {
+			t.Errorf("reported %d times, although nothing has waited for long", reports)
 		}
 		<-time.After(2 * queuedThreshold)
 		synctest.Wait()
-		if q, ok := e.Queued("uid"); !ok || q.Provider != "main" || told != 1 {
-			t.Errorf("queued is %+v, reported %d times, want once", q, told)
+		if q, ok := e.Queued("uid"); !ok || q.Provider != "main" || reports != 1 {
+			t.Errorf("queued is %+v, reported %d times, want once", q, reports)
 		}
 		a.unmarkQueued(long, record)
-		if _, ok := e.Queued("uid"); ok || told != 2 {
-			t.Errorf("it is still queued, or reported %d times", told)
+		if _, ok := e.Queued("uid"); ok || reports != 2 {
+			t.Errorf("it is still queued, or reported %d times", reports)
 		}
 		over := &queued{over: true} // granted before Submit returned
 		a.markQueued(over, record)

@@ -12,7 +12,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/quota"
 )
 
-// quotaRound is the waiting calls of one namespace that are checked together.
+// quotaRound holds the waiting calls of one namespace that are checked together.
 type quotaRound struct {
 	quotas  []quota.Quota
 	pending []*quotaReservation

@@ -114,15 +114,15 @@ func (q *quotas) callsEnded(namespace string, results []ledger.ModelResult) {
 	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	space, ok := q.namespaces[namespace]
+	state, ok := q.namespaces[namespace]
 	if !ok {
 		return
 	}
 	for _, r := range results {
-		if !space.reserved[r.Key] && r.Status == ledger.StatusSuccess {
-			space.recount = true // it started before there was a quota
+		if !state.reserved[r.Key] && r.Status == ledger.StatusSuccess {
+			state.recount = true // it started before there was a quota
 		}
-		delete(space.reserved, r.Key)
+		delete(state.reserved, r.Key)
 	}
 	q.markDirtyIfPending(namespace)
 	q.notifyUsage(namespace)
@@ -212,7 +212,7 @@ func (q *quotas) request(namespace string, found []quota.Quota, calls []ledger.Q
 	return r
 }
 
-// markCounted stores which periods a request has counted; failed requests it again.
+// markCounted stores which periods a request has counted. After a failed request they are counted again.
 func (q *quotas) markCounted(r ledger.QuotaRequest, failed bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -133,7 +133,7 @@ func TestAWaitForAQuotaCanBeCancelled(t *testing.T) {
 	}
 }
 
-// The clock of an agent stands still while it waits for a quota: with a limit of one second it waits longer without a timeout.
+// The clock of an agent is stopped while it waits for a quota: with a limit of one second it waits longer without a timeout.
 func TestQuotaWaitDoesNotCountAsActiveTime(t *testing.T) {
 	w := newWorld(t, greetingScript)
 	w.setQuotas(quota.Quota{Name: "monthly", Period: quota.Month, MaxTokens: 10})
@@ -261,9 +261,9 @@ func TestQuotaLimitsActiveAgents(t *testing.T) {
 	w.quotas = []quota.Quota{{Name: "few", Period: quota.Hour, MaxActiveAgents: 1}}
 	w.mu.Unlock()
 	e := w.current()
-	crew := func(limit int) []SlotGroup { return []SlotGroup{{Key: NamespaceSlots("ns"), Limit: limit}} }
+	groups := func(limit int) []SlotGroup { return []SlotGroup{{Key: NamespaceSlots("ns"), Limit: limit}} }
 	woken := make(chan struct{})
-	if !e.slots.acquire("uid-a", crew(1), nil) || e.slots.acquire("uid-b", crew(1), func() { close(woken) }) {
+	if !e.slots.acquire("uid-a", groups(1), nil) || e.slots.acquire("uid-b", groups(1), func() { close(woken) }) {
 		t.Fatal("want one of two agents to wait")
 	}
 	if q, ok := e.WaitsForActiveQuota(t.Context(), "ns", "uid-b"); !ok || q.Name != "few" {

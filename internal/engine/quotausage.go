@@ -70,7 +70,7 @@ func (e *Engine) QuotasChanged(namespace string) {
 	e.slots.setLimit(NamespaceSlots(namespace), least.MaxActiveAgents)
 }
 
-// NamespaceSlots is the key of the slot group of all sub-agents of a namespace.
+// NamespaceSlots returns the key of the slot group of all sub-agents of a namespace.
 func NamespaceSlots(namespace string) string { return "namespace/" + namespace }
 
 // WaitsForActiveQuota returns the quota whose maxActiveAgents makes a sub-agent wait, if there is one.

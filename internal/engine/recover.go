@@ -31,14 +31,14 @@ func (e *Engine) Recover(ctx context.Context) (int, error) {
 		if err != nil {
 			return count, fmt.Errorf("list the live agents: %w", err)
 		}
-		taken, err := e.selectForTakeOver(ctx, list.Items, seen)
+		selected, err := e.selectForTakeOver(ctx, list.Items, seen)
 		if err != nil {
 			return count, err
 		}
-		if err := e.takeOver(ctx, taken); err != nil {
+		if err := e.takeOver(ctx, selected); err != nil {
 			return count, err
 		}
-		count += len(taken)
+		count += len(selected)
 		if list.Next == "" {
 			if !e.ownership.ifOwned(func() {
 				e.owned.Store(false)
@@ -54,16 +54,16 @@ func (e *Engine) Recover(ctx context.Context) (int, error) {
 	}
 }
 
-// selectForTakeOver returns the agents to take over. seen are the live agents so far: parents come before their children. If a parent was
-// ended with its object and the process died before its children were, they are ended here.
+// selectForTakeOver returns the agents to take over. seen are the live agents so far: parents come before their children. If a
+// parent was ended with its object and the process died before its children were, they are ended here.
 func (e *Engine) selectForTakeOver(ctx context.Context, records []ledger.Agent, seen map[string]bool) ([]ledger.Agent, error) {
-	var taken []ledger.Agent
+	var selected []ledger.Agent
 	for _, record := range records {
 		seen[record.UID] = true
 		if !e.options.ShouldTakeOver(ctx, record) {
 			continue
 		}
-		taken = append(taken, record)
+		selected = append(selected, record)
 		if record.Parent == "" || seen[record.Parent] {
 			continue
 		}
@@ -78,7 +78,7 @@ func (e *Engine) selectForTakeOver(ctx context.Context, records []ledger.Agent, 
 			}
 		}
 	}
-	return taken, nil
+	return selected, nil
 }
 
 // TakeOver takes over an agent that Recover has left out.

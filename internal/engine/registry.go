@@ -17,8 +17,8 @@ type registry struct {
 	closed bool
 }
 
-// get returns the actor of an agent, made on first use. It fails with ErrClosed after close.
-func (r *registry) get(uid string, make func() *actor) (*actor, error) {
+// get returns the actor of an agent, creating it on first use. It fails with ErrClosed after close.
+func (r *registry) get(uid string, create func() *actor) (*actor, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.closed {
@@ -29,7 +29,7 @@ func (r *registry) get(uid string, make func() *actor) (*actor, error) {
 		if r.actors == nil {
 			r.actors = map[string]*actor{}
 		}
-		a = make()
+		a = create()
 		r.actors[uid] = a
 	}
 	return a, nil
@@ -67,8 +67,7 @@ func (r *registry) removeAll() []*actor {
 	return removed
 }
 
-// removeIdle removes the actors that have had nothing to do since a time, and returns how many they were. A delivery that comes at the
-// same time gets another actor.
+// removeIdle removes the actors that have been idle since a time, and returns how many. A concurrent delivery gets a new actor.
 func (r *registry) removeIdle(since time.Time) int {
 	r.mu.Lock()
 	defer r.mu.Unlock()

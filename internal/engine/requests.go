@@ -15,8 +15,8 @@ import (
 	"github.com/nestor-dev/nestor/internal/plainjson"
 )
 
-// recordedRequest is a request as stored in the ledger. The next request of the agent usually appends messages to it and is stored as an
-// edit, so that the bytes per iteration do not grow with the conversation.
+// recordedRequest is a request as stored in the ledger. The next request of the agent usually appends messages to it and is
+// stored as an edit, so that the bytes per iteration do not grow with the conversation.
 type recordedRequest struct {
 	chain int64
 	place int
@@ -41,14 +41,14 @@ func (c plannedCall) record(call *ledger.ModelCall, s agent.State, before *recor
 	if next.conversation = c.request.Messages; len(next.conversation) > 0 {
 		next.system = next.conversation[0]
 	}
-	turn := s.ModelCall.Purpose == agent.PurposeTurn
-	if edit, ok := before.edit(s, next); ok && turn && call.Seq > before.chain {
+	isTurn := s.ModelCall.Purpose == agent.PurposeTurn
+	if edit, ok := before.edit(s, next); ok && isTurn && call.Seq > before.chain {
 		next.chain, next.place = before.chain, before.place+1
 		call.Request, call.Chain, call.Place = edit.Encode(), next.chain, next.place
 		return next
 	}
 	call.Request = encode(c.request)
-	if !turn || next.system.Role != model.RoleSystem || (before != nil && before.chain == call.Seq) {
+	if !isTurn || next.system.Role != model.RoleSystem || (before != nil && before.chain == call.Seq) {
 		return before // it is stored on its own
 	}
 	next.chain = call.Seq
@@ -92,7 +92,7 @@ func (r *recordedRequest) setOffsets(size int64) {
 	r.keyStart = size - int64(len(r.suffix()))
 }
 
-// suffix is the end of the encoded request, which differs in every call.
+// suffix returns the end of the encoded request, which differs in every call.
 func (r *recordedRequest) suffix() []byte { return append(encode(r.request.IdempotencyKey), '}') }
 
 func encode(v any) []byte {

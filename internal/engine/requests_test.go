@@ -38,7 +38,7 @@ func addTurn(s agent.State, n int, images ...agent.Image) agent.State {
 
 func TestContinuedRequestEqualsARebuiltOne(t *testing.T) {
 	s := newConversation(4000)
-	asked := s // the state of the last request
+	last := s // the state of the last request
 	var before *recordedRequest
 	var sent, whole []model.Request
 	continued, compactions := 0, 0
@@ -55,8 +55,8 @@ func TestContinuedRequestEqualsARebuiltOne(t *testing.T) {
 		}
 		call := plannedCall{request: before.next(s)}
 		sent, whole = append(sent, call.request), append(whole, buildRequest(agent.BuildPrompt(s)))
-		if before != nil && asked.ModelCall.Purpose == agent.PurposeTurn { // another continuation of the same request, while the first may be in flight
-			_ = before.next(addTurn(asked, 1000+n))
+		if before != nil && last.ModelCall.Purpose == agent.PurposeTurn { // another continuation of the same request, while the first may be in flight
+			_ = before.next(addTurn(last, 1000+n))
 		}
 		intent := ledger.ModelCall{Seq: int64(2*n + 1), StartedAt: time.Unix(int64(n), 0)}
 		before = call.record(&intent, s, before)
@@ -64,7 +64,7 @@ func TestContinuedRequestEqualsARebuiltOne(t *testing.T) {
 		if n%10 == 0 {
 			images = []agent.Image{{Digest: fmt.Sprintf("sha256:%d", n), MediaType: "image/png", Size: 9 << 20}}
 		}
-		asked, s = s, addTurn(s, n, images...)
+		last, s = s, addTurn(s, n, images...)
 	}
 	// Compared at the end, because no request may modify an earlier one.
 	if diff := cmp.Diff(whole, sent); diff != "" {

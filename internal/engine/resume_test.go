@@ -111,7 +111,7 @@ func newInterviews(t *testing.T, parallel, agents int) (*world, *interview) {
 	return w, provider
 }
 
-// stage returns the standing of an agent as people see it.
+// stage returns the stage of an agent as people see it.
 func (w *world) stage(name string) agent.Stage {
 	s, err := w.engine.View(w.t.Context(), "uid-"+name)
 	if err != nil {

@@ -140,8 +140,8 @@ func (a *actor) notifyResolved(r *stepResult) {
 	}
 }
 
-// closeResolvedAsks closes the asks of an agent that are open in its orchestrator's state but not in its own. The orchestrator is read
-// first, so that an ask added in between is not closed.
+// closeResolvedAsks closes the asks of an agent that are open in its orchestrator's state but not in its own. The orchestrator is
+// read first, so that an ask added in between is not closed.
 func (e *Engine) closeResolvedAsks(askingAgent ledger.Agent) {
 	root, err := e.View(e.ctx, askingAgent.Root)
 	var state agent.State
@@ -156,8 +156,8 @@ func (e *Engine) closeResolvedAsks(askingAgent ledger.Agent) {
 	}
 	asks := agent.PendingAsks(state)
 	for _, ask := range root.Asks {
-		mine := ask.UID == askingAgent.UID || ask.UID == "" && ask.Agent == askingAgent.Name
-		if mine && ask.Open && !contains(asks, ask.Call) {
+		own := ask.UID == askingAgent.UID || ask.UID == "" && ask.Agent == askingAgent.Name
+		if own && ask.Open && !contains(asks, ask.Call) {
 			e.notify(askingAgent.Root, agent.AskResolved{Agent: ask.Agent, Call: ask.Call})
 		}
 	}

@@ -221,8 +221,8 @@ func TestHasStartedFindsAChildWithASuffix(t *testing.T) {
 		w.until("it to be recorded", func() bool { _, err := w.ledger.Agent(t.Context(), record.UID); return err == nil })
 	}
 	for child, want := range map[string]bool{"chat-1": true, "chat-2": true, "chat-3": false} {
-		if begun, err := w.engine.HasStarted(t.Context(), "uid-chat", child); err != nil || begun != want {
-			t.Errorf("HasBegun(%s) = %t (%v), want %t", child, begun, err, want)
+		if started, err := w.engine.HasStarted(t.Context(), "uid-chat", child); err != nil || started != want {
+			t.Errorf("HasStarted(%s) = %t (%v), want %t", child, started, err, want)
 		}
 	}
 }

@@ -15,11 +15,11 @@ import (
 	"github.com/nestor-dev/nestor/internal/tool"
 )
 
-// The roles of a runaway tree by depth. The one at the depth of the test misbehaves, those above delegate to it on every input,
-// and those below do their work.
+// depths are the roles of a runaway tree by depth. The one at the depth of the test misbehaves, those above delegate to it on
+// every input, and those below do their work.
 var depths = []string{"orchestrator", "planner", "coder", "general"}
 
-// misbehaviours are models that never end by themselves.
+// misbehaviours are scripts of models that never finish.
 var misbehaviours = map[string]string{
 	"delegates again":       `{toolCalls: [{name: delegate_to_agent, arguments: {role: %s, task: 'again {{.turn}}'}}]}`,
 	"spawns 50 at a time":   `{toolCalls: [{name: spawn_agents, arguments: {tasks: [` + strings.TrimSuffix(strings.Repeat("{task: more, role: %[1]s},", 50), ",") + `]}}]}`,
@@ -145,7 +145,7 @@ func TestMaxTokensPerMessageCountsFromTheMessage(t *testing.T) {
 	}
 	const limit = 12_000
 	w.chat(func(l *agent.Limits) { l.MaxTokensPerMessage = limit })
-	asked := 0
+	requests := 0
 	for i := range 3 {
 		w.sendMessage(fmt.Sprintf("m%d", i), "Go")
 		w.untilQuiet(i)
@@ -156,10 +156,10 @@ func TestMaxTokensPerMessageCountsFromTheMessage(t *testing.T) {
 		if chat.Paused == nil || chat.Paused.Reason != agent.PausedTokenLimit {
 			t.Fatalf("the chat is paused because of %v, want the token limit", chat.Paused)
 		}
-		if n := len(w.model.Requests()); n <= asked {
+		if n := len(w.model.Requests()); n <= requests {
 			t.Fatalf("message %d led to no model call", i+1)
 		} else {
-			asked = n
+			requests = n
 		}
 		checkWindow(t, w, 1000, 1000, limit*int64(i+1))
 	}

@@ -10,7 +10,7 @@ type Run struct {
 	// State is its last state.
 	State     agent.State
 	Since, At agent.Time
-	// Kind is why it failed, and Message is the message.
+	// Kind and Message are the kind and message of the error; they are empty if it succeeded.
 	Kind    agent.ErrorKind
 	Message string
 }

@@ -17,8 +17,8 @@ const (
 	onlyShard = 1
 	// renewInterval is how often the owner checks for requests of other engines.
 	renewInterval = 500 * time.Millisecond
-	// requestPollInterval is how often a waiting engine checks for an answer, and releasePollInterval how often an engine that handed over checks
-	// whether its successor has ended.
+	// requestPollInterval is how often a waiting engine checks for an answer, and releasePollInterval how often an engine that
+	// handed over checks whether its successor has ended.
 	requestPollInterval = 200 * time.Millisecond
 	releasePollInterval = time.Second
 	// standbyInterval is how often a superseded engine asks whether its successor is running.
@@ -37,8 +37,8 @@ const (
 // ErrSuperseded is returned when another engine has taken over. All effects are stopped then, and Acquire may be called again.
 var ErrSuperseded = errors.New("another operator has taken over")
 
-// OwnShard keeps the shard until ctx ends and answers requests for it. It returns ErrSuperseded when another engine has taken it over
-// or it was handed over; by then all effects are stopped, and nothing more is appended.
+// OwnShard keeps the shard until ctx ends and answers requests for it. It returns ErrSuperseded when another engine has taken it
+// over or it was handed over; by then all effects are stopped, and nothing more is appended.
 func (e *Engine) OwnShard(ctx context.Context) error {
 	ticker := time.NewTicker(renewInterval)
 	defer ticker.Stop()
@@ -78,18 +78,18 @@ func (e *Engine) endOwnership(err error) error {
 	return ErrSuperseded
 }
 
-// ensureLivenessLock takes the liveness lock if this engine does not have it: one that took over from a stopped process could not take it at
-// first.
+// ensureLivenessLock takes the liveness lock if this engine does not have it: one that took over from a stopped process could not
+// take it at first.
 func (e *Engine) ensureLivenessLock(ctx context.Context) {
 	if e.ownership.locked() {
 		return
 	}
-	leave, err := e.options.Ledger.LockLiveness(ctx, onlyShard)
+	unlock, err := e.options.Ledger.LockLiveness(ctx, onlyShard)
 	if err != nil {
 		return
 	}
-	if !e.ownership.ifOwned(func() { e.ownership.unlock = leave }) {
-		_ = leave()
+	if !e.ownership.ifOwned(func() { e.ownership.unlock = unlock }) {
+		_ = unlock()
 	}
 }
 
@@ -120,20 +120,20 @@ func (e *Engine) drain(ctx context.Context, fence ledger.Fence, lost <-chan stru
 
 // answerRequest confirms that this engine still owns the shard, and returns the request that it answered, if any.
 func (e *Engine) answerRequest(ctx context.Context, fence ledger.Fence) (ledger.OwnerRequest, error) {
-	asked := time.Now()
-	h, err := e.options.Ledger.ReadOwner(ctx, onlyShard)
+	started := time.Now()
+	owner, err := e.options.Ledger.ReadOwner(ctx, onlyShard)
 	switch {
 	case err != nil:
 		return ledger.OwnerRequest{}, err
-	case h.Epoch != fence.Epoch:
+	case owner.Epoch != fence.Epoch:
 		e.superseded(fence)
 		return ledger.OwnerRequest{}, nil
 	}
-	e.ownership.confirm(asked)
-	if h.Request.ID == h.Answered {
+	e.ownership.confirm(started)
+	if owner.Request.ID == owner.Answered {
 		return ledger.OwnerRequest{}, nil
 	}
-	return h.Request, e.options.Ledger.AnswerRequest(ctx, fence, h.Request.ID)
+	return owner.Request, e.options.Ledger.AnswerRequest(ctx, fence, owner.Request.ID)
 }
 
 // hasCallsInFlight reports whether an agent has a call in flight, or an unrecorded result.
@@ -189,11 +189,11 @@ func (e *Engine) releaseShard(ctx context.Context) error {
 func (e *Engine) mayCall(ctx context.Context) bool {
 	for e.ownership.stale() {
 		fence, _ := e.ownership.current()
-		asked := time.Now()
-		holding, err := e.options.Ledger.ReadOwner(ctx, fence.Shard)
+		started := time.Now()
+		owner, err := e.options.Ledger.ReadOwner(ctx, fence.Shard)
 		switch {
-		case err == nil && holding.Epoch == fence.Epoch:
-			e.ownership.confirm(asked)
+		case err == nil && owner.Epoch == fence.Epoch:
+			e.ownership.confirm(started)
 		case err == nil:
 			e.superseded(fence)
 			return false

@@ -3,8 +3,8 @@
 
 package engine
 
-// ChatSlots is the key of the slot group of a chat, by the chat's UID.
+// ChatSlots returns the key of the slot group of a chat, by the chat's UID.
 func ChatSlots(root string) string { return "chat/" + root }
 
 // SetSlotLimit sets the limit of a slot group and wakes the agents that get a slot.
-func (e *Engine) SetSlotLimit(c SlotGroup) { e.slots.setLimit(c.Key, c.Limit) }
+func (e *Engine) SetSlotLimit(g SlotGroup) { e.slots.setLimit(g.Key, g.Limit) }

@@ -40,17 +40,17 @@ func newSlots() *slots {
 	return &slots{groups: map[string]*slotGroup{}, members: map[string]*member{}}
 }
 
-// acquire gives a sub-agent a slot if all of its groups have one free. If not, the agent waits in the queue, and wake is called once
-// when it has its slot.
-func (s *slots) acquire(uid string, crews []SlotGroup, wake func()) bool {
-	taken, wakes := s.join(uid, crews, wake)
+// acquire gives a sub-agent a slot if all of its groups have one free. If not, the agent waits in the queue, and wake is called
+// once when it has its slot.
+func (s *slots) acquire(uid string, groups []SlotGroup, wake func()) bool {
+	taken, wakes := s.join(uid, groups, wake)
 	for _, other := range wakes {
 		other()
 	}
 	return taken
 }
 
-func (s *slots) join(uid string, crews []SlotGroup, wake func()) (taken bool, wakes []func()) {
+func (s *slots) join(uid string, groups []SlotGroup, wake func()) (taken bool, wakes []func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	m, known := s.members[uid]
@@ -59,10 +59,10 @@ func (s *slots) join(uid string, crews []SlotGroup, wake func()) (taken bool, wa
 		s.members[uid] = m
 		s.waiting = append(s.waiting, m)
 	}
-	for _, c := range crews {
-		s.group(c.Key).limit = c.Limit
+	for _, g := range groups {
+		s.group(g.Key).limit = g.Limit
 		if !known {
-			m.groups = append(m.groups, c.Key)
+			m.groups = append(m.groups, g.Key)
 		}
 	}
 	m.wake = nil // the caller gets the answer from this call
@@ -127,8 +127,8 @@ func (s *slots) remove(uid string) []func() {
 func (s *slots) setLimit(key string, limit int) {
 	s.mu.Lock()
 	var wakes []func()
-	if c, ok := s.groups[key]; ok {
-		c.limit = limit
+	if g, ok := s.groups[key]; ok {
+		g.limit = limit
 		wakes = s.grantWaiting()
 	}
 	s.mu.Unlock()
@@ -141,16 +141,16 @@ func (s *slots) setLimit(key string, limit int) {
 func (s *slots) count(key string) (active, waiting int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	c, ok := s.groups[key]
+	g, ok := s.groups[key]
 	if !ok {
 		return 0, 0
 	}
 	for _, m := range s.waiting {
-		if c.full() && slices.Contains(m.groups, key) {
+		if g.full() && slices.Contains(m.groups, key) {
 			waiting++
 		}
 	}
-	return c.active, waiting
+	return g.active, waiting
 }
 
 // waitsFor reports whether an agent waits because a group is full.
@@ -178,15 +178,15 @@ func (s *slots) holds(uid string) bool {
 }
 
 func (s *slots) group(key string) *slotGroup {
-	c, ok := s.groups[key]
+	g, ok := s.groups[key]
 	if !ok {
-		c = &slotGroup{}
-		s.groups[key] = c
+		g = &slotGroup{}
+		s.groups[key] = g
 	}
-	return c
+	return g
 }
 
-func (c *slotGroup) full() bool { return c.limit > 0 && c.active >= c.limit }
+func (g *slotGroup) full() bool { return g.limit > 0 && g.active >= g.limit }
 
 // reset drops all members.
 func (s *slots) reset() {

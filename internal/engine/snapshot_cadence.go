@@ -5,8 +5,9 @@ package engine
 
 import "github.com/nestor-dev/nestor/internal/ledger"
 
-// snapshotCadence decides when the next snapshot of an agent is due: after a number of events, but not before half the size of the last
-// snapshot was recorded. The cost of snapshots is then a constant share of what is recorded, whatever the size of the state.
+// snapshotCadence decides when the next snapshot of an agent is due: after a number of events, but not before half the size of
+// the last snapshot was recorded. The cost of snapshots is then a constant share of what is recorded, whatever the size of the
+// state.
 type snapshotCadence struct {
 	// size is the size of the last snapshot; events and bytes were recorded since.
 	size   int

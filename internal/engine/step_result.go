@@ -72,10 +72,10 @@ func (r *stepResult) ignoredReason() error {
 func (a *actor) step(deliveries []delivery) *stepResult {
 	a.stateMu.Lock()
 	state, seq, record := a.state, a.seq, a.record
-	sent, due := a.lastRequest, a.nextSnapshot
+	last, cadence := a.lastRequest, a.nextSnapshot
 	a.stateMu.Unlock()
 	now := a.engine.options.Now()
-	r := &stepResult{deliveries: deliveries, record: record, before: state, next: state, plannedCalls: map[string]plannedCall{}, lastRequest: sent}
+	r := &stepResult{deliveries: deliveries, record: record, before: state, next: state, plannedCalls: map[string]plannedCall{}, lastRequest: last}
 	r.batch = ledger.Batch{Agent: a.uid, After: seq}
 	for _, d := range deliveries {
 		if d.modelResult != nil {
@@ -104,12 +104,12 @@ func (a *actor) step(deliveries []delivery) *stepResult {
 	}
 	r.parked = a.park(r)
 	a.recordIntents(r, now)
-	if due.add(r.batch.Events); due.due(a.engine.options.SnapshotEvery) {
+	if cadence.add(r.batch.Events); cadence.due(a.engine.options.SnapshotEvery) {
 		if data, err := agent.EncodeState(r.next); err == nil {
-			r.batch.Snapshot, due = data, snapshotCadence{size: len(data)}
+			r.batch.Snapshot, cadence = data, snapshotCadence{size: len(data)}
 		}
 	}
-	r.nextSnapshot = due
+	r.nextSnapshot = cadence
 	if r.next.Phase.Terminal() && !state.Phase.Terminal() {
 		r.batch.Finish = &ledger.Finish{Status: finalStatus(*r.next.Outcome), ErrorKind: string(r.next.Outcome.Kind), At: now}
 	}
@@ -120,8 +120,8 @@ func (a *actor) step(deliveries []delivery) *stepResult {
 	return r
 }
 
-// stepFact applies one fact to the core, and the answers of inline tools that follow. A fact that changes nothing leaves no event, so
-// repeated deliveries cost nothing.
+// stepFact applies one fact to the core, and the answers of inline tools that follow. A fact that changes nothing leaves no
+// event, so repeated deliveries cost nothing.
 func (a *actor) stepFact(r *stepResult, d delivery, now time.Time) {
 	if r.newest() > 0 && !r.record.Live() {
 		return // its object is deleted, although its state may not be terminal
@@ -163,7 +163,8 @@ func (a *actor) stepFact(r *stepResult, d delivery, now time.Time) {
 	}
 }
 
-// completeFact adds information to a fact that only the engine has. It becomes part of the event, so replays do not need the engine.
+// completeFact adds information to a fact that only the engine has. It becomes part of the event, so replays do not need the
+// engine.
 func (a *actor) completeFact(r *stepResult, fact agent.Fact) agent.Fact {
 	switch f := fact.(type) {
 	case agent.Restarted:
@@ -172,8 +173,8 @@ func (a *actor) completeFact(r *stepResult, fact agent.Fact) agent.Fact {
 		f.TreeUsage = a.engine.budgets.treeUsage(a.uid)
 		return f
 	case agent.ModelReplied:
-		if wanted := agent.RequestedTasks(r.next, f); wanted > 0 {
-			left := a.engine.budgets.grantTasks(a.uid, wanted)
+		if requested := agent.RequestedTasks(r.next, f); requested > 0 {
+			left := a.engine.budgets.grantTasks(a.uid, requested)
 			r.grantedTasks.Tasks += left
 			f.TasksLeft = &left
 		}
@@ -182,8 +183,8 @@ func (a *actor) completeFact(r *stepResult, fact agent.Fact) agent.Fact {
 	return fact
 }
 
-// updateRecord updates the agent's record from its configuration, which determines where the next call goes. Logs of earlier releases
-// do not contain that.
+// updateRecord updates the agent's record from its configuration, which determines where the next call goes. Logs of earlier
+// releases do not contain that.
 func (r *stepResult) updateRecord(c agent.Config) {
 	update := ledger.AgentUpdate{Role: c.Role.Name, Provider: c.Provider, Model: c.Model}
 	if c.Model == "" || update == (ledger.AgentUpdate{Role: r.record.Role, Provider: r.record.Provider, Model: r.record.Model}) {
@@ -261,8 +262,8 @@ func limitReached(before, next agent.State) string {
 		}
 	}
 	// A turn without a final call ends within the step, and only its error remains.
-	if t := next.TurnFailure; t != nil && t != before.TurnFailure && t.Kind != agent.ErrorModel {
-		return string(t.Kind)
+	if f := next.TurnFailure; f != nil && f != before.TurnFailure && f.Kind != agent.ErrorModel {
+		return string(f.Kind)
 	}
 	if p := next.Paused; p != nil && p != before.Paused {
 		return string(p.Reason)

@@ -26,14 +26,14 @@ func callUsage(req model.Request, reply model.Reply, e agent.CallModel, prices m
 	if reply.Usage == nil {
 		return nil, agent.Usage{PromptTokens: prompt, CompletionTokens: completion, ModelCalls: 1}
 	}
-	said := *reply.Usage
+	reported := *reply.Usage
 	context := prices.ContextTokens(req.Model)
-	said.PromptTokens = min(said.PromptTokens, max(context, maxUsageRatio*prompt))
-	said.CompletionTokens = min(said.CompletionTokens, max(context, maxUsageRatio*completion, req.MaxOutputTokens))
-	said.CachedTokens = min(said.CachedTokens, said.PromptTokens)
-	said.ReasoningTokens = min(said.ReasoningTokens, said.CompletionTokens)
-	said.TotalTokens = said.PromptTokens + said.CompletionTokens
-	return &said, agent.Usage{PromptTokens: said.PromptTokens, CompletionTokens: said.CompletionTokens, ModelCalls: 1, CostMicros: prices.Cost(req.Model, &said)}
+	reported.PromptTokens = min(reported.PromptTokens, max(context, maxUsageRatio*prompt))
+	reported.CompletionTokens = min(reported.CompletionTokens, max(context, maxUsageRatio*completion, req.MaxOutputTokens))
+	reported.CachedTokens = min(reported.CachedTokens, reported.PromptTokens)
+	reported.ReasoningTokens = min(reported.ReasoningTokens, reported.CompletionTokens)
+	reported.TotalTokens = reported.PromptTokens + reported.CompletionTokens
+	return &reported, agent.Usage{PromptTokens: reported.PromptTokens, CompletionTokens: reported.CompletionTokens, ModelCalls: 1, CostMicros: prices.Cost(req.Model, &reported)}
 }
 
 // replyTokens estimates the tokens of a reply.

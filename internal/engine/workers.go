@@ -10,7 +10,7 @@ import "sync/atomic"
 type workers struct {
 	jobs chan func()
 	idle atomic.Int64
-	// done ends the idle ones.
+	// done is closed to end the idle goroutines.
 	done <-chan struct{}
 }
 

@@ -204,7 +204,7 @@ func (w *world) setQuotas(quotas ...quota.Quota) {
 	w.current().QuotasChanged("ns")
 }
 
-// now is the engine's clock. It takes no lock, because the engine calls it while a test holds the world's lock.
+// now returns the time of the engine's clock. It takes no lock, because the engine calls it while a test holds the world's lock.
 func (w *world) now() time.Time { return time.Now().Add(time.Duration(w.clockOffset.Load())) }
 
 // stop closes the engine as a graceful shutdown does.
@@ -336,15 +336,15 @@ func (w *world) reconcile(uid string) {
 	self := w.agents[s.Config.Name]
 	w.mu.Unlock()
 	for _, effect := range agent.Outstanding(s) {
-		switch wanted := effect.(type) {
+		switch effect := effect.(type) {
 		case agent.StartChild:
-			w.startChild(self, s, wanted.Child)
+			w.startChild(self, s, effect.Child)
 		case agent.CancelChild:
-			w.cancelUnstarted(self, wanted.Child)
+			w.cancelUnstarted(self, effect.Child)
 		case agent.AskPerson:
-			w.decide(self, wanted)
+			w.decide(self, effect)
 		case agent.SendItem:
-			w.sendItem(e, uid, wanted.Item)
+			w.sendItem(e, uid, effect.Item)
 		}
 	}
 	w.mu.Lock()

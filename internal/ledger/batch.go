@@ -199,7 +199,7 @@ func (b *Batch) checkResult(kind, key string, status Status, finished time.Time)
 	return nil
 }
 
-// validJSON also requires UTF-8, which encoding/json does not and PostgreSQL does.
+// validJSON reports whether data is JSON in UTF-8, which PostgreSQL requires and encoding/json does not.
 func validJSON(data json.RawMessage) bool { return utf8.Valid(data) && json.Valid(data) }
 
 func invalidf(format string, args ...any) error {

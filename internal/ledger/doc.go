@@ -4,7 +4,7 @@
 // Package ledger stores the history of every agent and a record of every model and tool call, in SQL.
 //
 // An agent's state is the fold of its events. The ledger does not interpret events: to it an event is a type, a time and
-// JSON. It only decides who may append. The events of an agent are numbered from 1 without gaps. A writer names the event
+// JSON. It only decides which writer may append. The events of an agent are numbered from 1 without gaps. A writer names the event
 // after which it continues; if it is not up to date, it gets a *ConflictError and must load the agent again. Two operators
 // on one ledger can therefore never both act on the same state.
 //

@@ -17,8 +17,8 @@ import (
 // messages at a time, so edits are small however long the request is.
 type Edit []Piece
 
-// ChainRestTime is the minimum age of the newest request of a chain before the chain may be deleted: until then the next request may
-// be an edit of it. ChainMaxAge is the maximum age of the previous request.
+// ChainRestTime is the minimum age of the newest request of a chain before the chain may be deleted: until then the next request
+// may be an edit of it. ChainMaxAge is the maximum age of a request that the next one may edit.
 const (
 	ChainRestTime = 2 * time.Hour
 	ChainMaxAge   = time.Hour

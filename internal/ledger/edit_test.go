@@ -26,7 +26,7 @@ type body struct {
 func (b body) encode() json.RawMessage {
 	data, err := json.Marshal(b)
 	if err != nil {
-		panic(err) // It is strings.
+		panic(err) // Encoding strings cannot fail.
 	}
 	return data
 }

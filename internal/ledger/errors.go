@@ -64,7 +64,7 @@ const (
 	ReasonFailed Reason = "LedgerFailed"
 )
 
-// Advice is a text for people about what to do.
+// Advice returns a text for people about what to do.
 func (r Reason) Advice() string {
 	switch r {
 	case ReasonUnavailable:

@@ -19,7 +19,7 @@ type Ledger interface {
 	Sizes
 	Upkeep
 
-	// Name is the connection string without secrets, for logs and conditions.
+	// Name returns the connection string without secrets, for logs and conditions.
 	Name() string
 	// Close waits for appends in progress and refuses waiting ones. It may be called twice.
 	Close() error
@@ -79,7 +79,7 @@ type Reports interface {
 	Outcomes(ctx context.Context, query ReportQuery, page Page) (List[Outcome], error)
 }
 
-// Sizes reports who uses the space of the ledger.
+// Sizes reports how much space each namespace uses.
 type Sizes interface {
 	// Bytes returns the approximate number of bytes of the agents of each namespace, one entry per namespace UID.
 	Bytes(ctx context.Context) ([]NamespaceBytes, error)

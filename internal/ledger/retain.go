@@ -31,7 +31,7 @@ const condenseStep = 100
 func Condense(ctx context.Context, ledger Upkeep, progress func(calls int64)) (int64, error) {
 	var total int64
 	for {
-		began := time.Now()
+		started := time.Now()
 		n, err := ledger.Condense(ctx, condenseStep)
 		total += n
 		if err != nil {
@@ -44,7 +44,7 @@ func Condense(ctx context.Context, ledger Upkeep, progress func(calls int64)) (i
 		select {
 		case <-ctx.Done():
 			return total, ctx.Err()
-		case <-time.After(time.Since(began)):
+		case <-time.After(time.Since(started)):
 		}
 	}
 	if total == 0 {

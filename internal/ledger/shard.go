@@ -27,8 +27,8 @@ type Shards interface {
 	AnswerRequest(ctx context.Context, own Fence, request string) error
 	// Release marks that the owner appends no more.
 	Release(ctx context.Context, own Fence) error
-	// LockLiveness takes the liveness lock of a shard, which is held until unlock is called or the process ends in any way. It fails
-	// with ErrLivenessLocked if another process has the lock, and with ErrUnsupported if the database has no such lock.
+	// LockLiveness takes the liveness lock of a shard, which is held until unlock is called or the process ends in any way. It
+	// fails with ErrLivenessLocked if another process has the lock, and with ErrUnsupported if the database has no such lock.
 	LockLiveness(ctx context.Context, shard int) (unlock func() error, err error)
 }
 

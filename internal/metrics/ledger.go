@@ -38,8 +38,8 @@ func (l Ledger) Collect(metrics chan<- prometheus.Metric) {
 }
 
 // Timed returns a ledger that measures the duration of appends.
-func (m *Metrics) Timed(kept engine.Ledger) engine.Ledger {
-	return timed{Ledger: kept, seconds: m.ledgerSec.WithLabelValues()}
+func (m *Metrics) Timed(inner engine.Ledger) engine.Ledger {
+	return timed{Ledger: inner, seconds: m.ledgerSec.WithLabelValues()}
 }
 
 type timed struct {

@@ -19,7 +19,7 @@ var (
 	longestWait = prometheus.NewDesc("nestor_longest_wait_for_person_seconds", "The longest current wait of an agent for an answer or a decision; 0 if none waits.", nil, nil)
 )
 
-// live tracks the standing of all live agents, including evicted ones: an engine that takes over reports all of them.
+// live tracks the stages of all live agents, including evicted ones: an engine that takes over reports all of them.
 type live struct {
 	now func() time.Time
 
@@ -27,7 +27,7 @@ type live struct {
 	agents map[string]agentStage
 }
 
-// agentStage is the standing of an agent. since is when it started to wait for a person, or zero.
+// agentStage is the stage of an agent. since is when it started to wait for a person, or zero.
 type agentStage struct {
 	kind  string
 	stage agent.Stage
@@ -47,7 +47,7 @@ func waitingSince(s agent.State) agent.Time {
 	return since
 }
 
-// update updates the standing of an agent after a change.
+// update updates the stage of an agent after a change.
 func (l *live) update(c engine.Change) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -66,19 +66,19 @@ func (l *live) Describe(descriptions chan<- *prometheus.Desc) {
 
 // Collect implements prometheus.Collector.
 func (l *live) Collect(metrics chan<- prometheus.Metric) {
-	type place struct{ kind, at string }
-	counts := map[place]int{}
+	type labels struct{ kind, stage string }
+	counts := map[labels]int{}
 	longest := time.Duration(0)
 	l.mu.Lock()
 	for _, s := range l.agents {
-		counts[place{s.kind, string(s.stage)}]++
+		counts[labels{s.kind, string(s.stage)}]++
 		if s.since > 0 {
 			longest = max(longest, l.now().Sub(time.UnixMilli(int64(s.since))))
 		}
 	}
 	l.mu.Unlock()
-	for p, n := range counts {
-		metrics <- prometheus.MustNewConstMetric(agents, prometheus.GaugeValue, float64(n), p.kind, p.at)
+	for key, n := range counts {
+		metrics <- prometheus.MustNewConstMetric(agents, prometheus.GaugeValue, float64(n), key.kind, key.stage)
 	}
 	metrics <- prometheus.MustNewConstMetric(longestWait, prometheus.GaugeValue, longest.Seconds())
 }

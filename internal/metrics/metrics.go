@@ -107,7 +107,7 @@ func gauge(name, help string, labels ...string) *prometheus.GaugeVec {
 	return prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: name, Help: help}, labels)
 }
 
-// Recorded counts agents and turns that start and end, and updates the standing of agents.
+// Recorded counts agents and turns that start and end, and updates the stages of agents.
 func (m *Metrics) Recorded(c engine.Change) {
 	if c.Before.Phase == agent.PhaseNew && len(c.Events) > 0 {
 		m.started.WithLabelValues(c.Agent.Kind).Inc()

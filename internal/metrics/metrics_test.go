@@ -35,12 +35,12 @@ func TestMetricsCountWhatAgentsDo(t *testing.T) {
 	registry.MustRegister(metrics.Writes{Stats: func() kubewrites.Stats { return kubewrites.Stats{Limit: 16, InFlight: 9, Waiting: 3} }})
 	registry.MustRegister(metrics.Streams{Stats: map[string]func() streams.Stats{"web": func() streams.Stats { return streams.Stats{Open: 2, Refused: 1} }}})
 	record := ledger.Agent{UID: "a", Kind: "SubAgent"}
-	begun := agent.Event{At: 1, Fact: agent.Started{Config: agent.Config{Kind: agent.SubAgent, Name: "a"}}}
+	start := agent.Event{At: 1, Fact: agent.Started{Config: agent.Config{Kind: agent.SubAgent, Name: "a"}}}
 	end := agent.Event{At: 2001, Fact: agent.Cancelled{}}
-	atWork := agent.Replay(agent.State{}, []agent.Event{begun})
-	cancelled := agent.Replay(atWork, []agent.Event{end})
-	m.Recorded(engine.Change{Agent: record, After: atWork, Events: []agent.Event{begun}})
-	m.Recorded(engine.Change{Agent: record, Before: atWork, After: cancelled, Events: []agent.Event{end}})
+	running := agent.Replay(agent.State{}, []agent.Event{start})
+	cancelled := agent.Replay(running, []agent.Event{end})
+	m.Recorded(engine.Change{Agent: record, After: running, Events: []agent.Event{start}})
+	m.Recorded(engine.Change{Agent: record, Before: running, After: cancelled, Events: []agent.Event{end}})
 	m.Recorded(engine.Change{Agent: record, Before: cancelled, After: cancelled})
 	cost := int64(300)
 	m.CallCompleted(engine.CompletedCall{Provider: "ns/default", Status: ledger.StatusSuccess, Duration: time.Second, Usage: agent.Usage{PromptTokens: 7, CompletionTokens: 5, CostMicros: &cost}})

@@ -61,8 +61,8 @@ type Exceeded struct {
 	Message string
 }
 
-// LongestWait returns the quota that delays a call the longest. counts are the counts for the limits of the quotas. It finds none if
-// another call has just released its reservation.
+// LongestWait returns the quota that delays a call the longest. counts are the counts for the limits of the quotas. It finds none
+// if another call has just released its reservation.
 func LongestWait(quotas []Quota, counts []ledger.QuotaCount, call ledger.QuotaCall, at time.Time) (Exceeded, bool) {
 	var found Exceeded
 	limits := Limits(quotas, at)

@@ -102,7 +102,7 @@ func TestRolesAreComplete(t *testing.T) {
 	}
 }
 
-// Words in backticks in prompts that are not tools.
+// plainWords are the words in backticks in prompts that are not tools.
 var plainWords = []string{
 	"success_criteria", "confidence", "files_modified", "files_created", "tests_run", "tests_passed", "path:line",
 	"bugs", "security", "performance", "style", "all",

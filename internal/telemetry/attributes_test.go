@@ -111,8 +111,8 @@ func TestMetricsOfTheConventions(t *testing.T) {
 func TestTraceIsPropagatedToServers(t *testing.T) {
 	w := newWorld(t)
 	sub := standalone(w)
-	told := make(chan string, 1)
-	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { told <- r.Header.Get("Traceparent") }))
+	received := make(chan string, 1)
+	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { received <- r.Header.Get("Traceparent") }))
 	defer server.Close()
 	request := *sub.state.ModelCall
 	ctx := w.telemetry.CallContext(t.Context(), sub.record, sub.state, agent.CallModel{Call: request.ID, Attempt: request.Attempt})
@@ -129,7 +129,7 @@ func TestTraceIsPropagatedToServers(t *testing.T) {
 	}
 	sub.reply("done")
 	span := w.find("chat small").SpanContext()
-	if got, want := <-told, "00-"+span.TraceID().String()+"-"+span.SpanID().String()+"-01"; got != want {
+	if got, want := <-received, "00-"+span.TraceID().String()+"-"+span.SpanID().String()+"-01"; got != want {
 		t.Errorf("propagated %q, want %q", got, want)
 	}
 }

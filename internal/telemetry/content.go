@@ -48,8 +48,8 @@ func contentAttributes(call engine.CompletedCall) []attribute.KeyValue {
 		attributes = append(attributes, encoded(semconv.GenAISystemInstructionsKey, system))
 	}
 	if reply := call.Reply; reply != nil {
-		said := message{Role: "assistant", Parts: messageParts(reply.Text, reply.ToolCalls), FinishReason: string(reply.FinishReason)}
-		attributes = append(attributes, encoded(semconv.GenAIOutputMessagesKey, []message{said}))
+		output := message{Role: "assistant", Parts: messageParts(reply.Text, reply.ToolCalls), FinishReason: string(reply.FinishReason)}
+		attributes = append(attributes, encoded(semconv.GenAIOutputMessagesKey, []message{output}))
 	}
 	return attributes
 }

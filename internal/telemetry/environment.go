@@ -38,8 +38,8 @@ func (env environment) wanted(signal string) (bool, error) {
 	return env("OTEL_EXPORTER_OTLP_ENDPOINT") != "" || env("OTEL_EXPORTER_OTLP_"+signal+"_ENDPOINT") != "", nil
 }
 
-// sampler decides about whole traces: every span of a trace has the same trace id, so that all operators that handle a trace
-// agree. There is no parent to consult, since the trace starts here.
+// sampler returns the sampler. It decides about whole traces: every span of a trace has the same trace id, so that all operators
+// that handle a trace agree. There is no parent to consult, since the trace starts here.
 func (env environment) sampler() (sdktrace.Sampler, error) {
 	const name, argument = "OTEL_TRACES_SAMPLER", "OTEL_TRACES_SAMPLER_ARG"
 	switch value := strings.TrimPrefix(env(name), "parentbased_"); value {

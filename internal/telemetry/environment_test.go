@@ -104,8 +104,8 @@ func TestSamplingKeepsTracesWhole(t *testing.T) {
 			t.Errorf("%d spans of the trace %s are emitted", n, id)
 		}
 	}
-	if told, silent := len(spans), len(messages)-len(spans); told < 5 || silent < 5 {
-		t.Errorf("%d traces are emitted and %d are not", told, silent)
+	if emitted, dropped := len(spans), len(messages)-len(spans); emitted < 5 || dropped < 5 {
+		t.Errorf("%d traces are emitted and %d are not", emitted, dropped)
 	}
 }
 

@@ -55,7 +55,9 @@ func originSpan(record ledger.Agent, origin agent.Origin) trace.SpanID {
 }
 
 // callKey returns the key of a tool call.
-func callKey(request, call string) string { return agent.RunTool{ModelCall: request, Call: call}.Key() }
+func callKey(modelCall, call string) string {
+	return agent.RunTool{ModelCall: modelCall, Call: call}.Key()
+}
 
 func traceID(root, thread string) trace.TraceID {
 	digest := sha256.Sum256([]byte("trace\x00" + root + "\x00" + thread))

@@ -22,14 +22,14 @@ type rateLimitedLog struct {
 }
 
 // Handle implements otel.ErrorHandler.
-func (s *rateLimitedLog) Handle(err error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	now := s.now()
-	if !s.last.IsZero() && now.Sub(s.last) < s.every {
-		s.suppressed++
+func (l *rateLimitedLog) Handle(err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	now := l.now()
+	if !l.last.IsZero() && now.Sub(l.last) < l.every {
+		l.suppressed++
 		return
 	}
-	s.log.Info("Telemetry cannot be sent; agents are not affected", "error", err.Error(), "errorsNotLogged", s.suppressed)
-	s.last, s.suppressed = now, 0
+	l.log.Info("Telemetry cannot be sent; agents are not affected", "error", err.Error(), "errorsNotLogged", l.suppressed)
+	l.last, l.suppressed = now, 0
 }

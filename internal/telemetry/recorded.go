@@ -66,12 +66,12 @@ func (t *Telemetry) emit(s spanData) {
 	}
 	_, span := t.tracer.Start(s.place.context(), s.name, trace.WithTimestamp(s.start), trace.WithSpanKind(s.kind), trace.WithAttributes(s.attributes...))
 	if s.failure != "" {
-		words := ""
+		description := ""
 		if t.content {
-			words = s.message
+			description = s.message
 		}
 		span.SetAttributes(semconv.ErrorTypeKey.String(s.failure))
-		span.SetStatus(codes.Error, words)
+		span.SetStatus(codes.Error, description)
 	}
 	span.End(trace.WithTimestamp(s.end))
 }

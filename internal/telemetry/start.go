@@ -61,16 +61,16 @@ func Start(ctx context.Context, options Options) (*Telemetry, error) {
 		return nil, err
 	}
 	otel.SetErrorHandler(&rateLimitedLog{log: options.Log, every: time.Minute, now: time.Now})
-	described, err := newResource(ctx, options)
+	res, err := newResource(ctx, options)
 	if err != nil {
 		return nil, err
 	}
 	t := &Telemetry{log: options.Log}
 	if wantsTraces {
-		err = t.startTraces(ctx, env, described)
+		err = t.startTraces(ctx, env, res)
 	}
 	if err == nil && wantsMetrics {
-		err = t.startMetrics(ctx, described)
+		err = t.startMetrics(ctx, res)
 	}
 	if err != nil {
 		return nil, errors.Join(err, t.stop(ctx))
@@ -78,7 +78,7 @@ func Start(ctx context.Context, options Options) (*Telemetry, error) {
 	return t, nil
 }
 
-func (t *Telemetry) startTraces(ctx context.Context, env environment, described *resource.Resource) error {
+func (t *Telemetry) startTraces(ctx context.Context, env environment, res *resource.Resource) error {
 	var err error
 	if t.sampler, err = env.sampler(); err != nil {
 		return err
@@ -90,28 +90,28 @@ func (t *Telemetry) startTraces(ctx context.Context, env environment, described 
 	if err != nil {
 		return fmt.Errorf("set up the export of traces (OTEL_EXPORTER_OTLP_*): %w", err)
 	}
-	t.useTraces(sdktrace.NewBatchSpanProcessor(exporter), described)
+	t.useTraces(sdktrace.NewBatchSpanProcessor(exporter), res)
 	t.propagates = env.propagates()
 	return nil
 }
 
-func (t *Telemetry) useTraces(processor sdktrace.SpanProcessor, described *resource.Resource) {
+func (t *Telemetry) useTraces(processor sdktrace.SpanProcessor, res *resource.Resource) {
 	provider := sdktrace.NewTracerProvider(sdktrace.WithSampler(t.sampler), sdktrace.WithIDGenerator(identities{}),
-		sdktrace.WithResource(described), sdktrace.WithSpanProcessor(processor))
+		sdktrace.WithResource(res), sdktrace.WithSpanProcessor(processor))
 	t.tracer = provider.Tracer(scope, trace.WithSchemaURL(semconv.SchemaURL))
 	t.shutdown = append(t.shutdown, provider.Shutdown)
 }
 
-func (t *Telemetry) startMetrics(ctx context.Context, described *resource.Resource) error {
+func (t *Telemetry) startMetrics(ctx context.Context, res *resource.Resource) error {
 	reader, err := autoexport.NewMetricReader(ctx)
 	if err != nil {
 		return fmt.Errorf("set up the export of metrics (OTEL_EXPORTER_OTLP_*): %w", err)
 	}
-	return t.useMetrics(reader, described)
+	return t.useMetrics(reader, res)
 }
 
-func (t *Telemetry) useMetrics(reader sdkmetric.Reader, described *resource.Resource) error {
-	provider := sdkmetric.NewMeterProvider(sdkmetric.WithReader(reader), sdkmetric.WithResource(described))
+func (t *Telemetry) useMetrics(reader sdkmetric.Reader, res *resource.Resource) error {
+	provider := sdkmetric.NewMeterProvider(sdkmetric.WithReader(reader), sdkmetric.WithResource(res))
 	t.shutdown = append(t.shutdown, provider.Shutdown)
 	var err error
 	t.instruments, err = newInstruments(provider.Meter(scope))
@@ -127,11 +127,11 @@ func newResource(ctx context.Context, options Options) (*resource.Resource, erro
 	if namespace := options.Getenv("POD_NAMESPACE"); namespace != "" {
 		known = append(known, semconv.K8SNamespaceName(namespace))
 	}
-	described, err := resource.New(ctx, resource.WithTelemetrySDK(), resource.WithAttributes(known...), resource.WithFromEnv())
+	res, err := resource.New(ctx, resource.WithTelemetrySDK(), resource.WithAttributes(known...), resource.WithFromEnv())
 	if err != nil {
 		return nil, fmt.Errorf("read OTEL_RESOURCE_ATTRIBUTES: %w", err)
 	}
-	return described, nil
+	return res, nil
 }
 
 // shutdownTimeout bounds the final export on shutdown.

@@ -163,8 +163,8 @@ func TestFailedRuns(t *testing.T) {
 	if got, want := w.tree(), "invoke_agent coder 2s-3s !ModelError\n  chat small 2s-3s !Unauthorized\n"; got != want {
 		t.Errorf("got:\n%swant:\n%s", got, want)
 	}
-	if words := w.find("invoke_agent coder").Status().Description; words != "" {
-		t.Errorf("the span contains the provider's message: %q", words)
+	if description := w.find("invoke_agent coder").Status().Description; description != "" {
+		t.Errorf("the span contains the provider's message: %q", description)
 	}
 }
 

@@ -272,8 +272,8 @@ func TestStandstills(t *testing.T) {
 	}{
 		"working":             {condition("Ready", "True", "Ready"), ""},
 		"broken":              {condition("Ready", "False", "ModelError"), ""},
-		"paused":              {condition("Ready", "True", "PausedTurnLimit"), "paused (PausedTurnLimit): The message. Send a message to go on."},
-		"paused, with advice": {[]metav1.Condition{{Type: "Ready", Status: "True", Reason: "PausedLoop", Message: "Paused: a loop. Send a message to go on."}}, "paused (PausedLoop): a loop. Send a message to go on."},
+		"paused":              {condition("Ready", "True", "PausedTurnLimit"), "paused (PausedTurnLimit): The message. Send a message to continue."},
+		"paused, with advice": {[]metav1.Condition{{Type: "Ready", Status: "True", Reason: "PausedLoop", Message: "Paused: a loop. Send a message to continue."}}, "paused (PausedLoop): a loop. Send a message to continue."},
 		"retrying":            {condition("Progressing", "False", "RateLimited"), "waits (RateLimited): The message"},
 		"queued":              {condition("Progressing", "False", "QueuedForProvider"), "waits (QueuedForProvider): The message"},
 		"chat, quota":         {condition("Ready", "False", "QuotaExhausted"), "waits (QuotaExhausted): The message"},

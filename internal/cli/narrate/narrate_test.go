@@ -111,7 +111,7 @@ func TestStandstillIsPrintedOnceUntilItEnds(t *testing.T) {
 	} {
 		printed = append(printed, n.Lines(s)...)
 	}
-	want := []string{"  the chat waits (RateLimited): Attempt 1 failed.", "  the chat is paused (PausedTurnLimit): 25 turns. Send a message to go on."}
+	want := []string{"  the chat waits (RateLimited): Attempt 1 failed.", "  the chat is paused (PausedTurnLimit): 25 turns. Send a message to continue."}
 	for i := range printed {
 		printed[i] = ansi.Strip(printed[i])
 	}

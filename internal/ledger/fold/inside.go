@@ -30,8 +30,8 @@ func hashOf(bytes []byte) (hash uint64) {
 	return hash
 }
 
-// foldInside finds known texts inside a string, such as a prompt that quotes the conversation. It returns the string in pieces, and
-// false if it found none.
+// foldInside finds known texts inside a string, such as a prompt that quotes the conversation. It returns the string in pieces,
+// and false if it found none.
 func (d *Draft) foldInside(token []byte) ([]byte, bool) {
 	if len(token) < minSearched {
 		return nil, false
@@ -39,10 +39,10 @@ func (d *Draft) foldInside(token []byte) ([]byte, bool) {
 	d.texts.mu.RLock()
 	defer d.texts.mu.RUnlock()
 	content := token[1 : len(token)-1]
-	most := d.hashed + maxHashFactor*len(content)
+	limit := d.hashed + maxHashFactor*len(content)
 	var pieces []byte
 	done := 0
-	for at, hash := 0, uint64(0); at+window <= len(content) && d.hashed < most; {
+	for at, hash := 0, uint64(0); at+window <= len(content) && d.hashed < limit; {
 		if at == done {
 			hash = hashOf(content[at : at+window])
 		}
@@ -64,16 +64,16 @@ func (d *Draft) foldInside(token []byte) ([]byte, bool) {
 	return append(pieces, refClose...), true
 }
 
-func appendText(pieces, words []byte) []byte {
+func appendText(pieces, text []byte) []byte {
 	if pieces == nil {
 		pieces = append(pieces, partsOpen...)
-	} else if len(words) > 0 {
+	} else if len(text) > 0 {
 		pieces = append(pieces, ',')
 	}
-	if len(words) == 0 {
+	if len(text) == 0 {
 		return pieces
 	}
-	pieces = append(append(pieces, '"'), words...)
+	pieces = append(append(pieces, '"'), text...)
 	return append(pieces, '"')
 }
 
@@ -101,8 +101,7 @@ func (d *Draft) textAt(content []byte, at int, hash uint64) (found Ref, ok bool)
 	return found, ok
 }
 
-// insideEscape reports whether an offset is in the middle of an escape such as
-// or \u2028.
+// insideEscape reports whether an offset is in the middle of an escape such as \n or \u2028.
 func insideEscape(content []byte, at int) bool {
 	for from := max(0, at-5); from < at; from++ {
 		if content[from] != '\\' || !startsEscape(content, from) {

@@ -16,7 +16,7 @@ type Ref struct{ Seq, Offset, Length int64 }
 // A reference is written as {"$text":[seq,offset,length]}. A JSON string cannot contain these bytes, because its quotes are
 // escaped, so they are always an object.
 //
-// A string that contains known texts is written as {"$texts":["some words",[seq,offset,length],...]}: its pieces in order.
+// A string that contains known texts is written as {"$texts":["some text",[seq,offset,length],...]}: its pieces in order.
 var (
 	refOpen   = []byte(`{"$text":[`)
 	partsOpen = []byte(`{"$texts":[`)

@@ -29,17 +29,17 @@ type index struct {
 	lengths map[uint64][]int64
 }
 
-func (x *index) add(sum digest, begins uint64, ref Ref) {
+func (x *index) add(sum digest, prefix uint64, ref Ref) {
 	if x.at == nil {
 		x.at, x.lengths = map[digest]Ref{}, map[uint64][]int64{}
 	}
 	x.at[sum] = ref
-	x.addLength(begins, ref.Length)
+	x.addLength(prefix, ref.Length)
 }
 
-func (x *index) addLength(begins uint64, length int64) {
-	if known := x.lengths[begins]; len(known) < maxSamePrefix && !slices.Contains(known, length) {
-		x.lengths[begins] = append(known, length)
+func (x *index) addLength(prefix uint64, length int64) {
+	if known := x.lengths[prefix]; len(known) < maxSamePrefix && !slices.Contains(known, length) {
+		x.lengths[prefix] = append(known, length)
 	}
 }
 
@@ -76,9 +76,9 @@ func (t *Texts) Commit(d *Draft) {
 		return
 	}
 	maps.Copy(t.at, d.added.at)
-	for begins, lengths := range d.added.lengths {
+	for prefix, lengths := range d.added.lengths {
 		for _, length := range lengths {
-			t.addLength(begins, length)
+			t.addLength(prefix, length)
 		}
 	}
 }

@@ -70,8 +70,8 @@ func testRacingWritersNeverShareASeq(t *testing.T, db Database) {
 	}
 }
 
-// appendBlocked starts one append that blocks the committer, and then n more that wait behind it. The channel receives the outcomes with
-// the index of the batch; the first batch is the one in progress.
+// appendBlocked starts one append that blocks the committer, and then n more that wait behind it. The channel receives the
+// outcomes with the index of the batch; the first batch is the one in progress.
 func appendBlocked(ctx context.Context, t *testing.T, l ledger.Ledger, batches []ledger.Batch) <-chan outcome {
 	outcomes := make(chan outcome, len(batches))
 	before := l.Stats()

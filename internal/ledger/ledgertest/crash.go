@@ -99,14 +99,14 @@ func (a *Acknowledged) Check(t testing.TB, l ledger.Ledger) {
 	t.Helper()
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	for uid, promised := range a.last {
+	for uid, acknowledged := range a.last {
 		history, err := l.Load(t.Context(), uid)
 		if err != nil {
 			t.Fatalf("agent %s: %v", uid, err)
 		}
 		last := history.Agent.LastSeq
-		if last < promised || last > promised+a.writers*crashEvents || last%crashEvents != 0 {
-			t.Errorf("agent %s is at %d, but %d was acknowledged", uid, last, promised)
+		if last < acknowledged || last > acknowledged+a.writers*crashEvents || last%crashEvents != 0 {
+			t.Errorf("agent %s is at %d, but %d was acknowledged", uid, last, acknowledged)
 		}
 		if int64(len(history.Events)) != last {
 			t.Fatalf("agent %s is at %d and has %d events", uid, last, len(history.Events))

@@ -23,7 +23,7 @@ func longText(n int) string {
 func encoded(v any) json.RawMessage {
 	data, err := plainjson.Marshal(v)
 	if err != nil {
-		panic(err) // It is maps and strings.
+		panic(err) // Encoding maps and strings cannot fail.
 	}
 	return data
 }
@@ -66,7 +66,7 @@ func repeatedText(agent, text string, seconds int) ledger.Batch {
 	return batch
 }
 
-// wantRepeatedText checks that everything of a batch of said is read unchanged.
+// wantRepeatedText checks that everything of a batch of repeatedText is read unchanged.
 func wantRepeatedText(t testing.TB, l ledger.Ledger, b ledger.Batch) {
 	t.Helper()
 	call := must(l.ModelCall(t.Context(), b.ModelCalls[0].Key))(t)
@@ -232,8 +232,8 @@ func testChainIsDeletedWithItsLastRequest(t *testing.T, db Database) {
 	}
 }
 
-// A conversation may continue a recent request, whatever the retention is: its body cannot be read any more, but its bytes are
-// deleted later.
+// testRecentChainIsKept prunes a request that the conversation may still continue, whatever the retention is: its body cannot be
+// read any more, but its bytes are deleted later.
 func testRecentChainIsKept(t *testing.T, db Database) {
 	l := db.Open(t)
 	requests := chainOf(t, l, "a", 2)
@@ -353,7 +353,7 @@ func testOldRecordsAreCondensed(t *testing.T, db Database) {
 	}
 }
 
-// Another process may have deleted an agent whose texts this one still has in its cache.
+// testRecreatedAgentReusesNoTexts deletes an agent in another process while this one still has its texts in the cache.
 func testRecreatedAgentReusesNoTexts(t *testing.T, db Database) {
 	l, other := db.Open(t), db.Open(t)
 	text := longText(1)
@@ -368,7 +368,7 @@ func testRecreatedAgentReusesNoTexts(t *testing.T, db Database) {
 	}
 }
 
-// The texts of a refused append are not in the ledger.
+// testRefusedAppendAddsNoTexts checks that later appends do not refer to texts of a refused one, which are not in the ledger.
 func testRefusedAppendAddsNoTexts(t *testing.T, db Database) {
 	l := db.Open(t)
 	Append(t, l, First(Agent("a"), 1))

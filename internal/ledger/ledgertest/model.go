@@ -24,14 +24,14 @@ func testLedgerBehavesLikeItsModel(t *testing.T, db Database) {
 		uid := fmt.Sprintf("agent-%d", run)
 		var events []ledger.Event
 		var snapshot *ledger.Snapshot
-		begun := false
+		created := false
 		for range rapid.IntRange(1, 4).Draw(r, "batches") {
 			batch := ledger.Batch{
 				Agent:  uid,
 				After:  max(0, int64(len(events))-int64(rapid.SampledFrom([]int{0, 0, 0, 1, -1}).Draw(r, "stale by"))),
 				Events: Events(rapid.StringN(0, 20, -1).Draw(r, "from"), rapid.IntRange(0, 3).Draw(r, "events")),
 			}
-			if !begun {
+			if !created {
 				batch.After, batch.Create = 0, ptr(Agent(uid))
 				batch.Events = append(batch.Events, Events("first", 1)...)
 			}
@@ -49,7 +49,7 @@ func testLedgerBehavesLikeItsModel(t *testing.T, db Database) {
 			if err != nil {
 				r.Fatalf("append: %v", err)
 			}
-			begun = true
+			created = true
 			events = append(events, numbered(batch.After, batch.Events)...)
 			if batch.Snapshot != nil {
 				snapshot = &ledger.Snapshot{Seq: int64(len(events)), Data: batch.Snapshot}

@@ -39,7 +39,7 @@ func endCall(t testing.TB, l ledger.Ledger, uid, key string, status ledger.Statu
 	Append(t, l, ledger.Batch{Agent: uid, After: 1, ModelResults: []ledger.ModelResult{result}})
 }
 
-// hourly requests reservations under one limit for the hour of a time.
+// hourly returns a request for reservations under one limit for the hour of a time.
 func hourly(at time.Time, tokens, cost int64, calls ...ledger.QuotaCall) ledger.QuotaRequest {
 	return ledger.QuotaRequest{Namespace: "team-a", At: at, Calls: calls,
 		Limits: []ledger.QuotaLimit{{Since: at.Truncate(time.Hour), Tokens: tokens, CostMicros: cost}}}

@@ -39,13 +39,13 @@ func testOldEpochCannotAppend(t *testing.T, db Database) {
 	}
 }
 
-// A batch of an old epoch does not affect those that share its transaction.
+// testOldEpochDoesNotAffectOthers appends batches of an old epoch that share transactions with batches of the current one.
 func testOldEpochDoesNotAffectOthers(t *testing.T, db Database) {
 	l := db.Open(t)
 	old := must(l.TakeOver(t.Context(), 0, 0, "first", at(0)))(t)
 	own := must(l.TakeOver(t.Context(), 0, old.Epoch, "second", at(1)))(t)
 	var writers sync.WaitGroup
-	var refused, taken atomic.Int32
+	var refused, accepted atomic.Int32
 	for i := range 64 {
 		writers.Go(func() {
 			batch := First(Agent(string(rune('A'+i))), 1)
@@ -55,7 +55,7 @@ func testOldEpochDoesNotAffectOthers(t *testing.T, db Database) {
 			}
 			switch err := l.Append(t.Context(), batch); {
 			case err == nil:
-				taken.Add(1)
+				accepted.Add(1)
 			case errors.Is(err, ledger.ErrFenced):
 				refused.Add(1)
 			default:
@@ -64,24 +64,25 @@ func testOldEpochDoesNotAffectOthers(t *testing.T, db Database) {
 		})
 	}
 	writers.Wait()
-	if taken.Load() != 32 || refused.Load() != 32 {
-		t.Errorf("%d batches were accepted and %d refused", taken.Load(), refused.Load())
+	if accepted.Load() != 32 || refused.Load() != 32 {
+		t.Errorf("%d batches were accepted and %d refused", accepted.Load(), refused.Load())
 	}
 }
 
-// While writers append, a successor takes over the shard: nothing may be appended in the old epoch after that.
+// testOldEpochCannotAppendAfterTakeOver takes over the shard while writers append: after that, nothing may be appended in the old
+// epoch.
 func testOldEpochCannotAppendAfterTakeOver(t *testing.T, db Database) {
 	first, second := db.Open(t), db.Open(t)
 	old := must(first.TakeOver(t.Context(), 0, 0, "first", at(0)))(t)
 	var writers sync.WaitGroup
-	begun := make(chan struct{}, 8)
+	started := make(chan struct{}, 8)
 	for i := range 8 {
 		writers.Go(func() {
 			uid := string(rune('a' + i))
 			batch := First(Agent(uid), 1)
 			batch.Fence = old
 			err := first.Append(t.Context(), batch)
-			begun <- struct{}{}
+			started <- struct{}{}
 			for after := int64(1); err == nil; after++ {
 				err = first.Append(t.Context(), ledger.Batch{Agent: uid, After: after, Fence: old, Events: Events("more", 1)})
 			}
@@ -91,7 +92,7 @@ func testOldEpochCannotAppendAfterTakeOver(t *testing.T, db Database) {
 		})
 	}
 	for range 8 {
-		<-begun
+		<-started
 	}
 	must(second.TakeOver(t.Context(), 0, old.Epoch, "second", at(1)))(t)
 	found := must(second.Agents(t.Context(), ledger.AgentFilter{}, ledger.Page{}))(t)

@@ -55,9 +55,9 @@ func (d *database) Write(ctx context.Context, fn func(sqlstore.Tx) error) error 
 	return err
 }
 
-// begin skips connections that broke while they were idle: nothing was sent on them, so it is safe to try another one. The
-// isolation level is read committed, in which an update that loses against another writer changes no row, instead of aborting the
-// transaction of the group.
+// begin starts a transaction. It skips connections that broke while they were idle: nothing was sent on them, so it is safe to
+// try another one. The isolation level is read committed, in which an update that loses against another writer changes no row,
+// instead of aborting the transaction of the group.
 func (d *database) begin(ctx context.Context) (pgx.Tx, error) {
 	for idle := d.pool.Stat().IdleConns(); ; idle-- {
 		tx, err := d.pool.BeginTx(ctx, pgx.TxOptions{IsoLevel: pgx.ReadCommitted})

@@ -49,7 +49,7 @@ func parseDSN(dsn string) (name string, secrets []string, err error) {
 	return scheme + "://" + host + "/" + path, secrets, nil
 }
 
-// validHosts checks the ports of a list of hosts: a password without its @ ends up there.
+// validHosts reports whether the ports of a list of hosts are numbers: a password without its @ ends up there.
 func validHosts(hosts string) bool {
 	for host := range strings.SplitSeq(hosts, ",") {
 		host = host[strings.LastIndex(host, "]")+1:]

@@ -41,7 +41,7 @@ func TestNoPartOfAPasswordIsPrinted(t *testing.T) {
 	})
 }
 
-// serverHost is the address of the server, or an unused port.
+// serverHost returns the address of the server, or an unused port.
 func serverHost() string {
 	if server == nil {
 		return "127.0.0.1:1"

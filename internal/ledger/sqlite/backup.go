@@ -91,12 +91,12 @@ func checkLedger(ctx context.Context, file string) error {
 	if err != nil {
 		return err
 	}
-	var verdict string
-	if err := db.QueryRowContext(ctx, "PRAGMA quick_check(1)").Scan(&verdict); err != nil {
+	var result string
+	if err := db.QueryRowContext(ctx, "PRAGMA quick_check(1)").Scan(&result); err != nil {
 		return errors.Join(err, db.Close())
 	}
-	if verdict != "ok" {
-		return errors.Join(errors.New(verdict), db.Close())
+	if result != "ok" {
+		return errors.Join(errors.New(result), db.Close())
 	}
 	var migrations int
 	if err := db.QueryRowContext(ctx, "SELECT COUNT(*) FROM schema_migrations").Scan(&migrations); err != nil {

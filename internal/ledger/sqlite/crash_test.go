@@ -21,7 +21,7 @@ const (
 	crashAgents = 8
 )
 
-// appendUntilKilled is the child process: it prints each acknowledged sequence number before the next append.
+// appendUntilKilled runs in the child process: it prints each acknowledged sequence number before the next append.
 func appendUntilKilled(ctx context.Context, dsn string) error {
 	l, err := connect.Open(ctx, dsn)
 	if err != nil {

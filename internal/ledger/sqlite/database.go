@@ -66,7 +66,7 @@ func (d *database) write(ctx context.Context, fn func(sqlstore.Tx) error) error 
 	return err
 }
 
-// maxReaders is the maximum number of concurrent queries.
+// maxReaders returns the maximum number of concurrent queries.
 func maxReaders() int { return max(4, runtime.GOMAXPROCS(0)) }
 
 // FenceSQL implements sqlstore.Driver. Write transactions exclude each other.

@@ -15,7 +15,7 @@ import (
 // Inside accesses the driver of an open ledger.
 type Inside struct{ db *database }
 
-// OpenInside is Open for tests that make the file fail.
+// OpenInside opens a ledger for tests that make its file fail.
 func OpenInside(ctx context.Context, dsn string) (*sqlstore.Store, Inside, error) {
 	db, err := open(ctx, dsn)
 	if err != nil {

@@ -34,7 +34,7 @@ func Open(ctx context.Context, dsn string, opts ...sqlstore.Option) (*sqlstore.S
 	return sqlstore.New(db, opts...), nil
 }
 
-// open is Open without the store.
+// open opens and migrates the database of a store.
 func open(ctx context.Context, dsn string) (*database, error) {
 	all, err := migrations.SQLite()
 	if err != nil {
@@ -105,8 +105,8 @@ func connect(dsn string) (*database, error) {
 	return db, nil
 }
 
-// writerPragmas are the pragmas of the write connection. busy_timeout is first, so that the others wait for locks; auto_vacuum only
-// takes effect in an empty file.
+// writerPragmas are the pragmas of the write connection. busy_timeout is first, so that the others wait for locks; auto_vacuum
+// only takes effect in an empty file.
 //
 // A large group must fit into the cache, or its pages are written to the log before it is complete and again afterwards (SQLite's
 // default is 2 MiB). A longer log is checkpointed less often, and pages that many groups change are copied once. Temporary data
@@ -154,11 +154,11 @@ func syncDirectory(path string) error {
 	return errors.Join(dir.Sync(), dir.Close())
 }
 
-// existingURI is uri for a file that must exist: a connection that is opened later must not create a new file in place of a deleted
-// one.
+// existingURI returns the URI of a file that must exist: a connection that is opened later must not create a new file in place of
+// a deleted one.
 func existingURI(file string, pragmas ...string) string { return uri(file, pragmas...) + "&mode=rw" }
 
-// uri escapes the path, in which a question mark would start the parameters.
+// uri returns the URI of a file. It escapes the path, in which a question mark would start the parameters.
 func uri(file string, pragmas ...string) string {
 	u := url.URL{Scheme: "file", Path: filepath.ToSlash(file), RawQuery: url.Values{"_pragma": pragmas}.Encode()}
 	return u.String()

@@ -128,16 +128,16 @@ func (t transaction) Exec(ctx context.Context, statements ...sqlstore.Statement)
 	changed := make([]int64, len(statements))
 	// A cancellable context costs the driver a goroutine per statement, which is more than most of these take; long ones, such as
 	// migrations, are not interrupted.
-	whole := context.WithoutCancel(ctx)
+	uncancelled := context.WithoutCancel(ctx)
 	for i, s := range statements {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		stmt, err := t.w.prepared(whole, s.SQL) //nolint:sqlclosecheck // It is closed with the connection.
+		stmt, err := t.w.prepared(uncancelled, s.SQL) //nolint:sqlclosecheck // It is closed with the connection.
 		if err != nil {
 			return nil, err
 		}
-		result, err := stmt.ExecContext(whole, s.Args...)
+		result, err := stmt.ExecContext(uncancelled, s.Args...)
 		if err != nil {
 			return nil, err
 		}

@@ -18,12 +18,12 @@ func (s *Store) Append(ctx context.Context, batch ledger.Batch) error {
 	if err := batch.Validate(); err != nil {
 		return err
 	}
-	f, known, learned, err := s.fold(ctx, batch)
+	f, texts, draft, err := s.fold(ctx, batch)
 	if err != nil {
 		return err
 	}
 	if err = s.queue.submit(ctx, f); err == nil {
-		s.texts.put(batch.Agent, known, learned, batch.Finish != nil)
+		s.texts.put(batch.Agent, texts, draft, batch.Finish != nil)
 	}
 	var conflict *ledger.ConflictError
 	if errors.As(err, &conflict) {

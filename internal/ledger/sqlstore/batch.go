@@ -20,14 +20,14 @@ const (
 // advanceAgents advances each agent to the end of its batch, and finds those that another writer has advanced.
 func advanceAgents(ctx context.Context, tx Tx, group []*pendingBatch) ([]*ledger.ConflictError, error) {
 	var statements []Statement
-	claims := make([]int, len(group))
+	advances := make([]int, len(group))
 	for i, p := range group {
 		b := p.batch
 		if a := b.Create; a != nil {
 			statements = append(statements, statement(insertAgent, a.UID, text(a.Kind), text(a.Namespace), text(a.NamespaceUID), text(a.Name),
 				a.Parent, a.Root, text(a.Chat), text(a.Role), a.Depth, text(a.Provider), text(a.Model), micros(a.CreatedAt)))
 		}
-		claims[i] = len(statements)
+		advances[i] = len(statements)
 		statements = append(statements, statement(claimAgent, b.After+int64(len(b.Events)), b.Agent, b.After, int64(b.size-len(b.Snapshot))))
 	}
 	changed, err := tx.Exec(ctx, statements...)
@@ -36,14 +36,14 @@ func advanceAgents(ctx context.Context, tx Tx, group []*pendingBatch) ([]*ledger
 	}
 	conflicts := make([]*ledger.ConflictError, len(group))
 	for i, p := range group {
-		if changed[claims[i]] == 0 {
+		if changed[advances[i]] == 0 {
 			conflicts[i] = &ledger.ConflictError{Agent: p.batch.Agent, Seq: p.batch.After + 1}
 		}
 	}
 	return conflicts, nil
 }
 
-// step is a statement. If otherwise is not nil, the statement must change a row, and otherwise is the error if it does not.
+// step is a statement. If ifUnchanged is not nil, it is the error if the statement changes no row.
 type step struct {
 	Statement
 	ifUnchanged error

@@ -32,8 +32,8 @@ const (
 	WHERE key = $6 AND pruned_at IS NULL AND arguments_ref IS NULL AND output_ref IS NULL`
 	condenseSnapshot = `UPDATE snapshots SET data = $1, form = 1 WHERE agent_uid = $2 AND seq = $3 AND form = 0`
 	oldCalls         = `SELECT COUNT(*) FROM model_calls WHERE agent_uid = $1 AND request_form IS NULL AND pruned_at IS NULL`
-	// An agent is linear when all of its records are condensed. Its size is computed anew, because earlier releases did not track
-	// it.
+	// agentIsLinear marks an agent as linear: all of its records are condensed. Its size is computed anew, because earlier
+	// releases did not track it.
 	agentIsLinear = `UPDATE agents SET linear_at = $1, bytes =
 	COALESCE((SELECT SUM(octet_length(CAST(data AS TEXT))) FROM events WHERE agent_uid = $2), 0) +
 	COALESCE((SELECT SUM(octet_length(CAST(request AS TEXT)) + COALESCE(octet_length(CAST(response AS TEXT)), 0)) FROM model_calls WHERE agent_uid = $2), 0) +

@@ -12,16 +12,16 @@ import (
 
 // Driver is the database of a Store.
 type Driver interface {
-	// Name is the connection string without secrets.
+	// Name returns the connection string without secrets.
 	Name() string
-	// Reader is the pool for queries.
+	// Reader returns the pool for queries.
 	Reader() *sql.DB
 	// Write runs fn in one transaction and commits it durably if fn returns nil. It returns errors of fn unchanged. After a
 	// failure fn may run once more.
 	Write(ctx context.Context, fn func(Tx) error) error
 	// Classify returns the reason of a database error, and its text without secrets.
 	Classify(err error) (ledger.Reason, string)
-	// FenceSQL is a statement that updates or locks the row of a shard ($1) in an epoch ($2), so that the epoch cannot change
+	// FenceSQL returns a statement that updates or locks the row of a shard ($1) in an epoch ($2), so that the epoch cannot change
 	// until the transaction ends. In any other epoch it affects no row.
 	FenceSQL() string
 	// LockLiveness implements ledger.Shards.

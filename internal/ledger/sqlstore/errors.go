@@ -31,10 +31,10 @@ func Fail(driver Driver, op string, err error) error {
 	case errors.Is(err, context.Canceled):
 		return fmt.Errorf("%s: %w", op, context.Canceled)
 	}
-	reason, words := driver.Classify(err)
-	failure = &ledger.Error{Ledger: driver.Name(), Op: op, Reason: reason, Err: errors.New(words)}
+	reason, message := driver.Classify(err)
+	failure = &ledger.Error{Ledger: driver.Name(), Op: op, Reason: reason, Err: errors.New(message)}
 	if errors.Is(err, context.DeadlineExceeded) {
-		failure.Err = fmt.Errorf("%s: %w", words, context.DeadlineExceeded)
+		failure.Err = fmt.Errorf("%s: %w", message, context.DeadlineExceeded)
 	}
 	return failure
 }

@@ -36,8 +36,8 @@ type folded struct {
 	snapshot           int
 }
 
-// textCache caches the texts of the agents that this process appends to. A missing agent costs some more bytes, or reading the
-// agent's events.
+// textCache caches the texts of the agents that this process appends to. For an agent that is not in it, either more bytes are
+// stored or the agent's events are read again.
 type textCache struct {
 	mu     sync.Mutex
 	agents map[string]*agentTexts
@@ -55,17 +55,17 @@ type agentTexts struct {
 const maxCachedTexts = 100_000
 
 // get returns the cached texts of an agent.
-func (m *textCache) get(agent string, begins bool) *agentTexts {
+func (m *textCache) get(agent string, isNew bool) *agentTexts {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	k, ok := m.agents[agent]
-	if ok && begins { // an earlier agent with the UID is gone
+	if ok && isNew { // an earlier agent with the UID is gone
 		m.evict(agent)
 		ok = false
 	}
 	if !ok {
 		k = &agentTexts{counted: 1}
-		k.complete.Store(begins)
+		k.complete.Store(isNew)
 		if m.agents == nil {
 			m.agents = map[string]*agentTexts{}
 		}
@@ -76,8 +76,8 @@ func (m *textCache) get(agent string, begins bool) *agentTexts {
 }
 
 // put adds the texts of an append, and evicts an agent that has ended, or others if the cache is full.
-func (m *textCache) put(agent string, k *agentTexts, learned *fold.Draft, ended bool) {
-	k.Commit(learned)
+func (m *textCache) put(agent string, k *agentTexts, draft *fold.Draft, ended bool) {
+	k.Commit(draft)
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.agents[agent] != k {
@@ -239,7 +239,7 @@ func (u *unfolder) events(agent string) fold.Events {
 	}
 }
 
-// prefetch reads the events that a document refers to at once, if they are many.
+// prefetch reads the events that a document refers to with one query, if there are many.
 func (u *unfolder) prefetch(agent string, document []byte) error {
 	const many = 8
 	u.events(agent)

@@ -12,8 +12,8 @@ import (
 
 // Values that a row would contain in two columns are stored in one of them: the tool calls of a reply, and the key of a call.
 
-// toolCallsPlaceholder is the placeholder for the tool calls of a response, and keyPlaceholder the one for the key at the end of an edit. Neither can
-// occur otherwise: a response has a list there, and a number is not a piece of an edit.
+// toolCallsPlaceholder replaces the tool calls of a response, and keyPlaceholder the key at the end of an edit. Neither can occur
+// otherwise: a response has a list there, and a number is not a piece of an edit.
 const (
 	callsField           = `"toolCalls":`
 	toolCallsPlaceholder = callsField + `{"$calls":0}`
@@ -35,7 +35,7 @@ func restoreToolCalls(response, calls json.RawMessage) json.RawMessage {
 	return bytes.Replace(response, []byte(toolCallsPlaceholder), append([]byte(callsField), calls...), 1)
 }
 
-// keyPiece is the end of an edit that ends with the key of its call.
+// keyPiece returns the end of an edit that ends with the key of its call.
 func keyPiece(key string) string { return `,"\"` + key + `\"}"]` }
 
 // stripKey removes the key from the end of a request that is an edit.

@@ -90,14 +90,14 @@ func (q *queue) run() {
 	defer close(q.stopped)
 	for range q.wake {
 		for group := q.take(); len(group) > 0; group = q.take() {
-			began := time.Now()
+			started := time.Now()
 			q.commit(group)
 			if len(group) < minGatherGroup {
 				// Writers that were just answered may submit their next batches, which then join this group.
 				runtime.Gosched()
 				continue
 			}
-			q.gather(len(group), 2*time.Since(began))
+			q.gather(len(group), 2*time.Since(started))
 		}
 	}
 }
@@ -111,8 +111,8 @@ const (
 
 // gather waits while there are many writers, until the next group is as large as the last one. A commit costs much more than a
 // batch in it, so the slower commits are, the larger groups should be.
-func (q *queue) gather(enough int, most time.Duration) {
-	timer := time.NewTimer(min(most, maxGatherTime))
+func (q *queue) gather(enough int, timeout time.Duration) {
+	timer := time.NewTimer(min(timeout, maxGatherTime))
 	defer timer.Stop()
 	for q.length() < int64(enough) {
 		select {

@@ -18,10 +18,10 @@ import (
 func groupsOf(t *testing.T, limit, bytes int, sizes ...int) []int {
 	t.Helper()
 	var groups []int
-	begun, release := make(chan struct{}), make(chan struct{})
+	started, release := make(chan struct{}), make(chan struct{})
 	q := newQueue(limit, bytes, func(group []*pendingBatch) {
 		if len(groups) == 0 {
-			close(begun)
+			close(started)
 			<-release
 		}
 		groups = append(groups, len(group))
@@ -31,7 +31,7 @@ func groupsOf(t *testing.T, limit, bytes int, sizes ...int) []int {
 	})
 	first := &pendingBatch{batch: &folded{}, done: make(chan error, 1)}
 	q.add(first)
-	<-begun
+	<-started
 	waiting := make([]*pendingBatch, len(sizes))
 	for i, size := range sizes {
 		waiting[i] = &pendingBatch{batch: &folded{size: size}, done: make(chan error, 1)}

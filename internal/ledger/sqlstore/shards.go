@@ -30,16 +30,16 @@ const readTimeout = 5 * time.Second
 func (s *Store) ReadOwner(ctx context.Context, shard int) (ledger.ShardOwner, error) {
 	ctx, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()
-	var h ledger.ShardOwner
+	var owner ledger.ShardOwner
 	row := s.driver.Reader().QueryRowContext(ctx, selectShard, shard)
-	err := row.Scan(&h.Epoch, &h.Owner, &h.Released, &h.Request.ID, &h.Request.HandOver, &h.Answered)
+	err := row.Scan(&owner.Epoch, &owner.Owner, &owner.Released, &owner.Request.ID, &owner.Request.HandOver, &owner.Answered)
 	if errors.Is(err, sql.ErrNoRows) {
 		return ledger.ShardOwner{}, nil
 	}
 	if err != nil {
 		return ledger.ShardOwner{}, s.fail("read the shard owner", err)
 	}
-	return h, nil
+	return owner, nil
 }
 
 // TakeOver implements ledger.Shards.
@@ -73,7 +73,7 @@ func (s *Store) LockLiveness(ctx context.Context, shard int) (unlock func() erro
 	defer cancel()
 	unlock, err = s.driver.LockLiveness(ctx, shard)
 	if err != nil && !errors.Is(err, ledger.ErrLivenessLocked) && !errors.Is(err, ledger.ErrUnsupported) {
-		return nil, s.fail("attend", err)
+		return nil, s.fail("take the liveness lock", err)
 	}
 	return unlock, err
 }
@@ -107,12 +107,12 @@ func checkFences(ctx context.Context, tx Tx, query string, group []*pendingBatch
 	if len(statements) == 0 {
 		return nil
 	}
-	held, err := tx.Exec(ctx, statements...)
+	changed, err := tx.Exec(ctx, statements...)
 	if err != nil {
 		return err
 	}
 	for i, f := range fences {
-		if held[i] == 0 {
+		if changed[i] == 0 {
 			return &ledger.FencedError{Fence: f}
 		}
 	}

@@ -35,11 +35,12 @@ const (
 	FROM tool_calls WHERE key > $1 AND finished_at < $2 AND pruned_at IS NULL AND (output IS NOT NULL OR output_ref IS NOT NULL)
 	ORDER BY key LIMIT $3`
 	pruneToolCall = `UPDATE tool_calls SET output = NULL, output_ref = NULL, output_size = NULL, pruned_at = $1 WHERE key = $2`
-	// A chain is deleted when its last request is pruned and no new request can continue it.
+	// deadChains selects the chains to delete. A chain is deleted when its last request is pruned and no new request can continue
+	// it.
 	deadChains = `SELECT agent_uid, request_chain FROM (
 	SELECT DISTINCT agent_uid, request_chain FROM model_calls WHERE pruned_at IS NOT NULL AND request_chain IS NOT NULL) c WHERE NOT EXISTS (
 	SELECT 1 FROM model_calls n WHERE n.agent_uid = c.agent_uid AND n.request_chain = c.request_chain AND (n.pruned_at IS NULL OR n.started_at >= $1)) LIMIT $2`
-	// The conditions of the index that finds them.
+	// prunedInChain repeats the conditions of the index that finds these calls.
 	prunedInChain = `pruned_at IS NOT NULL AND request_chain IS NOT NULL`
 	bytesOfChain  = `SELECT CAST(COALESCE(SUM(octet_length(CAST(request AS TEXT))), 0) AS BIGINT) FROM model_calls WHERE agent_uid = $1 AND request_chain = $2 AND ` + prunedInChain
 	freeChain     = `UPDATE model_calls SET request = 'null', request_form = 0, request_chain = NULL, request_place = NULL WHERE agent_uid = $1 AND request_chain = $2 AND ` + prunedInChain
@@ -60,7 +61,7 @@ func (s *Store) PruneCalls(ctx context.Context, before time.Time, limit int) (in
 	budget := ledger.Page{Limit: limit}.Size()
 	var models, tools pruning
 	var chains int64
-	// Dead chains never come back to life: finding them before the transaction keeps it short.
+	// A dead chain stays dead, so they can be found before the transaction, which keeps it short.
 	dead, err := s.deadChains(ctx, min(budget, maxFreedChains))
 	if err != nil {
 		return 0, s.fail("find unreadable request chains", err)

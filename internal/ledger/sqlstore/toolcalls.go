@@ -28,7 +28,7 @@ const (
 
 // toolSteps adds the statements for the tool calls of a batch. A call that starts and ends in the batch is inserted as one row.
 func toolSteps(steps []step, b *folded) []step {
-	begun := map[string]bool{}
+	inserted := map[string]bool{}
 	for i := range b.ToolCalls {
 		c := &b.ToolCalls[i]
 		row := step{ifUnchanged: keyTaken("tool call", c.Key), Statement: statement(insertToolCall,
@@ -38,12 +38,12 @@ func toolSteps(steps []step, b *folded) []step {
 			r := &b.ToolResults[at]
 			row.Statement = statement(insertEndedToolCall, append(row.Args, string(r.Status), r.Output, text(r.Error), micros(r.FinishedAt),
 				reference(b.outputs[at]), outputSize(r, b.outputs[at]))...)
-			begun[c.Key] = true
+			inserted[c.Key] = true
 		}
 		steps = append(steps, row)
 	}
 	for i := range b.ToolResults {
-		if r := &b.ToolResults[i]; !begun[r.Key] {
+		if r := &b.ToolResults[i]; !inserted[r.Key] {
 			steps = append(steps, toolResult(b.Agent, r, b.outputs[i]))
 		}
 	}
@@ -127,7 +127,7 @@ func (s *Store) OpenCalls(ctx context.Context, agent string) (ledger.OpenCalls, 
 	return calls, s.fail("list open calls of agent "+agent, err)
 }
 
-// The tree is that of the agent's root. A call named with its agent comes first, then the agent's own calls.
+// findToolOutput searches the tree of the agent's root. A call named with its agent comes first, then the agent's own calls.
 const findToolOutput = `SELECT COALESCE(substr(c.output, $1, $2), ''), COALESCE(c.output_size, length(c.output), 0), c.pruned_at IS NOT NULL,
 	c.agent_uid, c.output_ref
 	FROM agents self JOIN agents a ON a.root_uid = self.root_uid AND a.namespace = self.namespace AND a.expired_at IS NULL
@@ -144,16 +144,16 @@ func (s *Store) ToolOutput(ctx context.Context, agent, call string, offset int64
 	name, id, _ := strings.Cut(call, "/") // names of agents contain no slash
 	var part ledger.ToolOutput
 	var pruned bool
-	var by string
+	var owner string
 	var ref sql.NullString
 	err := s.driver.Reader().QueryRowContext(ctx, findToolOutput, offset+1, limit, agent, text(call), text(name), text(id)).
-		Scan(&part.Data, &part.Size, &pruned, &by, &ref)
+		Scan(&part.Data, &part.Size, &pruned, &owner, &ref)
 	switch {
 	case err != nil:
 	case pruned:
 		err = ledger.ErrPruned
 	case ref.Valid:
-		if part.Data, err = newUnfolder(ctx, s.driver.Reader()).plain(by, ref.String); err == nil {
+		if part.Data, err = newUnfolder(ctx, s.driver.Reader()).plain(owner, ref.String); err == nil {
 			part.Data = part.Data[min(offset, int64(len(part.Data))):]
 			part.Data = part.Data[:min(limit, len(part.Data))]
 		}

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// Times are microseconds since 1970 in both databases, so that ranges and durations are plain arithmetic.
+// micros returns a time in microseconds since 1970, as both databases store it: ranges and durations are plain arithmetic.
 func micros(t time.Time) int64 { return t.UnixMicro() }
 
 func fromMicros(n int64) time.Time { return time.UnixMicro(n).UTC() }

@@ -40,8 +40,8 @@ func (s *Server) Start(ctx context.Context) error {
 		select {
 		case <-tick.C:
 		case <-ctx.Done():
-			words, _ := os.ReadFile(s.log()) // err is the error to report
-			return fmt.Errorf("start PostgreSQL: %w\n%s", err, words)
+			output, _ := os.ReadFile(s.log()) // err is the error to report
+			return fmt.Errorf("start PostgreSQL: %w\n%s", err, output)
 		}
 	}
 }
