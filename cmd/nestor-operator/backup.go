@@ -16,10 +16,10 @@ import (
 	"github.com/nestor-dev/nestor/internal/ledger/sqlite"
 )
 
-// errNotSQLite says what to use in place of our own backup.
+// errNotSQLite names the tools that back up other ledgers.
 var errNotSQLite = errors.New("only a SQLite ledger (--ledger sqlite:PATH) is copied by this program: use pg_dump and psql for PostgreSQL")
 
-// runBackup runs `nestor-operator backup`: a copy of the ledger goes to standard output, and nothing else does.
+// runBackup runs `nestor-operator backup`: it writes a copy of the ledger, and nothing else, to standard output.
 func runBackup(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	ledger, err := parseCopy("backup", args, stderr)
 	if err != nil {
@@ -28,7 +28,7 @@ func runBackup(ctx context.Context, args []string, stdout, stderr io.Writer) err
 	return sqlite.Backup(ctx, ledger, stdout)
 }
 
-// runRestore runs `nestor-operator restore`: a copy of the ledger comes from standard input.
+// runRestore runs `nestor-operator restore`: it reads a copy of the ledger from standard input.
 func runRestore(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) error {
 	ledger, err := parseCopy("restore", args, stderr)
 	if err != nil {
@@ -41,7 +41,7 @@ func runRestore(ctx context.Context, args []string, stdin io.Reader, stdout, std
 	return nil
 }
 
-// parseCopy reads which ledger is meant.
+// parseCopy parses the flags of backup and restore, and returns the ledger.
 func parseCopy(command string, args []string, stderr io.Writer) (string, error) {
 	set := flag.NewFlagSet("nestor-operator "+command, flag.ContinueOnError)
 	set.SetOutput(stderr)

@@ -12,11 +12,11 @@ import (
 	"github.com/nestor-dev/nestor/internal/ledger/connect"
 )
 
-// Whoever sends the copy to a file must not find an explanation in it.
+// Standard output may be redirected to a file, so it must contain only the copy.
 func TestOnlyTheCopyGoesToStandardOutput(t *testing.T) {
 	var out, complaints strings.Builder
 	if err := run(t.Context(), []string{"backup", "--frobnicate"}, &out, &complaints); err == nil {
-		t.Error("an unknown flag was taken")
+		t.Error("an unknown flag was accepted")
 	}
 	if out.String() != "" || !strings.Contains(complaints.String(), "-ledger") {
 		t.Errorf("standard output has %q, standard error %q", out.String(), complaints.String())
@@ -36,6 +36,6 @@ func TestTheLedgerIsTheOperatorsOwn(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !strings.HasPrefix(out.String(), "SQLite format 3") {
-		t.Errorf("the copy begins with %q", out.String()[:min(16, out.Len())])
+		t.Errorf("the copy starts with %q", out.String()[:min(16, out.Len())])
 	}
 }

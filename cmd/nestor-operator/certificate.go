@@ -11,28 +11,28 @@ import (
 	"github.com/nestor-dev/nestor/internal/operator"
 )
 
-// defaultCertificateSecret is where the operator keeps a certificate that it makes.
+// defaultCertificateSecret is the Secret for a certificate that the operator creates.
 const defaultCertificateSecret = "nestor-history-cert"
 
 func registerCertificate(c *operator.Certificate, set *flag.FlagSet) {
 	registered := historyv1alpha1.GroupVersion.Version + "." + historyv1alpha1.GroupVersion.Group
-	set.StringVar(&c.Secret, "history-cert-secret", "", "`name` of the Secret in the operator's namespace in which it keeps the certificate of the history API, which it makes and renews (default "+defaultCertificateSecret+", unless there are files)")
-	set.StringVar(&c.Service, "history-service", "nestor-history", "`name` of the Service that leads to the history API: the certificate is for NAME.NAMESPACE.svc")
+	set.StringVar(&c.Secret, "history-cert-secret", "", "`name` of the Secret in the operator's namespace for the certificate of the history API, which the operator creates and renews (default "+defaultCertificateSecret+", unless there are files)")
+	set.StringVar(&c.Service, "history-service", "nestor-history", "`name` of the Service of the history API: the certificate is for NAME.NAMESPACE.svc")
 	set.StringVar(&c.APIService, "history-apiservice", registered, "`name` of the APIService whose caBundle is kept up to date with the certificate in the Secret")
-	set.StringVar(&c.File, "history-cert-file", "", "`file` with the certificate of the history API, in place of a Secret; the APIService's caBundle is yours to set then")
+	set.StringVar(&c.File, "history-cert-file", "", "`file` with the certificate of the history API, instead of a Secret; you must then set the APIService's caBundle yourself")
 	set.StringVar(&c.KeyFile, "history-key-file", "", "`file` with its key")
 }
 
-// completeCertificate refuses flags that contradict each other, and sets the default.
+// completeCertificate rejects contradictory flags, and sets the default.
 func completeCertificate(c *operator.Certificate) error {
 	if (c.File == "") != (c.KeyFile == "") {
 		return errors.New("--history-cert-file and --history-key-file go together: set both, or none")
 	}
 	if c.File != "" && c.Secret != "" {
-		return errors.New("--history-cert-secret is for a certificate that the operator makes, --history-cert-file for one of yours: set one of them")
+		return errors.New("--history-cert-secret is for a certificate that the operator creates, --history-cert-file for your own: set one of them")
 	}
 	if c.Service == "" || c.APIService == "" {
-		return errors.New("--history-service and --history-apiservice need a name: leave them out for the usual ones")
+		return errors.New("--history-service and --history-apiservice need a name: omit them to use the defaults")
 	}
 	if c.File == "" && c.Secret == "" {
 		c.Secret = defaultCertificateSecret

@@ -34,6 +34,6 @@ func TestTheChartSetsFlagsThatTheOperatorHas(t *testing.T) {
 func TestTheOperatorBelievesToRunWhereItIsInstalled(t *testing.T) {
 	t.Setenv("POD_NAMESPACE", "")
 	if operatorNamespace() != operator.Namespace {
-		t.Errorf("the operator believes to run in %s, and is installed in %s", operatorNamespace(), operator.Namespace)
+		t.Errorf("the operator's default namespace is %s, but the chart installs it in %s", operatorNamespace(), operator.Namespace)
 	}
 }

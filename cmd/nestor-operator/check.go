@@ -17,10 +17,10 @@ import (
 	"github.com/nestor-dev/nestor/internal/operator"
 )
 
-// checkPeriod is how long the check waits before it looks again.
+// checkPeriod is the interval between two rounds of checks.
 const checkPeriod = 2 * time.Second
 
-// check looks from outside, with its own service account, whether an installation works: it is what `helm test` runs.
+// check tests from outside, with its own service account, whether an installation works. `helm test` runs it.
 type check struct {
 	kubeconfig, namespace, provider string
 	history                         bool
@@ -32,11 +32,11 @@ func runCheck(ctx context.Context, args []string, stdout io.Writer) error {
 	var c check
 	set := flag.NewFlagSet("nestor-operator check", flag.ContinueOnError)
 	set.SetOutput(stdout)
-	set.StringVar(&c.kubeconfig, "kubeconfig", "", "`file` that says how to reach the cluster (default: the pod's own, or $KUBECONFIG)")
+	set.StringVar(&c.kubeconfig, "kubeconfig", "", "kubeconfig `file` of the cluster (default: the pod's own, or $KUBECONFIG)")
 	set.StringVar(&c.namespace, "namespace", operatorNamespace(), "namespace in which the calculator is run")
 	set.StringVar(&c.provider, "provider", "", "`name` of a ModelProvider that must be ready")
 	set.BoolVar(&c.history, "history", true, "the history API must be served")
-	set.DurationVar(&c.timeout, "timeout", 2*time.Minute, "how long everything may take to be well")
+	set.DurationVar(&c.timeout, "timeout", 2*time.Minute, "timeout until the installation is healthy")
 	if err := set.Parse(args); err != nil {
 		return err
 	}
@@ -61,7 +61,7 @@ func (c check) run(ctx context.Context, stdout io.Writer) error {
 	return err
 }
 
-// await looks until everything is well, at least once and to the end. It returns what it saw last.
+// await repeats the checks until all pass or the time is up, and returns the last findings. It completes at least one round.
 func (c check) await(ctx context.Context, target diagnose.Target) ([]diagnose.Finding, error) {
 	patience := time.After(c.timeout)
 	for {
@@ -73,13 +73,13 @@ func (c check) await(ctx context.Context, target diagnose.Target) ([]diagnose.Fi
 		case <-ctx.Done():
 			return findings, ctx.Err()
 		case <-patience:
-			return findings, fmt.Errorf("the installation is not well after %s", c.timeout)
+			return findings, fmt.Errorf("the installation is not healthy after %s", c.timeout)
 		case <-time.After(checkPeriod):
 		}
 	}
 }
 
-// well reports whether everything is there that was installed.
+// well reports whether every installed part is healthy.
 func (c check) well(findings []diagnose.Finding) bool {
 	for _, f := range findings {
 		if f.Check == diagnose.CheckHistory && !c.history {

@@ -24,24 +24,24 @@ of the pod it runs in.
 
   nestor-operator --kubeconfig ~/.kube/config
 
-Its own namespace, where shared roles, providers and tool servers stand, comes
+Its own namespace, which contains shared roles, providers and tool servers, comes
 from the environment variable POD_NAMESPACE (default nestor-system).
 
   nestor-operator check
 
-looks whether an installation works: it has the operator run its calculator, and
-asks for the history API.
+checks whether an installation works: it makes the operator run its calculator,
+and reads from the history API.
 
   nestor-operator backup --ledger sqlite:PATH > FILE
   nestor-operator restore --ledger sqlite:PATH < FILE
 
-copy a SQLite ledger while an operator works, and put a copy back while none does.
+back up a SQLite ledger, also while an operator runs, and restore it while none runs.
 
 Flags:
 `
 
-// gcPercent lets the heap grow by as much as is live, stacks included, before it is collected. With a thousand agents at work, 200 took 100 MB
-// more and saved a few percent of the operator's CPU. GOGC and GOMEMLIMIT still decide if they are set.
+// gcPercent lets the heap grow by the size of the live heap, including stacks, before a collection. With a thousand active agents, 200 used
+// 100 MB more and saved a few percent of the operator's CPU. GOGC and GOMEMLIMIT take precedence if they are set.
 const gcPercent = 100
 
 func main() {

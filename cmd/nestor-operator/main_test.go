@@ -79,7 +79,7 @@ func TestTheOperatorIsReadyAndStops(t *testing.T) {
 	go func() {
 		ended <- run(ctx, []string{
 			"--kubeconfig", cluster.Kubeconfig, "--ledger", "sqlite:" + filepath.Join(t.TempDir(), "ledger.db"), "--health-probe-bind-address", probes,
-			"--history-bind-address", served, "--leader-elect", // the history is served whoever leads
+			"--history-bind-address", served, "--leader-elect", // the history API does not depend on leadership
 		}, io.Discard, io.Discard)
 	}()
 	for _, path := range []string{"healthz", "readyz"} {
@@ -90,12 +90,12 @@ func TestTheOperatorIsReadyAndStops(t *testing.T) {
 			}
 			response, err := http.DefaultClient.Do(request)
 			if err != nil {
-				return false, nil //nolint:nilerr // it is not there yet
+				return false, nil //nolint:nilerr // not listening yet
 			}
 			return response.StatusCode == http.StatusOK, response.Body.Close()
 		})
 		if err != nil {
-			t.Errorf("/%s never said ok", path)
+			t.Errorf("/%s never returned ok", path)
 		}
 	}
 	expectHistory(t, cluster, served)
@@ -105,7 +105,7 @@ func TestTheOperatorIsReadyAndStops(t *testing.T) {
 	}
 }
 
-// expectHistory registers the operator's history API and asks for it with kubectl. What vouches for it the operator has to say.
+// expectHistory registers the operator's history API and reads from it with kubectl. The CA bundle comes from the operator.
 func expectHistory(t *testing.T, cluster *localcluster.Cluster, address string) {
 	t.Helper()
 	_, text, err := net.SplitHostPort(address)

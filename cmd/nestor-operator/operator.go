@@ -29,11 +29,11 @@ import (
 	"github.com/nestor-dev/nestor/internal/version"
 )
 
-// ledgerVariable says where the ledger is if no flag does: everybody on a node can read the flags of its processes, and a
-// connection string has a password.
+// ledgerVariable names the ledger if no flag does. Every user of a node can read the flags of its processes, and a connection string
+// contains a password.
 const ledgerVariable = "NESTOR_LEDGER"
 
-// options are the flags. Those that need no parsing are set in the operator's own options.
+// options are the flags. Flags that need no parsing are set directly in the operator's options.
 type options struct {
 	operator                          operator.Options
 	kubeconfig, namespaces, ledger    string
@@ -46,13 +46,13 @@ type options struct {
 }
 
 func (o *options) register(set *flag.FlagSet) {
-	set.StringVar(&o.kubeconfig, "kubeconfig", "", "`file` that says how to reach the cluster (default: the pod's own, or $KUBECONFIG)")
+	set.StringVar(&o.kubeconfig, "kubeconfig", "", "kubeconfig `file` of the cluster (default: the pod's own, or $KUBECONFIG)")
 	set.StringVar(&o.namespaces, "namespaces", "", "comma-separated `list` of namespaces to watch; the operator's own is always one of them (default: all)")
 	set.StringVar(&o.ledger, "ledger", "", "where the history of every agent is kept: sqlite:PATH, or postgres://... for several replicas (default $NESTOR_LEDGER, else sqlite:nestor.db)")
-	set.DurationVar(&o.operator.HistoryRetention, "history-retention", 0, "how long the history of agents is kept after they finished, such as 2160h for 90 days; 0 keeps it for ever")
+	set.DurationVar(&o.operator.HistoryRetention, "history-retention", 0, "how long the history of agents is kept after they finish, such as 2160h for 90 days; 0 keeps it forever")
 	set.DurationVar(&o.operator.CallRetention, "call-retention", 0, "how long the requests and responses of model calls and the outputs of tools are kept after the call, of live agents too, such as 720h for 30 days; 0 keeps them as long as their agents")
-	set.Var(&o.namespaceQuota, "ledger-namespace-quota", "how many `bytes` of the ledger the agents of one namespace may take, such as 10Gi; at it their model calls wait; 0 is no limit")
-	set.BoolVar(&o.operator.LeaderElection, "leader-elect", false, "wait until no other operator is at work; needed when there are several replicas")
+	set.Var(&o.namespaceQuota, "ledger-namespace-quota", "limit in `bytes` for the ledger data of one namespace, such as 10Gi; model calls beyond it wait; 0 means no limit")
+	set.BoolVar(&o.operator.LeaderElection, "leader-elect", false, "wait for leadership before the controllers start; required for several replicas")
 	set.StringVar(&o.operator.MetricsAddress, "metrics-bind-address", "0", "`address` for Prometheus metrics, such as :8080; 0 turns them off")
 	set.StringVar(&o.operator.ProbeAddress, "health-probe-bind-address", "0", "`address` for /healthz and /readyz, such as :8081; 0 turns them off")
 	set.StringVar(&o.operator.ProfileAddress, "pprof-bind-address", "0", "`address` for Go's profiles under /debug/pprof, for developers; 0 turns them off")
@@ -63,17 +63,17 @@ func (o *options) register(set *flag.FlagSet) {
 	set.StringVar(&o.workspaceMaxSize, "workspace-max-size", workspace.DefaultMaxSize, "largest `size` of the files of a workspace pod that are not on a volume; a chat that asks for more waits")
 	set.StringVar(&o.operatorLabels, "operator-labels", "", "comma-separated `labels` (name=value) of the operator's own pods, which alone may connect to workspaces (default app.kubernetes.io/name=nestor-operator)")
 	set.StringVar(&o.localWorkspaces, "local-workspaces", "", "comma-separated `directories` of this machine: chats may have a workspace in one of them, served by this process with the rights of its user. For an operator on your own machine only")
-	set.BoolVar(&o.operator.Controllers.AllowLoopbackEndpoints, "allow-loopback-endpoints", false, "let ModelProviders and ToolServers name endpoints on loopback addresses, which whoever may create them could then reach. For an operator on your own machine, or with a proxy in its own pod")
-	set.StringVar(&o.operator.Page.Address, "web-bind-address", "0", "`address` where the web page is served, such as :8082, behind something that speaks TLS; people sign in with their own tokens; 0 turns it off")
-	set.IntVar(&o.operator.Page.Streams.Total, "web-max-streams", 256, "open pages that the web page serves at once; more are refused with status 429. 0 is no limit")
-	set.IntVar(&o.operator.Page.Streams.PerUser, "web-max-streams-per-user", 16, "open pages that one person may have at once; 0 is no limit")
-	set.IntVar(&o.operator.History.Streams.Total, "history-max-streams", 1000, "transcripts that may be followed at once through the history API; more are refused with status 429. 0 is no limit")
-	set.IntVar(&o.operator.History.Streams.PerUser, "history-max-streams-per-user", 100, "transcripts that one person may follow at once; a page follows up to two. 0 is no limit")
+	set.BoolVar(&o.operator.Controllers.AllowLoopbackEndpoints, "allow-loopback-endpoints", false, "let ModelProviders and ToolServers name endpoints on loopback addresses, which everyone who may create them can then reach. For an operator on your own machine, or with a proxy in its own pod")
+	set.StringVar(&o.operator.Page.Address, "web-bind-address", "0", "`address` where the web page is served, such as :8082, behind a proxy that terminates TLS; people sign in with their own tokens; 0 turns it off")
+	set.IntVar(&o.operator.Page.Streams.Total, "web-max-streams", 256, "maximum number of open web pages; more are rejected with status 429; 0 means no limit")
+	set.IntVar(&o.operator.Page.Streams.PerUser, "web-max-streams-per-user", 16, "maximum number of open web pages per user; 0 means no limit")
+	set.IntVar(&o.operator.History.Streams.Total, "history-max-streams", 1000, "maximum number of transcripts followed through the history API at once; more are rejected with status 429; 0 means no limit")
+	set.IntVar(&o.operator.History.Streams.PerUser, "history-max-streams-per-user", 100, "maximum number of transcripts that one user follows at once; a page follows up to two; 0 means no limit")
 	set.StringVar(&o.logLevel, "log-level", "info", "debug, info, warn or error")
 	set.StringVar(&o.logFormat, "log-format", "text", "text or json")
-	set.Float64Var(&o.qps, "kube-api-qps", 500, "requests a second that the operator may make of the API server")
-	set.IntVar(&o.burst, "kube-api-burst", 1000, "requests that it may make at once")
-	set.IntVar(&o.operator.MaxWrites, "kube-api-writes", 0, fmt.Sprintf("writes of Nestor's objects that may be on their way to the API server at once; 0 adapts to how quickly it answers, from %d to %d. Fewer leave more of its processors to others", kubewrites.Floor, kubewrites.Ceiling))
+	set.Float64Var(&o.qps, "kube-api-qps", 500, "maximum requests per second to the API server")
+	set.IntVar(&o.burst, "kube-api-burst", 1000, "maximum burst of requests to the API server")
+	set.IntVar(&o.operator.MaxWrites, "kube-api-writes", 0, fmt.Sprintf("maximum writes of Nestor's objects in flight to the API server; 0 adapts to its response time, from %d to %d. A lower limit leaves more of its CPU to other clients", kubewrites.Floor, kubewrites.Ceiling))
 }
 
 // run runs the operator until ctx ends.
@@ -99,7 +99,7 @@ func (o *options) run(ctx context.Context, log io.Writer) error {
 func (o *options) complete() (err error) {
 	switch run := &o.operator; {
 	case run.HistoryRetention < 0:
-		return errors.New("--history-retention must be a time such as 2160h, or 0 to keep histories for ever")
+		return errors.New("--history-retention must be a time such as 2160h, or 0 to keep histories forever")
 	case run.CallRetention < 0:
 		return errors.New("--call-retention must be a time such as 720h, or 0 to keep calls as long as their agents")
 	case run.MaxWrites < 0:
@@ -144,7 +144,7 @@ func parseLabels(value string) (map[string]string, error) {
 	for _, entry := range split(value) {
 		name, value, ok := strings.Cut(entry, "=")
 		if !ok || name == "" {
-			return nil, fmt.Errorf("--operator-labels must be name=value, parted by commas, not %q", entry)
+			return nil, fmt.Errorf("--operator-labels must be name=value, separated by commas, not %q", entry)
 		}
 		found[name] = value
 	}
@@ -161,7 +161,7 @@ func clientConfig(kubeconfig string, qps float64, burst int) (*rest.Config, erro
 	}
 	config.QPS, config.Burst = float32(qps), burst
 	config.UserAgent = "nestor-operator/" + version.String()
-	// The API server is near and its processors are scarce: it would compress every event of a watch.
+	// The API server is near and its CPU is scarce: with compression it would compress every event of a watch.
 	config.DisableCompression = true
 	return config, nil
 }
@@ -181,7 +181,7 @@ func (o *options) logger(out io.Writer) (logr.Logger, error) {
 	return logr.Logger{}, fmt.Errorf("--log-format must be text or json, not %q", o.logFormat)
 }
 
-// holder is the name of this process among the operators of a ledger: a pod's name, or the machine's with the process.
+// holder returns the name of this process among the operators of a ledger: the name of the pod, or the host name with the process id.
 func holder() string {
 	host, err := os.Hostname()
 	if err != nil {
@@ -190,7 +190,7 @@ func holder() string {
 	return fmt.Sprintf("%s/%d", host, os.Getpid())
 }
 
-// operatorNamespace is where the operator itself runs.
+// operatorNamespace returns the namespace in which the operator runs.
 func operatorNamespace() string {
 	if namespace := os.Getenv("POD_NAMESPACE"); namespace != "" {
 		return namespace

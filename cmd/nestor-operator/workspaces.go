@@ -12,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
-// parseEgress reads the rules of --workspace-egress. A field that is not known is an error: without it, a rule could allow more than it says.
+// parseEgress parses the rules of --workspace-egress. An unknown field is an error: a rule without it could allow more than intended.
 func parseEgress(text string) ([]networkingv1.NetworkPolicyEgressRule, error) {
 	if text == "" {
 		return nil, nil
@@ -26,7 +26,7 @@ func parseEgress(text string) ([]networkingv1.NetworkPolicyEgressRule, error) {
 	return rules, nil
 }
 
-// parseSize reads the size of --workspace-max-size.
+// parseSize parses the size of --workspace-max-size.
 func parseSize(text string) (resource.Quantity, error) {
 	size, err := resource.ParseQuantity(text)
 	if err != nil || size.Sign() <= 0 {

@@ -290,7 +290,7 @@ func checkTourLog(t *testing.T, log string) {
 		}
 	}
 	rest := log
-	for _, text := range []string{"starting the control plane", "starting the operator", "you: Review the sample project", "The review of the sample project:", "the tour is at its end"} {
+	for _, text := range []string{"starting the control plane", "starting the operator", "you: Review the sample project", "The review of the sample project:", "the tour has finished"} {
 		_, after, found := strings.Cut(rest, text)
 		if !found {
 			t.Fatalf("the log lacks %q at the expected place:\n%s", text, log)

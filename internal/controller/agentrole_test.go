@@ -45,14 +45,14 @@ var _ = Describe("An AgentRole", func() {
 		Eventually(readiness(r)).Should(HavePrefix("True Ready"))
 	})
 
-	It("with a schema that is none is told so", func() {
+	It("with an invalid schema is not ready", func() {
 		r := role(newNamespace(nil), "writer")
 		r.Spec.AsTool = &v1alpha1.RoleAsTool{Name: "Write", InputSchema: &runtime.RawExtension{Raw: []byte(`{"type":"array"}`)}}
 		Expect(api.Create(ctx, r)).To(Succeed())
 		Eventually(readiness(r)).Should(HavePrefix("False InvalidSpec: spec.asTool.inputSchema"))
 	})
 
-	It("uses a shared provider only where its allowedNamespaces say so", func() {
+	It("uses a shared provider only where its allowedNamespaces permit it", func() {
 		shared := &v1alpha1.ModelProvider{ObjectMeta: metav1.ObjectMeta{Namespace: operatorNamespace, Name: "shared"}}
 		shared.Spec.BaseURL = "http://127.0.0.1:1/v1"
 		shared.Spec.AllowedNamespaces = &v1alpha1.AllowedNamespaces{From: v1alpha1.NamespacesSelector,

@@ -62,8 +62,8 @@ func (s *unconfirmed) take() []ledger.Agent {
 	return list
 }
 
-// confirmObjects ends the suspects whose objects no longer exist and takes over the others. It reads each object from the API server, so it runs
-// after all other agents have been taken over. Agents whose object cannot be read are retried later.
+// confirmObjects ends the suspects whose objects no longer exist and takes over the others. It reads each object from the API server, so it
+// runs after all other agents have been taken over. Agents whose object cannot be read are retried later.
 func (d driver) confirmObjects(ctx context.Context) error {
 	var errs []error
 	for _, a := range d.unconfirmed.take() {
@@ -162,8 +162,8 @@ const (
 	idleBytes = 4 << 20
 )
 
-// allocationBurst detects the end of a burst of allocations. The Go runtime keeps freed memory for reuse; an operator whose agents all wait needs
-// little of it and may wait for days.
+// allocationBurst detects the end of a burst of allocations. The Go runtime keeps freed memory for reuse, but an operator whose agents all
+// wait needs little of it, perhaps for days.
 type allocationBurst struct{ last, atLastBurst uint64 }
 
 // over reports whether little was allocated since the last check and much before it.

@@ -11,26 +11,26 @@ func TestMemoryIsGivenBackOnceWhenMuchWorkIsOver(t *testing.T) {
 		allocated uint64
 		over      bool
 	}{
-		{idleBytes, false},                  // it begins
-		{3 * burstBytes, false},             // at work
-		{4 * burstBytes, false},             // still
-		{4*burstBytes + 1, true},            // over
-		{4*burstBytes + 2, false},           // that was told
-		{4*burstBytes + 2*idleBytes, false}, // a little
-		{4*burstBytes + 2*idleBytes, false}, // is not worth it
-		{5*burstBytes + 2*idleBytes, false}, // but much is
+		{idleBytes, false},                  // start
+		{3 * burstBytes, false},             // burst
+		{4 * burstBytes, false},             // burst continues
+		{4*burstBytes + 1, true},            // burst ended
+		{4*burstBytes + 2, false},           // reported only once
+		{4*burstBytes + 2*idleBytes, false}, // a small allocation
+		{4*burstBytes + 2*idleBytes, false}, // is no burst
+		{5*burstBytes + 2*idleBytes, false}, // the next burst starts
 		{5*burstBytes + 2*idleBytes + 1, true},
 	} {
 		if got := b.over(look.allocated); got != look.over {
-			t.Errorf("look %d: over(%d) = %t", i, look.allocated, got)
+			t.Errorf("check %d: over(%d) = %t", i, look.allocated, got)
 		}
 	}
 	before := allocated()
 	kept = make([]byte, idleBytes)
 	if after := allocated(); after-before < idleBytes {
-		t.Errorf("%d bytes were allocated, and %d are counted", idleBytes, after-before)
+		t.Errorf("allocated %d bytes, counted %d", idleBytes, after-before)
 	}
 }
 
-// kept makes an allocation one that the compiler cannot leave out.
+// kept keeps the compiler from optimizing an allocation away.
 var kept []byte

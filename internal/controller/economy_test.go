@@ -18,7 +18,7 @@ import (
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 )
 
-// writes counts what the operator writes, by namespace and then by method and path.
+// writes counts the operator's writes by namespace, then by method and path.
 var writes = &meter{seen: map[string]map[string]int{}}
 
 type meter struct {
@@ -54,7 +54,7 @@ func (m *meter) count(method, path string) {
 	m.seen[namespace][method+" "+rest]++
 }
 
-// of returns what was written in a namespace.
+// of returns the writes in a namespace.
 func (m *meter) of(namespace string) map[string]int {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -65,7 +65,7 @@ func (m *meter) of(namespace string) map[string]int {
 	return copied
 }
 
-// reconciles is how often the controllers of runs have looked at something.
+// reconciles returns the number of reconciles of chats, tasks and sub-agents.
 func reconciles() float64 {
 	GinkgoHelper()
 	families, err := ctrlmetrics.Registry.Gather()
@@ -86,7 +86,7 @@ func reconciles() float64 {
 	return total
 }
 
-// These specs count: they must have the operator for themselves.
+// These specs count requests, so no other spec may run at the same time.
 var _ = Describe("The economy of writes", Serial, func() {
 	agentTask := func(c conversation, name, instruction string) {
 		task := &v1alpha1.AgentTask{ObjectMeta: metav1.ObjectMeta{Namespace: c.namespace, Name: name}}
@@ -104,7 +104,7 @@ var _ = Describe("The economy of writes", Serial, func() {
 	It("writes a short agent three times: its sub-agent, and the end of both", func() {
 		c := conversation{newNamespace(nil)}
 		c.provide()
-		Eventually(func() ([]metav1.Condition, error) { // a provider that the operator has not heard of would be waited for
+		Eventually(func() ([]metav1.Condition, error) { // the task would wait for a provider that is not in the operator's cache
 			var p v1alpha1.ModelProvider
 			err := api.Get(ctx, types.NamespacedName{Namespace: c.namespace, Name: "default"}, &p)
 			return p.Status.Conditions, err
@@ -116,14 +116,14 @@ var _ = Describe("The economy of writes", Serial, func() {
 		Expect(api.Get(ctx, types.NamespacedName{Namespace: c.namespace, Name: "short"}, &task)).To(Succeed())
 		statuses := 1
 		if *task.Status.DurationMillis > 900 {
-			statuses = 2 // the machine is so busy that it was worth showing that it was at work
+			statuses = 2 // on a busy machine the run lasts long enough for its progress to be written
 		}
 		Expect(writes.of(c.namespace)).To(HaveKeyWithValue("POST subagents", 1))
 		Expect(writes.of(c.namespace)).To(HaveKeyWithValue("PUT subagents/short/status", BeNumerically("<=", statuses)))
 		Expect(writes.of(c.namespace)).To(HaveKeyWithValue("PUT agenttasks/short/status", BeNumerically("<=", statuses)))
 	})
 
-	It("looks at an agent and writes it a number of times that does not grow with its steps", func() {
+	It("reconciles and writes an agent a number of times that does not grow with its steps", func() {
 		c := conversation{newNamespace(nil)}
 		c.provide()
 		role := &v1alpha1.AgentRole{ObjectMeta: metav1.ObjectMeta{Namespace: c.namespace, Name: "general"}}

@@ -16,7 +16,7 @@ import (
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 )
 
-// conversation is a chat in a namespace of its own that has a model.
+// conversation is a chat in its own namespace, with a model.
 type conversation struct{ namespace string }
 
 func newConversation() conversation {
@@ -52,7 +52,7 @@ func (c conversation) say(name, text string) {
 	c.write(name, v1alpha1.AgentMessageSpec{Content: text})
 }
 
-// posts returns what has been said in the main chat by others than the user, as "Role inReplyTo about: content".
+// posts returns the messages of the main chat that are not from the user, as "Role inReplyTo about: content".
 func (c conversation) posts() ([]string, error) {
 	var list v1alpha1.AgentMessageList
 	if err := api.List(ctx, &list, client.InNamespace(c.namespace)); err != nil {
@@ -138,7 +138,7 @@ var _ = Describe("A chat", func() {
 		Expect(tasks.Items).To(HaveLen(5))
 	})
 
-	It("rejects what cannot be done, and says why", func() {
+	It("rejects an impossible request with a reason", func() {
 		c := newConversation()
 		c.say("hello", "What is 17 * 23?")
 		Eventually(c.task("chat-1")).Should(Equal("Success"))
@@ -148,7 +148,7 @@ var _ = Describe("A chat", func() {
 		Eventually(c.messagePhase("nobody")).Should(Equal("Rejected: TaskNotFound"))
 	})
 
-	It("waits for its provider, and takes the message that came before (missing references)", func() {
+	It("waits for its provider, then handles the earlier message (missing references)", func() {
 		c := conversation{newNamespace(nil)}
 		c.say("early", "What is 17 * 23?")
 		Eventually(c.messagePhase("early")).Should(Equal("Pending: ChatNotFound"))
@@ -159,7 +159,7 @@ var _ = Describe("A chat", func() {
 		Eventually(c.posts).Should(ContainElement("Assistant early : 17 * 23 is 391."))
 	})
 
-	It("goes with everything that belongs to it", func() {
+	It("is deleted with all its dependents", func() {
 		c := newConversation()
 		c.say("hello", "Summarise what was released this year.")
 		Eventually(c.task("chat-1")).Should(Equal("Waiting"))
@@ -186,15 +186,15 @@ var _ = Describe("A standalone task", func() {
 		Expect(task.Status.Result.Summary).To(Equal("42"))
 	})
 
-	It("that is cancelled when it is made begins and ends in the ledger, and does nothing", func() {
+	It("that is created cancelled starts and ends in the ledger, and does nothing", func() {
 		c := newConversation()
 		task := &v1alpha1.AgentTask{ObjectMeta: metav1.ObjectMeta{Namespace: c.namespace, Name: "never"}}
 		task.Spec = v1alpha1.AgentTaskSpec{Type: v1alpha1.TaskAgent, Role: "researcher", Instruction: "Find out.", Cancel: true}
 		Expect(api.Create(ctx, task)).To(Succeed())
 		Eventually(c.task("never")).Should(Equal("Cancelled"))
 		Expect(api.Get(ctx, client.ObjectKeyFromObject(task), task)).To(Succeed())
-		Expect(task.Status.SubAgent).To(Equal("never"), "it is on record that there was one")
-		Expect(task.Status.Usage).To(BeZero(), "no model was asked")
+		Expect(task.Status.SubAgent).To(Equal("never"), "its status names the sub-agent")
+		Expect(task.Status.Usage).To(BeZero(), "no model call was made")
 	})
 
 	It("of type Agent asks, is answered, and succeeds", func() {

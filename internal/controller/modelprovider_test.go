@@ -43,7 +43,7 @@ var _ = Describe("A ModelProvider", func() {
 		Eventually(readiness(p)).Should(Equal("True Ready: The provider responds."))
 	})
 
-	It("says that it is being asked while no answer has come", func() {
+	It("reports that it is progressing while no response has arrived", func() {
 		silent := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }))
 		DeferCleanup(func() {
 			silent.CloseClientConnections()
@@ -54,7 +54,7 @@ var _ = Describe("A ModelProvider", func() {
 		Eventually(readiness(p)).Should(HavePrefix("Unknown " + v1alpha1.ReasonProgressing + ": Listing the provider's models."))
 	})
 
-	It("says that nobody answers at its address", func() {
+	It("is unreachable if nothing listens at its address", func() {
 		p := provider(newNamespace(nil), "http://127.0.0.1:1/v1", "")
 		Expect(api.Create(ctx, p)).To(Succeed())
 		Eventually(readiness(p)).Should(HavePrefix("False Unreachable: The provider does not respond"))

@@ -30,7 +30,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/tool/workspace/shell"
 )
 
-// operatorNamespace is where shared objects stand in this suite.
+// operatorNamespace is the namespace of shared objects in this suite.
 const operatorNamespace = "nestor-system"
 
 var (
@@ -38,11 +38,11 @@ var (
 	api      client.Client
 	modelURL string
 	serial   int
-	// localRoot is where directories may be workspaces in this suite.
+	// localRoot is the directory that may contain local workspaces in this suite.
 	localRoot string
 )
 
-// The test binary plays the supervisor of the commands that local workspaces run.
+// TestMain lets the test binary also act as the supervisor of the commands in local workspaces.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 2 && os.Args[1] == shell.SupervisorArgument {
 		os.Exit(shell.Supervise(os.Args[2:], os.Stdin, os.Stdout, os.Stderr))
@@ -50,7 +50,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// counting is an agent that takes as many turns as it is told, each with another expression.
+// counting is an agent that takes the requested number of turns, each with another expression.
 const counting = `
 name: counting
 rules:
@@ -116,7 +116,7 @@ var _ = BeforeSuite(func() {
 	modelURL = server.URL + "/v1"
 })
 
-// newNamespace makes a namespace for one spec.
+// newNamespace creates a namespace for one spec.
 func newNamespace(labels map[string]string) string {
 	GinkgoHelper()
 	serial++
@@ -125,7 +125,7 @@ func newNamespace(labels map[string]string) string {
 	return ns.Name
 }
 
-// ready returns the Ready condition of an object as "Status Reason: Message", once it speaks of the current spec.
+// ready returns the Ready condition of an object as "Status Reason: Message", once it is for the current generation.
 func ready(object client.Object, conditions func() []metav1.Condition) func() (string, error) {
 	return func() (string, error) {
 		if err := api.Get(ctx, client.ObjectKeyFromObject(object), object); err != nil {
@@ -133,7 +133,7 @@ func ready(object client.Object, conditions func() []metav1.Condition) func() (s
 		}
 		c := meta.FindStatusCondition(conditions(), v1alpha1.ConditionReady)
 		if c == nil || c.ObservedGeneration != object.GetGeneration() {
-			return "not judged yet", nil
+			return "no current Ready condition", nil
 		}
 		return fmt.Sprintf("%s %s: %s", c.Status, c.Reason, c.Message), nil
 	}

@@ -19,7 +19,7 @@ import (
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 )
 
-// startMCP runs a real MCP server with one tool, which wants a bearer token.
+// startMCP runs a real MCP server with one tool, which requires a bearer token.
 func startMCP() (*mcp.Server, string) {
 	GinkgoHelper()
 	server := mcp.NewServer(&mcp.Implementation{Name: "weather", Version: "1"}, nil)
@@ -27,7 +27,7 @@ func startMCP() (*mcp.Server, string) {
 	handler := mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return server }, nil)
 	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Header.Get("Authorization") != "Bearer sesame" {
-			http.Error(w, "who are you?", http.StatusUnauthorized)
+			http.Error(w, "unauthorized", http.StatusUnauthorized)
 			return
 		}
 		handler.ServeHTTP(w, r)
@@ -52,7 +52,7 @@ var _ = Describe("A ToolServer", func() {
 		return ready(s, func() []metav1.Condition { return s.Status.Conditions })
 	}
 
-	It("waits for its headers, shows its tools, and notices when they change", func() {
+	It("waits for its headers, shows its tools, and detects when they change", func() {
 		ns := newNamespace(nil)
 		server, url := startMCP()
 		s := &v1alpha1.ToolServer{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "weather"}}
@@ -89,7 +89,7 @@ var _ = Describe("A ToolServer", func() {
 		Expect(client.IgnoreNotFound(api.Delete(ctx, s))).To(Succeed())
 	})
 
-	It("says that nobody answers at its address", func() {
+	It("is unreachable if nothing listens at its address", func() {
 		s := &v1alpha1.ToolServer{ObjectMeta: metav1.ObjectMeta{Namespace: newNamespace(nil), Name: "gone"}}
 		s.Spec.URL = "http://127.0.0.1:1/mcp"
 		Expect(api.Create(ctx, s)).To(Succeed())

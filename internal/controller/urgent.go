@@ -8,9 +8,9 @@ import (
 	"github.com/nestor-dev/nestor/internal/engine"
 )
 
-// isUrgent says whether somebody waits for what a step leads to: a child to start, a question to be seen, an answer to be heard, an
-// end. Everything else is progress, which is shown about once a second. That an agent is at work is progress too: most are done before
-// anybody could have looked.
+// isUrgent reports whether a person or another agent waits for the result of a step: a child to start, a question to show, an answer to
+// deliver, an end. Everything else is progress, which is written about once a second. Becoming active is progress too: most agents finish
+// before a status write would be seen.
 func isUrgent(c engine.Change) bool {
 	for _, effect := range c.Effects {
 		switch effect.(type) {
@@ -19,7 +19,7 @@ func isUrgent(c engine.Change) bool {
 		}
 	}
 	if c.After.AwaitsStartPublished() {
-		return true // its tool waits for it
+		return true // its tool call waits for the status
 	}
 	if c.After.Config.Kind == agent.Orchestrator {
 		return c.After.Phase == agent.PhaseIdle && c.Before.Phase != agent.PhaseIdle ||
@@ -29,7 +29,7 @@ func isUrgent(c engine.Change) bool {
 	return before != after && (needsPerson(c.Before) || after != agent.StageActive && after != agent.StagePending)
 }
 
-// changesAsks says whether a step changed what an agent needs a person for. A standalone task shows that for the agents below it.
+// changesAsks reports whether a step changed the asks of an agent. A standalone task shows the asks of the agents below it.
 func changesAsks(c engine.Change) bool { return needsPerson(c.Before) || needsPerson(c.After) }
 
 func needsPerson(s agent.State) bool {

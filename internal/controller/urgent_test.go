@@ -15,7 +15,7 @@ func TestPeopleSeeAtOnceThatTheirAnswerWasHeard(t *testing.T) {
 	active := agent.State{Phase: agent.PhaseRequesting, Config: sub}
 	waiting := agent.State{Phase: agent.PhaseActing, Config: sub, Batch: []agent.BatchCall{{State: agent.CallAsked}}}
 	if waiting.Stage() != agent.StageWaitingForUser {
-		t.Fatalf("the agent's standing is %s: this test shows nothing", waiting.Stage())
+		t.Fatalf("the agent's stage is %s: the test is void", waiting.Stage())
 	}
 	for name, test := range map[string]struct {
 		before, after agent.State
@@ -26,7 +26,7 @@ func TestPeopleSeeAtOnceThatTheirAnswerWasHeard(t *testing.T) {
 		"a turn":     {active, active, false},
 	} {
 		if got := isUrgent(engine.Change{Before: test.before, After: test.after}); got != test.urgent {
-			t.Errorf("%s is urgent: %t", name, got)
+			t.Errorf("%s: urgent = %t", name, got)
 		}
 	}
 }

@@ -20,7 +20,7 @@ import (
 // wakers enqueue objects when the state of an agent or session in this process changes.
 type wakers struct {
 	chats, messages, tasks, agents, servers *poke.Queue
-	// chatBegan is called for each chat that accepts messages from now on.
+	// chatBegan is called for each chat that starts to accept messages.
 	chatBegan func(context.Context, types.NamespacedName)
 	// find finds a live agent.
 	find func(uid string) (ledger.Agent, bool)

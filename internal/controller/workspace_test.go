@@ -17,7 +17,7 @@ import (
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 )
 
-// newFiles makes a directory with notes below the suite's root.
+// newFiles creates a directory with notes below localRoot.
 func newFiles() string {
 	GinkgoHelper()
 	dir, err := os.MkdirTemp(localRoot, "files-")
@@ -27,7 +27,7 @@ func newFiles() string {
 	return dir
 }
 
-// inDirectory is a chat whose workspace is a directory of this machine.
+// inDirectory creates a chat whose workspace is a directory of this machine.
 func inDirectory(dir string) (conversation, *v1alpha1.AgentChat) {
 	GinkgoHelper()
 	c := conversation{newNamespace(nil)}
@@ -38,7 +38,7 @@ func inDirectory(dir string) (conversation, *v1alpha1.AgentChat) {
 	return c, chat
 }
 
-// asked waits for a request for approval and returns the task and the call that it names.
+// asked waits for an approval request and returns it.
 func (c conversation) asked(task string) *v1alpha1.ChatWaitingItem {
 	GinkgoHelper()
 	var found *v1alpha1.ChatWaitingItem
@@ -80,7 +80,7 @@ var _ = Describe("A chat with a directory", func() {
 		Eventually(c.posts).Should(ContainElement("Assistant run : Bash said hello."))
 	})
 
-	It("lets a sub-agent write where it was told to work, once a person has approved", func() {
+	It("lets a sub-agent write in its working directory after an approval", func() {
 		dir := newFiles()
 		c, _ := inDirectory(dir)
 		c.say("hello", "Write a list")
@@ -93,7 +93,7 @@ var _ = Describe("A chat with a directory", func() {
 		Expect(os.ReadFile(written)).To(BeEquivalentTo("milk\n"))
 	})
 
-	It("waits until the directory is there, and says so", func() {
+	It("waits until the directory exists, and reports it", func() {
 		dir := filepath.Join(localRoot, "later")
 		c, chat := inDirectory(dir)
 		c.say("hello", "Read the notes")
@@ -103,7 +103,7 @@ var _ = Describe("A chat with a directory", func() {
 		Eventually(c.posts).Should(ContainElement("Assistant hello : The notes say: buy milk."))
 	})
 
-	It("waits if the directory is not one that the operator may serve", func() {
+	It("waits if the operator may not serve the directory", func() {
 		_, chat := inDirectory("/etc")
 		Eventually(ready(chat, func() []metav1.Condition { return chat.Status.Conditions })).
 			Should(And(HavePrefix("False WorkspaceUnavailable: "), ContainSubstring("--local-workspaces")))
@@ -119,7 +119,7 @@ var _ = Describe("A chat without a workspace", func() {
 })
 
 var _ = Describe("A chat whose workspace needs a pod", func() {
-	It("waits while the operator was given no image", func() {
+	It("waits while the operator has no workspace image", func() {
 		c := conversation{newNamespace(nil)}
 		c.provide()
 		chat := &v1alpha1.AgentChat{ObjectMeta: metav1.ObjectMeta{Namespace: c.namespace, Name: "chat"}}
@@ -131,7 +131,7 @@ var _ = Describe("A chat whose workspace needs a pod", func() {
 })
 
 var _ = Describe("A standalone task with a directory", func() {
-	It("runs a tool in it, where it was told to", func() {
+	It("runs a tool in the requested working directory", func() {
 		dir := newFiles()
 		c := conversation{newNamespace(nil)}
 		task := &v1alpha1.AgentTask{ObjectMeta: metav1.ObjectMeta{Namespace: c.namespace, Name: "write"}}

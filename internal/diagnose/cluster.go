@@ -20,7 +20,7 @@ import (
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 )
 
-// cluster checks that there is an API server, and says who asks.
+// cluster checks that the API server responds, and reports the user name.
 func (t Target) cluster(ctx context.Context) Finding {
 	version, err := t.Discovery.ServerVersion()
 	if err != nil {
@@ -35,14 +35,14 @@ func (t Target) cluster(ctx context.Context) Finding {
 	return found("cluster", OK, "Kubernetes %s at %s%s", version.GitVersion, t.Host, who)
 }
 
-// wanted are the resources that the operator works with.
+// wanted are the resources that the operator needs.
 var wanted = []string{"agentchats", "agentmessages", "agentquotas", "agentroles", "agenttasks", "modelproviders", "subagents", "toolservers"}
 
-// resources checks that the server knows Nestor's kinds.
+// resources checks that the server has Nestor's kinds.
 func (t Target) resources() Finding {
 	list, err := t.Discovery.ServerResourcesForGroupVersion(v1alpha1.GroupVersion.String())
 	if err != nil && !apierrors.IsNotFound(err) {
-		return found("resources", Failed, "the server does not say which resources it has: %v", err)
+		return found("resources", Failed, "cannot list the resources of the server: %v", err)
 	}
 	have := map[string]bool{}
 	if list != nil {
@@ -57,16 +57,16 @@ func (t Target) resources() Finding {
 		}
 	}
 	if len(missing) > 0 {
-		return found("resources", Failed, "the server does not know %s of %s", strings.Join(missing, ", "), v1alpha1.GroupVersion).
+		return found("resources", Failed, "the server does not have %s of %s", strings.Join(missing, ", "), v1alpha1.GroupVersion).
 			advise("Install Nestor's CRDs: kubectl apply -f config/crd/bases, or choose another cluster with --context.")
 	}
-	return found("resources", OK, "the server knows the eight kinds of %s", v1alpha1.GroupVersion)
+	return found("resources", OK, "the server has the eight kinds of %s", v1alpha1.GroupVersion)
 }
 
-// leaseName is the lease of the operator that is at work.
+// leaseName is the lease of the active operator.
 const leaseName = "nestor-operator.nestor.dev"
 
-// operator looks for signs of an operator: its lease, its deployment, or that it has judged what is in the namespace.
+// operator looks for signs of an operator: its lease, its deployment, or conditions that it wrote in the namespace.
 func (t Target) operator(ctx context.Context) Finding {
 	var lease coordinationv1.Lease
 	if t.API.Get(ctx, types.NamespacedName{Namespace: t.OperatorNamespace, Name: leaseName}, &lease) == nil && fresh(lease.Spec) {
@@ -75,10 +75,10 @@ func (t Target) operator(ctx context.Context) Finding {
 	judged, waiting := t.judged(ctx)
 	switch {
 	case waiting != "":
-		return found("operator", Failed, "nobody has looked at %s, which was made more than %s ago", waiting, patience).
+		return found("operator", Failed, "no operator has reconciled %s, which was created more than %s ago", waiting, patience).
 			advise("Start the operator, or look at its log: kubectl logs -n %s deployment/nestor-operator", t.OperatorNamespace)
 	case judged:
-		return found("operator", OK, "an operator has looked at everything in the namespace %s", t.Namespace)
+		return found("operator", OK, "an operator has reconciled everything in the namespace %s", t.Namespace)
 	}
 	var deployment appsv1.Deployment
 	if t.API.Get(ctx, types.NamespacedName{Namespace: t.OperatorNamespace, Name: "nestor-operator"}, &deployment) == nil {
@@ -88,8 +88,8 @@ func (t Target) operator(ctx context.Context) Finding {
 		return found("operator", Failed, "the deployment %s/nestor-operator is not ready", t.OperatorNamespace).
 			advise("Look at its pods: kubectl get pods -n %s", t.OperatorNamespace)
 	}
-	return found("operator", Unknown, "there is no sign of an operator, and nothing in the namespace %s that it would have looked at", t.Namespace).
-		advise("`kubectl nestor doctor --probe` runs a harmless tool and sees.")
+	return found("operator", Unknown, "there is no sign of an operator, and the namespace %s has no objects for it to reconcile", t.Namespace).
+		advise("`kubectl nestor doctor --probe` checks it with a harmless tool.")
 }
 
 func fresh(spec coordinationv1.LeaseSpec) bool {
@@ -99,11 +99,11 @@ func fresh(spec coordinationv1.LeaseSpec) bool {
 	return time.Since(spec.RenewTime.Time) < 2*time.Duration(*spec.LeaseDurationSeconds)*time.Second
 }
 
-// patience is how long an operator may take to look at an object.
+// patience is the longest time for an operator to reconcile an object.
 const patience = 30 * time.Second
 
-// judged reports whether an operator has given its verdict on something in the namespace, and what it should have and has
-// not.
+// judged reports whether an operator has written the conditions of any object in the namespace, and returns an object without conditions
+// that should have them.
 func (t Target) judged(ctx context.Context) (judged bool, waiting string) {
 	var chats v1alpha1.AgentChatList
 	var providers v1alpha1.ModelProviderList
@@ -129,7 +129,7 @@ func (t Target) judged(ctx context.Context) (judged bool, waiting string) {
 	return judged, waiting
 }
 
-// history checks that whole transcripts can be read. Chats work without.
+// history checks that full transcripts can be read. Chats work without them.
 func (t Target) history() Finding {
 	_, err := t.Discovery.ServerResourcesForGroupVersion(historyv1.GroupVersion.String())
 	switch {

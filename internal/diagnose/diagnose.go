@@ -17,9 +17,9 @@ type Status string
 // The results of a check.
 const (
 	OK      Status = "OK"
-	Warning Status = "Warning" // something does not work that a chat can do without
+	Warning Status = "Warning" // a feature that chats do not need does not work
 	Failed  Status = "Failed"
-	Unknown Status = "Unknown" // it could not be found out
+	Unknown Status = "Unknown" // the check could not be made
 )
 
 // CheckHistory is the name of the check of the history API.
@@ -30,21 +30,21 @@ type Finding struct {
 	Check   string `json:"check"`
 	Status  Status `json:"status"`
 	Message string `json:"message"`
-	// Advice says what to do.
+	// Advice is the action that solves the problem.
 	Advice string `json:"advice,omitempty"`
 }
 
-// Target is the namespace of a cluster that is checked, with the rights of the client.
+// Target is the namespace of a cluster to check, with the permissions of the client.
 type Target struct {
 	API       client.WithWatch
 	Discovery discovery.DiscoveryInterface
-	// Host is where the cluster is, for people.
+	// Host is the address of the cluster, for people.
 	Host              string
 	Namespace         string
 	OperatorNamespace string
 	// Provider is the ModelProvider that chats will use.
 	Provider string
-	// Probe has the operator run a harmless tool.
+	// Probe makes the operator run a harmless tool.
 	Probe bool
 }
 
@@ -80,7 +80,7 @@ func (t Target) ExamineInstallation(ctx context.Context) []Finding {
 	return append(findings, t.provider(ctx)[0])
 }
 
-// reach makes the checks that all others depend on: whether the cluster answers and knows Nestor's kinds.
+// reach makes the checks that all others depend on: whether the cluster responds and has Nestor's kinds.
 func (t Target) reach(ctx context.Context) (findings []Finding, ok bool) {
 	findings = append(findings, t.cluster(ctx))
 	if Healthy(findings) {

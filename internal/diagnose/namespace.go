@@ -47,12 +47,12 @@ func (t Target) provider(ctx context.Context) []Finding {
 	return findings
 }
 
-// readiness turns a Ready condition into a finding. Its message says what to do.
+// readiness converts a Ready condition to a finding. The message of the condition is the advice.
 func readiness(check, what string, conditions []metav1.Condition) Finding {
 	c := meta.FindStatusCondition(conditions, v1alpha1.ConditionReady)
 	switch {
 	case c == nil:
-		return found(check, Unknown, "%s has not been looked at yet", what).advise("Is the operator running?")
+		return found(check, Unknown, "%s has no conditions yet", what).advise("Is the operator running?")
 	case c.Status == metav1.ConditionTrue:
 		return found(check, OK, "%s is ready", what)
 	case c.Status == metav1.ConditionUnknown:
@@ -61,7 +61,7 @@ func readiness(check, what string, conditions []metav1.Condition) Finding {
 	return found(check, Failed, "%s is not ready: %s", what, c.Reason).advise("%s", c.Message)
 }
 
-// secret checks that a key is there. Its value is not looked at.
+// secret checks that a key exists. It does not read the value.
 func (t Target) secret(ctx context.Context, namespace string, ref v1alpha1.SecretKeyRef) Finding {
 	var secret corev1.Secret
 	err := t.API.Get(ctx, types.NamespacedName{Namespace: namespace, Name: ref.Name}, &secret)
@@ -70,7 +70,7 @@ func (t Target) secret(ctx context.Context, namespace string, ref v1alpha1.Secre
 		return found("secret", Failed, "there is no Secret %s/%s for the provider's key", namespace, ref.Name).
 			advise("kubectl create secret generic %s -n %s --from-literal=%s=YOUR-KEY", ref.Name, namespace, ref.Key)
 	case apierrors.IsForbidden(err):
-		return found("secret", Unknown, "you may not read the Secret %s/%s; the provider's condition tells whether the operator can", namespace, ref.Name)
+		return found("secret", Unknown, "you may not read the Secret %s/%s; the provider's condition shows whether the operator can", namespace, ref.Name)
 	case err != nil:
 		return found("secret", Failed, "%v", err)
 	case len(secret.Data[ref.Key]) == 0:
@@ -80,7 +80,7 @@ func (t Target) secret(ctx context.Context, namespace string, ref v1alpha1.Secre
 	return found("secret", OK, "the Secret %s/%s has the key %s", namespace, ref.Name, ref.Key)
 }
 
-// right is something that a user of chats does.
+// right is a permission that a user of chats needs.
 type right struct {
 	group, resource, subresource, verb string
 	optional                           bool // chats work without it
@@ -105,7 +105,7 @@ var needed = []right{
 	{group: historyv1.GroupVersion.Group, resource: "usages", verb: "list", optional: true},
 }
 
-// rights checks what the user may do in the namespace.
+// rights checks the permissions of the user in the namespace.
 func (t Target) rights(ctx context.Context) Finding {
 	var lacking, unneeded []string
 	for _, r := range needed {
@@ -113,7 +113,7 @@ func (t Target) rights(ctx context.Context) Finding {
 			Namespace: t.Namespace, Group: r.group, Resource: r.resource, Subresource: r.subresource, Verb: r.verb,
 		}}}
 		if err := t.API.Create(ctx, review); err != nil {
-			return found("rights", Unknown, "the server does not say what you may do: %v", err)
+			return found("rights", Unknown, "cannot read your permissions: %v", err)
 		}
 		name := r.verb + " " + strings.TrimSuffix(r.resource+"/"+r.subresource, "/")
 		switch {
@@ -124,7 +124,7 @@ func (t Target) rights(ctx context.Context) Finding {
 			lacking = append(lacking, name)
 		}
 	}
-	advice := fmt.Sprintf("Ask whoever administers the namespace %s for these rights, or use another namespace with -n.", t.Namespace)
+	advice := fmt.Sprintf("Ask the administrator of the namespace %s for these permissions, or use another namespace with -n.", t.Namespace)
 	switch {
 	case len(lacking) > 0:
 		return found("rights", Failed, "in the namespace %s you may not: %s", t.Namespace, strings.Join(append(lacking, unneeded...), ", ")).advise("%s", advice)
@@ -134,11 +134,11 @@ func (t Target) rights(ctx context.Context) Finding {
 	return found("rights", OK, "you may do everything that chats and standalone tasks need in the namespace %s", t.Namespace)
 }
 
-// chats reports the chats of the namespace that cannot go on.
+// chats reports the chats of the namespace that cannot continue.
 func (t Target) chats(ctx context.Context) []Finding {
 	var list v1alpha1.AgentChatList
 	if err := t.API.List(ctx, &list, client.InNamespace(t.Namespace)); err != nil {
-		return nil // the rights say so
+		return nil // the rights check reports it
 	}
 	var findings []Finding
 	for i := range list.Items {
@@ -149,11 +149,11 @@ func (t Target) chats(ctx context.Context) []Finding {
 	return findings
 }
 
-// runs reports the tasks of the namespace that cannot go on because of the ledger, or could not.
+// runs reports the tasks of the namespace that the ledger blocks, or that lost their history.
 func (t Target) runs(ctx context.Context) []Finding {
 	var list v1alpha1.AgentTaskList
 	if err := t.API.List(ctx, &list, client.InNamespace(t.Namespace)); err != nil {
-		return nil // the rights say so
+		return nil // the rights check reports it
 	}
 	var findings []Finding
 	for i := range list.Items {
@@ -163,7 +163,7 @@ func (t Target) runs(ctx context.Context) []Finding {
 			continue
 		}
 		if strings.HasPrefix(c.Reason, "Ledger") && c.Status == metav1.ConditionUnknown {
-			findings = append(findings, found("ledger", Failed, "the AgentTask %s cannot go on: %s", task.Name, c.Reason).advise("%s", c.Message))
+			findings = append(findings, found("ledger", Failed, "the AgentTask %s cannot continue: %s", task.Name, c.Reason).advise("%s", c.Message))
 		}
 		if c.Reason == string(v1alpha1.ErrorHistoryLost) {
 			findings = append(findings, found("ledger", Warning, "the AgentTask %s has lost its history", task.Name).advise("%s", c.Message))

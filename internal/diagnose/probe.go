@@ -14,12 +14,12 @@ import (
 	"github.com/nestor-dev/nestor/internal/kubewatch"
 )
 
-// probe has the operator run the calculator, which costs nothing and changes nothing.
+// probe makes the operator run the calculator, which costs nothing and changes nothing.
 func (t Target) probe(ctx context.Context) Finding {
 	task := &v1alpha1.AgentTask{ObjectMeta: metav1.ObjectMeta{Namespace: t.Namespace, GenerateName: "doctor-"}}
 	task.Spec = v1alpha1.AgentTaskSpec{Type: v1alpha1.TaskTool, Tool: "calculator", Arguments: &runtime.RawExtension{Raw: []byte(`{"expression":"6*7"}`)}}
 	if err := t.API.Create(ctx, task); err != nil {
-		return found("operator", Unknown, "the probe could not be made: %v", err)
+		return found("operator", Unknown, "cannot create the probe: %v", err)
 	}
 	defer func() { _ = t.API.Delete(context.WithoutCancel(ctx), task) }()
 	waiting, cancel := context.WithTimeout(ctx, patience)

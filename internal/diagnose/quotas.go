@@ -40,7 +40,7 @@ func (t Target) quotas(ctx context.Context) []Finding {
 		c := meta.FindStatusCondition(q.Status.Conditions, v1alpha1.ConditionReady)
 		finding := found("quota", Warning, "the AgentQuota %s is used up: %s", q.Name, c.Message)
 		if q.Status.ResetTime != nil {
-			finding = finding.advise("It resets at %s. To go on sooner, raise it: kubectl edit agentquota %s -n %s",
+			finding = finding.advise("It resets at %s. To continue sooner, raise it: kubectl edit agentquota %s -n %s",
 				q.Status.ResetTime.UTC().Format("2006-01-02 15:04 MST"), q.Name, t.Namespace)
 		}
 		findings = append(findings, finding)

@@ -13,7 +13,7 @@ import (
 )
 
 // toolServers reports the tool servers of the namespace that are not ready, or whose tools changed since they were pinned. It
-// reports nothing if the user may not list them: another check reports missing rights.
+// reports nothing if the user may not list them: another check reports missing permissions.
 func (t Target) toolServers(ctx context.Context) []Finding {
 	var list v1alpha1.ToolServerList
 	if err := t.API.List(ctx, &list, client.InNamespace(t.Namespace)); err != nil {

@@ -3,9 +3,9 @@
 
 // Package lifeline ends child processes when their parent ends, even by a panic or SIGKILL.
 //
-// A lifeline is a pipe whose writing end only the parent has open. A shell beside each child reads from it. The read ends when the
-// parent closes the pipe or is gone, and the shell then signals the child. It is itself a child of that process, so that it can tell
-// whether the process has ended before: its id, which the system may have given to another process, is then left alone.
+// A lifeline is a pipe whose write end only the parent has open. A shell next to each child reads from it. The read ends when the parent
+// closes the pipe or ends, and the shell then signals the child. The shell is itself a child of that process, so it can detect that the
+// process has already ended and does not signal its id, which the system may have reused.
 //
 // (The parent-death signal of Linux follows a thread of the parent, not the process.)
 package lifeline
@@ -19,11 +19,11 @@ import (
 	"syscall"
 )
 
-// descriptor is the number of the lifeline's reading end in the shell.
+// descriptor is the number of the lifeline's read end in the shell.
 const descriptor = 3
 
-// Script returns a shell script that becomes the program in its arguments, and leaves a process behind that signals the program when the
-// lifeline, file descriptor 3 of the script, ends. then is run after that.
+// Script returns a shell script that executes the program in its arguments, and starts a background process that signals the program when
+// the lifeline, file descriptor 3 of the script, ends. then is run after that.
 func Script(signal syscall.Signal, then string) string {
 	return fmt.Sprintf(`(
 	read -r _ <&%[1]d
@@ -34,16 +34,16 @@ exec "$@" %[1]d<&-
 `, descriptor, int(signal), then)
 }
 
-// Process is a child with a lifeline of its own.
+// Process is a child with its own lifeline.
 type Process struct {
-	// Pid is its process id.
+	// Pid is the process id.
 	Pid    int
 	line   *os.File
 	exited chan struct{}
 	err    error
 }
 
-// Start starts a command that gets the signal when this process ends. The command must have no ExtraFiles; its standard input is empty
+// Start starts a command that receives the signal when this process ends. The command must have no ExtraFiles; its standard input is empty
 // unless it was set.
 func Start(cmd *exec.Cmd, signal syscall.Signal) (*Process, error) {
 	end, line, err := os.Pipe()
@@ -80,7 +80,7 @@ func (p *Process) Signal(signal syscall.Signal) error {
 	return nil
 }
 
-// Kill ends the process with SIGKILL, as a loss of power would, and waits for its end.
+// Kill ends the process with SIGKILL, as a power failure would, and waits for its end.
 func (p *Process) Kill() error {
 	if err := p.Signal(syscall.SIGKILL); err != nil {
 		return err
@@ -89,7 +89,7 @@ func (p *Process) Kill() error {
 	return nil
 }
 
-// Terminate asks the process to end, and waits until it has or ctx ends. It returns how it ended.
+// Terminate sends SIGTERM, waits until the process ends or ctx ends, and returns how the process ended.
 func (p *Process) Terminate(ctx context.Context) error {
 	if err := p.Signal(syscall.SIGTERM); err != nil {
 		return err

@@ -22,7 +22,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/lifeline"
 )
 
-// parentVariable makes this test binary the parent that dies.
+// parentVariable makes this test binary the parent that is killed.
 const parentVariable = "NESTOR_TEST_LIFELINE_PARENT"
 
 func TestMain(m *testing.M) {
@@ -81,7 +81,7 @@ func TestACommandKeepsItsArgumentsAndItsOutcome(t *testing.T) {
 	}
 }
 
-// A lifeline that ends after its process must not signal the process that has the id then.
+// A lifeline that ends after its process must not signal another process that has reused the id.
 func TestAnEndedProcessIsNotSignalled(t *testing.T) {
 	read, line, err := os.Pipe()
 	if err != nil {
@@ -91,7 +91,7 @@ func TestAnEndedProcessIsNotSignalled(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// The shell below is the process in place of the program; it survives in the background, and would be signalled as $$ is.
+	// The shell below takes the place of the program; it continues in the background, and would be signalled because it is $$.
 	cmd := exec.Command("sh", "-c", `kill() { echo killed >&4; }; `+lifeline.Script(syscall.SIGKILL, "echo over >&4"), "lifeline", "true")
 	cmd.ExtraFiles = []*os.File{read, mark}
 	if err := cmd.Run(); err != nil {

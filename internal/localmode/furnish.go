@@ -24,10 +24,10 @@ import (
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 )
 
-// Namespace is where a newcomer finds the demo's chat and roles.
+// Namespace contains the demo's chat and roles.
 const Namespace = "default"
 
-// ChatName is the chat of a newcomer. An agent keeps the model that it began with, so each model has a chat of its own.
+// ChatName returns the name of the demo's chat. An agent keeps the model that it started with, so each model has its own chat.
 func (l *Local) ChatName() string {
 	m := l.options.Model
 	if !m.Real() {
@@ -48,13 +48,13 @@ const keySecret = "model-key"
 //go:embed sample/*.txt sample/*.md roles/*.yaml
 var files embed.FS
 
-// layOutSample writes the sample project, once: what agents changed in it stays.
+// layOutSample writes the sample project once; changes by agents are kept.
 func (l *Local) layOutSample(context.Context) error {
 	if _, err := os.Stat(l.Sample); err == nil {
 		return nil
 	}
 	if err := os.MkdirAll(l.Sample, 0o755); err != nil {
-		return fmt.Errorf("make the directory of the sample project: %w", err)
+		return fmt.Errorf("create the directory of the sample project: %w", err)
 	}
 	return fs.WalkDir(files, "sample", func(path string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {
@@ -72,7 +72,7 @@ func (l *Local) layOutSample(context.Context) error {
 	})
 }
 
-// furnish creates what a first chat needs.
+// furnish creates the objects that a first chat needs.
 func (l *Local) furnish(ctx context.Context) error {
 	if err := l.ensure(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: operatorNamespace}}); err != nil {
 		return err
@@ -93,7 +93,7 @@ func (l *Local) NewChat(name string) *v1alpha1.AgentChat {
 	return chat
 }
 
-// ensure creates an object that may be there already.
+// ensure creates an object if it does not exist.
 func (l *Local) ensure(ctx context.Context, object client.Object) error {
 	if err := l.Client.Create(ctx, object); err != nil && !apierrors.IsAlreadyExists(err) {
 		return fmt.Errorf("create %T %s: %w", object, object.GetName(), err)
@@ -113,7 +113,7 @@ func (l *Local) furnishModel(ctx context.Context) error {
 		secret.Data = map[string][]byte{"key": []byte(m.Key)}
 		return nil
 	}); err != nil {
-		return fmt.Errorf("keep the key of the model: %w", err)
+		return fmt.Errorf("store the key of the model: %w", err)
 	}
 	provider := &v1alpha1.ModelProvider{ObjectMeta: metav1.ObjectMeta{Namespace: Namespace, Name: "default"}}
 	err := l.put(ctx, provider, func() error {
@@ -158,7 +158,7 @@ func (l *Local) furnishRoles(ctx context.Context) error {
 	return nil
 }
 
-// put creates an object, or brings it up to what is wanted. The operator is at work already and may write its status meanwhile.
+// put creates or updates an object. The operator is already running and may write its status at the same time.
 func (l *Local) put(ctx context.Context, object client.Object, want controllerutil.MutateFn) error {
 	return retry.RetryOnConflict(retry.DefaultBackoff, func() error {
 		_, err := controllerutil.CreateOrUpdate(ctx, l.Client, object, want)

@@ -24,25 +24,25 @@ import (
 	"github.com/nestor-dev/nestor/internal/operator"
 )
 
-// Options say how to run.
+// Options configure a Local.
 type Options struct {
-	// Dir keeps the state.
+	// Dir is the directory of the state.
 	Dir string
-	// Out is told what happens, for people.
+	// Out receives progress messages for people.
 	Out io.Writer
-	// Model is what agents talk to; the zero value is the scripted model.
+	// Model is the model of the agents; the zero value is the scripted model.
 	Model Model
-	// ModelAddress is where the scripted model listens; empty is a free port.
+	// ModelAddress is the address of the scripted model; empty means a free port.
 	ModelAddress string
-	// Assets is the directory with the control plane's binaries; empty is the usual place.
+	// Assets is the directory with the control plane's binaries; empty means the default.
 	Assets string
 }
 
-// Local is Nestor, running.
+// Local is a running Nestor.
 type Local struct {
-	// Dir is where the state is, Log the file with what the parts say, Sample the sample project.
+	// Dir is the directory of the state, Log the log file of the parts, Sample the directory of the sample project.
 	Dir, Log, Sample string
-	// Kubeconfig and Kubectl lead to the API server; Config and Client are the same for programs.
+	// Kubeconfig and Kubectl give people access to the API server; Config and Client do the same for programs.
 	Kubeconfig, Kubectl string
 	Config              *rest.Config
 	Client              client.Client
@@ -61,17 +61,17 @@ type Local struct {
 	stops    []func() error
 }
 
-// step is a part that is started.
+// step starts one part.
 type step struct {
 	doing string
 	do    func(context.Context) error
 }
 
-// steps are the parts in the order in which they start. Whatever else a newcomer should find starts after the operator, and
-// tells where it is in WhatNext.
+// steps returns the parts in the order in which they start. Further parts for users start after the operator, and add their address to
+// WhatNext.
 func (l *Local) steps() []step {
 	return []step{
-		{"looking at the state in " + l.Dir, l.openState},
+		{"checking the state in " + l.Dir, l.openState},
 		{"starting the control plane: etcd, the API server, the garbage collector", l.startCluster},
 		{"opening the ledger", l.openLedger},
 		{"starting the model", l.startModel},
@@ -103,7 +103,7 @@ func Start(ctx context.Context, options Options) (*Local, error) {
 	return l, nil
 }
 
-// Say tells people something, with the time since the start.
+// Say prints a message for people, with the time since the start.
 func (l *Local) Say(format string, args ...any) {
 	fmt.Fprintf(l.out, "[%5.1fs] %s\n", time.Since(l.started).Seconds(), fmt.Sprintf(format, args...))
 }
@@ -130,10 +130,10 @@ func (l *Local) Stop() error {
 	return errors.Join(errs...)
 }
 
-// onStop remembers how to stop a part.
+// onStop registers the function that stops a part.
 func (l *Local) onStop(stop func() error) { l.stops = append(l.stops, stop) }
 
-// fail tells that a part has failed. Only the first failures are of interest.
+// fail reports that a part has failed. Only the first failures are kept.
 func (l *Local) fail(err error) {
 	l.broken.Store(true)
 	select {
@@ -158,7 +158,7 @@ func (l *Local) startCluster(ctx context.Context) error {
 	})
 	go func() {
 		if err := cluster.Watch(watching); err != nil {
-			l.fail(fmt.Errorf("%w; what it said last is in %s", err, l.Log))
+			l.fail(fmt.Errorf("%w; see the end of %s", err, l.Log))
 		}
 	}()
 	l.Client, err = client.New(l.Config, client.Options{Scheme: operator.NewScheme()})
@@ -168,7 +168,7 @@ func (l *Local) startCluster(ctx context.Context) error {
 	return nil
 }
 
-// explain says what to do about a failure that people can mend.
+// explain adds advice to a failure that people can fix.
 func explain(err error, dir string) error {
 	if errors.Is(err, syscall.ENOSPC) {
 		return fmt.Errorf("%w\nThere is no space left for %s: free some, or set DEMO_DIR to a directory elsewhere", err, dir)

@@ -23,13 +23,13 @@ type Model struct {
 	Key string
 }
 
-// Where OpenAI's own models are, and one that suits a first try.
+// The address of OpenAI's models, and a default model for a first try.
 const (
 	openAI        = "https://api.openai.com/v1"
 	openAIDefault = "gpt-4.1-mini"
 )
 
-// ModelFromEnvironment reads OPENAI_API_KEY, MODEL_BASE_URL and MODEL. Without the first two it is the scripted model.
+// ModelFromEnvironment reads OPENAI_API_KEY, MODEL_BASE_URL and MODEL. Without the first two it returns the scripted model.
 func ModelFromEnvironment(get func(string) string) (Model, error) {
 	m := Model{BaseURL: get("MODEL_BASE_URL"), Name: get("MODEL"), Key: get("OPENAI_API_KEY")}
 	if m.BaseURL == "" && m.Key == "" {
@@ -53,7 +53,7 @@ func ModelFromEnvironment(get func(string) string) (Model, error) {
 	return m, nil
 }
 
-// Real says that it is not the scripted model.
+// Real reports whether the model is a real one, not the scripted one.
 func (m Model) Real() bool { return m.BaseURL != "" }
 
 // startModel serves the scripted model, unless there is a real one.
@@ -83,7 +83,8 @@ func (l *Local) startModel(ctx context.Context) error {
 	return nil
 }
 
-// Listen takes a port of the loopback interface, a free one if the address is empty, and says what to do when it is in use.
+// Listen listens on the loopback interface, on a free port if the address is empty. Its error names the variable to set if the port is in
+// use.
 func Listen(ctx context.Context, what, address, variable string) (net.Listener, error) {
 	if address == "" {
 		address = "127.0.0.1:0"

@@ -18,10 +18,10 @@ import (
 	"github.com/nestor-dev/nestor/internal/operator"
 )
 
-// operatorNamespace is where an operator in a cluster would run.
+// operatorNamespace is the namespace of an operator in a cluster.
 const operatorNamespace = "nestor-system"
 
-// historyService is the name under which the API server reaches the history API.
+// historyService is the name of the Service through which the API server reaches the history API.
 const historyService = "nestor-history"
 
 func (l *Local) openLedger(ctx context.Context) error {
@@ -37,11 +37,11 @@ func (l *Local) openLedger(ctx context.Context) error {
 // startOperator runs the operator in this process until it is stopped.
 func (l *Local) startOperator(ctx context.Context) error {
 	scratch := filepath.Join(l.Dir, "homes")
-	if err := os.RemoveAll(scratch); err != nil { // what a killed demo left
-		return fmt.Errorf("clear the homes of commands: %w", err)
+	if err := os.RemoveAll(scratch); err != nil { // left by a killed demo
+		return fmt.Errorf("remove the home directories of commands: %w", err)
 	}
 	if err := os.MkdirAll(scratch, 0o700); err != nil {
-		return fmt.Errorf("make a place for the homes of commands: %w", err)
+		return fmt.Errorf("create a directory for the home directories of commands: %w", err)
 	}
 	assembled, err := operator.New(ctx, operator.Options{
 		Config: l.Config, Service: "nestor-demo",
@@ -60,7 +60,7 @@ func (l *Local) startOperator(ctx context.Context) error {
 	go func() {
 		err := assembled.Run(running)
 		if running.Err() == nil {
-			l.fail(fmt.Errorf("the operator has ended unexpectedly: %w; what it said last is in %s", err, l.Log))
+			l.fail(fmt.Errorf("the operator has ended unexpectedly: %w; see the end of %s", err, l.Log))
 		}
 		ended <- err
 	}()
@@ -70,13 +70,13 @@ func (l *Local) startOperator(ctx context.Context) error {
 		case err := <-ended:
 			return err
 		case <-time.After(l.stopTimeout()):
-			return errors.New("the operator did not stop in time, and was left")
+			return errors.New("the operator did not stop in time")
 		}
 	})
 	return nil
 }
 
-// registerHistory lets the API server pass requests for full histories on to the operator.
+// registerHistory registers the history API, so that the API server forwards requests for full histories to the operator.
 func (l *Local) registerHistory(ctx context.Context) error {
 	return l.cluster.ServeAPI(ctx, localcluster.API{
 		GroupVersion: historyv1alpha1.GroupVersion, Namespace: operatorNamespace, Service: historyService,
@@ -84,7 +84,7 @@ func (l *Local) registerHistory(ctx context.Context) error {
 	})
 }
 
-// stopTimeout is how long the operator may take to stop: without an API server it cannot finish anything.
+// stopTimeout returns the timeout for stopping the operator: without an API server it cannot finish anything.
 func (l *Local) stopTimeout() time.Duration {
 	if l.broken.Load() {
 		return 5 * time.Second

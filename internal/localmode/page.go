@@ -10,7 +10,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/server"
 )
 
-// servePage serves the web page to the person who started the demo, with the rights of its kubeconfig.
+// servePage serves the web page to the person who started the demo, with the permissions of its kubeconfig.
 func (l *Local) servePage(ctx context.Context) error {
 	serving, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	link, done, err := server.Local(serving, server.LocalOptions{Config: l.Config, Namespace: "default"})

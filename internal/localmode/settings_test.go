@@ -19,13 +19,13 @@ func TestTheModelComesFromTheEnvironment(t *testing.T) {
 		want Model
 		says string
 	}{
-		"nothing":                {nil, Model{}, ""},
-		"a key":                  {map[string]string{"OPENAI_API_KEY": "k"}, Model{BaseURL: openAI, Name: openAIDefault, Key: "k"}, ""},
-		"a key and a model":      {map[string]string{"OPENAI_API_KEY": "k", "MODEL": "m"}, Model{BaseURL: openAI, Name: "m", Key: "k"}, ""},
-		"an endpoint":            {map[string]string{"MODEL_BASE_URL": "http://127.0.0.1:1/v1", "MODEL": "m"}, Model{BaseURL: "http://127.0.0.1:1/v1", Name: "m"}, ""},
-		"an endpoint alone":      {map[string]string{"MODEL_BASE_URL": "http://127.0.0.1:1/v1"}, Model{}, "set MODEL"},
-		"a model alone":          {map[string]string{"MODEL": "m"}, Model{}, "neither OPENAI_API_KEY nor MODEL_BASE_URL"},
-		"an endpoint that isn't": {map[string]string{"MODEL_BASE_URL": "localhost:1", "MODEL": "m"}, Model{}, "must be a URL"},
+		"nothing":             {nil, Model{}, ""},
+		"a key":               {map[string]string{"OPENAI_API_KEY": "k"}, Model{BaseURL: openAI, Name: openAIDefault, Key: "k"}, ""},
+		"a key and a model":   {map[string]string{"OPENAI_API_KEY": "k", "MODEL": "m"}, Model{BaseURL: openAI, Name: "m", Key: "k"}, ""},
+		"an endpoint":         {map[string]string{"MODEL_BASE_URL": "http://127.0.0.1:1/v1", "MODEL": "m"}, Model{BaseURL: "http://127.0.0.1:1/v1", Name: "m"}, ""},
+		"an endpoint alone":   {map[string]string{"MODEL_BASE_URL": "http://127.0.0.1:1/v1"}, Model{}, "set MODEL"},
+		"a model alone":       {map[string]string{"MODEL": "m"}, Model{}, "neither OPENAI_API_KEY nor MODEL_BASE_URL"},
+		"an invalid endpoint": {map[string]string{"MODEL_BASE_URL": "localhost:1", "MODEL": "m"}, Model{}, "must be a URL"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := ModelFromEnvironment(func(variable string) string { return tc.env[variable] })
@@ -59,7 +59,7 @@ func TestTheStateIsCheckedBeforeItIsUsed(t *testing.T) {
 		"of another version":       {stateFile, `{"format":99,"version":"v9.9.9"}`, "of another version (v9.9.9, format 99"},
 		"of a version before that": {"cluster/etcd/member", "", "of an earlier version"},
 		"garbled":                  {stateFile, "{", "make demo-clean"},
-		"somebody else's":          {"thesis.txt", "", "was not made by the demo"},
+		"not of the demo":          {"thesis.txt", "", "was not made by the demo"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
@@ -83,10 +83,10 @@ func TestTheStateIsCheckedBeforeItIsUsed(t *testing.T) {
 func TestTooLittleSpaceIsSaid(t *testing.T) {
 	dir := t.TempDir()
 	if err := checkSpace(dir, 1); err != nil {
-		t.Errorf("a byte is there: %v", err)
+		t.Errorf("one byte needed: %v", err)
 	}
 	if err := checkSpace(dir, 1<<62); err == nil || !strings.Contains(err.Error(), "DEMO_DIR") {
-		t.Errorf("four exabytes are not: %v", err)
+		t.Errorf("four exabytes needed: %v", err)
 	}
 	full := fmt.Errorf("write the log: %w", &os.PathError{Op: "write", Path: dir, Err: syscall.ENOSPC})
 	if err := explain(full, dir); !strings.Contains(err.Error(), "no space left for "+dir) {
@@ -102,6 +102,6 @@ func TestAPortInUseIsSaid(t *testing.T) {
 	t.Cleanup(func() { _ = taken.Close() })
 	_, err = Listen(t.Context(), "the model", taken.Addr().(*net.TCPAddr).String(), "DEMO_MODEL_ADDRESS")
 	if err == nil || !strings.Contains(err.Error(), "in use") || !strings.Contains(err.Error(), "DEMO_MODEL_ADDRESS") {
-		t.Errorf("Listen: %v, want an error that says what to set", err)
+		t.Errorf("Listen: %v, want an error that names the variable", err)
 	}
 }

@@ -20,13 +20,13 @@ import (
 	"github.com/nestor-dev/nestor/internal/version"
 )
 
-// format changes when a newer demo cannot go on with the state of an older one.
+// format changes when a newer demo cannot use the state of an older one.
 const format = 2
 
-// needed is how much space the demo should find: etcd alone sets 128 MB aside.
+// needed is the free space that the demo requires: etcd alone reserves 128 MB.
 const needed = 300 << 20
 
-// stateFile marks a directory as a demo's, and says which version wrote it.
+// stateFile marks a directory as a demo's, and contains the version that wrote it.
 const stateFile = "nestor-demo.json"
 
 type state struct {
@@ -37,7 +37,7 @@ type state struct {
 // openState checks the directory of the demo and opens the log in it.
 func (l *Local) openState(context.Context) error {
 	if err := os.MkdirAll(l.Dir, 0o700); err != nil {
-		return fmt.Errorf("make the directory: %w", err)
+		return fmt.Errorf("create the directory: %w", err)
 	}
 	if err := checkState(l.Dir); err != nil {
 		return err
@@ -64,7 +64,7 @@ func (l *Local) openState(context.Context) error {
 	return nil
 }
 
-// checkState refuses a directory that is not a demo's, or is one of another version.
+// checkState returns an error if the directory is not a demo's, or belongs to another version.
 func checkState(dir string) error {
 	text, err := os.ReadFile(filepath.Join(dir, stateFile))
 	if errors.Is(err, os.ErrNotExist) {
@@ -78,7 +78,7 @@ func checkState(dir string) error {
 		return fmt.Errorf("%s in %s cannot be read: run `make demo-clean`, or set DEMO_DIR to another directory", stateFile, dir)
 	}
 	if found.Format != format {
-		return fmt.Errorf("the state in %s is of another version (%s, format %d; this one has format %d): run `make demo-clean` to begin anew, or set DEMO_DIR to another directory",
+		return fmt.Errorf("the state in %s is of another version (%s, format %d; this one has format %d): run `make demo-clean` to start over, or set DEMO_DIR to another directory",
 			dir, found.Version, found.Format, format)
 	}
 	return nil
@@ -93,16 +93,16 @@ func checkEmpty(dir string) error {
 		return nil
 	}
 	if _, err := os.Stat(filepath.Join(dir, "cluster", "etcd")); err == nil {
-		return fmt.Errorf("the state in %s is of an earlier version: run `make demo-clean` to begin anew, or set DEMO_DIR to another directory", dir)
+		return fmt.Errorf("the state in %s is of an earlier version: run `make demo-clean` to start over, or set DEMO_DIR to another directory", dir)
 	}
 	return fmt.Errorf("%s is not empty and was not made by the demo: set DEMO_DIR to a new directory", dir)
 }
 
-// checkSpace refuses a directory with too little space: etcd would fail later, and less clearly.
+// checkSpace returns an error if the directory has too little free space: etcd would fail later, and with a less clear error.
 func checkSpace(dir string, need uint64) error {
 	var fs syscall.Statfs_t
 	if err := syscall.Statfs(dir, &fs); err != nil {
-		return nil //nolint:nilerr // who cannot say how much space there is may have enough
+		return nil //nolint:nilerr // if the free space is unknown, assume that it is enough
 	}
 	if free := fs.Bavail * uint64(fs.Bsize); free < need {
 		return fmt.Errorf("%s has %d MB left and the demo needs %d MB: free some, or set DEMO_DIR to a directory elsewhere", dir, free>>20, need>>20)

@@ -32,8 +32,8 @@ const (
 
 const tourTimeout = 2 * time.Minute
 
-// Tour plays a review by three agents at once: one asks a question, one needs an approval, and one delegates. It acts as a user does,
-// through the Kubernetes API alone, and prints what happens as `kubectl nestor chat` does.
+// Tour plays a review by three concurrent agents: one asks a question, one needs an approval, and one delegates. It acts as a user does,
+// through the Kubernetes API alone, and prints the events as `kubectl nestor chat` does.
 func (l *Local) Tour(ctx context.Context) error {
 	if l.options.Model.Real() {
 		return errors.New("the tour needs the scripted model: unset OPENAI_API_KEY and MODEL_BASE_URL")
@@ -47,7 +47,7 @@ func (l *Local) Tour(ctx context.Context) error {
 	}
 	var me authenticationv1.SelfSubjectReview
 	if err := l.Client.Create(ctx, &me); err != nil {
-		return fmt.Errorf("ask the API server who this is: %w", err)
+		return fmt.Errorf("review the user's own identity: %w", err)
 	}
 	snapshots, err := live.Watch(ctx, live.Cluster{Config: l.Config, Scheme: operator.NewScheme()}, live.Scope{Namespace: Namespace, Chat: chat.Name})
 	if err != nil {
@@ -61,7 +61,7 @@ func (l *Local) Tour(ctx context.Context) error {
 	for {
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("the tour did not come to its end: %w; see kubectl get nestor, and %s", context.Cause(ctx), l.Log)
+			return fmt.Errorf("the tour did not finish: %w; see kubectl get nestor, and %s", context.Cause(ctx), l.Log)
 		case err := <-l.failed:
 			return explain(err, l.Dir)
 		case now, open := <-snapshots:
@@ -82,14 +82,14 @@ func (l *Local) Tour(ctx context.Context) error {
 // tour is a tour in progress.
 type tour struct {
 	*Local
-	// user decides approvals, under the name that the API server knows.
+	// chat is the name of the chat, user the name of the approver in the API server.
 	chat, user string
 	narrator   *narrate.Narrator
 	// resolved has the keys of the asks that were answered or decided.
 	resolved map[string]bool
 }
 
-// follow prints what is new in a snapshot, and resolves what waits for the user.
+// follow prints the changes of a snapshot, and resolves the asks that wait for the user.
 func (t *tour) follow(ctx context.Context, now live.Snapshot) error {
 	for _, line := range t.narrator.Lines(now) {
 		t.Say("%s", line)
@@ -138,6 +138,6 @@ func (t *tour) check() error {
 	if _, err := os.Stat(filepath.Join(t.Sample, filepath.FromSlash(tourFile))); err != nil {
 		return fmt.Errorf("the approved file was not written: %w", err)
 	}
-	t.Say("the tour is at its end; the file that you approved is %s", filepath.Join(t.Sample, tourFile))
+	t.Say("the tour has finished; the file that you approved is %s", filepath.Join(t.Sample, tourFile))
 	return nil
 }

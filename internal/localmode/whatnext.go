@@ -29,7 +29,7 @@ func (l *Local) writeCommands(context.Context) error {
 
 func (l *Local) commandFile() string { return filepath.Join(l.Dir, "use.sh") }
 
-// WhatNext tells a newcomer what to do with a running demo.
+// WhatNext returns the instructions for a running demo.
 func (l *Local) WhatNext() string {
 	return fmt.Sprintf(`
 Open the web page (the link signs you in, once):
@@ -42,11 +42,11 @@ Or talk to it from another terminal:
 
   say "Review the sample project from three perspectives."
   kubectl get nestor                    # the chat, its tasks and sub-agents; three of them work at once
-  waiting                               # one asks a question, one wants approval for a file
+  waiting                               # one asks a question, one needs an approval for a file
   say "Only the shop's own network."
   approve
-  talk                                  # all that was said
-  kubectl get transcript subagent.%s-1 -o yaml     # what one agent did, all of it
+  talk                                  # the whole conversation
+  kubectl get transcript subagent.%s-1 -o yaml     # everything one agent did
   kubectl get usages                    # what it used
   say Hello                             # what else there is to try
 

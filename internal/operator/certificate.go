@@ -12,24 +12,24 @@ import (
 	"github.com/nestor-dev/nestor/internal/servingcert"
 )
 
-// Certificate is the source of the history API's certificate: files, or else a Secret that the operator keeps, or else a certificate
-// that the server makes for itself at each start (see history.Server.CABundle).
+// Certificate is the source of the history API's certificate: files, else a Secret that the operator maintains, else a certificate that the
+// server creates at each start (see history.Server.CABundle).
 type Certificate struct {
 	File, KeyFile string
 	// Secret is the name of the Secret in the operator's namespace.
 	Secret string
-	// Service is the name of the Service that leads to the history API: a certificate of our own is for NAME.NAMESPACE.svc.
+	// Service is the name of the Service of the history API: a certificate that the operator creates is for NAME.NAMESPACE.svc.
 	Service string
-	// APIService is the one whose caBundle is kept up to date with the Secret.
+	// APIService is the name of the APIService whose caBundle is updated from the Secret.
 	APIService string
 }
 
-// historyHost is the host name by which the API server reaches the history API.
+// historyHost returns the host name by which the API server reaches the history API.
 func (o *Operator) historyHost() string {
 	return o.options.History.Certificate.Service + "." + o.options.Controllers.OperatorNamespace + ".svc"
 }
 
-// newKeeper adds a keeper to the manager that makes and renews the certificate in the Secret.
+// newKeeper adds a keeper to the manager that creates and renews the certificate in the Secret.
 func (o *Operator) newKeeper() (*servingcert.Keeper, error) {
 	core, err := kubernetes.NewForConfig(o.manager.GetConfig())
 	if err != nil {

@@ -17,11 +17,11 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// leaseName is what operators elect a leader with.
+// leaseName is the name of the lease for leader election.
 const leaseName = "nestor-operator.nestor.dev"
 
-// leaseOwner lets the lease go with the operator's service account: no chart knows the lease, so uninstalling would leave it
-// behind. It runs once this operator leads. To fail is no harm.
+// leaseOwner makes the operator's service account the owner of the lease, because the lease is in no chart and would be left behind by an
+// uninstall. It runs when this operator becomes the leader. A failure is harmless.
 type leaseOwner struct {
 	client    client.Client
 	live      client.Reader
@@ -51,11 +51,12 @@ func (l leaseOwner) own(ctx context.Context) error {
 	})
 }
 
-// serviceAccount is who this operator is to the API server; nil if it is no service account of its own namespace.
+// serviceAccount returns a reference to the operator's service account, or nil if the operator does not run as a service account of its own
+// namespace.
 func (l leaseOwner) serviceAccount(ctx context.Context) (*metav1.OwnerReference, error) {
 	var me authenticationv1.SelfSubjectReview
 	if err := l.client.Create(ctx, &me); err != nil {
-		return nil, fmt.Errorf("ask the API server who this is: %w", err)
+		return nil, fmt.Errorf("review the operator's own identity: %w", err)
 	}
 	user := me.Status.UserInfo
 	name, ok := strings.CutPrefix(user.Username, "system:serviceaccount:"+l.namespace+":")

@@ -44,7 +44,7 @@ func TestTheLeaseGoesWithTheServiceAccount(t *testing.T) {
 
 	own(t, admin)
 	if err := admin.Get(t.Context(), client.ObjectKeyFromObject(lease), lease); err != nil || len(lease.OwnerReferences) > 0 {
-		t.Errorf("somebody who is no service account owns the lease: %v (%v)", lease.OwnerReferences, err)
+		t.Errorf("the lease has an owner although the client is no service account: %v (%v)", lease.OwnerReferences, err)
 	}
 	own(t, withToken(t, cluster.Config, admin, account))
 	if err := admin.Delete(t.Context(), account); err != nil {
@@ -54,11 +54,11 @@ func TestTheLeaseGoesWithTheServiceAccount(t *testing.T) {
 		return apierrors.IsNotFound(admin.Get(ctx, client.ObjectKeyFromObject(lease), lease)), nil
 	})
 	if err != nil {
-		t.Error("the lease is still there")
+		t.Error("the lease still exists")
 	}
 }
 
-// grant gives the operator the rights that an installation gives it, and no others.
+// grant gives the operator exactly the permissions of an installation.
 func grant(t *testing.T, admin client.Client) {
 	t.Helper()
 	objects, err := installation.Access()
@@ -82,7 +82,7 @@ func own(t *testing.T, as client.Client) {
 	}
 }
 
-// withToken is a client with the token of a service account, as a pod has it.
+// withToken returns a client with the token of a service account, as a pod has it.
 func withToken(t *testing.T, config *rest.Config, admin client.Client, account *corev1.ServiceAccount) client.Client {
 	t.Helper()
 	token := &authenticationv1.TokenRequest{}

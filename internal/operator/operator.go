@@ -30,29 +30,29 @@ import (
 
 // Options configure an operator. Config, Controllers.Ledger and Controllers.OperatorNamespace are required.
 type Options struct {
-	// Config is how to reach the API server. New works on a copy.
+	// Config is the configuration of the API server's client. New copies it.
 	Config *rest.Config
-	// Namespaces are those to watch; the operator's own is always added. None: all.
+	// Namespaces are the namespaces to watch; the operator's own is always added. If empty, all are watched.
 	Namespaces []string
 	// Controllers configure the controllers and the engine. New sets Telemetry and Observer.
 	Controllers controller.Options
-	// Service is the name of the program in OpenTelemetry; empty is no telemetry.
+	// Service is the name of the program in OpenTelemetry; if empty, there is no telemetry.
 	Service string
-	// LeaderElection makes the operator wait until no other one has the lease.
+	// LeaderElection makes the operator wait until it holds the lease.
 	LeaderElection bool
-	// The addresses of metrics, health probes and Go's profiles. Empty and "0" turn them off.
+	// MetricsAddress, ProbeAddress and ProfileAddress serve metrics, health probes and Go's profiles. Empty and "0" turn them off.
 	MetricsAddress, ProbeAddress, ProfileAddress string
-	// MaxWrites limits how many writes of Nestor's objects may be in flight to the API server; 0 adapts to how quickly it answers.
+	// MaxWrites limits the writes of Nestor's objects in flight to the API server; 0 adapts to its response time.
 	MaxWrites int
-	// HistoryRetention and CallRetention are how long the histories of ended agents and the bodies of calls are kept; 0 is for ever.
+	// HistoryRetention and CallRetention are how long the histories of ended agents and the bodies of calls are kept; 0 means forever.
 	HistoryRetention, CallRetention time.Duration
-	// Live passes on what agents do to the history API. Set it if the history API is served by somebody else in this process.
+	// Live passes the changes of agents to the history API. Set it if another component of this process serves the history API.
 	Live    *live.Hub
 	History History
 	Page    Page
 }
 
-// Operator is an operator that has been assembled and not yet run.
+// Operator is an assembled operator that is not running yet.
 type Operator struct {
 	// History is the history API; nil if it is not served.
 	History *history.Server
@@ -65,7 +65,7 @@ type Operator struct {
 // NewScheme returns a scheme with the kinds of Kubernetes and of Nestor.
 func NewScheme() *runtime.Scheme {
 	scheme := runtime.NewScheme()
-	utilruntime.Must(clientgoscheme.AddToScheme(scheme)) // it fails only if two kinds have the same name
+	utilruntime.Must(clientgoscheme.AddToScheme(scheme)) // fails only if two kinds have the same name
 	utilruntime.Must(v1alpha1.AddToScheme(scheme))
 	return scheme
 }
@@ -79,7 +79,7 @@ func Run(ctx context.Context, options Options) error {
 	return o.Run(ctx)
 }
 
-// New assembles an operator. Its history API listens already.
+// New assembles an operator. Its history API is already listening.
 func New(ctx context.Context, options Options) (_ *Operator, err error) {
 	o := &Operator{options: options}
 	if o.options.Live == nil {
@@ -132,7 +132,7 @@ func (o *Operator) Run(ctx context.Context) error {
 
 func (o *Operator) newManager(config *rest.Config) (ctrl.Manager, error) {
 	grace := 30 * time.Second
-	// Controllers are told apart by their names in metrics only. Without those, a process may run one operator after another.
+	// Controller names only distinguish metrics. Without metrics, a process may run one operator after another.
 	skipNames := o.options.Controllers.Metrics == nil
 	mgr, err := ctrl.NewManager(config, ctrl.Options{
 		Scheme: NewScheme(), Cache: o.cache(), Metrics: metricsserver.Options{BindAddress: cmp.Or(o.options.MetricsAddress, "0")},
@@ -167,7 +167,7 @@ func (o *Operator) addChecks() error {
 	return nil
 }
 
-// cache limits what is watched to the chosen namespaces.
+// cache restricts the cache to the chosen namespaces.
 func (o *Operator) cache() cache.Options {
 	if len(o.options.Namespaces) == 0 {
 		return controller.Cache(cache.Options{})

@@ -14,7 +14,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/ledger"
 )
 
-// patience is how long a readiness probe waits for an answer.
+// patience is the timeout of a readiness probe.
 const patience = time.Second
 
 func cachesSynced(mgr ctrl.Manager) func(*http.Request) error {
@@ -22,13 +22,13 @@ func cachesSynced(mgr ctrl.Manager) func(*http.Request) error {
 		ctx, cancel := context.WithTimeout(req.Context(), patience)
 		defer cancel()
 		if !mgr.GetCache().WaitForCacheSync(ctx) {
-			return errors.New("the caches have not seen the cluster yet")
+			return errors.New("the caches have not synced yet")
 		}
 		return nil
 	}
 }
 
-// ledgerAnswers asks the ledger for an agent that does not exist: "not found" is an answer.
+// ledgerAnswers returns a check that reads a nonexistent agent from the ledger: "not found" shows that the ledger responds.
 func ledgerAnswers(l ledger.Histories) func(*http.Request) error {
 	return func(req *http.Request) error {
 		ctx, cancel := context.WithTimeout(req.Context(), patience)

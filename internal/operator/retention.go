@@ -12,18 +12,18 @@ import (
 	"github.com/nestor-dev/nestor/internal/ledger"
 )
 
-// retentionPeriod is how often what is too old is looked for.
+// retentionPeriod is the interval between two deletions of old rows.
 const retentionPeriod = time.Hour
 
-// retention deletes the histories of agents that finished long ago, and the bodies of calls that were made long ago. An age of 0 keeps
-// them. It also condenses what earlier releases recorded. Where several operators run, the leader does it.
+// retention deletes the histories of agents that finished long ago, and the bodies of old calls. An age of 0 keeps them. It also condenses
+// the records of earlier releases. Of several operators, only the leader runs it.
 type retention struct {
 	ledger       ledger.Upkeep
 	age, callAge time.Duration
 	log          logr.Logger
 }
 
-// Start implements manager.Runnable. A ledger that fails is tried again an hour later: retention is no reason to stop working.
+// Start implements manager.Runnable. If the ledger fails, retention is retried an hour later: it must not stop the operator.
 func (r retention) Start(ctx context.Context) error {
 	ticker := time.NewTicker(retentionPeriod)
 	defer ticker.Stop()
@@ -39,7 +39,7 @@ func (r retention) Start(ctx context.Context) error {
 	}
 }
 
-// progressEvery is how often a long work says how far it is.
+// progressEvery is the interval of progress messages in the log.
 const progressEvery = time.Minute
 
 func (r retention) condense(ctx context.Context) {

@@ -44,14 +44,14 @@ func TestOldHistoriesAreDeletedAndYoungOnesKept(t *testing.T) {
 		return errors.Is(err, ledger.ErrNotFound), nil
 	})
 	if err != nil {
-		t.Errorf("the old history is still there: %v", err)
+		t.Errorf("the old history still exists: %v", err)
 	}
 	stop()
 	if err := <-ended; err != nil {
 		t.Error(err)
 	}
 	if _, err := kept.Agent(t.Context(), "young"); err != nil {
-		t.Errorf("the young one is gone: %v", err)
+		t.Errorf("the recent history was deleted: %v", err)
 	}
 }
 
@@ -64,15 +64,15 @@ func TestRecordsOfEarlierReleasesAreCondensed(t *testing.T) {
 		return kept.vacuumed.Load(), nil
 	})
 	if err != nil {
-		t.Errorf("the space was not given back: %v", err)
+		t.Errorf("the space was not released: %v", err)
 	}
 	stop()
 	if err := <-ended; err != nil || len(kept.steps) != 0 {
-		t.Errorf("the steps %v are left (%v)", kept.steps, err)
+		t.Errorf("the remaining steps are %v (%v)", kept.steps, err)
 	}
 }
 
-// condensing is a ledger that has records of earlier releases.
+// condensing is a ledger with records of earlier releases.
 type condensing struct {
 	ledger.Upkeep
 	steps    []int64

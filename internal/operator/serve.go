@@ -19,7 +19,7 @@ import (
 
 // History configures the history API.
 type History struct {
-	// Address is where the API server's aggregator finds it; empty and "0" turn it off.
+	// Address is the address for the API server's aggregator; empty and "0" turn it off.
 	Address     string
 	Certificate Certificate
 	// Streams limits the transcripts that are followed at the same time.
@@ -28,13 +28,13 @@ type History struct {
 
 // Page configures the web page to which people sign in with their own tokens.
 type Page struct {
-	// Address is where it is served; empty and "0" turn it off.
+	// Address is the address to listen on; empty and "0" turn it off.
 	Address string
 	// Streams limits the pages that are open at the same time.
 	Streams streams.Limits
 }
 
-// serve adds the history API and the web page to the manager, and counts their streams.
+// serve adds the history API and the web page to the manager, and registers the metrics of their streams.
 func (o *Operator) serve(ctx context.Context) error {
 	ofHistory, ofPage := streams.NewLimiter(o.options.History.Streams), streams.NewLimiter(o.options.Page.Streams)
 	if err := o.register(metrics.Streams{Stats: map[string]func() streams.Stats{"history": ofHistory.Stats, "web": ofPage.Stats}}); err != nil {
@@ -58,7 +58,7 @@ func (o *Operator) register(collector prometheus.Collector) error {
 	return nil
 }
 
-// off reports whether an address turns off what would listen there.
+// off reports whether an address turns off its listener.
 func off(address string) bool { return address == "" || address == "0" }
 
 // serveHistory adds the history API, which does not wait for leadership.
@@ -89,7 +89,7 @@ func (o *Operator) serveHistory(ctx context.Context, limiter *streams.Limiter) e
 	return nil
 }
 
-// servePage adds the web page, which does not wait for leadership. It has only the rights of the people who use it.
+// servePage adds the web page, which does not wait for leadership. It acts only with the permissions of its users.
 func (o *Operator) servePage(limiter *streams.Limiter) error {
 	if off(o.options.Page.Address) {
 		return nil
@@ -101,7 +101,7 @@ func (o *Operator) servePage(limiter *streams.Limiter) error {
 	return nil
 }
 
-// page is the web page as a part of the manager.
+// page runs the web page as a part of the manager.
 type page struct {
 	address string
 	handler http.Handler

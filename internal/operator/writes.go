@@ -13,7 +13,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/kubewrites"
 )
 
-// limitWrites bounds the writes of Nestor's objects that clients with a configuration may have in flight; 0 adapts to the API server.
+// limitWrites bounds the writes of Nestor's objects in flight from clients with this configuration; 0 adapts to the API server.
 func limitWrites(config *rest.Config, limit int) *kubewrites.Gate {
 	gate := kubewrites.Adaptive()
 	if limit > 0 {
@@ -23,7 +23,7 @@ func limitWrites(config *rest.Config, limit int) *kubewrites.Gate {
 	return gate
 }
 
-// fewWrites has writes of Nestor's objects pass a gate; see package kubewrites. Reads, leases and Events pass beside it.
+// fewWrites sends writes of Nestor's objects through a gate; see package kubewrites. Reads, leases and Events bypass it.
 type fewWrites struct {
 	next http.RoundTripper
 	gate *kubewrites.Gate
@@ -39,7 +39,7 @@ func (f fewWrites) RoundTrip(r *http.Request) (*http.Response, error) {
 		sent = true
 		return f.next.RoundTrip(r)
 	})
-	if !sent && r.Body != nil { // which a RoundTripper closes, whatever happens
+	if !sent && r.Body != nil { // a RoundTripper must always close the body
 		_ = r.Body.Close()
 	}
 	return response, err

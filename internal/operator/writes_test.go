@@ -14,7 +14,7 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// busyServer answers POSTs only when it is told to, and everything else at once.
+// busyServer delays its responses to POSTs until it is released, and responds to everything else at once.
 type busyServer struct {
 	asked  chan string
 	answer chan struct{}
@@ -28,7 +28,7 @@ func (s busyServer) RoundTrip(r *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: http.StatusOK, Body: http.NoBody}, nil
 }
 
-// body is empty, and remembers that it was closed.
+// body is empty and records that it was closed.
 type body struct{ closed bool }
 
 func (*body) Read([]byte) (int, error) { return 0, io.EOF }
@@ -50,12 +50,12 @@ func TestOnlySomeWritesAreOnTheirWayAtOnce(t *testing.T) {
 				t.Fatal(err)
 			}
 			go func() {
-				_, err := client.RoundTrip(request) //nolint:bodyclose // it has none
+				_, err := client.RoundTrip(request) //nolint:bodyclose // no body
 				ended <- err
 			}()
 			synctest.Wait()
 			if len(server.asked) != asked {
-				t.Errorf("after a %s of %s the server has been asked %d times, want %d", method, url, len(server.asked), asked)
+				t.Errorf("after a %s of %s the server received %d requests, want %d", method, url, len(server.asked), asked)
 			}
 			return b
 		}
@@ -66,14 +66,14 @@ func TestOnlySomeWritesAreOnTheirWayAtOnce(t *testing.T) {
 		givenUp := send(hasty, http.MethodPut, tasks+"/one/status", 2)
 		leave()
 		if err := <-ended; !errors.Is(err, context.Canceled) || !givenUp.closed {
-			t.Errorf("a write that was given up while it waited ended with %v, its body closed: %t", err, givenUp.closed)
+			t.Errorf("a write that was cancelled while it waited ended with %v, its body closed: %t", err, givenUp.closed)
 		}
 		send(t.Context(), http.MethodGet, tasks, 3)
 		send(t.Context(), http.MethodPut, "http://api/apis/coordination.k8s.io/v1/namespaces/a/leases/nestor", 4)
 		close(server.answer)
 		synctest.Wait()
 		if len(server.asked) != 5 {
-			t.Errorf("the server has been asked %d times, want 5: what waited comes next", len(server.asked))
+			t.Errorf("the server received %d requests, want 5: the waiting write is next", len(server.asked))
 		}
 		for range 5 {
 			if err := <-ended; err != nil {
@@ -85,6 +85,6 @@ func TestOnlySomeWritesAreOnTheirWayAtOnce(t *testing.T) {
 
 func TestWithoutALimitWritesAdapt(t *testing.T) {
 	if limit := limitWrites(&rest.Config{}, 0).Stats().Limit; limit == 0 {
-		t.Error("no write is let through")
+		t.Error("no write passes the gate")
 	}
 }

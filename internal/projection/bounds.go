@@ -12,7 +12,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/shorten"
 )
 
-// The bounds of the API, in characters and entries. A test holds them to the generated CRDs.
+// The bounds of the API, in characters and entries. A test compares them with the generated CRDs.
 const (
 	maxMessages      = 8
 	maxToolCalls     = 8
@@ -48,12 +48,13 @@ func shortenAll(texts []string, entries int) []string {
 	return kept
 }
 
-// moment is a time of the core as the API writes it; the zero time is absent.
+// moment converts a time of the core to a time of the API; the zero time is nil.
 func moment(t agent.Time) *metav1.Time {
 	if t == 0 {
 		return nil
 	}
-	// The API keeps seconds. A status with more would never equal the one that was written, and be written for ever.
+	// The API stores whole seconds. A status with fractions would never equal the stored one, and would be written again at every
+	// reconcile.
 	at := metav1.NewTime(time.UnixMilli(int64(t)).UTC().Truncate(time.Second))
 	return &at
 }

@@ -11,18 +11,18 @@ import (
 	"github.com/nestor-dev/nestor/internal/shorten"
 )
 
-// ChatFacts are what a chat's status shows of other objects.
+// ChatFacts contains the parts of a chat's status that come from other objects.
 type ChatFacts struct {
 	Tasks       v1alpha1.TaskCounts
 	Messages    int32
 	LastMessage string
-	// Work is what the engine knows of the orchestrator.
+	// Work is the engine's information about the orchestrator.
 	Work Work
-	// PostRefused are the API server's words about an answer that it does not take.
+	// PostRefused is the API server's message about an answer that it rejects.
 	PostRefused string
 }
 
-// Chat is the status of the chat whose orchestrator this is.
+// Chat returns the status of a chat from the state of its orchestrator.
 func Chat(s agent.State, facts ChatFacts, old v1alpha1.AgentChatStatus, generation int64) v1alpha1.AgentChatStatus {
 	status := v1alpha1.AgentChatStatus{
 		Phase:       v1alpha1.ChatIdle,
@@ -46,7 +46,7 @@ func Chat(s agent.State, facts ChatFacts, old v1alpha1.AgentChatStatus, generati
 	return status
 }
 
-// chatWaiting lists what waits for the person, the oldest first.
+// chatWaiting lists the asks that wait for a person, oldest first.
 func chatWaiting(s agent.State) []v1alpha1.ChatWaitingItem {
 	var items []v1alpha1.ChatWaitingItem
 	for _, ask := range s.Asks {

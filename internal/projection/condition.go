@@ -29,7 +29,7 @@ func withCondition(conditions []metav1.Condition, c metav1.Condition, at agent.T
 	return next
 }
 
-// succeeded is the condition of a run.
+// succeeded returns the Succeeded condition of a run.
 func succeeded(s agent.State, w Work, generation int64) metav1.Condition {
 	c := metav1.Condition{Type: v1alpha1.ConditionSucceeded, Status: metav1.ConditionUnknown, ObservedGeneration: generation}
 	switch w.standing(s) {
@@ -44,7 +44,7 @@ func succeeded(s agent.State, w Work, generation int64) metav1.Condition {
 	case agent.StageFailed:
 		c.Status, c.Reason, c.Message = metav1.ConditionFalse, string(s.Outcome.Kind), s.Outcome.Error
 	default:
-		c.Reason, c.Message = v1alpha1.ReasonRunning, "The run is at work."
+		c.Reason, c.Message = v1alpha1.ReasonRunning, "The run is active."
 		if wait := s.QuotaWait(); wait != nil {
 			c.Reason, c.Message = wait.Reason, wait.Message
 		}
@@ -52,14 +52,14 @@ func succeeded(s agent.State, w Work, generation int64) metav1.Condition {
 	return c
 }
 
-// ready is the condition of a chat.
+// ready returns the Ready condition of a chat.
 func ready(s agent.State, facts ChatFacts, generation int64) metav1.Condition {
 	c := metav1.Condition{Type: v1alpha1.ConditionReady, Status: metav1.ConditionTrue, Reason: v1alpha1.ReasonReady,
 		ObservedGeneration: generation, Message: "Write an AgentMessage to talk."}
 	switch {
 	case facts.PostRefused != "":
 		c.Status, c.Reason = metav1.ConditionFalse, v1alpha1.ReasonPostRefused
-		c.Message = "An answer cannot be posted, and is tried again: " + facts.PostRefused
+		c.Message = "An answer cannot be posted, and is retried: " + facts.PostRefused
 		return c
 	case s.Hold != nil:
 		c.Status, c.Reason, c.Message = metav1.ConditionFalse, s.Hold.Reason, s.Hold.Message

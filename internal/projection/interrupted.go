@@ -12,13 +12,13 @@ import (
 	"github.com/nestor-dev/nestor/internal/agent"
 )
 
-// Outage is why the ledger keeps an object from going on, as the reason and the message of a condition.
+// Outage is the reason and message of a condition that shows why the ledger blocks an object.
 type Outage struct{ Reason, Message string }
 
-// The status of an object during an outage of the ledger is the next one, with the conditions that were shown before the outage and the
-// outage itself.
+// The status of an object during an outage of the ledger is its next status, with the conditions from before the outage and a condition for
+// the outage.
 
-// ChatInterrupted is the status of a chat during an outage.
+// ChatInterrupted returns the status of a chat during an outage.
 func ChatInterrupted(next v1alpha1.AgentChatStatus, shown []metav1.Condition, o Outage, generation int64, at agent.Time) v1alpha1.AgentChatStatus {
 	status := *next.DeepCopy()
 	status.Phase = cmp.Or(status.Phase, v1alpha1.ChatIdle)
@@ -27,7 +27,7 @@ func ChatInterrupted(next v1alpha1.AgentChatStatus, shown []metav1.Condition, o 
 	return status
 }
 
-// SubAgentInterrupted is the status of a sub-agent during an outage.
+// SubAgentInterrupted returns the status of a sub-agent during an outage.
 func SubAgentInterrupted(next v1alpha1.SubAgentStatus, shown []metav1.Condition, o Outage, generation int64, at agent.Time) v1alpha1.SubAgentStatus {
 	status := *next.DeepCopy()
 	status.Phase = cmp.Or(status.Phase, v1alpha1.SubAgentPending)
@@ -35,7 +35,7 @@ func SubAgentInterrupted(next v1alpha1.SubAgentStatus, shown []metav1.Condition,
 	return status
 }
 
-// TaskInterrupted is the status of a task during an outage.
+// TaskInterrupted returns the status of a task during an outage.
 func TaskInterrupted(next v1alpha1.AgentTaskStatus, shown []metav1.Condition, o Outage, generation int64, at agent.Time) v1alpha1.AgentTaskStatus {
 	status := *next.DeepCopy()
 	status.Phase = cmp.Or(status.Phase, v1alpha1.TaskPending)

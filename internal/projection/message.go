@@ -10,7 +10,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/agent"
 )
 
-// Message is the status of a message in a phase, with the reason and the text for people.
+// Message returns the status of a message in a phase, with the reason and the text for people.
 func Message(old v1alpha1.AgentMessageStatus, phase v1alpha1.MessagePhase, reason, text string, generation int64, at agent.Time) v1alpha1.AgentMessageStatus {
 	c := metav1.Condition{Type: v1alpha1.ConditionSucceeded, Status: metav1.ConditionUnknown, Reason: reason, Message: text, ObservedGeneration: generation}
 	switch phase {

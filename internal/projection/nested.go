@@ -11,8 +11,8 @@ import (
 	"github.com/nestor-dev/nestor/internal/shorten"
 )
 
-// Nested shows at a standalone task that is at work what an agent below it needs a person for. What its own agent needs, and a
-// task that has ended, stay as they are.
+// Nested adds an ask of an agent below a running standalone task to the task's status. Asks of the task's own agent take precedence, and
+// the status of an ended task does not change.
 func Nested(status v1alpha1.AgentTaskStatus, asking string, ask agent.AskPerson, since agent.Time, generation int64) v1alpha1.AgentTaskStatus {
 	if status.Phase != v1alpha1.TaskRunning {
 		return status

@@ -17,13 +17,13 @@ import (
 )
 
 const (
-	// shortRetry is how long a wait for the next attempt is not worth a write.
+	// shortRetry is the longest wait for the next attempt that is not written to the status.
 	shortRetry agent.Millis = 1000
-	// maxWords bounds the provider's words in a condition.
+	// maxWords bounds the length of the provider's message in a condition.
 	maxWords = 600
 )
 
-// retryReasons are the reasons of causes that have one of their own.
+// retryReasons maps the causes of retries to reasons, where they have one of their own.
 var retryReasons = map[agent.RetryCause]string{
 	agent.CauseRateLimited: v1alpha1.ReasonRateLimited,
 	agent.CauseUnavailable: v1alpha1.ReasonProviderUnavailable,
@@ -39,7 +39,7 @@ func withProgress(conditions []metav1.Condition, s agent.State, w Work, generati
 		Reason: reason, Message: message, ObservedGeneration: generation}, s.Clock.Now)
 }
 
-// progress says what the model call of an agent waits for; nothing if it does not wait, or hardly.
+// progress returns why the model call of an agent waits, or "" if it does not wait, or only briefly.
 func progress(s agent.State, w Work) (reason, message string) {
 	if s.Phase != agent.PhaseRequesting || s.ModelCall == nil {
 		return "", ""
@@ -55,7 +55,7 @@ func progress(s agent.State, w Work) (reason, message string) {
 		return reason, fmt.Sprintf("Attempt %d of %d of the model call failed: %s. The next attempt begins at %s.",
 			r.Attempt, s.Config.Limits.MaxRetries+1, words, clock(r.RetryAt))
 	case r.RetryAt == 0 && w.Queued != nil:
-		return v1alpha1.ReasonQueuedForProvider, fmt.Sprintf("Attempt %d of the model call waits since %s for its turn at the provider %s, whose limits other calls use up. The next attempt begins when they leave room.",
+		return v1alpha1.ReasonQueuedForProvider, fmt.Sprintf("Attempt %d of the model call has been queued since %s at the provider %s, because other calls use up its limits. The attempt starts when capacity is free.",
 			r.Attempt, clock(w.Queued.Since), w.Queued.Provider)
 	}
 	return "", ""

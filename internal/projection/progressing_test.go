@@ -17,7 +17,7 @@ func TestARetryIsVisible(t *testing.T) {
 	config := subAgent()
 	config.Limits.MaxRetries = 4
 	failed := func(cause agent.RetryCause, wait agent.Millis) agent.ModelFailed {
-		at := play(config).Clock.Now.Add(wait) + 1000 // play lets a second pass between two events
+		at := play(config).Clock.Now.Add(wait) + 1000 // play puts a second between two events
 		return agent.ModelFailed{Call: "m1", Attempt: 1, Failure: agent.FailureRetry, Cause: cause, Message: "Slow down. ", RetryAt: at}
 	}
 	for name, tc := range map[string]struct {
@@ -49,11 +49,11 @@ func TestARetryIsVisible(t *testing.T) {
 			}
 			task := Task(tc.state, tc.work, v1alpha1.AgentTaskStatus{Conditions: sub.Conditions}, 3)
 			if meta.FindStatusCondition(task.Conditions, v1alpha1.ConditionProgressing) == nil {
-				t.Error("the task does not say so")
+				t.Error("the task does not have the condition")
 			}
 			over := Task(play(config), Work{}, task, 3)
 			if c := meta.FindStatusCondition(over.Conditions, v1alpha1.ConditionProgressing); c != nil {
-				t.Errorf("the condition is %+v although the call goes on", c)
+				t.Errorf("the condition is %+v although the call continues", c)
 			}
 		})
 	}
@@ -68,7 +68,7 @@ func TestAChatShowsThatItWaitsForItsProvider(t *testing.T) {
 		t.Errorf("the condition is %+v", c)
 	}
 	if !meta.IsStatusConditionTrue(status.Conditions, v1alpha1.ConditionReady) {
-		t.Error("a chat that waits for its provider takes messages: it is Ready")
+		t.Error("a chat that waits for its provider is not Ready, although it accepts messages")
 	}
 }
 
@@ -83,6 +83,6 @@ func TestAParkedAgentIsPending(t *testing.T) {
 	}
 	ended := play(subAgent(), replies("done")("m1"))
 	if got := SubAgent(ended, Work{Parked: true}, v1alpha1.SubAgentStatus{}, 1).Phase; got != v1alpha1.SubAgentCompleted {
-		t.Errorf("an agent that has ended is %s", got)
+		t.Errorf("the phase of an ended agent is %s", got)
 	}
 }

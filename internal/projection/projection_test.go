@@ -24,7 +24,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/agent"
 )
 
-// play runs an agent through facts, a second apart.
+// play applies facts to an agent, a second apart.
 func play(config agent.Config, facts ...agent.Fact) agent.State {
 	config.MaxDepth = 2
 	config.Role.Allow = []string{"*"}
@@ -108,7 +108,7 @@ func TestATransitionTimeChangesWithTheStatusOnly(t *testing.T) {
 	}
 }
 
-// What the API gives back must equal what was written, or the status would be written at every look.
+// The status that the API returns must equal the one that was written, or every reconcile would write it again.
 func TestStatusIsTheSameAfterTheAPI(t *testing.T) {
 	s := agent.Replay(agent.State{}, []agent.Event{{At: 1_234_567, Fact: agent.Started{Config: subAgent()}}})
 	for name, status := range map[string]any{
@@ -153,7 +153,7 @@ func TestWordsBesideACallAreShown(t *testing.T) {
 			return
 		}
 	}
-	t.Error("status.messages does not have what the agent said beside its call")
+	t.Error("status.messages does not have the agent's text beside its tool call")
 }
 
 func TestAChatShowsWhatItWaitsFor(t *testing.T) {
@@ -174,11 +174,11 @@ func TestAChatShowsWhatItWaitsFor(t *testing.T) {
 		agent.ModelFailed{Call: "m1", Attempt: 1, Failure: agent.FailureFinal, Message: "bad key"})
 	ready := Chat(failed, ChatFacts{}, v1alpha1.AgentChatStatus{}, 1).Conditions[0]
 	if ready.Status != metav1.ConditionFalse || ready.Reason != v1alpha1.ReasonModelError || ready.Message != "bad key" {
-		t.Errorf("ready is %+v, want False with the provider's words", ready)
+		t.Errorf("ready is %+v, want False with the provider's message", ready)
 	}
 }
 
-// A model that overdoes everything must not lead to a status that the API server refuses.
+// A model that exceeds every bound must not lead to a status that the API server rejects.
 func TestStatusFitsTheAPI(t *testing.T) {
 	long := strings.Repeat("🧭", 100_000)
 	list := fmt.Sprintf(`["%s"%s]`, long[:4000], strings.Repeat(`,"x"`, 99))

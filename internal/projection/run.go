@@ -9,7 +9,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/shorten"
 )
 
-// SubAgent is the status of an agent. Conditions of the old status that are not ours are kept.
+// SubAgent returns the status of a sub-agent. It keeps conditions of the old status that are not Nestor's.
 func SubAgent(s agent.State, w Work, old v1alpha1.SubAgentStatus, generation int64) v1alpha1.SubAgentStatus {
 	status := v1alpha1.SubAgentStatus{
 		Phase:      v1alpha1.SubAgentPhase(w.standing(s)),
@@ -33,7 +33,7 @@ func SubAgent(s agent.State, w Work, old v1alpha1.SubAgentStatus, generation int
 	return status
 }
 
-// Task is the status of the task whose agent, or tool, this is.
+// Task returns the status of a task from the state of its agent or tool run.
 func Task(s agent.State, w Work, old v1alpha1.AgentTaskStatus, generation int64) v1alpha1.AgentTaskStatus {
 	status := v1alpha1.AgentTaskStatus{
 		Phase:      taskPhase(s, w),
@@ -72,7 +72,7 @@ func taskPhase(s agent.State, w Work) v1alpha1.TaskPhase {
 	return v1alpha1.TaskRunning
 }
 
-// waiting says what a run needs a person for; of several things the first.
+// waiting returns the first ask of a run, or nil.
 func waiting(s agent.State) *v1alpha1.Waiting {
 	switch s.Stage() {
 	case agent.StageAwaitingApproval:
@@ -102,7 +102,7 @@ func approval(s agent.State) *v1alpha1.Waiting {
 	return &v1alpha1.Waiting{Kind: v1alpha1.WaitingApproval}
 }
 
-// question is what an agent waits to be told.
+// question returns the text of the question that an agent waits for.
 func question(s agent.State) string {
 	for _, e := range agent.Outstanding(s) {
 		if ask, ok := e.(agent.AskPerson); ok && ask.Kind == agent.AskQuestion {
@@ -124,8 +124,8 @@ func runError(o agent.Outcome) *v1alpha1.RunError {
 	return &v1alpha1.RunError{Kind: v1alpha1.ErrorKind(o.Kind), Message: shorten.Head(o.Error, maxErrorMessage)}
 }
 
-// result shortens a result to what the API takes. A plain final answer is its own summary; a result that has a summary
-// keeps its full text among the details.
+// result shortens a result to the bounds of the API. A plain final answer is its own summary; a result with a summary keeps its full text
+// in the details.
 func result(r *agent.Result) *v1alpha1.TaskResult {
 	if r == nil {
 		return nil
@@ -146,7 +146,7 @@ func result(r *agent.Result) *v1alpha1.TaskResult {
 	}
 }
 
-// count is a model's count of something: what it says, as long as that is a count.
+// count returns a count that a model reported, if it is a valid count.
 func count(n *int) *int32 {
 	if n == nil || *n < 0 || *n > 1<<31-1 {
 		return nil

@@ -15,7 +15,7 @@ var speakers = map[agent.Speaker]v1alpha1.TranscriptRole{
 	agent.User: v1alpha1.TranscriptUser, agent.Assistant: v1alpha1.TranscriptAssistant, agent.ToolSpeaker: v1alpha1.TranscriptTool,
 }
 
-// messages are the newest messages of the history.
+// messages returns the newest messages of the history.
 func messages(s agent.State) []v1alpha1.TranscriptMessage {
 	newest := s.History.Newest(maxMessages)
 	shown := make([]v1alpha1.TranscriptMessage, len(newest))
@@ -28,10 +28,10 @@ func messages(s agent.State) []v1alpha1.TranscriptMessage {
 	return shown
 }
 
-// searched is how far back tool calls are looked for.
+// searched is the number of messages of the history that are searched for tool calls.
 const searched = 4 * maxToolCalls
 
-// toolCalls are the newest tool calls: those being answered, and before them those in the history.
+// toolCalls returns the newest tool calls: those in flight, and before them those in the history.
 func toolCalls(s agent.State) []v1alpha1.ToolCallStatus {
 	var calls []v1alpha1.ToolCallStatus
 	for _, c := range slices.Backward(s.Batch) {

@@ -11,7 +11,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/shorten"
 )
 
-// ChatPending is the status of a chat that has not started: the condition says what it waits for.
+// ChatPending returns the status of a chat that has not started. The condition names the missing reference.
 func ChatPending(old v1alpha1.AgentChatStatus, c metav1.Condition, at agent.Time) v1alpha1.AgentChatStatus {
 	status := *old.DeepCopy()
 	status.Phase = v1alpha1.ChatIdle
@@ -19,17 +19,17 @@ func ChatPending(old v1alpha1.AgentChatStatus, c metav1.Condition, at agent.Time
 	return status
 }
 
-// ChatHistoryLost is the status of a chat that had started and whose history cannot be read. The condition says why.
+// ChatHistoryLost returns the status of a chat that had started and whose history cannot be read. The condition has the cause.
 func ChatHistoryLost(old v1alpha1.AgentChatStatus, created metav1.Time, c metav1.Condition, at agent.Time) v1alpha1.AgentChatStatus {
 	status := ChatPending(old, c, at)
 	status.Waiting = nil
-	if status.StartTime == nil { // earlier releases did not write it, and the Ready condition no longer tells
+	if status.StartTime == nil { // earlier releases did not write it, and the Ready condition no longer shows the start
 		status.StartTime = &created
 	}
 	return status
 }
 
-// SubAgentPending is the status of a sub-agent that has not started: the condition says what it waits for.
+// SubAgentPending returns the status of a sub-agent that has not started. The condition has the reason.
 func SubAgentPending(old v1alpha1.SubAgentStatus, c metav1.Condition, at agent.Time) v1alpha1.SubAgentStatus {
 	status := *old.DeepCopy()
 	status.Phase = v1alpha1.SubAgentPending
@@ -37,7 +37,7 @@ func SubAgentPending(old v1alpha1.SubAgentStatus, c metav1.Condition, at agent.T
 	return status
 }
 
-// SubAgentFailed is the status of a sub-agent that never started, or whose history is lost.
+// SubAgentFailed returns the status of a sub-agent that never started, or whose history is lost.
 func SubAgentFailed(old v1alpha1.SubAgentStatus, failure v1alpha1.RunError, generation int64, at agent.Time) v1alpha1.SubAgentStatus {
 	status := *old.DeepCopy()
 	failure.Message = shorten.Head(failure.Message, maxErrorMessage)
@@ -46,7 +46,7 @@ func SubAgentFailed(old v1alpha1.SubAgentStatus, failure v1alpha1.RunError, gene
 	return status
 }
 
-// TaskPending is the status of a task that has not started: the condition says what it waits for. subAgent is empty until the task has one.
+// TaskPending returns the status of a task that has not started. The condition has the reason. subAgent is empty until the task has one.
 func TaskPending(old v1alpha1.AgentTaskStatus, subAgent string, c metav1.Condition, at agent.Time) v1alpha1.AgentTaskStatus {
 	status := *old.DeepCopy()
 	status.Phase = v1alpha1.TaskPending
@@ -57,7 +57,7 @@ func TaskPending(old v1alpha1.AgentTaskStatus, subAgent string, c metav1.Conditi
 	return status
 }
 
-// TaskFailed is the status of a task that never started, or whose history is lost.
+// TaskFailed returns the status of a task that never started, or whose history is lost.
 func TaskFailed(old v1alpha1.AgentTaskStatus, failure v1alpha1.RunError, generation int64, at agent.Time) v1alpha1.AgentTaskStatus {
 	status := *old.DeepCopy()
 	failure.Message = shorten.Head(failure.Message, maxErrorMessage)
@@ -69,7 +69,7 @@ func TaskFailed(old v1alpha1.AgentTaskStatus, failure v1alpha1.RunError, generat
 	return status
 }
 
-// notYet turns the reason why a run cannot start into the condition of a run.
+// notYet converts the reason why a run cannot start to the Succeeded condition of the run.
 func notYet(c metav1.Condition) metav1.Condition {
 	c.Type, c.Status = v1alpha1.ConditionSucceeded, metav1.ConditionUnknown
 	return c

@@ -60,7 +60,7 @@ func TestRunsThatHaveNotStarted(t *testing.T) {
 	}
 }
 
-// A status that is computed again later must equal the one that was written, or it is written again for ever.
+// A status that is computed again later must equal the written one, or every reconcile would write it again.
 func TestAStatusThatStaysIsNotWrittenAgain(t *testing.T) {
 	missing := metav1.Condition{Reason: v1alpha1.ReasonRoleNotFound, Message: "Create the role.", ObservedGeneration: 3}
 	first := TaskPending(v1alpha1.AgentTaskStatus{}, "", missing, unstartedAt)

@@ -8,13 +8,13 @@ import (
 	"github.com/nestor-dev/nestor/internal/agent"
 )
 
-// Work is what the engine knows of an agent beyond its state.
+// Work is the engine's information about an agent that is not in its state.
 type Work struct {
-	// Parked says that the agent would be at work but for the agents that are: it waits for a slot.
+	// Parked reports that the agent waits for a slot, because other agents use all of them.
 	Parked bool
-	// Quota says which quota leaves no slot, if one does.
+	// Quota is the name of the quota that has no free slot, if any.
 	Quota string
-	// Queued is where its model call waits for its turn, if it has for longer than a moment.
+	// Queued is the provider for which the model call waits, if it has waited for some time.
 	Queued *Queue
 }
 
@@ -24,8 +24,8 @@ type Queue struct {
 	Since    agent.Time
 }
 
-// standing is where an agent stands, as people see it. One that waits for a slot is Pending, as it was before it began: the number of
-// Active agents is the number of those at work.
+// standing returns the stage of an agent for its status. An agent that waits for a slot is Pending, as before its start, so Active
+// counts only the agents that run.
 func (w Work) standing(s agent.State) agent.Stage {
 	if standing := s.Stage(); !w.Parked || standing != agent.StageActive {
 		return standing
@@ -33,13 +33,13 @@ func (w Work) standing(s agent.State) agent.Stage {
 	return agent.StagePending
 }
 
-// pending says why an agent is not at work.
+// pending returns why an agent is not active.
 func (w Work) pending() (reason, message string) {
 	if w.Parked && w.Quota != "" {
 		return v1alpha1.ReasonQuotaExhausted, w.Quota
 	}
 	if w.Parked {
-		return v1alpha1.ReasonParallelLimit, "It goes on when fewer sub-agents of the chat are at work (limits.maxParallelTasks)."
+		return v1alpha1.ReasonParallelLimit, "It continues when fewer sub-agents of the chat are active (limits.maxParallelTasks)."
 	}
-	return v1alpha1.ReasonPending, "The run has not begun."
+	return v1alpha1.ReasonPending, "The run has not started."
 }

@@ -1,7 +1,7 @@
 // Copyright 2026 The Nestor Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package declarations checks that what is declared is also used: every reason of a condition is set by the programs and asserted by a test,
-// and every field of a spec is read by the programs. It looks at the types of the sources, so it needs no cluster; `make verify` runs it
-// before a full test run would.
+// Package declarations checks that declarations are used: every condition reason is set by the programs and asserted by a test, and every
+// field of a spec is read by the programs. It analyzes the types of the sources, so it needs no cluster; `make verify` runs it earlier than
+// a full test run.
 package declarations

@@ -12,17 +12,17 @@ import (
 	"testing"
 )
 
-// elsewhere are fields of specs that no program reads, with the reader that makes up for it.
+// elsewhere lists the fields of specs that no program reads, with the reason.
 var elsewhere = map[string]string{
-	"AgentTaskSpec.Group": "the operator writes it, for people and programs that look for the tasks of one fan-out",
+	"AgentTaskSpec.Group": "the operator writes it, so that people and programs can find the tasks of one fan-out",
 }
 
-// TestSpecFieldsAreRead finds fields of specs that users can set and that make no difference.
+// TestSpecFieldsAreRead finds fields of specs that users can set and that have no effect.
 func TestSpecFieldsAreRead(t *testing.T) {
 	s := read(t)
 	fields := specFields(s.api)
 	if len(fields) < 50 {
-		t.Fatalf("only %d fields of specs were found", len(fields))
+		t.Fatalf("found only %d fields of specs", len(fields))
 	}
 	readBy := map[types.Object]bool{}
 	s.inspect(func(p program, node ast.Node, above []ast.Node) {
@@ -34,7 +34,7 @@ func TestSpecFieldsAreRead(t *testing.T) {
 		if selection == nil || selection.Kind() != types.FieldVal {
 			return
 		}
-		// The embedded structs on the way are read in any case.
+		// The embedded structs on the path are always read.
 		path := selection.Index()
 		for _, field := range fieldsOn(selection.Recv(), path[:len(path)-1]) {
 			readBy[field] = true
@@ -46,20 +46,20 @@ func TestSpecFieldsAreRead(t *testing.T) {
 	for _, name := range slices.Sorted(maps.Keys(fields)) {
 		used, excused := readBy[fields[name]], elsewhere[name] != ""
 		if !used && !excused {
-			t.Errorf("%s is accepted, and no program reads it: wire it or delete it", name)
+			t.Errorf("%s is accepted, but no program reads it: use it or delete it", name)
 		}
 		if used && excused {
-			t.Errorf("%s is read: it is no exception any more", name)
+			t.Errorf("%s is read: remove the exception", name)
 		}
 	}
 	for name := range elsewhere {
 		if fields[name] == nil {
-			t.Errorf("the exception %s is no field of a spec", name)
+			t.Errorf("the exception %s is not a field of a spec", name)
 		}
 	}
 }
 
-// assigned says whether an expression is only written to: it stands on the left of an assignment.
+// assigned reports whether an expression is only written to, on the left of an assignment.
 func assigned(expression ast.Expr, above []ast.Node) bool {
 	if len(above) == 0 {
 		return false
@@ -68,7 +68,7 @@ func assigned(expression ast.Expr, above []ast.Node) bool {
 	return ok && slices.Contains(assignment.Lhs, expression)
 }
 
-// fieldsOn are the fields that a path of indexes leads through.
+// fieldsOn returns the fields on a path of indexes.
 func fieldsOn(t types.Type, path []int) []types.Object {
 	var fields []types.Object
 	for _, i := range path {
@@ -85,7 +85,7 @@ func fieldsOn(t types.Type, path []int) []types.Object {
 	return fields
 }
 
-// specFields are the fields of the specs of all kinds, and of the API's own structs in them, by Type.Field.
+// specFields returns the fields of the specs of all kinds, and of the API's own structs in them, by Type.Field.
 func specFields(api *types.Package) map[string]types.Object {
 	fields := map[string]types.Object{}
 	for _, name := range api.Scope().Names() {
@@ -94,7 +94,7 @@ func specFields(api *types.Package) map[string]types.Object {
 			continue
 		}
 		for field := range kind.Fields() {
-			// A kind has its spec in the field Spec; the lists and all else do not have one.
+			// A kind has its spec in the field Spec; lists and other types have none.
 			if field.Name() == "Spec" {
 				collect(api, field.Type(), fields)
 			}

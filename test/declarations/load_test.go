@@ -33,7 +33,7 @@ type program struct {
 	info  *types.Info
 }
 
-// sources are the packages that the programs consist of, the API aside, and the API that they import.
+// sources contains the packages of the programs, without the API, and the API that they import.
 type sources struct {
 	fset     *token.FileSet
 	programs []program
@@ -52,8 +52,8 @@ func read(t *testing.T) *sources {
 	return s
 }
 
-// load checks the types of all packages of this module that a program under cmd depends on. What they import comes from the build
-// cache, so the API is the same package for all of them.
+// load type-checks all packages of this module that a program under cmd depends on. Their imports come from the build cache, so the API is
+// the same package for all of them.
 func load() (*sources, error) {
 	type listed struct {
 		ImportPath, Dir, Export string
@@ -101,7 +101,7 @@ func load() (*sources, error) {
 	return s, err
 }
 
-// inspect visits every node of the programs with the nodes above it, the nearest last.
+// inspect visits every node of the programs with its ancestors, the nearest last.
 func (s *sources) inspect(visit func(p program, node ast.Node, above []ast.Node)) {
 	for _, p := range s.programs {
 		for _, file := range p.files {

@@ -18,8 +18,7 @@ import (
 	"testing"
 )
 
-// A reason is a value of a condition's reason that the API declares: a constant Reason..., or an ErrorKind, which is the reason of a run
-// that failed.
+// reason is a condition reason that the API declares: a constant Reason..., or an ErrorKind, which is the reason of a failed run.
 type reason struct {
 	name, value string
 }
@@ -38,15 +37,15 @@ func reasons(api *types.Package) []reason {
 	return all
 }
 
-// unset and untested are exceptions, each with its reason.
+// unset and untested are exceptions, each with a justification.
 var unset, untested = map[string]string{}, map[string]string{}
 
-// TestReasonsAreSet finds reasons that the API declares and no program uses but to compare with.
+// TestReasonsAreSet finds reasons that the API declares and that no program uses except in comparisons.
 func TestReasonsAreSet(t *testing.T) {
 	s := read(t)
 	all := reasons(s.api)
 	if len(all) < 30 {
-		t.Fatalf("only %d reasons were found", len(all))
+		t.Fatalf("found only %d reasons", len(all))
 	}
 	set := map[string]bool{}
 	s.inspect(func(p program, node ast.Node, above []ast.Node) {
@@ -60,16 +59,16 @@ func TestReasonsAreSet(t *testing.T) {
 	})
 	for _, r := range all {
 		if !set[r.value] && unset[r.name] == "" {
-			t.Errorf("%s is declared, and no program sets it: set it where it is documented, or delete it with its documentation", r.name)
+			t.Errorf("%s is declared, but no program sets it: set it where it is documented, or delete it with its documentation", r.name)
 		}
 		if set[r.value] && unset[r.name] != "" {
-			t.Errorf("%s is set: it is no exception any more", r.name)
+			t.Errorf("%s is set: remove the exception", r.name)
 		}
 	}
 }
 
-// namesAReason says whether a constant stands for a reason: one of the API's, or one of those packages whose values become reasons by a
-// conversion. Others, such as phases, may have the same value.
+// namesAReason reports whether a constant is a reason: one of the API's, or one of a package whose values are converted to reasons. Other
+// constants, such as phases, may have the same value.
 func namesAReason(c *types.Const) bool {
 	switch c.Pkg().Path() {
 	case apiDir:
@@ -82,7 +81,7 @@ func namesAReason(c *types.Const) bool {
 	return false
 }
 
-// compared says whether an expression is only compared with, or selects a case.
+// compared reports whether an expression is only compared with, or selects a case.
 func compared(above []ast.Node) bool {
 	for i := len(above) - 1; i >= 0; i-- {
 		switch n := above[i].(type) {
@@ -91,7 +90,7 @@ func compared(above []ast.Node) bool {
 		case *ast.BinaryExpr:
 			return n.Op == token.EQL || n.Op == token.NEQ
 		case *ast.CaseClause:
-			// The list of a case is compared; its body is not, but then a statement stands in between.
+			// The list of a case is compared. Its body is not, but then a statement is in between.
 			return true
 		default:
 			return false
@@ -100,23 +99,23 @@ func compared(above []ast.Node) bool {
 	return false
 }
 
-// TestReasonsAreTested finds reasons that no test looks for: one names the constant, or says its value.
+// TestReasonsAreTested finds reasons that no test checks. A test names the constant or contains its value.
 func TestReasonsAreTested(t *testing.T) {
 	words := testWords(t)
 	phases := otherValues(read(t).api)
 	for _, r := range reasons(read(t).api) {
-		// A word that is also a phase proves nothing.
+		// A word that is also a phase is no evidence.
 		tested := words.names[r.name] || words.reasons[r.value] || (words.texts[r.value] && !phases[r.value])
 		if !tested && untested[r.name] == "" {
 			t.Errorf("no test asserts %s (%q): write one that reaches the code that sets it", r.name, r.value)
 		}
 		if tested && untested[r.name] != "" {
-			t.Errorf("%s is tested: it is no exception any more", r.name)
+			t.Errorf("%s is tested: remove the exception", r.name)
 		}
 	}
 }
 
-// otherValues are the values of the API's other constants.
+// otherValues returns the values of the API's other constants.
 func otherValues(api *types.Package) map[string]bool {
 	values := map[string]bool{}
 	for _, name := range api.Scope().Names() {
@@ -128,12 +127,12 @@ func otherValues(api *types.Package) map[string]bool {
 	return values
 }
 
-// tested are the words of the tests: names of the API's constants, words within texts, and words that stand for a reason.
+// tested contains the words of the tests: names of the API's constants, words within texts, and words that are used as a reason.
 type tested struct{ names, texts, reasons map[string]bool }
 
 var (
 	word = regexp.MustCompile(`[A-Z][A-Za-z]+`)
-	// A reason in a text: as YAML or JSON, or behind the condition and its status, as the suites print it.
+	// A reason in a text: as YAML or JSON, or after the condition and its status, as the suites print it.
 	reasonWord = regexp.MustCompile(`(?i:reason)"?[:=]\s*"?([A-Z][A-Za-z]+)|\b(?:Ready|Succeeded|Progressing)[ =](?:True|False|Unknown) ([A-Z][A-Za-z]+)`)
 )
 

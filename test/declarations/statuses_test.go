@@ -11,18 +11,18 @@ import (
 	"testing"
 )
 
-// agentStatuses are the statuses of the kinds that have to do with agents, and projection computes them.
+// agentStatuses are the statuses of chats, tasks, sub-agents and messages, which projection computes.
 var agentStatuses = []string{"AgentChatStatus", "AgentTaskStatus", "SubAgentStatus", "AgentMessageStatus"}
 
 const projection = module + "internal/projection"
 
-// statusWriters are the packages in which a status that projection computed becomes that of an object, with the kinds. A kind has one writer.
+// statusWriters maps each status to the package that copies it from projection to an object. A kind has one writer.
 var statusWriters = map[string]string{
 	"AgentMessageStatus": module + "internal/controller/agentmessage",
 }
 
-// TestStatusesAreProjected finds statuses of agents that are made up outside of internal/projection: by assigning a field, by taking its
-// address, or by a literal with fields. status.Write replaces a whole status, through a pointer; it is the writer of the other kinds.
+// TestStatusesAreProjected finds statuses of agents that are constructed outside internal/projection: by assigning a field, by taking its
+// address, or by a literal with fields. status.Write replaces a whole status through a pointer; it is the writer of the other kinds.
 func TestStatusesAreProjected(t *testing.T) {
 	s := read(t)
 	statuses := map[types.Type]string{}
@@ -61,17 +61,17 @@ func TestStatusesAreProjected(t *testing.T) {
 				continue
 			}
 			if whole := field == "Status"; whole && (address || statusWriters[name] == p.path) {
-				continue // a pointer to the whole is what status.Write takes
+				continue // status.Write takes a pointer to the whole status
 			}
 			t.Errorf("%s: %s of %s is changed: compute it in internal/projection", s.fset.Position(node.Pos()), field, name)
 		}
 	})
 	if seen < len(agentStatuses)-1 {
-		t.Errorf("projection makes %d literals of statuses: the test looks for the wrong types", seen)
+		t.Errorf("found %d literals of statuses in projection: the test checks the wrong types", seen)
 	}
 }
 
-// statusField is the field that an expression leads to, if that belongs to a status or is one.
+// statusField returns the field that an expression selects, if it belongs to a status or is one.
 func statusField(p program, expression ast.Expr, statuses map[types.Type]string) (field, status string) {
 	for {
 		switch e := expression.(type) {

@@ -24,14 +24,14 @@ import (
 	"github.com/nestor-dev/nestor/config/operator"
 )
 
-// tokenSeconds is how long the operator's token is good for: longer than any suite.
+// tokenSeconds is the lifetime of the operator's token: longer than any suite.
 const tokenSeconds = 24 * 60 * 60
 
 // operatorRole is the ClusterRole of the operator.
 const operatorRole = "nestor-operator"
 
-// grant gives the operator, and people, the rights and policies that the chart gives them, and no others. It writes a
-// kubeconfig with which the operator is the chart's service account.
+// grant gives the operator, and people, exactly the permissions and policies of the chart. It writes a kubeconfig with which the operator
+// is the chart's service account.
 func (s *Stack) grant(ctx context.Context) error {
 	objects, err := operator.Access()
 	if err != nil {
@@ -42,7 +42,7 @@ func (s *Stack) grant(ctx context.Context) error {
 			return fmt.Errorf("apply %s %s: %w", object.GetKind(), object.GetName(), err)
 		}
 	}
-	// An operator that came before its rights would complain of them, and suites look for that.
+	// An operator that starts before its permissions apply would log errors, and suites check the log for them.
 	if err := s.AwaitRole(ctx, metav1.NamespaceAll, serviceaccount.MakeUsername(operator.Namespace, operator.ServiceAccount), operatorRole); err != nil {
 		return err
 	}
@@ -50,7 +50,7 @@ func (s *Stack) grant(ctx context.Context) error {
 	seconds := int64(tokenSeconds)
 	request := &authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{ExpirationSeconds: &seconds}}
 	if err := s.API.SubResource("token").Create(ctx, account, request); err != nil {
-		return fmt.Errorf("ask for the operator's token: %w", err)
+		return fmt.Errorf("request the operator's token: %w", err)
 	}
 	return s.writeKubeconfig(request.Status.Token)
 }
@@ -68,8 +68,8 @@ func (s *Stack) writeKubeconfig(token string) error {
 	return nil
 }
 
-// AwaitRole waits until the API server lets a person do what a ClusterRole allows in a namespace: it hears of a binding some time after
-// the binding was created, and refuses until then.
+// AwaitRole waits until the API server permits a person the actions of a ClusterRole in a namespace: a new binding takes effect only after
+// some time.
 func (s *Stack) AwaitRole(ctx context.Context, namespace, person, role string) error {
 	err := wait.PollUntilContextTimeout(ctx, 10*time.Millisecond, startTimeout, true, func(ctx context.Context) (bool, error) {
 		var found rbacv1.ClusterRole
@@ -89,10 +89,10 @@ func (s *Stack) AwaitRole(ctx context.Context, namespace, person, role string) e
 	return nil
 }
 
-// may says whether a person may do the first thing that a rule allows.
+// may reports whether a person may perform the first action that a rule allows.
 func (s *Stack) may(ctx context.Context, namespace, person string, rule rbacv1.PolicyRule) (bool, error) {
 	if len(rule.Resources) == 0 {
-		return true, nil // of no namespace
+		return true, nil // a non-resource rule
 	}
 	resource, subresource, _ := strings.Cut(rule.Resources[0], "/")
 	asked := &authorizationv1.ResourceAttributes{Namespace: namespace, Verb: rule.Verbs[0], Group: rule.APIGroups[0], Resource: resource, Subresource: subresource}
@@ -101,7 +101,7 @@ func (s *Stack) may(ctx context.Context, namespace, person string, rule rbacv1.P
 	}
 	review := &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{User: person, ResourceAttributes: asked}}
 	if err := s.API.Create(ctx, review); err != nil {
-		return false, fmt.Errorf("ask what %s may do: %w", person, err)
+		return false, fmt.Errorf("review the access of %s: %w", person, err)
 	}
 	return review.Status.Allowed, nil
 }

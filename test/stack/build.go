@@ -15,11 +15,11 @@ import (
 	"syscall"
 )
 
-// Build puts the programs of a stack, and more packages of this module, into a directory, for callers that start several stacks
-// of the same programs.
+// Build builds the programs of a stack, and more packages of this module, into a directory, for callers that start several stacks of the
+// same programs.
 //
-// Linking takes seconds, and the Go tool does not cache it. All suites therefore build into one directory, where the Go tool
-// links only what has changed, and each takes links to the files that it finds there.
+// Linking takes seconds, and the Go tool does not cache it. All suites therefore build into one shared directory, where the Go tool links
+// only what has changed, and each suite hard-links the resulting files.
 func Build(ctx context.Context, dir string, more ...string) error {
 	packages := append([]string{"./cmd/nestor-operator", "./cmd/nestor-scripted-model"}, more...)
 	root, err := moduleRoot(ctx)
@@ -42,16 +42,16 @@ func Build(ctx context.Context, dir string, more ...string) error {
 	for _, p := range packages {
 		name := filepath.Base(p)
 		if err := linkOrCopy(filepath.Join(shared, name), filepath.Join(dir, name)); err != nil {
-			return fmt.Errorf("put %s into place: %w", name, err)
+			return fmt.Errorf("link %s: %w", name, err)
 		}
 	}
 	return nil
 }
 
-// lock makes a directory and locks it against other processes that build into it.
+// lock creates a directory and locks it against other processes that build into it.
 func lock(dir string) (unlock func(), err error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return nil, fmt.Errorf("make the directory of the programs: %w", err)
+		return nil, fmt.Errorf("create the directory of the programs: %w", err)
 	}
 	file, err := os.OpenFile(filepath.Join(dir, ".lock"), os.O_CREATE|os.O_RDWR, 0o644)
 	if err != nil {
@@ -63,8 +63,8 @@ func lock(dir string) (unlock func(), err error) {
 	return func() { _ = file.Close() }, nil // closing it unlocks it
 }
 
-// linkOrCopy makes a hard link, or a copy where the file system has no link for it. The Go tool replaces files and does not
-// write into them, so a link keeps what it has.
+// linkOrCopy creates a hard link, or a copy if the file system cannot link. The Go tool replaces files instead of writing into them, so a
+// link keeps its content.
 func linkOrCopy(from, to string) error {
 	if err := os.Remove(to); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err

@@ -1,15 +1,15 @@
 // Copyright 2026 The Nestor Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package stack runs all of Nestor on this machine for suites that look at it from outside: a control plane, a ledger, the
-// scripted model and the real operator, each a process of its own that can be killed and started again.
+// Package stack runs all of Nestor on this machine for suites that test it from outside: a control plane, a ledger, the scripted model and
+// the real operator, each in its own process that can be killed and started again.
 //
 //	s, err := stack.Start(ctx, stack.Options{Ledger: stack.PostgreSQL, Scripts: []string{"builtin:load"}})
 //	defer s.Stop()
 //	s.Operator.Kill()
 //	err = s.StartOperator(ctx)
 //
-// The operator has the rights that the chart gives it, and no others; the chart's policies are at work.
+// The operator has exactly the permissions of the chart, and the chart's policies are installed.
 //
-// Nothing outlives the caller, however it ends.
+// No process outlives the caller, however the caller ends.
 package stack

@@ -9,7 +9,7 @@ import (
 	"regexp"
 )
 
-// OperatorLog is the end of what all operators of the stack have logged.
+// OperatorLog returns the end of the log of all operators of the stack.
 func (s *Stack) OperatorLog() string {
 	const most = 16 << 10
 	words, err := os.ReadFile(s.log.Name())
@@ -19,11 +19,11 @@ func (s *Stack) OperatorLog() string {
 	return string(words[max(0, len(words)-most):])
 }
 
-// refusal is a line that tells what the API server refuses somebody for want of a right.
+// refusal matches a line about a request that the API server refused because a permission was missing.
 var refusal = regexp.MustCompile(`(?m)^.*cannot \w+ resource.*$`)
 
-// Refusals are the lines of all that the stack's operators have logged that tell of a right which was missing: they have those of
-// the chart, which must be enough.
+// Refusals returns the log lines of the stack's operators about missing permissions. The permissions of the chart must be sufficient, so
+// there should be none.
 func (s *Stack) Refusals() ([]string, error) {
 	words, err := os.ReadFile(s.log.Name())
 	if err != nil {

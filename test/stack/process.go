@@ -12,12 +12,12 @@ import (
 	"github.com/nestor-dev/nestor/internal/lifeline"
 )
 
-// Process is a program that runs. It ends with this process.
+// Process is a running program. It ends with this process.
 type Process = lifeline.Process
 
 // run starts a program with output to the two writers.
 func run(stdout, stderr io.Writer, env []string, program string, args ...string) (*Process, error) {
-	cmd := exec.Command(program, args...) //nolint:noctx // it outlives every context but the process
+	cmd := exec.Command(program, args...) //nolint:noctx // runs until this process ends
 	cmd.Stdout, cmd.Stderr = stdout, stderr
 	cmd.Env = append(os.Environ(), env...)
 	return lifeline.Start(cmd, syscall.SIGKILL)

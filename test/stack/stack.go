@@ -34,56 +34,56 @@ import (
 	"github.com/nestor-dev/nestor/internal/localcluster"
 )
 
-// The ledgers that a stack can have.
+// The ledgers of a stack.
 const (
 	SQLite     = "SQLite"
 	PostgreSQL = "PostgreSQL"
 )
 
-// OperatorNamespace is where the operator believes to run, and where shared objects stand.
+// OperatorNamespace is the operator's namespace, which also contains the shared objects.
 const OperatorNamespace = operator.Namespace
 
-// Options say what to run.
+// Options configure a stack.
 type Options struct {
-	// Ledger is SQLite or PostgreSQL; empty is SQLite.
+	// Ledger is SQLite or PostgreSQL; empty means SQLite.
 	Ledger string
-	// Scripts are what the model plays: files, or builtin:NAME. Empty: all built-in ones.
+	// Scripts are the scripts of the model: files, or builtin:NAME. If empty, all built-in ones are used.
 	Scripts []string
-	// ModelFlags are further flags of nestor-scripted-model.
+	// ModelFlags are additional flags of nestor-scripted-model.
 	ModelFlags []string
-	// OperatorFlags are further flags of nestor-operator.
+	// OperatorFlags are additional flags of nestor-operator.
 	OperatorFlags []string
 	// Env is added to the environment of the operator.
 	Env []string
-	// Programs is a directory in which Build has put the programs. Empty: they are built for this stack.
+	// Programs is a directory with the programs from Build. If empty, they are built for this stack.
 	Programs string
-	// Build names packages of this module that are built besides, if Programs is empty. Serve runs what comes of them.
+	// Build names additional packages of this module to build if Programs is empty. Serve runs their programs.
 	Build []string
-	// NoOperator leaves it to the caller to start the operator.
+	// NoOperator leaves starting the operator to the caller.
 	NoOperator bool
-	// LedgerDir is where the file of SQLite stands; empty is the stack's directory.
+	// LedgerDir is the directory of the SQLite file; empty means the stack's directory.
 	LedgerDir string
 }
 
-// Admin is the user name of the administrator whose client a stack's API is.
+// Admin is the user name of the administrator who uses Stack.API.
 const Admin = "admin"
 
-// Stack is all of Nestor, running.
+// Stack is a running Nestor.
 type Stack struct {
-	// Dir holds the ledger and the logs (operator.log); it goes with the stack.
+	// Dir holds the ledger and the logs (operator.log); it is deleted with the stack.
 	Dir     string
 	Cluster *localcluster.Cluster
-	// API is an administrator's client without limits.
+	// API is an administrator's client without rate limits.
 	API client.WithWatch
-	// OperatorKubeconfig is a file with which the operator reaches the cluster as the chart's service account.
+	// OperatorKubeconfig is the operator's kubeconfig, with the chart's service account.
 	OperatorKubeconfig string
-	// LedgerURL is what --ledger says; Postgres is the server behind it, if there is one.
+	// LedgerURL is the value of --ledger; Postgres is the database server, if there is one.
 	LedgerURL string
 	Postgres  *pgserver.Server
 	// Model plays the scripts at ModelURL; its admin paths are at ModelAdmin.
 	Model                *Process
 	ModelURL, ModelAdmin string
-	// Operator is the newest operator; Metrics, Probes and Profiles (pprof) are where it serves them.
+	// Operator is the newest operator; Metrics, Probes and Profiles (pprof) are its addresses.
 	Operator                  *Process
 	Metrics, Probes, Profiles string
 
@@ -106,10 +106,10 @@ func Start(ctx context.Context, options Options) (s *Stack, err error) {
 		}
 	}()
 	if s.Dir, err = os.MkdirTemp("", "nestor-stack-"); err != nil {
-		return s, fmt.Errorf("make the stack's directory: %w", err)
+		return s, fmt.Errorf("create the stack's directory: %w", err)
 	}
 	if s.log, err = os.Create(filepath.Join(s.Dir, "operator.log")); err != nil {
-		return s, fmt.Errorf("make the operator's log: %w", err)
+		return s, fmt.Errorf("create the operator's log: %w", err)
 	}
 	if s.options.Programs == "" {
 		s.options.Programs = s.Dir
@@ -138,7 +138,7 @@ func Start(ctx context.Context, options Options) (s *Stack, err error) {
 	return s, s.StartOperator(ctx)
 }
 
-// connect makes the client, and the operator's namespace.
+// connect creates the client and the operator's namespace.
 func (s *Stack) connect(ctx context.Context) error {
 	scheme := runtime.NewScheme()
 	if err := errors.Join(clientgoscheme.AddToScheme(scheme), v1alpha1.AddToScheme(scheme)); err != nil {
@@ -174,7 +174,7 @@ func (s *Stack) openLedger(ctx context.Context) error {
 	return err
 }
 
-// startModel runs the scripted model; it says itself where.
+// startModel runs the scripted model, which prints its address.
 func (s *Stack) startModel() error {
 	args := append([]string{"--listen", "127.0.0.1:0", "--print-url"}, s.options.ModelFlags...)
 	for _, script := range s.options.Scripts {
@@ -208,8 +208,7 @@ func (s *Stack) Serve(program string, args ...string) (*Process, string, error) 
 	return process, strings.TrimSpace(url), nil
 }
 
-// StartOperator runs an operator and waits until it is ready. The one before must have been stopped, unless two at a time
-// are wanted.
+// StartOperator runs an operator and waits until it is ready. Stop the previous one first, unless two at a time are intended.
 func (s *Stack) StartOperator(ctx context.Context) error {
 	if err := s.LaunchOperator(ctx); err != nil {
 		return err
@@ -217,7 +216,7 @@ func (s *Stack) StartOperator(ctx context.Context) error {
 	return s.AwaitReady(ctx)
 }
 
-// LaunchOperator runs an operator and does not wait. env is added to its environment, for this one only.
+// LaunchOperator runs an operator without waiting. env is added to the environment of this operator only.
 func (s *Stack) LaunchOperator(ctx context.Context, env ...string) error {
 	var err error
 	if s.Metrics, err = FreeAddress(ctx); err != nil {
@@ -234,16 +233,16 @@ func (s *Stack) LaunchOperator(ctx context.Context, env ...string) error {
 	return err
 }
 
-// UsePrograms takes the programs of the operators that are started from now on from another directory, as an upgrade does.
+// UsePrograms sets the directory of the programs for all operators that start later, as an upgrade does.
 func (s *Stack) UsePrograms(dir string) { s.options.Programs = dir }
 
-// LaunchRival runs one more operator beside the others, as a mistake in a deployment would. The caller ends it.
+// LaunchRival runs another operator at the same time, as a mistake in a deployment would. The caller ends it.
 func (s *Stack) LaunchRival() (*Process, error) { return s.runOperator(nil) }
 
 func (s *Stack) runOperator(env []string, flags ...string) (*Process, error) {
 	program := filepath.Join(s.options.Programs, "nestor-operator")
 	args := append([]string{"--kubeconfig", s.OperatorKubeconfig, "--ledger", s.LedgerURL}, flags...)
-	// The model is on this machine. An operator of an earlier release does not know the flag, and needs none.
+	// The model is on this machine. An operator of an earlier release does not have the flag, and needs none.
 	if help, _ := exec.Command(program, "--help").Output(); bytes.Contains(help, []byte(loopbackFlag)) { //nolint:noctx // it ends at once
 		args = append(args, "--"+loopbackFlag)
 	}
@@ -251,13 +250,13 @@ func (s *Stack) runOperator(env []string, flags ...string) (*Process, error) {
 	return run(s.log, s.log, slices.Concat(s.options.Env, env), program, args...)
 }
 
-// AwaitReady waits until the newest operator says that it is ready.
+// AwaitReady waits until the newest operator reports that it is ready.
 func (s *Stack) AwaitReady(ctx context.Context) error {
 	operator := s.Operator
 	err := wait.PollUntilContextTimeout(ctx, 20*time.Millisecond, startTimeout, true, func(ctx context.Context) (bool, error) {
 		select {
 		case <-operator.Exited():
-			return false, errors.New("it has ended")
+			return false, errors.New("the operator has ended")
 		default:
 		}
 		request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+s.Probes+"/readyz", nil)
@@ -266,7 +265,7 @@ func (s *Stack) AwaitReady(ctx context.Context) error {
 		}
 		response, err := http.DefaultClient.Do(request)
 		if err != nil {
-			return false, nil //nolint:nilerr // it is not there yet
+			return false, nil //nolint:nilerr // not listening yet
 		}
 		return response.StatusCode == http.StatusOK, response.Body.Close()
 	})
@@ -276,7 +275,7 @@ func (s *Stack) AwaitReady(ctx context.Context) error {
 	return nil
 }
 
-// Provider makes a ModelProvider that is the scripted model in a namespace.
+// Provider creates a ModelProvider for the scripted model in a namespace.
 func (s *Stack) Provider(ctx context.Context, namespace, name string) error {
 	provider := &v1alpha1.ModelProvider{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
 	provider.Spec.BaseURL, provider.Spec.DefaultModel = s.ModelURL, "scripted"
@@ -286,7 +285,7 @@ func (s *Stack) Provider(ctx context.Context, namespace, name string) error {
 	return nil
 }
 
-// Stop ends everything and removes the directory.
+// Stop stops all processes and removes the directory.
 func (s *Stack) Stop() error {
 	var errs []error
 	for _, p := range append([]*Process{s.Operator}, s.served...) {
@@ -309,7 +308,7 @@ func (s *Stack) Stop() error {
 	return errors.Join(errs...)
 }
 
-// FreeAddress is an address of this machine at which nothing listens.
+// FreeAddress returns an address of this machine with a free port.
 func FreeAddress(ctx context.Context) (string, error) {
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {

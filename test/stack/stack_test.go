@@ -53,11 +53,11 @@ func TestAStackRunsATaskAndSurvivesTheOperator(t *testing.T) {
 		t.Error(err)
 	}
 	if _, err := os.Stat(s.Dir); !os.IsNotExist(err) {
-		t.Errorf("the stack's directory is still there: %v", err)
+		t.Errorf("the stack's directory still exists: %v", err)
 	}
 }
 
-// awaitRole gives a person a role: once the wait for it is over, the role works.
+// awaitRole gives a person a role, and checks that the role works after AwaitRole returns.
 func awaitRole(t *testing.T, s *stack.Stack) {
 	t.Helper()
 	binding := &rbacv1.RoleBinding{
@@ -68,7 +68,7 @@ func awaitRole(t *testing.T, s *stack.Stack) {
 	hasNone, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 	defer cancel()
 	if err := s.AwaitRole(hasNone, "default", "alice", "nestor-viewer"); err == nil {
-		t.Error("alice has a role that nobody gave her")
+		t.Error("alice has a role before it was granted")
 	}
 	if err := s.API.Create(t.Context(), binding); err != nil {
 		t.Fatal(err)

@@ -22,10 +22,10 @@ import (
 	"github.com/nestor-dev/nestor/internal/projection"
 )
 
-// start starts the orchestrator, once everything that it needs is there. lost is why it begins anew, if it was quarantined.
+// start starts the orchestrator once all its references exist. lost is the reason for a new start if the chat was quarantined.
 func (r *Reconciler) start(ctx context.Context, chat *v1alpha1.AgentChat, lost *agent.HistoryLoss) (ctrl.Result, error) {
 	if err := r.Runner.Engine.Blocked(string(chat.UID)); err != nil {
-		return r.reportOutage(ctx, chat, err) // it begins as soon as the ledger takes it
+		return r.reportOutage(ctx, chat, err) // it starts when the ledger is available
 	}
 	anew := hasStarted(chat) || lost != nil
 	if anew {
@@ -51,9 +51,9 @@ func (r *Reconciler) start(ctx context.Context, chat *v1alpha1.AgentChat, lost *
 	}, agent.Started{Config: config})
 }
 
-// reconfigure tells a live orchestrator what its chat says now, if the chat was edited, or if a role appeared that the orchestrator
-// may delegate to. No new turn starts while a reference is missing; the configuration is delivered
-// again when it appears.
+// reconfigure delivers the current configuration to a live orchestrator if the chat was edited, or if a role was created that the
+// orchestrator may delegate to. No new turn starts while a reference is missing; the configuration is delivered again when the reference
+// exists.
 func (r *Reconciler) reconfigure(ctx context.Context, chat *v1alpha1.AgentChat, s agent.State) error {
 	r.Runner.Engine.SetSlotLimit(engine.SlotGroup{Key: engine.ChatSlots(string(chat.UID)), Limit: int(chat.Spec.Limits.MaxParallelTasks)})
 	name := client.ObjectKeyFromObject(chat)
@@ -77,7 +77,7 @@ func (r *Reconciler) reconfigure(ctx context.Context, chat *v1alpha1.AgentChat, 
 	return r.Runner.Engine.Deliver(string(chat.UID), agent.Reconfigured{Config: &config})
 }
 
-// anyExists says whether one of some roles exists.
+// anyExists reports whether any of the roles exists.
 func (r *Reconciler) anyExists(ctx context.Context, namespace string, roles []string) (bool, error) {
 	for _, name := range roles {
 		_, err := r.Runner.Finder.Role(ctx, namespace, name)
@@ -89,7 +89,8 @@ func (r *Reconciler) anyExists(ctx context.Context, namespace string, roles []st
 	return false, nil
 }
 
-// configure resolves what a chat says, and the UID of its namespace. What is missing is a *resolve.Missing.
+// configure resolves the spec of a chat, and returns the configuration and the UID of its namespace. A missing reference is a
+// *resolve.Missing.
 func (r *Reconciler) configure(ctx context.Context, chat *v1alpha1.AgentChat) (agent.Config, string, error) {
 	r.Runner.Finder.Begin(chat.Namespace)
 	resolved, err := r.Runner.Config.Resolve(ctx, agentconfig.Subject{

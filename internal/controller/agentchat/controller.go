@@ -31,21 +31,21 @@ import (
 	"github.com/nestor-dev/nestor/internal/projection"
 )
 
-// workers is how many chats are looked at together.
+// workers is the number of chats that are reconciled in parallel.
 const workers = 8
 
 // Reconciler runs orchestrators.
 type Reconciler struct {
 	Client client.Client
 	Runner *run.Runner
-	// Changed is told of chats whose orchestrator has moved on.
+	// Changed queues the chats whose orchestrator has changed.
 	Changed *poke.Queue
-	// Tracker remembers under which UID the engine knows an object, for when the object is gone.
+	// Tracker maps objects to their engine UIDs, which are needed after an object is deleted.
 	Tracker *run.Tracker
-	// Unresolved remembers the chats that wait for something that they refer to.
+	// Unresolved holds the chats that wait for a reference.
 	Unresolved *reference.Unresolved
 
-	// lossReported are the chats, by UID, that have shown that their history is lost, with when it was.
+	// lossReported maps the UID of each chat that has shown its history loss to the time of the loss.
 	lossReported sync.Map
 }
 
@@ -61,7 +61,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		Complete(r.Runner.WhileOwner(r))
 }
 
-// chatOf is the chat whose counts an object is part of.
+// chatOf returns the chat that counts an object in its status.
 func chatOf(object client.Object) (types.NamespacedName, bool) {
 	name := watch.ChatOf(object)
 	return types.NamespacedName{Namespace: object.GetNamespace(), Name: name}, name != ""
@@ -72,7 +72,7 @@ func chatOf(object client.Object) (types.NamespacedName, bool) {
 // +kubebuilder:rbac:groups=nestor.dev,resources=agentchats/finalizers,verbs=update
 // +kubebuilder:rbac:groups=nestor.dev,resources=agenttasks;agentmessages,verbs=get;list;watch;create;update
 
-// Reconcile brings a chat and its orchestrator together.
+// Reconcile starts, configures or ends the orchestrator of a chat, and writes the chat's status.
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	var chat v1alpha1.AgentChat
 	if alive, err := r.Tracker.Fetch(ctx, req.NamespacedName, &chat); err != nil || !alive {
@@ -95,7 +95,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	return status.JoinError(applied)(r.project(ctx, &chat, state, applied))
 }
 
-// reportOutage ends a reconcile that failed. If the ledger did, the chat shows it.
+// reportOutage ends a failed reconcile. If the ledger failed, it writes that to the chat's status.
 func (r *Reconciler) reportOutage(ctx context.Context, chat *v1alpha1.AgentChat, err error) (ctrl.Result, error) {
 	outage, down := r.Runner.Outage(err)
 	if !down {
@@ -105,7 +105,7 @@ func (r *Reconciler) reportOutage(ctx context.Context, chat *v1alpha1.AgentChat,
 	return status.WriteInterrupted(ctx, r.Runner.Status, chat, &chat.Status, next)
 }
 
-// project writes the chat's status, if it changed. That a turn or a task is at work, and how far, is progress.
+// project writes the chat's status if it changed. Changes that only show the progress of a turn or task may be delayed.
 func (r *Reconciler) project(ctx context.Context, chat *v1alpha1.AgentChat, s agent.State, applied error) (ctrl.Result, error) {
 	facts, err := r.facts(ctx, chat)
 	if err != nil {
@@ -123,11 +123,11 @@ func (r *Reconciler) project(ctx context.Context, chat *v1alpha1.AgentChat, s ag
 		next = projection.ChatInterrupted(next, chat.Status.Conditions, outage, chat.Generation, run.Now())
 		return status.WriteInterrupted(ctx, r.Runner.Status, chat, &chat.Status, next)
 	}
-	progress = progress || status.WasInterrupted(chat.Status.Conditions, v1alpha1.ConditionReady) // an outage ends for all at once
+	progress = progress || status.WasInterrupted(chat.Status.Conditions, v1alpha1.ConditionReady) // an outage ends for all chats at the same time
 	return status.Write(ctx, r.Runner.Status, chat, &chat.Status, next, progress)
 }
 
-// facts counts what belongs to the chat.
+// facts counts the tasks and messages of the chat.
 func (r *Reconciler) facts(ctx context.Context, chat *v1alpha1.AgentChat) (projection.ChatFacts, error) {
 	var facts projection.ChatFacts
 	ours := []client.ListOption{client.InNamespace(chat.Namespace), client.MatchingFields{watch.ChatField: chat.Name}, client.UnsafeDisableDeepCopy}
@@ -137,7 +137,7 @@ func (r *Reconciler) facts(ctx context.Context, chat *v1alpha1.AgentChat) (proje
 	}
 	for i := range tasks.Items {
 		if ref := metav1.GetControllerOf(&tasks.Items[i]); ref == nil || ref.Kind == "AgentChat" && ref.UID != chat.UID {
-			continue // of a chat that had the name before
+			continue // it belongs to an earlier chat of the same name
 		}
 		facts.Tasks = projection.CountTask(facts.Tasks, tasks.Items[i].Status.Phase)
 	}
@@ -162,8 +162,8 @@ func (r *Reconciler) facts(ctx context.Context, chat *v1alpha1.AgentChat) (proje
 	return facts, nil
 }
 
-// isLater says that a message came after another one. The API server's times are whole seconds: within one, an answer comes
-// after what it answers, and the operator's posts are numbered.
+// isLater reports whether message a came after message b. The API server's timestamps are whole seconds: within the same second, an answer
+// comes after its question, and the operator's posts are numbered.
 func isLater(a, b *v1alpha1.AgentMessage) bool {
 	if !a.CreationTimestamp.Equal(&b.CreationTimestamp) {
 		return b.CreationTimestamp.Before(&a.CreationTimestamp)

@@ -22,19 +22,19 @@ import (
 	"github.com/nestor-dev/nestor/internal/projection"
 )
 
-// hasStarted says whether a chat shows that its orchestrator had begun. Earlier releases wrote no startTime, but only a chat that has
-// begun is Ready.
+// hasStarted reports whether the status of a chat shows that its orchestrator had started. Earlier releases wrote no startTime, but only a
+// started chat is Ready.
 func hasStarted(chat *v1alpha1.AgentChat) bool {
 	return chat.Status.StartTime != nil || meta.IsStatusConditionTrue(chat.Status.Conditions, v1alpha1.ConditionReady)
 }
 
 const (
-	lostMessage = "The chat had begun, but the ledger has no events of it: a ledger was lost, or an older one was restored."
-	lostAdvice  = " The messages of the chat are still there, but its agents do not know them. The next message starts a new conversation."
+	lostMessage = "The chat had started, but the ledger has no events of it: a ledger was lost, or an older one was restored."
+	lostAdvice  = " The messages of the chat still exist, but its agents no longer have them. The next message starts a new conversation."
 )
 
-// handleLostHistory shows that the history of a chat is lost, all of it or because it was quarantined. It reports whether that is all that can be
-// done now: the next message starts a new conversation. A message on which the operator failed is not the next one.
+// handleLostHistory shows that the history of a chat is lost, completely or because it was quarantined. It reports whether the chat must
+// wait for the next message, which starts a new conversation. A message on which the operator failed does not count as the next one.
 func (r *Reconciler) handleLostHistory(ctx context.Context, chat *v1alpha1.AgentChat, why *agent.HistoryLoss) (ctrl.Result, bool, error) {
 	words, at, after := lostMessage, agent.Time(0), time.Time{}
 	if why != nil {
@@ -53,7 +53,7 @@ func (r *Reconciler) handleLostHistory(ctx context.Context, chat *v1alpha1.Agent
 	}
 	result, err := status.Write(ctx, r.Runner.Status, chat, &chat.Status, next, false)
 	if err == nil && result.IsZero() {
-		r.lossReported.Store(chat.UID, at) // the condition may say something else later, such as that a role is missing
+		r.lossReported.Store(chat.UID, at) // the condition may later show another reason, such as a missing role
 		if waits {
 			result.RequeueAfter = lostRetryDelay
 		}
@@ -61,10 +61,10 @@ func (r *Reconciler) handleLostHistory(ctx context.Context, chat *v1alpha1.Agent
 	return result, true, err
 }
 
-// lostRetryDelay is when a message that waits starts the new conversation: after everybody could hear why.
+// lostRetryDelay is the delay before a waiting message starts the new conversation, so that clients see the condition first.
 const lostRetryDelay = time.Second
 
-// isMessagePending says whether somebody has said something after a time that no turn has taken.
+// isMessagePending reports whether the chat has a message from after the given time that no turn has taken.
 func (r *Reconciler) isMessagePending(ctx context.Context, chat *v1alpha1.AgentChat, after time.Time) (bool, error) {
 	var messages v1alpha1.AgentMessageList
 	err := r.Client.List(ctx, &messages, client.InNamespace(chat.Namespace), client.MatchingFields{watch.ChatField: chat.Name}, client.UnsafeDisableDeepCopy)
@@ -80,7 +80,7 @@ func (r *Reconciler) isMessagePending(ctx context.Context, chat *v1alpha1.AgentC
 	return false, nil
 }
 
-// conversationID tells the names of a new conversation from those of all earlier ones of the same chat.
+// conversationID returns an id that separates the names of a new conversation from those of all earlier ones of the same chat.
 func conversationID(uid types.UID, at time.Time) string {
 	const letters = "bcdfghjklmnpqrstvwxz2456789"
 	sum := sha256.Sum256(fmt.Appendf(nil, "%s/%d", uid, at.UnixNano()))

@@ -30,14 +30,14 @@ import (
 	"github.com/nestor-dev/nestor/internal/ledger/connect"
 )
 
-// downLedger answers nothing.
+// downLedger fails every load.
 type downLedger struct{ ledger.Ledger }
 
 func (downLedger) Load(context.Context, string) (ledger.History, error) {
 	return ledger.History{}, &ledger.Error{Op: "load", Reason: ledger.ReasonUnavailable, Err: errors.New("connection refused")}
 }
 
-// reconcilerWith is a reconciler of a cluster with these objects, and a client for it.
+// reconcilerWith returns a reconciler of a cluster with these objects, and a client for it.
 func reconcilerWith(t *testing.T, down bool, objects ...client.Object) (*Reconciler, client.Client) {
 	t.Helper()
 	scheme := runtime.NewScheme()
@@ -74,16 +74,16 @@ func TestAChatSaysWhyItCannotGoOn(t *testing.T) {
 		reason string
 		words  string
 	}{
-		"it had begun, and the ledger knows nothing of it": {v1alpha1.AgentChatStatus{StartTime: &began}, false, v1alpha1.ReasonHistoryLost, "The next message starts a new conversation."},
-		"so it had under an earlier release":               {v1alpha1.AgentChatStatus{Conditions: ready}, false, v1alpha1.ReasonHistoryLost, "a ledger was lost"},
-		"the ledger does not answer":                       {v1alpha1.AgentChatStatus{StartTime: &began, Conditions: ready}, true, v1alpha1.ReasonLedgerUnavailable, "The ledger sqlite:here fails"},
-		"nor to a chat that has not begun":                 {v1alpha1.AgentChatStatus{}, true, v1alpha1.ReasonLedgerUnavailable, "Nothing is lost."},
+		"started, and not in the ledger":                          {v1alpha1.AgentChatStatus{StartTime: &began}, false, v1alpha1.ReasonHistoryLost, "The next message starts a new conversation."},
+		"started under an earlier release, and not in the ledger": {v1alpha1.AgentChatStatus{Conditions: ready}, false, v1alpha1.ReasonHistoryLost, "a ledger was lost"},
+		"started, and the ledger does not respond":                {v1alpha1.AgentChatStatus{StartTime: &began, Conditions: ready}, true, v1alpha1.ReasonLedgerUnavailable, "The ledger sqlite:here fails"},
+		"not started, and the ledger does not respond":            {v1alpha1.AgentChatStatus{}, true, v1alpha1.ReasonLedgerUnavailable, "Nothing is lost."},
 	} {
 		t.Run(name, func(t *testing.T) {
 			chat := &v1alpha1.AgentChat{ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: "chat", UID: types.UID("uid"), CreationTimestamp: began}, Status: test.status}
 			r, api := reconcilerWith(t, test.down, chat)
 			var versions []string
-			for range 2 { // the second look finds nothing to write
+			for range 2 { // the second reconcile has nothing to write
 				result, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(chat)})
 				if err != nil || result.IsZero() == test.down {
 					t.Fatalf("the reconcile ends with %+v (%v)", result, err)
@@ -98,10 +98,10 @@ func TestAChatSaysWhyItCannotGoOn(t *testing.T) {
 				t.Errorf("the condition is %+v", c)
 			}
 			if versions[0] != versions[1] {
-				t.Error("it is written twice")
+				t.Error("the status was written twice")
 			}
 			if !test.down && chat.Status.StartTime == nil {
-				t.Error("nothing says any more that it had begun")
+				t.Error("the status no longer shows that the chat had started")
 			}
 		})
 	}

@@ -25,7 +25,7 @@ func TestTheNewestMessageOfASecondIsTheOperatorsLastPost(t *testing.T) {
 	for i, a := range inOrder {
 		for j, b := range inOrder {
 			if isLater(a, b) != (i > j) {
-				t.Errorf("later(%s, %s) is %v", a.Name, b.Name, i <= j)
+				t.Errorf("isLater(%s, %s) = %v", a.Name, b.Name, i <= j)
 			}
 		}
 	}

@@ -13,11 +13,11 @@ import (
 	"github.com/nestor-dev/nestor/internal/role"
 )
 
-// The limits of an agent come from three places. The role limits one run. The spec of a chat, or of a standalone task, limits its tree. A
-// task may limit its sub-agent further than the role does; the spec of the sub-agent keeps the result of that.
+// The limits of an agent have three sources. The role limits one run. The spec of a chat or standalone task limits its tree. A task may
+// limit its sub-agent further than the role does; the spec of the sub-agent contains the result.
 
-// Limits of chats and standalone trees that do not set them. The API server sets those of a chat; objects that were created before the
-// fields existed do not have them.
+// Default limits of chats and standalone trees. The API server sets the defaults of a chat; objects that were created before the fields
+// existed do not have them.
 const (
 	defaultMaxTurnsPerMessage  = 25
 	defaultMaxTasksPerMessage  = 100
@@ -26,7 +26,7 @@ const (
 	defaultMaxTotalTokens      = 2_000_000
 )
 
-// maxRepeats is how often the same delegation may come to the same result.
+// maxRepeats is how often the same delegation may have the same result.
 const maxRepeats = 5
 
 // ofRole returns the limits that a role sets for a run.
@@ -47,7 +47,7 @@ func ofChat(limits agent.Limits, spec v1alpha1.ChatLimits) agent.Limits {
 	return limits
 }
 
-// ofSubAgent returns the limits of a sub-agent: of those of its role and of its spec the tighter ones.
+// ofSubAgent returns the limits of a sub-agent: the tighter of its role's and its spec's.
 func ofSubAgent(limits agent.Limits, spec v1alpha1.AgentLimits) agent.Limits {
 	limits.MaxIterations = tighter(limits.MaxIterations, int(spec.MaxIterations))
 	limits.MaxDuration = tighter(limits.MaxDuration, agent.Millis(spec.MaxDurationSeconds)*1000)
@@ -57,7 +57,7 @@ func ofSubAgent(limits agent.Limits, spec v1alpha1.AgentLimits) agent.Limits {
 	return limits
 }
 
-// ofToolRun returns the limits of a tool run: those of the role, but the task decides how long the tool may take.
+// ofToolRun returns the limits of a tool run: those of the role, except that the task limits the duration of the tool.
 func ofToolRun(limits agent.Limits, spec v1alpha1.TaskLimits) agent.Limits {
 	if seconds := spec.MaxDurationSeconds; seconds != nil {
 		limits.MaxDuration = agent.Millis(*seconds) * 1000
@@ -66,7 +66,7 @@ func ofToolRun(limits agent.Limits, spec v1alpha1.TaskLimits) agent.Limits {
 }
 
 // OfTask returns the limits in the spec of a task's sub-agent: those of its role, or those of the task where they are tighter. top reports
-// whether the task is standalone: it limits its tree even if it does not say so.
+// whether the task is standalone: its tree is limited even if its spec sets no limits.
 func OfTask(r role.Role, task *v1alpha1.TaskLimits, maxDepth int32, top bool) v1alpha1.AgentLimits {
 	if task == nil {
 		task = &v1alpha1.TaskLimits{}
@@ -83,7 +83,7 @@ func OfTask(r role.Role, task *v1alpha1.TaskLimits, maxDepth int32, top bool) v1
 	return limits
 }
 
-// tighter returns the smaller of two limits of which zero is none.
+// tighter returns the smaller of two limits; zero means no limit.
 func tighter[T int | int64 | agent.Millis](a, b T) T {
 	if a == 0 || (b != 0 && b < a) {
 		return b

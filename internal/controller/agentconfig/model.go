@@ -18,11 +18,11 @@ import (
 	"github.com/nestor-dev/nestor/internal/role"
 )
 
-// ModelChoice names a ModelProvider and a model. An empty field is left to the next in line.
+// ModelChoice names a ModelProvider and a model. An empty field leaves the choice to the next source.
 type ModelChoice struct{ Provider, Model string }
 
-// firstModel decides where the calls of an agent go: what its own object says, else its role, else the agent that asked for it. The
-// model of that agent goes only with its provider: another provider need not have it.
+// firstModel returns the provider and model of an agent, from its own object, else its role, else its parent. The parent's model is used
+// only with the parent's provider, because another provider may not have it.
 func firstModel(own, role, parent ModelChoice) ModelChoice {
 	chosen := ModelChoice{Provider: firstOf(own.Provider, role.Provider), Model: firstOf(own.Model, role.Model)}
 	if chosen.Provider != "" {
@@ -31,8 +31,8 @@ func firstModel(own, role, parent ModelChoice) ModelChoice {
 	return ModelChoice{Provider: firstOf(parent.Provider, defaultProvider), Model: firstOf(chosen.Model, parent.Model)}
 }
 
-// ModelOf decides which provider and model the sub-agent of a task uses. The model is empty if it is the default of a provider
-// that does not exist yet: the sub-agent waits for that provider.
+// ModelOf returns the provider and model of a task's sub-agent. The model is empty if it is the default of a provider that does not exist
+// yet: the sub-agent waits for that provider.
 func (r *Resolver) ModelOf(ctx context.Context, task *v1alpha1.AgentTask, of role.Role) (ModelChoice, error) {
 	parent, err := r.parentModel(ctx, task)
 	if err != nil {
@@ -54,7 +54,7 @@ func (r *Resolver) ModelOf(ctx context.Context, task *v1alpha1.AgentTask, of rol
 	return chosen, nil
 }
 
-// parentModel is what the agent that asked for a task uses now. A standalone task has none.
+// parentModel returns the current model of the agent that asked for a task. A standalone task has no parent.
 func (r *Resolver) parentModel(ctx context.Context, task client.Object) (ModelChoice, error) {
 	owner := metav1.GetControllerOf(task)
 	if owner == nil || (owner.Kind != "AgentChat" && owner.Kind != "SubAgent") {
@@ -65,7 +65,7 @@ func (r *Resolver) parentModel(ctx context.Context, task client.Object) (ModelCh
 		return ModelChoice{}, nil
 	}
 	if err != nil {
-		return ModelChoice{}, fmt.Errorf("look for the model of %s %s/%s: %w", owner.Kind, task.GetNamespace(), owner.Name, err)
+		return ModelChoice{}, fmt.Errorf("find the model of %s %s/%s: %w", owner.Kind, task.GetNamespace(), owner.Name, err)
 	}
 	_, name, _ := strings.Cut(record.Provider, "/")
 	return ModelChoice{Provider: name, Model: record.Model}, nil

@@ -1,7 +1,7 @@
 // Copyright 2026 The Nestor Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package agentconfig configures agents from the objects that describe them: role, model, tools and limits.
+// Package agentconfig computes the configuration of agents from the objects that describe them: role, model, tools and limits.
 package agentconfig
 
 import (
@@ -23,50 +23,51 @@ import (
 	"github.com/nestor-dev/nestor/internal/tool/builtin"
 )
 
-// defaultProvider is the provider of agents that nobody gave one.
+// defaultProvider is the provider of agents that name none.
 const defaultProvider = "default"
 
-// Resolver finds what agents are configured with.
+// Resolver resolves the configuration of agents.
 type Resolver struct {
 	Engine *engine.Engine
 	Finder resolve.Finder
 	Tools  *backend.Tools
-	// Quotas are those of the namespaces.
+	// Quotas are the quotas of the namespaces.
 	Quotas engine.Quotas
 }
 
-// Subject is an agent that is to be configured.
+// Subject describes an agent to be configured.
 type Subject struct {
 	Kind agent.Kind
-	// Object is the agent's, by which its workspace is found.
+	// Object is the agent's object, from which its workspace is found.
 	Object    client.Object
 	Namespace string
 	Name      string
 	Role      string
-	// Provider and Model are those that the object itself names; the role's and the defaults come after them.
+	// Provider and Model are those that the object itself names; they override the role's and the defaults.
 	Provider, Model string
 	Depth, MaxDepth int
-	// ChatLimits, AgentLimits or TaskLimits are those in the spec of an orchestrator's chat, a sub-agent or a tool run's task. Nil sets none.
+	// ChatLimits, AgentLimits and TaskLimits come from the spec of an orchestrator's chat, of a sub-agent or of a tool run's task; nil sets
+	// none.
 	ChatLimits  *v1alpha1.ChatLimits
 	AgentLimits *v1alpha1.AgentLimits
 	TaskLimits  *v1alpha1.TaskLimits
 	// Tool is the tool of a tool run.
 	Tool string
-	// Generation is that of the object.
+	// Generation is the generation of the object.
 	Generation int64
 }
 
-// Resolved is an agent's configuration, and where its calls go.
+// Resolved is an agent's configuration, with the provider and model of its calls.
 type Resolved struct {
 	Config agent.Config
-	// Provider is the namespace and name of its ModelProvider, Model the model.
+	// Provider is the namespace and name of the ModelProvider; Model is the name of the model.
 	Provider, Model string
 	Role            role.Role
-	// NamespaceUID is that of the agent's namespace.
+	// NamespaceUID is the UID of the agent's namespace.
 	NamespaceUID string
 }
 
-// Resolve finds everything that an agent needs. What is missing is a *resolve.Missing.
+// Resolve resolves all references of an agent. A missing one is a *resolve.Missing.
 func (r *Resolver) Resolve(ctx context.Context, s Subject) (Resolved, error) {
 	uid, err := r.checkLedgerQuota(ctx, s)
 	if err != nil {
@@ -114,7 +115,7 @@ func (s Subject) limits(found role.Role) agent.Limits {
 	return limits
 }
 
-// checkLedgerQuota is the UID of the namespace of an agent. A namespace that has filled its share of the ledger is an error of the ledger.
+// checkLedgerQuota returns the UID of an agent's namespace. If the namespace has used up its ledger quota, the error is one of the ledger.
 func (r *Resolver) checkLedgerQuota(ctx context.Context, s Subject) (string, error) {
 	uid, err := r.Finder.NamespaceUID(ctx, s.Namespace, s.Object.GetCreationTimestamp().Time)
 	if err != nil {
@@ -123,7 +124,7 @@ func (r *Resolver) checkLedgerQuota(ctx context.Context, s Subject) (string, err
 	return uid, r.Engine.LedgerFull(s.Namespace, uid)
 }
 
-// resolveModel finds the provider and the model, and what must be known of them.
+// resolveModel finds the provider and the model, with their properties.
 func (r *Resolver) resolveModel(ctx context.Context, s Subject, out *Resolved) error {
 	name := firstOf(s.Provider, out.Role.ModelProvider, defaultProvider)
 	provider, err := r.Finder.Provider(ctx, s.Namespace, name)
@@ -151,7 +152,7 @@ func (r *Resolver) resolveModel(ctx context.Context, s Subject, out *Resolved) e
 	return r.quotaPrice(ctx, s.Namespace, out)
 }
 
-// quotaPrice says what is missing if a quota limits the money of the namespace and the model has no price.
+// quotaPrice returns an error if a quota limits the cost of the namespace and the model has no price.
 func (r *Resolver) quotaPrice(ctx context.Context, namespace string, out *Resolved) error {
 	if out.Config.Price != nil {
 		return nil
@@ -166,7 +167,7 @@ func (r *Resolver) quotaPrice(ctx context.Context, namespace string, out *Resolv
 	return nil
 }
 
-// retries is how often a failed model call is tried again. Every fallback is asked once, however few tries the provider itself has.
+// retries returns the number of retries of a model call. Every fallback gets one attempt, even if the provider allows fewer retries.
 func retries(spec v1alpha1.ModelProviderSpec) int {
 	if spec.MaxRetries == nil {
 		return len(spec.Fallback)
@@ -174,7 +175,7 @@ func retries(spec v1alpha1.ModelProviderSpec) int {
 	return max(int(*spec.MaxRetries), len(spec.Fallback))
 }
 
-// needsPrice says what is missing if an agent's money is limited and its model has no price.
+// needsPrice returns an error if the cost of an agent is limited and its model has no price.
 func (o Resolved) needsPrice() error {
 	if o.Config.Limits.MaxCostMicros == 0 || o.Config.Price != nil {
 		return nil
@@ -183,7 +184,7 @@ func (o Resolved) needsPrice() error {
 		Message: fmt.Sprintf("maxCostMicros is set: add the prices of %s to models of the ModelProvider %s.", o.Model, o.Provider)}
 }
 
-// delegates are the roles that exist of those that a role may delegate to, and the names of those that do not.
+// delegates returns the existing roles that a role may delegate to, and the names of the missing ones.
 func (r *Resolver) delegates(ctx context.Context, namespace string, from role.Role) (delegates []agent.Delegate, missing []string, err error) {
 	for _, name := range from.Delegates() {
 		found, err := r.Finder.Role(ctx, namespace, name)
@@ -209,7 +210,7 @@ func roleOf(r role.Role, namespace string) agent.Role {
 	if r.Namespace != namespace {
 		out.SharedBy = r.Namespace
 	}
-	if value, err := strconv.ParseFloat(r.Temperature, 64); err == nil { // the API takes nothing else
+	if value, err := strconv.ParseFloat(r.Temperature, 64); err == nil { // the API accepts nothing else
 		out.Temperature = &value
 	}
 	if r.Tools != nil {

@@ -15,8 +15,8 @@ import (
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 )
 
-// The cache may have a chat that was deleted and created again. A message to the new one would be collected with the old one if that
-// adopted it.
+// The cache may still have a chat that was deleted and created again. If the old chat adopted a message to the new one, the garbage
+// collector would delete the message with the old chat.
 func TestAChatThatIsGoneAdoptsNoMessage(t *testing.T) {
 	chat := &v1alpha1.AgentChat{ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: "chat", UID: "new"}}
 	message := &v1alpha1.AgentMessage{ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: "hello", UID: "m"},
@@ -44,10 +44,10 @@ func TestAChatThatIsGoneAdoptsNoMessage(t *testing.T) {
 	}
 
 	if result, err := r.Reconcile(t.Context(), request); err != nil || result.RequeueAfter == 0 {
-		t.Errorf("the message is not looked at again: %v (%v)", result, err)
+		t.Errorf("the message is not requeued: %v (%v)", result, err)
 	}
 	if ref := owner(); ref != nil {
-		t.Fatalf("the message belongs to the chat %s, which is gone", ref.UID)
+		t.Fatalf("the message belongs to the chat %s, which was deleted", ref.UID)
 	}
 	recorded = true
 	if _, err := r.Reconcile(t.Context(), request); err != nil {

@@ -13,8 +13,8 @@ import (
 	"github.com/nestor-dev/nestor/internal/agent"
 )
 
-// checkSeparateApprover rejects a decision of somebody who asked for the work, if the role of the call wants that. The call still waits then. It
-// returns who asked, for the record.
+// checkSeparateApprover rejects a decision by a person who asked for the work, if the role of the call requires a separate approver. The
+// call continues to wait. It returns the requesters, for the record.
 func (r *Reconciler) checkSeparateApprover(ctx context.Context, owner client.Object, message *v1alpha1.AgentMessage, ask agent.AskPerson) (agent.Requesters, *outcome, error) {
 	if !ask.Separation {
 		return agent.Requesters{}, nil, nil
@@ -26,19 +26,19 @@ func (r *Reconciler) checkSeparateApprover(ctx context.Context, owner client.Obj
 	case askers.MayDecide(message.Spec.User):
 		return askers, nil, nil
 	case !askers.Known():
-		return askers, rejected(v1alpha1.ReasonSeparation, "The role of this call lets nobody decide who asked for the work, and it is not known who did: a message, or the task, has no spec.user. "+
-			"Cancel the work, and ask for it anew with clients that set it."), nil
+		return askers, rejected(v1alpha1.ReasonSeparation, "The role of this call requires an approver who did not ask for the work, and it is not known who asked: a message, or the task, has no spec.user. "+
+			"Cancel the work, and request it again with clients that set it."), nil
 	}
-	return askers, rejected(v1alpha1.ReasonSeparation, "The role of this call lets nobody decide who asked for the work, and %s did. Somebody else must decide.", message.Spec.User), nil
+	return askers, rejected(v1alpha1.ReasonSeparation, "The role of this call requires an approver who did not ask for the work, and %s asked for it. Another person must decide.", message.Spec.User), nil
 }
 
-// requesters are the people who asked for the work of a chat or standalone task.
+// requesters returns the people who asked for the work of a chat or standalone task.
 func (r *Reconciler) requesters(ctx context.Context, owner client.Object) (agent.Requesters, error) {
 	uid := string(owner.GetUID())
 	if chat, ok := owner.(*v1alpha1.AgentChat); ok {
 		state, _, err := r.Runner.State(ctx, uid)
 		if err != nil {
-			return agent.Requesters{}, fmt.Errorf("find out who has written to the chat %s: %w", chat.Name, err)
+			return agent.Requesters{}, fmt.Errorf("list the authors of the chat %s: %w", chat.Name, err)
 		}
 		if chat.Spec.User == "" {
 			return state.Requesters, nil
@@ -57,7 +57,7 @@ func (r *Reconciler) requesters(ctx context.Context, owner client.Object) (agent
 	return r.answerers(ctx, top, askers)
 }
 
-// answerers adds those who have answered questions of an agent or of those below it.
+// answerers adds the people who answered questions of an agent or of the agents below it.
 func (r *Reconciler) answerers(ctx context.Context, top string, askers agent.Requesters) (agent.Requesters, error) {
 	record, err := r.Runner.Engine.Lookup(ctx, top)
 	if err != nil {
@@ -70,7 +70,7 @@ func (r *Reconciler) answerers(ctx context.Context, top string, askers agent.Req
 	for _, one := range append(below, record) {
 		state, started, err := r.Runner.State(ctx, one.UID)
 		if err != nil {
-			return askers, fmt.Errorf("find out who has answered %s: %w", one.Name, err)
+			return askers, fmt.Errorf("list the people who answered %s: %w", one.Name, err)
 		}
 		if started {
 			askers = askers.Merge(state.Requesters)

@@ -12,8 +12,8 @@ import (
 	"github.com/nestor-dev/nestor/internal/ledger"
 )
 
-// asksBelow lists what the agents below an agent need a person for, the oldest first, and says whether one of them has heard the message
-// already. The ledger is asked, not the engine's memory: a message that nothing waits for is refused for good.
+// asksBelow lists the asks of the agents below an agent, oldest first, and reports whether one of them has already recorded the message. It
+// reads the ledger instead of the engine's memory, because a message without a waiting ask is rejected permanently.
 func (r *Reconciler) asksBelow(ctx context.Context, uid string, message *v1alpha1.AgentMessage) (asks []engine.Ask, recorded bool, err error) {
 	top, err := r.Runner.Engine.Lookup(ctx, uid)
 	if err != nil {
@@ -42,7 +42,7 @@ func (r *Reconciler) asksBelow(ctx context.Context, uid string, message *v1alpha
 	return asks, false, nil
 }
 
-// treeOf lists the agents below an agent, those that have ended included.
+// treeOf lists the agents below an agent, including those that have ended.
 func (r *Reconciler) treeOf(ctx context.Context, top ledger.Agent) ([]ledger.Agent, error) {
 	children := map[string][]ledger.Agent{}
 	for page := (ledger.Page{Limit: ledger.MaxLimit}); ; {

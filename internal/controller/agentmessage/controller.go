@@ -1,8 +1,8 @@
 // Copyright 2026 The Nestor Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package agentmessage takes what users write to where it belongs: to the orchestrator, to an agent that asked, to a call that
-// waits for a decision, or to a task that is to stop.
+// Package agentmessage delivers the messages of users: to the orchestrator, to an agent that asked a question, to a call that waits for a
+// decision, or to a task that is to be cancelled.
 package agentmessage
 
 import (
@@ -38,24 +38,25 @@ import (
 type Reconciler struct {
 	Client client.Client
 	Runner *run.Runner
-	// Changed is told of messages that can be handled now.
+	// Changed queues the messages that can be handled now.
 	Changed *poke.Queue
-	// Blocked is told of chats and tasks that have something to do and cannot because of the ledger.
+	// Blocked is called with each chat or task that the ledger blocks while it has work.
 	Blocked func(ledger.Agent)
 
 	sequence sequence
 }
 
-// reasonChatNotReady is the reason of a message whose chat has not begun.
+// reasonChatNotReady is the reason of a message whose chat has not started.
 const reasonChatNotReady = "ChatNotReady"
 
-// workers is how many messages are looked at together, and seen how long one may wait for a turn before it says so.
+// workers is the number of messages that are handled in parallel. pendingGrace is how long a message may wait for a turn before its status
+// shows it as pending.
 const (
 	workers      = 8
 	pendingGrace = time.Second
 )
 
-// SetupWithManager registers the controller. A chat or task that appears or moves on may be what a message waits for.
+// SetupWithManager registers the controller. A message may wait for a chat or task, so their changes enqueue it.
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	return ctrl.NewControllerManagedBy(mgr).
 		Named("agentmessage").
@@ -84,7 +85,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if message.Spec.Role != v1alpha1.RoleUser {
 		return status.Result(r.writeStatus(ctx, &message, posted()))
 	}
-	r.sequence.add(&message) // before anything is written to it
+	r.sequence.add(&message) // before the first write changes its resource version
 	owner, err := r.owner(ctx, &message)
 	if err != nil {
 		return ctrl.Result{}, err
@@ -93,7 +94,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		return status.Result(r.writeStatus(ctx, &message, notFound(&message)))
 	}
 	if tree.OwnedByOther(&message, owner) {
-		return ctrl.Result{}, nil // it goes with the chat or task that had the name before
+		return ctrl.Result{}, nil // it is deleted with an earlier chat or task of the same name
 	}
 	if err := r.adopt(ctx, owner, &message); err != nil {
 		return status.Result(err)
@@ -106,12 +107,12 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		return status.Result(err)
 	}
 	if young := pendingGrace - time.Since(message.CreationTimestamp.Time); verdict.phase == v1alpha1.MessagePending && message.Status.Phase == "" && young > 0 {
-		return ctrl.Result{RequeueAfter: young}, nil // most are handled before anybody could have looked
+		return ctrl.Result{RequeueAfter: young}, nil // most are handled before a user would see the status
 	}
 	return status.Result(r.writeStatus(ctx, &message, *verdict))
 }
 
-// reportOutage says that a message waits for the ledger. So does the chat or task that it is for, which may not have been looked at.
+// reportOutage shows that a message waits for the ledger, and wakes its chat or task to show the same.
 func (r *Reconciler) reportOutage(ctx context.Context, owner client.Object, message *v1alpha1.AgentMessage, v outcome) (ctrl.Result, error) {
 	waits := ledger.Agent{Kind: "AgentChat", Namespace: owner.GetNamespace(), Name: owner.GetName()}
 	if message.Spec.Task != "" {
@@ -124,8 +125,8 @@ func (r *Reconciler) reportOutage(ctx context.Context, owner client.Object, mess
 	return ctrl.Result{RequeueAfter: status.OutageRetryDelay()}, nil
 }
 
-// record records a fact of an agent. It does not wait for a ledger that does not answer: the fact is in the agent's mailbox by then, and
-// the next attempt finds out what became of it.
+// record records a fact of an agent. It does not wait for a ledger that does not respond: the fact stays in the agent's mailbox, and the
+// next attempt reads the outcome.
 func (r *Reconciler) record(ctx context.Context, uid string, fact agent.Fact) error {
 	ctx, cancel := context.WithTimeout(ctx, recordTimeout)
 	defer cancel()
@@ -139,7 +140,7 @@ func (r *Reconciler) record(ctx context.Context, uid string, fact agent.Fact) er
 // recordTimeout is how long to wait until a fact is durable.
 const recordTimeout = 15 * time.Second
 
-// owner is the chat or standalone task that a message is for, or nil.
+// owner returns the chat or standalone task that a message is for, or nil.
 func (r *Reconciler) owner(ctx context.Context, message *v1alpha1.AgentMessage) (client.Object, error) {
 	var owner client.Object = &v1alpha1.AgentChat{}
 	name := message.Spec.Chat
@@ -151,16 +152,16 @@ func (r *Reconciler) owner(ctx context.Context, message *v1alpha1.AgentMessage) 
 		return nil, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("get what message %s/%s is for: %w", message.Namespace, message.Name, err)
+		return nil, fmt.Errorf("get the chat or task of message %s/%s: %w", message.Namespace, message.Name, err)
 	}
 	return owner, nil
 }
 
-// adopt makes the message belong to its chat or task, so that it goes with it.
+// adopt makes the chat or task the owner of the message, so that they are deleted together.
 func (r *Reconciler) adopt(ctx context.Context, owner client.Object, message *v1alpha1.AgentMessage) error {
 	before := message.DeepCopy()
 	if err := controllerutil.SetControllerReference(owner, message, r.Client.Scheme()); err != nil {
-		return nil //nolint:nilerr // somebody else owns it already
+		return nil //nolint:nilerr // it already has another owner
 	}
 	if message.Spec.Chat != "" && message.Labels[v1alpha1.LabelChat] != message.Spec.Chat {
 		if message.Labels == nil {
@@ -180,9 +181,9 @@ func (r *Reconciler) adopt(ctx context.Context, owner client.Object, message *v1
 	return nil
 }
 
-// confirmOwner says whether the API server has a chat or task that the cache has. One that was deleted, and perhaps created again, must not
-// adopt a message that may be for the new one: the garbage collector would take it for a leftover of the old one. The cache hears of it
-// soon, so it is a conflict.
+// confirmOwner checks that the API server has the cached chat or task. An object that was deleted, and perhaps created again, must not
+// adopt a message for its successor: the garbage collector would delete the message. The cache will soon be current, so the error is a
+// conflict.
 func (r *Reconciler) confirmOwner(ctx context.Context, owner client.Object) error {
 	found := owner.DeepCopyObject().(client.Object)
 	err := r.Runner.Live(ctx, client.ObjectKeyFromObject(owner), found)
@@ -190,13 +191,13 @@ func (r *Reconciler) confirmOwner(ctx context.Context, owner client.Object) erro
 		return nil
 	}
 	if client.IgnoreNotFound(err) != nil {
-		return fmt.Errorf("get what a message is for: %w", err)
+		return fmt.Errorf("get the chat or task of a message: %w", err)
 	}
 	return apierrors.NewConflict(v1alpha1.GroupVersion.WithResource("agentmessages").GroupResource(), owner.GetName(),
-		errors.New("what the message is for is gone, or another one has its name by now"))
+		errors.New("the chat or task of the message was deleted or replaced"))
 }
 
-// handle does what a message says. It returns what became of it, or nil if somebody else will say so.
+// handle carries out a message. It returns the outcome, or nil if another component reports it.
 func (r *Reconciler) handle(ctx context.Context, owner client.Object, message *v1alpha1.AgentMessage) (*outcome, error) {
 	if wasTaken, err := r.wasTaken(ctx, owner, message); err != nil || wasTaken {
 		return ptr(taken()), err
@@ -212,7 +213,7 @@ func (r *Reconciler) handle(ctx context.Context, owner client.Object, message *v
 	return r.deliverMessage(ctx, owner, message)
 }
 
-// wasTaken reports whether the orchestrator of a chat has taken a message into a turn, and waits until its status shows it.
+// wasTaken reports whether the orchestrator of a chat has taken a message into a turn and waits until its status shows it.
 func (r *Reconciler) wasTaken(ctx context.Context, owner client.Object, message *v1alpha1.AgentMessage) (bool, error) {
 	if message.Spec.Chat == "" {
 		return false, nil
@@ -223,7 +224,7 @@ func (r *Reconciler) wasTaken(ctx context.Context, owner client.Object, message 
 	}), err
 }
 
-// deliverMessage gives a message to the orchestrator, which says itself when it has taken it into a turn.
+// deliverMessage delivers a message to the orchestrator, which reports when it has taken the message into a turn.
 func (r *Reconciler) deliverMessage(ctx context.Context, chat client.Object, message *v1alpha1.AgentMessage) (*outcome, error) {
 	if _, started, err := r.Runner.State(ctx, string(chat.GetUID())); err != nil || !started {
 		return ptr(pending(reasonChatNotReady, "The message waits until the chat is ready: see the chat's conditions.")), err
@@ -245,7 +246,7 @@ func (r *Reconciler) deliverMessage(ctx context.Context, chat client.Object, mes
 	return ptr(pending("Delivered", "The message waits for the next turn.")), err
 }
 
-// questionOf is the agent, and its question, that a message replies to.
+// questionOf returns the agent and the question that a message replies to.
 func (r *Reconciler) questionOf(ctx context.Context, chat client.Object, message *v1alpha1.AgentMessage) (name, call string, err error) {
 	if message.Spec.InReplyTo == "" {
 		return "", "", nil
@@ -271,7 +272,7 @@ func (r *Reconciler) forTask(ctx context.Context, task client.Object) []reconcil
 	return r.unhandled(ctx, task.GetNamespace(), client.MatchingFields{watch.TaskField: task.GetName()})
 }
 
-// ChatStarted looks again at the messages that waited for a chat to be ready.
+// ChatStarted enqueues the messages that waited for a chat to be ready.
 func (r *Reconciler) ChatStarted(ctx context.Context, chat types.NamespacedName) {
 	for _, request := range r.unhandled(ctx, chat.Namespace, client.MatchingFields{watch.ChatField: chat.Name}) {
 		r.Changed.Add(request.NamespacedName)
@@ -281,7 +282,7 @@ func (r *Reconciler) ChatStarted(ctx context.Context, chat types.NamespacedName)
 func (r *Reconciler) unhandled(ctx context.Context, namespace string, which client.MatchingFields) []reconcile.Request {
 	var list v1alpha1.AgentMessageList
 	if err := r.Client.List(ctx, &list, client.InNamespace(namespace), which, client.UnsafeDisableDeepCopy); err != nil {
-		return nil // the cache is not ready; its own events will come
+		return nil // the cache is not ready; its initial events enqueue them
 	}
 	var requests []reconcile.Request
 	for i := range list.Items {

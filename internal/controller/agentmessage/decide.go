@@ -19,29 +19,29 @@ import (
 	"github.com/nestor-dev/nestor/internal/projection"
 )
 
-// outcome is what became of a message.
+// outcome is the result of handling a message.
 type outcome struct {
 	phase           v1alpha1.MessagePhase
 	reason, message string
 }
 
 func handled() outcome {
-	return outcome{v1alpha1.MessageHandled, v1alpha1.ReasonHandled, "The message did what it says."}
+	return outcome{v1alpha1.MessageHandled, v1alpha1.ReasonHandled, "The message was carried out."}
 }
 
-// posted is what became of a message of the operator's own: it is there to be read.
+// posted returns the outcome of a message that the operator wrote for the user.
 func posted() outcome {
 	return outcome{v1alpha1.MessageHandled, v1alpha1.ReasonHandled, "The message was posted for the user to read."}
 }
 
-// taken is what became of a message that a turn of the orchestrator has taken.
+// taken returns the outcome of a message that a turn of the orchestrator has taken.
 func taken() outcome {
 	return outcome{v1alpha1.MessageHandled, v1alpha1.ReasonHandled, "The message was taken into a turn."}
 }
 
 func pending(reason, text string) outcome { return outcome{v1alpha1.MessagePending, reason, text} }
 
-// notFound is what becomes of a message before its chat or task exists.
+// notFound returns the outcome of a message whose chat or task does not exist.
 func notFound(message *v1alpha1.AgentMessage) outcome {
 	if message.Spec.Task != "" {
 		return pending(v1alpha1.ReasonTaskNotFound, fmt.Sprintf("The message waits until the AgentTask %q exists in this namespace.", message.Spec.Task))
@@ -55,7 +55,7 @@ func rejected(reason, format string, args ...any) *outcome {
 
 func ptr(v outcome) *outcome { return &v }
 
-// writeStatus writes what became of a message, if its status does not say so.
+// writeStatus writes the outcome of a message to its status, if it changed.
 func (r *Reconciler) writeStatus(ctx context.Context, message *v1alpha1.AgentMessage, v outcome) error {
 	next := projection.Message(message.Status, v.phase, v.reason, v.message, message.Generation, run.Now())
 	if equality.Semantic.DeepEqual(message.Status, next) {
@@ -65,8 +65,8 @@ func (r *Reconciler) writeStatus(ctx context.Context, message *v1alpha1.AgentMes
 	return status.Update(ctx, r.Client, message)
 }
 
-// target is the agent or tool run of a task that a message names. The task must be the one that the message is for, or belong to
-// the tree of the chat or task that it is for.
+// target finds the agent or tool run of the task that a message names. The task must be the message's own task, or belong to the tree of
+// its chat or task.
 func (r *Reconciler) target(ctx context.Context, owner client.Object, message *v1alpha1.AgentMessage, name string) (*target, *outcome, error) {
 	none := rejected(v1alpha1.ReasonTaskNotFound, "There is no task %q here.", name)
 	found := &target{}
@@ -95,8 +95,8 @@ func (r *Reconciler) target(ctx context.Context, owner client.Object, message *v
 	case err != nil:
 		return nil, nil, err
 	case !started:
-		return found, rejected(v1alpha1.ReasonNotWaiting, "The task %q has not begun.", name), nil
-	case found.state.HasHandled(message.Name): // and whoever delivered it could not say so
+		return found, rejected(v1alpha1.ReasonNotWaiting, "The task %q has not started.", name), nil
+	case found.state.HasHandled(message.Name): // it was delivered, but the status was not written
 		return nil, ptr(handled()), nil
 	case found.state.Phase.Terminal():
 		return nil, rejected(v1alpha1.ReasonTaskFinished, "The task %q has ended already.", name), nil
@@ -104,15 +104,15 @@ func (r *Reconciler) target(ctx context.Context, owner client.Object, message *v
 	return found, nil, nil
 }
 
-// target is what a message is about.
+// target is the agent or tool run that a message refers to.
 type target struct {
 	task  v1alpha1.AgentTask
 	uid   string
 	state agent.State
 }
 
-// isInTree says whether a task is the one that a message is for, or below what the message is for. The way up follows the UIDs of the
-// owners: two standalone trees have nothing in common, although neither has a chat. What belongs to a chat is addressed through the chat.
+// isInTree reports whether a task is the owner of a message or below it. It follows the UIDs of the owners upwards: two standalone trees
+// are separate although neither has a chat. The objects of a chat are addressed through the chat.
 func (r *Reconciler) isInTree(ctx context.Context, owner client.Object, task *v1alpha1.AgentTask) (bool, error) {
 	if addressed, ok := owner.(*v1alpha1.AgentTask); task.UID == "" || ok && addressed.Spec.Chat != "" {
 		return false, nil
@@ -141,7 +141,7 @@ func (r *Reconciler) isInTree(ctx context.Context, owner client.Object, task *v1
 	return true, nil
 }
 
-// decide decides about one call, and no other.
+// decide applies a decision to exactly one call.
 func (r *Reconciler) decide(ctx context.Context, owner client.Object, message *v1alpha1.AgentMessage) (*outcome, error) {
 	approval := message.Spec.Approval
 	about, rejection, err := r.target(ctx, owner, message, approval.Task)
@@ -174,7 +174,7 @@ func (r *Reconciler) decide(ctx context.Context, owner client.Object, message *v
 	case !waits:
 		return rejected(v1alpha1.ReasonWrongToolCall, "The task %q does not wait for a decision on the call %q.", approval.Task, approval.ToolCall), nil
 	case approval.ArgumentsDigest != "" && approval.ArgumentsDigest != ask.Digest():
-		return rejected(v1alpha1.ReasonDigestMismatch, "The decision is about other arguments than those of the call that waits for the task %q: look at the call again, and decide anew.", approval.Task), nil
+		return rejected(v1alpha1.ReasonDigestMismatch, "The decision is for other arguments than those of the waiting call of the task %q: read the call again, and decide again.", approval.Task), nil
 	}
 	askers, rejection, err := r.checkSeparateApprover(ctx, owner, message, ask)
 	if rejection != nil || err != nil {
@@ -188,7 +188,7 @@ func (r *Reconciler) decide(ctx context.Context, owner client.Object, message *v
 	return ptr(handled()), r.record(ctx, uid, fact)
 }
 
-// answer answers the question of a standalone task, or the oldest one of the agents below it.
+// answer answers the question of a standalone task, or the oldest question of the agents below it.
 func (r *Reconciler) answer(ctx context.Context, owner client.Object, message *v1alpha1.AgentMessage) (*outcome, error) {
 	about, rejection, err := r.target(ctx, owner, message, message.Spec.Task)
 	if rejection != nil || err != nil {
@@ -209,12 +209,12 @@ func (r *Reconciler) answer(ctx context.Context, owner client.Object, message *v
 	return rejected(v1alpha1.ReasonNotWaiting, "The task %q has asked nothing.", message.Spec.Task), nil
 }
 
-// answered says that a message answers a question.
+// answered returns the fact that a message answers a question.
 func answered(call string, message *v1alpha1.AgentMessage) agent.Answered {
 	return agent.Answered{Call: call, Text: message.Spec.Content, Message: message.Name, By: message.Spec.User, Unnamed: message.Spec.User == ""}
 }
 
-// cancel stops a task, or all the work of a chat or standalone task.
+// cancel cancels a task, or all the work of a chat or standalone task.
 func (r *Reconciler) cancel(ctx context.Context, owner client.Object, message *v1alpha1.AgentMessage) (*outcome, error) {
 	name := message.Spec.Cancel.Task
 	if name == "" && message.Spec.Chat != "" {
@@ -230,7 +230,7 @@ func (r *Reconciler) cancel(ctx context.Context, owner client.Object, message *v
 	return ptr(handled()), r.Runner.Cancel(ctx, &about.task, message.Spec.User)
 }
 
-// asks are the calls for which an agent needs a person.
+// asks returns the asks of an agent of one kind, by tool call.
 func asks(s agent.State, kind agent.AskKind) map[string]agent.AskPerson {
 	calls := map[string]agent.AskPerson{}
 	for _, ask := range agent.PendingAsks(s) {

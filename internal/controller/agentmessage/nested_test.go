@@ -18,7 +18,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/ledger"
 )
 
-// treeWith makes the objects of a standalone task NAME whose agent has delegated to NAME-1.
+// treeWith returns the objects of a standalone task NAME whose agent has delegated to NAME-1.
 func treeWith(name string) []client.Object {
 	owned := func(kind, by string) []metav1.OwnerReference {
 		yes := true
@@ -35,7 +35,7 @@ func treeWith(name string) []client.Object {
 	}
 }
 
-// runTree puts the agents of a tree into the ledger: the one at the top waits for the other, which has made a call.
+// runTree adds the agents of a tree to the ledger: the top agent waits for the other one, which has made a call.
 func runTree(t *testing.T, r *Reconciler, store ledger.Ledger, name string, call agent.ToolCall) {
 	t.Helper()
 	top, below := "SubAgent/"+name, "SubAgent/"+name+"-1"
@@ -64,7 +64,7 @@ func runTree(t *testing.T, r *Reconciler, store ledger.Ledger, name string, call
 	put(below, top, name+"-1", call)
 	for _, uid := range []string{top, below} {
 		if _, started, err := r.Runner.State(t.Context(), uid); err != nil || !started {
-			t.Fatalf("agent %s: begun %t (%v)", uid, started, err)
+			t.Fatalf("agent %s: started %t (%v)", uid, started, err)
 		}
 	}
 }
@@ -88,7 +88,7 @@ func TestAMessageToAStandaloneTaskReachesTheAgentBelow(t *testing.T) {
 	}{
 		"an answer":                           {question, v1alpha1.AgentMessageSpec{Task: "mine", Content: "Green"}, v1alpha1.MessageHandled, v1alpha1.ReasonHandled},
 		"an answer to the agent itself":       {question, v1alpha1.AgentMessageSpec{Task: "mine-1", Content: "Green"}, v1alpha1.MessageHandled, v1alpha1.ReasonHandled},
-		"an answer that nobody waits for":     {write, v1alpha1.AgentMessageSpec{Task: "mine", Content: "Green"}, v1alpha1.MessageRejected, v1alpha1.ReasonNotWaiting},
+		"an answer without a question":        {write, v1alpha1.AgentMessageSpec{Task: "mine", Content: "Green"}, v1alpha1.MessageRejected, v1alpha1.ReasonNotWaiting},
 		"an approval that names the task":     {write, approve("mine-1", "w"), v1alpha1.MessageHandled, v1alpha1.ReasonHandled},
 		"an approval that names the top":      {write, approve("mine", "w"), v1alpha1.MessageHandled, v1alpha1.ReasonHandled},
 		"an approval of another call":         {write, approve("mine", "v"), v1alpha1.MessageRejected, v1alpha1.ReasonNotWaiting},
@@ -105,7 +105,7 @@ func TestAMessageToAStandaloneTaskReachesTheAgentBelow(t *testing.T) {
 			runTree(t, r, store, "yours", test.call)
 			asks := r.Runner.Engine.AsksBelow("SubAgent/mine")
 			if len(asks) != 1 || asks[0].Agent.Name != "mine-1" || asks[0].Call != test.call.ID || asks[0].Since != 2000 {
-				t.Fatalf("the agents below ask %+v", asks)
+				t.Fatalf("the asks below are %+v", asks)
 			}
 
 			request := ctrl.Request{NamespacedName: types.NamespacedName{Namespace: "a", Name: "said"}}
@@ -127,10 +127,10 @@ func TestAMessageToAStandaloneTaskReachesTheAgentBelow(t *testing.T) {
 				t.Errorf("%d asks are left in the other tree", left)
 			}
 
-			// Whoever settles a message may die before it has said so: the next attempt must not answer something else.
+			// The operator may crash after handling a message and before writing its status: the next attempt must not answer another ask.
 			verdict, err := r.handle(t.Context(), objects[0], &said)
 			if recorded && (err != nil || verdict.phase != v1alpha1.MessageHandled) {
-				t.Errorf("once more it is %+v (%v)", verdict, err)
+				t.Errorf("the second attempt returned %+v (%v)", verdict, err)
 			}
 		})
 	}

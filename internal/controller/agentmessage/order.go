@@ -19,39 +19,39 @@ import (
 	"github.com/nestor-dev/nestor/internal/controller/watch"
 )
 
-// sequence keeps the messages of one chat, or standalone task, in the order of their creation, although several workers handle messages.
+// sequence keeps the messages of one chat or standalone task in the order of their creation, although several workers handle messages.
 //
-// creationTimestamp has whole seconds, so it cannot tell the messages of a burst apart. The resource version can: the API server
-// assigns it in the order of its writes, and the cache receives the writes in that order, so when a message is seen, the earlier ones
-// of the same chat are in the cache too. But every update gives an object a new resource version. So the version under which a
-// message was first seen counts, and it is noted before the operator itself writes to the message. A message that
-// waited for its chat when the operator was restarted may have been updated by then; creationTimestamp, which never changes, comes first.
+// creationTimestamp has whole seconds, so it cannot order the messages of a burst. The resource version can: the API server assigns it in
+// the order of its writes, and the cache receives the writes in that order, so the cache has all earlier messages of the same chat when it
+// has a message. But every update gives an object a new resource version. sequence therefore uses the version under which a message was
+// first seen, recorded before the operator itself writes to the message. A message that waited for its chat during a restart of the
+// operator may have been updated by then, so creationTimestamp, which never changes, is compared first.
 type sequence struct {
-	// locks are taken by the chat or task that a message is for.
+	// locks are selected by the chat or task that a message is for.
 	locks [64]sync.Mutex
 
 	mu   sync.Mutex
 	seen map[types.NamespacedName]position
 }
 
-// position is the place of a message in the order of creation.
+// position is the position of a message in the order of creation.
 type position struct {
 	uid     types.UID
 	version uint64
-	// taken says that the message has been given to its chat or task by this process.
+	// taken is set when this process has delivered the message to its chat or task.
 	taken bool
 }
 
 var seed = maphash.MakeSeed()
 
-// lock makes whoever handles messages of a chat or task wait for the others who do.
+// lock serializes the handling of the messages of a chat or task.
 func (o *sequence) lock(owner types.UID) (unlock func()) {
 	lock := &o.locks[maphash.String(seed, string(owner))%uint64(len(o.locks))]
 	lock.Lock()
 	return lock.Unlock
 }
 
-// add remembers under which resource version a message was first seen.
+// add records the resource version under which a message was first seen.
 func (o *sequence) add(m *v1alpha1.AgentMessage) position {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -60,7 +60,7 @@ func (o *sequence) add(m *v1alpha1.AgentMessage) position {
 	if ok && known.uid == m.UID {
 		return known
 	}
-	version, _ := strconv.ParseUint(m.ResourceVersion, 10, 64) // another form than etcd's has no order, and all are equal
+	version, _ := strconv.ParseUint(m.ResourceVersion, 10, 64) // versions that are not numbers have no order and compare as equal
 	known = position{uid: m.UID, version: version}
 	if o.seen == nil {
 		o.seen = map[types.NamespacedName]position{}
@@ -69,7 +69,7 @@ func (o *sequence) add(m *v1alpha1.AgentMessage) position {
 	return known
 }
 
-// take remembers that a message has been given to its chat or task.
+// take records that a message was delivered to its chat or task.
 func (o *sequence) take(m *v1alpha1.AgentMessage) {
 	known := o.add(m)
 	known.taken = true
@@ -85,8 +85,8 @@ func (o *sequence) remove(name types.NamespacedName) {
 	delete(o.seen, name)
 }
 
-// handleInOrder handles a message after all earlier ones of the same chat or task, which it handles first. Their own reconciles
-// follow; to handle a message twice makes no difference.
+// handleInOrder handles a message after all earlier ones of the same chat or task, which it handles first. Their own reconciles follow;
+// handling a message twice has no effect.
 func (r *Reconciler) handleInOrder(ctx context.Context, owner client.Object, message *v1alpha1.AgentMessage) (*outcome, error) {
 	defer r.sequence.lock(owner.GetUID())()
 	if !mustKeepOrder(message) {
@@ -102,7 +102,7 @@ func (r *Reconciler) handleInOrder(ctx context.Context, owner client.Object, mes
 			return nil, err
 		}
 		if v != nil && v.reason == reasonChatNotReady {
-			return v, nil // and if the chat begins this moment, this message must not be the first
+			return v, nil // even if the chat is just starting, this message must not be the first
 		}
 		if v != nil && v.phase != v1alpha1.MessagePending {
 			if err := r.writeStatus(ctx, m, *v); err != nil {
@@ -113,7 +113,7 @@ func (r *Reconciler) handleInOrder(ctx context.Context, owner client.Object, mes
 	return r.handleNext(ctx, owner, message)
 }
 
-// handleNext handles one message, and remembers that it was handed on.
+// handleNext handles one message, and records that it was delivered.
 func (r *Reconciler) handleNext(ctx context.Context, owner client.Object, message *v1alpha1.AgentMessage) (*outcome, error) {
 	v, err := r.handle(ctx, owner, message)
 	if err == nil && (v == nil || v.reason != reasonChatNotReady) {
@@ -122,13 +122,13 @@ func (r *Reconciler) handleNext(ctx context.Context, owner client.Object, messag
 	return v, err
 }
 
-// mustKeepOrder says whether a message has a place among the others: a decision on a call of a chat's agent is independent of what is said in
-// the chat.
+// mustKeepOrder reports whether a message must be handled in order. A decision on a call of a chat's agent is independent of the messages
+// in the chat.
 func mustKeepOrder(m *v1alpha1.AgentMessage) bool {
 	return m.Spec.Task != "" || m.Spec.Approval == nil && (m.Spec.Cancel == nil || m.Spec.Cancel.Task == "")
 }
 
-// earlier are the messages before this one that nobody has handed on, the oldest first.
+// earlier returns the messages before this one that were not delivered, oldest first.
 func (r *Reconciler) earlier(ctx context.Context, message *v1alpha1.AgentMessage) ([]*v1alpha1.AgentMessage, error) {
 	field := client.MatchingFields{watch.ChatField: message.Spec.Chat}
 	if message.Spec.Task != "" {

@@ -34,8 +34,8 @@ import (
 	"github.com/nestor-dev/nestor/internal/tool"
 )
 
-// Messages that were created within one second reach the chat in the order of their resource versions, although eight workers
-// take them from the queue in any order.
+// Messages that were created within one second reach the chat in the order of their resource versions, although eight workers take them
+// from the queue in any order.
 func TestABurstIsDeliveredInTheOrderOfCreation(t *testing.T) {
 	second := metav1.NewTime(time.Now().Truncate(time.Second))
 	chat := &v1alpha1.AgentChat{ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: "chat", UID: "chat-uid"}}
@@ -77,11 +77,11 @@ func TestABurstIsDeliveredInTheOrderOfCreation(t *testing.T) {
 	pool.Wait()
 	await(t, func() bool { return len(arrived(t, store)) == len(created) })
 	if got := arrived(t, store); !slices.Equal(got, created) {
-		t.Errorf("they arrived as %v", got)
+		t.Errorf("the order of arrival is %v", got)
 	}
 }
 
-// The orchestrator says that it has taken a message into a turn; the message's controller writes that into its status.
+// The orchestrator records that it has taken a message into a turn; the message controller writes that to the message's status.
 func TestAMessageThatATurnHasTakenIsHandled(t *testing.T) {
 	chat := &v1alpha1.AgentChat{ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: "chat", UID: "chat-uid"}}
 	hello := &v1alpha1.AgentMessage{ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: "hello", UID: "hello-uid"},
@@ -106,26 +106,26 @@ func TestAMessageThatATurnHasTakenIsHandled(t *testing.T) {
 	}
 }
 
-// A message keeps its place when the operator has written to it, as to one that waits for its chat.
+// A message keeps its position after the operator has written to it, for example while it waited for its chat.
 func TestAMessageKeepsItsPlaceWhenItIsUpdated(t *testing.T) {
 	var o sequence
 	first := &v1alpha1.AgentMessage{ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: "first", UID: "1", ResourceVersion: "5"}}
 	before := o.add(first)
 	first.ResourceVersion = "9"
 	if after := o.add(first); after != before || after.version != 5 {
-		t.Errorf("its place was %+v and is %+v", before, after)
+		t.Errorf("the position changed from %+v to %+v", before, after)
 	}
 	again := &v1alpha1.AgentMessage{ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: "first", UID: "2", ResourceVersion: "12"}}
 	if place := o.add(again); place.version != 12 {
-		t.Errorf("a new message of the same name has the place %+v", place)
+		t.Errorf("a new message of the same name has the position %+v", place)
 	}
 	o.remove(client.ObjectKeyFromObject(again))
 	if len(o.seen) != 0 {
-		t.Errorf("%d places are kept of messages that are gone", len(o.seen))
+		t.Errorf("%d positions of deleted messages are kept", len(o.seen))
 	}
 }
 
-// arrived are the messages that the chat heard, in the order of the ledger.
+// arrived returns the messages that the chat received, in the order of the ledger.
 func arrived(t *testing.T, store ledger.Ledger) []string {
 	t.Helper()
 	events, err := store.Events(t.Context(), "chat-uid", 0, ledger.MaxLimit)
@@ -145,7 +145,7 @@ func arrived(t *testing.T, store ledger.Ledger) []string {
 	return names
 }
 
-// reconcilerWith is a reconciler of a cluster with these objects, and its ledger.
+// reconcilerWith returns a reconciler of a cluster with these objects, and its ledger.
 func reconcilerWith(t *testing.T, objects ...client.Object) (*Reconciler, ledger.Ledger) {
 	t.Helper()
 	scheme := runtime.NewScheme()
@@ -175,10 +175,10 @@ func reconcilerWith(t *testing.T, objects ...client.Object) (*Reconciler, ledger
 	return &Reconciler{Client: api, Runner: runner}, store
 }
 
-// noModels knows no model.
+// noModels has no models.
 type noModels struct{}
 
-var errNoModel = errors.New("there is no model here")
+var errNoModel = errors.New("no model")
 
 func (noModels) Route(context.Context, ledger.Agent) (string, error) { return "", errNoModel }
 
@@ -186,14 +186,14 @@ func (noModels) Endpoint(context.Context, ledger.Agent, string) (engine.Endpoint
 	return engine.Endpoint{}, errNoModel
 }
 
-// noTools knows no tool.
+// noTools has no tools.
 type noTools struct{}
 
 func (noTools) Set(context.Context, ledger.Agent, string) (tool.Set, error) {
 	return tool.Set{}, errNoModel
 }
 
-// await waits until something is so.
+// await waits until so returns true.
 func await(t *testing.T, so func() bool) {
 	t.Helper()
 	ticker, late := time.NewTicker(5*time.Millisecond), time.After(30*time.Second)
@@ -202,7 +202,7 @@ func await(t *testing.T, so func() bool) {
 		select {
 		case <-ticker.C:
 		case <-late:
-			t.Fatal("it took too long")
+			t.Fatal("timed out")
 		}
 	}
 }

@@ -25,8 +25,8 @@ import (
 	"github.com/nestor-dev/nestor/internal/projection"
 )
 
-// The last write of a task meets a change that somebody made a moment before. Nothing happens to the task after its end, so nobody
-// would look at it again.
+// The last status write of a task conflicts with a concurrent change. A finished task gets no more events, so the controller must requeue
+// it.
 func TestATaskWhoseEndCouldNotBeWrittenIsLookedAtAgain(t *testing.T) {
 	task := &v1alpha1.AgentTask{ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: "task"}}
 	reconciler, api := reconcilerWith(t, task)
@@ -47,7 +47,7 @@ func TestATaskWhoseEndCouldNotBeWrittenIsLookedAtAgain(t *testing.T) {
 	ended := agent.State{Phase: agent.PhaseCompleted, Clock: agent.Clock{Started: 1000, Now: 2000}, Outcome: &agent.Outcome{Result: &agent.Result{Summary: "done"}}}
 	result, err := reconciler.project(t.Context(), stale, ended, projection.Work{})
 	if err != nil || result.IsZero() {
-		t.Errorf("after a conflict the reconcile ends with %+v (%v): want a time to look again", result, err)
+		t.Errorf("after a conflict the reconcile ends with %+v (%v): want a requeue", result, err)
 	}
 	if phase := read().Status.Phase; phase != "" {
 		t.Fatalf("the phase is %s: the write did not meet a conflict", phase)
@@ -56,11 +56,11 @@ func TestATaskWhoseEndCouldNotBeWrittenIsLookedAtAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	if phase := read().Status.Phase; phase != v1alpha1.TaskSuccess {
-		t.Errorf("the phase is %s in the end", phase)
+		t.Errorf("the final phase is %s", phase)
 	}
 }
 
-// The API server looks at quotas before names: a sub-agent that the cache has not heard of may be what filled the quota.
+// The API server checks quotas before names: a sub-agent that is missing from the cache may have filled the quota.
 func TestASubAgentThatIsThereIsNotRefused(t *testing.T) {
 	task := &v1alpha1.AgentTask{ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: "work", UID: "task"}}
 	sub := &v1alpha1.SubAgent{ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: "work", OwnerReferences: []metav1.OwnerReference{
@@ -75,7 +75,7 @@ func TestASubAgentThatIsThereIsNotRefused(t *testing.T) {
 	})
 	reconciler.Runner.API = live
 	if err := reconciler.create(t.Context(), task, sub.DeepCopy()); err != nil {
-		t.Errorf("the task fails although its sub-agent is there: %v", err)
+		t.Errorf("the task fails although its sub-agent exists: %v", err)
 	}
 	reconciler.Runner.API = empty
 	if err := reconciler.create(t.Context(), task, sub.DeepCopy()); err == nil || !strings.Contains(err.Error(), "exceeded quota") {
@@ -83,7 +83,7 @@ func TestASubAgentThatIsThereIsNotRefused(t *testing.T) {
 	}
 }
 
-// reconcilerWith is a reconciler of a cluster that has these tasks.
+// reconcilerWith returns a reconciler of a cluster with these tasks.
 func reconcilerWith(t *testing.T, tasks ...client.Object) (*Reconciler, client.Client) {
 	t.Helper()
 	scheme := runtime.NewScheme()

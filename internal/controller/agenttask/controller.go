@@ -1,7 +1,7 @@
 // Copyright 2026 The Nestor Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package agenttask turns every AgentTask into a SubAgent or a tool run, and shows what becomes of it.
+// Package agenttask creates the SubAgent or tool run of every AgentTask, and projects its state to the task's status.
 package agenttask
 
 import (
@@ -32,17 +32,17 @@ import (
 	"github.com/nestor-dev/nestor/internal/tool"
 )
 
-// workers is how many tasks are looked at together.
+// workers is the number of tasks that are reconciled in parallel.
 const workers = 16
 
 // Reconciler runs tasks.
 type Reconciler struct {
 	Client client.Client
 	Runner *run.Runner
-	// Changed is told of tasks whose agent or tool has moved on.
+	// Changed queues the tasks whose agent or tool run has changed.
 	Changed *poke.Queue
 	Tracker *run.Tracker
-	// Unresolved remembers the tasks that wait for something that they refer to.
+	// Unresolved holds the tasks that wait for a reference.
 	Unresolved *reference.Unresolved
 
 	checker tool.Checker
@@ -64,7 +64,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 // +kubebuilder:rbac:groups=nestor.dev,resources=agenttasks/status,verbs=get;update
 // +kubebuilder:rbac:groups=nestor.dev,resources=agenttasks/finalizers,verbs=update
 
-// Reconcile brings a task and what does its work together.
+// Reconcile starts, cancels or reports the work of a task, and writes the task's status.
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	var task v1alpha1.AgentTask
 	if alive, err := r.Tracker.Fetch(ctx, req.NamespacedName, &task); err != nil || !alive {
@@ -110,13 +110,13 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		return r.reportOutage(ctx, &task, err)
 	}
 	result, err := r.project(ctx, &task, state, r.Runner.Work(ctx, task.Namespace, uid), r.asksBelow(&task, uid))
-	if err == nil && result.IsZero() && state.AwaitsStartPublished() && task.Status.StartTime != nil { // and that is written
+	if err == nil && result.IsZero() && state.AwaitsStartPublished() && task.Status.StartTime != nil { // the start is published
 		err = r.Runner.Engine.Deliver(uid, agent.StartPublished{})
 	}
 	return status.JoinError(applied)(result, err)
 }
 
-// reportOutage ends a reconcile that failed. If the ledger did, the task shows it.
+// reportOutage ends a failed reconcile. If the ledger failed, it writes that to the task's status.
 func (r *Reconciler) reportOutage(ctx context.Context, task *v1alpha1.AgentTask, err error) (ctrl.Result, error) {
 	outage, down := r.Runner.Outage(err)
 	if !down {
@@ -126,7 +126,7 @@ func (r *Reconciler) reportOutage(ctx context.Context, task *v1alpha1.AgentTask,
 	return status.WriteInterrupted(ctx, r.Runner.Status, task, &task.Status, next)
 }
 
-// asksBelow shows at a standalone task what an agent below it needs a person for; of several things the first.
+// asksBelow adds the first ask of the agents below a standalone task to its status.
 func (r *Reconciler) asksBelow(task *v1alpha1.AgentTask, uid string) overlay {
 	return func(next v1alpha1.AgentTaskStatus) v1alpha1.AgentTaskStatus {
 		if asks := r.Runner.Engine.AsksBelow(uid); len(asks) > 0 {
@@ -136,10 +136,10 @@ func (r *Reconciler) asksBelow(task *v1alpha1.AgentTask, uid string) overlay {
 	}
 }
 
-// overlay shows something at a task that the state of its agent does not have.
+// overlay adds information to a task's status that is not in the state of its agent.
 type overlay func(v1alpha1.AgentTaskStatus) v1alpha1.AgentTaskStatus
 
-// ensure makes sure that somebody does the work, and that whoever does it knows of a cancel. It says if something is missing.
+// ensure creates or cancels the sub-agent or tool run of a task. It reports whether a reference is missing, and which.
 func (r *Reconciler) ensure(ctx context.Context, task *v1alpha1.AgentTask, lineage tree.Lineage) (metav1.Condition, bool, error) {
 	if lineage.Gone {
 		return metav1.Condition{}, false, r.abandon(ctx, task)
@@ -155,8 +155,8 @@ func (r *Reconciler) ensure(ctx context.Context, task *v1alpha1.AgentTask, linea
 	return metav1.Condition{}, false, err
 }
 
-// project shows how far the work has come. Numbers that grow while it is at work are shown by the sub-agent; a task has them when
-// its phase changes. So a task that is over within a second is written once.
+// project writes the progress of the work to the task's status. Counters that grow during the run are in the sub-agent's status; the task
+// gets them when its phase changes, so a task that ends within a second is written once.
 func (r *Reconciler) project(ctx context.Context, task *v1alpha1.AgentTask, s agent.State, work projection.Work, overlays ...overlay) (ctrl.Result, error) {
 	next := projection.Task(s, work, task.Status, task.Generation)
 	for _, show := range overlays {
@@ -166,16 +166,16 @@ func (r *Reconciler) project(ctx context.Context, task *v1alpha1.AgentTask, s ag
 	if same && next.Phase == task.Status.Phase && next.SubAgent == task.Status.SubAgent {
 		return r.expire(ctx, task)
 	}
-	// Whoever answered wants to see that it was heard: only that work has begun can wait.
+	// A person who answered must see at once that the work continues: only the first start may be delayed.
 	progress := next.Phase == v1alpha1.TaskRunning && task.Status.Waiting == nil && !s.AwaitsStartPublished() || status.WasInterrupted(task.Status.Conditions, v1alpha1.ConditionSucceeded)
 	result, err := status.Write(ctx, r.Runner.Status, task, &task.Status, next, progress)
-	if err != nil || !result.IsZero() || task.Status.CompletionTime == nil { // what was not written must be looked at again
+	if err != nil || !result.IsZero() || task.Status.CompletionTime == nil { // a status that was not written needs another reconcile
 		return result, err
 	}
 	return r.expire(ctx, task)
 }
 
-// projectSubAgent shows what a sub-agent that has not begun waits for.
+// projectSubAgent shows why a sub-agent has not started.
 func (r *Reconciler) projectSubAgent(ctx context.Context, task *v1alpha1.AgentTask) (ctrl.Result, error) {
 	sub, err := r.Runner.SubAgent(ctx, task)
 	if err != nil || sub == nil {
@@ -183,7 +183,7 @@ func (r *Reconciler) projectSubAgent(ctx context.Context, task *v1alpha1.AgentTa
 	}
 	c := meta.FindStatusCondition(sub.Status.Conditions, v1alpha1.ConditionSucceeded)
 	if c == nil {
-		return ctrl.Result{}, nil // it begins this moment
+		return ctrl.Result{}, nil // it is about to start
 	}
 	if sub.Status.Error != nil {
 		return r.fail(ctx, task, *sub.Status.Error)
@@ -194,22 +194,22 @@ func (r *Reconciler) projectSubAgent(ctx context.Context, task *v1alpha1.AgentTa
 	return status.Write(ctx, r.Runner.Status, task, &task.Status, next, false)
 }
 
-// fail ends a task whose work never began, or was lost.
+// fail ends a task whose work never started, or was lost.
 func (r *Reconciler) fail(ctx context.Context, task *v1alpha1.AgentTask, failure v1alpha1.RunError) (ctrl.Result, error) {
 	next := projection.TaskFailed(task.Status, failure, task.Generation, run.Now())
 	if result, err := status.Write(ctx, r.Runner.Status, task, &task.Status, next, false); err != nil || !result.IsZero() {
 		return result, err
 	}
-	return r.finish(ctx, task) // once the end is shown, the task cannot begin after all
+	return r.finish(ctx, task) // after the end is written, the task can no longer start
 }
 
-// waitFor shows what a task waits for.
+// waitFor shows the missing reference of a task.
 func (r *Reconciler) waitFor(ctx context.Context, task *v1alpha1.AgentTask, missing metav1.Condition) (ctrl.Result, error) {
 	return status.Write(ctx, r.Runner.Status, task, &task.Status, projection.TaskPending(task.Status, "", missing, run.Now()), false)
 }
 
-// finish looks at a task that shows its end. The engine tells the agent that asked for it how its agent ended; that it never had one, only
-// the task says.
+// finish handles a task whose status shows its end. The engine reports the outcome of an agent to its parent; if the task never had an
+// agent, finish reports the failure.
 func (r *Reconciler) finish(ctx context.Context, task *v1alpha1.AgentTask) (ctrl.Result, error) {
 	parent := metav1.GetControllerOf(task)
 	if task.Status.Error == nil || parent == nil {
@@ -226,7 +226,7 @@ func (r *Reconciler) finish(ctx context.Context, task *v1alpha1.AgentTask) (ctrl
 	return status.JoinError(err)(r.expire(ctx, task))
 }
 
-// expire deletes a task that has ended, when its time is up.
+// expire deletes a finished task when its TTL has passed.
 func (r *Reconciler) expire(ctx context.Context, task *v1alpha1.AgentTask) (ctrl.Result, error) {
 	if task.Status.CompletionTime == nil {
 		return ctrl.Result{}, nil
@@ -247,7 +247,7 @@ func (r *Reconciler) expire(ctx context.Context, task *v1alpha1.AgentTask) (ctrl
 	if left := time.Until(task.Status.CompletionTime.Add(time.Duration(*ttl) * time.Second)); left > 0 {
 		return ctrl.Result{RequeueAfter: left}, nil
 	}
-	// The parent must have heard of the end first: it would take a task that is gone for one that was deleted.
+	// Report the outcome to the parent first: it would treat a missing task as deleted.
 	told, err := r.isReported(ctx, task)
 	if err != nil {
 		return ctrl.Result{}, err
@@ -261,7 +261,7 @@ func (r *Reconciler) expire(ctx context.Context, task *v1alpha1.AgentTask) (ctrl
 	return ctrl.Result{}, nil
 }
 
-// isReported says whether the agent that asked for a task has taken its outcome.
+// isReported reports whether the agent that asked for a task has received its outcome.
 func (r *Reconciler) isReported(ctx context.Context, task *v1alpha1.AgentTask) (bool, error) {
 	owner := metav1.GetControllerOf(task)
 	if owner == nil {

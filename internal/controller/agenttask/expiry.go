@@ -16,12 +16,12 @@ import (
 	"github.com/nestor-dev/nestor/internal/controller/watch"
 )
 
-// finishedTasks are the finished tasks of a chat: how long they are kept has changed.
+// finishedTasks returns requests for the finished tasks of a chat whose TTL has changed.
 func (r *Reconciler) finishedTasks(ctx context.Context, chat client.Object) []ctrl.Request {
 	var tasks v1alpha1.AgentTaskList
 	ours := []client.ListOption{client.InNamespace(chat.GetNamespace()), client.MatchingFields{watch.ChatField: chat.GetName()}, client.UnsafeDisableDeepCopy}
 	if err := r.Client.List(ctx, &tasks, ours...); err != nil {
-		ctrl.LoggerFrom(ctx).Error(err, "The finished tasks of a chat cannot be listed", "AgentChat", client.ObjectKeyFromObject(chat))
+		ctrl.LoggerFrom(ctx).Error(err, "Cannot list the finished tasks of a chat", "AgentChat", client.ObjectKeyFromObject(chat))
 		return nil
 	}
 	var requests []ctrl.Request
@@ -33,7 +33,7 @@ func (r *Reconciler) finishedTasks(ctx context.Context, chat client.Object) []ct
 	return requests
 }
 
-// ttlChanged lets pass the edits of a chat that change how long its finished tasks are kept.
+// ttlChanged selects the updates of a chat that change the TTL of its finished tasks.
 func ttlChanged() predicate.Predicate {
 	return predicate.Funcs{
 		CreateFunc: func(event.CreateEvent) bool { return false },

@@ -15,7 +15,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/projection"
 )
 
-// However many agents begin, whoever has answered one sees at once that it goes on.
+// However many agents start, a person who has answered an agent sees at once that it continues.
 func TestThatWorkBeginsCanWaitAndThatItGoesOnCannot(t *testing.T) {
 	reconciler, api := reconcilerWith(t)
 	show := func(name string, before v1alpha1.AgentTaskStatus) bool {
@@ -37,11 +37,11 @@ func TestThatWorkBeginsCanWaitAndThatItGoesOnCannot(t *testing.T) {
 	}
 	for i := 0; show(strconv.Itoa(i), v1alpha1.AgentTaskStatus{}); i++ {
 		if i == 1000 {
-			t.Fatal("a thousand tasks that begin are all shown at once")
+			t.Fatal("the starts of a thousand tasks are all written at once")
 		}
 	}
 	waiting := v1alpha1.AgentTaskStatus{Phase: v1alpha1.TaskWaiting, Waiting: &v1alpha1.Waiting{Kind: v1alpha1.WaitingQuestion}}
 	if !show("answered", waiting) {
-		t.Error("the task that was answered waits to be shown")
+		t.Error("the status of the answered task is delayed")
 	}
 }

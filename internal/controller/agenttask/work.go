@@ -22,18 +22,18 @@ import (
 	"github.com/nestor-dev/nestor/internal/role"
 )
 
-// standaloneDepth is how deep the agents of a standalone task may be nested.
+// standaloneDepth is the depth limit for the agents of a standalone task.
 const standaloneDepth = 2
 
-// defaultRole is whose approval rules hold for a tool that no agent's role is known of.
+// defaultRole is the role whose approval rules apply to a tool if the role of its agent is unknown.
 const defaultRole = "orchestrator"
 
-// ensureSubAgent makes sure that the agent of a task exists, and that it is cancelled if the task is.
+// ensureSubAgent creates the agent of a task, and cancels it if the task is cancelled.
 func (r *Reconciler) ensureSubAgent(ctx context.Context, task *v1alpha1.AgentTask, lineage tree.Lineage) error {
 	sub, err := r.Runner.SubAgent(ctx, task)
 	if err == nil && sub == nil && task.Status.SubAgent != "" {
 		if sub, err = r.Runner.FindSubAgent(ctx, task); err == nil && sub == nil {
-			return startErrorf(v1alpha1.ErrorCancelled, "Its sub-agent was deleted.") // to delete work is to cancel it
+			return startErrorf(v1alpha1.ErrorCancelled, "Its sub-agent was deleted.") // deleting a sub-agent cancels it
 		}
 	}
 	if err != nil {
@@ -53,8 +53,8 @@ func (r *Reconciler) ensureSubAgent(ctx context.Context, task *v1alpha1.AgentTas
 	return nil
 }
 
-// abandon ends the work of a task whose owner was deleted, or that has lost its owner: nobody waits for it any more. It may have been
-// left behind on purpose, so its status says what became of it.
+// abandon ends the work of a task whose owner was deleted, or that has lost its owner, because the result has no recipient. The task may
+// have been orphaned on purpose, so its status shows the outcome.
 func (r *Reconciler) abandon(ctx context.Context, task *v1alpha1.AgentTask) error {
 	uid, err := r.Runner.TaskUID(ctx, task)
 	if err != nil {
@@ -77,12 +77,12 @@ func (r *Reconciler) abandon(ctx context.Context, task *v1alpha1.AgentTask) erro
 	return r.Runner.Engine.Abandon(ctx, uid)
 }
 
-// standalone says that nobody but the task's author asked for it.
+// standalone reports whether a task was created directly, not by a chat or an agent.
 func standalone(task *v1alpha1.AgentTask) bool {
 	return task.Spec.Chat == "" && task.Labels[v1alpha1.LabelParent] == ""
 }
 
-// startError says why a task ends without ever having had, or having lost, somebody who does its work.
+// startError is the reason why a task ends that never had, or has lost, a sub-agent or tool run.
 type startError struct{ v1alpha1.RunError }
 
 // Error implements error.
@@ -134,7 +134,7 @@ func (r *Reconciler) createSubAgent(ctx context.Context, task *v1alpha1.AgentTas
 	return r.create(ctx, task, sub)
 }
 
-// checkInput says what is wrong with the arguments of a task whose role says what it takes.
+// checkInput checks the arguments of a task against the input schema of its role.
 func (r *Reconciler) checkInput(task *v1alpha1.AgentTask, found role.Role) error {
 	if task.Spec.Arguments == nil || found.AsTool == nil || len(found.AsTool.InputSchema) == 0 {
 		return nil
@@ -146,7 +146,7 @@ func (r *Reconciler) checkInput(task *v1alpha1.AgentTask, found role.Role) error
 	return nil
 }
 
-// create creates the sub-agent of a task, under the first of its names that nobody else has.
+// create creates the sub-agent of a task under the first of its names that is free.
 func (r *Reconciler) create(ctx context.Context, task *v1alpha1.AgentTask, sub *v1alpha1.SubAgent) error {
 	for _, name := range tree.SubAgentNames(task) {
 		sub.Name, sub.ResourceVersion = name, ""
@@ -158,7 +158,8 @@ func (r *Reconciler) create(ctx context.Context, task *v1alpha1.AgentTask, sub *
 		if !refused && !apierrors.IsAlreadyExists(err) {
 			return fmt.Errorf("create sub-agent %s/%s: %w", task.Namespace, name, err)
 		}
-		// The cache may not have heard of it. A quota is looked at before the name, so the sub-agent may be what filled the quota.
+		// The sub-agent may be missing from the cache. The API server checks quotas before names, so it may be the object that filled the
+		// quota.
 		if ours, findErr := r.Runner.FindSubAgent(ctx, task); findErr != nil || ours != nil {
 			return findErr
 		}
@@ -169,7 +170,7 @@ func (r *Reconciler) create(ctx context.Context, task *v1alpha1.AgentTask, sub *
 	return fmt.Errorf("create the sub-agent of task %s/%s: all of its names are taken", task.Namespace, task.Name)
 }
 
-// placement is how deep a task's agent is, how deep it may be, and the directory it works in: its parent's unless the task names one.
+// placement returns the depth of a task's agent, its depth limit, and its working directory: its parent's unless the task names one.
 func placement(task *v1alpha1.AgentTask, lineage tree.Lineage) (depth, limit int32, cwd string) {
 	depth, limit, cwd = 1, standaloneDepth, task.Spec.Cwd
 	if parent, ok := lineage.Parent.(*v1alpha1.SubAgent); ok {
@@ -184,7 +185,7 @@ func placement(task *v1alpha1.AgentTask, lineage tree.Lineage) (depth, limit int
 	return depth, limit, cwd
 }
 
-// ensureToolRun makes sure that a task's tool runs, or is cancelled.
+// ensureToolRun starts or cancels the tool run of a task.
 func (r *Reconciler) ensureToolRun(ctx context.Context, task *v1alpha1.AgentTask, lineage tree.Lineage) error {
 	uid := string(task.UID)
 	state, started, err := r.Runner.State(ctx, uid)
@@ -198,10 +199,10 @@ func (r *Reconciler) ensureToolRun(ctx context.Context, task *v1alpha1.AgentTask
 		return nil
 	}
 	if err := r.Runner.Engine.Blocked(uid); err != nil {
-		return err // it begins as soon as the ledger takes it
+		return err // it starts when the ledger is available
 	}
 	if task.Status.StartTime != nil {
-		return startErrorf(v1alpha1.ErrorHistoryLost, "The task had begun, but the ledger has no events of it, so its tool may have run. Look at what it did, and create the task again if it must run.")
+		return startErrorf(v1alpha1.ErrorHistoryLost, "The task had started, but the ledger has no events of it, so its tool may have run. Check what it did, and create the task again if it must run.")
 	}
 	if standalone(task) {
 		r.Runner.Finder.Begin(task.Namespace)
@@ -229,10 +230,10 @@ func (r *Reconciler) ensureToolRun(ctx context.Context, task *v1alpha1.AgentTask
 		config.ToolCall.Arguments = task.Spec.Arguments.Raw
 	}
 	if task.Spec.Chat == "" {
-		config.Role.Approval, config.Role.ApprovalTools = agent.ApproveNever, nil // who created the task asked for this very call
+		config.Role.Approval, config.Role.ApprovalTools = agent.ApproveNever, nil // creating the task is the approval of this call
 	}
-	// A tool that must not run twice waits until the task's status says that it has begun: after a loss of the ledger nothing else would.
-	// Other tasks, which may be over within a second, are written once.
+	// A tool that must not run twice waits until the task's status shows the start: after a loss of the ledger there is no other record.
+	// Other tasks, which may end within a second, are written once.
 	config.AwaitStartPublished = !config.Repeatable(task.Spec.Tool)
 	return r.Runner.Engine.Start(record, agent.Started{Config: config})
 }

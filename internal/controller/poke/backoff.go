@@ -10,14 +10,15 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 )
 
-// A failed reconcile is tried again soon, and then less and less often. Nobody tells the operator that a quota which refused an answer was
-// raised, or that the API server is back: somebody waits for it to notice, for mostBackoff at most. The default is a quarter of an hour.
+// A failed reconcile is retried soon, then less and less often. The operator gets no event when a quota that rejected an answer is raised,
+// or when the API server is available again, so mostBackoff bounds the time until it notices. The default of controller-runtime is a
+// quarter of an hour.
 const (
 	firstBackoff = 5 * time.Millisecond
 	mostBackoff  = 30 * time.Second
 )
 
-// Backoff is how long a controller waits before it looks again at an object after a failure.
+// Backoff returns the rate limiter for the retries of failed reconciles.
 func Backoff() workqueue.TypedRateLimiter[reconcile.Request] {
 	return workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](firstBackoff, mostBackoff)
 }

@@ -10,7 +10,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 )
 
-// A quota that is raised after an hour is noticed within half a minute.
+// A quota that is raised after an hour is detected within half a minute.
 func TestAFailureThatLastsIsTriedAgainEveryHalfMinute(t *testing.T) {
 	backoff := Backoff()
 	waited, longest := time.Duration(0), time.Duration(0)
@@ -19,9 +19,9 @@ func TestAFailureThatLastsIsTriedAgainEveryHalfMinute(t *testing.T) {
 		waited, longest = waited+again, max(longest, again)
 	}
 	if longest != 30*time.Second {
-		t.Errorf("an attempt comes %s after the one before", longest)
+		t.Errorf("the longest delay between two attempts is %s", longest)
 	}
 	if first := Backoff().When(reconcile.Request{}); first > 50*time.Millisecond {
-		t.Errorf("the first attempt comes after %s", first)
+		t.Errorf("the delay of the first retry is %s", first)
 	}
 }

@@ -20,8 +20,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 )
 
-// soon is how long progress may accumulate before a reconcile, and looks the number of such reconciles per second:
-// with a thousand active agents each is reconciled less often, because the status could not show more anyway.
+// delay is how long progress may accumulate before a reconcile. reconcilesPerSecond bounds such reconciles: with a thousand active agents
+// each is reconciled less often, because the pace of status writes could not show more anyway.
 const (
 	delay               = time.Second
 	reconcilesPerSecond = 25
@@ -56,7 +56,7 @@ func (q *Queue) Add(name types.NamespacedName) {
 }
 
 // AddDelayed reconciles an object within about a second, or later if very many are waiting, for progress that is not
-// urgent. What accumulates meanwhile costs one reconcile, and everything that was added with Add goes first.
+// urgent. Progress that accumulates in between costs one reconcile, and names that were added with Add come first.
 func (q *Queue) AddDelayed(name types.NamespacedName) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -67,7 +67,7 @@ func (q *Queue) AddDelayed(name types.NamespacedName) {
 	if _, ok := q.due[name]; ok {
 		return
 	}
-	// AddAfter of the controller's queue would not do: a reconcile for another reason would count for this one.
+	// AddAfter of the controller's queue is not enough: a reconcile for another reason would replace this one.
 	after := max(delay, time.Duration(len(q.due))*time.Second/reconcilesPerSecond)
 	q.due[name] = time.AfterFunc(after, func() { q.addDue(name) })
 }

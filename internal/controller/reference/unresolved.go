@@ -1,7 +1,7 @@
 // Copyright 2026 The Nestor Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package reference lets objects that wait for something they refer to be reconciled when it may have appeared.
+// Package reference reconciles objects that wait for a missing reference when the referenced object may exist.
 package reference
 
 import (
@@ -12,17 +12,16 @@ import (
 	"github.com/nestor-dev/nestor/internal/controller/poke"
 )
 
-// Unresolved remembers the objects of a kind that wait for something that they refer to. A change of anything that they
-// might wait for lets them look again.
+// Unresolved holds the objects of a kind that wait for a missing reference. A change of any object that they might refer to enqueues them.
 type Unresolved struct {
-	// Queue is where they are looked at.
+	// Queue is the queue of their controller.
 	Queue *poke.Queue
 
 	mu    sync.Mutex
 	names map[types.NamespacedName]bool
 }
 
-// Set remembers, or forgets, that an object lacks something.
+// Set records whether an object has an unresolved reference.
 func (l *Unresolved) Set(name types.NamespacedName, unresolved bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -36,7 +35,7 @@ func (l *Unresolved) Set(name types.NamespacedName, unresolved bool) {
 	l.names[name] = true
 }
 
-// Retry looks again at those of a namespace, or at all if it is empty.
+// Retry enqueues the objects of a namespace, or all if it is empty.
 func (l *Unresolved) Retry(namespace string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

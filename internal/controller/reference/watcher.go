@@ -16,15 +16,15 @@ import (
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 )
 
-// Watcher watches everything that runs refer to.
+// Watcher watches the kinds of objects that runs refer to.
 type Watcher struct {
 	Cache cache.Cache
-	// OperatorNamespace is where shared objects stand: a change there may matter to everybody.
+	// OperatorNamespace is the namespace of shared objects: a change there may affect every namespace.
 	OperatorNamespace string
 	Unresolved        []*Unresolved
 }
 
-// Start implements manager.Runnable. The handlers work as long as the cache does.
+// Start implements manager.Runnable. The handlers run as long as the cache.
 func (w *Watcher) Start(ctx context.Context) error {
 	secret, config := &metav1.PartialObjectMetadata{}, &metav1.PartialObjectMetadata{}
 	secret.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Secret"))
@@ -58,7 +58,7 @@ func (w *Watcher) changed(object any) {
 	w.Retry(namespace)
 }
 
-// Retry lets all that lack something in a namespace look again, or everybody if it is empty.
+// Retry enqueues all objects of a namespace that have an unresolved reference, or those of all namespaces if it is empty.
 func (w *Watcher) Retry(namespace string) {
 	for _, unresolved := range w.Unresolved {
 		unresolved.Retry(namespace)

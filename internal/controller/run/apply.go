@@ -19,15 +19,15 @@ import (
 	"github.com/nestor-dev/nestor/internal/ledger"
 )
 
-// Owner is the object of an agent, to which everything belongs that the agent asks for.
+// Owner is the object of an agent. It owns the objects that are created for the agent.
 type Owner struct {
 	Object client.Object
-	// Chat is the name of the chat, empty for a standalone task; Parent the sub-agent, empty for an orchestrator.
+	// Chat is the name of the chat, empty for a standalone task. Parent is the name of the sub-agent, empty for an orchestrator.
 	Chat, Parent string
 }
 
-// Apply creates, cancels and posts what an agent's state asks for in Kubernetes. The engine does what concerns other agents. Apply is
-// level-triggered: it may be called at any time, any number of times.
+// Apply creates, cancels and posts the Kubernetes objects that an agent's state asks for; the engine handles the effects on other agents.
+// Apply is level-triggered: it may be called at any time, any number of times.
 func (r *Runner) Apply(ctx context.Context, owner Owner, s agent.State) error {
 	var errs []error
 	var children errgroup.Group
@@ -46,7 +46,7 @@ func (r *Runner) Apply(ctx context.Context, owner Owner, s agent.State) error {
 	return errors.Join(errs...)
 }
 
-// parallelChildren is how many children of an agent are created, or cancelled, at a time.
+// parallelChildren is the number of an agent's children that are created or cancelled in parallel.
 const parallelChildren = 16
 
 func taskOf(owner Owner, child agent.ChildSpec) *v1alpha1.AgentTask {
@@ -78,7 +78,7 @@ func taskOf(owner Owner, child agent.ChildSpec) *v1alpha1.AgentTask {
 	return task
 }
 
-// groupName makes a name of a call's id.
+// groupName derives a name from a tool call's id.
 func groupName(id string) string {
 	name := strings.Trim(strings.Map(func(c rune) rune {
 		switch {
@@ -92,7 +92,7 @@ func groupName(id string) string {
 	return strings.Trim(name[:min(len(name), 63)], "-")
 }
 
-// Cancel asks a task to stop, and writes down who wants that.
+// Cancel sets spec.cancel of a task and records who requested it.
 func (r *Runner) Cancel(ctx context.Context, task *v1alpha1.AgentTask, by string) error {
 	if task.Spec.Cancel {
 		return nil
@@ -105,8 +105,7 @@ func (r *Runner) Cancel(ctx context.Context, task *v1alpha1.AgentTask, by string
 	return nil
 }
 
-// TaskAgent returns the state of the agent, or tool run, of a task, and the UID under which the engine knows it, if it has begun and the
-// cache has heard of it.
+// TaskAgent returns the state and the engine UID of the agent or tool run of a task, if it has started and is in the cache.
 func (r *Runner) TaskAgent(ctx context.Context, task *v1alpha1.AgentTask) (string, agent.State, bool, error) {
 	uid, err := r.AgentUID(ctx, task)
 	if err != nil || uid == "" {
@@ -116,7 +115,7 @@ func (r *Runner) TaskAgent(ctx context.Context, task *v1alpha1.AgentTask) (strin
 	return uid, state, begun, err
 }
 
-// State returns the state of an agent, if it has begun.
+// State returns the state of an agent, if it has started.
 func (r *Runner) State(ctx context.Context, uid string) (agent.State, bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, ledgerTimeout)
 	defer cancel()
@@ -124,10 +123,10 @@ func (r *Runner) State(ctx context.Context, uid string) (agent.State, bool, erro
 	if errors.Is(err, ledger.ErrNotFound) {
 		return agent.State{}, false, nil
 	}
-	return state, err == nil && state.Phase != agent.PhaseNew, err // a chat that was quarantined begins anew
+	return state, err == nil && state.Phase != agent.PhaseNew, err // a quarantined chat starts again
 }
 
-// EndedBefore says that an object shows how its agent ended, and that the ledger can no longer tell: the object is right.
+// EndedBefore reports whether the object shows the end of an agent whose history the ledger no longer has. The object's status then stands.
 func EndedBefore(s agent.State, ended *metav1.Time) bool {
 	return ended != nil && s.Outcome != nil && s.Outcome.Kind == agent.ErrorHistoryLost
 }

@@ -21,19 +21,18 @@ import (
 	"github.com/nestor-dev/nestor/internal/ledger"
 )
 
-// A child that was created a moment ago is not in the cache yet. It must be cancelled all the same: counted as never begun, it
-// would run on.
+// A new child may not be in the cache yet. It must be cancelled anyway: treated as never started, it would continue to run.
 func TestAChildThatTheCacheDoesNotKnowYetIsCancelled(t *testing.T) {
 	runner, owner, child := newCancelRunner(t)
 	if err := runner.cancelChild(t.Context(), owner, "chat-1"); err != nil {
 		t.Fatal(err)
 	}
 	if !isCancelled(t, runner, child) {
-		t.Error("the child runs on")
+		t.Error("the child was not cancelled")
 	}
 }
 
-// The engine tells a child that has begun. To edit its task would change one that may show its end already.
+// The engine delivers the cancellation to a child that has started. An edit of its task could change a task that already shows its end.
 func TestTheTaskOfAChildThatHasBegunIsNotEdited(t *testing.T) {
 	runner, owner, child := newCancelRunner(t)
 	record := ledger.Agent{UID: "agent", Kind: "SubAgent", Namespace: "a", Name: "chat-1", Parent: "chat-uid", Root: "chat-uid", Chat: "chat", CreatedAt: time.Now()}
@@ -41,7 +40,7 @@ func TestTheTaskOfAChildThatHasBegunIsNotEdited(t *testing.T) {
 	if err := runner.Engine.Start(record, started, agent.Cancelled{}); err != nil {
 		t.Fatal(err)
 	}
-	if err := runner.Engine.Record(t.Context(), "agent", agent.Woke{}); err != nil { // it has ended when this is heard
+	if err := runner.Engine.Record(t.Context(), "agent", agent.Woke{}); err != nil { // the agent has ended once this event is recorded
 		t.Fatal(err)
 	}
 	if err := runner.cancelChild(t.Context(), owner, "chat-1"); err != nil {
@@ -52,7 +51,7 @@ func TestTheTaskOfAChildThatHasBegunIsNotEdited(t *testing.T) {
 	}
 }
 
-// newCancelRunner is a chat with a child of which the cache has not heard.
+// newCancelRunner returns a runner and a chat with a child that is not in the cache.
 func newCancelRunner(t *testing.T) (*Runner, Owner, client.Object) {
 	t.Helper()
 	chat := &v1alpha1.AgentChat{ObjectMeta: named("chat", "chat-uid")}
@@ -77,7 +76,7 @@ func isCancelled(t *testing.T, r *Runner, task client.Object) bool {
 	return found.Spec.Cancel
 }
 
-// newCluster is an API server that has these objects.
+// newCluster returns a fake API server with these objects.
 func newCluster(t *testing.T, objects ...client.Object) client.WithWatch {
 	t.Helper()
 	scheme := runtime.NewScheme()

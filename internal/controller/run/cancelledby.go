@@ -11,7 +11,7 @@ import (
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 )
 
-// CancelledBy is who asked a task or sub-agent to stop. Whoever set spec.cancel directly left no name.
+// CancelledBy returns who cancelled a task or sub-agent. If spec.cancel was set directly, no name is recorded.
 func CancelledBy(object client.Object) string {
 	return cmp.Or(object.GetAnnotations()[v1alpha1.AnnotationCancelledBy], "spec.cancel of the task")
 }

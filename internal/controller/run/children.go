@@ -20,8 +20,8 @@ import (
 	"github.com/nestor-dev/nestor/internal/ledger"
 )
 
-// startChild makes sure that a child's task exists, unless somebody has deleted it. If its name, or that of its sub-agent, belongs to
-// somebody else, the agent chooses another one.
+// startChild creates a child's task, unless it exists or was deleted. If the name of the task or of its sub-agent is taken, the agent
+// chooses another one.
 func (r *Runner) startChild(ctx context.Context, owner Owner, child agent.ChildSpec) error {
 	task, err := tree.ChildTask(ctx, owner.Object, child.Name, r.Cached)
 	if err != nil || task != nil {
@@ -47,17 +47,19 @@ func (r *Runner) startChild(ctx context.Context, owner Owner, child agent.ChildS
 	case apierrors.IsAlreadyExists(err):
 		return r.reportTakenName(ctx, owner, child.Name)
 	case IsRefused(err):
-		// A quota is looked at before the name: the task may be there, unheard of by the cache, and be what filled the quota.
+		// The API server checks quotas before names: the task may already exist, missing from the cache, and be the object that filled the
+		// quota.
 		if task, findErr := tree.ChildTask(ctx, owner.Object, child.Name, r.Live); findErr != nil || task != nil {
 			return findErr
 		}
-		// The model asked for something that the API server does not take: that is its child's failure, not the operator's.
+		// The model asked for a child that the API server rejects: the child fails, not the operator.
 		return r.reportFailure(owner.Object.GetUID(), child.Name, agent.ErrorInvalidSpec, err.Error())
 	}
 	return fmt.Errorf("create task %s/%s: %w", task.Namespace, task.Name, err)
 }
 
-// reportTakenName tells an agent that somebody else has the name of its child, unless it is the child's task that the cache has not heard of.
+// reportTakenName reports to an agent that the name of its child is taken, unless the object is the child's task and only missing from the
+// cache.
 func (r *Runner) reportTakenName(ctx context.Context, owner Owner, name string) error {
 	task, err := tree.ChildTask(ctx, owner.Object, name, r.Live)
 	if err != nil || task != nil {
@@ -67,7 +69,7 @@ func (r *Runner) reportTakenName(ctx context.Context, owner Owner, name string) 
 	return r.Engine.Deliver(string(uid), agent.NameTaken{Name: name, Suffix: tree.Suffix(uid, name)})
 }
 
-// continuedAgent is the sub-agent whose work a child goes on with. Agents know each other by the names of their tasks.
+// continuedAgent returns the name of the sub-agent whose work a child continues. Agents refer to each other by the names of their tasks.
 func (r *Runner) continuedAgent(ctx context.Context, owner Owner, name string) (string, error) {
 	if name == "" {
 		return "", nil
@@ -83,8 +85,8 @@ func (r *Runner) continuedAgent(ctx context.Context, owner Owner, name string) (
 	return sub.Name, nil
 }
 
-// isDeleted says whether a child had begun, so that its task must not be created again, and tells the agent if that task is gone: to
-// delete work is to cancel it. The ledger knows, so this holds after a restart too.
+// isDeleted reports whether a child had started, so that its task must not be created again. If the task no longer exists, isDeleted
+// reports the child as cancelled: deleting a task cancels it. The answer comes from the ledger, so it is also right after a restart.
 func (r *Runner) isDeleted(ctx context.Context, owner Owner, name string) (bool, error) {
 	begun, err := r.Engine.HasStarted(ctx, string(owner.Object.GetUID()), name)
 	if err != nil || !begun {
@@ -97,8 +99,8 @@ func (r *Runner) isDeleted(ctx context.Context, owner Owner, name string) (bool,
 	return true, r.reportFailure(owner.Object.GetUID(), name, agent.ErrorCancelled, "its task was deleted")
 }
 
-// cancelChild makes sure that a child stops. If it has begun, the engine tells it, and its parent how it ended. Else its task is asked, so
-// that it never begins, and one that does not exist has stopped already.
+// cancelChild stops a child. If the child has started, the engine cancels it and reports its outcome to the parent. Otherwise its task is
+// cancelled and never starts; if there is no task, the child is reported as cancelled.
 func (r *Runner) cancelChild(ctx context.Context, owner Owner, name string) error {
 	parent := string(owner.Object.GetUID())
 	if r.Engine.CancelChild(parent, owner.Object.GetName(), name) {
@@ -107,7 +109,7 @@ func (r *Runner) cancelChild(ctx context.Context, owner Owner, name string) erro
 	if begun, err := r.Engine.HasStarted(ctx, parent, name); err != nil || begun {
 		return err
 	}
-	task, err := tree.ChildTask(ctx, owner.Object, name, r.Find) // one that only the cache has not heard of would run on
+	task, err := tree.ChildTask(ctx, owner.Object, name, r.Find) // a task that is only missing from the cache would continue to run
 	if err != nil {
 		return err
 	}
@@ -117,8 +119,8 @@ func (r *Runner) cancelChild(ctx context.Context, owner Owner, name string) erro
 	return r.Cancel(ctx, task, "its parent "+owner.Object.GetName())
 }
 
-// ReportFailure tells the agent that asked for a task that the task failed without an agent of its own, so that the engine has no end to
-// report. It returns when the report is durable.
+// ReportFailure reports a task that failed without an agent to the agent that asked for it; the engine has no outcome for such a task. It
+// returns when the report is durable.
 func (r *Runner) ReportFailure(ctx context.Context, task *v1alpha1.AgentTask, failure v1alpha1.RunError) error {
 	parent := metav1.GetControllerOf(task)
 	if parent == nil {
@@ -128,7 +130,7 @@ func (r *Runner) ReportFailure(ctx context.Context, task *v1alpha1.AgentTask, fa
 	defer cancel()
 	err := r.Engine.Record(ctx, string(parent.UID), failedChild(task.Name, agent.ErrorKind(failure.Kind), failure.Message))
 	if errors.Is(err, ledger.ErrNotFound) {
-		return nil // it has not begun, or is forgotten
+		return nil // the agent has not started, or was pruned
 	}
 	return err
 }
@@ -137,7 +139,7 @@ func (r *Runner) reportFailure(parent types.UID, child string, kind agent.ErrorK
 	return r.Engine.Deliver(string(parent), failedChild(child, kind, message))
 }
 
-// failedChild reports a child that has no agent of its own, or none any more.
+// failedChild returns the outcome of a child that has no agent, or no longer has one.
 func failedChild(child string, kind agent.ErrorKind, message string) agent.ChildFinished {
 	return agent.ChildFinished{Child: child, Outcome: agent.Outcome{Kind: kind, Error: message}}
 }

@@ -16,7 +16,8 @@ import (
 // ledgerTimeout is how long a reconcile waits for the ledger.
 const ledgerTimeout = 10 * time.Second
 
-// Outage returns why the ledger keeps an object from going on. It reports false for every other error. The message is the same for every attempt, so that an outage costs an object one write; the operator's log has the cause.
+// Outage returns the ledger outage that blocks an object, and false for every other error. The message is the same for every attempt, so
+// that an outage costs an object one write; the operator's log has the cause.
 func (r *Runner) Outage(err error) (outage projection.Outage, ok bool) {
 	var failure *ledger.Error
 	if !errors.As(err, &failure) {

@@ -19,7 +19,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/controller/watch"
 )
 
-// sendItem takes something out of an orchestrator's outbox to where it belongs, and says so.
+// sendItem sends an item of an orchestrator's outbox and records that it was sent.
 func (r *Runner) sendItem(ctx context.Context, owner Owner, item agent.Item) error {
 	switch item.Kind {
 	case agent.ItemPost:
@@ -27,7 +27,7 @@ func (r *Runner) sendItem(ctx context.Context, owner Owner, item agent.Item) err
 			return err
 		}
 	case agent.ItemReply:
-		return nil // the engine takes it to the agent that asked
+		return nil // the engine delivers it to the agent that asked
 	case agent.ItemHandled:
 		if handled, err := r.isHandled(ctx, owner, item.Message); err != nil || !handled {
 			return err
@@ -36,10 +36,10 @@ func (r *Runner) sendItem(ctx context.Context, owner Owner, item agent.Item) err
 	return r.Engine.Deliver(string(owner.Object.GetUID()), agent.ItemSent{ID: item.ID})
 }
 
-// post creates a message of the main chat. Its name derives from its place in the chat, so it is created once. If somebody else's
-// message has the name, the orchestrator chooses another one.
+// post creates a message of the main chat. Its name derives from its position in the chat, so it is created once. If another message has
+// the name, the orchestrator chooses another one.
 func (r *Runner) post(ctx context.Context, owner Owner, item agent.Item) (posted bool, err error) {
-	// The ledger may be slow to note that it was posted. To create it once more would be counted by quotas, although it is there.
+	// The ledger may not have recorded the post yet. Creating it again would count against quotas although it exists.
 	if there, _ := hasPost(ctx, owner, item.PostName(owner.Chat), r.Cached); there {
 		return true, nil
 	}
@@ -64,7 +64,7 @@ func (r *Runner) post(ctx context.Context, owner Owner, item agent.Item) (posted
 	case apierrors.IsAlreadyExists(err):
 		return r.isPosted(ctx, owner, item)
 	case IsRefused(err):
-		// A quota is looked at before the name: the post may be there already, and be what filled the quota.
+		// The API server checks quotas before names: the post may already exist and be the object that filled the quota.
 		if there, _ := hasPost(ctx, owner, message.Name, r.Live); there {
 			return true, nil
 		}
@@ -75,7 +75,7 @@ func (r *Runner) post(ctx context.Context, owner Owner, item agent.Item) (posted
 	return true, nil
 }
 
-// isPosted says whether the message that has the name of a post is the post.
+// isPosted reports whether the message with the name of a post is that post.
 func (r *Runner) isPosted(ctx context.Context, owner Owner, item agent.Item) (bool, error) {
 	name, uid := item.PostName(owner.Chat), owner.Object.GetUID()
 	if there, err := hasPost(ctx, owner, name, r.Live); err != nil || there {
@@ -84,7 +84,7 @@ func (r *Runner) isPosted(ctx context.Context, owner Owner, item agent.Item) (bo
 	return false, r.Engine.Deliver(string(uid), agent.NameTaken{Name: name, Item: item.ID, Suffix: tree.Suffix(uid, name)})
 }
 
-// hasPost says whether a message is a post of the chat. One that is not there is an error: it may have gone this moment.
+// hasPost reports whether a message is a post of the chat. A missing message is an error: it may have just been deleted.
 func hasPost(ctx context.Context, owner Owner, name string, read tree.Read) (bool, error) {
 	var found v1alpha1.AgentMessage
 	if err := read(ctx, types.NamespacedName{Namespace: owner.Object.GetNamespace(), Name: name}, &found); err != nil {
@@ -93,7 +93,7 @@ func hasPost(ctx context.Context, owner Owner, name string, read tree.Read) (boo
 	return metav1.IsControlledBy(&found, owner.Object) && found.Spec.Role != v1alpha1.RoleUser, nil
 }
 
-// PostRefusedError says that the API server does not take a message of the chat.
+// PostRefusedError reports that the API server rejected a message of the chat.
 type PostRefusedError struct {
 	Name string
 	Err  error
@@ -102,11 +102,11 @@ type PostRefusedError struct {
 // Error implements error.
 func (e *PostRefusedError) Error() string { return fmt.Sprintf("post message %s: %s", e.Name, e.Err) }
 
-// Unwrap returns the API server's words.
+// Unwrap returns the API server's error.
 func (e *PostRefusedError) Unwrap() error { return e.Err }
 
-// isHandled reports whether the status of a message, which a turn has taken, shows its end. One that is gone, or belongs to another chat, needs no
-// status. The status is written by the controller of messages: the chat is reconciled again when it is.
+// isHandled reports whether the status of a message that a turn has taken shows that it was handled. A message that was deleted, or belongs
+// to another chat, needs no status. The message controller writes the status; the chat is reconciled again after that.
 func (r *Runner) isHandled(ctx context.Context, owner Owner, name string) (bool, error) {
 	key := types.NamespacedName{Namespace: owner.Object.GetNamespace(), Name: name}
 	var message v1alpha1.AgentMessage

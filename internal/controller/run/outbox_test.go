@@ -28,7 +28,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/ledger/connect"
 )
 
-// noModels makes every turn fail, which the chat says in a post.
+// noModels makes every turn fail; the chat posts the failure.
 type noModels struct{}
 
 func (noModels) Route(context.Context, ledger.Agent) (string, error) {
@@ -38,7 +38,7 @@ func (noModels) Endpoint(context.Context, ledger.Agent, string) (engine.Endpoint
 	return engine.Endpoint{}, errors.New("no model")
 }
 
-// newPostingRunner is a chat with something to post, and who posts it.
+// newPostingRunner returns a runner and a chat with an item to post.
 func newPostingRunner(t *testing.T, api client.WithWatch) (*Runner, Owner, <-chan struct{}) {
 	t.Helper()
 	changed := make(chan struct{}, 1)
@@ -69,7 +69,7 @@ func newPostingRunner(t *testing.T, api client.WithWatch) (*Runner, Owner, <-cha
 	return r, Owner{Object: chat, Chat: "chat"}, changed
 }
 
-// waitUntil applies what the chat wants until it says that something is so.
+// waitUntil applies the state of the chat until ok returns true.
 func waitUntil(t *testing.T, r *Runner, owner Owner, changed <-chan struct{}, ok func(agent.State, error) bool) agent.State {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
@@ -85,14 +85,14 @@ func waitUntil(t *testing.T, r *Runner, owner Owner, changed <-chan struct{}, ok
 		select {
 		case <-changed:
 		case <-ctx.Done():
-			t.Fatalf("it never came: %+v", state.Outbox)
+			t.Fatalf("timed out; outbox: %+v", state.Outbox)
 		}
 	}
 }
 
 func posted(s agent.State, err error) bool { return err == nil && s.Posts > 0 && len(s.Outbox) == 0 }
 
-// The status of a message is written by its own controller: the chat waits until it shows that the message was handled.
+// The message controller writes the status of a message. The chat waits until the status shows that the message was handled.
 func TestATakenMessageIsLeftToItsController(t *testing.T) {
 	for name, test := range map[string]struct {
 		phase v1alpha1.MessagePhase
@@ -112,7 +112,7 @@ func TestATakenMessageIsLeftToItsController(t *testing.T) {
 			})
 			kept := slices.ContainsFunc(state.Outbox, func(item agent.Item) bool { return item.Kind == agent.ItemHandled })
 			if asked != test.asked || kept != test.asked {
-				t.Errorf("its controller was asked: %v, and the item is kept: %v; want %v", asked, kept, test.asked)
+				t.Errorf("message controller notified: %v, item kept: %v; want both %v", asked, kept, test.asked)
 			}
 		})
 	}
@@ -142,7 +142,7 @@ func TestAPostWhoseNameIsTakenGetsAnother(t *testing.T) {
 				t.Fatal(err)
 			}
 			if got := len(list.Items) == 2; got != test.taken {
-				t.Fatalf("there are %d messages", len(list.Items))
+				t.Fatalf("got %d messages", len(list.Items))
 			}
 			for i := range list.Items {
 				m := &list.Items[i]
@@ -154,7 +154,7 @@ func TestAPostWhoseNameIsTakenGetsAnother(t *testing.T) {
 	}
 }
 
-// A post that is refused does not keep the rest of the outbox back, and is posted when it is taken.
+// A rejected post does not block the rest of the outbox, and is posted as soon as the API server accepts it.
 func TestARefusedPostIsTriedAgain(t *testing.T) {
 	refuse := true
 	user := &v1alpha1.AgentMessage{ObjectMeta: named("hello", "m"), Spec: v1alpha1.AgentMessageSpec{Chat: "chat", Role: v1alpha1.RoleUser}}
@@ -176,7 +176,7 @@ func TestARefusedPostIsTriedAgain(t *testing.T) {
 	waitUntil(t, r, owner, changed, posted)
 }
 
-// rejectingQuota is a namespace whose quota is used up. The API server looks at the quota before it looks at the name.
+// rejectingQuota returns a client of a namespace whose quota is used up. The API server checks quotas before names.
 func rejectingQuota(api client.WithWatch) client.WithWatch {
 	return interceptor.NewClient(api, interceptor.Funcs{
 		Create: func(_ context.Context, _ client.WithWatch, object client.Object, _ ...client.CreateOption) error {
@@ -185,12 +185,12 @@ func rejectingQuota(api client.WithWatch) client.WithWatch {
 	})
 }
 
-// What filled the quota may be the post itself: an operator that ended, or looked again, before it noted that it had posted it.
+// The post itself may have filled the quota, if the operator ended or reconciled again before it recorded the post.
 func TestAPostThatIsThereIsNotRefused(t *testing.T) {
 	chat := &v1alpha1.AgentChat{ObjectMeta: named("chat", "chat-uid")}
 	there := ownedBy(chat, "AgentChat", &v1alpha1.AgentMessage{ObjectMeta: named("chat-post-1", "m"),
 		Spec: v1alpha1.AgentMessageSpec{Chat: "chat", Role: v1alpha1.RoleAssistant, Content: "earlier"}})
-	for name, cache := range map[string]client.WithWatch{"of which the cache knows": newCluster(t, there), "of which the cache knows not": newCluster(t)} {
+	for name, cache := range map[string]client.WithWatch{"in the cache": newCluster(t, there), "not in the cache": newCluster(t)} {
 		t.Run(name, func(t *testing.T) {
 			r, owner, changed := newPostingRunner(t, rejectingQuota(cache))
 			r.API = newCluster(t, there)
@@ -199,7 +199,7 @@ func TestAPostThatIsThereIsNotRefused(t *testing.T) {
 	}
 }
 
-// Every attempt to create a post counts for quotas, also if the post is there.
+// Every attempt to create a post counts against quotas, even if the post exists.
 func TestAPostThatIsThereIsNotCreatedAgain(t *testing.T) {
 	chat := &v1alpha1.AgentChat{ObjectMeta: named("chat", "chat-uid")}
 	there := ownedBy(chat, "AgentChat", &v1alpha1.AgentMessage{ObjectMeta: named("chat-post-1", "m"),
@@ -214,11 +214,11 @@ func TestAPostThatIsThereIsNotCreatedAgain(t *testing.T) {
 	r, owner, changed := newPostingRunner(t, api)
 	waitUntil(t, r, owner, changed, posted)
 	if creates > 0 {
-		t.Errorf("a post that is there was created %d times", creates)
+		t.Errorf("an existing post was created %d times", creates)
 	}
 }
 
-// A task that the cache has not heard of may be what filled the quota. To take it for refused would tell its parent that it failed.
+// A task that is missing from the cache may have filled the quota. If it were treated as rejected, its parent would see a failed child.
 func TestAChildThatIsThereIsNotRefused(t *testing.T) {
 	r, owner, _ := newPostingRunner(t, rejectingQuota(newCluster(t)))
 	if err := r.Engine.Close(t.Context()); err != nil {
@@ -228,15 +228,15 @@ func TestAChildThatIsThereIsNotRefused(t *testing.T) {
 		t.Helper()
 		r.API = newCluster(t, there...)
 		err := r.startChild(t.Context(), owner, agent.ChildSpec{Name: "chat-1", Role: "general", Task: "work"})
-		if err != nil && !errors.Is(err, engine.ErrClosed) { // which is what whoever tells an agent something hears now
+		if err != nil && !errors.Is(err, engine.ErrClosed) { // the engine is closed, so every delivery fails with ErrClosed
 			t.Fatal(err)
 		}
 		return err != nil
 	}
 	if tellsParent(ownedBy(owner.Object, "AgentChat", &v1alpha1.AgentTask{ObjectMeta: named("chat-1", "task")})) {
-		t.Error("a child that is there is told as refused")
+		t.Error("an existing child was reported as refused")
 	}
 	if !tellsParent() {
-		t.Error("a child that is refused is not told")
+		t.Error("a refused child was not reported")
 	}
 }

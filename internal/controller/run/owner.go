@@ -10,8 +10,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 )
 
-// WhileActive lets a controller act only while this operator is at work on the ledger. Before that, and after another operator has taken
-// over, what it knows of agents may be old.
+// WhileOwner lets a controller act only while this operator owns the ledger. Before that, and after another operator has taken over, its
+// view of agents may be stale.
 func (r *Runner) WhileOwner(next reconcile.Reconciler) reconcile.Reconciler {
 	return reconcile.Func(func(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
 		if err := r.Engine.AwaitRecovered(ctx); err != nil {

@@ -12,15 +12,15 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
 
-// IsRefused says that the API server does not take an object, and that asking again would not help: a quota, a policy, an invalid or too
-// large object. A conflict, too many requests, a timeout and a server in trouble pass by themselves; a namespace that is
-// being deleted takes everything with it.
+// IsRefused reports whether the API server rejected an object and a retry would not help: a quota, a policy, or an object that is invalid
+// or too large. A conflict, too many requests, a timeout and a failing server are temporary; a namespace that is being deleted deletes
+// everything in it.
 func IsRefused(err error) bool {
 	if err == nil || apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) {
 		return false
 	}
 	message := err.Error()
-	if strings.Contains(message, "status unknown for quota") { // the quota is new and has not been counted
+	if strings.Contains(message, "status unknown for quota") { // the quota is new and its usage has not been computed
 		return false
 	}
 	if apierrors.IsRequestEntityTooLargeError(err) || strings.Contains(message, "etcdserver: request is too large") {
@@ -30,8 +30,8 @@ func IsRefused(err error) bool {
 	if !errors.As(err, &status) {
 		return false
 	}
-	// Missing rights of the operator itself are no judgement on the object. An API server that has just started has not
-	// read its roles and refuses everything in these words.
+	// Missing permissions of the operator itself say nothing about the object. An API server that has just started has not loaded its roles
+	// and rejects every request with this message.
 	if apierrors.IsForbidden(err) && strings.Contains(message, " cannot create resource ") {
 		return false
 	}

@@ -17,7 +17,7 @@ import (
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 )
 
-// ownedBy makes an object belong to another one.
+// ownedBy adds an owner reference to an object.
 func ownedBy[T client.Object](owner client.Object, kind string, object T) T {
 	controls := true
 	object.SetOwnerReferences([]metav1.OwnerReference{{
@@ -39,24 +39,24 @@ func TestWhatPassesByItselfIsNotRefused(t *testing.T) {
 		err     error
 		refused bool
 	}{
-		"nothing":                          {nil, false},
-		"missing rights of the operator":   {apierrors.NewForbidden(resource, "a", errors.New(`User "o" cannot create resource "agenttasks" in API group "nestor.dev"`)), false},
-		"a quota":                          {apierrors.NewForbidden(resource, "a", errors.New("exceeded quota: tasks")), true},
-		"an uncounted quota":               {apierrors.NewForbidden(resource, "a", errors.New("status unknown for quota: tasks")), false},
-		"an invalid object":                {apierrors.NewInvalid(kind, "a", nil), true},
-		"a bad request":                    {apierrors.NewBadRequest("no"), true},
-		"a too large object":               {apierrors.NewRequestEntityTooLargeError("limit is 3145728"), true},
-		"a too large object, as etcd says": {apierrors.NewInternalError(errors.New("etcdserver: request is too large")), true},
-		"a terminating namespace":          {terminating, false},
-		"no such namespace":                {apierrors.NewNotFound(schema.GroupResource{Resource: "namespaces"}, "a"), false},
-		"a conflict":                       {apierrors.NewConflict(resource, "a", errors.New("changed")), false},
-		"too many requests":                {apierrors.NewTooManyRequests("later", 1), false},
-		"a timeout":                        {apierrors.NewTimeoutError("slow", 1), false},
-		"a server in trouble":              {apierrors.NewInternalError(errors.New("broken")), false},
-		"no server":                        {errors.New("connection refused"), false},
+		"nothing":                             {nil, false},
+		"missing permissions of the operator": {apierrors.NewForbidden(resource, "a", errors.New(`User "o" cannot create resource "agenttasks" in API group "nestor.dev"`)), false},
+		"a quota":                             {apierrors.NewForbidden(resource, "a", errors.New("exceeded quota: tasks")), true},
+		"an uncounted quota":                  {apierrors.NewForbidden(resource, "a", errors.New("status unknown for quota: tasks")), false},
+		"an invalid object":                   {apierrors.NewInvalid(kind, "a", nil), true},
+		"a bad request":                       {apierrors.NewBadRequest("no"), true},
+		"a too large object":                  {apierrors.NewRequestEntityTooLargeError("limit is 3145728"), true},
+		"a too large object, as etcd says":    {apierrors.NewInternalError(errors.New("etcdserver: request is too large")), true},
+		"a terminating namespace":             {terminating, false},
+		"no such namespace":                   {apierrors.NewNotFound(schema.GroupResource{Resource: "namespaces"}, "a"), false},
+		"a conflict":                          {apierrors.NewConflict(resource, "a", errors.New("changed")), false},
+		"too many requests":                   {apierrors.NewTooManyRequests("later", 1), false},
+		"a timeout":                           {apierrors.NewTimeoutError("slow", 1), false},
+		"a server in trouble":                 {apierrors.NewInternalError(errors.New("broken")), false},
+		"no server":                           {errors.New("connection refused"), false},
 	} {
 		if got := IsRefused(test.err); got != test.refused {
-			t.Errorf("%s is refused: %t", name, got)
+			t.Errorf("%s: refused = %t", name, got)
 		}
 	}
 }

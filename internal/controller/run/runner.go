@@ -1,8 +1,8 @@
 // Copyright 2026 The Nestor Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package run is what the controllers of chats, tasks and sub-agents share: access to the states of agents, and bringing about in Kubernetes
-// what a state asks for.
+// Package run contains the parts that the controllers of chats, tasks and sub-agents share: access to the states of agents, and the
+// creation of the Kubernetes objects that a state asks for.
 package run
 
 import (
@@ -26,7 +26,7 @@ type Runner struct {
 	Config *agentconfig.Resolver
 	Status *status.Writer
 	Ledger ledger.Histories
-	// LedgerName is how conditions call the ledger.
+	// LedgerName is the name of the ledger in conditions.
 	LedgerName string
 	// MessageTaken is called with a message that a turn has taken and whose status does not show it.
 	MessageTaken func(types.NamespacedName)

@@ -14,8 +14,8 @@ import (
 	"github.com/nestor-dev/nestor/internal/controller/tree"
 )
 
-// After an outage of the API server the caches of the kinds come back one after the other. What one of them has not heard of
-// yet is not gone: an answer would be lost, a question closed and an agent ended for good.
+// After an outage of the API server the caches of the kinds recover one after the other. An object that is missing from a cache still
+// exists: treating it as deleted would lose an answer, close a question and end an agent permanently.
 func TestACacheThatHasNotHeardOfAnObjectIsNotBelieved(t *testing.T) {
 	meta := func(uid string) metav1.ObjectMeta {
 		return metav1.ObjectMeta{Namespace: "a", Name: "work", UID: types.UID(uid)}
@@ -29,15 +29,15 @@ func TestACacheThatHasNotHeardOfAnObjectIsNotBelieved(t *testing.T) {
 		"the task":   newCluster(t, task),
 		"everything": live,
 	} {
-		t.Run("it has heard of "+heard, func(t *testing.T) {
+		t.Run("cached: "+heard, func(t *testing.T) {
 			r := tree.Reader{Cache: cache, API: live}
 			if uid, err := r.TaskUID(t.Context(), task); uid != "sub" || err != nil {
 				t.Errorf("the task's agent is %q (%v)", uid, err)
 			}
 			if lineage, err := r.Lineage(t.Context(), sub); lineage.Gone || err != nil {
-				t.Errorf("the sub-agent is taken for an orphan (%v)", err)
+				t.Errorf("the sub-agent is treated as an orphan (%v)", err)
 			}
-			known := &Tracker{Kind: "SubAgent", Find: r.Find} // it has no engine in which it could end anything
+			known := &Tracker{Kind: "SubAgent", Find: r.Find} // without an engine, so it cannot end an agent
 			var found v1alpha1.SubAgent
 			if alive, err := known.Fetch(t.Context(), name, &found); !alive || err != nil || found.UID != "sub" {
 				t.Errorf("the sub-agent %q is alive: %t (%v)", found.UID, alive, err)

@@ -15,21 +15,21 @@ import (
 	"github.com/nestor-dev/nestor/internal/engine"
 )
 
-// Tracker remembers under which UID the engine knows the objects of a kind: when an object is gone, only its name is left.
+// Tracker maps the names of the objects of a kind to their engine UIDs: a reconcile of a deleted object has only the name.
 type Tracker struct {
 	Engine *engine.Engine
-	// Find reads an object, and asks the API server for what the cache does not know; see Runner.Find.
+	// Find reads an object from the cache, or from the API server if it is not in the cache; see Runner.Find.
 	Find func(context.Context, types.NamespacedName, client.Object) error
-	// Kind is how the ledger calls the kind.
+	// Kind is the name of the kind in the ledger.
 	Kind string
 
 	mu   sync.Mutex
 	uids map[types.NamespacedName]types.UID
 }
 
-// Fetch reads an object that has an agent. It reports false when the object is gone, or going, and ends the agent then. An operator
-// that has just started takes over agents whose objects its cache may not have heard of yet, so the API server is asked before one
-// is taken for gone.
+// Fetch reads an object that has an agent. It reports false if the object is deleted or being deleted, and then ends the agent. The cache
+// of an operator that has just started may not have every object of the agents it takes over, so Fetch confirms a deletion with the API
+// server.
 func (k *Tracker) Fetch(ctx context.Context, name types.NamespacedName, object client.Object) (bool, error) {
 	err := k.Find(ctx, name, object)
 	if apierrors.IsNotFound(err) {
@@ -47,7 +47,7 @@ func (k *Tracker) Fetch(ctx context.Context, name types.NamespacedName, object c
 	return true, nil
 }
 
-// set remembers an object. One of the same name that was there before has been deleted meanwhile.
+// set stores the UID of an object. An earlier object with the same name has been deleted in the meantime.
 func (k *Tracker) set(name types.NamespacedName, uid types.UID) error {
 	k.mu.Lock()
 	if k.uids == nil {
@@ -62,9 +62,9 @@ func (k *Tracker) set(name types.NamespacedName, uid types.UID) error {
 	return k.Engine.End(string(before))
 }
 
-// endDeleted cancels the agent of an object that is gone. Deleting is a hard cancel. An object that was never seen may have gone while no
-// operator was at work: the ledger knows whether it had an agent. The object is looked for once more after that, since another one
-// may have got its name and an agent meanwhile.
+// endDeleted cancels the agent of a deleted object. An object that this operator has never seen may have been deleted while no operator was
+// running; the ledger shows whether it had an agent. endDeleted then reads the object again, because a new object with the same name may
+// have started an agent in the meantime.
 func (k *Tracker) endDeleted(ctx context.Context, name types.NamespacedName, object client.Object) error {
 	k.mu.Lock()
 	uid, ok := k.uids[name]

@@ -12,10 +12,10 @@ import (
 	"github.com/nestor-dev/nestor/internal/quota"
 )
 
-// Now is the time that statuses of objects without a started agent are computed for.
+// Now returns the time for the statuses of objects whose agent has not started.
 func Now() agent.Time { return agent.Time(time.Now().UnixMilli()) }
 
-// Work is what the engine knows of an agent beyond its state.
+// Work returns the engine's information about an agent that is not in its state.
 func (r *Runner) Work(ctx context.Context, namespace, uid string) projection.Work {
 	work := projection.Work{Parked: r.Engine.Parked(uid)}
 	if q, ok := r.Engine.WaitsForActiveQuota(ctx, namespace, uid); ok {

@@ -15,9 +15,8 @@ import (
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 // +kubebuilder:rbac:groups="",resources=events,verbs=create;patch
 
-// recordEvent emits the Event that a change of status amounts to, if it is one that a person may want to act on: something
-// waits for them, is missing, or failed. Progress and success are no Events, because each costs a write. The texts hold
-// nothing that a model or a tool has said.
+// recordEvent emits an Event for a status change that a person may act on: an object waits for them, has a missing reference, or failed.
+// Progress and success emit no Events, because each costs a write. The texts contain nothing that a model or tool produced.
 func (w *Writer) recordEvent(before, after runtime.Object) {
 	old, now := conditionOf(before), conditionOf(after)
 	if now == nil || (old != nil && old.Status == now.Status && old.Reason == now.Reason) {
@@ -29,7 +28,7 @@ func (w *Writer) recordEvent(before, after runtime.Object) {
 	}
 }
 
-// conditionOf is the condition that sums up how an object stands.
+// conditionOf returns the condition that summarizes the state of an object.
 func conditionOf(object runtime.Object) *metav1.Condition {
 	switch o := object.(type) {
 	case *v1alpha1.AgentChat:
@@ -37,7 +36,7 @@ func conditionOf(object runtime.Object) *metav1.Condition {
 	case *v1alpha1.AgentTask:
 		return meta.FindStatusCondition(o.Status.Conditions, v1alpha1.ConditionSucceeded)
 	}
-	return nil // a sub-agent's task speaks for it
+	return nil // the task of a sub-agent gets the Event
 }
 
 func eventOf(c metav1.Condition) (kind, note string, ok bool) {
@@ -54,5 +53,5 @@ func eventOf(c metav1.Condition) (kind, note string, ok bool) {
 	if c.Type == v1alpha1.ConditionSucceeded && c.Status == metav1.ConditionFalse {
 		return corev1.EventTypeWarning, "The work failed: see status.error.", true
 	}
-	return corev1.EventTypeWarning, "The object cannot go on: see status.conditions.", true
+	return corev1.EventTypeWarning, "The object cannot continue: see status.conditions.", true
 }

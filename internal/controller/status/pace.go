@@ -10,13 +10,13 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// The API server is the scarce resource: however many agents are at work, progress may take this many writes a second.
-// What must be seen at once is written at once and does not count.
+// The API server is the bottleneck: progress may take this many writes a second, however many agents are active. Urgent writes are made at
+// once and do not count.
 const (
 	progressRate  = 25
 	progressBurst = 100
 	progressWait  = time.Second
-	// mostProgressWait is how long one who must wait stays away at most: some of those before it may have ended meanwhile.
+	// mostProgressWait is the longest delay of a write: earlier writers may have ended in the meantime.
 	mostProgressWait = 10 * time.Second
 )
 
@@ -24,14 +24,14 @@ const (
 type Pace struct {
 	limiter *rate.Limiter
 	mu      sync.Mutex
-	last    time.Time // when the last of those comes again that were sent away
+	last    time.Time // when the latest delayed write is due
 }
 
-// NewPace returns a pace that nobody has used.
+// NewPace returns an unused pace.
 func NewPace() *Pace { return &Pace{limiter: rate.NewLimiter(progressRate, progressBurst)} }
 
-// allow says whether to write now, or when to come again. Those who wait come one after the other: if all came every second, looking
-// at them would cost more than what they want to write.
+// allow reports whether to write now, or after which delay to try again. The delays are staggered: if all waiting objects were reconciled
+// every second, the reconciles would cost more than the writes.
 func (p *Pace) allow(now time.Time) (again time.Duration, allowed bool) {
 	if p.limiter.AllowN(now, 1) {
 		return 0, true

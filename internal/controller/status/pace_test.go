@@ -8,12 +8,12 @@ import (
 	"time"
 )
 
-// If all who wait came again at the same time, looking at them would cost more than what they want to write.
+// If all waiting objects were reconciled at the same time, the reconciles would cost more than the writes.
 func TestThoseWhoWaitToShowProgressComeOneAfterTheOther(t *testing.T) {
 	pace, now := NewPace(), time.Now()
 	for i := range progressBurst {
 		if _, allowed := pace.allow(now); !allowed {
-			t.Fatalf("write %d was not allowed, though nobody had written", i)
+			t.Fatalf("write %d within the burst was not allowed", i)
 		}
 	}
 	var last time.Duration
@@ -23,19 +23,19 @@ func TestThoseWhoWaitToShowProgressComeOneAfterTheOther(t *testing.T) {
 		case allowed:
 			t.Fatalf("write %d beyond the burst was allowed", i)
 		case i == 0 && again != progressWait:
-			t.Errorf("the first who must wait comes again after %s, want %s", again, progressWait)
+			t.Errorf("the first delay is %s, want %s", again, progressWait)
 		case i > 0 && again-last != time.Second/progressRate:
-			t.Errorf("number %d comes %s after the one before", i, again-last)
+			t.Errorf("write %d is due %s after the previous one", i, again-last)
 		}
 		last = again
 	}
 	for range 1000 {
 		if again, _ := pace.allow(now); again > mostProgressWait {
-			t.Fatalf("one waits for %s, want at most %s", again, mostProgressWait)
+			t.Fatalf("the delay is %s, want at most %s", again, mostProgressWait)
 		}
 	}
 	later := now.Add(mostProgressWait)
 	if _, allowed := pace.allow(later); !allowed {
-		t.Error("a write is not allowed after a quiet time")
+		t.Error("a write is not allowed after an idle period")
 	}
 }

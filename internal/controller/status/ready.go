@@ -1,7 +1,8 @@
 // Copyright 2026 The Nestor Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package status writes statuses: the Ready condition of roles, providers and tool servers, and what internal/projection computes for agents.
+// Package status writes statuses: the Ready condition of roles, providers and tool servers, and the statuses of agents that
+// internal/projection computes.
 package status
 
 import (
@@ -22,7 +23,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/shorten"
 )
 
-// maxMessage is the longest message of a condition that the API takes.
+// maxMessage is the maximum length of a condition's message in the API.
 const maxMessage = 1024
 
 // Ready returns the condition of an object that can be used.
@@ -31,19 +32,19 @@ func Ready(generation int64, message string) metav1.Condition {
 		Message: shorten.Head(message, maxMessage), ObservedGeneration: generation}
 }
 
-// NotReady returns the condition of an object that cannot be used, and why.
+// NotReady returns the condition of an object that cannot be used, with the reason.
 func NotReady(generation int64, reason, message string) metav1.Condition {
 	return metav1.Condition{Type: v1alpha1.ConditionReady, Status: metav1.ConditionFalse, Reason: reason,
 		Message: shorten.Head(message, maxMessage), ObservedGeneration: generation}
 }
 
-// Progressing returns the condition of an object that is looked at for the first time.
+// Progressing returns the condition of an object whose first check has not finished.
 func Progressing(generation int64, message string) metav1.Condition {
 	return metav1.Condition{Type: v1alpha1.ConditionReady, Status: metav1.ConditionUnknown, Reason: v1alpha1.ReasonProgressing,
 		Message: shorten.Head(message, maxMessage), ObservedGeneration: generation}
 }
 
-// FromMissing turns a missing reference into a condition. Other errors are the reconciler's.
+// FromMissing converts a missing reference to a condition. It reports false for other errors.
 func FromMissing(generation int64, err error) (metav1.Condition, bool) {
 	var missing *resolve.Missing
 	if !errors.As(err, &missing) {
@@ -67,7 +68,7 @@ func WriteCondition[T client.Object](ctx context.Context, c client.Client, objec
 	return Update(ctx, c, object)
 }
 
-// Update writes the status of an object. One that is gone needs none.
+// Update writes the status of an object. A deleted object is not an error.
 func Update(ctx context.Context, c client.Client, object client.Object) error {
 	if err := client.IgnoreNotFound(c.Status().Update(ctx, object)); err != nil {
 		return fmt.Errorf("write the status of %s/%s: %w", object.GetNamespace(), object.GetName(), err)
@@ -75,11 +76,10 @@ func Update(ctx context.Context, c client.Client, object client.Object) error {
 	return nil
 }
 
-// conflictRetryDelay is how long the cache needs to hear of a change.
+// conflictRetryDelay is the time for the cache to receive a change.
 const conflictRetryDelay = 50 * time.Millisecond
 
-// Result is how a reconcile ends. An object that somebody has changed since it was read is looked at again: that is no
-// failure.
+// Result converts an error to the result of a reconcile. A conflict is no failure: the object is reconciled again.
 func Result(err error) (ctrl.Result, error) {
 	if apierrors.IsConflict(err) {
 		return ctrl.Result{RequeueAfter: conflictRetryDelay}, nil

@@ -21,16 +21,17 @@ import (
 // Writer writes the statuses of chats, tasks and sub-agents.
 type Writer struct {
 	Client client.Client
-	// Events are for what a person may want to act on; nil emits none.
+	// Events records the Events that a person may act on; if nil, none are emitted.
 	Events recorder.EventRecorder
 	// Pace limits the writes that only show progress.
 	Pace *Pace
 }
 
-// outageRetryDelay is how soon to look again at an object that the ledger keeps from going on. The backoff of failed reconciles grows further.
+// outageRetryDelay is the delay before an object that the ledger blocks is reconciled again. The backoff of failed reconciles grows
+// further.
 const outageRetryDelay = 5 * time.Second
 
-// Write writes the status of an object, if it changed. A change that is only progress waits its turn.
+// Write writes the status of an object if it changed. A change that only shows progress may be delayed.
 func Write[T any](ctx context.Context, w *Writer, object client.Object, current *T, next T, progress bool) (ctrl.Result, error) {
 	if equality.Semantic.DeepEqual(*current, next) {
 		return ctrl.Result{}, nil
@@ -49,8 +50,8 @@ func Write[T any](ctx context.Context, w *Writer, object client.Object, current 
 	return ctrl.Result{}, nil
 }
 
-// JoinError ends a reconcile that first brought about what an agent wants, and then showed how it stands: what could not be brought about is
-// tried again, and does not keep the status from being written.
+// JoinError ends a reconcile that first applied an agent's state and then wrote the status. An error of the first part causes a retry, and
+// does not prevent the status write.
 func JoinError(applied error) func(ctrl.Result, error) (ctrl.Result, error) {
 	return func(shown ctrl.Result, err error) (ctrl.Result, error) {
 		if applied == nil {
@@ -63,13 +64,13 @@ func JoinError(applied error) func(ctrl.Result, error) (ctrl.Result, error) {
 	}
 }
 
-// WasInterrupted says whether an object shows that the ledger keeps it from going on.
+// WasInterrupted reports whether the conditions of an object show that the ledger blocks it.
 func WasInterrupted(conditions []metav1.Condition, kind string) bool {
 	c := meta.FindStatusCondition(conditions, kind)
 	return c != nil && strings.HasPrefix(c.Reason, "Ledger")
 }
 
-// WriteInterrupted writes the status of an object that the ledger keeps from going on, within the pace of all such writes, and looks again.
+// WriteInterrupted writes the status of an object that the ledger blocks, within the pace of all such writes, and requeues it.
 func WriteInterrupted[T any](ctx context.Context, w *Writer, object client.Object, current *T, next T) (ctrl.Result, error) {
 	result, err := Write(ctx, w, object, current, next, true)
 	if err == nil && result.IsZero() {
@@ -78,5 +79,5 @@ func WriteInterrupted[T any](ctx context.Context, w *Writer, object client.Objec
 	return result, err
 }
 
-// OutageRetryDelay is when to look again. Those who wait come one after the other.
+// OutageRetryDelay returns a random delay for the next reconcile, so that the waiting objects are spread over time.
 func OutageRetryDelay() time.Duration { return outageRetryDelay + rand.N(outageRetryDelay) }

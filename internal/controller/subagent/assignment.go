@@ -8,7 +8,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/agent"
 )
 
-// taskOf is the work of a sub-agent.
+// taskOf returns the task of a sub-agent for its agent.
 func taskOf(sub *v1alpha1.SubAgent) agent.Task {
 	task := agent.Task{
 		Instruction: sub.Spec.Instruction, ContextFiles: sub.Spec.ContextFiles, SuccessCriteria: sub.Spec.SuccessCriteria, Cwd: sub.Spec.Cwd,

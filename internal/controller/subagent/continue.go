@@ -15,14 +15,14 @@ import (
 	"github.com/nestor-dev/nestor/internal/controller/resolve"
 )
 
-// invalidError says that an agent can never begin as it was asked for.
+// invalidError reports that an agent can never start with its current spec.
 type invalidError struct{ message string }
 
 // Error implements error.
 func (e *invalidError) Error() string { return e.message }
 
-// earlierMessages is the history that a follow-up starts from: that of a finished sub-agent with the same role, of the same chat.
-// Root is the UID at the top of its own tree.
+// earlierMessages returns the history that a follow-up starts from: that of a finished sub-agent with the same role, of the same chat. root
+// is the UID at the top of the follow-up's own tree.
 func (r *Reconciler) earlierMessages(ctx context.Context, sub *v1alpha1.SubAgent, root string) ([]agent.Message, error) {
 	from := sub.Spec.ContinueFrom
 	if from == "" {
@@ -47,7 +47,7 @@ func (r *Reconciler) earlierMessages(ctx context.Context, sub *v1alpha1.SubAgent
 		return nil, err
 	}
 	if !found && before.Status.StartTime == nil && before.Status.Error == nil {
-		missing.Message = fmt.Sprintf("continueFrom names the sub-agent %q, which has not begun: the follow-up begins when it has ended.", from)
+		missing.Message = fmt.Sprintf("continueFrom names the sub-agent %q, which has not started: the follow-up starts when it has ended.", from)
 		return nil, missing
 	}
 	if !found {
@@ -63,7 +63,7 @@ func (r *Reconciler) earlierMessages(ctx context.Context, sub *v1alpha1.SubAgent
 		}
 	}
 	if !state.Phase.Terminal() {
-		missing.Message = fmt.Sprintf("continueFrom names the sub-agent %q, which is still at work: the follow-up begins when it has ended.", from)
+		missing.Message = fmt.Sprintf("continueFrom names the sub-agent %q, which has not ended: the follow-up starts when it has ended.", from)
 		return nil, missing
 	}
 	return state.History.Messages(), nil

@@ -33,17 +33,17 @@ import (
 	"github.com/nestor-dev/nestor/internal/quota"
 )
 
-// workers is how many sub-agents are looked at together.
+// workers is the number of sub-agents that are reconciled in parallel.
 const workers = 16
 
 // Reconciler runs sub-agents.
 type Reconciler struct {
 	Client client.Client
 	Runner *run.Runner
-	// Changed is told of sub-agents that have moved on.
+	// Changed queues the sub-agents whose agent has changed.
 	Changed *poke.Queue
 	Tracker *run.Tracker
-	// Unresolved remembers the sub-agents that wait for something that they refer to.
+	// Unresolved holds the sub-agents that wait for a reference.
 	Unresolved *reference.Unresolved
 }
 
@@ -60,7 +60,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		Complete(r.Runner.WhileOwner(r))
 }
 
-// agentOf is the sub-agent that a task names.
+// agentOf returns a request for the sub-agent that a task names.
 func agentOf(_ context.Context, object client.Object) []reconcile.Request {
 	task, ok := object.(*v1alpha1.AgentTask)
 	if !ok || task.Status.SubAgent == "" {
@@ -69,12 +69,12 @@ func agentOf(_ context.Context, object client.Object) []reconcile.Request {
 	return []reconcile.Request{{NamespacedName: types.NamespacedName{Namespace: task.Namespace, Name: task.Status.SubAgent}}}
 }
 
-// ownedBy are the sub-agents of a task.
+// ownedBy returns requests for the sub-agents of a task.
 func (r *Reconciler) ownedBy(ctx context.Context, task client.Object) []reconcile.Request {
 	var list v1alpha1.SubAgentList
 	err := r.Client.List(ctx, &list, client.InNamespace(task.GetNamespace()), client.MatchingFields{watch.OwnerField: string(task.GetUID())}, client.UnsafeDisableDeepCopy)
 	if err != nil {
-		return nil // the cache is not ready; its own events will come
+		return nil // the cache is not ready; its initial events enqueue them
 	}
 	var requests []reconcile.Request
 	for i := range list.Items {
@@ -83,7 +83,7 @@ func (r *Reconciler) ownedBy(ctx context.Context, task client.Object) []reconcil
 	return requests
 }
 
-// parentOf is the sub-agent that asked for a task, if one did.
+// parentOf returns the sub-agent that asked for a task, if any.
 func parentOf(object client.Object) (types.NamespacedName, bool) {
 	owner := metav1.GetControllerOf(object)
 	if owner == nil || owner.Kind != "SubAgent" {
@@ -96,7 +96,7 @@ func parentOf(object client.Object) (types.NamespacedName, bool) {
 // +kubebuilder:rbac:groups=nestor.dev,resources=subagents/status,verbs=get;update
 // +kubebuilder:rbac:groups=nestor.dev,resources=subagents/finalizers,verbs=update
 
-// Reconcile brings a SubAgent and its agent together.
+// Reconcile starts or cancels the agent of a SubAgent, and writes its status.
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	var sub v1alpha1.SubAgent
 	if alive, err := r.Tracker.Fetch(ctx, req.NamespacedName, &sub); err != nil || !alive {
@@ -132,11 +132,11 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		next = projection.SubAgentInterrupted(next, sub.Status.Conditions, outage, sub.Generation, run.Now())
 		return status.WriteInterrupted(ctx, r.Runner.Status, &sub, &sub.Status, next)
 	}
-	later := isProgress(sub.Status, next) || status.WasInterrupted(sub.Status.Conditions, v1alpha1.ConditionSucceeded) // an outage ends for all at once
+	later := isProgress(sub.Status, next) || status.WasInterrupted(sub.Status.Conditions, v1alpha1.ConditionSucceeded) // an outage ends for all sub-agents at the same time
 	return status.JoinError(applied)(status.Write(ctx, r.Runner.Status, &sub, &sub.Status, next, later))
 }
 
-// reportOutage ends a reconcile that failed. If the ledger did, and the agent has not ended, it shows it.
+// reportOutage ends a failed reconcile. If the ledger failed, and the agent has not ended, it writes that to the status.
 func (r *Reconciler) reportOutage(ctx context.Context, sub *v1alpha1.SubAgent, err error) (ctrl.Result, error) {
 	outage, down := r.Runner.Outage(err)
 	if sub.Status.CompletionTime != nil || !down {
@@ -146,8 +146,8 @@ func (r *Reconciler) reportOutage(ctx context.Context, sub *v1alpha1.SubAgent, e
 	return status.WriteInterrupted(ctx, r.Runner.Status, sub, &sub.Status, next)
 }
 
-// cancel stops an agent whose object says so, or whose task, or anything above that, was deleted: the garbage collector may come much
-// later, or never.
+// cancel stops an agent if spec.cancel is set, or if its task or another ancestor was deleted: the garbage collector may run much later, or
+// never.
 func (r *Reconciler) cancel(ctx context.Context, sub *v1alpha1.SubAgent, lineage tree.Lineage, state agent.State) error {
 	switch {
 	case state.Phase.Terminal() || state.Phase == agent.PhaseCancelling:
@@ -160,8 +160,8 @@ func (r *Reconciler) cancel(ctx context.Context, sub *v1alpha1.SubAgent, lineage
 	return nil
 }
 
-// isProgress says whether a change may be shown later: that the agent is at work, and how far. That it goes on after a person's answer,
-// or asks the next question, may not.
+// isProgress reports whether a status change may be delayed, because it only shows that the agent is active and how far it is. The
+// continuation after an answer, and the next question, are written at once.
 func isProgress(before, next v1alpha1.SubAgentStatus) bool {
 	waited := before.Phase == v1alpha1.SubAgentWaitingForUser || before.Phase == v1alpha1.SubAgentAwaitingApproval
 	if next.Phase == before.Phase {
@@ -170,19 +170,19 @@ func isProgress(before, next v1alpha1.SubAgentStatus) bool {
 	return next.Phase == v1alpha1.SubAgentActive && !waited
 }
 
-// start starts the agent, once everything that it needs is there.
+// start starts the agent once all its references exist.
 func (r *Reconciler) start(ctx context.Context, sub *v1alpha1.SubAgent, lineage tree.Lineage) (ctrl.Result, error) {
 	if sub.Status.Error != nil {
-		return ctrl.Result{}, nil // it never will
+		return ctrl.Result{}, nil // the agent will never start
 	}
 	if lineage.Gone {
-		return r.fail(ctx, sub, v1alpha1.ErrorCancelled, "Its task, or what asked for that, was deleted.")
+		return r.fail(ctx, sub, v1alpha1.ErrorCancelled, "Its task, or an owner of the task, was deleted.")
 	}
 	if sub.Status.StartTime != nil {
-		return r.fail(ctx, sub, v1alpha1.ErrorHistoryLost, "The agent had begun, but the ledger has no events of it. Create the task again.")
+		return r.fail(ctx, sub, v1alpha1.ErrorHistoryLost, "The agent had started, but the ledger has no events of it. Create the task again.")
 	}
 	if err := r.Runner.Engine.Blocked(string(sub.UID)); err != nil {
-		return ctrl.Result{}, err // it begins as soon as the ledger takes it
+		return ctrl.Result{}, err // it starts when the ledger is available
 	}
 	record, started, err := r.prepare(ctx, sub, lineage)
 	condition, missing := status.FromMissing(sub.Generation, err)
@@ -191,10 +191,10 @@ func (r *Reconciler) start(ctx context.Context, sub *v1alpha1.SubAgent, lineage 
 	switch {
 	case sub.Spec.Cancel && (missing || errors.As(err, &invalid)):
 		return r.fail(ctx, sub, v1alpha1.ErrorCancelled, "It was cancelled before it began.")
-	case sub.Spec.Cancel && err == nil: // a start may be on its way to the ledger, so only there it is certain what came first
+	case sub.Spec.Cancel && err == nil: // a start may be in flight, so the ledger decides which came first
 		return ctrl.Result{}, r.Runner.Engine.Start(record, started, agent.Cancelled{By: run.CancelledBy(sub)})
 	case missing:
-		r.Runner.Engine.ReleaseSlot(string(sub.UID)) // others need not wait for what is missing here
+		r.Runner.Engine.ReleaseSlot(string(sub.UID)) // free the slot for others while a reference is missing
 		return r.waitFor(ctx, sub, condition)
 	case errors.As(err, &invalid):
 		return r.fail(ctx, sub, v1alpha1.ErrorInvalidSpec, invalid.Error())
@@ -207,12 +207,12 @@ func (r *Reconciler) start(ctx context.Context, sub *v1alpha1.SubAgent, lineage 
 			return r.waitFor(ctx, sub, status.NotReady(sub.Generation, v1alpha1.ReasonQuotaExhausted, quota.TooManyActive(q)))
 		}
 		return r.waitFor(ctx, sub, status.NotReady(sub.Generation, v1alpha1.ReasonParallelLimit,
-			"It begins when fewer sub-agents of the chat are at work (limits.maxParallelTasks)."))
+			"It starts when fewer sub-agents of the chat are active (limits.maxParallelTasks)."))
 	}
 	return ctrl.Result{}, r.Runner.Engine.Start(record, started)
 }
 
-// prepare finds everything that the agent needs, and its place in its tree.
+// prepare resolves the references of the agent and its place in its tree.
 func (r *Reconciler) prepare(ctx context.Context, sub *v1alpha1.SubAgent, lineage tree.Lineage) (ledger.Agent, agent.Started, error) {
 	resolved, err := r.Runner.Config.Resolve(ctx, agentconfig.Subject{
 		Kind: agent.SubAgent, Object: sub, Namespace: sub.Namespace, Name: sub.Name, Role: sub.Spec.Role, Provider: sub.Spec.ModelProvider, Model: sub.Spec.Model,
@@ -237,7 +237,7 @@ func (r *Reconciler) prepare(ctx context.Context, sub *v1alpha1.SubAgent, lineag
 	return record, started, err
 }
 
-// place finds the agent's place in its tree: who asked for it, and who is at the top.
+// place finds the parent of the agent and the root of its tree.
 func (r *Reconciler) place(ctx context.Context, sub *v1alpha1.SubAgent, lineage tree.Lineage, record *ledger.Agent, started *agent.Started) error {
 	if lineage.Parent == nil {
 		return nil
@@ -262,20 +262,20 @@ func (r *Reconciler) place(ctx context.Context, sub *v1alpha1.SubAgent, lineage 
 	return nil
 }
 
-// fail ends an agent that never began, or whose history is gone.
+// fail ends an agent that never started, or whose history is lost.
 func (r *Reconciler) fail(ctx context.Context, sub *v1alpha1.SubAgent, kind v1alpha1.ErrorKind, message string) (ctrl.Result, error) {
 	if phase := sub.Status.Phase; phase == v1alpha1.SubAgentFailed || phase == v1alpha1.SubAgentCompleted {
-		return ctrl.Result{}, nil // it had ended; the ledger need not keep it for ever
+		return ctrl.Result{}, nil // it had ended, and the ledger may have pruned it
 	}
 	return r.writeStatus(ctx, sub, projection.SubAgentFailed(sub.Status, v1alpha1.RunError{Kind: kind, Message: message}, sub.Generation, run.Now()))
 }
 
-// waitFor shows what a run waits for.
+// waitFor shows the missing reference of a sub-agent.
 func (r *Reconciler) waitFor(ctx context.Context, sub *v1alpha1.SubAgent, missing metav1.Condition) (ctrl.Result, error) {
 	return r.writeStatus(ctx, sub, projection.SubAgentPending(sub.Status, missing, run.Now()))
 }
 
-// writeStatus writes what stands in the way of an agent that has not begun. Its task sees it, and shows it too.
+// writeStatus writes the status of an agent that has not started. Its task shows the same reason.
 func (r *Reconciler) writeStatus(ctx context.Context, sub *v1alpha1.SubAgent, next v1alpha1.SubAgentStatus) (ctrl.Result, error) {
 	return status.Write(ctx, r.Runner.Status, sub, &sub.Status, next, false)
 }

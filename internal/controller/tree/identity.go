@@ -17,13 +17,13 @@ import (
 	"github.com/nestor-dev/nestor/internal/agent"
 )
 
-// UIDs identify objects and names only address them: an object that was found by its name may be the leftover of one that was deleted, or
-// somebody else's. Everything here checks whose it is.
+// UIDs identify objects; names only address them. An object found by its name may be left over from a deleted owner, or belong to another
+// owner, so all functions here check the owner.
 
-// Read reads an object by its name: from the cache, or with a look at the API server.
+// Read reads an object by its name, from the cache or from the API server.
 type Read func(context.Context, types.NamespacedName, client.Object) error
 
-// Characters of suffixes: no vowels, so that they make no words. The first is a letter, so that a suffixed name is never that of a
+// Characters of suffixes: no vowels, so that they form no words. The first is a letter, so that a suffixed name is never the name of a
 // numbered child.
 const (
 	suffixLetters = "bcdfghjklmnpqrstvwxz"
@@ -31,8 +31,8 @@ const (
 	suffixLength  = 5
 )
 
-// Suffix makes another name of one that is taken: it derives from the UID of who wants it, so it is the same after every restart, and
-// from the name, so that two long names that are cut do not meet.
+// Suffix returns the suffix that turns a taken name into a new one. It depends on the UID of the owner, so it is the same after every
+// restart, and on the full name, so that two long names that are truncated do not collide.
 func Suffix(owner types.UID, name string) string {
 	sum := sha256.Sum256([]byte(string(owner) + "/" + name))
 	suffix := []byte{suffixLetters[int(sum[0])%len(suffixLetters)]}
@@ -42,7 +42,7 @@ func Suffix(owner types.UID, name string) string {
 	return string(suffix)
 }
 
-// ChildTask returns the task of an agent's child, or nil. A task of that name that the agent does not own is somebody else's.
+// ChildTask returns the task of an agent's child, or nil. A task with that name and another owner is not the child's.
 func ChildTask(ctx context.Context, owner client.Object, name string, read Read) (*v1alpha1.AgentTask, error) {
 	var task v1alpha1.AgentTask
 	err := read(ctx, types.NamespacedName{Namespace: owner.GetNamespace(), Name: name}, &task)
@@ -55,7 +55,7 @@ func ChildTask(ctx context.Context, owner client.Object, name string, read Read)
 	return &task, nil
 }
 
-// SubAgentNames are the names that a task's sub-agent may have: the task's own, or one with a suffix if that belongs to somebody else.
+// SubAgentNames returns the names that a task's sub-agent may have: the task's own, or one with a suffix if that is taken.
 func SubAgentNames(task *v1alpha1.AgentTask) []string {
 	names := []string{task.Name}
 	for range 2 {
@@ -64,12 +64,12 @@ func SubAgentNames(task *v1alpha1.AgentTask) []string {
 	return names
 }
 
-// SubAgent returns the sub-agent of a task as the cache has it, or nil.
+// SubAgent returns the cached sub-agent of a task, or nil.
 func (r Reader) SubAgent(ctx context.Context, task *v1alpha1.AgentTask) (*v1alpha1.SubAgent, error) {
 	return subAgentOf(ctx, task, r.Cached)
 }
 
-// FindSubAgent is SubAgent, but asks the API server for what the cache does not know.
+// FindSubAgent is like SubAgent, but reads from the API server what is not in the cache.
 func (r Reader) FindSubAgent(ctx context.Context, task *v1alpha1.AgentTask) (*v1alpha1.SubAgent, error) {
 	return subAgentOf(ctx, task, r.Find)
 }
@@ -92,8 +92,8 @@ func subAgentOf(ctx context.Context, task *v1alpha1.AgentTask, read Read) (*v1al
 	return nil, nil
 }
 
-// agentUID is under which UID the engine knows the work of a task: its sub-agent's, or its own if it is one tool call. It is empty for
-// a task that has no sub-agent.
+// agentUID returns the engine UID of a task's work: its sub-agent's, or its own if it is one tool call. It is empty for a task without a
+// sub-agent.
 func agentUID(ctx context.Context, task *v1alpha1.AgentTask, read Read) (string, error) {
 	if task.Spec.Type == v1alpha1.TaskTool {
 		return string(task.UID), nil
@@ -105,8 +105,8 @@ func agentUID(ctx context.Context, task *v1alpha1.AgentTask, read Read) (string,
 	return string(sub.UID), nil
 }
 
-// OwnedByOther says that an object belongs to another chat or task than the one that it names: its owner was deleted, and the one that has the
-// owner's name now is not the owner.
+// OwnedByOther reports whether an object belongs to another chat or task than owner: its own owner was deleted, and owner has the same
+// name.
 func OwnedByOther(object, owner client.Object) bool {
 	ref := metav1.GetControllerOf(object)
 	return ref != nil && ref.UID != owner.GetUID() && newObject(ref.Kind) != nil

@@ -17,7 +17,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/ledger"
 )
 
-// ownedBy makes an object belong to another one.
+// ownedBy adds an owner reference to an object.
 func ownedBy[T client.Object](owner client.Object, kind string, object T) T {
 	controls := true
 	object.SetOwnerReferences([]metav1.OwnerReference{{
@@ -64,10 +64,10 @@ func TestASubAgentIsFoundByItsOwner(t *testing.T) {
 		objects []client.Object
 		want    string
 	}{
-		"a leftover":                         {[]client.Object{leftover}, ""},
-		"an orphan":                          {[]client.Object{orphan}, ""},
-		"its own beside a leftover":          {[]client.Object{leftover, renamed}, "renamed"},
-		"its own after the leftover is gone": {[]client.Object{renamed}, "renamed"},
+		"a leftover":                            {[]client.Object{leftover}, ""},
+		"an orphan":                             {[]client.Object{orphan}, ""},
+		"its own beside a leftover":             {[]client.Object{leftover, renamed}, "renamed"},
+		"its own after the leftover is deleted": {[]client.Object{renamed}, "renamed"},
 	} {
 		api := newCluster(t, test.objects...)
 		r := Reader{Cache: api, API: api}
@@ -92,7 +92,7 @@ func TestALineageEndsWhereSomethingWasDeleted(t *testing.T) {
 		gone    bool
 		parent  types.UID
 	}{
-		"everything is there":        {[]client.Object{chat, task, sub}, false, "chat"},
+		"everything exists":          {[]client.Object{chat, task, sub}, false, "chat"},
 		"the chat is deleted":        {[]client.Object{task, sub}, true, ""},
 		"the chat is being deleted":  {[]client.Object{going, task, sub}, true, ""},
 		"the chat was created again": {[]client.Object{again, task, sub}, true, ""},
@@ -112,7 +112,7 @@ func TestALineageEndsWhereSomethingWasDeleted(t *testing.T) {
 		for _, confirm := range []bool{false, true} {
 			there, err := r.HasObject(t.Context(), ledger.Agent{UID: "sub", Kind: "SubAgent", Namespace: "a", Name: "chat-1"}, confirm)
 			if err != nil || there == test.gone {
-				t.Errorf("%s: the agent has its object: %t (%v)", name, there, err)
+				t.Errorf("%s: HasObject = %t (%v)", name, there, err)
 			}
 		}
 	}

@@ -16,20 +16,20 @@ import (
 	"github.com/nestor-dev/nestor/internal/ledger"
 )
 
-// maxLineage is more than objects can be nested; a longer chain of owners is no tree.
+// maxLineage is more than the possible nesting of objects; a longer chain of owners is not a tree.
 const maxLineage = 16
 
-// Lineage is what an object of a tree belongs to, by the UIDs of its owner references.
+// Lineage contains the ancestors of an object in a tree, found by the UIDs of owner references.
 type Lineage struct {
-	// Gone says that something above it was deleted, or is being deleted: the object only waits for the garbage collector, or is an orphan.
+	// Gone reports that an ancestor was deleted or is being deleted: the object waits for the garbage collector, or is an orphan.
 	Gone bool
-	// Parent is the chat or sub-agent that asked for it; nil for a standalone task and its sub-agent.
+	// Parent is the chat or sub-agent that asked for the object; nil for a standalone task and its sub-agent.
 	Parent client.Object
 	// Chat is the chat at the top; nil in the tree of a standalone task.
 	Chat *v1alpha1.AgentChat
 }
 
-// Lineage finds what an AgentTask or a SubAgent belongs to. What the cache does not have is looked for at the API server.
+// Lineage finds the ancestors of an AgentTask or a SubAgent. It reads from the API server what is not in the cache.
 func (r Reader) Lineage(ctx context.Context, object client.Object) (Lineage, error) {
 	return r.lineage(ctx, object, true)
 }
@@ -44,7 +44,7 @@ func (r Reader) lineage(ctx context.Context, object client.Object, confirm bool)
 		}
 		above := newObject(ref.Kind)
 		if above == nil {
-			return out, nil // somebody else's object owns a standalone task
+			return out, nil // a standalone task may be owned by an object that is not Nestor's
 		}
 		name := types.NamespacedName{Namespace: object.GetNamespace(), Name: ref.Name}
 		there, err := r.exists(ctx, name, ref.UID, above, confirm)
@@ -61,11 +61,10 @@ func (r Reader) lineage(ctx context.Context, object client.Object, confirm bool)
 		out.Chat, _ = above.(*v1alpha1.AgentChat)
 		object = above
 	}
-	return out, fmt.Errorf("%s/%s has more than %d owners above it", object.GetNamespace(), object.GetName(), maxLineage)
+	return out, fmt.Errorf("%s/%s has more than %d ancestors", object.GetNamespace(), object.GetName(), maxLineage)
 }
 
-// needsOwner says that an object without an owner is what an agent left behind: with --cascade=orphan the garbage collector removes the
-// reference.
+// needsOwner reports whether an object without an owner was orphaned: with --cascade=orphan the garbage collector removes the reference.
 func needsOwner(object client.Object) bool {
 	switch o := object.(type) {
 	case *v1alpha1.SubAgent:
@@ -88,8 +87,8 @@ func newObject(kind string) client.Object {
 	return nil
 }
 
-// exists says whether there is an object with a name and a UID that is not being deleted. The cache may be behind, so before it says
-// no it asks the API server if confirm is set.
+// exists reports whether an object with this name and UID exists and is not being deleted. The cache may be stale, so with confirm set, a
+// negative result is confirmed with the API server.
 func (r Reader) exists(ctx context.Context, name types.NamespacedName, uid types.UID, object client.Object, confirm bool) (bool, error) {
 	err := r.Cache.Get(ctx, name, object)
 	if confirm && client.IgnoreNotFound(err) == nil && object.GetUID() != uid {
@@ -102,8 +101,8 @@ func (r Reader) exists(ctx context.Context, name types.NamespacedName, uid types
 	return object.GetUID() == uid && object.GetDeletionTimestamp().IsZero(), nil
 }
 
-// HasObject says whether the object of an agent exists, and everything above it. With confirm set, the API server is asked before it
-// says no.
+// HasObject reports whether the object of an agent and all its ancestors exist. With confirm set, a negative result is confirmed with the
+// API server.
 func (r Reader) HasObject(ctx context.Context, a ledger.Agent, confirm bool) (bool, error) {
 	object := newObject(a.Kind)
 	if object == nil {

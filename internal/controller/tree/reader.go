@@ -1,7 +1,7 @@
 // Copyright 2026 The Nestor Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package tree finds the objects of a tree: the task of a child, the sub-agent of a task, and what an object belongs to.
+// Package tree finds the objects of a tree: the task of a child, the sub-agent of a task, and the ancestors of an object.
 package tree
 
 import (
@@ -19,8 +19,8 @@ type Reader struct {
 	Cache, API client.Reader
 }
 
-// Find reads an object. What the cache does not know is asked for at the API server: where "it is gone" has consequences, a cache
-// that has not heard of an object yet must not be believed.
+// Find reads an object from the cache, or from the API server if the cache does not have it. Use it where "not found" has consequences: a
+// stale cache does not prove that an object was deleted.
 func (r Reader) Find(ctx context.Context, name types.NamespacedName, object client.Object) error {
 	err := r.Cache.Get(ctx, name, object)
 	if apierrors.IsNotFound(err) {
@@ -29,7 +29,7 @@ func (r Reader) Find(ctx context.Context, name types.NamespacedName, object clie
 	return err
 }
 
-// TaskUID is under which UID the engine knows a task, and nothing if it has no agent. The API server is asked before it says so.
+// TaskUID returns the engine UID of a task, or "" if it has no agent, which is confirmed with the API server.
 func (r Reader) TaskUID(ctx context.Context, task *v1alpha1.AgentTask) (string, error) {
 	return agentUID(ctx, task, r.Find)
 }
@@ -44,7 +44,7 @@ func (r Reader) Cached(ctx context.Context, name types.NamespacedName, object cl
 	return r.Cache.Get(ctx, name, object)
 }
 
-// AgentUID is TaskUID, but trusts the cache.
+// AgentUID is like TaskUID, but reads only the cache.
 func (r Reader) AgentUID(ctx context.Context, task *v1alpha1.AgentTask) (string, error) {
 	return agentUID(ctx, task, r.Cached)
 }

@@ -1,7 +1,7 @@
 // Copyright 2026 The Nestor Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package watch has the indexes and the predicates that the controllers of chats, messages, tasks and sub-agents watch with.
+// Package watch contains the indexes and predicates of the controllers of chats, messages, tasks and sub-agents.
 package watch
 
 import (
@@ -14,15 +14,15 @@ import (
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 )
 
-// ChatField is the index of tasks and messages by their chat, TaskField that of messages by their standalone task, and OwnerField that
-// of sub-agents by the UID of their task.
+// ChatField indexes tasks and messages by their chat, TaskField indexes messages by their standalone task, and OwnerField indexes
+// sub-agents by the UID of their task.
 const (
 	ChatField  = "spec.chat"
 	TaskField  = "spec.task"
 	OwnerField = "metadata.controller"
 )
 
-// Index makes the indexes that the controllers of runs need.
+// Index adds the indexes to the cache.
 func Index(ctx context.Context, indexer client.FieldIndexer) error {
 	for _, index := range []struct {
 		object client.Object
@@ -54,7 +54,7 @@ func controllerUID(object client.Object) string {
 	return ""
 }
 
-// ChatOf is the chat that a task or message belongs to, if it belongs to one.
+// ChatOf returns the chat of a task or message, or "".
 func ChatOf(object client.Object) string {
 	switch o := object.(type) {
 	case *v1alpha1.AgentTask:

@@ -12,7 +12,7 @@ import (
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 )
 
-// PhaseChanged lets pass what others may count or wait for: tasks that come, go, or change their phase.
+// PhaseChanged selects tasks that are created, deleted, or change their phase, which others count or wait for.
 func PhaseChanged() predicate.Predicate {
 	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 		before, ok := e.ObjectOld.(*v1alpha1.AgentTask)
@@ -21,20 +21,20 @@ func PhaseChanged() predicate.Predicate {
 	}}
 }
 
-// Ended lets pass the tasks of sub-agents when their end has been written.
+// Ended selects the tasks of sub-agents when their end has been written.
 func Ended() predicate.Predicate {
 	ended := func(object client.Object) bool {
 		task, ok := object.(*v1alpha1.AgentTask)
 		return ok && task.Status.SubAgent != "" && task.Status.CompletionTime != nil
 	}
 	return predicate.Funcs{
-		CreateFunc: func(event.CreateEvent) bool { return false }, // sub-agents are looked at when the operator begins
+		CreateFunc: func(event.CreateEvent) bool { return false }, // all sub-agents are reconciled when the operator starts
 		DeleteFunc: func(event.DeleteEvent) bool { return false },
 		UpdateFunc: func(e event.UpdateEvent) bool { return ended(e.ObjectNew) && !ended(e.ObjectOld) },
 	}
 }
 
-// PendingReasonChanged lets pass sub-agents that say why they have not begun, or never will: their tasks show it.
+// PendingReasonChanged selects sub-agents whose status shows why they have not started, or never will: their tasks show it.
 func PendingReasonChanged() predicate.Predicate {
 	return predicate.Funcs{
 		CreateFunc: func(event.CreateEvent) bool { return false },
@@ -45,12 +45,12 @@ func PendingReasonChanged() predicate.Predicate {
 			if !ok || !alsoOK || equality.Semantic.DeepEqual(before.Status, after.Status) {
 				return false
 			}
-			return after.Status.StartTime == nil || before.Status.Error == nil && after.Status.Error != nil // it may have lost its history
+			return after.Status.StartTime == nil || before.Status.Error == nil && after.Status.Error != nil // its history may be lost
 		},
 	}
 }
 
-// Orphaned lets pass objects that lose their owner: what asked for them was deleted with --cascade=orphan.
+// Orphaned selects objects that lose their owner, which was deleted with --cascade=orphan.
 func Orphaned() predicate.Predicate {
 	return predicate.Funcs{
 		CreateFunc: func(event.CreateEvent) bool { return false },
@@ -59,7 +59,7 @@ func Orphaned() predicate.Predicate {
 	}
 }
 
-// Deleting lets pass objects that are deleted, or are about to be.
+// Deleting selects objects that are deleted or being deleted.
 func Deleting() predicate.Predicate {
 	return predicate.Funcs{
 		CreateFunc: func(event.CreateEvent) bool { return false },
@@ -74,7 +74,7 @@ func HasFinalPhase(m *v1alpha1.AgentMessage) bool {
 	return m.Status.Phase == v1alpha1.MessageHandled || m.Status.Phase == v1alpha1.MessageRejected
 }
 
-// Handled lets pass messages that reach their final phase: their chat waits for it.
+// Handled selects messages that reach their final phase: their chat waits for it.
 func Handled() predicate.Predicate {
 	handled := func(object client.Object) bool {
 		message, ok := object.(*v1alpha1.AgentMessage)
@@ -87,12 +87,12 @@ func Handled() predicate.Predicate {
 	}
 }
 
-// CreatedOrDeleted lets pass objects that are created or deleted.
+// CreatedOrDeleted selects objects that are created or deleted.
 func CreatedOrDeleted() predicate.Predicate {
 	return predicate.Funcs{UpdateFunc: func(event.UpdateEvent) bool { return false }}
 }
 
-// Deleted lets pass objects that are deleted.
+// Deleted selects objects that are deleted.
 func Deleted() predicate.Predicate {
 	return predicate.Funcs{
 		CreateFunc: func(event.CreateEvent) bool { return false },

@@ -21,20 +21,20 @@ func TestASubAgentIsWokenOnceWhenItsTaskHasShownTheEnd(t *testing.T) {
 		before, after *v1alpha1.AgentTask
 		wakes         bool
 	}{
-		"at work":                  {task("sub", nil), task("sub", nil), false},
-		"its first status is last": {task("", nil), task("sub", &now), true},
-		"it ends":                  {task("sub", nil), task("sub", &now), true},
-		"it had ended":             {task("sub", &now), task("sub", &now), false},
-		"it never had a sub-agent": {task("", nil), task("", &now), false},
+		"running":                   {task("sub", nil), task("sub", nil), false},
+		"its first status is final": {task("", nil), task("sub", &now), true},
+		"it ends":                   {task("sub", nil), task("sub", &now), true},
+		"it had ended":              {task("sub", &now), task("sub", &now), false},
+		"it never had a sub-agent":  {task("", nil), task("", &now), false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := Ended().Update(event.UpdateEvent{ObjectOld: test.before, ObjectNew: test.after}); got != test.wakes {
-				t.Errorf("it wakes: %t", got)
+				t.Errorf("selected: %t", got)
 			}
 		})
 	}
 	if Ended().Create(event.CreateEvent{Object: task("sub", &now)}) || Ended().Delete(event.DeleteEvent{Object: task("sub", &now)}) {
-		t.Error("a task that comes or goes wakes its sub-agent")
+		t.Error("the creation or deletion of a task enqueues its sub-agent")
 	}
 }
 
@@ -49,14 +49,14 @@ func TestATaskHearsWhyItsSubAgentDoesNotBegin(t *testing.T) {
 		wakes         bool
 	}{
 		"something is missing":        {sub("", nil, nil), sub(v1alpha1.SubAgentPending, nil, nil), true},
-		"cancelled before it began":   {sub("", nil, nil), sub(v1alpha1.SubAgentFailed, nil, failure), true},
+		"cancelled before it started": {sub("", nil, nil), sub(v1alpha1.SubAgentFailed, nil, failure), true},
 		"its history is lost":         {sub(v1alpha1.SubAgentActive, &now, nil), sub(v1alpha1.SubAgentFailed, &now, failure), true},
-		"it has begun":                {sub("", nil, nil), sub(v1alpha1.SubAgentActive, &now, nil), false},
-		"it has come to its end":      {sub(v1alpha1.SubAgentActive, &now, nil), sub(v1alpha1.SubAgentCompleted, &now, nil), false},
-		"nothing that it says is new": {sub(v1alpha1.SubAgentPending, nil, nil), sub(v1alpha1.SubAgentPending, nil, nil), false},
+		"it has started":              {sub("", nil, nil), sub(v1alpha1.SubAgentActive, &now, nil), false},
+		"it has completed":            {sub(v1alpha1.SubAgentActive, &now, nil), sub(v1alpha1.SubAgentCompleted, &now, nil), false},
+		"its status is unchanged":     {sub(v1alpha1.SubAgentPending, nil, nil), sub(v1alpha1.SubAgentPending, nil, nil), false},
 	} {
 		if got := PendingReasonChanged().Update(event.UpdateEvent{ObjectOld: test.before, ObjectNew: test.after}); got != test.wakes {
-			t.Errorf("%s: wakes its task: %t", name, got)
+			t.Errorf("%s: selected: %t", name, got)
 		}
 	}
 }
