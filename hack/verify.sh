@@ -67,7 +67,13 @@ reached() {
 	return 1
 }
 
+# Comments and pages use the words of the glossary.
+prose() {
+	git ls-files -co --exclude-standard '*.go' README.md SECURITY.md 'docs/*.md' 'charts/*.md' | grep -v zz_generated | xargs go run ./hack/prose
+}
+
 check "Go files are formatted" formatted
+check "comments and pages use the words of the glossary" prose
 check "shell scripts parse" scripts
 check "packages import only what they may" go test ./test/arrows
 [ "${1:-}" != quick ] || exit "$failed"
