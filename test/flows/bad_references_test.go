@@ -87,7 +87,7 @@ func badReferences(w *world) []TableEntry {
 			Expect(w.Provider(ctx, r.namespace, "default")).To(Succeed())
 			r.create(ctx, MakeRole("orchestrator").Delegates("general", "ghost").Obj())
 			r.openChat(ctx)
-			Eventually(r.role("orchestrator")).WithContext(ctx).Should(HaveStatus(And(ContainSubstring("False RoleNotFound"), ContainSubstring("ghost"), ContainSubstring("Create them, or leave them out."))))
+			Eventually(r.role("orchestrator")).WithContext(ctx).Should(HaveStatus(And(ContainSubstring("False RoleNotFound"), ContainSubstring("ghost"), ContainSubstring("Create them or remove them from the list."))))
 			r.sendMessage(ctx, "hello", "Greet Alice")
 			Eventually(r.posts).WithContext(ctx).Should(HavePost(WithText("Hello, Alice!")))
 		})),

@@ -131,7 +131,7 @@ func (a modelRequest) conversation() string {
 }
 
 type modelRecord struct {
-	InFlight int
+	InFlight int `json:"underWay"`
 	Requests []modelRequest
 }
 
