@@ -147,11 +147,11 @@ func (o *options) pushImage(ctx context.Context, i image, a artifact) error {
 	if err != nil {
 		return fmt.Errorf("push: %w", err)
 	}
-	with := []remote.Option{remote.WithContext(ctx), remote.WithAuthFromKeychain(authn.DefaultKeychain)}
+	remoteOptions := []remote.Option{remote.WithContext(ctx), remote.WithAuthFromKeychain(authn.DefaultKeychain)}
 	if a.index != nil {
-		err = remote.WriteIndex(reference, a.index, with...)
+		err = remote.WriteIndex(reference, a.index, remoteOptions...)
 	} else {
-		err = remote.Write(reference, a.image, with...)
+		err = remote.Write(reference, a.image, remoteOptions...)
 	}
 	if err != nil {
 		return fmt.Errorf("push %s: %w", reference, err)

@@ -15,7 +15,7 @@ type image struct {
 	packages []string
 	// files are further files, by path.
 	files map[string]file
-	// entrypoint, if it is not the program.
+	// entrypoint is the entry point of the image, if it is not the program.
 	entrypoint []string
 	env        []string
 	// testOnly images are not part of a release.

@@ -34,8 +34,8 @@ var excludedPackages = []string{
 // debPackage is a Debian package that is part of an image.
 type debPackage struct{ name, version, architecture string }
 
-// debian unpacks packages and their dependencies into a tree. No package scripts are run; furnish does what is needed
-// of them.
+// debian unpacks packages and their dependencies into a tree. No package scripts are run; addSystemFiles does what is
+// needed of them.
 func (o *options) debian(ctx context.Context, architecture string, wanted []string) (tree, []debPackage, error) {
 	apt, err := o.newApt(architecture)
 	if err != nil {
@@ -66,9 +66,9 @@ func (o *options) debian(ctx context.Context, architecture string, wanted []stri
 
 // checkLibraries checks that every program finds its shared libraries, in case a package was omitted wrongly.
 func (t tree) checkLibraries() error {
-	there := map[string]bool{}
+	existing := map[string]bool{}
 	for name := range t {
-		there[path.Base(name)] = true
+		existing[path.Base(name)] = true
 	}
 	for name, e := range t {
 		if e.header.Typeflag != tar.TypeReg || path.Base(path.Dir(name)) != "bin" {
@@ -83,7 +83,7 @@ func (t tree) checkLibraries() error {
 			return fmt.Errorf("read the libraries of %s: %w", name, err)
 		}
 		for _, library := range libraries {
-			if !there[library] {
+			if !existing[library] {
 				return fmt.Errorf("%s needs %s, and no package has it", name, library)
 			}
 		}
@@ -134,7 +134,7 @@ func (t tree) read(from io.Reader) error {
 			return err
 		}
 		if slices.Contains(rootLinks, clean(h.Name)) && h.Typeflag == tar.TypeSymlink {
-			continue // it links to where merged moves the files
+			continue // it points to where mergedPath puts the files
 		}
 		name := mergedPath(clean(h.Name))
 		if !isUseful(name) {
@@ -152,7 +152,7 @@ func (t tree) read(from io.Reader) error {
 	}
 }
 
-// mergedPath maps paths in /bin, /lib and so on to /usr, where furnish's links point.
+// mergedPath maps paths in /bin, /lib and so on to /usr, where the links of addSystemFiles point.
 func mergedPath(name string) string {
 	for _, dir := range rootLinks {
 		if name == dir || strings.HasPrefix(name, dir+"/") {

@@ -15,7 +15,7 @@ import (
 	"strings"
 )
 
-// phrases are regular expressions and what to write instead.
+// phrases are the regular expressions of the phrases, with what to write instead.
 var phrases = []struct{ pattern, instead string }{
 	{`says? (whether|that|if)`, `"reports whether", or name what happens`},
 	{`(says?|said) so`, `"reports it", or name the message`},
@@ -87,7 +87,7 @@ func check(out io.Writer, rules []rule, name string, source []byte) int {
 	return found
 }
 
-// code is what Markdown quotes: it is not prose.
+// code matches code that Markdown quotes, which is not prose.
 var code = regexp.MustCompile("(?s)```.*?```|`[^`\n]*`")
 
 // blank replaces quoted code by spaces and keeps the lines.

@@ -122,8 +122,7 @@ func TestTaskBlocksOpenToNestedAgents(t *testing.T) {
 	s.await("❯ hello")
 }
 
-// allowed matches what the program may write: text, and sequences for colours, the cursor, clearing, scrolling,
-// modes, our own title, and queries to the terminal.
+// hostile matches control sequences of the model's reply that must not reach the terminal.
 var hostile = regexp.MustCompile(`owned|\x1b\[31mred|\x{9b}`)
 
 func TestModelsCannotActOnTheTerminal(t *testing.T) {

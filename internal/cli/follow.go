@@ -71,7 +71,7 @@ func (e *exchange) send(ctx context.Context, spec v1alpha1.AgentMessageSpec) (er
 	return err
 }
 
-// finish waits until the chat has handled the message, and calls tell with every snapshot meanwhile.
+// finish waits until the chat has handled the message, and calls emit with every snapshot until then.
 func (e *exchange) finish(ctx context.Context, emit func(live.Snapshot)) (live.Progress, error) {
 	quiet := time.NewTimer(quietTime)
 	defer quiet.Stop()
@@ -157,8 +157,8 @@ func readyReason(chat *v1alpha1.AgentChat) string {
 	return ""
 }
 
-// needsRepair reports whether a person must repair the ledger. A ledger that only does not respond may recover by
-// itself.
+// needsRepair reports whether a person must repair the ledger. A ledger that merely does not respond may recover
+// by itself.
 func needsRepair(reason string) bool {
 	return strings.HasPrefix(reason, "Ledger") && reason != v1alpha1.ReasonLedgerUnavailable
 }

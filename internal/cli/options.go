@@ -40,7 +40,7 @@ func (s *session) print(flags *genericclioptions.PrintFlags, object runtime.Obje
 	return printer.PrintObj(object, s.machineOutput())
 }
 
-// machineOutput returns the writer of output for programs. On a terminal, control characters are removed, because JSON does
+// machineOutput returns the writer for machine-readable output. On a terminal, control characters are removed, because JSON does
 // not escape all of them.
 func (s *session) machineOutput() io.Writer {
 	if isTerminal(s.Out) {

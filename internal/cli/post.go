@@ -33,7 +33,7 @@ func (s *session) post(ctx context.Context, spec v1alpha1.AgentMessageSpec) (*v1
 	return message, nil
 }
 
-// user returns the user name under which the API server knows the caller.
+// user returns the caller's user name, as authenticated by the API server.
 func (s *session) user(ctx context.Context) (string, error) {
 	var me authenticationv1.SelfSubjectReview
 	if err := s.api.Create(ctx, &me); err != nil {

@@ -137,7 +137,7 @@ func argCount(least, most int, expected string) cobra.PositionalArgs {
 	}
 }
 
-// Main is the main function of kubectl-nestor. It returns the exit code.
+// Main runs kubectl-nestor with the arguments, streams and environment of the process, and returns the exit code.
 func Main() int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()

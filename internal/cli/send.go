@@ -136,11 +136,11 @@ func (o *sendOptions) sendAndWait(ctx context.Context, s *session, chat string, 
 	}
 	emit := func(live.Snapshot) {}
 	if o.follow {
-		narrator, paper := narrate.New(chat), s.humanOutput()
+		narrator, out := narrate.New(chat), s.humanOutput()
 		narrator.Skip(e.now)
 		emit = func(now live.Snapshot) {
 			for _, line := range narrator.Lines(now) {
-				fmt.Fprintln(paper, line)
+				fmt.Fprintln(out, line)
 			}
 		}
 	}

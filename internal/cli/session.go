@@ -107,7 +107,7 @@ func (s *session) cluster() live.Cluster {
 
 func (s *session) history() *history.Reader { return history.NewReader(s.config, s.api, s.namespace) }
 
-// humanOutput returns the writer of output for people, with colours on a terminal.
+// humanOutput returns the writer for human-readable output, with colours on a terminal.
 func (s *session) humanOutput() io.Writer { return terminal.Writer(s.Out, s.environ) }
 
 // noticef prints a notice on standard error.

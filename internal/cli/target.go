@@ -22,7 +22,7 @@ type target struct {
 	task *v1alpha1.AgentTask
 }
 
-// name is the target's name.
+// name returns the target's name.
 func (t target) name() string {
 	if t.task != nil {
 		return t.task.Name

@@ -107,10 +107,10 @@ func (s *session) transcriptOf(ctx context.Context, name string) (string, *targe
 // entryPrinter returns the function that prints an entry.
 func (o *transcriptOptions) entryPrinter(s *session) func(historyv1.Entry) error {
 	if o.output.value == "" {
-		teller := narrate.NewTranscriptPrinter(s.humanOutput())
-		teller.Prompts = o.prompts
+		printer := narrate.NewTranscriptPrinter(s.humanOutput())
+		printer.Prompts = o.prompts
 		return func(e historyv1.Entry) error {
-			teller.Print(e)
+			printer.Print(e)
 			return nil
 		}
 	}

@@ -119,7 +119,7 @@ func printTrees(out io.Writer, trees []treeNode, now time.Time) {
 	table.Print(out)
 }
 
-// addRows adds the rows of a branch and its children to the table. first is the prefix of its name, rest that of its
+// addRows adds the rows of a node and its children to the table. first is the prefix of its name, rest that of its
 // children.
 func addRows(table *terminal.Table, b treeNode, first, rest string, now time.Time) {
 	iterations := "-"
@@ -146,7 +146,7 @@ func roleOf(b treeNode) string {
 	return b.Role
 }
 
-// noteOf returns the note on a branch: what it waits for, its standstill or its error.
+// noteOf returns the note on a node: what it waits for, its standstill or its error.
 func noteOf(b treeNode) string {
 	note := cmp.Or(b.Error, b.Standstill)
 	for _, w := range b.Waiting {

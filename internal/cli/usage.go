@@ -107,14 +107,14 @@ func (s *session) printExhausted(ctx context.Context) error {
 
 // read returns the usage from the history API, or from the status of existing objects.
 func (o *usageOptions) read(ctx context.Context, s *session, chat string) ([]historyv1.Usage, error) {
-	narrow := fields.Set{}
+	selectors := fields.Set{}
 	if chat != "" {
-		narrow[historyv1.FieldUsageChat] = chat
+		selectors[historyv1.FieldUsageChat] = chat
 	}
 	if o.since > 0 {
-		narrow[historyv1.FieldSince] = s.now().Add(-o.since).UTC().Format(time.RFC3339)
+		selectors[historyv1.FieldSince] = s.now().Add(-o.since).UTC().Format(time.RFC3339)
 	}
-	all, err := s.history().Usages(ctx, narrow)
+	all, err := s.history().Usages(ctx, selectors)
 	if errors.Is(err, history.ErrNotServed) {
 		s.noticef("%v: the figures come from the status of existing objects; --since is ignored", err)
 		return o.fromStatus(ctx, s, chat)

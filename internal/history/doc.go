@@ -5,7 +5,7 @@
 // kubectl, the command line and the web page read full histories here, with the user's own identity and permissions.
 //
 //	kubectl ─▶ API server ─▶ aggregator ─▶ this server ─▶ ledger
-//	             who is it?    X-Remote-User   may they? (SubjectAccessReview)
+//	             authenticates X-Remote-User   authorizes (SubjectAccessReview)
 //
 // Only the aggregator, by its client certificate, and tokens that the API server accepts are trusted. Every request
 // is authorized by the API server, so RBAC decides: get and list of transcripts, modelcalls and usages, and get of

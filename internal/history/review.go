@@ -22,12 +22,12 @@ type reviewer struct {
 
 // stillAllowed reports whether the user of a request may read a log. An API server that does not respond revokes nothing.
 func (r reviewer) stillAllowed(ctx context.Context, namespace, name string) bool {
-	who, ok := genericapirequest.UserFrom(ctx)
+	user, ok := genericapirequest.UserFrom(ctx)
 	if !ok {
 		return false
 	}
 	decision, _, err := r.authorizer.Authorize(ctx, authorizer.AttributesRecord{
-		User: who, Verb: "get", Namespace: namespace, APIGroup: api.GroupVersion.Group, APIVersion: api.GroupVersion.Version,
+		User: user, Verb: "get", Namespace: namespace, APIGroup: api.GroupVersion.Group, APIVersion: api.GroupVersion.Version,
 		Resource: "transcripts", Subresource: "log", Name: name, ResourceRequest: true,
 	})
 	return err != nil || decision == authorizer.DecisionAllow
@@ -35,9 +35,9 @@ func (r reviewer) stillAllowed(ctx context.Context, namespace, name string) bool
 
 // userName returns the user of a request.
 func userName(ctx context.Context) string {
-	who, ok := genericapirequest.UserFrom(ctx)
+	user, ok := genericapirequest.UserFrom(ctx)
 	if !ok {
 		return ""
 	}
-	return who.GetName()
+	return user.GetName()
 }

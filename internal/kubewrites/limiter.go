@@ -16,8 +16,8 @@ const (
 	// Writes that take more than tolerance times the shortest duration plus slack are queueing.
 	tolerance = 2
 	slack     = 5 * time.Millisecond
-	// queueingFactor and overload are the factors for the limit when writes are queueing, and when the API server rejects
-	// one as overloaded.
+	// queueingFactor and overloadFactor multiply the limit when writes are queueing, and when the API server rejects one
+	// because it is overloaded.
 	queueingFactor = 0.75
 	overloadFactor = 0.5
 	// weight is the weight of a new write in the smoothed duration.

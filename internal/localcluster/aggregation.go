@@ -157,7 +157,7 @@ const requiredAnswers = 10
 
 // waitUntilServed sends requests instead of trusting the APIService's status, which may be about an earlier run.
 func waitUntilServed(ctx context.Context, cluster client.Client, registration *apiregistrationv1.APIService, answers func() error) error {
-	why, times := errors.New("the API server has not checked yet"), 0
+	lastErr, times := errors.New("the API server has not checked yet"), 0
 	err := wait.PollUntilContextTimeout(ctx, 50*time.Millisecond, serveTimeout, true, func(ctx context.Context) (bool, error) {
 		if err := cluster.Get(ctx, client.ObjectKeyFromObject(registration), registration); err != nil {
 			return false, err
@@ -167,11 +167,11 @@ func waitUntilServed(ctx context.Context, cluster client.Client, registration *a
 				continue
 			}
 			if condition.Status != apiregistrationv1.ConditionTrue {
-				why, times = errors.New(condition.Message), 0
+				lastErr, times = errors.New(condition.Message), 0
 				return false, nil
 			}
 			times++
-			if why = answers(); why != nil {
+			if lastErr = answers(); lastErr != nil {
 				times = 0
 			}
 			return times == requiredAnswers, nil
@@ -179,7 +179,7 @@ func waitUntilServed(ctx context.Context, cluster client.Client, registration *a
 		return false, nil
 	})
 	if err != nil {
-		return fmt.Errorf("wait until the API server reaches %s (%w): %w", registration.Name, why, err)
+		return fmt.Errorf("wait until the API server reaches %s (%w): %w", registration.Name, lastErr, err)
 	}
 	return nil
 }

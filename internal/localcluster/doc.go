@@ -9,7 +9,7 @@
 // The binaries come from `make control-plane`. Nestor's CRDs are installed before the controller manager starts,
 // because the garbage collector looks for new kinds only every 30 seconds.
 //
-// The API server aggregates: ServeAPI registers an API that a process on this machine serves.
+// The API server supports aggregation: ServeAPI registers an API that a process on this machine serves.
 //
 // Nothing outlives the caller. Stop ends the processes and waits for them; when the caller dies without calling it, by
 // a signal, a panic or SIGKILL, they end too (see guard.go).

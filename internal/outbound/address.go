@@ -12,7 +12,7 @@ import (
 
 // NotAllowedError means that the operator must not connect to an endpoint.
 type NotAllowedError struct {
-	// Address is the address or the host, and Why describes it.
+	// Address is the address or the host, and Reason what it is.
 	Address, Reason string
 }
 
@@ -50,16 +50,16 @@ var (
 // because clusters use them.
 func CheckAddress(address netip.Addr, loopback bool) error {
 	plain := address.Unmap().WithZone("")
-	if why := forbiddenReason(plain, loopback); why != "" {
-		return &NotAllowedError{Address: address.String(), Reason: why}
+	if reason := forbiddenReason(plain, loopback); reason != "" {
+		return &NotAllowedError{Address: address.String(), Reason: reason}
 	}
 	if !plain.Is6() || plain.IsLoopback() {
 		return nil
 	}
 	for _, t := range translated {
 		if bytes := plain.As16(); t.network.Contains(plain) {
-			if why := forbiddenReason(netip.AddrFrom4([4]byte(bytes[t.at:t.at+4])), loopback); why != "" {
-				return &NotAllowedError{Address: address.String(), Reason: why}
+			if reason := forbiddenReason(netip.AddrFrom4([4]byte(bytes[t.at:t.at+4])), loopback); reason != "" {
+				return &NotAllowedError{Address: address.String(), Reason: reason}
 			}
 		}
 	}

@@ -6,8 +6,8 @@
 //
 // Users who may create these objects choose the address, and the operator can reach other networks: its own pod, its
 // node, the cloud's metadata service. So every address is checked after name resolution, when the connection is made;
-// a name that resolves differently the next time does not help an attacker. [Allowed] has the rules.
+// a name that resolves differently the next time does not help an attacker. [CheckAddress] has the rules.
 //
-// Text from an endpoint is shown only through [Line]: short, on one line, without markup and control characters.
-// Bodies are bounded by [Body], and endless streams by [Stream].
+// Text from an endpoint is shown only through shorten.UntrustedLine: short, on one line, without markup and control
+// characters. Bodies are bounded by [LimitBody] and [TruncateBody], and endless streams by [LimitStream].
 package outbound

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package server serves the web page and a thin API for it. The page's data are the Kubernetes objects themselves and the
-// transcripts of history.nestor.dev, so there is no second model of anything.
+// transcripts of history.nestor.dev, so there is no second data model.
 //
 // # Identity
 //

@@ -98,10 +98,10 @@ func (o *localIdentity) login(w http.ResponseWriter, r *http.Request) {
 	http.Redirect(w, r, "/", http.StatusSeeOther)
 }
 
-func (o *localIdentity) exchangeLink(invitation string) string {
+func (o *localIdentity) exchangeLink(secret string) string {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if !equalSecrets(invitation, o.linkSecret) {
+	if !equalSecrets(secret, o.linkSecret) {
 		return ""
 	}
 	o.linkSecret, o.session = "", rand.Text()

@@ -29,14 +29,14 @@ type Options struct {
 // New returns the handler of the page and its API.
 func New(options Options) http.Handler { return newSite(options, defaultRetryPolicy()) }
 
-func newSite(options Options, pace retryPolicy) http.Handler {
+func newSite(options Options, retry retryPolicy) http.Handler {
 	if options.Namespace == "" {
 		options.Namespace = "default"
 	}
 	if options.Streams == nil {
 		options.Streams = streams.NewLimiter(streams.Limits{})
 	}
-	s := &site{identity: options.Identity, namespace: options.Namespace, streams: options.Streams, retry: pace}
+	s := &site{identity: options.Identity, namespace: options.Namespace, streams: options.Streams, retry: retry}
 	mux := http.NewServeMux()
 	options.Identity.Routes(mux)
 	mux.Handle("GET /api/whoami", s.signedIn(s.whoami))

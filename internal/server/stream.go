@@ -153,7 +153,7 @@ func newWriter(w http.ResponseWriter, sources map[string]eventSource, positions 
 	return &writer{w, http.NewResponseController(w), filtered}
 }
 
-// run sends the events of the outbox until ctx ends or the page does not read for too long.
+// run sends the events of the buffer until ctx ends or the page does not read for too long.
 func (s *writer) run(ctx context.Context, out *eventBuffer) {
 	if !s.send([]byte("retry: 1000\n\n")) {
 		return

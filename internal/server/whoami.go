@@ -91,12 +91,12 @@ func permissions(ctx context.Context, config *rest.Config, namespace string) (ma
 	for name, question := range pagePermissions {
 		question.Namespace = namespace
 		group.Go(func() error {
-			asked := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{ResourceAttributes: &question}}
-			answered, err := client.AuthorizationV1().SelfSubjectAccessReviews().Create(ctx, asked, metav1.CreateOptions{})
+			request := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{ResourceAttributes: &question}}
+			response, err := client.AuthorizationV1().SelfSubjectAccessReviews().Create(ctx, request, metav1.CreateOptions{})
 			if err != nil {
 				return err
 			}
-			answers <- right{name, answered.Status.Allowed}
+			answers <- right{name, response.Status.Allowed}
 			return nil
 		})
 	}

@@ -91,7 +91,7 @@ func (k *Keeper) Start(ctx context.Context) error {
 	}
 }
 
-// Ready is a readiness check: it fails while there is no certificate.
+// Ready returns an error while there is no certificate. It is a readiness check.
 func (k *Keeper) Ready(*http.Request) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()

@@ -79,8 +79,8 @@ func (k *Keeper) nextMaterial(secret *corev1.Secret, published func(*material) b
 		}
 		k.log.Error(err, "The Secret has no usable certificate, replacing it")
 	}
-	if held := k.serving(); held != nil {
-		next, err = k.subject.rotateAuthority(held, now)
+	if current := k.serving(); current != nil {
+		next, err = k.subject.rotateAuthority(current, now)
 		return nil, next, err
 	}
 	next, err = k.subject.newMaterial(now)
@@ -92,13 +92,13 @@ func (k *Keeper) nextMaterial(secret *corev1.Secret, published func(*material) b
 func (k *Keeper) write(ctx context.Context, read *corev1.Secret, registered *apiregistrationv1.APIService, m *material) error {
 	data := m.encode()
 	if read == nil {
-		made := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: k.secretName}, Data: data}
+		created := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: k.secretName}, Data: data}
 		if registered != nil {
-			made.OwnerReferences = []metav1.OwnerReference{{
+			created.OwnerReferences = []metav1.OwnerReference{{
 				APIVersion: apiregistrationv1.SchemeGroupVersion.String(), Kind: "APIService", Name: registered.Name, UID: registered.UID,
 			}}
 		}
-		if _, err := k.secrets.Create(ctx, made, metav1.CreateOptions{}); err != nil {
+		if _, err := k.secrets.Create(ctx, created, metav1.CreateOptions{}); err != nil {
 			return fmt.Errorf("create secret %s: %w", k.secretName, err)
 		}
 		return nil

@@ -21,7 +21,7 @@
 //
 // # After a crash
 //
-// A tool that is neither ReadOnly nor Idempotent must not run twice. Each [Call] has an idempotency key, which is
+// A tool that is neither ReadOnly nor Idempotent must not run twice. Each [Invocation] has an idempotency key, which is
 // passed to tools that accept one. A Result with OutcomeUnknown means that the call may have taken effect although no
 // answer arrived.
 //

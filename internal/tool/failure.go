@@ -16,7 +16,7 @@ import (
 // maxQuotedSchema is the longest schema that an answer quotes.
 const maxQuotedSchema = 2000
 
-// unknownTool is the outcome for a tool that was offered to the agent but no longer exists. Unknown names are rejected
+// unknownTool returns the outcome for a tool that was offered to the agent but no longer exists. Unknown names are rejected
 // before they get here.
 func unknownTool(name string) outcome {
 	return outcome{output: errorText(fmt.Sprintf("There is no tool called %q any more. Go on without it.", name)), failure: UnknownTool}

@@ -15,7 +15,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/tool"
 )
 
-// waitForContext waits for its context; stubborn ignores it.
+// waitForContext waits for its context; ignoreContext does not.
 func waitForContext(ctx context.Context, _ tool.Invocation) (tool.Output, error) {
 	<-ctx.Done()
 	return tool.Output{}, ctx.Err()
@@ -109,7 +109,7 @@ func TestFailuresAreTextForTheModel(t *testing.T) {
 				if strings.Contains(result.Text, "goroutine") {
 					t.Errorf("the text contains a stack:\n%s", result.Text)
 				}
-				<-time.After(2 * time.Hour) // fake time: lets the stubborn tool end
+				<-time.After(2 * time.Hour) // fake time: lets ignoreContext return
 			})
 		})
 	}

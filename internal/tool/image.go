@@ -7,9 +7,9 @@ import (
 	"bytes"
 	"fmt"
 	"image"
-	_ "image/gif"  // DecodeConfig reads the size
-	_ "image/jpeg" // of the formats
-	_ "image/png"  // that models take.
+	_ "image/gif"  // for DecodeConfig
+	_ "image/jpeg" // for DecodeConfig
+	_ "image/png"  // for DecodeConfig
 	"net/http"
 	"strings"
 )

@@ -25,7 +25,7 @@ var runners = map[string]func(*testing.T) bool{
 	"go test ./hack/demo":                           hasTest("hack/demo", "TestTour"),
 	"go test ./internal/cli":                        hasTest("internal/cli", "TestChatOnAScreen"),
 	"go test ./test/docs -run TestBackupAndRestore": hasTest("test/docs", "TestBackupAndRestore"),
-	"go test ./test/chaos":                          hasTest("test/chaos", "TestEverything"),
+	"go test ./test/chaos":                          hasTest("test/chaos", "TestInvariantsUnderFailures"),
 	"go test ./test/bench":                          hasTest("test/bench", "TestScenarios"),
 	"make test":                                     hasTarget("test"),
 	"make verify":                                   hasTarget("verify"),

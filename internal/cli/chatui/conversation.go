@@ -125,13 +125,13 @@ func (m Model) approvalRequestLines(message v1alpha1.AgentMessage) []string {
 	return lines
 }
 
-// truncateLines returns the first lines and the number of lines left out. It never leaves out a single line, because the note
-// about it would take as much room.
-func truncateLines(lines []string, most int) ([]string, int) {
-	if len(lines) <= most+1 {
+// truncateLines returns at most limit+1 lines and the number of omitted lines. It never omits a single line, because the
+// note about it would take as much space.
+func truncateLines(lines []string, limit int) ([]string, int) {
+	if len(lines) <= limit+1 {
 		return lines, 0
 	}
-	return lines[:most], len(lines) - most
+	return lines[:limit], len(lines) - limit
 }
 
 // title returns the role, phase and figures of a task.

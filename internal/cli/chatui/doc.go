@@ -5,11 +5,11 @@
 // with the asks that wait for the person, and an input.
 //
 // Model is a Bubble Tea model: Update is a pure function of the model and a message (a snapshot of the chat, a delta
-// of a streamed reply, a key), and View depends on the model alone. Actions of the person leave as commands that call
-// Actions.
+// of a streamed reply, a key), and View depends on the model alone. What the person does becomes
+// a command that calls Actions.
 //
 //	input                              result
-//	live.Snapshot, Piece   ─┐
+//	live.Snapshot, Delta   ─┐
 //	key, paste, resize      ├─> Update ─> Model ─> View: header, conversation, panel, input, footer
-//	outcome of an action   ─┘      └────> Actions: Say, Decide, Cancel
+//	outcome of an action   ─┘      └────> Actions: Send, FullArguments, Decide, Cancel
 package chatui

@@ -15,8 +15,8 @@ import (
 	"github.com/nestor-dev/nestor/internal/cli/terminal"
 )
 
-// panel renders what waits for the person in at most most lines. The keys come last and are never cut off.
-func (m Model) panel(most int) []string {
+// panel renders what waits for the person in at most height lines. The keys come last and are never cut off.
+func (m Model) panel(height int) []string {
 	var asked []string
 	if ask, count := m.firstAsk(v1alpha1.WaitingQuestion); count > 0 {
 		asked = m.questionLines(ask, count)
@@ -25,17 +25,17 @@ func (m Model) panel(most int) []string {
 	if count == 0 {
 		return asked
 	}
-	return append(m.approvalLines(ask, count, most-len(asked)), asked...)
+	return append(m.approvalLines(ask, count, height-len(asked)), asked...)
 }
 
-func (m Model) approvalLines(ask live.Ask, count, most int) []string {
+func (m Model) approvalLines(ask live.Ask, count, height int) []string {
 	head := terminal.Warning.Render(fmt.Sprintf("! %s wants to run %s", agentLabel(ask), terminal.Line(ask.Tool)))
 	if count > 1 {
 		head += terminal.Faint.Render(fmt.Sprintf("  (1 of %d)", count))
 	}
 	lines := []string{terminal.Fit(head, m.width)}
 	arguments := argumentLines(ask.Arguments, m.width-4)
-	from, to := m.visibleLines(len(arguments), most)
+	from, to := m.visibleLines(len(arguments), height)
 	lines = append(lines, terminal.Indent(arguments[from:to], "    ")...)
 	if from > 0 || to < len(arguments) {
 		note := fmt.Sprintf("    … %d more lines: ctrl+g shows them", len(arguments)-to)
@@ -50,10 +50,10 @@ func (m Model) approvalLines(ask live.Ask, count, most int) []string {
 	return append(lines, terminal.Fit(m.decisionKeys(), m.width))
 }
 
-// visibleLines returns the range of a call's argument lines that fits into a panel of at most most lines. It never leaves
-// out a single line, because the note about it would take as much room.
-func (m Model) visibleLines(lines, most int) (from, to int) {
-	room := max(1, most-4) // the head, the note on hidden lines, and the keys
+// visibleLines returns the range of a call's argument lines that fits into a panel of height lines. It never
+// hides a single line, because the note about it would take as much space.
+func (m Model) visibleLines(lines, height int) (from, to int) {
+	room := max(1, height-4) // the head, the note on hidden lines, and the keys
 	if !m.prompt.expanded {
 		room = min(room, maxRequestLines)
 	}

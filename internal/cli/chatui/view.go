@@ -47,10 +47,10 @@ func (m Model) layout() Model {
 // panelLines returns the panel, limited to half of the window and to the height that header, input, rule, footer and
 // one line of the conversation leave.
 func (m Model) panelLines() []string {
-	most := m.panelHeight()
-	lines := m.panel(most)
-	if len(lines) > most {
-		lines = append(lines[:most-1:most-1], lines[len(lines)-1])
+	height := m.panelHeight()
+	lines := m.panel(height)
+	if len(lines) > height {
+		lines = append(lines[:height-1:height-1], lines[len(lines)-1])
 	}
 	return lines
 }
@@ -89,8 +89,8 @@ func (m Model) header() []string {
 		left = terminal.Bold.Render(m.chat)
 	}
 	lines := []string{terminal.Fit(terminal.Pad(left, room)+" "+right, m.width)}
-	if trouble := m.problem(); trouble != "" {
-		return append(lines, terminal.Bad.Render(terminal.Fit(trouble, m.width)))
+	if problem := m.problem(); problem != "" {
+		return append(lines, terminal.Bad.Render(terminal.Fit(problem, m.width)))
 	}
 	if still, ok := live.StandstillOf(status.Conditions); ok {
 		lines = append(lines, terminal.Warning.Render(terminal.Fit(terminal.Line(still.String()), m.width)))
@@ -153,6 +153,6 @@ func (m Model) View() tea.View {
 
 func inputStyles() textarea.Styles {
 	plain := textarea.StyleState{Placeholder: terminal.Faint, Prompt: terminal.Accent}
-	quiet := textarea.StyleState{Placeholder: terminal.Faint, Prompt: terminal.Faint, Text: lipgloss.NewStyle().Faint(true)}
-	return textarea.Styles{Focused: plain, Blurred: quiet}
+	blurred := textarea.StyleState{Placeholder: terminal.Faint, Prompt: terminal.Faint, Text: lipgloss.NewStyle().Faint(true)}
+	return textarea.Styles{Focused: plain, Blurred: blurred}
 }

@@ -29,8 +29,8 @@ type Ask struct {
 	Message string
 	// Digest identifies the call that needs approval. It is empty if the operator is of a release without digests.
 	Digest string
-	// Separation means that the people who requested the work may not decide. Askers lists them; it is empty if they
-	// are not known.
+	// Separation means that the people who requested the work may not decide. Requesters lists them; it is empty if
+	// they are not known.
 	Separation bool
 	Requesters []string
 	// Truncated means that Arguments or Question are truncated; the ledger has them in full.

@@ -91,9 +91,9 @@ func (w *watcher) start(ctx context.Context) (<-chan Snapshot, error) {
 			cancel()
 			return nil, fmt.Errorf("watch the chat: %w", err)
 		}
-		poke := func() { w.notifyChanged() }
+		notify := func() { w.notifyChanged() }
 		_, err = informer.AddEventHandler(toolscache.ResourceEventHandlerFuncs{
-			AddFunc: func(any) { poke() }, UpdateFunc: func(any, any) { poke() }, DeleteFunc: func(any) { poke() },
+			AddFunc: func(any) { notify() }, UpdateFunc: func(any, any) { notify() }, DeleteFunc: func(any) { notify() },
 		})
 		if err != nil {
 			cancel()

@@ -46,8 +46,8 @@ func DescribeAction(m v1alpha1.AgentMessage) string {
 }
 
 func messageLines(m v1alpha1.AgentMessage) []string {
-	if deed := DescribeAction(m); deed != "" {
-		return []string{terminal.Accent.Render(Sender(m)) + " " + terminal.Line(deed)}
+	if action := DescribeAction(m); action != "" {
+		return []string{terminal.Accent.Render(Sender(m)) + " " + terminal.Line(action)}
 	}
 	lines := strings.Split(strings.TrimRight(terminal.Clean(m.Spec.Content), "\n"), "\n")
 	lines[0] = terminal.Accent.Render(Sender(m)+":") + " " + lines[0]

@@ -59,14 +59,14 @@ func (n *Narrator) Lines(s live.Snapshot) []string {
 // ends.
 func (n *Narrator) standstills(s live.Snapshot) []string {
 	var lines []string
-	add := func(name, who string, still live.Standstill, stands bool) {
+	add := func(name, subject string, still live.Standstill, stands bool) {
 		if !stands {
 			delete(n.standstill, name)
 			return
 		}
 		if n.standstill[name] != still.Reason {
 			n.standstill[name] = still.Reason
-			lines = append(lines, terminal.Warning.Render("  "+who+" "+terminal.Line(still.String())))
+			lines = append(lines, terminal.Warning.Render("  "+subject+" "+terminal.Line(still.String())))
 		}
 	}
 	if chat := s.Chat(n.chat); chat != nil {

@@ -24,7 +24,7 @@ type TranscriptPrinter struct {
 	incomplete bool   // deltas of it are missing or void
 }
 
-// NewTranscriptPrinter returns a Teller that writes to out.
+// NewTranscriptPrinter returns a TranscriptPrinter that writes to out.
 func NewTranscriptPrinter(out io.Writer) *TranscriptPrinter { return &TranscriptPrinter{out: out} }
 
 // Print prints an entry.

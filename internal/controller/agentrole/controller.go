@@ -84,33 +84,33 @@ func (r *Reconciler) check(ctx context.Context, object *v1alpha1.AgentRole) (met
 	if problem := checkSchema(object); problem != "" {
 		return status.NotReady(generation, v1alpha1.ReasonInvalidSpec, problem), nil
 	}
-	absent, err := r.missingRoles(ctx, object.Namespace, read.Delegates())
+	notFound, err := r.missingRoles(ctx, object.Namespace, read.Delegates())
 	if err != nil {
 		return metav1.Condition{}, err
 	}
-	if len(absent) > 0 {
+	if len(notFound) > 0 {
 		return status.NotReady(generation, v1alpha1.ReasonRoleNotFound, fmt.Sprintf(
-			"spec.delegation.roles names roles that do not exist and are not offered: %s. Create them or remove them from the list.", strings.Join(absent, ", "))), nil
+			"spec.delegation.roles names roles that do not exist and are not offered: %s. Create them or remove them from the list.", strings.Join(notFound, ", "))), nil
 	}
 	return status.Ready(generation, "The role can be used."), nil
 }
 
 // missingRoles returns the roles that do not exist.
 func (r *Reconciler) missingRoles(ctx context.Context, namespace string, names []string) ([]string, error) {
-	var absent []string
+	var notFound []string
 	for _, name := range names {
 		_, err := r.Finder.Role(ctx, namespace, name)
 		var missing *resolve.Missing
 		switch {
 		case err == nil:
 		case errors.As(err, &missing) && missing.Reason == v1alpha1.ReasonRoleNotFound:
-			absent = append(absent, name)
+			notFound = append(notFound, name)
 		case errors.As(err, &missing): // it exists; its own status has what is missing
 		default:
 			return nil, err
 		}
 	}
-	return absent, nil
+	return notFound, nil
 }
 
 // checkSchema returns what is wrong with the input schema of a role that is offered as a tool, or "".

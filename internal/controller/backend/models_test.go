@@ -62,7 +62,7 @@ func TestRevokedAccessStopsTheNextCall(t *testing.T) {
 	}
 }
 
-// Each look copies the provider, with all its models and prices: a call looks when it is planned, and when it is made.
+// Each read copies the provider with all its models and prices. A call reads it when it is planned and when it is made.
 func TestACallLooksAtItsProviderTwice(t *testing.T) {
 	scheme := runtime.NewScheme()
 	if err := v1alpha1.AddToScheme(scheme); err != nil {

@@ -17,7 +17,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/ledger"
 )
 
-// A shared role that has the name of a built-in one is withdrawn like every other: the agent does not go on as the built-in one.
+// A shared role that has the name of a built-in one is withdrawn like any other: its agents do not continue with the built-in one.
 func TestAWithdrawnRoleStopsItsAgents(t *testing.T) {
 	scheme := runtime.NewScheme()
 	if err := v1alpha1.AddToScheme(scheme); err != nil {

@@ -18,18 +18,18 @@ import (
 // SlotGroups finds the slot groups of sub-agents.
 type SlotGroups struct{ Reader client.Reader }
 
-// Of implements engine.Options.Crews. The groups are all sub-agents of the namespace, limited by AgentQuotas, and all sub-agents of the
+// Of implements engine.Options.SlotGroups. The groups are all sub-agents of the namespace, limited by AgentQuotas, and all sub-agents of the
 // chat at any depth. A chat that cannot be read is being deleted with its agents, so it adds no limit.
 func (c SlotGroups) Of(ctx context.Context, a ledger.Agent) []engine.SlotGroup {
 	quotas, _ := Quotas(c).Quotas(ctx, a.Namespace) // a read from the cache fails only at shutdown
 	least, _ := quota.ActiveLimit(quotas)
-	crews := []engine.SlotGroup{{Key: engine.NamespaceSlots(a.Namespace), Limit: least.MaxActiveAgents}}
+	groups := []engine.SlotGroup{{Key: engine.NamespaceSlots(a.Namespace), Limit: least.MaxActiveAgents}}
 	if a.Chat == "" {
-		return crews
+		return groups
 	}
 	var chat v1alpha1.AgentChat
 	if err := c.Reader.Get(ctx, types.NamespacedName{Namespace: a.Namespace, Name: a.Chat}, &chat); err != nil {
-		return crews
+		return groups
 	}
-	return append(crews, engine.SlotGroup{Key: engine.ChatSlots(a.Root), Limit: int(chat.Spec.Limits.MaxParallelTasks)})
+	return append(groups, engine.SlotGroup{Key: engine.ChatSlots(a.Root), Limit: int(chat.Spec.Limits.MaxParallelTasks)})
 }

@@ -101,8 +101,8 @@ type serverTools struct {
 // listTimeout is how long a call waits for the first list of a ready server's tools.
 const listTimeout = 15 * time.Second
 
-// pinned waits until the tools of a server are pinned. They are not for a new server, and for one last reconciled by a release that had
-// no pins, whose agents may be running.
+// pinned waits until the tools of a server are pinned. They are not if the server is new, or if it was last reconciled by a release
+// without pins; its agents may already be running then.
 func (t *Tools) pinned(ctx context.Context, namespace string, used serverTools) (serverTools, error) {
 	err := wait.PollUntilContextTimeout(ctx, 50*time.Millisecond, listTimeout, true, func(ctx context.Context) (bool, error) {
 		if toolserver.Pinned(used.object) || !used.session.Status().Ready {
@@ -115,7 +115,7 @@ func (t *Tools) pinned(ctx context.Context, namespace string, used serverTools) 
 		return false, err
 	})
 	if wait.Interrupted(err) {
-		err = nil // offered reports why
+		err = nil // serverTools.tools reports why
 	}
 	return used, err
 }

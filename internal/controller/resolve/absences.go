@@ -34,7 +34,7 @@ type Absences struct {
 
 type listKey struct{ kind, namespace string }
 
-// nameList are the objects of one kind and namespace at a time.
+// nameList is a list of the objects of one kind in one namespace, read at a given time.
 type nameList struct {
 	mu    sync.Mutex
 	at    time.Time
@@ -56,9 +56,9 @@ func (a *Absences) forget(namespace string) {
 	a.begun[namespace] = time.Now()
 }
 
-// exists reports whether an object exists, on behalf of an object in the namespace asking.
-func (a *Absences) exists(ctx context.Context, live client.Reader, asking, kind string, name types.NamespacedName) (bool, error) {
-	list, since := a.list(asking, listKey{kind, name.Namespace})
+// exists reports whether an object exists, for a referring object in the namespace referrer.
+func (a *Absences) exists(ctx context.Context, live client.Reader, referrer, kind string, name types.NamespacedName) (bool, error) {
+	list, since := a.list(referrer, listKey{kind, name.Namespace})
 	list.mu.Lock() // concurrent lookups share the next list
 	defer list.mu.Unlock()
 	if list.at.Before(since) || time.Since(list.at) >= absenceTTL {
@@ -73,7 +73,7 @@ func (a *Absences) exists(ctx context.Context, live client.Reader, asking, kind 
 }
 
 // list returns the shared list for a key, and the time that it must not be older than.
-func (a *Absences) list(asking string, where listKey) (*nameList, time.Time) {
+func (a *Absences) list(referrer string, where listKey) (*nameList, time.Time) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	list, ok := a.lists[where]
@@ -84,7 +84,7 @@ func (a *Absences) list(asking string, where listKey) (*nameList, time.Time) {
 		list = &nameList{}
 		a.lists[where] = list
 	}
-	return list, a.begun[asking]
+	return list, a.begun[referrer]
 }
 
 func readNames(ctx context.Context, live client.Reader, kind, namespace string) (map[string]bool, error) {
@@ -100,20 +100,21 @@ func readNames(ctx context.Context, live client.Reader, kind, namespace string) 
 	return exist, nil
 }
 
-// Begin is called before a chat or standalone task starts: later lookups for its namespace see every object that exists now.
+// Begin must be called before a chat or standalone task starts. It ensures that later lookups for the namespace find every object that
+// exists now.
 func (f Finder) Begin(namespace string) {
 	if f.Absent != nil {
 		f.Absent.forget(namespace)
 	}
 }
 
-// get reads an object from the cache, or from the API server if it exists and only the cache lacks it.
-func (f Finder) get(ctx context.Context, asking string, name types.NamespacedName, object client.Object) error {
+// get reads an object from the cache, or from the API server if it exists but is not in the cache.
+func (f Finder) get(ctx context.Context, referrer string, name types.NamespacedName, object client.Object) error {
 	err := f.Reader.Get(ctx, name, object)
 	if f.Absent == nil || !apierrors.IsNotFound(err) {
 		return err
 	}
-	exists, failure := f.Absent.exists(ctx, f.Live, asking, kindOf(object), name)
+	exists, failure := f.Absent.exists(ctx, f.Live, referrer, kindOf(object), name)
 	if failure != nil {
 		return failure
 	}

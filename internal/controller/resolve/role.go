@@ -15,7 +15,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/role"
 )
 
-// What a role that says nothing has.
+// Defaults of a role.
 const (
 	defaultIterations   = 20
 	defaultSeconds      = 300
@@ -54,7 +54,7 @@ func (f Finder) ReadRole(ctx context.Context, object *v1alpha1.AgentRole) (role.
 	return read, nil
 }
 
-// MayUseRole says why a namespace may no longer use a shared AgentRole, or nil if it may.
+// MayUseRole returns an error with the reason if a namespace may no longer use a shared AgentRole.
 func (f Finder) MayUseRole(ctx context.Context, namespace, roleNamespace, name string) error {
 	var object v1alpha1.AgentRole
 	err := f.Reader.Get(ctx, types.NamespacedName{Namespace: roleNamespace, Name: name}, &object)
@@ -73,7 +73,7 @@ func (f Finder) MayUseRole(ctx context.Context, namespace, roleNamespace, name s
 	return nil
 }
 
-// fromSpec is what an AgentRole says by itself.
+// fromSpec returns the role in the spec of an AgentRole, without any defaults.
 func fromSpec(object *v1alpha1.AgentRole) role.Role {
 	spec := object.Spec
 	r := role.Role{

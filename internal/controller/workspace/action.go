@@ -19,7 +19,7 @@ const deletionTimeout = 30 * time.Second
 
 // podAction is what to do with a pod.
 type podAction struct {
-	// remove means to delete the pod, and force to do so without confirmation by its node; why is for the log.
+	// remove means to delete the pod, and force to do so without confirmation by its node; reason is for the log.
 	remove, force bool
 	reason        string
 	// checkAfter is when to check it again; zero means at its next change.

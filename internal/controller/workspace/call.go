@@ -16,8 +16,8 @@ import (
 
 // backend runs one kind of workspace.
 type backend interface {
-	// attach starts the workspace of a place if it does not run, and keeps it running until the visit ends. An error
-	// is for the model: nothing was run.
+	// attach starts the workspace of a location if it is not running, and keeps it running until the connection is
+	// released. An error is for the model: nothing was run.
 	attach(ctx context.Context, p Location, agent string) (*connection, error)
 }
 
@@ -29,7 +29,7 @@ type connection struct {
 	// cancelOnPodLoss returns a context for the call that is cancelled when the workspace is lost; nil if that cannot
 	// happen.
 	cancelOnPodLoss func(context.Context) (context.Context, context.CancelFunc)
-	// lossMessage returns what happened to the workspace during the visit, or "".
+	// lossMessage returns what happened to the workspace during the call, or "".
 	lossMessage func(context.Context) string
 	release     func()
 }

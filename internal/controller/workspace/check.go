@@ -17,7 +17,7 @@ import (
 )
 
 // retryInterval is the retry interval of a run that waits for something that is not watched: a directory, or a claim,
-// because watching all claims of a cluster is not worth it.
+// because watching all claims of a cluster costs too much.
 const retryInterval = 5 * time.Second
 
 // Check returns a *resolve.Missing if a workspace cannot be started.

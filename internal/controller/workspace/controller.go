@@ -47,13 +47,13 @@ type Reconciler struct {
 
 // SetupWithManager registers the controller.
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
-	ours, err := predicate.LabelSelectorPredicate(metav1.LabelSelector{MatchLabels: pod.Labels()})
+	workspacePods, err := predicate.LabelSelectorPredicate(metav1.LabelSelector{MatchLabels: pod.Labels()})
 	if err != nil {
 		return fmt.Errorf("select the pods of workspaces: %w", err)
 	}
 	return ctrl.NewControllerManagedBy(mgr).
 		Named("workspace").
-		For(&corev1.Pod{}, builder.WithPredicates(ours)).
+		For(&corev1.Pod{}, builder.WithPredicates(workspacePods)).
 		Watches(&v1alpha1.AgentChat{}, r.closeDirectory()).
 		Watches(&v1alpha1.AgentTask{}, r.closeDirectory()).
 		Complete(r.WhileActive(r))
@@ -122,9 +122,9 @@ func (r *Reconciler) idle(ctx context.Context, found *corev1.Pod) (time.Duration
 	if err != nil {
 		return 0, fmt.Errorf("get the owner of pod %s/%s: %w", found.Namespace, found.Name, err)
 	}
-	place, err := r.Workspaces.Of(ctx, object)
-	if err != nil || place == nil {
+	location, err := r.Workspaces.Of(ctx, object)
+	if err != nil || location == nil {
 		return defaultIdle, err
 	}
-	return place.idle(), nil
+	return location.idle(), nil
 }

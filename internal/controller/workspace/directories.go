@@ -45,7 +45,7 @@ func newDirectories(o Options) *directories {
 	return &directories{options: o, pool: newPool(nil, nil), server: &loopbackServer{}, open: map[types.UID]*directory{}}
 }
 
-// attach implements host.
+// attach implements backend.
 func (d *directories) attach(ctx context.Context, p Location, _ string) (*connection, error) {
 	uid := p.Owner.GetUID()
 	one, err := d.acquire(uid, p)

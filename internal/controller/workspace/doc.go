@@ -8,10 +8,10 @@
 // the reason is the answer for the model. After idleTimeoutSeconds without a call the workspace stops, and the next
 // call starts it again:
 //
-//	call ─▶ enter ─▶ pod there and ready? ─▶ session ─▶ the call ─▶ leave
-//	                   │ no: make what is missing, wait for the pod or the session to change
+//	call ─▶ attach ─▶ pod exists and is ready? ─▶ session ─▶ the call ─▶ release
+//	                    │ no: create what is missing, wait for the pod or the session to change
 //
-// There are two kinds of host. [pods] runs a pod beside the files (git, persistentVolumeClaim, emptyDir), with a
+// There are two backends. [pods] runs a pod beside the files (git, persistentVolumeClaim, emptyDir), with a
 // Service, a token and a network policy, all owned by the chat or task. [directories] serves a directory of this
 // machine from the operator's own process, below the directories that the operator was started with.
 //

@@ -19,7 +19,7 @@ func clonedFrom(url string) v1alpha1.Workspace {
 	return v1alpha1.Workspace{Git: &v1alpha1.GitSource{URL: url}}
 }
 
-// policy returns the network policy of the room's pod.
+// policy returns the network policy of the workspace's pod.
 func (r chatWorkspace) policy() networkingv1.NetworkPolicy {
 	GinkgoHelper()
 	var policy networkingv1.NetworkPolicy

@@ -48,10 +48,10 @@ func (p Location) readOnly() bool {
 	return claim != nil && claim.ReadOnly
 }
 
-// Finder finds the places of agents.
+// Finder finds the locations of agents.
 type Finder struct{ Reader client.Reader }
 
-// Of returns the place of an AgentChat, an AgentTask or a SubAgent, or nil if it has no workspace.
+// Of returns the location of an AgentChat, an AgentTask or a SubAgent, or nil if it has no workspace.
 func (f Finder) Of(ctx context.Context, object client.Object) (*Location, error) {
 	switch o := object.(type) {
 	case *v1alpha1.AgentChat:
@@ -64,19 +64,19 @@ func (f Finder) Of(ctx context.Context, object client.Object) (*Location, error)
 	return nil, fmt.Errorf("a %T has no workspace", object)
 }
 
-// OfAgent returns the place of a running agent, or nil if it has no workspace.
+// OfAgent returns the location of a running agent, or nil if it has no workspace.
 func (f Finder) OfAgent(ctx context.Context, a ledger.Agent) (*Location, error) {
 	if a.Chat != "" {
 		// Most chats have no workspace: check that before reading the agent.
-		place, err := f.ofChat(ctx, a.Namespace, a.Chat, "")
-		if err != nil || place == nil {
-			return place, err
+		location, err := f.ofChat(ctx, a.Namespace, a.Chat, "")
+		if err != nil || location == nil {
+			return location, err
 		}
-		if string(place.Owner.GetUID()) != a.Root {
+		if string(location.Owner.GetUID()) != a.Root {
 			return nil, fmt.Errorf("the chat %s was deleted, and its workspace with it", a.Chat)
 		}
 		if a.Kind == "AgentChat" {
-			return place, nil
+			return location, nil
 		}
 	}
 	var object client.Object = &v1alpha1.SubAgent{}

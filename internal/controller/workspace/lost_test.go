@@ -36,7 +36,7 @@ const (
 	stillThere     = "Its files are still there, but what ran in it has ended"
 )
 
-// claim creates the volume of a room.
+// claim creates the volume of the workspace.
 func (r chatWorkspace) claim() {
 	GinkgoHelper()
 	Expect(api.Create(ctx, &corev1.PersistentVolumeClaim{
@@ -48,7 +48,7 @@ func (r chatWorkspace) claim() {
 	})).To(Succeed())
 }
 
-// open returns a room with a running pod.
+// open returns a workspace with a running pod.
 func open(w v1alpha1.Workspace) (chatWorkspace, *corev1.Pod, string) {
 	GinkgoHelper()
 	r := newChatWorkspace(w)

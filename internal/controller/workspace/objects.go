@@ -23,8 +23,8 @@ import (
 // +kubebuilder:rbac:groups="",resources=persistentvolumeclaims,verbs=get
 // +kubebuilder:rbac:groups=networking.k8s.io,resources=networkpolicies,verbs=get;create;update
 
-// createOnce creates the objects of a workspace, the pod last, because it must not run without its policy. One call creates
-// them for all.
+// createOnce creates the objects of a workspace, the pod last, because it must not run without its policy. Concurrent
+// calls create them only once.
 func (p *pods) createOnce(ctx context.Context, spec pod.Spec, name types.NamespacedName) error {
 	if !p.uses.claim(name) {
 		return nil
@@ -90,7 +90,7 @@ func (p *pods) token(ctx context.Context, spec pod.Spec, name types.NamespacedNa
 	if err := p.options.Live.Get(ctx, name, &secret); err != nil {
 		return "", fmt.Errorf("get the token: %w", err)
 	}
-	// Don't trust a Secret that is not ours: its maker knows the token.
+	// Don't trust a Secret that is not ours: its creator knows the token.
 	if !owns(spec, &secret) {
 		return "", foreignObject(&secret, name)
 	}

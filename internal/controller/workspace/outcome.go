@@ -43,7 +43,7 @@ func serverStatus(p *corev1.Pod) corev1.ContainerStatus {
 
 // podOutcome is what happened to a pod.
 type podOutcome struct {
-	// message describe it; empty if nothing happened.
+	// message describes it; empty if nothing happened.
 	message string
 	// final means that no call in the pod can be answered any more.
 	final bool
@@ -51,7 +51,7 @@ type podOutcome struct {
 	filesKept bool
 }
 
-// outcome determines what happened to a pod since the glimpse.
+// outcome determines what has happened to a pod since the reference was made.
 func (g podRef) outcome(p *corev1.Pod, now time.Time) podOutcome {
 	switch {
 	case hasEnded(p):
@@ -113,7 +113,7 @@ func isStuck(p *corev1.Pod, now time.Time) bool {
 	return p.DeletionTimestamp != nil && !now.Before(p.DeletionTimestamp.Add(deletionTimeout))
 }
 
-// outcome determines what happened to the pod of a name since the glimpse.
+// outcome determines what has happened to the pod with a name since the reference was made.
 func (p *pods) outcome(ctx context.Context, name types.NamespacedName, g podRef) podOutcome {
 	var found corev1.Pod
 	err := p.options.Client.Get(ctx, name, &found)

@@ -32,19 +32,19 @@ func newPods(o Options) *pods {
 	return p
 }
 
-// spec returns the spec of the pod of a place.
-func (p *pods) spec(place Location) (pod.Spec, error) {
+// spec returns the spec of the pod of a location.
+func (p *pods) spec(location Location) (pod.Spec, error) {
 	kind := "AgentTask"
-	if place.Chat != "" {
+	if location.Chat != "" {
 		kind = "AgentChat"
 	}
 	spec := pod.Spec{
-		Owner: pod.Owner{APIVersion: v1alpha1.GroupVersion.String(), Kind: kind, Name: place.Owner.GetName(),
-			UID: string(place.Owner.GetUID()), Chat: place.Chat},
-		Namespace: place.Owner.GetNamespace(), Image: p.options.Image, Operator: p.options.Operator,
+		Owner: pod.Owner{APIVersion: v1alpha1.GroupVersion.String(), Kind: kind, Name: location.Owner.GetName(),
+			UID: string(location.Owner.GetUID()), Chat: location.Chat},
+		Namespace: location.Owner.GetNamespace(), Image: p.options.Image, Operator: p.options.Operator,
 		Egress: p.options.Egress, MaxSize: p.options.MaxSize,
 	}
-	switch w := place.Workspace; {
+	switch w := location.Workspace; {
 	case w.Git != nil:
 		spec.Source.Git = &pod.Git{URL: w.Git.URL, Ref: w.Git.Ref, SecretName: w.Git.SecretName}
 	case w.PersistentVolumeClaim != nil:
@@ -62,9 +62,9 @@ func (p *pods) spec(place Location) (pod.Spec, error) {
 	return spec, spec.Validate()
 }
 
-// attach implements host. It waits until the pod is ready and responds.
-func (p *pods) attach(ctx context.Context, place Location, agent string) (*connection, error) {
-	spec, err := p.spec(place)
+// attach implements backend. It waits until the pod is ready and responds.
+func (p *pods) attach(ctx context.Context, location Location, agent string) (*connection, error) {
+	spec, err := p.spec(location)
 	if err != nil {
 		return nil, fmt.Errorf("the workspace cannot be run: %w", err)
 	}
@@ -94,7 +94,7 @@ func (p *pods) await(ctx context.Context, spec pod.Spec, name types.NamespacedNa
 	defer cancel()
 	waitedFor := "its pod is being read"
 	for {
-		turn := p.uses.watch(name)
+		changed := p.uses.watch(name)
 		var found corev1.Pod
 		session, text, err := p.advance(waiting, spec, name, &found)
 		if text != "" {
@@ -111,7 +111,7 @@ func (p *pods) await(ctx context.Context, spec pod.Spec, name types.NamespacedNa
 			return nil, podRef{}, fmt.Errorf("the workspace is not ready after %s, and nothing was run: %s. Try again later", p.options.StartTimeout, waitedFor)
 		}
 		select {
-		case <-turn:
+		case <-changed:
 		case <-waiting.Done():
 		}
 	}
@@ -146,9 +146,9 @@ func (p *pods) advance(ctx context.Context, spec pod.Spec, name types.Namespaced
 	return p.connect(ctx, spec, name, found)
 }
 
-func (p *pods) isRemoving(name types.NamespacedName, uid types.UID) (leaving bool) {
-	p.uses.update(name, func(one *podUse) { leaving = one.removing == uid })
-	return leaving
+func (p *pods) isRemoving(name types.NamespacedName, uid types.UID) (removing bool) {
+	p.uses.update(name, func(one *podUse) { removing = one.removing == uid })
+	return removing
 }
 
 // connect opens a session with a ready pod.

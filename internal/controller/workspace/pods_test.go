@@ -87,7 +87,7 @@ func (r chatWorkspace) pod(not types.UID) *corev1.Pod {
 	return found
 }
 
-// podUIDs returns the UIDs of the pods in the room's namespace.
+// podUIDs returns the UIDs of the pods in the workspace's namespace.
 func (r chatWorkspace) podUIDs() []types.UID {
 	GinkgoHelper()
 	var pods corev1.PodList

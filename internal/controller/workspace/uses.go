@@ -19,7 +19,7 @@ type podUses struct {
 	byName map[types.NamespacedName]*podUse
 }
 
-// podUse is the use of one pod name; the pods with it come and go.
+// podUse is the use of one pod name, which successive pods have.
 type podUse struct {
 	calls int
 	last  time.Time
@@ -32,8 +32,8 @@ type podUse struct {
 	token    string
 	// outcomes records how pods with this name ended, for the calls in them.
 	outcomes map[types.UID]string
-	// recreated means that the pod replaced an earlier one whose files are gone, and told lists the agents that were
-	// notified.
+	// recreated means that the pod replaced an earlier one whose files are gone, and notified has the agents that
+	// were notified.
 	recreated bool
 	notified  map[string]bool
 }
@@ -68,9 +68,9 @@ func (u *podUses) end(name types.NamespacedName) {
 }
 
 // watch returns a channel that is closed at the next change. Call it before reading what may change.
-func (u *podUses) watch(name types.NamespacedName) (turn <-chan struct{}) {
-	u.update(name, func(one *podUse) { turn = one.changed })
-	return turn
+func (u *podUses) watch(name types.NamespacedName) (changed <-chan struct{}) {
+	u.update(name, func(one *podUse) { changed = one.changed })
+	return changed
 }
 
 // notify wakes the calls that wait for a workspace.
@@ -107,9 +107,9 @@ func (u *podUses) recordGone(name types.NamespacedName) {
 }
 
 // claim reports whether the caller must create the pod.
-func (u *podUses) claim(name types.NamespacedName) (mine bool) {
-	u.update(name, func(one *podUse) { mine, one.creating = !one.creating, true })
-	return mine
+func (u *podUses) claim(name types.NamespacedName) (mustCreate bool) {
+	u.update(name, func(one *podUse) { mustCreate, one.creating = !one.creating, true })
+	return mustCreate
 }
 
 // notifyRecreated reports whether an agent must be notified that the pod was recreated.

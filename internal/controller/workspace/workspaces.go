@@ -146,7 +146,7 @@ func unbound(context.Context, tool.Invocation) (tool.Output, error) {
 	return tool.Output{}, errors.New("there is no workspace")
 }
 
-// Tools returns the tools of a place, or none for nil. Nothing runs until one is called.
+// Tools returns the tools of a location, or none for nil. Nothing runs until one is called.
 func (w *Workspaces) Tools(p *Location) (tool.Set, error) {
 	if p == nil {
 		return tool.Set{}, nil
@@ -171,11 +171,11 @@ func (w *Workspaces) Offers(name string) bool {
 
 // ToolsOf returns the tools of the workspace of a running agent.
 func (w *Workspaces) ToolsOf(ctx context.Context, a ledger.Agent) (tool.Set, error) {
-	place, err := w.OfAgent(ctx, a)
+	location, err := w.OfAgent(ctx, a)
 	if err != nil {
 		return tool.Set{}, err
 	}
-	return w.Tools(place)
+	return w.Tools(location)
 }
 
 // newPool returns a pool of sessions with workspaces. Their servers are known to run, so pauses between attempts are

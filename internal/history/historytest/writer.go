@@ -27,7 +27,7 @@ type Writer struct {
 	now time.Time
 }
 
-// Chat returns the pen of a chat's orchestrator, which may delegate to a researcher.
+// Chat returns the writer of a chat's orchestrator, which may delegate to a researcher.
 func Chat(namespace, name, uid string) *Writer {
 	return &Writer{now: Start, Record: ledger.Agent{
 		UID: uid, Kind: "AgentChat", Namespace: namespace, Name: name, Root: uid, Chat: name, Role: "orchestrator",
@@ -43,7 +43,7 @@ func (p *Writer) Orchestrator() agent.Started {
 	}}
 }
 
-// SubAgent returns the pen of a sub-agent of a chat.
+// SubAgent returns the writer of a sub-agent of a chat.
 func SubAgent(parent *Writer, name, uid string) *Writer {
 	return &Writer{now: parent.now, Record: ledger.Agent{
 		UID: uid, Kind: "SubAgent", Namespace: parent.Record.Namespace, Name: name, Parent: parent.Record.UID, Root: parent.Record.Root,

@@ -1,8 +1,8 @@
 // Copyright 2026 The Nestor Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package live distributes what happens as it happens: the deltas of replies, and that an agent has advanced. Nothing
-// of it is stored; the ledger is the record.
+// Package live distributes the deltas of replies, and notifies readers when an agent has advanced. It stores nothing;
+// the ledger is the record.
 package live
 
 import (
@@ -34,8 +34,8 @@ type feed struct {
 	readers   map[*Reader]struct{}
 }
 
-// Listen adds a delta of the reply to a model call. It is the engine's Options.Listen.
-func (h *Hub) Listen(uid, call string, piece model.Delta) {
+// Listen adds a delta of the reply to a model call. It implements controller.Observer.
+func (h *Hub) Listen(uid, call string, delta model.Delta) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	f := h.feed(uid)
@@ -46,11 +46,11 @@ func (h *Hub) Listen(uid, call string, piece model.Delta) {
 		f.truncated = true
 		return
 	}
-	f.deltas = append(f.deltas, piece)
+	f.deltas = append(f.deltas, delta)
 	f.wake(false)
 }
 
-// Changed reports that an agent has advanced: the streamed reply is in the ledger now, or void.
+// Changed notifies the readers of an agent that it has advanced: the streamed reply is in the ledger now, or void.
 func (h *Hub) Changed(a ledger.Agent) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

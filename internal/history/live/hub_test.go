@@ -70,7 +70,7 @@ func TestNobodyBlocksTheEngine(t *testing.T) {
 	}
 	update := reader.Read()
 	if !update.Truncated || len(update.Deltas) != 1 || update.Deltas[0].Text != strings.Repeat("x", maxDeltas) {
-		t.Errorf("lost %v, %d pieces: want one merged delta, and Lost", update.Truncated, len(update.Deltas))
+		t.Errorf("truncated %v, %d deltas: want one merged delta, and Truncated", update.Truncated, len(update.Deltas))
 	}
 }
 
@@ -90,7 +90,7 @@ func TestUnreadFeedsAreDropped(t *testing.T) {
 	reader.Close()
 	hub.Changed(ledger.Agent{UID: "read"})
 	if _, ok := hub.feeds["read"]; ok {
-		t.Error("a feed without readers and pieces is kept")
+		t.Error("a feed without readers and deltas is kept")
 	}
 	hub.Changed(ledger.Agent{UID: "unknown"})
 }

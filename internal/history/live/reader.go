@@ -23,14 +23,14 @@ type Reader struct {
 type Update struct {
 	// Changed means that the agent has advanced, so that the ledger has new events.
 	Changed bool
-	// Call is the model call of the streamed reply, and Pieces its new deltas. Adjacent deltas of a kind are merged.
+	// Call is the model call of the streamed reply, and Deltas its new deltas. Adjacent deltas of a kind are merged.
 	Call   string
 	Deltas []model.Delta
 	// Truncated means that the reply is longer than the buffer.
 	Truncated bool
 }
 
-// Updates receives a value when there is news.
+// Updates returns a channel that receives a value when there is an update to read.
 func (r *Reader) Updates() <-chan struct{} { return r.updates }
 
 // Read returns what is new.
@@ -57,17 +57,17 @@ func (r *Reader) Close() {
 }
 
 // mergeDeltas merges adjacent deltas of a kind.
-func mergeDeltas(pieces []model.Delta) []model.Delta {
-	var joined []model.Delta
-	for len(pieces) > 0 {
-		kind, n := kindOf(pieces[0]), 1
-		for n < len(pieces) && kind != (deltaKind{}) && kindOf(pieces[n]) == kind {
+func mergeDeltas(deltas []model.Delta) []model.Delta {
+	var merged []model.Delta
+	for len(deltas) > 0 {
+		kind, n := kindOf(deltas[0]), 1
+		for n < len(deltas) && kind != (deltaKind{}) && kindOf(deltas[n]) == kind {
 			n++
 		}
-		joined = append(joined, concatDeltas(pieces[:n]))
-		pieces = pieces[n:]
+		merged = append(merged, concatDeltas(deltas[:n]))
+		deltas = deltas[n:]
 	}
-	return joined
+	return merged
 }
 
 // deltaKind is what a delta continues; the zero value is a delta that cannot be merged.
@@ -88,12 +88,12 @@ func kindOf(p model.Delta) deltaKind {
 }
 
 // concatDeltas concatenates deltas of one kind.
-func concatDeltas(pieces []model.Delta) model.Delta {
-	if len(pieces) == 1 {
-		return pieces[0]
+func concatDeltas(deltas []model.Delta) model.Delta {
+	if len(deltas) == 1 {
+		return deltas[0]
 	}
 	var text, reasoning, refusal, name, arguments strings.Builder
-	for _, p := range pieces {
+	for _, p := range deltas {
 		text.WriteString(p.Text)
 		reasoning.WriteString(p.Reasoning)
 		refusal.WriteString(p.Refusal)
@@ -103,7 +103,7 @@ func concatDeltas(pieces []model.Delta) model.Delta {
 		}
 	}
 	total := model.Delta{Text: text.String(), Reasoning: reasoning.String(), Refusal: refusal.String()}
-	if call := pieces[0].ToolCall; call != nil {
+	if call := deltas[0].ToolCall; call != nil {
 		total.ToolCall = &model.ToolCallDelta{Index: call.Index, Name: name.String(), Arguments: arguments.String()}
 	}
 	return total

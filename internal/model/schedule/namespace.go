@@ -110,10 +110,10 @@ type chat struct {
 // chatHeap orders chats by calls in flight, then by the time of the last grant.
 type chatHeap []*chat
 
-// Len is part of heap.Interface.
+// Len implements heap.Interface.
 func (h chatHeap) Len() int { return len(h) }
 
-// Less is part of heap.Interface.
+// Less implements heap.Interface.
 func (h chatHeap) Less(i, j int) bool {
 	if h[i].inFlight != h[j].inFlight {
 		return h[i].inFlight < h[j].inFlight
@@ -121,13 +121,13 @@ func (h chatHeap) Less(i, j int) bool {
 	return h[i].lastGrant < h[j].lastGrant
 }
 
-// Swap is part of heap.Interface.
+// Swap implements heap.Interface.
 func (h chatHeap) Swap(i, j int) {
 	h[i], h[j] = h[j], h[i]
 	h[i].position, h[j].position = i, j
 }
 
-// Push is part of heap.Interface.
+// Push implements heap.Interface.
 func (h *chatHeap) Push(x any) {
 	if ch, ok := x.(*chat); ok {
 		ch.position = len(*h)
@@ -135,7 +135,7 @@ func (h *chatHeap) Push(x any) {
 	}
 }
 
-// Pop is part of heap.Interface.
+// Pop implements heap.Interface.
 func (h *chatHeap) Pop() any {
 	old := *h
 	ch := old[len(old)-1]

@@ -83,7 +83,7 @@ func (p *provider) startPatience(c *QueuedCall, now time.Time) {
 	}
 }
 
-// stopPatience removes a call from hopeful.
+// stopPatience removes a call from reroutable.
 func (p *provider) stopPatience(c *QueuedCall) {
 	if c.reconsiderPlace != nil {
 		p.reroutable.remove(c.reconsiderPlace)

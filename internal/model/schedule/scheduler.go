@@ -28,7 +28,7 @@ type Ticket struct {
 	Chat      string
 	// Tokens is the estimated usage of the call.
 	Tokens int64
-	// Failures is how often the call has failed so far, at any provider, and Tries the maximum number of attempts.
+	// Failures is how often the call has failed so far, at any provider, and Attempts the maximum number of attempts.
 	Failures, Attempts int
 }
 
@@ -222,27 +222,27 @@ func (s *Scheduler) Close() {
 
 // update modifies the state under the lock, starts the calls that may start at the affected providers, and then runs
 // the callbacks without the lock.
-func (s *Scheduler) update(alter func(now time.Time) []*provider) {
-	for _, deliver := range s.updateLocked(alter) {
-		deliver()
+func (s *Scheduler) update(change func(now time.Time) []*provider) {
+	for _, callback := range s.updateLocked(change) {
+		callback()
 	}
 }
 
-func (s *Scheduler) updateLocked(alter func(now time.Time) []*provider) []func() {
+func (s *Scheduler) updateLocked(change func(now time.Time) []*provider) []func() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := time.Now()
-	touched := alter(now)
-	deliveries := make([]func(), 0, len(touched))
-	for _, p := range touched {
-		deliveries = append(deliveries, s.dispatch(p, now)...)
+	affected := change(now)
+	callbacks := make([]func(), 0, len(affected))
+	for _, p := range affected {
+		callbacks = append(callbacks, s.dispatch(p, now)...)
 	}
-	return deliveries
+	return callbacks
 }
 
 // dispatch starts the calls that may start at a provider and sets its timer for later ones.
 func (s *Scheduler) dispatch(p *provider, now time.Time) []func() {
-	var deliveries []func()
+	var callbacks []func()
 	for !s.closed {
 		call, at := p.next(now)
 		if call == nil {
@@ -252,7 +252,7 @@ func (s *Scheduler) dispatch(p *provider, now time.Time) []func() {
 		s.sequence++
 		grant := p.start(call, now, s.sequence)
 		grant.scheduler = s
-		deliveries = append(deliveries, func() { call.granted(grant) })
+		callbacks = append(callbacks, func() { call.granted(grant) })
 		if s.options.Observer != nil {
 			s.options.Observer.Granted(p.Name, grant.Waited)
 		}
@@ -261,7 +261,7 @@ func (s *Scheduler) dispatch(p *provider, now time.Time) []func() {
 		p.reported = p.waiting
 		s.options.Observer.Waiting(p.Name, p.waiting)
 	}
-	return deliveries
+	return callbacks
 }
 
 // wake sets the provider's timer to the given time, or to the end of the first waiting call's patience.

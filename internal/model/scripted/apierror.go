@@ -21,7 +21,7 @@ type apiError struct {
 	Code    *string `json:"code"`
 }
 
-// Error makes apiError an error.
+// Error implements error.
 func (e *apiError) Error() string { return e.Message }
 
 func badRequest(param, format string, args ...any) *apiError {

@@ -107,9 +107,9 @@ type wireUsage struct {
 // count returns the usage in the script, or one token per four characters.
 func (p *response) count() *wireUsage {
 	u := new(wireUsage)
-	stated := p.script.Usage
+	scriptUsage := p.script.Usage
 	switch {
-	case stated == nil:
+	case scriptUsage == nil:
 		for i := range p.conv.Messages {
 			u.PromptTokens += tokens(p.conv.Messages[i].Content.text)
 		}
@@ -117,12 +117,12 @@ func (p *response) count() *wireUsage {
 		for i := range p.calls {
 			u.CompletionTokens += tokens(p.calls[i].Function.Name) + tokens(p.calls[i].Function.Arguments)
 		}
-	case stated.Omit:
+	case scriptUsage.Omit:
 		return nil
 	default:
-		u.PromptTokens, u.CompletionTokens = stated.PromptTokens, stated.CompletionTokens
-		u.PromptTokensDetails.CachedTokens = stated.CachedTokens
-		u.CompletionTokensDetails.ReasoningTokens = stated.ReasoningTokens
+		u.PromptTokens, u.CompletionTokens = scriptUsage.PromptTokens, scriptUsage.CompletionTokens
+		u.PromptTokensDetails.CachedTokens = scriptUsage.CachedTokens
+		u.CompletionTokensDetails.ReasoningTokens = scriptUsage.ReasoningTokens
 	}
 	u.TotalTokens = u.PromptTokens + u.CompletionTokens
 	return u

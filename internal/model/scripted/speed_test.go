@@ -13,7 +13,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/model/scripted"
 )
 
-// longRequest is a request with a history of the given number of turns and a dozen tools.
+// longRequest returns a request with a history of the given number of turns and a dozen tools.
 func longRequest(turns int, stream bool) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, `{"model":"scripted","stream":%t,"messages":[{"role":"system","content":%s}`, stream, quote(strings.Repeat("You are careful. ", 100)))

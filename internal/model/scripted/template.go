@@ -14,7 +14,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// templateFunctions are the functions of templates besides those of text/template. None of them has side effects.
+// templateFunctions returns the functions of templates besides those of text/template. None of them has side effects.
 func templateFunctions() template.FuncMap {
 	return template.FuncMap{
 		"lower": strings.ToLower,

@@ -155,7 +155,7 @@ func (e *exchange) message(err error) string {
 	return e.messageUpTo(err, maxMessage)
 }
 
-// messageUpTo is words with another limit.
+// messageUpTo returns the text of err like message, but never replaces it, and with a limit of its own.
 func (e *exchange) messageUpTo(err error, limit int) string {
 	text := err.Error()
 	var request *url.Error

@@ -58,29 +58,29 @@ func (s *Session) list(ctx context.Context, session *sdk.ClientSession) (listing
 	var tools []*tool.Tool
 	names := map[string]bool{}
 	skipped := 0
-	leave := func(text string) {
+	leaveOut := func(text string) {
 		if skipped++; skipped <= maxLeftOut {
 			l.leftOut = append(l.leftOut, text)
 		}
 	}
 	for _, o := range offered {
-		made, err := s.makeListed(o)
-		if err == nil && (names[made.pin] || names[made.withHints.Name()]) {
+		converted, err := s.makeListed(o)
+		if err == nil && (names[converted.pin] || names[converted.withHints.Name()]) {
 			err = errors.New("another tool has its name")
 		}
 		if err != nil {
-			leave(fmt.Sprintf("%s: %s", shorten.UntrustedLine(o.Name, maxToolName/2), shorten.UntrustedLine(err.Error(), maxMessage/2)))
+			leaveOut(fmt.Sprintf("%s: %s", shorten.UntrustedLine(o.Name, maxToolName/2), shorten.UntrustedLine(err.Error(), maxMessage/2)))
 			continue
 		}
-		names[made.pin], names[made.withHints.Name()] = true, true
-		tools = append(tools, made.withHints)
+		names[converted.pin], names[converted.withHints.Name()] = true, true
+		tools = append(tools, converted.withHints)
 		if bytes.Contains(o.parameters, []byte(headerKeyword)) {
 			l.headers[o.Name] = true
 		}
-		l.listed = append(l.listed, made)
-		spec := made.withHints.Spec()
+		l.listed = append(l.listed, converted)
+		spec := converted.withHints.Spec()
 		l.status = append(l.status, ToolStatus{
-			Name: o.Name, Description: spec.Description, ReadOnly: spec.ReadOnly, ReadOnlyWithoutHints: made.withoutHints.Spec().ReadOnly, Pin: made.pin, Digest: made.digest,
+			Name: o.Name, Description: spec.Description, ReadOnly: spec.ReadOnly, ReadOnlyWithoutHints: converted.withoutHints.Spec().ReadOnly, Pin: converted.pin, Digest: converted.digest,
 		})
 	}
 	if skipped > maxLeftOut {
@@ -144,17 +144,17 @@ func (s *Session) makeListed(offered offeredTool) (listed, error) {
 	if err != nil {
 		return listed{}, err
 	}
-	trusting, err := s.makeTool(offered, true)
+	withHints, err := s.makeTool(offered, true)
 	if err != nil {
 		return listed{}, err
 	}
-	cautious := trusting
+	withoutHints := withHints
 	if hints := offered.Annotations; hints != nil && (hints.ReadOnlyHint || hints.IdempotentHint) {
-		if cautious, err = s.makeTool(offered, false); err != nil {
+		if withoutHints, err = s.makeTool(offered, false); err != nil {
 			return listed{}, err
 		}
 	}
-	return listed{pin: PinName(offered.Name), digest: digest, withHints: trusting, withoutHints: cautious}, nil
+	return listed{pin: PinName(offered.Name), digest: digest, withHints: withHints, withoutHints: withoutHints}, nil
 }
 
 // makeTool returns a tool that calls the server's tool. The server's hints count only if it is trusted.

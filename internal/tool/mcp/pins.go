@@ -40,7 +40,7 @@ func PinName(name string) string { return toolName("", name) }
 // listed is a tool that a session can offer.
 type listed struct {
 	pin, digest string
-	// withHints uses the server's hints, cautious ignores them.
+	// withHints uses the server's hints, withoutHints ignores them.
 	withHints, withoutHints *tool.Tool
 }
 
@@ -58,8 +58,8 @@ type cachedOffer struct {
 	tools   tool.Set
 }
 
-// OfferedAt is Offered with a version of the pins, which must not be empty. It evaluates pins once for each version
-// and each list of tools, because every call needs the result and a server may have two hundred tools.
+// OfferedAt returns the same as Offered. version identifies the pins and must not be empty: pins is called once for each
+// version and each list of tools, because every call needs the result and a server may have two hundred tools.
 func (s *Session) OfferedAt(version string, pins func() Pins) (tool.Set, error) {
 	s.mu.Lock()
 	known, tools, listings := s.offered, s.listed, s.listings

@@ -165,7 +165,7 @@ func (s *Session) setDisconnected(reason Reason, message string) {
 	})
 }
 
-// update changes the state and wakes everyone who waits for a change.
+// update changes the state and wakes all goroutines that wait for a change.
 func (s *Session) update(change func()) {
 	s.mu.Lock()
 	change()

@@ -40,7 +40,7 @@ type brokenStream struct{ error }
 
 // follow reads until the answer. A broken stream is resumed if the server numbers its events.
 func (s *answerStream) follow(ctx context.Context, body io.ReadCloser) (rpcResponse, io.ReadCloser, error) {
-	for vain := 0; ; vain++ {
+	for failedResumes := 0; ; failedResumes++ {
 		before := s.last
 		answer, err := s.read(ctx, body)
 		if err == nil {
@@ -48,9 +48,9 @@ func (s *answerStream) follow(ctx context.Context, body io.ReadCloser) (rpcRespo
 		}
 		_ = body.Close()
 		if s.last != before {
-			vain = 0
+			failedResumes = 0
 		}
-		if !errors.As(err, new(brokenStream)) || ctx.Err() != nil || s.last == "" || vain == maxResumes {
+		if !errors.As(err, new(brokenStream)) || ctx.Err() != nil || s.last == "" || failedResumes == maxResumes {
 			return rpcResponse{}, nil, err
 		}
 		if body, err = s.resume(ctx); err != nil {

@@ -8,9 +8,9 @@ import (
 	"context"
 	"fmt"
 	"image"
-	_ "image/gif"  // DecodeConfig learns the format,
-	_ "image/jpeg" // and so the size of the picture,
-	_ "image/png"  // of the common formats.
+	_ "image/gif"  // for DecodeConfig
+	_ "image/jpeg" // for DecodeConfig
+	_ "image/png"  // for DecodeConfig
 	"net/http"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"

@@ -107,7 +107,7 @@ func TestVerdicts(t *testing.T) {
 		t.Errorf("without a bound: %+v", got)
 	}
 	asking := report.Result{Name: "ask-latency", Latencies: map[string]*report.Distribution{report.LatencyAsk: {Count: 40, P50: 20, P95: 101}}}
-	if got := verdict(t, asking, "a question at depth 2 until it is posted, 100 agents at work"); got.Verdict != "**not reached**" || got.Figure != "p50 20.0 ms, p95 101.0 ms of 40, 0 failures" {
+	if got := verdict(t, asking, "a question at depth 2 until it is posted, 100 active agents"); got.Verdict != "**not reached**" || got.Figure != "p50 20.0 ms, p95 101.0 ms of 40, 0 failures" {
 		t.Errorf("101 ms: %+v", got)
 	}
 	waiting := report.Result{Name: "waiting-10000", Figures: []report.Figure{{Name: report.FigureWaitingRSS, Value: 299, Unit: "MiB"}}}

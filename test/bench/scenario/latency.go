@@ -45,7 +45,7 @@ type conversation func(ctx context.Context, r *harness, chat string) ([]sample, 
 // latencyScenario measures something in new chats, one after the other, while other agents are active.
 func latencyScenario(name, title string, agents, turns int, one conversation) Scenario {
 	s := Scenario{
-		Name: name, Title: fmt.Sprintf("%s, with %d agents at work with an MCP tool, latency %d ms", title, agents, modelLatency.Milliseconds()),
+		Name: name, Title: fmt.Sprintf("%s, with %d active agents that use an MCP tool, latency %d ms", title, agents, modelLatency.Milliseconds()),
 		Agents: agents, ToolTurns: turns, Latency: modelLatency, Tool: MCPTool, warm: "Success",
 		script: head(modelLatency) + chain + fmt.Sprintf(turnsOf, turns+1, MCPTool.call),
 	}

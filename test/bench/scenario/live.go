@@ -28,7 +28,7 @@ func Live(n, turns int, latency time.Duration) Scenario {
 		began := time.Now()
 		err := run(ctx, r, result)
 		atWork, readErr := r.ledger.MaxActive(context.WithoutCancel(ctx), workerRole, began)
-		result.Figures = append(result.Figures, report.Figure{Name: "agents at work at the same time, at most", Value: float64(atWork)})
+		result.Figures = append(result.Figures, report.Figure{Name: "agents active at the same time, at most", Value: float64(atWork)})
 		return errors.Join(err, readErr)
 	}
 	return s

@@ -132,7 +132,7 @@ func TestASmallLiveRun(t *testing.T) {
 	if least := (fewTurns + 1) * latency.Seconds(); result.WallSeconds < least {
 		t.Errorf("%v s, want at least %v s: the latency of each call", result.WallSeconds, least)
 	}
-	if most, ok := result.Figure("agents at work at the same time, at most"); !ok || most < 1 || most > 3 {
+	if most, ok := result.Figure("agents active at the same time, at most"); !ok || most < 1 || most > 3 {
 		t.Errorf("%v of 3 agents were active at the same time: %v", most, result.Figures)
 	}
 }

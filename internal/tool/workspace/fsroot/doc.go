@@ -12,13 +12,13 @@
 //     blocking, so a named pipe cannot hang the caller.
 //   - Writes follow no symbolic link at all: each directory is opened relative
 //     to its parent with O_NOFOLLOW. The content goes to a temporary file that
-//     is renamed into place, so a reader never sees half a file and a hard link
-//     to a file elsewhere is parted from it rather than written through.
+//     is renamed into place, so a reader never sees half a file, and a hard link
+//     to a file elsewhere is replaced rather than written through.
 //   - Walks use [Dir], a handle on an open directory. Entries are opened by
 //     name relative to that handle and links are not followed, so swapping a
 //     directory for a link during the walk leads nowhere.
 //
-// None of these checks is "look, then open": the check is part of the open, or
-// is made on what was opened. A race can make a call fail; it cannot make it
+// No check relies on the state of a path before the open: each is part of the
+// open, or is made on what was opened. A race can make a call fail; it cannot make it
 // leave the root.
 package fsroot

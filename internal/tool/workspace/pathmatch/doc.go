@@ -4,15 +4,15 @@
 // Package pathmatch matches slash-separated paths against wildcard patterns, as
 // git does for .gitignore files:
 //
-//   - any run of bytes but "/"
-//     ?        one byte but "/"
-//     [a-z]    one byte of a set; [!a-z] and [^a-z] negate, [[:alpha:]] names a class
-//     \x       x itself
-//     **       as a whole path component: any number of components
+//	?        one byte except "/"
+//	*        any run of bytes except "/"
+//	[a-z]    one byte of a set; [!a-z] and [^a-z] negate, [[:alpha:]] names a class
+//	\x       x itself
+//	**       as a whole path component: any number of components
 //
 // A [Path] is compiled once and matched against many paths. Matching takes time
-// proportional to pattern times path, whatever the pattern: only the latest "*"
-// and the latest "**" are ever tried again.
+// proportional to the length of the pattern times that of the path, for every
+// pattern: only the latest "*" and the latest "**" are ever retried.
 //
 // [Glob] adds what people expect of a file glob: {a,b} alternatives, and a
 // pattern without "/" that matches a name at any depth.

@@ -173,7 +173,7 @@ func ripgrep(t *testing.T, rg, dir string, flags ...string) func() int {
 	}
 }
 
-// doublestarGlob is glob with the doublestar library.
+// doublestarGlob counts the files that a glob matches, with the doublestar library.
 func doublestarGlob(t testing.TB, dir string) int {
 	t.Helper()
 	paths, err := doublestar.Glob(os.DirFS(dir), "**/*.go", doublestar.WithFilesOnly())
@@ -183,7 +183,7 @@ func doublestarGlob(t testing.TB, dir string) int {
 	return len(paths)
 }
 
-// plainGrep is a straightforward grep with the standard library.
+// plainGrep searches files in a straightforward way, with the standard library.
 func plainGrep(t testing.TB, dir string, s searchCase) int {
 	t.Helper()
 	expression := s.pattern
