@@ -54,7 +54,7 @@ func (n *Node) Standstill() (Standstill, bool) {
 func (s Standstill) String() string {
 	if s.Paused {
 		text := sentence(strings.TrimPrefix(s.Message, "Paused: "))
-		if !strings.Contains(text, "to continue") && !strings.Contains(text, "to go on") { // earlier releases wrote "to go on"
+		if !strings.Contains(text, "to continue") && !strings.Contains(text, "to go on") { // earlier releases wrote the second
 			text += " Send a message to continue."
 		}
 		return fmt.Sprintf("paused (%s): %s", s.Reason, text)
