@@ -9,5 +9,5 @@
 //
 // Each command has a file with its flags, help and a run function on a session. Subpackages hold what commands share:
 // live watches a chat, narrate prints it line by line, chatui shows it on a full screen, history reads the aggregated
-// API, doctor diagnoses an installation, and terminal prepares text for a terminal.
+// API, and terminal prepares text for a terminal. The checks of `kubectl nestor doctor` are in internal/diagnose.
 package cli
