@@ -73,7 +73,7 @@ func (s State) mayAutoAnswer(a Ask) bool {
 
 // askResolved closes an ask that was resolved, by this orchestrator or elsewhere.
 func askResolved(s State, f AskResolved) State {
-	if f.Gone {
+	if f.AgentEnded {
 		return s.dropAsks(f.Agent)
 	}
 	for i, a := range s.Asks {

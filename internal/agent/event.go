@@ -200,8 +200,8 @@ const (
 type AskResolved struct {
 	Agent string `json:"agent"`
 	Call  string `json:"call"`
-	// Gone reports that the agent has ended, which resolves its other asks too.
-	Gone bool `json:"gone,omitempty"`
+	// AgentEnded reports that the agent has ended, which resolves its other asks too.
+	AgentEnded bool `json:"gone,omitempty"`
 }
 
 // Cancelled stops the agent, or all work of an orchestrator. A single task of a chat is cancelled by an event of its own agent.

@@ -120,7 +120,7 @@ func (d *dialogue) fact(t *testing.T, td *datadriven.TestData) Fact {
 		return Asked{Agent: first, Task: first, Display: argument(td, "display"), Call: argument(td, "call"), Kind: AskApproval,
 			Tool: argument(td, "tool"), Arguments: td.Input}
 	case "resumed":
-		return AskResolved{Agent: first, Call: argument(td, "call"), Gone: td.HasArg("gone")}
+		return AskResolved{Agent: first, Call: argument(td, "call"), AgentEnded: td.HasArg("gone")}
 	case "cancel":
 		return Cancelled{Message: argument(td, "message"), By: argument(td, "by")}
 	case "name-taken":

@@ -103,7 +103,7 @@ func (sim *simulation) drawOutside() Fact {
 	case 3:
 		return Asked{Agent: agent, Task: agent, Call: sim.id("q"), Kind: AskApproval, Tool: "bash", Arguments: "{}"}
 	case 4:
-		return AskResolved{Agent: agent, Call: fmt.Sprintf("q%d", rapid.IntRange(1, 9).Draw(t, "call")), Gone: rapid.Bool().Draw(t, "gone")}
+		return AskResolved{Agent: agent, Call: fmt.Sprintf("q%d", rapid.IntRange(1, 9).Draw(t, "call")), AgentEnded: rapid.Bool().Draw(t, "gone")}
 	case 5:
 		return NameTaken{Name: agent, Suffix: drawSuffix(t)}
 	case 6:

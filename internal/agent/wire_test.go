@@ -47,7 +47,7 @@ func everyFact() []Event {
 		ChildFinished{Child: "chat-1-1", Usage: usage, Outcome: Outcome{Kind: ErrorTimedOut, Error: "late", Result: result, Iterations: 4, Duration: 99}},
 		ChildWaits{Child: "chat-1-1", Waiting: true},
 		Asked{Agent: "chat-1", UID: "u-1", Display: "Coder", Task: "chat-1", Call: "q1", Kind: AskApproval, Text: "may I?", Tool: "bash", Arguments: "{}"},
-		AskResolved{Agent: "chat-1", Call: "q1", Gone: true},
+		AskResolved{Agent: "chat-1", Call: "q1", AgentEnded: true},
 		Cancelled{Message: "m2", By: "alice"},
 		Woke{},
 		Restarted{Unknown: []string{"c1"}},

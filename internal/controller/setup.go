@@ -168,7 +168,7 @@ func Setup(mgr ctrl.Manager, options Options) error {
 		SlotGroups:        backend.SlotGroups{Reader: mgr.GetClient()}.Of,
 		Random:            rand.Float64,
 		AwaitRecovery:     true,
-		Holder:            options.Holder,
+		Name:              options.Holder,
 		Quotas:            quotas,
 		MayAct:            backend.Roles{Finder: finder}.MayAct,
 		NamespaceUID:      finder.KnownNamespaceUID,

@@ -66,7 +66,7 @@ func (e *Engine) tryAcquire(ctx context.Context, pending *shardRequest, handOver
 		}
 		return false, e.requestShard(ctx, pending, owner, handOver)
 	}
-	fence, err := e.options.Ledger.TakeOver(ctx, onlyShard, owner.Epoch, e.options.Holder, e.options.Now())
+	fence, err := e.options.Ledger.TakeOver(ctx, onlyShard, owner.Epoch, e.options.Name, e.options.Now())
 	if err != nil {
 		if unlock != nil {
 			err = errors.Join(err, unlock())
@@ -121,7 +121,7 @@ func (e *Engine) requestShard(ctx context.Context, pending *shardRequest, owner 
 		return nil
 	}
 	// Another engine's request may have replaced ours: send it again. The waiting time counts from the first request.
-	pending.request = ledger.OwnerRequest{ID: fmt.Sprintf("%s/%d", e.options.Holder, now.UnixNano()), HandOver: handOver}
+	pending.request = ledger.OwnerRequest{ID: fmt.Sprintf("%s/%d", e.options.Name, now.UnixNano()), HandOver: handOver}
 	err := e.options.Ledger.SendRequest(ctx, ledger.Fence{Shard: onlyShard, Epoch: owner.Epoch}, pending.request)
 	if errors.Is(err, ledger.ErrFenced) {
 		return nil // the owner is gone; the next attempt sees it

@@ -31,7 +31,7 @@ type actor struct {
 	// Only the working goroutine changes the following fields, with this lock held.
 	stateMu      sync.Mutex
 	loaded       bool
-	absent       bool // the ledger had no record of this agent when it was read
+	notFound     bool // the ledger had no record of this agent when it was read
 	record       ledger.Agent
 	state        agent.State
 	seq          int64
@@ -78,7 +78,7 @@ func (a *actor) schedule() {
 }
 
 func (a *actor) scheduleLocked() {
-	if a.working || !a.hasWork() || a.engine.owned.Load() {
+	if a.working || !a.hasWork() || a.engine.awaitsRecovery.Load() {
 		return
 	}
 	a.working = true
@@ -91,7 +91,7 @@ func (a *actor) work() {
 	defer a.engine.busy.Done()
 	for {
 		a.mu.Lock()
-		if !a.hasWork() || a.engine.owned.Load() {
+		if !a.hasWork() || a.engine.awaitsRecovery.Load() {
 			a.working = false
 			a.mu.Unlock()
 			return
@@ -217,7 +217,7 @@ func (a *actor) prepare(batch []delivery) ([]delivery, error) {
 	// An agent that was not found a moment ago and starts now need not be read again: if another engine has started it meanwhile,
 	// the append fails.
 	starts := slices.ContainsFunc(batch, func(d delivery) bool { return d.create != nil })
-	if !starts || !a.isAbsent() {
+	if !starts || !a.isNotFound() {
 		if err := a.load(a.engine.ctx); err != nil && !errors.Is(err, ledger.ErrNotFound) {
 			return nil, err
 		}

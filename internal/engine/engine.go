@@ -40,8 +40,8 @@ type Engine struct {
 	// ownership is the ownership of the shard; draining reports that it is about to be handed over.
 	ownership ownership
 	draining  atomic.Bool
-	// owned is set while deliveries wait for Recover.
-	owned atomic.Bool
+	// awaitsRecovery is set while deliveries wait for Recover.
+	awaitsRecovery atomic.Bool
 
 	// recovered is open while this engine knows all live agents.
 	recovered *gate
@@ -62,7 +62,7 @@ func New(options Options) *Engine {
 	e := &Engine{options: options, budgets: newBudgets(), slots: newSlots(), directory: newDirectory(), ctx: ctx, cancel: cancel, recovered: newGate(),
 		steps: newWorkers(ctx.Done()), calls: newWorkers(ctx.Done())}
 	e.quotas, e.ledgerQuota = newQuotas(e), newLedgerQuota(e)
-	e.owned.Store(options.AwaitRecovery)
+	e.awaitsRecovery.Store(options.AwaitRecovery)
 	e.recovered.set(!options.AwaitRecovery)
 	return e
 }

@@ -182,7 +182,7 @@ func TestDeliveriesWaitForTheTakeOver(t *testing.T) {
 	})
 	w.crash()
 	e := w.start(w.ledger)
-	e.owned.Store(true)
+	e.awaitsRecovery.Store(true)
 	before, err := w.ledger.Agent(t.Context(), "uid-task")
 	if err != nil {
 		t.Fatal(err)

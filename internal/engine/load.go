@@ -22,11 +22,11 @@ func (a *actor) load(ctx context.Context) error {
 	read, err := a.engine.readAgent(ctx, a.uid, !a.ignoreSnapshot)
 	if err != nil {
 		a.state, a.seq, a.snapshot = agent.State{}, 0, 0
-		a.absent = errors.Is(err, ledger.ErrNotFound)
+		a.notFound = errors.Is(err, ledger.ErrNotFound)
 		return err
 	}
-	a.loaded, a.absent, a.record, a.state, a.seq, a.snapshot = true, false, read.record, read.state, read.seq, read.snapshot
-	a.nextSnapshot, a.lastRequest = read.due, nil
+	a.loaded, a.notFound, a.record, a.state, a.seq, a.snapshot = true, false, read.record, read.state, read.seq, read.snapshot
+	a.nextSnapshot, a.lastRequest = read.nextSnapshot, nil
 	if read.fault != nil && a.record.Live() && a.fault == nil {
 		a.engine.options.ReportError(fmt.Errorf("agent %s is quarantined: event %d (%s): %s", a.uid, read.fault.Event, read.fault.Type, read.fault.Reason))
 		a.fault = read.fault
@@ -62,7 +62,7 @@ func (a *actor) commit(r *stepResult) {
 	if u := r.batch.Update; u != nil {
 		a.record.Role, a.record.Provider, a.record.Model = u.Role, u.Provider, u.Model
 	}
-	a.loaded, a.absent = true, false
+	a.loaded, a.notFound = true, false
 	a.state = r.next
 	if r.quarantine {
 		a.fault = nil
@@ -97,13 +97,13 @@ func (a *actor) releaseSlot() {
 func (a *actor) unload() {
 	a.stateMu.Lock()
 	defer a.stateMu.Unlock()
-	a.loaded, a.absent = false, false
+	a.loaded, a.notFound = false, false
 }
 
-func (a *actor) isAbsent() bool {
+func (a *actor) isNotFound() bool {
 	a.stateMu.Lock()
 	defer a.stateMu.Unlock()
-	return a.absent
+	return a.notFound
 }
 
 // config returns the current configuration of the agent.

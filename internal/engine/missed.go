@@ -60,7 +60,7 @@ func (e *Engine) missedFacts(ctx context.Context, a *actor) ([]agent.Fact, error
 			return nil, err
 		}
 		if !live {
-			facts = append(facts, agent.AskResolved{Agent: ask.Agent, Call: ask.Call, Gone: true})
+			facts = append(facts, agent.AskResolved{Agent: ask.Agent, Call: ask.Call, AgentEnded: true})
 		}
 	}
 	return facts, nil

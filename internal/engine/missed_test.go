@@ -114,7 +114,7 @@ func (l *unreadableLedger) Load(ctx context.Context, uid string) (ledger.History
 }
 
 // An agent that cannot be read at first during a take-over is still notified of its ended child.
-func TestAgentReadLateLearnsOfItsEndedChild(t *testing.T) {
+func TestAgentReadLateIsNotifiedOfItsEndedChild(t *testing.T) {
 	w := newWorld(t, nestedQuestionScript)
 	dead := w.crashAfter(func(c Change) bool { return c.Agent.UID == "uid-chat-1-1" && c.After.Phase.Terminal() })
 	w.configure = func(c *agent.Config) { c.AutoAnswer.Enabled = false }
@@ -221,7 +221,7 @@ func TestQuarantineClosesQuestions(t *testing.T) {
 	w.untilPosted("Which year?")
 	w.crash()
 	e := w.start(&damagedEvent{Ledger: w.ledger, uid: "uid-chat-1-1", seq: w.record("uid-chat-1-1").LastSeq})
-	e.owned.Store(true)
+	e.awaitsRecovery.Store(true)
 	if _, err := e.Recover(t.Context()); err != nil {
 		t.Fatal(err)
 	}

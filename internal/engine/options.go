@@ -92,9 +92,9 @@ type Options struct {
 	Random func() float64
 	// LedgerRetryDelay is the delay before a failed append is retried; 0 means one second.
 	LedgerRetryDelay time.Duration
-	// Holder is the name of this engine for other engines on the same ledger. TakeOverAfter is how long another engine may be
+	// Name is the name of this engine for other engines on the same ledger. TakeOverAfter is how long another engine may be
 	// silent before this one takes over; 0 means 5 seconds.
-	Holder        string
+	Name          string
 	TakeOverAfter time.Duration
 	// AwaitRecovery delays all deliveries until Recover was called. The first event of a new driver must be the take-over;
 	// otherwise the time without a driver would count as active time of the agent.

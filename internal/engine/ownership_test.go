@@ -268,7 +268,7 @@ func TestLateRefusalDoesNotEndTheNewEpoch(t *testing.T) {
 	if err := <-recorded; !errors.Is(err, ErrSuperseded) {
 		t.Errorf("the append of the old epoch: %v", err)
 	}
-	if !e.ownership.owns(fence) || e.owned.Load() {
+	if !e.ownership.owns(fence) || e.awaitsRecovery.Load() {
 		t.Error("an answer for the old epoch ended the new ownership")
 	}
 }

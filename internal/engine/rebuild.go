@@ -18,7 +18,7 @@ type loadedAgent struct {
 	// seq is the newest event, and snapshot the event of the snapshot that the state is based on; 0 if it is based on events
 	// alone.
 	seq, snapshot int64
-	due           snapshotCadence
+	nextSnapshot  snapshotCadence
 	// fault is set if an event is damaged; the state is then the one before it.
 	fault *agent.Quarantined
 }
@@ -33,15 +33,15 @@ func (e *Engine) readAgent(ctx context.Context, uid string, trustSnapshot bool) 
 	if history.Snapshot != nil {
 		var damaged error
 		r.state, damaged = decodeSnapshot(history.Snapshot)
-		r.snapshot, r.due.size = history.Snapshot.Seq, len(history.Snapshot.Data)
+		r.snapshot, r.nextSnapshot.size = history.Snapshot.Seq, len(history.Snapshot.Data)
 		if damaged != nil || !trustSnapshot {
 			if history.Events, err = e.allEvents(ctx, uid); err != nil {
 				return loadedAgent{}, err
 			}
-			r.state, r.snapshot, r.due = agent.State{}, 0, snapshotCadence{}
+			r.state, r.snapshot, r.nextSnapshot = agent.State{}, 0, snapshotCadence{}
 		}
 	}
-	r.due.add(history.Events)
+	r.nextSnapshot.add(history.Events)
 	r.replay(history.Events)
 	switch {
 	case r.fault == nil:

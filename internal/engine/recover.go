@@ -21,7 +21,7 @@ func (e *Engine) Recover(ctx context.Context) (int, error) {
 	for _, a := range e.allActors() {
 		a.unload() // another engine may have appended since then
 	}
-	if e.owned.Load() {
+	if e.awaitsRecovery.Load() {
 		e.reset() // agents may have been loaded while this engine stood by
 	}
 	count, seen := 0, map[string]bool{}
@@ -41,7 +41,7 @@ func (e *Engine) Recover(ctx context.Context) (int, error) {
 		count += len(selected)
 		if list.Next == "" {
 			if !e.ownership.ifOwned(func() {
-				e.owned.Store(false)
+				e.awaitsRecovery.Store(false)
 				e.recovered.set(true)
 			}) {
 				e.standDown()

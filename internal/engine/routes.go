@@ -125,7 +125,7 @@ func (a *actor) notifyResolved(r *stepResult) {
 	before := agent.PendingAsks(r.before)
 	if r.ended() {
 		if r.takeOver || r.quarantine || len(before) > 0 {
-			a.engine.notify(r.record.Root, agent.AskResolved{Agent: r.record.Name, Gone: true})
+			a.engine.notify(r.record.Root, agent.AskResolved{Agent: r.record.Name, AgentEnded: true})
 		}
 		return
 	}

@@ -166,7 +166,7 @@ func (e *Engine) reset() {
 }
 
 // superseded marks this engine as superseded; OwnShard does the rest.
-func (e *Engine) superseded(fence ledger.Fence) { e.ownership.lose(fence, &e.owned) }
+func (e *Engine) superseded(fence ledger.Fence) { e.ownership.lose(fence, &e.awaitsRecovery) }
 
 // releaseShard marks the shard as free, so that a successor need not wait.
 func (e *Engine) releaseShard(ctx context.Context) error {

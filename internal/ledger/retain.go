@@ -15,12 +15,12 @@ const pruneStep = 500
 // Retain deletes everything of agents that finished before the given time, in many short transactions, and then frees the space.
 // It returns the number of deleted rows, also on an error; the next call continues.
 func Retain(ctx context.Context, ledger Upkeep, before time.Time) (int64, error) {
-	return runInSteps(ctx, ledger, before, ledger.Prune)
+	return pruneInSteps(ctx, ledger, before, ledger.Prune)
 }
 
 // RetainCalls deletes the bodies of all calls that finished before the given time, in the same way.
 func RetainCalls(ctx context.Context, ledger Upkeep, before time.Time) (int64, error) {
-	return runInSteps(ctx, ledger, before, ledger.PruneCalls)
+	return pruneInSteps(ctx, ledger, before, ledger.PruneCalls)
 }
 
 // condenseStep is how many calls Condense checks in one transaction.
@@ -53,7 +53,7 @@ func Condense(ctx context.Context, ledger Upkeep, progress func(calls int64)) (i
 	return total, ledger.Vacuum(ctx)
 }
 
-func runInSteps(ctx context.Context, ledger Upkeep, before time.Time, prune func(context.Context, time.Time, int) (int64, error)) (int64, error) {
+func pruneInSteps(ctx context.Context, ledger Upkeep, before time.Time, prune func(context.Context, time.Time, int) (int64, error)) (int64, error) {
 	var total int64
 	for {
 		n, err := prune(ctx, before, pruneStep)

@@ -41,7 +41,7 @@ type Fence struct {
 // ShardOwner is the owner of a shard.
 type ShardOwner struct {
 	Epoch int64
-	Owner string
+	Name  string
 	// Released reports that the owner appends no more.
 	Released bool
 	// Request is the newest request to the owner, and Answered the newest one that it has confirmed.

@@ -93,7 +93,7 @@ func describe(q Quota, limit ledger.QuotaLimit, count ledger.QuotaCount, call le
 	if never {
 		return text + "One call may need more than the quota allows at all: raise the quota, or lower maxOutputTokens of the role."
 	}
-	return text + fmt.Sprintf("It goes on when the quota resets at %s, or is raised.", resets.Format(time.RFC3339))
+	return text + fmt.Sprintf("It continues when the quota resets at %s, or is raised.", resets.Format(time.RFC3339))
 }
 
 // PriceUnknown returns the message for a model without a price under a cost quota.
@@ -103,6 +103,6 @@ func PriceUnknown(q Quota, model, provider string) string {
 
 // TooManyActive returns the message for an agent that waits because too many are active.
 func TooManyActive(q Quota) string {
-	return fmt.Sprintf("AgentQuota %s: %d sub-agents of the namespace are Active, which is the most (maxActiveAgents). It goes on when one of them ends or waits.",
+	return fmt.Sprintf("AgentQuota %s: %d sub-agents of the namespace are Active, which is the most (maxActiveAgents). It continues when one of them ends or waits.",
 		q.Name, q.MaxActiveAgents)
 }

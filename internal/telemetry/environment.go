@@ -21,9 +21,9 @@ const (
 	metrics = "METRICS"
 )
 
-// wanted reports whether a signal is enabled: it has an endpoint, and it is not turned off. Of the exporters of autoexport only
+// enabled reports whether a signal is enabled: it has an endpoint, and it is not turned off. Of the exporters of autoexport only
 // otlp is allowed: console would mix with the log, and prometheus would open a port that no chart and no NetworkPolicy covers.
-func (env environment) wanted(signal string) (bool, error) {
+func (env environment) enabled(signal string) (bool, error) {
 	if env.isTrue("OTEL_SDK_DISABLED") {
 		return false, nil
 	}

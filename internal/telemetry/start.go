@@ -52,11 +52,11 @@ func Start(ctx context.Context, options Options) (*Telemetry, error) {
 		options.Getenv = os.Getenv
 	}
 	env := environment(options.Getenv)
-	wantsTraces, err := env.wanted(traces)
+	wantsTraces, err := env.enabled(traces)
 	if err != nil {
 		return nil, err
 	}
-	wantsMetrics, err := env.wanted(metrics)
+	wantsMetrics, err := env.enabled(metrics)
 	if err != nil || !wantsTraces && !wantsMetrics {
 		return nil, err
 	}

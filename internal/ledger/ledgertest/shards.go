@@ -109,7 +109,7 @@ func testOwnerRequests(t *testing.T, db Database) {
 		t.Errorf("a shard without an owner: %+v", h)
 	}
 	own := must(l.TakeOver(t.Context(), 0, 0, "first", at(0)))(t)
-	want := ledger.ShardOwner{Epoch: 1, Owner: "first"}
+	want := ledger.ShardOwner{Epoch: 1, Name: "first"}
 	check := func() {
 		t.Helper()
 		if diff := cmp.Diff(want, must(l.ReadOwner(t.Context(), 0))(t)); diff != "" {
@@ -133,7 +133,7 @@ func testOwnerRequests(t *testing.T, db Database) {
 	}
 	check()
 	must(l.TakeOver(t.Context(), 0, 1, "second", at(1)))(t)
-	want = ledger.ShardOwner{Epoch: 2, Owner: "second"}
+	want = ledger.ShardOwner{Epoch: 2, Name: "second"}
 	check()
 	if err := l.SendRequest(t.Context(), own, ledger.OwnerRequest{ID: "late"}); !errors.Is(err, ledger.ErrFenced) {
 		t.Errorf("a request to an owner that is gone: %v", err)

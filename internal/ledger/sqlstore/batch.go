@@ -14,7 +14,7 @@ const (
 	insertAgent = `INSERT INTO agents
 	(uid, kind, namespace, namespace_uid, name, parent_uid, root_uid, chat, role, depth, provider, model, created_at, linear_at)
 	VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $13) ON CONFLICT (uid) DO NOTHING`
-	claimAgent = `UPDATE agents SET last_seq = $1, bytes = bytes + $4 WHERE uid = $2 AND last_seq = $3 AND expired_at IS NULL`
+	advanceAgent = `UPDATE agents SET last_seq = $1, bytes = bytes + $4 WHERE uid = $2 AND last_seq = $3 AND expired_at IS NULL`
 )
 
 // advanceAgents advances each agent to the end of its batch, and finds those that another writer has advanced.
@@ -28,7 +28,7 @@ func advanceAgents(ctx context.Context, tx Tx, group []*pendingBatch) ([]*ledger
 				a.Parent, a.Root, text(a.Chat), text(a.Role), a.Depth, text(a.Provider), text(a.Model), micros(a.CreatedAt)))
 		}
 		advances[i] = len(statements)
-		statements = append(statements, statement(claimAgent, b.After+int64(len(b.Events)), b.Agent, b.After, int64(b.size-len(b.Snapshot))))
+		statements = append(statements, statement(advanceAgent, b.After+int64(len(b.Events)), b.Agent, b.After, int64(b.size-len(b.Snapshot))))
 	}
 	changed, err := tx.Exec(ctx, statements...)
 	if err != nil {

@@ -48,8 +48,8 @@ const maxCondensedBytes = 16 << 20
 type condenseProgress struct {
 	mu sync.Mutex
 	// after is the last agent that is done, now the current one.
-	after string
-	now   *condensedAgent
+	after   string
+	current *condensedAgent
 }
 
 // condensedAgent is the agent that is being condensed: first its model calls, then its tool calls, then its snapshot.
@@ -69,20 +69,20 @@ func (s *Store) Condense(ctx context.Context, limit int) (int64, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for {
-		if c.now == nil {
+		if c.current == nil {
 			agent, err := s.nextCondensed(ctx, c.after)
 			if err != nil || agent == nil {
 				c.after = ""
 				return 0, s.fail("find records of earlier releases", err)
 			}
-			c.now = agent
+			c.current = agent
 		}
-		agent := c.now
+		agent := c.current
 		n, err := s.condense(ctx, agent, ledger.Page{Limit: limit}.Size())
 		if n > 0 && err == nil {
 			return n, nil
 		}
-		c.after, c.now = agent.uid, nil // skip an agent that cannot be condensed
+		c.after, c.current = agent.uid, nil // skip an agent that cannot be condensed
 		if err != nil {
 			return n, s.fail("condense agent "+agent.uid, err)
 		}

@@ -138,7 +138,7 @@ func grant(ctx context.Context, tx Tx, q ledger.QuotaRequest, counts []ledger.Qu
 	granted := make([]bool, len(q.Calls))
 	hour := micros(q.At.UTC().Truncate(time.Hour))
 	for i, call := range q.Calls {
-		call.Tokens, call.CostMicros = addSettled(call.Tokens), addSettled(call.CostMicros)
+		call.Tokens, call.CostMicros = clampAmount(call.Tokens), clampAmount(call.CostMicros)
 		reserved, err := tx.Int64(ctx, isReserved, text(call.Key))
 		if err != nil {
 			return nil, err
@@ -217,12 +217,12 @@ func scanEnded(r Row) (endedReservation, error) {
 		e.tokens, e.costMicros = reservedTokens, reservedCost
 	}
 	if tokens.Valid {
-		e.tokens = addSettled(tokens.Int64)
+		e.tokens = clampAmount(tokens.Int64)
 	}
 	if cost.Valid {
-		e.costMicros = addSettled(cost.Int64)
+		e.costMicros = clampAmount(cost.Int64)
 	}
 	return e, nil
 }
 
-func addSettled(n int64) int64 { return min(max(n, 0), maxCallAmount) }
+func clampAmount(n int64) int64 { return min(max(n, 0), maxCallAmount) }

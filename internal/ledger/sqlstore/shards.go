@@ -32,7 +32,7 @@ func (s *Store) ReadOwner(ctx context.Context, shard int) (ledger.ShardOwner, er
 	defer cancel()
 	var owner ledger.ShardOwner
 	row := s.driver.Reader().QueryRowContext(ctx, selectShard, shard)
-	err := row.Scan(&owner.Epoch, &owner.Owner, &owner.Released, &owner.Request.ID, &owner.Request.HandOver, &owner.Answered)
+	err := row.Scan(&owner.Epoch, &owner.Name, &owner.Released, &owner.Request.ID, &owner.Request.HandOver, &owner.Answered)
 	if errors.Is(err, sql.ErrNoRows) {
 		return ledger.ShardOwner{}, nil
 	}

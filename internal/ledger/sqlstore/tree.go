@@ -97,7 +97,7 @@ func addTotals(ctx context.Context, db querier, nodes []ledger.TreeNode, index m
 	var w where
 	these := ` WHERE agent_uid IN (` + uidsOf(nodes, &w) + `) GROUP BY agent_uid`
 
-	models, err := list(ctx, db, scanUsed, `SELECT agent_uid, `+callTotals()+` FROM model_calls`+these, w.args...)
+	models, err := list(ctx, db, scanTotals, `SELECT agent_uid, `+callTotals()+` FROM model_calls`+these, w.args...)
 	if err != nil {
 		return err
 	}
@@ -119,7 +119,7 @@ type agentTotals struct {
 	totals ledger.CallTotals
 }
 
-func scanUsed(r row) (agentTotals, error) {
+func scanTotals(r row) (agentTotals, error) {
 	var u agentTotals
 	err := r.Scan(append([]any{&u.agent}, callTotalsInto(&u.totals)...)...)
 	return u, err

@@ -133,7 +133,7 @@ func (r *run) start(ctx context.Context, store ledger.Ledger) (err error) {
 	scheduler.SetProvider(schedule.Provider{Name: provider, Concurrent: 20_000})
 	r.engine = engine.New(engine.Options{
 		Ledger: store, Scheduler: scheduler, Models: r.models, Tools: r.tools, CallContext: r.models.scope,
-		Random: rand.Float64, AwaitRecovery: true, Holder: "bench",
+		Random: rand.Float64, AwaitRecovery: true, Name: "bench",
 		Changed: func(c engine.Change) {
 			if c.After.Phase.Terminal() && !c.Before.Phase.Terminal() {
 				r.ended <- ended{uid: c.Agent.UID, succeeded: c.After.Outcome.Succeeded()}
