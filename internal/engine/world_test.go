@@ -443,9 +443,10 @@ func (w *world) untilPosted(text string) {
 	})
 }
 
-func (w *world) tree() []ledger.TreeNode {
+// tree returns the agents of the chat.
+func (w *world) tree() []ledger.Run {
 	w.t.Helper()
-	list, err := w.ledger.Tree(w.t.Context(), "uid-chat", ledger.Page{})
+	list, err := w.ledger.Runs(w.t.Context(), ledger.AgentFilter{Scope: ledger.Scope{Root: "uid-chat"}}, ledger.Page{})
 	if err != nil {
 		w.t.Fatal(err)
 	}

@@ -53,6 +53,9 @@ type Calls interface {
 	ModelCall(ctx context.Context, key string) (ModelCall, error)
 	// ModelCalls lists calls in the order of their start, without requests and responses, which are large.
 	ModelCalls(ctx context.Context, filter CallFilter, page Page) (List[ModelCall], error)
+	// ToolCall and ToolCalls have no caller in the programs: transcripts come from events. The suites check with them that the stored
+	// record of calls is exact, on both drivers and after upgrades.
+	//
 	// ToolCall returns a call with its result, if it has finished; or ErrNotFound.
 	ToolCall(ctx context.Context, key string) (ToolCall, error)
 	// ToolCalls lists the calls of an agent in the order of their start, without outputs.
@@ -69,8 +72,6 @@ type Calls interface {
 
 // Reports answers queries about many agents.
 type Reports interface {
-	// Tree lists root and the agents below it in the order of creation, each with its timings and usage.
-	Tree(ctx context.Context, root string, page Page) (List[TreeNode], error)
 	// Runs lists the agents that match the filter, oldest first, each with its timings and usage.
 	Runs(ctx context.Context, filter AgentFilter, page Page) (List[Run], error)
 	// Usage sums tokens, cost, success and duration of model calls for each group.

@@ -54,22 +54,23 @@ func seedReports(t *testing.T, l ledger.Ledger) {
 	seed("second", "", "team-b", "other", "coder", "small", 50, nil, ledger.ModelResult{})
 }
 
-func testTreeHasTimings(t *testing.T, db Database) {
+func testRunsHaveTimings(t *testing.T, db Database) {
 	l := db.Open(t)
 	seedReports(t, l)
-	nodes := pages(t, 2, func(p ledger.Page) (ledger.List[ledger.TreeNode], error) { return l.Tree(t.Context(), "chat", p) })
+	tree := ledger.AgentFilter{Scope: ledger.Scope{Root: "chat"}}
+	runs := pages(t, 2, func(p ledger.Page) (ledger.List[ledger.Run], error) { return l.Runs(t.Context(), tree, p) })
 	type line struct {
 		Parent, UID   string
 		Took, Thought time.Duration
 		Calls, Tools  int64
 	}
 	var got []line
-	for _, node := range nodes {
+	for _, run := range runs {
 		took := time.Duration(-1)
-		if !node.Live() {
-			took = node.FinishedAt.Sub(node.CreatedAt)
+		if !run.Live() {
+			took = run.FinishedAt.Sub(run.CreatedAt)
 		}
-		got = append(got, line{node.Parent, node.UID, took, node.Models.TotalDuration, node.Models.Total, node.Tools})
+		got = append(got, line{run.Parent, run.UID, took, run.Models.TotalDuration, run.Models.Total, run.Tools})
 	}
 	want := []line{
 		{"", "chat", -1, 2 * time.Second, 1, 0},
@@ -77,10 +78,11 @@ func testTreeHasTimings(t *testing.T, db Database) {
 		{"coder", "tester", 10 * time.Second, 2 * time.Second, 1, 0},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("tree (-want +got):\n%s", diff)
+		t.Errorf("runs (-want +got):\n%s", diff)
 	}
-	if empty := must(l.Tree(t.Context(), "nobody", ledger.Page{}))(t); len(empty.Items) != 0 {
-		t.Errorf("the tree of an unknown root: %v", empty)
+	tree.Root = "unknown"
+	if empty := must(l.Runs(t.Context(), tree, ledger.Page{}))(t); len(empty.Items) != 0 {
+		t.Errorf("the runs of an unknown root: %v", empty)
 	}
 }
 

@@ -60,7 +60,7 @@ func Run(t *testing.T, create func(testing.TB) Database) {
 		"OddTextIsTaken":                      testUnusualTextIsAccepted,
 		"AgentsByFilter":                      testAgentsByFilter,
 		"AgentIsUpdatedWithItsEvents":         testAgentUpdateIsAppendedWithItsEvents,
-		"TreeHasTimings":                      testTreeHasTimings,
+		"RunsHaveTimings":                     testRunsHaveTimings,
 		"RunsByFilter":                        testRunsByFilter,
 		"UsageByDimension":                    testUsageByDimension,
 		"UsageInTimeRange":                    testUsageInTimeRange,

@@ -3,17 +3,12 @@
 
 package ledger
 
-// TreeNode is an agent in a tree with its own usage, without that of its children.
-type TreeNode struct {
+// Run is an agent with its own usage, without that of its children.
+type Run struct {
 	Agent
 	// Models sums its model calls, Tools counts its tool calls.
 	Models CallTotals
 	Tools  int64
-}
-
-// Run is an agent with its own usage.
-type Run struct {
-	TreeNode
 	// Superseded reports that a newer agent of the same kind has the name.
 	Superseded bool
 }
