@@ -43,8 +43,9 @@ func plantedObjectAttack(name, attempts string, object client.Object, owned bool
 	plant := func(t *testing.T, w *world, from string) (*testNamespace, client.Object) {
 		t.Helper()
 		r := w.newNamespace(t)
-		mallory := r.as("mallory", "edit") // first: the object must exist before the operator reconciles
+		mallory := r.as("mallory", "edit")
 		chat := r.chatWith(scratch("1Gi"))
+		chat.Spec.ModelProvider = "later" // the name of the trap contains the chat's UID: the chat must not start before the trap exists
 		r.create(chat)
 		trap, ok := object.DeepCopyObject().(client.Object)
 		r.Expect(ok).To(BeTrue())
@@ -56,6 +57,7 @@ func plantedObjectAttack(name, attempts string, object client.Object, owned bool
 			}})
 		}
 		r.checkAllowed(func() error { return mallory.Create(t.Context(), trap) })
+		r.Expect(w.Provider(t.Context(), r.namespace, "later")).To(Succeed())
 		r.Expect(r.API.Create(t.Context(), r.message("hello", ""))).To(Succeed())
 		return r, trap
 	}
@@ -233,15 +235,15 @@ var _ = class(
 			r.workspacePod()
 		},
 	},
-	plantedObjectAttack("a Service of somebody else gets the token", "mallory plants a Service that leads to a pod of hers",
+	plantedObjectAttack("a foreign Service gets the token", "mallory plants a Service that leads to a pod of hers",
 		&corev1.Service{Spec: corev1.ServiceSpec{Selector: map[string]string{"app": "trap"}, Ports: []corev1.ServicePort{{Port: pod.Port}}}}, false),
 	plantedObjectAttack("a Service that claims the chat as its owner gets the token", "mallory plants a Service that leads to a pod of hers, and says that the chat owns it",
 		&corev1.Service{Spec: corev1.ServiceSpec{Selector: map[string]string{"app": "trap"}, Ports: []corev1.ServicePort{{Port: pod.Port}}}}, true),
-	plantedObjectAttack("a Secret of somebody else is the token", "mallory plants a Secret with a token that she knows",
+	plantedObjectAttack("a foreign Secret is the token", "mallory plants a Secret with a token that she knows",
 		&corev1.Secret{StringData: map[string]string{pod.TokenKey: "0123456789abcdef"}}, false),
-	plantedObjectAttack("a NetworkPolicy of somebody else guards the pod", "mallory plants a policy that lets everything out",
+	plantedObjectAttack("a foreign NetworkPolicy guards the pod", "mallory plants a policy that lets everything out",
 		&networkingv1.NetworkPolicy{Spec: networkingv1.NetworkPolicySpec{Egress: []networkingv1.NetworkPolicyEgressRule{{}}}}, false),
-	plantedObjectAttack("a pod of somebody else is the workspace", "mallory plants a pod with the labels of a workspace's",
+	plantedObjectAttack("a foreign pod is the workspace", "mallory plants a pod with the labels of a workspace's",
 		&corev1.Pod{
 			ObjectMeta: metav1.ObjectMeta{Labels: pod.Labels()},
 			Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "trap", Image: "example.com/trap"}}},

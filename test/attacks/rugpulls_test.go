@@ -44,7 +44,7 @@ func rugPull(name, attempts string, before, after []string) attack {
 		r := w.newNamespace(t)
 		f := newPinnedServer(r, before...)
 		f.setTools(after...)
-		r.Eventually(r.conditionText("box", v1alpha1.ConditionToolsChanged)).Should(And(HavePrefix("True ToolsWithheld: "), ContainSubstring("withheld: look."), ContainSubstring("kubectl patch toolserver box")))
+		r.Eventually(r.conditionText("box", v1alpha1.ConditionToolsChanged)).Should(And(HavePrefix("True ToolsWithheld: "), ContainSubstring("changed since they were pinned: look."), ContainSubstring("kubectl patch toolserver box")))
 		return r
 	}
 	return attack{
