@@ -117,15 +117,15 @@ func newMetrics(registry prometheus.Registerer) (*metrics.Metrics, error) {
 type Observer interface {
 	// Changed is called when the state of an agent has changed.
 	Changed(a ledger.Agent)
-	// Listen is called with each delta of a streamed reply and the ledger's key of the model call.
-	Listen(uid, call string, piece model.Delta)
+	// OnDelta is called with each delta of a streamed reply and the ledger's key of the model call.
+	OnDelta(uid, call string, piece model.Delta)
 }
 
 // noObserver is an Observer that ignores everything.
 type noObserver struct{}
 
-func (noObserver) Changed(ledger.Agent)               {}
-func (noObserver) Listen(string, string, model.Delta) {}
+func (noObserver) Changed(ledger.Agent)                {}
+func (noObserver) OnDelta(string, string, model.Delta) {}
 
 // The leader holds a Lease in the operator's namespace.
 // +kubebuilder:rbac:groups=coordination.k8s.io,resources=leases,verbs=get;create;update,namespace=nestor-system
@@ -160,7 +160,8 @@ func Setup(mgr ctrl.Manager, options Options) error {
 		return fmt.Errorf("create the built-in tools: %w", err)
 	}
 	quotas, quotaUsed := backend.Quotas{Reader: mgr.GetClient()}, poke.New()
-	c, runner, lost := mgr.GetClient(), &run.Runner{}, &unconfirmed{}
+	c, lost := mgr.GetClient(), &unconfirmed{}
+	objects := tree.Reader{Cache: c, API: finder.Live}
 	log := mgr.GetLogger().WithName("engine")
 	eng := engine.New(engine.Options{
 		Ledger: counted.Timed(options.Ledger), Scheduler: scheduler, Tools: tools, InlineTools: atOnce,
@@ -175,7 +176,7 @@ func Setup(mgr ctrl.Manager, options Options) error {
 		LedgerQuota:       options.LedgerNamespaceQuota,
 		QuotaUsageChanged: func(namespace string) { quotaUsed.AddDelayed(agentquota.Namespace(namespace)) },
 		ShouldTakeOver: func(ctx context.Context, a ledger.Agent) bool {
-			there, err := runner.HasObject(ctx, a, false)
+			there, err := objects.HasObject(ctx, a, false)
 			if err == nil && !there {
 				lost.add(a)
 			}
@@ -192,7 +193,7 @@ func Setup(mgr ctrl.Manager, options Options) error {
 			}
 		},
 		CallContext: options.Telemetry.CallContext,
-		OnDelta:     observer.Listen,
+		OnDelta:     observer.OnDelta,
 		ReportError: func(err error) {
 			counted.LedgerError()
 			log.Error(err, "An agent cannot continue")
@@ -217,13 +218,13 @@ func Setup(mgr ctrl.Manager, options Options) error {
 	if err := watch.Index(context.Background(), mgr.GetFieldIndexer()); err != nil {
 		return err
 	}
-	for _, runnable := range []manager.Runnable{references, driver{engine: eng, workspaces: workspaces, idle: options.IdleAfter, unconfirmed: lost, hasObject: runner.HasObject, wake: func(ctx context.Context) error { return wake.wakeAll(ctx, c) }}, poolCloser{pool}} {
+	for _, runnable := range []manager.Runnable{references, driver{engine: eng, workspaces: workspaces, idle: options.IdleAfter, unconfirmed: lost, hasObject: objects.HasObject, wake: func(ctx context.Context) error { return wake.wakeAll(ctx, c) }}, poolCloser{pool}} {
 		if err := mgr.Add(runnable); err != nil {
 			return fmt.Errorf("add %T: %w", runnable, err)
 		}
 	}
-	*runner = run.Runner{
-		Reader: tree.Reader{Cache: c, API: finder.Live}, Client: c, Engine: eng, Finder: finder,
+	runner := &run.Runner{
+		Reader: objects, Client: c, Engine: eng, Finder: finder,
 		Config: &agentconfig.Resolver{Engine: eng, Finder: finder, Tools: tools, Quotas: quotas},
 		Status: &status.Writer{Client: c, Events: mgr.GetEventRecorder("nestor-operator"), Pace: status.NewPace()},
 		Ledger: options.Ledger, LedgerName: options.Ledger.Name(), MessageTaken: wake.messages.Add,
