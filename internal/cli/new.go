@@ -25,7 +25,7 @@ type newChatOptions struct {
 	print                 *genericclioptions.PrintFlags
 }
 
-func newNew(f *Factory) *cobra.Command {
+func newNewChat(f *Factory) *cobra.Command {
 	o := newChatOptions{print: newPrintFlags("created")}
 	cmd := &cobra.Command{
 		Use:   "new [NAME]",

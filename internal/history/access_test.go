@@ -105,6 +105,6 @@ var _ = Describe("Access to the history", Ordered, ContinueOnFailure, func() {
 	It("is described for kubectl", func() {
 		Expect(must(kubectl("api-resources", "--api-group=history.nestor.dev"))).To(And(
 			ContainSubstring("transcripts"), ContainSubstring("modelcalls"), ContainSubstring("usages")))
-		Eventually(func() (string, error) { return kubectl("explain", "transcript.entries.toolCalls.phase") }).Should(ContainSubstring("where the call stands"))
+		Eventually(func() (string, error) { return kubectl("explain", "transcript.entries.toolCalls.phase") }).Should(ContainSubstring("it waits for the runs that it started"))
 	})
 })

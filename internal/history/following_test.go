@@ -73,7 +73,7 @@ var _ = Describe("Following a transcript", Ordered, ContinueOnFailure, func() {
 	})
 
 	sendDelta := func(uid, call, text string) {
-		w.hub.Listen(uid, uid+"/model/"+call+"/1", model.Delta{Text: text})
+		w.hub.OnDelta(uid, uid+"/model/"+call+"/1", model.Delta{Text: text})
 	}
 
 	It("sends deltas while a reply streams in, and then the complete reply", func() {
@@ -192,7 +192,7 @@ var _ = Describe("Following a transcript", Ordered, ContinueOnFailure, func() {
 		Expect(err).NotTo(HaveOccurred())
 		DeferCleanup(stream.Close)
 		for i := range 20_000 { // far more than all buffers of the connection hold
-			w.hub.Listen("uid-slow", "uid-slow/model/m1/1", model.Delta{Text: fmt.Sprintf("%01000d", i)})
+			w.hub.OnDelta("uid-slow", "uid-slow/model/m1/1", model.Delta{Text: fmt.Sprintf("%01000d", i)})
 		}
 		w.hub.Changed(ledger.Agent{UID: "uid-slow"})
 	})

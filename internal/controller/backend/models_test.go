@@ -63,7 +63,7 @@ func TestRevokedAccessStopsTheNextCall(t *testing.T) {
 }
 
 // Each read copies the provider with all its models and prices. A call reads it when it is planned and when it is made.
-func TestACallLooksAtItsProviderTwice(t *testing.T) {
+func TestCallReadsItsProviderTwice(t *testing.T) {
 	scheme := runtime.NewScheme()
 	if err := v1alpha1.AddToScheme(scheme); err != nil {
 		t.Fatal(err)

@@ -27,9 +27,9 @@ const absenceTTL = 2 * time.Second
 // A live read lists the names of one kind in one namespace, and all lookups share it for a short time. Objects created after the read
 // started do not use it: see Begin.
 type Absences struct {
-	mu    sync.Mutex
-	lists map[listKey]*nameList
-	begun map[string]time.Time // by the namespace of the referring object
+	mu        sync.Mutex
+	lists     map[listKey]*nameList
+	notBefore map[string]time.Time // by the namespace of the referring object
 }
 
 type listKey struct{ kind, namespace string }
@@ -41,19 +41,19 @@ type nameList struct {
 	exist map[string]bool
 }
 
-// forget makes lookups for a namespace ignore lists that were read before now.
-func (a *Absences) forget(namespace string) {
+// invalidateBefore makes lookups for a namespace ignore lists that were read before now.
+func (a *Absences) invalidateBefore(namespace string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.begun == nil {
-		a.begun = map[string]time.Time{}
+	if a.notBefore == nil {
+		a.notBefore = map[string]time.Time{}
 	}
-	for other, at := range a.begun {
+	for other, at := range a.notBefore {
 		if time.Since(at) >= absenceTTL { // every list that old has expired
-			delete(a.begun, other)
+			delete(a.notBefore, other)
 		}
 	}
-	a.begun[namespace] = time.Now()
+	a.notBefore[namespace] = time.Now()
 }
 
 // exists reports whether an object exists, for a referring object in the namespace referrer.
@@ -84,7 +84,7 @@ func (a *Absences) list(referrer string, where listKey) (*nameList, time.Time) {
 		list = &nameList{}
 		a.lists[where] = list
 	}
-	return list, a.begun[referrer]
+	return list, a.notBefore[referrer]
 }
 
 func readNames(ctx context.Context, live client.Reader, kind, namespace string) (map[string]bool, error) {
@@ -104,7 +104,7 @@ func readNames(ctx context.Context, live client.Reader, kind, namespace string) 
 // exists now.
 func (f Finder) Begin(namespace string) {
 	if f.Absent != nil {
-		f.Absent.forget(namespace)
+		f.Absent.invalidateBefore(namespace)
 	}
 }
 

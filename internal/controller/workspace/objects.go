@@ -26,7 +26,7 @@ import (
 // createOnce creates the objects of a workspace, the pod last, because it must not run without its policy. Concurrent
 // calls create them only once.
 func (p *pods) createOnce(ctx context.Context, spec pod.Spec, name types.NamespacedName) error {
-	if !p.uses.claim(name) {
+	if !p.uses.beginCreate(name) {
 		return nil
 	}
 	err := p.create(ctx, spec, name)

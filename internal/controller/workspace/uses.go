@@ -106,8 +106,8 @@ func (u *podUses) recordGone(name types.NamespacedName) {
 	}
 }
 
-// claim reports whether the caller must create the pod.
-func (u *podUses) claim(name types.NamespacedName) (mustCreate bool) {
+// beginCreate reports whether the caller must create the pod.
+func (u *podUses) beginCreate(name types.NamespacedName) (mustCreate bool) {
 	u.update(name, func(one *podUse) { mustCreate, one.creating = !one.creating, true })
 	return mustCreate
 }

@@ -34,8 +34,8 @@ type feed struct {
 	readers   map[*Reader]struct{}
 }
 
-// Listen adds a delta of the reply to a model call. It implements controller.Observer.
-func (h *Hub) Listen(uid, call string, delta model.Delta) {
+// OnDelta adds a delta of the reply to a model call. It implements controller.Observer.
+func (h *Hub) OnDelta(uid, call string, delta model.Delta) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	f := h.feed(uid)

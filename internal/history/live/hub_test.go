@@ -22,7 +22,7 @@ func call(index int, name, arguments string) model.Delta {
 
 func TestSlowReaderGetsMergedDeltas(t *testing.T) {
 	var hub Hub
-	hub.Listen("a", "m1", text("He"))
+	hub.OnDelta("a", "m1", text("He"))
 	reader := hub.Follow("a") // a late reader gets the beginning too
 	if len(reader.Updates()) == 0 {
 		t.Error("a reader that joins in the middle is not woken for what came before")
@@ -31,9 +31,9 @@ func TestSlowReaderGetsMergedDeltas(t *testing.T) {
 		text("llo"), {Reasoning: "hm"}, {Reasoning: "m"}, call(0, "read", `{"pa`), call(0, "", `th":1}`), call(1, "ls", "{}"), text("."),
 		{Text: "x", Reasoning: "y"}, {Text: "x", Reasoning: "y"},
 	} {
-		hub.Listen("a", "m1", piece)
+		hub.OnDelta("a", "m1", piece)
 	}
-	hub.Listen("b", "m1", text("of another agent"))
+	hub.OnDelta("b", "m1", text("of another agent"))
 	<-reader.Updates()
 	want := Update{Call: "m1", Deltas: []model.Delta{
 		text("Hello"), {Reasoning: "hmm"}, call(0, "read", `{"path":1}`), call(1, "ls", "{}"), text("."), {Text: "xx", Reasoning: "yy"},
@@ -49,24 +49,24 @@ func TestSlowReaderGetsMergedDeltas(t *testing.T) {
 func TestNewCallResetsTheDeltas(t *testing.T) {
 	var hub Hub
 	reader := hub.Follow("a")
-	hub.Listen("a", "m1", text("old"))
+	hub.OnDelta("a", "m1", text("old"))
 	hub.Changed(ledger.Agent{UID: "a"})
-	hub.Listen("a", "m2", text("new"))
+	hub.OnDelta("a", "m2", text("new"))
 	if diff := cmp.Diff(Update{Changed: true, Call: "m2", Deltas: []model.Delta{text("new")}}, reader.Read()); diff != "" {
 		t.Errorf("news (-want +got):\n%s", diff)
 	}
-	hub.Listen("a", "m3", text("without a change in between"))
+	hub.OnDelta("a", "m3", text("without a change in between"))
 	if update := reader.Read(); update.Call != "m3" || len(update.Deltas) != 1 {
 		t.Errorf("news of the third call: %+v", update)
 	}
 }
 
-// TestNobodyBlocksTheEngine uses a reader that never reads and a reply that never ends.
-func TestNobodyBlocksTheEngine(t *testing.T) {
+// TestSlowReaderDoesNotBlockTheEngine uses a reader that never reads and a reply that never ends.
+func TestSlowReaderDoesNotBlockTheEngine(t *testing.T) {
 	var hub Hub
 	reader := hub.Follow("a")
 	for range maxDeltas + 10 {
-		hub.Listen("a", "m1", text("x"))
+		hub.OnDelta("a", "m1", text("x"))
 	}
 	update := reader.Read()
 	if !update.Truncated || len(update.Deltas) != 1 || update.Deltas[0].Text != strings.Repeat("x", maxDeltas) {
@@ -78,12 +78,12 @@ func TestUnreadFeedsAreDropped(t *testing.T) {
 	var hub Hub
 	reader := hub.Follow("read")
 	for i := range 3 * maxUnreadReplies {
-		hub.Listen(fmt.Sprint("agent-", i), "m1", text("x"))
+		hub.OnDelta(fmt.Sprint("agent-", i), "m1", text("x"))
 	}
 	if len(hub.feeds) > maxUnreadReplies {
 		t.Errorf("%d replies are kept, want at most %d", len(hub.feeds), maxUnreadReplies)
 	}
-	hub.Listen("read", "m1", text("x"))
+	hub.OnDelta("read", "m1", text("x"))
 	if update := reader.Read(); len(update.Deltas) != 1 {
 		t.Errorf("a feed that is read was dropped: %+v", update)
 	}

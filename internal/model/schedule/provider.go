@@ -19,9 +19,9 @@ type provider struct {
 	// meanDuration is a moving average of the duration of calls, for the expected wait.
 	meanDuration time.Duration
 
-	namespaces map[string]*namespace
-	backlogged map[string]*namespace // those with waiting calls
-	swept      time.Time
+	namespaces   map[string]*namespace
+	backlogged   map[string]*namespace // those with waiting calls
+	lastEviction time.Time
 	// reroutable are the waiting calls that may also go to another provider, ordered by the end of their patience.
 	reroutable callQueue
 
@@ -163,10 +163,10 @@ func (p *provider) end(g *Grant, used int64, now time.Time) {
 
 // evictIdle drops idle namespaces, about once a minute.
 func (p *provider) evictIdle(now time.Time) {
-	if now.Sub(p.swept) < windowLength {
+	if now.Sub(p.lastEviction) < windowLength {
 		return
 	}
-	p.swept = now
+	p.lastEviction = now
 	for name, n := range p.namespaces {
 		if n.idle(now) {
 			delete(p.namespaces, name)

@@ -93,11 +93,11 @@ func (t text) render(captures map[string]any) (string, error) {
 // verbatim so that a script can send invalid JSON. The mapping is converted to JSON when the script is loaded; only
 // its templates are rendered later.
 type arguments struct {
-	pieces []argumentPiece
+	pieces []argumentPart
 }
 
-// argumentPiece is JSON text, or a template whose result becomes a JSON string (or, in a scalar, plain text).
-type argumentPiece struct {
+// argumentPart is JSON text, or a template whose result becomes a JSON string (or, in a scalar, plain text).
+type argumentPart struct {
 	literal string
 	text    text
 	quote   bool
@@ -107,7 +107,7 @@ type argumentPiece struct {
 func (a *arguments) UnmarshalYAML(node *yaml.Node) error {
 	if node.Kind == yaml.ScalarNode {
 		t, err := newText(node.Value, node.Line)
-		a.pieces = []argumentPiece{{text: t}}
+		a.pieces = []argumentPart{{text: t}}
 		return err
 	}
 	return a.compile(node)
@@ -158,7 +158,7 @@ func (a *arguments) compileMapping(node *yaml.Node) error {
 func (a *arguments) compileScalar(node *yaml.Node) error {
 	if node.Tag == "!!str" && strings.Contains(node.Value, "{{") {
 		t, err := newText(node.Value, node.Line)
-		a.pieces = append(a.pieces, argumentPiece{text: t, quote: true})
+		a.pieces = append(a.pieces, argumentPart{text: t, quote: true})
 		return err
 	}
 	var v any
@@ -179,7 +179,7 @@ func (a *arguments) write(s string) {
 		a.pieces[n-1].literal += s
 		return
 	}
-	a.pieces = append(a.pieces, argumentPiece{literal: s})
+	a.pieces = append(a.pieces, argumentPart{literal: s})
 }
 
 func (a arguments) render(captures map[string]any) (string, error) {
