@@ -105,7 +105,7 @@ func TestCommandsAreSplit(t *testing.T) {
 func TestParseErrorsHaveALine(t *testing.T) {
 	for text, want := range map[string]string{
 		"output first\n":   "begins with",
-		"$ one; two\n":     "one command after a prompt",
+		"$ one; two\n":     "followed by one command",
 		"$ if true; then ": "line 7",
 	} {
 		_, err := page.Block{Language: "console", Line: 7, Text: text}.Commands()
