@@ -15,6 +15,7 @@ import (
 
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
@@ -170,7 +171,7 @@ func (s *session) printRoles(entries []roleEntry) {
 			note = terminal.Bad.Render(terminal.Fit(terminal.Line(e.Problem), noteWidth))
 		}
 		table.Rows = append(table.Rows, []string{
-			e.Name, e.Source, terminal.Fit(cmp.Or(strings.Join(e.Delegates(), ","), "-"), 40), strconv.Itoa(e.Limits.MaxIterations), note,
+			e.Name, e.Source, terminal.Fit(cmp.Or(strings.Join(e.Delegates(), ","), "-"), 40), strconv.Itoa(int(ptr.Deref(e.Limits, v1alpha1.RoleLimits{}).MaxIterations)), note,
 		})
 	}
 	table.Print(s.humanOutput())
@@ -200,6 +201,7 @@ func (s *session) printRole(e roleEntry) {
 	if e.AsTool != nil {
 		line("As a tool", e.AsTool.Name)
 	}
-	line("Limits", fmt.Sprintf("%d iterations, %d seconds", e.Limits.MaxIterations, e.Limits.MaxDurationSeconds))
+	limits := ptr.Deref(e.Limits, v1alpha1.RoleLimits{})
+	line("Limits", fmt.Sprintf("%d iterations, %d seconds", limits.MaxIterations, limits.MaxDurationSeconds))
 	fmt.Fprintf(out, "\n%s\n", terminal.Clean(e.SystemPrompt))
 }

@@ -261,7 +261,7 @@ func config(kind agent.Kind, name, roleName string, depth int) agent.Config {
 	c := agent.Config{
 		Kind: kind, Name: name, Depth: depth, MaxDepth: 2,
 		Role:       agent.Role{Name: r.Name, DisplayName: r.DisplayName, Prompt: r.SystemPrompt},
-		Limits:     agent.Limits{MaxIterations: r.Limits.MaxIterations, MaxOutputTokens: 1000, ContextTokens: 128_000, MaxRetries: 3, MaxDuration: agent.Millis(r.Limits.MaxDurationSeconds * 1000)},
+		Limits:     agent.Limits{MaxIterations: int(r.Limits.MaxIterations), MaxOutputTokens: 1000, ContextTokens: 128_000, MaxRetries: 3, MaxDuration: agent.Millis(r.Limits.MaxDurationSeconds) * 1000},
 		AutoAnswer: agent.AutoAnswer{Enabled: true, MinConfidence: 70, MaxPerQuestion: 2},
 		Tools:      append(plainTools(), agent.Tool{Name: "calculator", ReadOnly: true, BuiltIn: true}, agent.Tool{Name: "think", ReadOnly: true, BuiltIn: true}),
 	}
@@ -275,7 +275,7 @@ func config(kind agent.Kind, name, roleName string, depth int) agent.Config {
 		}
 		delegate := agent.Delegate{Name: d.Name, DisplayName: d.DisplayName, Description: d.Description, When: d.DelegateWhen}
 		if d.AsTool != nil {
-			delegate.AsTool = &agent.AsTool{Name: d.AsTool.Name, InputSchema: d.AsTool.InputSchema}
+			delegate.AsTool = &agent.AsTool{Name: d.AsTool.Name, InputSchema: d.InputSchema()}
 		}
 		c.Delegates = append(c.Delegates, delegate)
 	}

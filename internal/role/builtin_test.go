@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/nestor-dev/nestor/api/v1alpha1"
 	"github.com/nestor-dev/nestor/internal/tool"
 )
 
@@ -38,8 +39,8 @@ func matches(globs []string, name string) bool {
 func TestLimitsAndDelegations(t *testing.T) {
 	everybody := slices.DeleteFunc(Names(), func(name string) bool { return name == Orchestrator })
 	want := map[string]struct {
-		iterations int
-		seconds    int64
+		iterations int32
+		seconds    int32
 		delegates  []string
 	}{
 		"orchestrator": {50, 600, everybody},
@@ -74,7 +75,7 @@ func TestRolesAreComplete(t *testing.T) {
 		if r.Name != name || !label.MatchString(name) {
 			t.Errorf("the role in file %s is named %q", name, r.Name)
 		}
-		if r.DisplayName == "" || r.Icon == "" || r.Tools == nil || r.Approval == nil || r.Approval.Mode != ApproveWriteTools {
+		if r.DisplayName == "" || r.Icon == "" || r.Tools == nil || r.Approval == nil || r.Approval.Mode != v1alpha1.ApprovalWriteTools {
 			t.Errorf("%s lacks a field: %+v", name, r)
 		}
 		if r.Model != "" || r.ModelProvider != "" {
@@ -160,16 +161,16 @@ func TestRolesAsTools(t *testing.T) {
 			t.Errorf("%s as a tool is %+v, want %s", c.role, r.AsTool, c.tool)
 			continue
 		}
-		if got := check(t, *r.AsTool, c.arguments); got != tool.NoFailure {
+		if got := check(t, r, c.arguments); got != tool.NoFailure {
 			t.Errorf("%s refuses %s: %s", c.tool, c.arguments, got)
 		}
 		for _, bad := range []string{`{}`, `{"other": 1}`, strings.Replace(c.arguments, "{", `{"extra": 1, `, 1)} {
-			if got := check(t, *r.AsTool, bad); got != tool.InvalidArguments {
+			if got := check(t, r, bad); got != tool.InvalidArguments {
 				t.Errorf("%s accepts %s", c.tool, bad)
 			}
 		}
 	}
-	review := *builtIn(t, "code-review").AsTool
+	review := builtIn(t, "code-review")
 	for _, focus := range []string{"bugs", "style", "performance", "security", "all"} {
 		if got := check(t, review, `{"target": "a", "focus": "`+focus+`"}`); got != tool.NoFailure {
 			t.Errorf("CodeReview refuses focus %s", focus)
@@ -180,9 +181,9 @@ func TestRolesAsTools(t *testing.T) {
 	}
 }
 
-func check(t *testing.T, as AsTool, arguments string) tool.Failure {
+func check(t *testing.T, r Role, arguments string) tool.Failure {
 	t.Helper()
-	made, err := tool.New(tool.Spec{Name: as.Name, Parameters: as.InputSchema}, emptyRole)
+	made, err := tool.New(tool.Spec{Name: r.AsTool.Name, Parameters: r.InputSchema()}, emptyRole)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -190,7 +191,7 @@ func check(t *testing.T, as AsTool, arguments string) tool.Failure {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return tool.Executor{}.Execute(t.Context(), set, tool.Invocation{Name: as.Name, Arguments: json.RawMessage(arguments)}).Failure
+	return tool.Executor{}.Execute(t.Context(), set, tool.Invocation{Name: r.AsTool.Name, Arguments: json.RawMessage(arguments)}).Failure
 }
 
 func TestSearchAndReviewOnlyRead(t *testing.T) {

@@ -3,32 +3,46 @@
 
 package role
 
-import "cmp"
+import (
+	"cmp"
+
+	"k8s.io/utils/ptr"
+
+	"github.com/nestor-dev/nestor/api/v1alpha1"
+)
 
 // Overlay returns r with the fields that are set in over. A part such as Tools or Delegation is replaced as a whole, while limits
-// are replaced one by one.
+// are replaced one by one. SystemPromptFrom and AllowedNamespaces are left out: they are for finding and reading a role.
 func (r Role) Overlay(over Role) Role {
 	return Role{
-		Name:            cmp.Or(over.Name, r.Name),
-		DisplayName:     cmp.Or(over.DisplayName, r.DisplayName),
-		Description:     cmp.Or(over.Description, r.Description),
-		Icon:            cmp.Or(over.Icon, r.Icon),
-		DelegateWhen:    delegateWhen(r, over),
-		ModelProvider:   cmp.Or(over.ModelProvider, r.ModelProvider),
-		Model:           cmp.Or(over.Model, r.Model),
-		Temperature:     cmp.Or(over.Temperature, r.Temperature),
-		MaxOutputTokens: cmp.Or(over.MaxOutputTokens, r.MaxOutputTokens),
-		SystemPrompt:    cmp.Or(over.SystemPrompt, r.SystemPrompt),
-		Tools:           cmp.Or(over.Tools, r.Tools),
-		Approval:        cmp.Or(over.Approval, r.Approval),
-		Delegation:      cmp.Or(over.Delegation, r.Delegation),
-		AsTool:          cmp.Or(over.AsTool, r.AsTool),
-		Limits: Limits{
-			MaxIterations:      cmp.Or(over.Limits.MaxIterations, r.Limits.MaxIterations),
-			MaxDurationSeconds: cmp.Or(over.Limits.MaxDurationSeconds, r.Limits.MaxDurationSeconds),
-			MaxTotalTokens:     cmp.Or(over.Limits.MaxTotalTokens, r.Limits.MaxTotalTokens),
-			MaxCostMicros:      cmp.Or(over.Limits.MaxCostMicros, r.Limits.MaxCostMicros),
+		Name:         cmp.Or(over.Name, r.Name),
+		DelegateWhen: delegateWhen(r, over),
+		AgentRoleSpec: v1alpha1.AgentRoleSpec{
+			DisplayName:     cmp.Or(over.DisplayName, r.DisplayName),
+			Description:     cmp.Or(over.Description, r.Description),
+			Icon:            cmp.Or(over.Icon, r.Icon),
+			ModelProvider:   cmp.Or(over.ModelProvider, r.ModelProvider),
+			Model:           cmp.Or(over.Model, r.Model),
+			Temperature:     cmp.Or(over.Temperature, r.Temperature),
+			MaxOutputTokens: cmp.Or(over.MaxOutputTokens, r.MaxOutputTokens),
+			SystemPrompt:    cmp.Or(over.SystemPrompt, r.SystemPrompt),
+			Tools:           cmp.Or(over.Tools, r.Tools),
+			Approval:        cmp.Or(over.Approval, r.Approval),
+			Delegation:      cmp.Or(over.Delegation, r.Delegation),
+			AsTool:          cmp.Or(over.AsTool, r.AsTool),
+			Limits:          overlayLimits(r.Limits, over.Limits),
 		},
+	}
+}
+
+// overlayLimits returns new limits: those of base with the ones that are set in over.
+func overlayLimits(base, over *v1alpha1.RoleLimits) *v1alpha1.RoleLimits {
+	b, o := ptr.Deref(base, v1alpha1.RoleLimits{}), ptr.Deref(over, v1alpha1.RoleLimits{})
+	return &v1alpha1.RoleLimits{
+		MaxIterations:      cmp.Or(o.MaxIterations, b.MaxIterations),
+		MaxDurationSeconds: cmp.Or(o.MaxDurationSeconds, b.MaxDurationSeconds),
+		MaxTotalTokens:     cmp.Or(o.MaxTotalTokens, b.MaxTotalTokens),
+		MaxCostMicros:      cmp.Or(o.MaxCostMicros, b.MaxCostMicros),
 	}
 }
 

@@ -7,12 +7,14 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/yaml"
 
+	"github.com/nestor-dev/nestor/api/v1alpha1"
 	"github.com/nestor-dev/nestor/internal/tool"
 )
 
@@ -20,10 +22,12 @@ func emptyRole(context.Context, tool.Invocation) (tool.Output, error) { return t
 
 func TestOverlayKeepsOmittedFields(t *testing.T) {
 	base := builtIn(t, "coder")
-	got := base.Overlay(Role{Model: "big-model", Tools: &Tools{Allow: []string{}}, Limits: Limits{MaxIterations: 5}})
-	want := base
+	got := base.Overlay(Role{AgentRoleSpec: v1alpha1.AgentRoleSpec{
+		Model: "big-model", Tools: &v1alpha1.ToolPolicy{Allow: []string{}}, Limits: &v1alpha1.RoleLimits{MaxIterations: 5},
+	}})
+	want := builtIn(t, "coder")
 	want.Model = "big-model"
-	want.Tools = &Tools{Allow: []string{}}
+	want.Tools = &v1alpha1.ToolPolicy{Allow: []string{}}
 	want.Limits.MaxIterations = 5
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
@@ -37,9 +41,33 @@ func TestOverlayKeepsOmittedFields(t *testing.T) {
 }
 
 func TestOverlayWithNewDescriptionDropsDelegateWhen(t *testing.T) {
-	got := builtIn(t, "coder").Overlay(Role{Description: "Writes poems."})
+	got := builtIn(t, "coder").Overlay(Role{AgentRoleSpec: v1alpha1.AgentRoleSpec{Description: "Writes poems."}})
 	if len(got.DelegateWhen) > 0 {
 		t.Errorf("a role with a new description still has the delegation advice %v", got.DelegateWhen)
+	}
+}
+
+// A field that is added to the spec must be added to Overlay, unless agents do not need it.
+func TestOverlayTakesEveryField(t *testing.T) {
+	var over Role
+	fields := reflect.ValueOf(&over.AgentRoleSpec).Elem()
+	for i := range fields.NumField() {
+		switch field := fields.Field(i); field.Kind() {
+		case reflect.Pointer:
+			field.Set(reflect.New(field.Type().Elem()))
+		case reflect.Int32:
+			field.SetInt(1)
+		default:
+			field.SetString("set")
+		}
+	}
+	over.SystemPromptFrom, over.AllowedNamespaces = nil, nil
+	if diff := cmp.Diff(over, Role{}.Overlay(over)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	over.SystemPromptFrom, over.AllowedNamespaces = &v1alpha1.PromptSource{}, &v1alpha1.AllowedNamespaces{}
+	if got := (Role{}).Overlay(over); got.SystemPromptFrom != nil || got.AllowedNamespaces != nil {
+		t.Errorf("an overlay keeps %v and %v", got.SystemPromptFrom, got.AllowedNamespaces)
 	}
 }
 

@@ -32,8 +32,8 @@ const maxRepeats = 5
 // ofRole returns the limits that a role sets for a run.
 func ofRole(r role.Role) agent.Limits {
 	return agent.Limits{
-		MaxIterations: r.Limits.MaxIterations, MaxDuration: agent.Millis(r.Limits.MaxDurationSeconds * 1000),
-		MaxTokens: r.Limits.MaxTotalTokens, MaxCostMicros: r.Limits.MaxCostMicros, MaxOutputTokens: r.MaxOutputTokens,
+		MaxIterations: int(r.Limits.MaxIterations), MaxDuration: agent.Millis(r.Limits.MaxDurationSeconds) * 1000,
+		MaxTokens: r.Limits.MaxTotalTokens, MaxCostMicros: r.Limits.MaxCostMicros, MaxOutputTokens: int64(r.MaxOutputTokens),
 		MaxRepeats: maxRepeats,
 	}
 }
@@ -72,8 +72,8 @@ func OfTask(r role.Role, task *v1alpha1.TaskLimits, maxDepth int32, top bool) v1
 		task = &v1alpha1.TaskLimits{}
 	}
 	limits := v1alpha1.AgentLimits{MaxDepth: maxDepth, MaxCostMicros: r.Limits.MaxCostMicros}
-	limits.MaxIterations = min(int32(r.Limits.MaxIterations), ptr.Deref(task.MaxIterations, int32(r.Limits.MaxIterations)))
-	limits.MaxDurationSeconds = min(int32(r.Limits.MaxDurationSeconds), ptr.Deref(task.MaxDurationSeconds, int32(r.Limits.MaxDurationSeconds)))
+	limits.MaxIterations = min(r.Limits.MaxIterations, ptr.Deref(task.MaxIterations, r.Limits.MaxIterations))
+	limits.MaxDurationSeconds = min(r.Limits.MaxDurationSeconds, ptr.Deref(task.MaxDurationSeconds, r.Limits.MaxDurationSeconds))
 	tasks, tokens := task.MaxTasks, task.MaxTotalTokens
 	if top {
 		tasks, tokens = cmp.Or(tasks, ptr.To[int32](defaultMaxTasks)), cmp.Or(tokens, ptr.To[int64](defaultMaxTotalTokens))

@@ -15,7 +15,7 @@ import (
 )
 
 func TestLimitsOfAnAgent(t *testing.T) {
-	coder := role.Role{MaxOutputTokens: 4096, Limits: role.Limits{MaxIterations: 20, MaxDurationSeconds: 300, MaxTotalTokens: 1000, MaxCostMicros: 7}}
+	coder := role.Role{AgentRoleSpec: v1alpha1.AgentRoleSpec{MaxOutputTokens: 4096, Limits: &v1alpha1.RoleLimits{MaxIterations: 20, MaxDurationSeconds: 300, MaxTotalTokens: 1000, MaxCostMicros: 7}}}
 	byRole := agent.Limits{MaxIterations: 20, MaxDuration: 300_000, MaxTokens: 1000, MaxCostMicros: 7, MaxOutputTokens: 4096, MaxRepeats: maxRepeats}
 	with := func(change func(*agent.Limits)) agent.Limits {
 		limits := byRole
@@ -40,7 +40,7 @@ func TestLimitsOfAnAgent(t *testing.T) {
 }
 
 func TestLimitsOfATask(t *testing.T) {
-	coder := role.Role{Limits: role.Limits{MaxIterations: 20, MaxDurationSeconds: 300, MaxCostMicros: 7}}
+	coder := role.Role{AgentRoleSpec: v1alpha1.AgentRoleSpec{Limits: &v1alpha1.RoleLimits{MaxIterations: 20, MaxDurationSeconds: 300, MaxCostMicros: 7}}}
 	strict := &v1alpha1.TaskLimits{MaxIterations: ptr.To[int32](2), MaxDurationSeconds: ptr.To[int32](900), MaxTotalTokens: ptr.To[int64](50)}
 	for name, test := range map[string]struct {
 		task *v1alpha1.TaskLimits

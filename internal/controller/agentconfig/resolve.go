@@ -198,7 +198,7 @@ func (r *Resolver) delegates(ctx context.Context, namespace string, from role.Ro
 		}
 		d := agent.Delegate{Name: name, DisplayName: found.DisplayName, Description: found.Description, When: found.DelegateWhen}
 		if found.AsTool != nil {
-			d.AsTool = &agent.AsTool{Name: found.AsTool.Name, InputSchema: found.AsTool.InputSchema}
+			d.AsTool = &agent.AsTool{Name: found.AsTool.Name, InputSchema: found.InputSchema()}
 		}
 		delegates = append(delegates, d)
 	}

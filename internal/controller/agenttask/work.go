@@ -136,10 +136,11 @@ func (r *Reconciler) createSubAgent(ctx context.Context, task *v1alpha1.AgentTas
 
 // checkInput checks the arguments of a task against the input schema of its role.
 func (r *Reconciler) checkInput(task *v1alpha1.AgentTask, found role.Role) error {
-	if task.Spec.Arguments == nil || found.AsTool == nil || len(found.AsTool.InputSchema) == 0 {
+	schema := found.InputSchema()
+	if task.Spec.Arguments == nil || len(schema) == 0 {
 		return nil
 	}
-	if lines := r.checker.Violations(found.AsTool.InputSchema, task.Spec.Arguments.Raw); len(lines) > 0 {
+	if lines := r.checker.Violations(schema, task.Spec.Arguments.Raw); len(lines) > 0 {
 		return startErrorf(v1alpha1.ErrorInvalidSpec, "spec.arguments do not fit the inputSchema of the role %s: %s. Create the task again with arguments that do.",
 			task.Spec.Role, strings.Join(lines, "; "))
 	}

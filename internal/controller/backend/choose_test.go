@@ -43,7 +43,7 @@ func TestEntriesNameServersOrMatchThem(t *testing.T) {
 		{[]string{"read", "grep"}, nil, nil},
 		{nil, nil, nil},
 	} {
-		r := role.Role{Tools: &role.Tools{Allow: c.allow}}
+		r := role.Role{AgentRoleSpec: v1alpha1.AgentRoleSpec{Tools: &v1alpha1.ToolPolicy{Allow: c.allow}}}
 		if named := serversOf(r); !slices.Equal(named, c.named) {
 			t.Errorf("%q names %q, want %q", c.allow, named, c.named)
 		}
@@ -75,7 +75,7 @@ func TestEveryToolIncludesThoseOfToolServers(t *testing.T) {
 	down.Close()
 	tools := toolsWith(t, server("team", "lab", up.URL, true), server("nestor-system", "shared", up.URL, true), server("team", "broken", down.URL, false))
 
-	all := role.Role{Tools: &role.Tools{Allow: []string{"*"}}}
+	all := role.Role{AgentRoleSpec: v1alpha1.AgentRoleSpec{Tools: &v1alpha1.ToolPolicy{Allow: []string{"*"}}}}
 	for _, name := range []string{"lab", "shared", "broken"} {
 		used, err := tools.server(t.Context(), "team", name)
 		if err != nil {
@@ -94,7 +94,7 @@ func TestEveryToolIncludesThoseOfToolServers(t *testing.T) {
 			t.Errorf("%s is missing among %q", name, set.Names())
 		}
 	}
-	_, err = tools.ForRole(t.Context(), "team", role.Role{Tools: &role.Tools{Allow: []string{"*", "broken__*"}}})
+	_, err = tools.ForRole(t.Context(), "team", role.Role{AgentRoleSpec: v1alpha1.AgentRoleSpec{Tools: &v1alpha1.ToolPolicy{Allow: []string{"*", "broken__*"}}}})
 	var missing *resolve.Missing
 	if !errors.As(err, &missing) || missing.Reason != v1alpha1.ReasonToolServerNotReady {
 		t.Errorf("a server that is named and does not work: %v, want %s", err, v1alpha1.ReasonToolServerNotReady)

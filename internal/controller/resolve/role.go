@@ -4,12 +4,14 @@
 package resolve
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 	"github.com/nestor-dev/nestor/internal/role"
@@ -40,7 +42,7 @@ func (f Finder) Role(ctx context.Context, namespace, name string) (role.Role, er
 
 // ReadRole reads an AgentRole: what it leaves out is taken from the built-in role of the same name, if there is one.
 func (f Finder) ReadRole(ctx context.Context, object *v1alpha1.AgentRole) (role.Role, error) {
-	over := fromSpec(object)
+	over := role.Role{Name: object.Name, AgentRoleSpec: *object.Spec.DeepCopy()} // the object may be in the cache
 	if from := object.Spec.SystemPromptFrom; from != nil {
 		prompt, err := f.ConfigMap(ctx, object.Namespace, from.ConfigMapKeyRef)
 		if err != nil {
@@ -73,47 +75,12 @@ func (f Finder) MayUseRole(ctx context.Context, namespace, roleNamespace, name s
 	return nil
 }
 
-// fromSpec returns the role in the spec of an AgentRole, without any defaults.
-func fromSpec(object *v1alpha1.AgentRole) role.Role {
-	spec := object.Spec
-	r := role.Role{
-		Name: object.Name, DisplayName: spec.DisplayName, Description: spec.Description, Icon: spec.Icon,
-		ModelProvider: spec.ModelProvider, Model: spec.Model, Temperature: spec.Temperature,
-		MaxOutputTokens: int64(spec.MaxOutputTokens), SystemPrompt: spec.SystemPrompt,
-	}
-	if spec.Tools != nil {
-		r.Tools = &role.Tools{Allow: spec.Tools.Allow, Deny: spec.Tools.Deny}
-	}
-	if spec.Approval != nil {
-		r.Approval = &role.Approval{Mode: role.ApprovalMode(spec.Approval.Mode), Tools: spec.Approval.Tools, Separation: spec.Approval.Separation}
-	}
-	if spec.Delegation != nil {
-		r.Delegation = &role.Delegation{Roles: spec.Delegation.Roles}
-	}
-	if spec.AsTool != nil {
-		r.AsTool = &role.AsTool{Name: spec.AsTool.Name}
-		if spec.AsTool.InputSchema != nil {
-			r.AsTool.InputSchema = spec.AsTool.InputSchema.Raw
-		}
-	}
-	if spec.Limits != nil {
-		r.Limits = role.Limits{
-			MaxIterations: int(spec.Limits.MaxIterations), MaxDurationSeconds: int64(spec.Limits.MaxDurationSeconds),
-			MaxTotalTokens: spec.Limits.MaxTotalTokens, MaxCostMicros: spec.Limits.MaxCostMicros,
-		}
-	}
-	return r
-}
-
+// withDefaults returns r with a value for what must be set. It does not change the limits that r points to.
 func withDefaults(r role.Role) role.Role {
-	if r.Limits.MaxIterations == 0 {
-		r.Limits.MaxIterations = defaultIterations
-	}
-	if r.Limits.MaxDurationSeconds == 0 {
-		r.Limits.MaxDurationSeconds = defaultSeconds
-	}
-	if r.MaxOutputTokens == 0 {
-		r.MaxOutputTokens = defaultOutputTokens
-	}
+	limits := ptr.Deref(r.Limits, v1alpha1.RoleLimits{})
+	limits.MaxIterations = cmp.Or(limits.MaxIterations, defaultIterations)
+	limits.MaxDurationSeconds = cmp.Or(limits.MaxDurationSeconds, defaultSeconds)
+	r.Limits = &limits
+	r.MaxOutputTokens = cmp.Or(r.MaxOutputTokens, defaultOutputTokens)
 	return r
 }
