@@ -16,9 +16,8 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// The API server evaluates all rules of a kind at every write, of status too, and each look at a field of spec copies the schemas of
-// all its fields. Immutability as a rule for each field cost it more than half of what a write costs, and rules about fields that cannot
-// change most of the rest (docs/adr/0008-few-writes.md).
+// TestRulesCostTheServerLittle bounds the cost of the CEL rules. The API server evaluates all rules of a kind at every write, including
+// writes of the status, and each access to a field of spec copies the schemas of all its fields (docs/adr/0008-few-writes.md).
 func TestRulesCostTheServerLittle(t *testing.T) {
 	const ended = `iterations: 6, result: {summary: Done}, startTime: "2026-01-01T00:00:00Z", completionTime: "2026-01-01T00:00:01Z", usage: {modelCalls: 6},
 		conditions: [{type: Succeeded, status: "True", reason: Succeeded, message: Done, observedGeneration: 1, lastTransitionTime: "2026-01-01T00:00:01Z"}]`

@@ -56,7 +56,7 @@ func (d *directory) set(record ledger.Agent, s agent.State) {
 	if record.Chat == "" && record.Root != record.UID {
 		asks = AsksOf(record, s)
 	}
-	record.Name = cmp.Or(s.Config.TaskName, record.Name) // people look at its task
+	record.Name = cmp.Or(s.Config.TaskName, record.Name) // users know the agent by its task
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.agents[record.UID] = record

@@ -5,7 +5,7 @@
 // scripted model, a tool server, and pages for several users. It prints its results as lines of JSON on standard
 // output, and reads commands from standard input:
 //
-//	open USER NAMESPACE   serve a page as USER (admin, alice, bob or nobody) and print its link
+//	open USER NAMESPACE   serve a page as USER (admin, alice, bob or another user without rights) and print its link
 //	tokens                serve a page with token sign-in, and print its address and a token
 //	long NAMESPACE CHAT   create a chat with an agent that has 10,000 messages; the operator must be down
 //	restart               stop the operator and start another one

@@ -99,17 +99,17 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if err := r.adopt(ctx, owner, &message); err != nil {
 		return status.Result(err)
 	}
-	verdict, err := r.handleInOrder(ctx, owner, &message)
+	result, err := r.handleInOrder(ctx, owner, &message)
 	if outage, down := r.Runner.Outage(err); down {
 		return r.reportOutage(ctx, owner, &message, pending(outage.Reason, "The message waits. "+outage.Message))
 	}
-	if err != nil || verdict == nil {
+	if err != nil || result == nil {
 		return status.Result(err)
 	}
-	if young := pendingGrace - time.Since(message.CreationTimestamp.Time); verdict.phase == v1alpha1.MessagePending && message.Status.Phase == "" && young > 0 {
+	if young := pendingGrace - time.Since(message.CreationTimestamp.Time); result.phase == v1alpha1.MessagePending && message.Status.Phase == "" && young > 0 {
 		return ctrl.Result{RequeueAfter: young}, nil // most are handled before a user would see the status
 	}
-	return status.Result(r.writeStatus(ctx, &message, *verdict))
+	return status.Result(r.writeStatus(ctx, &message, *result))
 }
 
 // reportOutage shows that a message waits for the ledger, and wakes its chat or task to show the same.

@@ -128,9 +128,9 @@ func TestAMessageToAStandaloneTaskReachesTheAgentBelow(t *testing.T) {
 			}
 
 			// The operator may crash after handling a message and before writing its status: the next attempt must not answer another ask.
-			verdict, err := r.handle(t.Context(), objects[0], &said)
-			if recorded && (err != nil || verdict.phase != v1alpha1.MessageHandled) {
-				t.Errorf("the second attempt returned %+v (%v)", verdict, err)
+			result, err := r.handle(t.Context(), objects[0], &said)
+			if recorded && (err != nil || result.phase != v1alpha1.MessageHandled) {
+				t.Errorf("the second attempt returned %+v (%v)", result, err)
 			}
 		})
 	}
