@@ -59,6 +59,12 @@ func run(in io.Reader, out io.Writer, verbose bool) error {
 				}
 			case e.Output != "":
 				outputs[of] = append(outputs[of], e.Output)
+			case e.Test == "" && e.Action == "fail": // a panic or a timeout ends tests without an outcome
+				for name, lines := range outputs {
+					if name.pkg == e.Package {
+						fmt.Fprint(out, strings.Join(lines, ""))
+					}
+				}
 			case e.Test != "" && (e.Action == "pass" || e.Action == "fail"):
 				if e.Action == "fail" {
 					fmt.Fprint(out, strings.Join(outputs[of], ""))

@@ -39,6 +39,19 @@ The slowest tests:
 	}
 }
 
+func TestPanicIsPrinted(t *testing.T) {
+	const log = `{"Action":"output","Package":"a","Test":"TestOther","Output":"chatter\n"}
+{"Action":"pass","Package":"a","Test":"TestOther","Elapsed":0.1}
+{"Action":"output","Package":"a","Test":"TestWrong","Output":"panic: no\n"}
+{"Action":"output","Package":"a","Output":"FAIL\ta\t1.0s\n"}
+{"Action":"fail","Package":"a","Elapsed":1}
+`
+	var out strings.Builder
+	if err := run(strings.NewReader(log), &out, false); err != nil || !strings.Contains(out.String(), "panic: no\n") || strings.Contains(out.String(), "chatter") {
+		t.Errorf("(%v) got:\n%s", err, out.String())
+	}
+}
+
 func TestVerbose(t *testing.T) {
 	var out strings.Builder
 	if err := run(strings.NewReader(log), &out, true); err != nil || !strings.Contains(out.String(), "chatter\n") {

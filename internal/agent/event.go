@@ -21,7 +21,7 @@ type Started struct {
 	History []Message `json:"history,omitempty"`
 }
 
-// MessageArrived: a person sent a message to the orchestrator.
+// MessageArrived is the fact that a person sent a message to the orchestrator.
 type MessageArrived struct {
 	// Message is the name of the message; repeated events are ignored.
 	Message string `json:"message"`
@@ -36,7 +36,7 @@ type MessageArrived struct {
 	TreeUsage Amount `json:"spent,omitzero"`
 }
 
-// ModelReplied: a model call got a reply.
+// ModelReplied is the fact that a model call got a reply.
 type ModelReplied struct {
 	Call   string     `json:"call"`
 	Text   string     `json:"text,omitempty"`
@@ -60,7 +60,7 @@ const (
 	FinishLength Finish = "length"
 )
 
-// ModelFailed: an attempt of a model call failed.
+// ModelFailed is the fact that an attempt of a model call failed.
 type ModelFailed struct {
 	Call    string       `json:"call"`
 	Attempt int          `json:"attempt"`
@@ -103,7 +103,7 @@ const (
 	FailureMessageBudget ModelFailure = "MessageBudget"
 )
 
-// ToolFinished: a tool call ended.
+// ToolFinished is the fact that a tool call ended.
 type ToolFinished struct {
 	Call    string      `json:"call"`
 	Outcome ToolOutcome `json:"outcome"`
@@ -126,7 +126,7 @@ const (
 	ToolUnknown ToolOutcome = "Unknown"
 )
 
-// Decided: a person approved or denied a tool call.
+// Decided is the fact that a person approved or denied a tool call.
 type Decided struct {
 	Call    string `json:"call"`
 	Approve bool   `json:"approve,omitempty"`
@@ -141,7 +141,7 @@ type Decided struct {
 	Requesters Requesters `json:"askers,omitzero"`
 }
 
-// Answered: the agent's question was answered.
+// Answered is the fact that the agent's question was answered.
 type Answered struct {
 	// Call is the ask_user call that is answered.
 	Call string `json:"call"`
@@ -153,7 +153,7 @@ type Answered struct {
 	Unnamed bool   `json:"unnamed,omitempty"`
 }
 
-// ChildFinished: a child ended.
+// ChildFinished is the fact that a child ended.
 type ChildFinished struct {
 	Child   string  `json:"child"`
 	Outcome Outcome `json:"outcome"`
@@ -161,14 +161,14 @@ type ChildFinished struct {
 	Usage Usage `json:"usage,omitzero"`
 }
 
-// ChildWaits: a child started or stopped waiting for a person or a quota. The time in which an agent waits only for such children
+// ChildWaits is the fact that a child started or stopped waiting for a person or a quota. The time in which an agent waits only for such children
 // does not count.
 type ChildWaits struct {
 	Child   string `json:"child"`
 	Waiting bool   `json:"waiting,omitempty"`
 }
 
-// Asked: an agent below the orchestrator needs an answer or a decision from a person.
+// Asked is the fact that an agent below the orchestrator needs an answer or a decision from a person.
 type Asked struct {
 	// Agent is the name of the agent, Task that of its task; they are usually equal. UID identifies the agent; older events do
 	// not have it.
@@ -196,7 +196,7 @@ const (
 	AskApproval AskKind = "Approval"
 )
 
-// AskResolved: an ask was resolved, by a person or because its agent ended.
+// AskResolved is the fact that an ask was resolved, by a person or because its agent ended.
 type AskResolved struct {
 	Agent string `json:"agent"`
 	Call  string `json:"call"`
@@ -212,24 +212,24 @@ type Cancelled struct {
 	By string `json:"by,omitempty"`
 }
 
-// Woke: the time of a WakeAt has come.
+// Woke is the fact that the time of a WakeAt has come.
 type Woke struct{}
 
-// Restarted: a driver took over. The time since the previous event does not count.
+// Restarted is the fact that a driver took over. The time since the previous event does not count.
 type Restarted struct {
 	// Unknown are the tool calls that had started, have no result, and must not be repeated.
 	Unknown []string `json:"unknown,omitempty"`
 }
 
-// Resumed: an agent that waited for a slot got one. The time since the previous event does not count.
+// Resumed is the fact that an agent that waited for a slot got one. The time since the previous event does not count.
 type Resumed struct{}
 
-// ItemSent: an item of the outbox was sent.
+// ItemSent is the fact that an item of the outbox was sent.
 type ItemSent struct {
 	ID string `json:"id"`
 }
 
-// NameTaken: an unrelated object has the name of a child or post that was to be created.
+// NameTaken is the fact that an unrelated object has the name of a child or post that was to be created.
 type NameTaken struct {
 	Name string `json:"name"`
 	// Item is the id of the post; empty for a child.

@@ -8,7 +8,7 @@ import (
 	"fmt"
 )
 
-// Quarantined: an event of the agent's history cannot be read, or the driver panicked on one. It ends a sub-agent or tool run
+// Quarantined is the fact that an event of the agent's history cannot be read, or the driver panicked on one. It ends a sub-agent or tool run
 // with ErrorHistoryLost. An orchestrator never ends: it is reset, and another Started begins a new conversation. Earlier events of
 // the log need not be readable.
 type Quarantined struct {

@@ -3,7 +3,7 @@
 
 package agent
 
-// QuotaReached: the model call in flight waits because a quota of the namespace does not allow it now. The call stays
+// QuotaReached is the fact that the model call in flight waits because a quota of the namespace does not allow it now. The call stays
 // outstanding, and the time until QuotaGranted does not count.
 type QuotaReached struct {
 	Call    string `json:"call"`
@@ -11,7 +11,7 @@ type QuotaReached struct {
 	QuotaWait
 }
 
-// QuotaGranted: the model call that waited for a quota continues.
+// QuotaGranted is the fact that the model call that waited for a quota continues.
 type QuotaGranted struct {
 	Call    string `json:"call"`
 	Attempt int    `json:"attempt"`

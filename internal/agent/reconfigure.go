@@ -5,7 +5,7 @@ package agent
 
 import "slices"
 
-// Reconfigured: the configuration of an orchestrator has changed. It takes effect with the next turn; other agents keep their
+// Reconfigured is the fact that the configuration of an orchestrator has changed. It takes effect with the next turn; other agents keep their
 // configuration. Exactly one of the fields is set.
 type Reconfigured struct {
 	// Config is the new configuration. The identity of the agent, such as its kind and name, does not change.

@@ -3,7 +3,7 @@
 
 package agent
 
-// StartPublished: the status of a tool run's object shows that the run has started; see Config.AwaitStartPublished.
+// StartPublished is the fact that the status of a tool run's object shows that the run has started; see Config.AwaitStartPublished.
 type StartPublished struct{}
 
 func (StartPublished) fact() {}

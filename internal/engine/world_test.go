@@ -258,10 +258,11 @@ func (m fixedModel) Endpoint(context.Context, ledger.Agent, string) (Endpoint, e
 // config returns the configuration that the controllers resolve for an agent with a built-in role.
 func config(kind agent.Kind, name, roleName string, depth int) agent.Config {
 	r, _ := role.BuiltIn(roleName)
+	limits := r.Overlay(role.Role{}).Limits // never nil
 	c := agent.Config{
 		Kind: kind, Name: name, Depth: depth, MaxDepth: 2,
 		Role:       agent.Role{Name: r.Name, DisplayName: r.DisplayName, Prompt: r.SystemPrompt},
-		Limits:     agent.Limits{MaxIterations: int(r.Limits.MaxIterations), MaxOutputTokens: 1000, ContextTokens: 128_000, MaxRetries: 3, MaxDuration: agent.Millis(r.Limits.MaxDurationSeconds) * 1000},
+		Limits:     agent.Limits{MaxIterations: int(limits.MaxIterations), MaxOutputTokens: 1000, ContextTokens: 128_000, MaxRetries: 3, MaxDuration: agent.Millis(limits.MaxDurationSeconds) * 1000},
 		AutoAnswer: agent.AutoAnswer{Enabled: true, MinConfidence: 70, MaxPerQuestion: 2},
 		Tools:      append(plainTools(), agent.Tool{Name: "calculator", ReadOnly: true, BuiltIn: true}, agent.Tool{Name: "think", ReadOnly: true, BuiltIn: true}),
 	}

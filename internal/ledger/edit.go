@@ -92,7 +92,7 @@ func (p *Piece) UnmarshalJSON(data []byte) error {
 	return json.Unmarshal(data, &p.Text)
 }
 
-// ErrBrokenChain: a request cannot be rebuilt from the previous ones.
+// ErrBrokenChain means that a request cannot be rebuilt from the previous ones.
 var ErrBrokenChain = errors.New("the request does not follow from the one before it")
 
 // document is a request as a list of parts, so that an edit copies no bytes.

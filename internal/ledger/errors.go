@@ -28,7 +28,7 @@ var (
 	ErrClosed = errors.New("ledger closed")
 )
 
-// ConflictError: another writer has appended first. The writer must load the agent again.
+// ConflictError means that another writer has appended first. The writer must load the agent again.
 type ConflictError struct {
 	// Agent is the UID of the agent, Seq the sequence number of the writer's first event.
 	Agent string

@@ -1,7 +1,7 @@
 // Copyright 2026 The Nestor Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package attacks attacks Nestor from outside: it runs the whole product as users do, with a hostile user, model, tool server,
+// Package attacks tests the security of Nestor from outside. It runs the whole product as users do, with a hostile user, model, tool server,
 // provider or workspace.
 //
 //	go test ./test/attacks -run 'TestAttacks/SQLite/workspaces'

@@ -24,7 +24,7 @@ var (
 	refClose  = []byte(`]}`)
 )
 
-// ErrDamaged: a reference in a document does not resolve.
+// ErrDamaged means that a reference in a document does not resolve.
 var ErrDamaged = errors.New("a reference to an event does not resolve")
 
 func (r Ref) append(to []byte) []byte {

@@ -93,7 +93,9 @@ func (d *database) LockLiveness(ctx context.Context, shard int) (unlock func() e
 	return func() error {
 		ctx, cancel := context.WithTimeout(context.Background(), unlockTimeout)
 		defer cancel()
-		return conn.Close(ctx)
+		// The server notices the end of a connection some time after the client has closed it.
+		_, err := conn.Exec(ctx, "SELECT pg_advisory_unlock($1, $2)", livenessLockKey, shard)
+		return errors.Join(err, conn.Close(ctx))
 	}, nil
 }
 

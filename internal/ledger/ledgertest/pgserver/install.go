@@ -16,7 +16,7 @@ import (
 	"syscall"
 )
 
-// ErrNotInstalled: there is no PostgreSQL server.
+// ErrNotInstalled means that there is no PostgreSQL server.
 var ErrNotInstalled = errors.New("no PostgreSQL server is installed: install one (apt-get install postgresql) to run these tests")
 
 // programs finds the directory of initdb and postgres, which are rarely in PATH.
