@@ -10,14 +10,13 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 	"github.com/nestor-dev/nestor/internal/agent"
+	"github.com/nestor-dev/nestor/internal/controller/tree/treetest"
 	"github.com/nestor-dev/nestor/internal/ledger"
 )
 
@@ -54,9 +53,9 @@ func TestTheTaskOfAChildThatHasBegunIsNotEdited(t *testing.T) {
 // newCancelRunner returns a runner and a chat with a child that is not in the cache.
 func newCancelRunner(t *testing.T) (*Runner, Owner, client.Object) {
 	t.Helper()
-	chat := &v1alpha1.AgentChat{ObjectMeta: named("chat", "chat-uid")}
-	child := ownedBy(chat, "AgentChat", &v1alpha1.AgentTask{ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: "chat-1"}})
-	live := newCluster(t, child)
+	chat := &v1alpha1.AgentChat{ObjectMeta: treetest.Named("chat", "chat-uid")}
+	child := treetest.OwnedBy(chat, "AgentChat", &v1alpha1.AgentTask{ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: "chat-1"}})
+	live := treetest.NewCluster(t, child)
 	behind := interceptor.NewClient(live, interceptor.Funcs{
 		Get: func(_ context.Context, _ client.WithWatch, key client.ObjectKey, _ client.Object, _ ...client.GetOption) error {
 			return apierrors.NewNotFound(schema.GroupResource{Resource: "agenttasks"}, key.Name)
@@ -74,14 +73,4 @@ func isCancelled(t *testing.T, r *Runner, task client.Object) bool {
 		t.Fatal(err)
 	}
 	return found.Spec.Cancel
-}
-
-// newCluster returns a fake API server with these objects.
-func newCluster(t *testing.T, objects ...client.Object) client.WithWatch {
-	t.Helper()
-	scheme := runtime.NewScheme()
-	if err := v1alpha1.AddToScheme(scheme); err != nil {
-		t.Fatal(err)
-	}
-	return fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).Build()
 }

@@ -11,24 +11,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
-	"sigs.k8s.io/controller-runtime/pkg/client"
-
-	"github.com/nestor-dev/nestor/api/v1alpha1"
 )
-
-// ownedBy adds an owner reference to an object.
-func ownedBy[T client.Object](owner client.Object, kind string, object T) T {
-	controls := true
-	object.SetOwnerReferences([]metav1.OwnerReference{{
-		APIVersion: v1alpha1.GroupVersion.String(), Kind: kind, Name: owner.GetName(), UID: owner.GetUID(), Controller: &controls,
-	}})
-	return object
-}
-
-func named(name, uid string) metav1.ObjectMeta {
-	return metav1.ObjectMeta{Namespace: "a", Name: name, UID: types.UID(uid)}
-}
 
 func TestWhatPassesByItselfIsNotRefused(t *testing.T) {
 	resource := schema.GroupResource{Group: "nestor.dev", Resource: "agenttasks"}

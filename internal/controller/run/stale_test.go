@@ -12,6 +12,7 @@ import (
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 	"github.com/nestor-dev/nestor/internal/controller/tree"
+	"github.com/nestor-dev/nestor/internal/controller/tree/treetest"
 )
 
 // After an outage of the API server the caches of the kinds recover one after the other. An object that is missing from a cache still
@@ -21,12 +22,12 @@ func TestACacheThatHasNotHeardOfAnObjectIsNotBelieved(t *testing.T) {
 		return metav1.ObjectMeta{Namespace: "a", Name: "work", UID: types.UID(uid)}
 	}
 	task := &v1alpha1.AgentTask{ObjectMeta: meta("task"), Spec: v1alpha1.AgentTaskSpec{Type: v1alpha1.TaskAgent}}
-	sub := ownedBy(task, "AgentTask", &v1alpha1.SubAgent{ObjectMeta: meta("sub")})
-	live := newCluster(t, task, sub)
+	sub := treetest.OwnedBy(task, "AgentTask", &v1alpha1.SubAgent{ObjectMeta: meta("sub")})
+	live := treetest.NewCluster(t, task, sub)
 	name := client.ObjectKeyFromObject(task)
 	for heard, cache := range map[string]client.Client{
-		"nothing":    newCluster(t),
-		"the task":   newCluster(t, task),
+		"nothing":    treetest.NewCluster(t),
+		"the task":   treetest.NewCluster(t, task),
 		"everything": live,
 	} {
 		t.Run("cached: "+heard, func(t *testing.T) {

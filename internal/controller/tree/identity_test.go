@@ -8,36 +8,13 @@ import (
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/internal/controller/tree/treetest"
 	"github.com/nestor-dev/nestor/internal/ledger"
 )
-
-// ownedBy adds an owner reference to an object.
-func ownedBy[T client.Object](owner client.Object, kind string, object T) T {
-	controls := true
-	object.SetOwnerReferences([]metav1.OwnerReference{{
-		APIVersion: v1alpha1.GroupVersion.String(), Kind: kind, Name: owner.GetName(), UID: owner.GetUID(), Controller: &controls,
-	}})
-	return object
-}
-
-func named(name, uid string) metav1.ObjectMeta {
-	return metav1.ObjectMeta{Namespace: "a", Name: name, UID: types.UID(uid)}
-}
-
-func newCluster(t *testing.T, objects ...client.Object) client.WithWatch {
-	t.Helper()
-	scheme := runtime.NewScheme()
-	if err := v1alpha1.AddToScheme(scheme); err != nil {
-		t.Fatal(err)
-	}
-	return fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).Build()
-}
 
 func TestASuffixDerivesFromTheOwner(t *testing.T) {
 	form := regexp.MustCompile(`^[a-z][a-z0-9]{4}$`)
@@ -55,11 +32,11 @@ func TestASuffixDerivesFromTheOwner(t *testing.T) {
 
 // A task finds its sub-agent among those that have, or had, its name.
 func TestASubAgentIsFoundByItsOwner(t *testing.T) {
-	task := &v1alpha1.AgentTask{ObjectMeta: named("work", "new"), Spec: v1alpha1.AgentTaskSpec{Type: v1alpha1.TaskAgent}}
-	old := &v1alpha1.AgentTask{ObjectMeta: named("work", "old")}
-	leftover := ownedBy(old, "AgentTask", &v1alpha1.SubAgent{ObjectMeta: named("work", "leftover")})
-	renamed := ownedBy(task, "AgentTask", &v1alpha1.SubAgent{ObjectMeta: named(SubAgentNames(task)[1], "renamed")})
-	orphan := &v1alpha1.SubAgent{ObjectMeta: named("work", "orphan")}
+	task := &v1alpha1.AgentTask{ObjectMeta: treetest.Named("work", "new"), Spec: v1alpha1.AgentTaskSpec{Type: v1alpha1.TaskAgent}}
+	old := &v1alpha1.AgentTask{ObjectMeta: treetest.Named("work", "old")}
+	leftover := treetest.OwnedBy(old, "AgentTask", &v1alpha1.SubAgent{ObjectMeta: treetest.Named("work", "leftover")})
+	renamed := treetest.OwnedBy(task, "AgentTask", &v1alpha1.SubAgent{ObjectMeta: treetest.Named(SubAgentNames(task)[1], "renamed")})
+	orphan := &v1alpha1.SubAgent{ObjectMeta: treetest.Named("work", "orphan")}
 	for name, test := range map[string]struct {
 		objects []client.Object
 		want    string
@@ -69,7 +46,7 @@ func TestASubAgentIsFoundByItsOwner(t *testing.T) {
 		"its own beside a leftover":             {[]client.Object{leftover, renamed}, "renamed"},
 		"its own after the leftover is deleted": {[]client.Object{renamed}, "renamed"},
 	} {
-		api := newCluster(t, test.objects...)
+		api := treetest.NewCluster(t, test.objects...)
 		r := Reader{Cache: api, API: api}
 		if uid, err := r.TaskUID(t.Context(), task); uid != test.want || err != nil {
 			t.Errorf("%s: the agent is %q, want %q (%v)", name, uid, test.want, err)
@@ -79,14 +56,14 @@ func TestASubAgentIsFoundByItsOwner(t *testing.T) {
 
 func TestALineageEndsWhereSomethingWasDeleted(t *testing.T) {
 	now := metav1.Now()
-	chat := &v1alpha1.AgentChat{ObjectMeta: named("chat", "chat")}
-	again := &v1alpha1.AgentChat{ObjectMeta: named("chat", "again")}
-	going := &v1alpha1.AgentChat{ObjectMeta: named("chat", "chat")}
+	chat := &v1alpha1.AgentChat{ObjectMeta: treetest.Named("chat", "chat")}
+	again := &v1alpha1.AgentChat{ObjectMeta: treetest.Named("chat", "again")}
+	going := &v1alpha1.AgentChat{ObjectMeta: treetest.Named("chat", "chat")}
 	going.DeletionTimestamp, going.Finalizers = &now, []string{"foregroundDeletion"}
-	task := ownedBy(chat, "AgentChat", &v1alpha1.AgentTask{ObjectMeta: named("chat-1", "task"), Spec: v1alpha1.AgentTaskSpec{Chat: "chat"}})
-	orphan := &v1alpha1.AgentTask{ObjectMeta: named("chat-1", "task"), Spec: v1alpha1.AgentTaskSpec{Chat: "chat"}}
-	standalone := &v1alpha1.AgentTask{ObjectMeta: named("chat-1", "task")}
-	sub := ownedBy(task, "AgentTask", &v1alpha1.SubAgent{ObjectMeta: named("chat-1", "sub")})
+	task := treetest.OwnedBy(chat, "AgentChat", &v1alpha1.AgentTask{ObjectMeta: treetest.Named("chat-1", "task"), Spec: v1alpha1.AgentTaskSpec{Chat: "chat"}})
+	orphan := &v1alpha1.AgentTask{ObjectMeta: treetest.Named("chat-1", "task"), Spec: v1alpha1.AgentTaskSpec{Chat: "chat"}}
+	standalone := &v1alpha1.AgentTask{ObjectMeta: treetest.Named("chat-1", "task")}
+	sub := treetest.OwnedBy(task, "AgentTask", &v1alpha1.SubAgent{ObjectMeta: treetest.Named("chat-1", "sub")})
 	for name, test := range map[string]struct {
 		objects []client.Object
 		gone    bool
@@ -100,7 +77,7 @@ func TestALineageEndsWhereSomethingWasDeleted(t *testing.T) {
 		"the task is an orphan":      {[]client.Object{chat, orphan, sub}, true, ""},
 		"the task is standalone":     {[]client.Object{standalone, sub}, false, ""},
 	} {
-		api := newCluster(t, test.objects...)
+		api := treetest.NewCluster(t, test.objects...)
 		r := Reader{Cache: api, API: api}
 		lineage, err := r.Lineage(t.Context(), sub)
 		if err != nil || lineage.Gone != test.gone {
