@@ -27,6 +27,8 @@ type Agent struct {
 	Depth    int
 	Provider string
 	Model    string
+	// ShardHash is the hash of the tree (see package shard), or UnknownShardHash.
+	ShardHash int
 	// CreatedAt is when the agent started. The ledger stores microseconds.
 	CreatedAt time.Time
 
@@ -41,6 +43,9 @@ type Agent struct {
 	// FinishedAt is zero while the agent is live.
 	FinishedAt time.Time
 }
+
+// UnknownShardHash is the ShardHash of agents that an earlier release has recorded. Zero is a valid hash.
+const UnknownShardHash = -1
 
 // Live reports whether the agent has not finished.
 func (a Agent) Live() bool { return a.FinishedAt.IsZero() }
@@ -99,4 +104,9 @@ type AgentFilter struct {
 	Newest bool
 	// Live excludes agents that have finished.
 	Live bool
+	// ShardHashes excludes agents with another or an unknown ShardHash; nil excludes none.
+	ShardHashes *HashRange
 }
+
+// HashRange is a range of hashes: From <= hash < To.
+type HashRange struct{ From, To int }

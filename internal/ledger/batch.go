@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"time"
 	"unicode/utf8"
+
+	"github.com/nestor-dev/nestor/internal/shard"
 )
 
 // Batch is one append of an agent: events, the intents of the effects that they cause, and the results of the effects that they
@@ -118,6 +120,9 @@ func (b *Batch) validateAgent() error {
 	}
 	if b.Create.Root == "" || b.Create.CreatedAt.IsZero() {
 		return invalidf("agent %s: a record needs a root and a creation time", b.Agent)
+	}
+	if hash := b.Create.ShardHash; hash != UnknownShardHash && (hash < 0 || hash >= shard.Hashes) {
+		return invalidf("agent %s: %d is not the hash of a tree", b.Agent, hash)
 	}
 	return nil
 }

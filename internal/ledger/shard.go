@@ -7,6 +7,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
+	"strings"
 	"time"
 )
 
@@ -19,7 +21,11 @@ import (
 type Shards interface {
 	// ReadOwner returns the owner of a shard; zero if it never had one.
 	ReadOwner(ctx context.Context, shard int) (ShardOwner, error)
-	// TakeOver begins the next epoch of a shard. It fails with ErrFenced if the epoch is no longer the seen one.
+	// Owners returns the owners of all shards that ever had one.
+	Owners(ctx context.Context) (map[int]ShardOwner, error)
+	// TakeOver begins the next epoch of a shard. It fails with ErrFenced if the epoch is no longer the seen one, with ErrRetired
+	// if the shard was retired, and with ErrShardCountChanged if the shard is one of those that SetShardCount counts and their
+	// number has changed since this process has set it.
 	TakeOver(ctx context.Context, shard int, seen int64, owner string, at time.Time) (Fence, error)
 	// SendRequest sends a request to the owner of an epoch, replacing an older request.
 	SendRequest(ctx context.Context, epoch Fence, request OwnerRequest) error
@@ -27,10 +33,26 @@ type Shards interface {
 	AnswerRequest(ctx context.Context, own Fence, request string) error
 	// Release marks that the owner appends no more.
 	Release(ctx context.Context, own Fence) error
+	// Retire ends the last epoch of a shard: no operator can take it over again, not even one of an earlier release. It fails with
+	// ErrFenced if own is not the current epoch.
+	Retire(ctx context.Context, own Fence) error
+	// SetShardHash sets the ShardHash of all agents with this root. It fails with ErrFenced if own is not the current epoch.
+	SetShardHash(ctx context.Context, own Fence, root string, hash int) error
+	// SetShardCount sets into how many shards the ledger is divided; they are numbered from FirstShard. The number changes only
+	// while all of them are released. Otherwise SetShardCount fails with a *ShardsInUseError and returns the current number.
+	SetShardCount(ctx context.Context, count int) (current int, err error)
 	// LockLiveness takes the liveness lock of a shard, which is held until unlock is called or the process ends in any way. It
 	// fails with ErrLivenessLocked if another process has the lock, and with ErrUnsupported if the database has no such lock.
 	LockLiveness(ctx context.Context, shard int) (unlock func() error, err error)
 }
+
+// The numbers of shards in the ledger.
+const (
+	// WholeLedger is the shard of an engine that appends for all agents.
+	WholeLedger = 1
+	// FirstShard is the shard with index 0 of a ledger that is divided among operators.
+	FirstShard = 2
+)
 
 // Fence is an epoch of a shard. The zero value is none, for tests and tools that write without an engine.
 type Fence struct {
@@ -49,6 +71,13 @@ type ShardOwner struct {
 	Answered string
 }
 
+// Retired reports whether no operator can take over the shard any more.
+func (o ShardOwner) Retired() bool { return o.Epoch == RetiredEpoch }
+
+// RetiredEpoch is the epoch of retired shards. There is no next one: earlier releases, which do not know retired shards, fail to
+// add 1 to it.
+const RetiredEpoch = math.MaxInt64
+
 // OwnerRequest is a request to the owner of a shard.
 type OwnerRequest struct {
 	ID string
@@ -65,7 +94,31 @@ var (
 	ErrUnsupported = errors.New("not supported by the database")
 	// ErrFenced: another writer has taken over the shard. The writer must stop.
 	ErrFenced = errors.New("another operator has taken over")
+	// ErrRetired: the shard was retired, because the ledger is divided into shards now.
+	ErrRetired = errors.New("the shard is retired: the ledger is divided among operators that share the work")
+	// ErrShardCountChanged: other operators have divided the ledger into another number of shards.
+	ErrShardCountChanged = errors.New("the number of shards has changed: restart the operator")
+	// ErrShardsInUse: the number of shards cannot change while operators own shards.
+	ErrShardsInUse = errors.New("the number of shards cannot change while operators own shards")
 )
+
+// ShardsInUseError is the ErrShardsInUse of SetShardCount.
+type ShardsInUseError struct {
+	// Current is the number of shards, and Wanted the refused one.
+	Current, Wanted int
+	// Owners are the names of the operators that own shards, sorted.
+	Owners []string
+}
+
+// Error implements error.
+func (e *ShardsInUseError) Error() string {
+	return fmt.Sprintf("divide the ledger into %d shards: it has %d, owned by %s: stop these operators before you change --shards, or set it to %d "+
+		"(the shards of an operator that was killed stay in use until another one with --shards=%d has taken them over and was stopped)",
+		e.Wanted, e.Current, strings.Join(e.Owners, ", "), e.Current, e.Current)
+}
+
+// Is reports whether target is ErrShardsInUse.
+func (e *ShardsInUseError) Is(target error) bool { return target == ErrShardsInUse }
 
 // FencedError is the ErrFenced of an append.
 type FencedError struct{ Fence Fence }

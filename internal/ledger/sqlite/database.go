@@ -69,10 +69,8 @@ func (d *database) write(ctx context.Context, fn func(sqlstore.Tx) error) error 
 // maxReaders returns the maximum number of concurrent queries.
 func maxReaders() int { return max(4, runtime.GOMAXPROCS(0)) }
 
-// FenceSQL implements sqlstore.Driver. Write transactions exclude each other.
-func (d *database) FenceSQL() string {
-	return `UPDATE shards SET epoch = epoch WHERE shard = $1 AND epoch = $2`
-}
+// ShareLock implements sqlstore.Driver. Write transactions exclude each other.
+func (d *database) ShareLock() string { return "" }
 
 // vacuumPages is the number of pages per step of Vacuum; other writers run between steps.
 const vacuumPages = 256

@@ -157,7 +157,12 @@ func (t transaction) Int64(ctx context.Context, query string, args ...any) (int6
 
 // Query implements sqlstore.Tx.
 func (t transaction) Query(ctx context.Context, scan func(sqlstore.Row) error, query string, args ...any) error {
-	rows, err := t.w.conn.QueryContext(ctx, query, args...)
+	uncancelled := context.WithoutCancel(ctx)     // as in Exec
+	stmt, err := t.w.prepared(uncancelled, query) //nolint:sqlclosecheck // It is closed with the connection.
+	if err != nil {
+		return err
+	}
+	rows, err := stmt.QueryContext(uncancelled, args...)
 	if err != nil {
 		return err
 	}

@@ -10,19 +10,22 @@ import (
 	"github.com/nestor-dev/nestor/internal/ledger"
 )
 
-const agentColumns = `uid, kind, namespace, namespace_uid, name, parent_uid, root_uid, chat, role, depth, provider, model, created_at,
+const agentColumns = `uid, kind, namespace, namespace_uid, name, parent_uid, root_uid, chat, role, depth, provider, model, shard_hash, created_at,
 	last_seq, status, error_kind, finished_at`
 
 func scanAgent(r row) (ledger.Agent, error) {
 	var a ledger.Agent
 	var created int64
-	var finished sql.NullInt64
+	var hash, finished sql.NullInt64
 	err := r.Scan(&a.UID, &a.Kind, &a.Namespace, &a.NamespaceUID, &a.Name, &a.Parent, &a.Root, &a.Chat, &a.Role, &a.Depth, &a.Provider, &a.Model,
-		&created, &a.LastSeq, &a.Status, &a.ErrorKind, &finished)
+		&hash, &created, &a.LastSeq, &a.Status, &a.ErrorKind, &finished)
 	if err != nil {
 		return ledger.Agent{}, err
 	}
-	a.CreatedAt = fromMicros(created)
+	a.ShardHash, a.CreatedAt = ledger.UnknownShardHash, fromMicros(created)
+	if hash.Valid {
+		a.ShardHash = int(hash.Int64)
+	}
 	if finished.Valid {
 		a.FinishedAt = fromMicros(finished.Int64)
 	}
@@ -60,6 +63,10 @@ func agentsWhere(filter ledger.AgentFilter) where {
 	w.equal("parent_uid", filter.Parent)
 	if filter.Live {
 		w.conditions = append(w.conditions, "finished_at IS NULL")
+	}
+	if hashes := filter.ShardHashes; hashes != nil {
+		w.add("shard_hash >= ", hashes.From)
+		w.add("shard_hash < ", hashes.To)
 	}
 	if filter.Newest {
 		w.conditions = append(w.conditions, "NOT "+superseded)

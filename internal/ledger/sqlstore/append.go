@@ -52,7 +52,7 @@ func (s *Store) commit(group []*pendingBatch) {
 	// Every writer locks its agents in the same order, to avoid deadlocks between processes. The sort is stable: batches of one
 	// agent keep their order.
 	slices.SortStableFunc(group, func(a, b *pendingBatch) int { return strings.Compare(a.batch.Agent, b.batch.Agent) })
-	conflicts, err := s.write(group)
+	refused, err := s.write(group)
 	if err != nil && len(group) > 1 && s.isBatchError(err) {
 		for _, p := range group {
 			s.commit([]*pendingBatch{p})
@@ -61,47 +61,45 @@ func (s *Store) commit(group []*pendingBatch) {
 	}
 	s.batches.Add(int64(len(group)))
 	for i, p := range group {
-		switch {
-		case err != nil:
+		if err != nil {
 			p.done <- err
-		case conflicts[i] != nil:
-			p.done <- conflicts[i]
-		default:
-			p.done <- nil
+			continue
 		}
+		p.done <- refused[i]
 	}
 }
 
 // isBatchError reports whether a batch of the group may have caused the error rather than the database.
 func (s *Store) isBatchError(err error) bool {
-	if errors.Is(err, ledger.ErrNoIntent) || errors.Is(err, ledger.ErrKeyTaken) || errors.Is(err, ledger.ErrFenced) {
+	if errors.Is(err, ledger.ErrNoIntent) || errors.Is(err, ledger.ErrKeyTaken) {
 		return true
 	}
 	reason, _ := s.driver.Classify(err)
 	return reason == ledger.ReasonFailed
 }
 
-// write runs the transaction of a group and returns a conflict or nil for each batch.
-func (s *Store) write(group []*pendingBatch) ([]*ledger.ConflictError, error) {
+// write runs the transaction of a group. For each batch it returns nil, or why it was refused while the others were written: a
+// *ledger.FencedError or a *ledger.ConflictError.
+func (s *Store) write(group []*pendingBatch) ([]error, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), s.timeout)
 	defer cancel()
 	s.transactions.Add(1)
-	var conflicts []*ledger.ConflictError
+	var refused []error
 	err := s.driver.Write(ctx, func(tx Tx) error {
-		err := checkFences(ctx, tx, s.driver.FenceSQL(), group)
-		if err != nil {
+		refused = make([]error, len(group))
+		if err := s.checkFences(ctx, tx, group, refused); err != nil {
 			return err
 		}
-		if conflicts, err = advanceAgents(ctx, tx, group); err != nil {
+		if err := advanceAgents(ctx, tx, group, refused); err != nil {
 			return err
 		}
 		var steps []step
 		for i, p := range group {
-			if conflicts[i] == nil {
+			if refused[i] == nil {
 				steps = appendSteps(steps, p.batch)
 			}
 		}
 		return runSteps(ctx, tx, steps)
 	})
-	return conflicts, err
+	return refused, err
 }

@@ -12,35 +12,40 @@ import (
 
 const (
 	insertAgent = `INSERT INTO agents
-	(uid, kind, namespace, namespace_uid, name, parent_uid, root_uid, chat, role, depth, provider, model, created_at, linear_at)
-	VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $13) ON CONFLICT (uid) DO NOTHING`
+	(uid, kind, namespace, namespace_uid, name, parent_uid, root_uid, chat, role, depth, provider, model, shard_hash, created_at, linear_at)
+	VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $14) ON CONFLICT (uid) DO NOTHING`
 	advanceAgent = `UPDATE agents SET last_seq = $1, bytes = bytes + $4 WHERE uid = $2 AND last_seq = $3 AND expired_at IS NULL`
 )
 
-// advanceAgents advances each agent to the end of its batch, and finds those that another writer has advanced.
-func advanceAgents(ctx context.Context, tx Tx, group []*pendingBatch) ([]*ledger.ConflictError, error) {
+// advanceAgents advances each agent to the end of its batch, and refuses the batches of agents that another writer has advanced.
+func advanceAgents(ctx context.Context, tx Tx, group []*pendingBatch, refused []error) error {
 	var statements []Statement
 	advances := make([]int, len(group))
 	for i, p := range group {
+		if refused[i] != nil {
+			continue
+		}
 		b := p.batch
 		if a := b.Create; a != nil {
 			statements = append(statements, statement(insertAgent, a.UID, text(a.Kind), text(a.Namespace), text(a.NamespaceUID), text(a.Name),
-				a.Parent, a.Root, text(a.Chat), text(a.Role), a.Depth, text(a.Provider), text(a.Model), micros(a.CreatedAt)))
+				a.Parent, a.Root, text(a.Chat), text(a.Role), a.Depth, text(a.Provider), text(a.Model), shardHash(a.ShardHash), micros(a.CreatedAt)))
 		}
 		advances[i] = len(statements)
 		statements = append(statements, statement(advanceAgent, b.After+int64(len(b.Events)), b.Agent, b.After, int64(b.size-len(b.Snapshot))))
 	}
+	if len(statements) == 0 {
+		return nil
+	}
 	changed, err := tx.Exec(ctx, statements...)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	conflicts := make([]*ledger.ConflictError, len(group))
 	for i, p := range group {
-		if changed[advances[i]] == 0 {
-			conflicts[i] = &ledger.ConflictError{Agent: p.batch.Agent, Seq: p.batch.After + 1}
+		if refused[i] == nil && changed[advances[i]] == 0 {
+			refused[i] = &ledger.ConflictError{Agent: p.batch.Agent, Seq: p.batch.After + 1}
 		}
 	}
-	return conflicts, nil
+	return nil
 }
 
 // step is a statement. If ifUnchanged is not nil, it is the error if the statement changes no row.

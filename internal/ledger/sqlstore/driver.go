@@ -21,9 +21,9 @@ type Driver interface {
 	Write(ctx context.Context, fn func(Tx) error) error
 	// Classify returns the reason of a database error, and its text without secrets.
 	Classify(err error) (ledger.Reason, string)
-	// FenceSQL returns a statement that updates or locks the row of a shard ($1) in an epoch ($2), so that the epoch cannot change
-	// until the transaction ends. In any other epoch it affects no row.
-	FenceSQL() string
+	// ShareLock returns the end of a SELECT in Write that keeps the selected rows from changing until the transaction ends. It is
+	// empty if write transactions exclude each other.
+	ShareLock() string
 	// LockLiveness implements ledger.Shards.
 	LockLiveness(ctx context.Context, shard int) (unlock func() error, err error)
 	// Vacuum returns free space to the system without blocking writers.

@@ -8,19 +8,26 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/nestor-dev/nestor/internal/ledger"
+	"github.com/nestor-dev/nestor/internal/shard"
 )
 
 const (
-	selectShard = `SELECT epoch, holder, released, request, hand_over, answered FROM shards WHERE shard = $1`
-	insertShard = `INSERT INTO shards (shard, epoch, holder, taken_at) VALUES ($1, 1, $2, $3) ON CONFLICT (shard) DO NOTHING`
-	takeShard   = `UPDATE shards SET epoch = epoch + 1, holder = $1, taken_at = $2, released = FALSE, request = '', hand_over = FALSE, answered = ''
+	selectShards = `SELECT shard, epoch, holder, released, request, hand_over, answered FROM shards`
+	insertShard  = `INSERT INTO shards (shard, epoch, holder, taken_at) VALUES ($1, 1, $2, $3) ON CONFLICT (shard) DO NOTHING`
+	takeShard    = `UPDATE shards SET epoch = epoch + 1, holder = $1, taken_at = $2, released = FALSE, request = '', hand_over = FALSE, answered = ''
 	WHERE shard = $3 AND epoch = $4`
 	sendOwnerRequest   = `UPDATE shards SET request = $1, hand_over = $2 WHERE shard = $3 AND epoch = $4`
 	answerOwnerRequest = `UPDATE shards SET answered = $1 WHERE shard = $2 AND epoch = $3`
 	releaseShard       = `UPDATE shards SET released = TRUE WHERE shard = $1 AND epoch = $2`
+	retireShard        = `UPDATE shards SET epoch = $1, released = FALSE WHERE shard = $2 AND epoch = $3`
+
+	selectTree      = `SELECT uid FROM agents WHERE root_uid = $1`
+	updateShardHash = `UPDATE agents SET shard_hash = $1 WHERE uid = $2`
 )
 
 // readTimeout bounds reads with which an engine must detect in time that it was superseded.
@@ -30,41 +37,76 @@ const readTimeout = 5 * time.Second
 func (s *Store) ReadOwner(ctx context.Context, shard int) (ledger.ShardOwner, error) {
 	ctx, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()
-	var owner ledger.ShardOwner
-	row := s.driver.Reader().QueryRowContext(ctx, selectShard, shard)
-	err := row.Scan(&owner.Epoch, &owner.Name, &owner.Released, &owner.Request.ID, &owner.Request.HandOver, &owner.Answered)
+	row, err := scanShard(s.driver.Reader().QueryRowContext(ctx, selectShards+` WHERE shard = $1`, shard))
 	if errors.Is(err, sql.ErrNoRows) {
 		return ledger.ShardOwner{}, nil
 	}
+	return row.owner, s.fail("read the shard owner", err)
+}
+
+// Owners implements ledger.Shards.
+func (s *Store) Owners(ctx context.Context) (map[int]ledger.ShardOwner, error) {
+	ctx, cancel := context.WithTimeout(ctx, readTimeout)
+	defer cancel()
+	rows, err := list(ctx, s.driver.Reader(), scanShard, selectShards)
 	if err != nil {
-		return ledger.ShardOwner{}, s.fail("read the shard owner", err)
+		return nil, s.fail("read the shard owners", err)
 	}
-	return owner, nil
+	owners := make(map[int]ledger.ShardOwner, len(rows))
+	for _, r := range rows {
+		owners[r.shard] = r.owner
+	}
+	return owners, nil
+}
+
+type shardRow struct {
+	shard int
+	owner ledger.ShardOwner
+}
+
+func scanShard(r row) (shardRow, error) {
+	var s shardRow
+	o := &s.owner
+	err := r.Scan(&s.shard, &o.Epoch, &o.Name, &o.Released, &o.Request.ID, &o.Request.HandOver, &o.Answered)
+	return s, err
 }
 
 // TakeOver implements ledger.Shards.
 func (s *Store) TakeOver(ctx context.Context, shard int, seen int64, owner string, at time.Time) (ledger.Fence, error) {
+	if seen == ledger.RetiredEpoch {
+		return ledger.Fence{}, s.fail(fmt.Sprintf("take shard %d", shard), ledger.ErrRetired)
+	}
 	take := statement(takeShard, text(owner), micros(at), shard, seen)
 	if seen == 0 {
 		take = statement(insertShard, shard, text(owner), micros(at))
 	}
 	fence := ledger.Fence{Shard: shard, Epoch: seen + 1}
-	return fence, s.changeShard(ctx, fmt.Sprintf("take shard %d", shard), take)
+	return fence, s.changeShard(ctx, fmt.Sprintf("take shard %d", shard), shard, func(ctx context.Context, tx Tx) (int64, error) {
+		if err := s.checkShardCount(ctx, tx, shard); err != nil {
+			return 0, err
+		}
+		return execOne(ctx, tx, take)
+	})
 }
 
 // SendRequest implements ledger.Shards.
 func (s *Store) SendRequest(ctx context.Context, epoch ledger.Fence, request ledger.OwnerRequest) error {
-	return s.changeShard(ctx, "send a request to the shard owner", statement(sendOwnerRequest, text(request.ID), request.HandOver, epoch.Shard, epoch.Epoch))
+	return s.updateShard(ctx, "send a request to the shard owner", epoch, statement(sendOwnerRequest, text(request.ID), request.HandOver, epoch.Shard, epoch.Epoch))
 }
 
 // AnswerRequest implements ledger.Shards.
 func (s *Store) AnswerRequest(ctx context.Context, own ledger.Fence, request string) error {
-	return s.changeShard(ctx, "answer a request for the shard", statement(answerOwnerRequest, text(request), own.Shard, own.Epoch))
+	return s.updateShard(ctx, "answer a request for the shard", own, statement(answerOwnerRequest, text(request), own.Shard, own.Epoch))
 }
 
 // Release implements ledger.Shards.
 func (s *Store) Release(ctx context.Context, own ledger.Fence) error {
-	return s.changeShard(ctx, fmt.Sprintf("release shard %d", own.Shard), statement(releaseShard, own.Shard, own.Epoch))
+	return s.updateShard(ctx, fmt.Sprintf("release shard %d", own.Shard), own, statement(releaseShard, own.Shard, own.Epoch))
+}
+
+// Retire implements ledger.Shards.
+func (s *Store) Retire(ctx context.Context, own ledger.Fence) error {
+	return s.updateShard(ctx, fmt.Sprintf("retire shard %d", own.Shard), own, statement(retireShard, int64(ledger.RetiredEpoch), own.Shard, own.Epoch))
 }
 
 // LockLiveness implements ledger.Shards.
@@ -78,43 +120,128 @@ func (s *Store) LockLiveness(ctx context.Context, shard int) (unlock func() erro
 	return unlock, err
 }
 
-// changeShard runs a statement that changes no row if the shard is in another epoch.
-func (s *Store) changeShard(ctx context.Context, op string, change Statement) error {
+// updateShard runs a statement that changes no row if the shard is not in the epoch.
+func (s *Store) updateShard(ctx context.Context, op string, epoch ledger.Fence, update Statement) error {
+	if epoch.Epoch == ledger.RetiredEpoch {
+		return s.fail(op, ledger.ErrRetired)
+	}
+	return s.changeShard(ctx, op, epoch.Shard, func(ctx context.Context, tx Tx) (int64, error) { return execOne(ctx, tx, update) })
+}
+
+// changeShard runs a change in a transaction. It fails if the change affects no row, because the shard is in another epoch.
+func (s *Store) changeShard(ctx context.Context, op string, shard int, change func(context.Context, Tx) (int64, error)) error {
 	ctx, cancel := context.WithTimeout(ctx, s.timeout)
 	defer cancel()
 	err := s.driver.Write(ctx, func(tx Tx) error {
-		changed, err := tx.Exec(ctx, change)
-		if err == nil && changed[0] == 0 {
-			err = ledger.ErrFenced
+		changed, err := change(ctx, tx)
+		if err != nil || changed > 0 {
+			return err
 		}
-		return err
+		epochs, err := s.lockShards(ctx, tx, []int{shard})
+		if err != nil {
+			return err
+		}
+		if epochs[shard] == ledger.RetiredEpoch {
+			return ledger.ErrRetired
+		}
+		return ledger.ErrFenced
 	})
 	return s.fail(op, err)
 }
 
-// checkFences fails if a batch of the group belongs to an older epoch. The epochs cannot change before the transaction ends.
-func checkFences(ctx context.Context, tx Tx, query string, group []*pendingBatch) error {
-	var statements []Statement
-	var fences []ledger.Fence
-	seen := map[ledger.Fence]bool{{}: true}
+func execOne(ctx context.Context, tx Tx, s Statement) (int64, error) {
+	changed, err := tx.Exec(ctx, s)
+	if err != nil {
+		return 0, err
+	}
+	return changed[0], nil
+}
+
+// SetShardHash implements ledger.Shards.
+func (s *Store) SetShardHash(ctx context.Context, own ledger.Fence, root string, hash int) error {
+	if hash < 0 || hash >= shard.Hashes {
+		return fmt.Errorf("set the shard of tree %s: %w: %d is not a hash", root, ledger.ErrInvalid, hash)
+	}
+	ctx, cancel := context.WithTimeout(ctx, s.timeout)
+	defer cancel()
+	err := s.driver.Write(ctx, func(tx Tx) error {
+		epochs, err := s.lockShards(ctx, tx, []int{own.Shard})
+		if err != nil {
+			return err
+		}
+		if !current(epochs, own) {
+			return ledger.ErrFenced
+		}
+		return setShardHash(ctx, tx, root, hash)
+	})
+	return s.fail("set the shard of tree "+root, err)
+}
+
+func setShardHash(ctx context.Context, tx Tx, root string, hash int) error {
+	var uids []string
+	err := tx.Query(ctx, func(r Row) error {
+		uid, err := scanText(r)
+		uids = append(uids, uid)
+		return err
+	}, selectTree, root)
+	if err != nil || len(uids) == 0 {
+		return err
+	}
+	slices.Sort(uids) // in the locking order of every writer
+	statements := make([]Statement, len(uids))
+	for i, uid := range uids {
+		statements[i] = statement(updateShardHash, hash, uid)
+	}
+	_, err = tx.Exec(ctx, statements...)
+	return err
+}
+
+// checkFences refuses the batches of the group that belong to older epochs. The epochs cannot change before the transaction ends.
+func (s *Store) checkFences(ctx context.Context, tx Tx, group []*pendingBatch, refused []error) error {
+	var shards []int
 	for _, p := range group {
-		if f := p.batch.Fence; !seen[f] {
-			seen[f] = true
-			fences = append(fences, f)
-			statements = append(statements, statement(query, f.Shard, f.Epoch))
+		if f := p.batch.Fence; f != (ledger.Fence{}) && !slices.Contains(shards, f.Shard) {
+			shards = append(shards, f.Shard)
 		}
 	}
-	if len(statements) == 0 {
-		return nil
-	}
-	changed, err := tx.Exec(ctx, statements...)
+	epochs, err := s.lockShards(ctx, tx, shards)
 	if err != nil {
 		return err
 	}
-	for i, f := range fences {
-		if changed[i] == 0 {
-			return &ledger.FencedError{Fence: f}
+	for i, p := range group {
+		if f := p.batch.Fence; f != (ledger.Fence{}) && !current(epochs, f) {
+			refused[i] = &ledger.FencedError{Fence: f}
 		}
 	}
 	return nil
+}
+
+// current reports whether the fence is the epoch of its shard. Nothing is current in a retired shard.
+func current(epochs map[int]int64, f ledger.Fence) bool {
+	epoch, ok := epochs[f.Shard]
+	return ok && epoch == f.Epoch && epoch != ledger.RetiredEpoch
+}
+
+// lockShards returns the epochs of shards, which cannot change before the transaction ends. Every writer locks them in the same
+// order.
+func (s *Store) lockShards(ctx context.Context, tx Tx, shards []int) (map[int]int64, error) {
+	if len(shards) == 0 {
+		return nil, nil
+	}
+	slices.Sort(shards)
+	var w where
+	places := make([]string, len(shards))
+	for i, shard := range shards {
+		places[i] = w.arg(shard)
+	}
+	epochs := make(map[int]int64, len(shards))
+	query := `SELECT shard, epoch FROM shards WHERE shard IN (` + strings.Join(places, ", ") + `) ORDER BY shard` + s.driver.ShareLock()
+	err := tx.Query(ctx, func(r Row) error {
+		var shard int
+		var epoch int64
+		err := r.Scan(&shard, &epoch)
+		epochs[shard] = epoch
+		return err
+	}, query, w.args...)
+	return epochs, err
 }

@@ -19,6 +19,9 @@ type Store struct {
 	batches      atomic.Int64
 	transactions atomic.Int64
 
+	// shardCount is the number of shards that this process has set; 0 before.
+	shardCount atomic.Int64
+
 	texts      textCache
 	pruned     pruneProgress
 	condensing condenseProgress
