@@ -16,6 +16,7 @@ type Ledger interface {
 	Reports
 	Quotas
 	Shards
+	Shares
 	Sizes
 	Upkeep
 

@@ -26,6 +26,7 @@ var unfilled = map[string]string{
 	"shards.request":        "while a second operator asks for the shard; internal/ledger/ledgertest",
 	"shards.hand_over":      "the same",
 	"shards.answered":       "the same",
+	"shares":                "only while replicas share the work; internal/ledger/ledgertest",
 	"settings":              "only while replicas share the work; internal/ledger/ledgertest",
 	"quota_reservations":    "has a row only while a call is open; internal/ledger/ledgertest",
 	"model_calls.pruned_at": "only with --call-retention; internal/ledger/ledgertest",

@@ -82,7 +82,7 @@ func classifyCode(code string) ledger.Reason {
 		return ledger.ReasonCorrupt
 	case "58030": // io_error
 		return ledger.ReasonIOError
-	case "40001", "40P01", "55P03", "57014": // serialization, deadlock, lock_not_available, query_canceled
+	case "40001", "40P01", "55P03", "57014", "25P03": // serialization, deadlock, lock_not_available, query_canceled, idle_in_transaction_session_timeout
 		return ledger.ReasonUnavailable
 	}
 	for class, reason := range map[string]ledger.Reason{

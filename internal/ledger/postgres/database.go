@@ -7,6 +7,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -23,7 +24,12 @@ type database struct {
 	pool    *pgxpool.Pool
 	// reader uses the same pool through database/sql.
 	reader *sql.DB
+	// idleTimeout is how long the server waits for the next statement of a write transaction.
+	idleTimeout time.Duration
 }
+
+// defaultIdleTimeout is far above the time between two statements of a healthy process.
+const defaultIdleTimeout = 5 * time.Second
 
 var _ sqlstore.Driver = (*database)(nil)
 
@@ -58,9 +64,13 @@ func (d *database) Write(ctx context.Context, fn func(sqlstore.Tx) error) error 
 // begin starts a transaction. It skips connections that broke while they were idle: nothing was sent on them, so it is safe to
 // try another one. The isolation level is read committed, in which an update that loses against another writer changes no row,
 // instead of aborting the transaction of the group.
+//
+// A process that is stopped, or cut off from the server, in the middle of a transaction keeps its locks only for idleTimeout:
+// other operators wait for them.
 func (d *database) begin(ctx context.Context) (pgx.Tx, error) {
+	begin := fmt.Sprintf("BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL idle_in_transaction_session_timeout = %d", d.idleTimeout.Milliseconds())
 	for idle := d.pool.Stat().IdleConns(); ; idle-- {
-		tx, err := d.pool.BeginTx(ctx, pgx.TxOptions{IsoLevel: pgx.ReadCommitted})
+		tx, err := d.pool.BeginTx(ctx, pgx.TxOptions{BeginQuery: begin})
 		if err == nil || idle <= 0 || classify(err) != ledger.ReasonUnavailable || ctx.Err() != nil {
 			return tx, err
 		}
@@ -70,6 +80,19 @@ func (d *database) begin(ctx context.Context) (pgx.Tx, error) {
 // ShareLock implements sqlstore.Driver. Taking over a shard waits for transactions that have read its epoch, and these see the new
 // epoch if they come second.
 func (d *database) ShareLock() string { return " FOR SHARE" }
+
+// LockSQL implements sqlstore.Driver with an advisory lock.
+func (d *database) LockSQL() string {
+	return fmt.Sprintf("SELECT pg_advisory_xact_lock(%d, $1)", resourceLockKey)
+}
+
+// resourceLockKey is the first half of the key of the locks of LockSQL. It must differ from livenessLockKey.
+const resourceLockKey = 0x73686172
+
+// Clock implements sqlstore.Driver. Unlike now(), the time does not stop in a transaction, which may have waited for a lock.
+func (d *database) Clock() string {
+	return "CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000000 AS BIGINT)"
+}
 
 // livenessLockKey is the first half of the key of the liveness locks; the second is the shard.
 const livenessLockKey = 0x6e657374
@@ -150,7 +173,32 @@ func (t transaction) Int64(ctx context.Context, query string, args ...any) (int6
 
 // Query implements sqlstore.Tx.
 func (t transaction) Query(ctx context.Context, scan func(sqlstore.Row) error, query string, args ...any) error {
-	rows, err := t.tx.Query(ctx, query, args...)
+	return t.QueryAfter(ctx, nil, scan, query, args...)
+}
+
+// QueryAfter implements sqlstore.Tx.
+func (t transaction) QueryAfter(ctx context.Context, statements []sqlstore.Statement, scan func(sqlstore.Row) error, query string, args ...any) error {
+	var batch pgx.Batch
+	for _, s := range statements {
+		batch.Queue(s.SQL, s.Args...)
+	}
+	batch.Queue(query, args...)
+	results := t.tx.SendBatch(ctx, &batch)
+	if err := scanAfter(results, len(statements), scan); err != nil {
+		_ = results.Close() // It would only repeat the error.
+		return err
+	}
+	return results.Close()
+}
+
+// scanAfter skips the results of some statements and scans the rows of the next one.
+func scanAfter(results pgx.BatchResults, skip int, scan func(sqlstore.Row) error) error {
+	for range skip {
+		if _, err := results.Exec(); err != nil {
+			return err
+		}
+	}
+	rows, err := results.Query()
 	if err != nil {
 		return err
 	}

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/nestor-dev/nestor/internal/ledger"
 	"github.com/nestor-dev/nestor/internal/ledger/ledgertest"
@@ -168,5 +169,49 @@ func TestNameOfLedgerHasNoSecret(t *testing.T) {
 	host, _, _ := strings.Cut(rest, "?")
 	if got, want := l.Name(), "postgres://"+host; got != want {
 		t.Errorf("name %q, want %q", got, want)
+	}
+}
+
+// A process that is stopped in the middle of a transaction must not keep its locks.
+func TestStoppedProcessLosesItsTransaction(t *testing.T) {
+	db := newDatabase(t)
+	l := db.Open(t)
+	stopped, err := postgres.OpenWithIdleTimeout(t.Context(), db.DSN, 200*time.Millisecond)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = stopped.Close() }()
+	update := func(l ledger.Ledger, replica string, during func()) error {
+		return l.UpdateShares(t.Context(), replica, []string{"calls"}, time.Hour, func([]ledger.Share) []ledger.Share {
+			during()
+			return []ledger.Share{{Resource: "calls", Amount: 10}}
+		})
+	}
+	locked, resume, ended := make(chan struct{}), make(chan struct{}), make(chan error)
+	go func() {
+		ended <- update(stopped, "stopped", func() {
+			close(locked)
+			<-resume
+		})
+	}()
+	<-locked
+	if err := update(l, "other", func() {}); err != nil {
+		t.Errorf("the update of another replica: %v", err)
+	}
+	close(resume)
+	if err := <-ended; !errors.Is(err, ledger.ErrUnavailable) {
+		t.Errorf("the update of the process that was stopped: %v, want it to be retried", err)
+	}
+	err = l.UpdateShares(t.Context(), "reader", []string{"calls"}, time.Hour, func(all []ledger.Share) []ledger.Share {
+		if len(all) != 1 || all[0].Replica != "other" {
+			t.Errorf("the shares are %+v, want the one of the other replica", all)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Error(err)
+	}
+	if err := update(stopped, "stopped", func() {}); err != nil {
+		t.Errorf("the next update of the process that was stopped: %v", err)
 	}
 }

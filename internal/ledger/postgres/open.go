@@ -69,7 +69,7 @@ func connect(ctx context.Context, dsn string) (*database, error) {
 	// A server may be configured to acknowledge commits early, but Append promises durability.
 	setDefault(config.ConnConfig.RuntimeParams, "synchronous_commit", "on")
 	// The password may also come from the environment or a file.
-	db := &database{name: name, secrets: append(secrets, config.ConnConfig.Password)}
+	db := &database{name: name, secrets: append(secrets, config.ConnConfig.Password), idleTimeout: defaultIdleTimeout}
 	if db.pool, err = pgxpool.NewWithConfig(ctx, config); err != nil {
 		return nil, sqlstore.Fail(db, "open", err)
 	}

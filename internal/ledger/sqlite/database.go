@@ -72,6 +72,12 @@ func maxReaders() int { return max(4, runtime.GOMAXPROCS(0)) }
 // ShareLock implements sqlstore.Driver. Write transactions exclude each other.
 func (d *database) ShareLock() string { return "" }
 
+// LockSQL implements sqlstore.Driver. Write transactions exclude each other.
+func (d *database) LockSQL() string { return "" }
+
+// Clock implements sqlstore.Driver. It is the clock of the process, in milliseconds.
+func (d *database) Clock() string { return "CAST(unixepoch('now', 'subsec') * 1000 AS INTEGER) * 1000" }
+
 // vacuumPages is the number of pages per step of Vacuum; other writers run between steps.
 const vacuumPages = 256
 

@@ -174,3 +174,11 @@ func (t transaction) Query(ctx context.Context, scan func(sqlstore.Row) error, q
 	}
 	return rows.Err()
 }
+
+// QueryAfter implements sqlstore.Tx.
+func (t transaction) QueryAfter(ctx context.Context, statements []sqlstore.Statement, scan func(sqlstore.Row) error, query string, args ...any) error {
+	if _, err := t.Exec(ctx, statements...); err != nil {
+		return err
+	}
+	return t.Query(ctx, scan, query, args...)
+}

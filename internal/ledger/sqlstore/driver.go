@@ -24,6 +24,11 @@ type Driver interface {
 	// ShareLock returns the end of a SELECT in Write that keeps the selected rows from changing until the transaction ends. It is
 	// empty if write transactions exclude each other.
 	ShareLock() string
+	// LockSQL returns a statement that takes the lock with a number of 32 bits ($1) until the transaction ends. It is empty if
+	// write transactions exclude each other.
+	LockSQL() string
+	// Clock returns an expression for the current time of the database in microseconds since 1970.
+	Clock() string
 	// LockLiveness implements ledger.Shards.
 	LockLiveness(ctx context.Context, shard int) (unlock func() error, err error)
 	// Vacuum returns free space to the system without blocking writers.
@@ -40,6 +45,8 @@ type Tx interface {
 	Int64(ctx context.Context, query string, args ...any) (int64, error)
 	// Query calls scan for each row of a query.
 	Query(ctx context.Context, scan func(Row) error, query string, args ...any) error
+	// QueryAfter runs the statements in order and then the query, in one round trip to the database.
+	QueryAfter(ctx context.Context, statements []Statement, scan func(Row) error, query string, args ...any) error
 }
 
 // Row is one row of a result.
