@@ -73,6 +73,7 @@ type simulation struct {
 	running   int
 	peak      int
 	starts    []start
+	asked     time.Time // when the latest back-off was requested
 	blocked   time.Time
 	early     int
 	granted   map[int]int
@@ -109,7 +110,7 @@ func (w *simulation) begin(i int, used int64) {
 	w.running++
 	w.peak = max(w.peak, w.running)
 	w.starts = append(w.starts, start{at: now, tokens: used})
-	if now.Before(w.blocked) {
+	if now.After(w.asked) && now.Before(w.blocked) { // at the same instant the call may have been first
 		w.early++
 	}
 }
@@ -117,8 +118,8 @@ func (w *simulation) begin(i int, used int64) {
 func (w *simulation) end(g *schedule.Grant, used int64, backOff time.Duration) {
 	w.mu.Lock()
 	w.running--
-	if until := time.Now().Add(backOff); until.After(w.blocked) {
-		w.blocked = until
+	if now := time.Now(); now.Add(backOff).After(w.blocked) {
+		w.asked, w.blocked = now, now.Add(backOff)
 	}
 	w.mu.Unlock()
 	result := schedule.Result{Tokens: &used, BackOff: backOff}
