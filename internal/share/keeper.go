@@ -1,0 +1,246 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package share
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/nestor-dev/nestor/internal/ledger"
+)
+
+const (
+	// period is the time between two transactions of a replica that uses or needs something.
+	period = time.Second
+	// behindPeriod is the time between them while other replicas are about to return what this one needs, for at most behindFor.
+	behindPeriod = 250 * time.Millisecond
+	behindFor    = 3 * time.Second
+	// minInterval is the shortest time between two transactions.
+	minInterval = 100 * time.Millisecond
+	// idleFor is how long a share is kept without use.
+	idleFor = 10 * time.Second
+	// queryTimeout bounds a transaction, so that another attempt fits into ValidFor.
+	queryTimeout = 2 * time.Second
+	// recoveryFor is how long the rows of others count after this replica was without the ledger, even if they have expired: the
+	// others may have been without it as well.
+	recoveryFor = 3 * time.Second
+)
+
+// Table has the rows of all replicas; see ledger.Shares.
+type Table interface {
+	UpdateShares(ctx context.Context, replica string, resources []string, ttl time.Duration, decide func(all []ledger.Share) []ledger.Share) error
+}
+
+// Options configure a Keeper.
+type Options struct {
+	Table Table
+	// Name of the replica, for people. The keeper adds a random suffix: a process must not continue the row of an earlier one.
+	Name string
+	// StopTimeout is how long Start waits for work in flight after its context has ended.
+	StopTimeout time.Duration
+	// ReportError is called when a transaction fails. The share is used until it expires.
+	ReportError func(error)
+}
+
+// Keeper keeps the shares of a replica. It makes no transaction while the replica uses and needs nothing.
+type Keeper struct {
+	options Options
+	replica string
+	sources []Source
+	wake    chan struct{}
+
+	// Used by the goroutine of Start only.
+	held          map[string]*heldState
+	lastSuccess   time.Time
+	recoveryUntil time.Time
+	behindSince   time.Time
+
+	mu        sync.Mutex
+	due       time.Time       // of the next transaction; zero while idle
+	lastRound time.Time       // when the last transaction began
+	exhausted map[string]bool // resources of which nothing is free
+}
+
+// heldState is what the keeper remembers about a resource that has a row.
+type heldState struct {
+	source    Source
+	idleSince time.Time // zero while it is used
+}
+
+// NewKeeper returns a Keeper without sources.
+func NewKeeper(options Options) *Keeper {
+	return &Keeper{
+		options: options, replica: options.Name + "/" + rand.Text()[:8],
+		wake: make(chan struct{}, 1), held: map[string]*heldState{}, exhausted: map[string]bool{},
+	}
+}
+
+// Add adds a source. All sources must be added before Start. A resource belongs to one source.
+func (k *Keeper) Add(source Source) { k.sources = append(k.sources, source) }
+
+// Start keeps the shares until ctx ends. It then lets the work in flight end, returns the shares and returns.
+func (k *Keeper) Start(ctx context.Context) error {
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			k.stop(context.WithoutCancel(ctx))
+			return nil
+		case <-k.wake:
+		case <-timer.C:
+		}
+		wait, idle := k.untilDue()
+		if !idle && wait <= 0 {
+			k.round(ctx, false)
+			wait, idle = k.untilDue()
+		}
+		timer.Stop()
+		if !idle {
+			timer.Reset(wait)
+		}
+	}
+}
+
+// stop starts nothing more and returns what is not in use, until nothing is.
+func (k *Keeper) stop(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, k.options.StopTimeout+queryTimeout)
+	defer cancel()
+	ticker := time.NewTicker(behindPeriod)
+	defer ticker.Stop()
+	deadline := time.Now().Add(k.options.StopTimeout)
+	for {
+		if again := k.round(ctx, true); !again || !time.Now().Before(deadline) {
+			return
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+	}
+}
+
+// untilDue returns the time until the next transaction, or that none is due.
+func (k *Keeper) untilDue() (wait time.Duration, idle bool) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return time.Until(k.due), k.due.IsZero()
+}
+
+// Short implements Notifier.
+func (k *Keeper) Short(resource string) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if !k.exhausted[resource] || k.due.IsZero() {
+		k.hurry()
+	}
+}
+
+// Freed implements Notifier.
+func (k *Keeper) Freed(string) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.hurry()
+}
+
+// Started implements Notifier.
+func (k *Keeper) Started() {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.due.IsZero() {
+		k.hurry()
+	}
+}
+
+// hurry makes the next transaction due as soon as possible. The lock must be held.
+func (k *Keeper) hurry() {
+	at := time.Now()
+	if earliest := k.lastRound.Add(minInterval); earliest.After(at) {
+		at = earliest
+	}
+	if !k.due.IsZero() && !k.due.After(at) {
+		return
+	}
+	k.due = at
+	select {
+	case k.wake <- struct{}{}:
+	default:
+	}
+}
+
+// round makes one transaction for all resources of this replica. It reports whether a stopping replica has to make another one: calls
+// are in flight, or the transaction failed.
+func (k *Keeper) round(ctx context.Context, stopping bool) (again bool) {
+	now := time.Now()
+	k.begin(now)
+	r := k.plan(now, stopping)
+	if len(r.resources) == 0 {
+		return false
+	}
+	ctx, cancel := context.WithTimeout(ctx, queryTimeout)
+	defer cancel()
+	if err := k.options.Table.UpdateShares(ctx, k.replica, r.resources, keptFor, r.decide); err != nil {
+		k.options.ReportError(fmt.Errorf("update the shares of %d resources: %w", len(r.resources), err))
+		k.schedule(now, period)
+		return true
+	}
+	if r.lapsed {
+		k.recoveryUntil = now.Add(recoveryFor)
+	}
+	k.lastSuccess = now
+	k.apply(r)
+	return r.inUse()
+}
+
+// begin marks that a transaction begins: what is notified from now on needs another one.
+func (k *Keeper) begin(now time.Time) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.lastRound, k.due = now, time.Time{}
+	clear(k.exhausted)
+}
+
+// schedule sets the next transaction, unless an earlier one is due.
+func (k *Keeper) schedule(began time.Time, after time.Duration) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if at := began.Add(after); k.due.IsZero() || at.Before(k.due) {
+		k.due = at
+	}
+}
+
+// apply passes the new shares to the sources and schedules the next transaction.
+func (k *Keeper) apply(r *round) {
+	shares, behind := map[Source][]Share{}, false
+	for _, d := range r.decisions {
+		shares[d.source] = append(shares[d.source], d.share)
+		behind = behind || d.behind
+		if d.drop {
+			delete(k.held, d.share.Resource)
+		}
+	}
+	for source, list := range shares {
+		source.Apply(list)
+	}
+	k.mu.Lock()
+	for _, d := range r.decisions {
+		k.exhausted[d.share.Resource] = d.share.Scarce
+	}
+	k.mu.Unlock()
+	if !behind {
+		k.behindSince = time.Time{}
+	} else if k.behindSince.IsZero() {
+		k.behindSince = r.now
+	}
+	switch {
+	case behind && r.now.Sub(k.behindSince) < behindFor:
+		k.schedule(r.now, behindPeriod)
+	case len(k.held) > 0:
+		k.schedule(r.now, period)
+	}
+}

@@ -1,0 +1,179 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package share
+
+import (
+	"encoding/json"
+	"maps"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/nestor-dev/nestor/internal/ledger"
+)
+
+// round is one transaction.
+type round struct {
+	replica string
+	now     time.Time
+	// lapsed reports whether this replica was without the ledger until now, and recovering whether it was a moment ago.
+	lapsed, recovering bool
+	resources          []string
+	entries            map[string]entry
+	decisions          []decision
+}
+
+// entry is a resource in a round.
+type entry struct {
+	Demand
+	source Source
+	// giveUp is set when nothing more may start: the replica stops, or has not used the resource for a while.
+	giveUp bool
+}
+
+// decision is what a round decided for a resource.
+type decision struct {
+	source Source
+	share  Share
+	used   int64
+	minute bool
+	// behind reports whether this replica should have more, and drop that it needs no row any more.
+	behind, drop bool
+}
+
+// plan collects the demands. A resource that is not used for idleFor is given up.
+func (k *Keeper) plan(now time.Time, stopping bool) *round {
+	r := &round{replica: k.replica, now: now, entries: map[string]entry{}}
+	r.lapsed = k.lastSuccess.IsZero() || len(k.held) > 0 && now.Sub(k.lastSuccess) > countsFor
+	r.recovering = r.lapsed || now.Before(k.recoveryUntil)
+	for _, source := range k.sources {
+		for _, d := range source.Demands() {
+			if k.held[d.Resource] == nil && !d.active() {
+				continue
+			}
+			idle := k.idle(source, d, now)
+			r.entries[d.Resource] = entry{Demand: d, source: source, giveUp: stopping || idle}
+		}
+	}
+	for name, state := range k.held {
+		if _, ok := r.entries[name]; !ok { // the source has dropped it
+			r.entries[name] = entry{Demand: Demand{Resource: name}, source: state.source, giveUp: true}
+		}
+	}
+	r.resources = slices.Sorted(maps.Keys(r.entries))
+	return r
+}
+
+// idle reports whether a resource was not used for idleFor.
+func (k *Keeper) idle(source Source, d Demand, now time.Time) bool {
+	state := k.held[d.Resource]
+	if state == nil {
+		state = &heldState{source: source}
+		k.held[d.Resource] = state
+	}
+	if d.active() && !onlyPast(d) {
+		state.idleSince = time.Time{}
+		return false
+	}
+	if state.idleSince.IsZero() {
+		state.idleSince = now
+	}
+	return now.Sub(state.idleSince) >= idleFor
+}
+
+// onlyPast reports whether a demand per minute is only what was used before.
+func onlyPast(d Demand) bool {
+	var need int64
+	for _, n := range d.Needs {
+		need += n.Amount
+	}
+	return d.PerMinute && d.BackOff == 0 && need <= d.Used
+}
+
+// decide computes the rows of this replica. The sources are lowered here, before the transaction ends: when others see a smaller amount,
+// it is no longer used. If the transaction fails, the replica uses less than its row says until the next one.
+func (r *round) decide(all []ledger.Share) []ledger.Share {
+	byResource := map[string][]ledger.Share{}
+	for _, row := range all {
+		byResource[row.Resource] = append(byResource[row.Resource], row)
+	}
+	r.decisions = r.decisions[:0]
+	var rows []ledger.Share
+	for _, name := range r.resources {
+		row, d := r.decideResource(r.entries[name], byResource[name])
+		r.decisions = append(r.decisions, d)
+		if !d.drop {
+			rows = append(rows, row)
+		}
+	}
+	return rows
+}
+
+func (r *round) decideResource(e entry, rows []ledger.Share) (ledger.Share, decision) {
+	holders, own, backOff := r.holders(e, rows)
+	result := decision{source: e.source, minute: e.PerMinute, share: Share{Resource: e.Resource, Since: r.now, BackOff: backOff}}
+	var part division
+	if e.Limit > 0 {
+		part = divide(e.Limit, holders, r.replica)
+	} else {
+		part.weights = weightsOf(holders, r.replica)
+	}
+	free := e.Limit
+	for _, h := range holders {
+		if h.replica != r.replica {
+			free -= h.counted()
+		}
+	}
+	most := max(0, free, own.amount) // to keep its amount does not raise the sum
+	amount := min(part.target, most)
+	if e.giveUp {
+		amount = 0
+	}
+	result.share.Amount, result.share.Weights = amount, part.weights
+	e.Used = e.source.Lower(e.Resource, amount)
+	result.used = e.Used
+	row := ledger.Share{Resource: e.Resource, Replica: r.replica, Amount: max(amount, min(e.Used, most))}
+	row.Demand = newReport(e.Demand, math.Round(part.credit*1000)/1000).encode()
+	result.share.Scarce = e.Limit > 0 && free <= row.Amount
+	result.behind = !e.giveUp && part.target > amount && own.need() > amount
+	result.drop = e.giveUp && e.Used == 0
+	return row, result
+}
+
+// holders returns the rows that count, with that of this replica, and for how long others were asked to back off.
+func (r *round) holders(e entry, rows []ledger.Share) (holders []holder, own holder, backOff time.Duration) {
+	counts := countsFor
+	if e.PerMinute {
+		counts = countsForMinute
+	}
+	othersCount := counts
+	if r.recovering {
+		othersCount = keptFor
+	}
+	own = holder{replica: r.replica}
+	for _, row := range rows {
+		h := holder{replica: row.Replica, amount: row.Amount, age: row.Age}
+		if err := json.Unmarshal(row.Demand, &h.report); err != nil {
+			h.report = report{} // of another release: its amount still counts
+		}
+		switch {
+		case row.Replica != r.replica && row.Age < othersCount:
+			holders = append(holders, h)
+			backOff = max(backOff, time.Duration(h.BackOffMS)*time.Millisecond-row.Age)
+		case row.Replica == r.replica && row.Age < counts:
+			own = h
+		}
+	}
+	credit := own.Credit
+	own.report = newReport(e.Demand, credit)
+	if e.giveUp {
+		own.Needs = nil
+	}
+	return append(holders, own), own, backOff
+}
+
+// inUse reports whether calls are in flight. What was used in the last minute is not waited for: the row counts for a minute.
+func (r *round) inUse() bool {
+	return slices.ContainsFunc(r.decisions, func(d decision) bool { return !d.minute && d.used > 0 })
+}
