@@ -32,6 +32,11 @@
 // they wait. Within a namespace, the chat with the fewest calls in flight is next, then the one served longest ago;
 // within a chat, calls are served in order.
 //
+// # Replicas
+//
+// With Options.Shares the limits hold for all replicas together. A scheduler is then a [share.Source]: it starts calls within its share of
+// each limit, and the dominant share of a namespace is that on all replicas.
+//
 // # Fallback
 //
 // A provider may name fallbacks. A call whose expected wait exceeds the scheduler's patience, when it is submitted or

@@ -10,12 +10,16 @@ import (
 
 // namespace is the state of one namespace at a provider: its usage and its waiting chats.
 type namespace struct {
-	name      string
-	waiting   int
-	inFlight  int
-	requests  window
-	tokens    window
-	lastGrant uint64
+	name    string
+	waiting int
+	// waitingTokens is the sum of the estimates of the waiting calls.
+	waitingTokens int64
+	inFlight      int
+	requests      window
+	tokens        window
+	lastGrant     uint64
+	// served is the number of calls divided by the weight of the namespace, if other replicas serve it as well.
+	served float64
 
 	chats map[string]*chat
 	ready chatHeap // the chats with waiting calls
@@ -25,7 +29,7 @@ type namespace struct {
 func (n *namespace) dominantShare(now time.Time, concurrent int) int64 {
 	n.requests.expire(now)
 	n.tokens.expire(now)
-	return max(share(int64(n.inFlight), int64(concurrent)), n.requests.share(), n.tokens.share())
+	return max(fraction(int64(n.inFlight), int64(concurrent)), n.requests.share(), n.tokens.share())
 }
 
 // idle reports whether the namespace can be dropped without losing state.
@@ -49,6 +53,7 @@ func (n *namespace) push(c *QueuedCall) {
 	ch := n.chat(c.ticket.Chat)
 	c.place = ch.queue.push(c)
 	n.waiting++
+	n.waitingTokens += c.ticket.Tokens
 	if ch.position < 0 {
 		heap.Push(&n.ready, ch)
 	}
@@ -63,6 +68,7 @@ func (n *namespace) remove(c *QueuedCall) {
 	ch.queue.remove(c.place)
 	c.place = nil
 	n.waiting--
+	n.waitingTokens -= c.ticket.Tokens
 	if ch.queue.length == 0 {
 		heap.Remove(&n.ready, ch.position)
 	}

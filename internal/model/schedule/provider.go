@@ -27,6 +27,8 @@ type provider struct {
 
 	timer  *time.Timer
 	wakeAt time.Time
+
+	shares *shares // nil if no other replica calls the provider
 }
 
 func newProvider(spec Provider) *provider {
@@ -98,19 +100,33 @@ func (p *provider) fairestNamespace(now time.Time) *namespace {
 	var bestShare int64
 	for _, n := range p.backlogged {
 		s := n.dominantShare(now, p.Concurrent)
-		switch {
-		case best == nil, s < bestShare,
-			s == bestShare && n.lastGrant < best.lastGrant,
-			s == bestShare && n.lastGrant == best.lastGrant && n.name < best.name:
+		if p.shares != nil {
+			s = p.shares.weighted(n.name, s)
+		}
+		if best == nil || s < bestShare || s == bestShare && p.before(n, best) {
 			best, bestShare = n, s
 		}
 	}
 	return best
 }
 
+// before orders namespaces with the same dominant share.
+func (p *provider) before(a, b *namespace) bool {
+	if p.shares != nil && p.shares.turn(a) != p.shares.turn(b) {
+		return p.shares.turn(a) < p.shares.turn(b)
+	}
+	if a.lastGrant != b.lastGrant {
+		return a.lastGrant < b.lastGrant
+	}
+	return a.name < b.name
+}
+
 // next returns the call that may start now. Without one, it returns when to check again, or the zero time if only a
 // release or another call can change that.
 func (p *provider) next(now time.Time) (*QueuedCall, time.Time) {
+	if p.shares != nil {
+		p.shares.short = ""
+	}
 	if p.waiting == 0 || p.Concurrent > 0 && p.inFlight >= p.Concurrent {
 		return nil, time.Time{}
 	}
@@ -126,6 +142,11 @@ func (p *provider) next(now time.Time) (*QueuedCall, time.Time) {
 	if at.After(now) {
 		return nil, at
 	}
+	if p.shares != nil {
+		if at, ok := p.fitsShare(call, now); !ok {
+			return nil, at
+		}
+	}
 	return call, time.Time{}
 }
 
@@ -134,6 +155,9 @@ func (p *provider) start(c *QueuedCall, now time.Time, sequence uint64) *Grant {
 	p.dequeue(c)
 	n := p.namespaces[c.ticket.Namespace]
 	n.started(c.ticket.Chat, sequence)
+	if p.shares != nil {
+		p.shares.served(n)
+	}
 	p.inFlight++
 	for _, w := range []*window{&p.requests, &n.requests} {
 		w.add(now, 1)
@@ -188,9 +212,13 @@ func (p *provider) expectedWait(t Ticket, now time.Time) time.Duration {
 		turns++
 	}
 	ahead := min(p.waiting, (own+1)*turns-1)
-	wait := max(0, p.blockedUntil.Sub(now), p.requests.wait(now, int64(ahead)+1), p.tokens.wait(now, int64(ahead+1)*t.Tokens))
-	if excess := p.inFlight + ahead + 1 - p.Concurrent; p.Concurrent > 0 && excess > 0 {
-		wait = max(wait, time.Duration(excess)*p.meanDuration/time.Duration(p.Concurrent))
+	concurrent, requests, tokens := p.Concurrent, p.requests, p.tokens
+	if p.shares != nil {
+		concurrent, requests.limit, tokens.limit = p.expectedLimits()
+	}
+	wait := max(0, p.blockedUntil.Sub(now), requests.wait(now, int64(ahead)+1), tokens.wait(now, int64(ahead+1)*t.Tokens))
+	if excess := p.inFlight + ahead + 1 - concurrent; concurrent > 0 && excess > 0 {
+		wait = max(wait, time.Duration(excess)*p.meanDuration/time.Duration(concurrent))
 	}
 	return wait
 }

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"sync"
 	"time"
+
+	"github.com/nestor-dev/nestor/internal/share"
 )
 
 // Provider describes a provider's limits and fallbacks. A limit of 0 means none.
@@ -57,6 +59,9 @@ type Options struct {
 	Patience time.Duration
 	// Observer may be nil.
 	Observer Observer
+	// Shares is set if other replicas call the same providers. Calls to a provider with limits then start only within the shares that
+	// Apply sets; before the first one none starts.
+	Shares share.Notifier
 }
 
 // DefaultPatience is the default of Options.Patience.
@@ -118,6 +123,9 @@ func (s *Scheduler) SetProvider(spec Provider) {
 		p := s.providers[spec.Name]
 		if p == nil {
 			p = newProvider(spec)
+			if s.options.Shares != nil {
+				p.shares = &shares{}
+			}
 			s.providers[spec.Name] = p
 		}
 		p.update(spec)
@@ -161,6 +169,9 @@ func (s *Scheduler) Submit(ticket Ticket, granted func(*Grant)) (*QueuedCall, er
 	if !known {
 		return nil, fmt.Errorf("submit a model call: provider %q is not known", ticket.Provider)
 	}
+	if s.options.Shares != nil {
+		s.notifySubmitted(call)
+	}
 	return call, nil
 }
 
@@ -181,6 +192,9 @@ func (c *QueuedCall) Cancel() bool {
 
 // Release ends a call. Only the first release counts.
 func (g *Grant) Release(result Result) {
+	if g.scheduler.options.Shares != nil {
+		defer g.scheduler.notifyReleased(g, result)
+	}
 	g.scheduler.update(func(now time.Time) []*provider {
 		if g.released {
 			return nil
@@ -193,6 +207,9 @@ func (g *Grant) Release(result Result) {
 		g.at.end(g, used, now)
 		if result.BackOff <= 0 {
 			return []*provider{g.at}
+		}
+		if g.at.shares != nil {
+			g.at.shares.reported(now.Add(result.BackOff))
 		}
 		return g.scheduler.backOff(g.at, now.Add(result.BackOff), now)
 	})

@@ -78,6 +78,19 @@ func (w *window) fits(now time.Time, amount int64) time.Time {
 	return now
 }
 
+// fitsInto returns when an amount fits into a part of the limit, if nothing else is added until then. It reports false if it never does. An
+// amount above the limit needs the whole limit.
+func (w *window) fitsInto(part int64, now time.Time, amount int64) (time.Time, bool) {
+	if w.limit <= 0 {
+		return now, true
+	}
+	if min(amount, w.limit) > part {
+		return time.Time{}, false
+	}
+	shared := window{limit: part, sum: w.sum, buckets: w.buckets}
+	return shared.fits(now, min(amount, w.limit)), true
+}
+
 // wait estimates how long it takes until all of an amount has fit, which may need more than one window.
 func (w *window) wait(now time.Time, amount int64) time.Duration {
 	if w.limit <= 0 || amount <= 0 {
@@ -88,10 +101,10 @@ func (w *window) wait(now time.Time, amount int64) time.Duration {
 }
 
 // share returns the fraction of the limit in use, in millionths.
-func (w *window) share() int64 { return share(w.sum, w.limit) }
+func (w *window) share() int64 { return fraction(w.sum, w.limit) }
 
-// share returns used/limit in millionths, or 0 without a limit.
-func share(used, limit int64) int64 {
+// fraction returns used/limit in millionths, or 0 without a limit.
+func fraction(used, limit int64) int64 {
 	if limit <= 0 {
 		return 0
 	}
