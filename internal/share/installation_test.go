@@ -6,6 +6,7 @@ package share_test
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -15,11 +16,10 @@ import (
 	"github.com/nestor-dev/nestor/internal/share"
 )
 
-const providerName = "team/main"
-
 // installation is a provider and the replicas that call it. It counts what the provider sees.
 type installation struct {
-	table    *memory
+	table    *memory     // nil if opened is set
+	opened   share.Table // the table if it is not in memory
 	replicas []*replica
 
 	mu       sync.Mutex
@@ -48,25 +48,29 @@ type replica struct {
 	scheduler  *schedule.Scheduler
 	connection *connection
 	stop       context.CancelFunc
+	stopping   <-chan struct{}
 	stopped    chan struct{}
 	dead       bool // guarded by the lock of the installation
 	ended      bool // dead or stopped
 }
 
 func newInstallation(limits schedule.Provider) *installation {
-	limits.Name = providerName
+	limits.Name = "team/main"
 	return &installation{table: newMemory(), running: map[*replica]int{}, served: map[string]int{}, limits: []limitsSince{{time.Now(), limits}}}
 }
 
 // start adds a replica.
 func (w *installation) start(t testing.TB) *replica {
-	r := &replica{world: w, name: fmt.Sprint("replica-", len(w.replicas)), connection: &connection{memory: w.table}, stopped: make(chan struct{})}
+	r := &replica{world: w, name: fmt.Sprint("replica-", len(w.replicas)), connection: &connection{table: w.opened}, stopped: make(chan struct{})}
+	if w.opened == nil {
+		r.connection.table = w.table
+	}
 	keeper := share.NewKeeper(share.Options{Table: r.connection, Name: r.name, StopTimeout: 30 * time.Second, ReportError: func(error) {}})
 	r.scheduler = schedule.New(schedule.Options{Shares: keeper})
 	r.scheduler.SetProvider(w.limits[len(w.limits)-1].Provider)
 	keeper.Add(r.scheduler)
 	ctx, stop := context.WithCancel(t.Context())
-	r.stop = stop
+	r.stop, r.stopping = stop, ctx.Done()
 	go func() {
 		defer close(r.stopped)
 		if err := keeper.Start(ctx); err != nil {
@@ -79,8 +83,8 @@ func (w *installation) start(t testing.TB) *replica {
 
 // setLimits changes the limits on all replicas.
 func (w *installation) setLimits(limits schedule.Provider) {
-	limits.Name = providerName
 	w.mu.Lock()
+	limits.Name = w.limits[0].Name
 	w.limits = append(w.limits, limitsSince{time.Now(), limits})
 	w.mu.Unlock()
 	for _, r := range w.replicas {
@@ -112,15 +116,19 @@ type plannedCall struct {
 	estimate, used  int64
 	length          time.Duration
 	backOff         time.Duration
+	ended           func() // may be nil
 }
 
 func (r *replica) submit(t testing.TB, c plannedCall) {
 	t.Helper()
-	_, err := r.scheduler.Submit(schedule.Ticket{Provider: providerName, Namespace: c.namespace, Chat: c.chat, Tokens: c.estimate}, func(g *schedule.Grant) {
+	_, err := r.scheduler.Submit(schedule.Ticket{Provider: r.world.limits[0].Name, Namespace: c.namespace, Chat: c.chat, Tokens: c.estimate}, func(g *schedule.Grant) {
 		r.world.begin(r, c, g.Waited)
 		time.AfterFunc(c.length, func() {
 			r.world.end(r)
 			g.Release(schedule.Result{Tokens: &c.used, BackOff: c.backOff})
+			if c.ended != nil {
+				c.ended()
+			}
 		})
 	})
 	if err != nil {
@@ -205,6 +213,18 @@ func (w *installation) close() {
 		<-r.stopped
 		r.scheduler.Close()
 	}
+}
+
+// live returns the replicas that were not ended.
+func (w *installation) live() []*replica {
+	return slices.DeleteFunc(slices.Clone(w.replicas), func(r *replica) bool { return r.ended })
+}
+
+// startWaits returns how long the calls waited that were started.
+func (w *installation) startWaits() []time.Duration {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return slices.Clone(w.waits)
 }
 
 // count returns the number of calls that were started so far.

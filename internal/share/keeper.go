@@ -106,7 +106,8 @@ func (k *Keeper) Start(ctx context.Context) error {
 	}
 }
 
-// stop starts nothing more and returns what is not in use, until nothing is.
+// stop starts nothing more and returns what is not in use, until no call is in flight. What cannot be returned because the ledger does
+// not answer expires.
 func (k *Keeper) stop(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, k.options.StopTimeout+queryTimeout)
 	defer cancel()
@@ -114,7 +115,7 @@ func (k *Keeper) stop(ctx context.Context) {
 	defer ticker.Stop()
 	deadline := time.Now().Add(k.options.StopTimeout)
 	for {
-		if again := k.round(ctx, true); !again || !time.Now().Before(deadline) {
+		if inFlight := k.round(ctx, true); !inFlight || !time.Now().Before(deadline) {
 			return
 		}
 		select {
@@ -173,9 +174,9 @@ func (k *Keeper) hurry() {
 	}
 }
 
-// round makes one transaction for all resources of this replica. It reports whether a stopping replica has to make another one: calls
-// are in flight, or the transaction failed.
-func (k *Keeper) round(ctx context.Context, stopping bool) (again bool) {
+// round makes one transaction for all resources of this replica. It reports whether calls are in flight, for which a stopping replica
+// waits.
+func (k *Keeper) round(ctx context.Context, stopping bool) (inFlight bool) {
 	now := time.Now()
 	k.begin(now)
 	r := k.plan(now, stopping)
@@ -187,14 +188,14 @@ func (k *Keeper) round(ctx context.Context, stopping bool) (again bool) {
 	if err := k.options.Table.UpdateShares(ctx, k.replica, r.resources, keptFor, r.decide); err != nil {
 		k.options.ReportError(fmt.Errorf("update the shares of %d resources: %w", len(r.resources), err))
 		k.schedule(now, period)
-		return true
+		return r.inFlight()
 	}
 	if r.lapsed {
 		k.recoveryUntil = now.Add(recoveryFor)
 	}
 	k.lastSuccess = now
 	k.apply(r)
-	return r.inUse()
+	return r.inFlight()
 }
 
 // begin marks that a transaction begins: what is notified from now on needs another one.

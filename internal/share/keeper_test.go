@@ -163,6 +163,21 @@ func TestStoppedReplicaReturnsItsShareWhenItsCallsHaveEnded(t *testing.T) {
 	})
 }
 
+func TestStopDoesNotWaitForTheLedger(t *testing.T) {
+	run(t, schedule.Provider{Concurrent: 8}, func(t *testing.T, w *installation) {
+		r := w.replicas[0]
+		r.submit(t, plannedCall{namespace: "a", length: 3 * time.Second})
+		advance(time.Second)
+		r.connection.setCut(true)
+		began := time.Now()
+		r.stopInOrder()
+		<-r.stopped
+		if took := time.Since(began); took < 2*time.Second || took > 2500*time.Millisecond {
+			t.Errorf("the keeper stopped after %s, want when the call ends after 2 s", took)
+		}
+	})
+}
+
 // TestShareIsLoweredBeforeOthersSeeIt submits calls to a replica with a reserve while its transaction returns the reserve.
 func TestShareIsLoweredBeforeOthersSeeIt(t *testing.T) {
 	run(t, schedule.Provider{Concurrent: 60}, func(t *testing.T, w *installation) {
@@ -238,7 +253,11 @@ func TestNamespacesAreServedEquallyOnAllReplicas(t *testing.T) {
 				for _, n := range w.served {
 					total += n
 				}
-				t.Logf("served: %v, %d transactions", w.served, w.table.count)
+				perSecond := float64(w.table.transactions()) / 3 / (12 * time.Minute).Seconds()
+				t.Logf("served: %v, %.1f transactions a second for each replica", w.served, perSecond)
+				if perSecond > 4 {
+					t.Errorf("%.1f transactions a second for each replica, want at most 4", perSecond)
+				}
 				for _, namespace := range []string{"a", "b", "c"} {
 					if part := float64(w.served[namespace]) / float64(total); part < 0.28 || part > 0.39 {
 						t.Errorf("namespace %s got %.2f of the calls, want a third", namespace, part)

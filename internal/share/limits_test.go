@@ -6,7 +6,6 @@ package share_test
 import (
 	"fmt"
 	"math/rand/v2"
-	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -97,7 +96,7 @@ func (d draw) call() plannedCall {
 
 // act submits calls or disturbs a replica. One that dies or stops is replaced by another one.
 func (d draw) act(t *testing.T, w *installation, limitsChange bool) {
-	live := slices.DeleteFunc(slices.Clone(w.replicas), func(r *replica) bool { return r.ended })
+	live := w.live()
 	r := live[d.IntN(len(live))]
 	switch n := d.IntN(20); {
 	case n == 0:

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/nestor-dev/nestor/internal/ledger"
+	"github.com/nestor-dev/nestor/internal/share"
 )
 
 // memory is a table in memory. It fails as a database does.
@@ -45,8 +46,8 @@ func (m *memory) locked() (unlock func()) {
 
 // connection is the table as one replica sees it.
 type connection struct {
-	*memory
-	mu sync.Mutex
+	table share.Table
+	mu    sync.Mutex
 	// cut reports whether the replica does not reach the table.
 	cut bool
 }
@@ -73,10 +74,11 @@ func (c *connection) UpdateShares(ctx context.Context, replica string, resources
 	if c.isCut() {
 		return errCut
 	}
-	return c.memory.update(replica, resources, decide)
+	return c.table.UpdateShares(ctx, replica, resources, ttl, decide)
 }
 
-func (m *memory) update(replica string, resources []string, decide func([]ledger.Share) []ledger.Share) error {
+// UpdateShares implements share.Table.
+func (m *memory) UpdateShares(_ context.Context, replica string, resources []string, _ time.Duration, decide func([]ledger.Share) []ledger.Share) error {
 	defer m.locked()()
 	m.count++
 	m.deciding, _, _ = strings.Cut(replica, "/")

@@ -36,8 +36,6 @@ type entry struct {
 type decision struct {
 	source Source
 	share  Share
-	used   int64
-	minute bool
 	// behind reports whether this replica should have more, and drop that it needs no row any more.
 	behind, drop bool
 }
@@ -112,7 +110,7 @@ func (r *round) decide(all []ledger.Share) []ledger.Share {
 
 func (r *round) decideResource(e entry, rows []ledger.Share) (ledger.Share, decision) {
 	holders, own, backOff := r.holders(e, rows)
-	result := decision{source: e.source, minute: e.PerMinute, share: Share{Resource: e.Resource, Since: r.now, BackOff: backOff}}
+	result := decision{source: e.source, share: Share{Resource: e.Resource, Since: r.now, BackOff: backOff}}
 	var part division
 	if e.Limit > 0 {
 		part = divide(e.Limit, holders, r.replica)
@@ -132,7 +130,7 @@ func (r *round) decideResource(e entry, rows []ledger.Share) (ledger.Share, deci
 	}
 	result.share.Amount, result.share.Weights = amount, part.weights
 	e.Used = e.source.Lower(e.Resource, amount)
-	result.used = e.Used
+	r.entries[e.Resource] = e
 	row := ledger.Share{Resource: e.Resource, Replica: r.replica, Amount: max(amount, min(e.Used, most))}
 	row.Demand = newReport(e.Demand, math.Round(part.credit*1000)/1000).encode()
 	result.share.Scarce = e.Limit > 0 && free <= row.Amount
@@ -173,7 +171,12 @@ func (r *round) holders(e entry, rows []ledger.Share) (holders []holder, own hol
 	return append(holders, own), own, backOff
 }
 
-// inUse reports whether calls are in flight. What was used in the last minute is not waited for: the row counts for a minute.
-func (r *round) inUse() bool {
-	return slices.ContainsFunc(r.decisions, func(d decision) bool { return !d.minute && d.used > 0 })
+// inFlight reports whether calls are in flight. What was used in the last minute is not waited for: the row counts for a minute.
+func (r *round) inFlight() bool {
+	for _, e := range r.entries {
+		if !e.PerMinute && e.Used > 0 {
+			return true
+		}
+	}
+	return false
 }
