@@ -17,6 +17,7 @@ type Ledger interface {
 	Quotas
 	Shards
 	Shares
+	Detached
 	Sizes
 	Upkeep
 

@@ -27,6 +27,7 @@ var unfilled = map[string]string{
 	"shards.hand_over":      "the same",
 	"shards.answered":       "the same",
 	"shares":                "only while replicas share the work; internal/ledger/ledgertest",
+	"detached_calls":        "only while a shard is handed over; internal/ledger/ledgertest",
 	"settings":              "only while replicas share the work; internal/ledger/ledgertest",
 	"quota_reservations":    "has a row only while a call is open; internal/ledger/ledgertest",
 	"model_calls.pruned_at": "only with --call-retention; internal/ledger/ledgertest",

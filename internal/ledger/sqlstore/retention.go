@@ -42,7 +42,6 @@ func (s *Store) Prune(ctx context.Context, before time.Time, limit int) (int64, 
 	budget := int64(ledger.Page{Limit: limit}.Size())
 	var deleted int64
 	err := s.driver.Write(ctx, func(tx Tx) error {
-		deleted = 0
 		if _, err := tx.Exec(ctx, statement(expireAgents, micros(time.Now()), micros(before), budget)); err != nil {
 			return err
 		}
@@ -50,6 +49,10 @@ func (s *Store) Prune(ctx context.Context, before time.Time, limit int) (int64, 
 			if _, err := tx.Exec(ctx, statement(query, min(micros(before), micros(time.Now().Add(-quotaRetention))))); err != nil {
 				return err
 			}
+		}
+		detached, err := s.pruneDetached(ctx, tx, budget)
+		if deleted = detached; err != nil || deleted >= budget {
+			return err
 		}
 		for _, query := range pruneSteps {
 			changed, err := tx.Exec(ctx, statement(query, budget-deleted))

@@ -64,8 +64,10 @@ func setShardCount(ctx context.Context, tx Tx, count int) (int, *ledger.ShardsIn
 	if len(owners) > 0 {
 		return int(stored), &ledger.ShardsInUseError{Current: int(stored), Wanted: count, Owners: owners}, nil
 	}
-	_, err = tx.Exec(ctx, statement(saveShardCount, count))
-	return count, nil, err
+	if _, err = tx.Exec(ctx, statement(saveShardCount, count)); err != nil {
+		return 0, nil, err
+	}
+	return count, nil, divideDetached(ctx, tx, shard.Count(count))
 }
 
 // checkShardCount fails if other operators have changed the number of shards. It cannot change before the transaction ends.

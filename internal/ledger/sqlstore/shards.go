@@ -162,6 +162,13 @@ func (s *Store) SetShardHash(ctx context.Context, own ledger.Fence, root string,
 	if hash < 0 || hash >= shard.Hashes {
 		return fmt.Errorf("set the shard of tree %s: %w: %d is not a hash", root, ledger.ErrInvalid, hash)
 	}
+	return s.writeFenced(ctx, "set the shard of tree "+root, own, func(ctx context.Context, tx Tx) error {
+		return setShardHash(ctx, tx, root, hash)
+	})
+}
+
+// writeFenced runs fn in a transaction if own is the current epoch. The epoch cannot change before the transaction ends.
+func (s *Store) writeFenced(ctx context.Context, op string, own ledger.Fence, fn func(context.Context, Tx) error) error {
 	ctx, cancel := context.WithTimeout(ctx, s.timeout)
 	defer cancel()
 	err := s.driver.Write(ctx, func(tx Tx) error {
@@ -172,9 +179,9 @@ func (s *Store) SetShardHash(ctx context.Context, own ledger.Fence, root string,
 		if !current(epochs, own) {
 			return ledger.ErrFenced
 		}
-		return setShardHash(ctx, tx, root, hash)
+		return fn(ctx, tx)
 	})
-	return s.fail("set the shard of tree "+root, err)
+	return s.fail(op, err)
 }
 
 func setShardHash(ctx context.Context, tx Tx, root string, hash int) error {
