@@ -23,6 +23,9 @@ type Detached interface {
 	// DetachedCalls returns the detached calls of a shard, sorted by key. SetShardCount moves calls to the new shards of their
 	// agents.
 	DetachedCalls(ctx context.Context, shard int) ([]DetachedCall, error)
+	// AbandonDetached removes a call of the shard that has no result, so that the owner can make it again. It reports false if the
+	// call has a result. It fails with ErrFenced if own is not the current epoch.
+	AbandonDetached(ctx context.Context, own Fence, key string) (bool, error)
 	// ForgetDetached removes calls of the shard whose results are recorded, or that the owner makes again, with any result that
 	// arrived since it read them. It fails with ErrFenced if own is not the current epoch.
 	ForgetDetached(ctx context.Context, own Fence, keys []string) error

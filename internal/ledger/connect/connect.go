@@ -28,6 +28,9 @@ func Open(ctx context.Context, dsn string, opts ...sqlstore.Option) (ledger.Ledg
 	return nil, fmt.Errorf("open ledger: %w: the connection string must begin with sqlite: or postgres://", ledger.ErrInvalid)
 }
 
+// Shareable reports whether several processes on different machines can use the ledger of a connection string at the same time.
+func Shareable(dsn string) bool { return !strings.HasPrefix(dsn, sqlite.Scheme) }
+
 // asLedger prevents a nil *Store from becoming a non-nil Ledger.
 func asLedger(store *sqlstore.Store, err error) (ledger.Ledger, error) {
 	if err != nil {

@@ -374,3 +374,22 @@ func testDetachedCallsOfManyReplicas(t *testing.T, db Database) {
 		return nil
 	})
 }
+
+// testAbandonedCalls tries to abandon calls with and without a result.
+func testAbandonedCalls(t *testing.T, db Database) {
+	l := db.Open(t)
+	old := must(l.TakeOver(t.Context(), 7, 0, "first", time.Now()))(t)
+	detach(t, l, old, "first", "done", "open")
+	own := must(l.TakeOver(t.Context(), 7, old.Epoch, "second", time.Now()))(t)
+	finish(t, l, "done", "result", true)
+	for key, want := range map[string]bool{"done": false, "open": true, "unknown": true} {
+		if _, err := l.AbandonDetached(t.Context(), old, key); !errors.Is(err, ledger.ErrFenced) {
+			t.Errorf("the previous owner abandons call %s: %v", key, err)
+		}
+		if got := must(l.AbandonDetached(t.Context(), own, key))(t); got != want {
+			t.Errorf("abandon call %s: %t, want %t", key, got, want)
+		}
+	}
+	finish(t, l, "open", "late", false)
+	wantDetached(t, l, 7, ledger.DetachedCall{Key: "done", Agent: "a", Result: []byte("result")})
+}

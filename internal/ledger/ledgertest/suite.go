@@ -51,6 +51,7 @@ func Run(t *testing.T, create func(testing.TB) Database) {
 		"ReplicasWithManyResources":           testReplicasWithManyResources,
 		"DetachedResultsPassOver":             testDetachedResultsPassOver,
 		"DetachedCallsAreFenced":              testDetachedCallsAreFenced,
+		"AbandonedCalls":                      testAbandonedCalls,
 		"NothingIsDetachedAfterATakeOver":     testNothingIsDetachedAfterTakeOver,
 		"DetachedCallsExpire":                 testDetachedCallsExpire,
 		"StaleDetachedCallsAreDeleted":        testStaleDetachedCallsAreDeleted,

@@ -19,10 +19,12 @@ import (
 const (
 	insertDetached = `INSERT INTO detached_calls (key, agent_uid, shard, replica, expires_at) VALUES ($1, $2, $3, $4, %[1]s + $5)
 	ON CONFLICT (key) DO NOTHING`
-	keepDetached   = `UPDATE detached_calls SET expires_at = %[1]s + $1 WHERE key = $2 AND replica = $3 AND result IS NULL`
-	finishDetached = `UPDATE detached_calls SET result = $1, expires_at = %[1]s WHERE key = $2 AND (result IS NULL OR result = $1)`
-	selectDetached = `SELECT key, agent_uid, result, result IS NOT NULL, expires_at <= %[1]s FROM detached_calls WHERE shard = $1`
-	forgetDetached = `DELETE FROM detached_calls WHERE key = $1 AND shard = $2`
+	keepDetached    = `UPDATE detached_calls SET expires_at = %[1]s + $1 WHERE key = $2 AND replica = $3 AND result IS NULL`
+	finishDetached  = `UPDATE detached_calls SET result = $1, expires_at = %[1]s WHERE key = $2 AND (result IS NULL OR result = $1)`
+	selectDetached  = `SELECT key, agent_uid, result, result IS NOT NULL, expires_at <= %[1]s FROM detached_calls WHERE shard = $1`
+	abandonDetached = `DELETE FROM detached_calls WHERE key = $1 AND shard = $2 AND result IS NULL`
+	findDetached    = `SELECT key FROM detached_calls WHERE key = $1`
+	forgetDetached  = `DELETE FROM detached_calls WHERE key = $1 AND shard = $2`
 
 	// isStale is the condition for calls that can be deleted without their owner.
 	isStale        = `(expires_at < %[1]s - $1 OR agent_uid IN (SELECT uid FROM agents WHERE expired_at IS NOT NULL))`
@@ -187,6 +189,21 @@ func scanDetached(r row) (ledger.DetachedCall, error) {
 	}
 	c.Expired = expired && !finished
 	return c, err
+}
+
+// AbandonDetached implements ledger.Detached.
+func (s *Store) AbandonDetached(ctx context.Context, own ledger.Fence, key string) (abandoned bool, err error) {
+	err = s.writeFenced(ctx, fmt.Sprintf("abandon a detached call of shard %d", own.Shard), own, func(ctx context.Context, tx Tx) error {
+		if _, err := execOne(ctx, tx, statement(abandonDetached, text(key), own.Shard)); err != nil {
+			return err
+		}
+		abandoned = true
+		return tx.Query(ctx, func(Row) error {
+			abandoned = false
+			return nil
+		}, findDetached, text(key))
+	})
+	return err == nil && abandoned, err
 }
 
 // ForgetDetached implements ledger.Detached.
