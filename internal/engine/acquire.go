@@ -12,14 +12,21 @@ import (
 	"github.com/nestor-dev/nestor/internal/ledger"
 )
 
+// Claim says how an engine acquires its shard.
+type Claim struct {
+	// HandOver asks a running owner to hand over, which lets the owner's calls finish. Without it, a running owner keeps the shard.
+	HandOver bool
+	// OwnerEnded reports that the owner is known to act no more, because its Lease has expired. It is not asked.
+	OwnerEnded bool
+}
+
 // Acquire waits until this engine may append: until the current owner has handed over, has died, or has been silent for
-// Options.TakeOverAfter. With handOver it asks a running owner to hand over, which lets the owner's calls finish; without it, a
-// running owner keeps the shard.
-func (e *Engine) Acquire(ctx context.Context, handOver bool) error {
+// Options.TakeOverAfter.
+func (e *Engine) Acquire(ctx context.Context, claim Claim) error {
 	var pending shardRequest
 	reported := false
 	for {
-		taken, err := e.tryAcquire(ctx, &pending, handOver)
+		taken, err := e.tryAcquire(ctx, &pending, claim)
 		switch {
 		case taken:
 			return nil
@@ -30,7 +37,7 @@ func (e *Engine) Acquire(ctx context.Context, handOver bool) error {
 			e.options.ReportError(fmt.Errorf("acquire the shard: %w", err))
 		}
 		wait := releasePollInterval
-		if handOver {
+		if claim.HandOver {
 			wait = requestPollInterval
 		}
 		select {
@@ -42,15 +49,18 @@ func (e *Engine) Acquire(ctx context.Context, handOver bool) error {
 }
 
 // tryAcquire takes the shard if it is free, or requests it.
-func (e *Engine) tryAcquire(ctx context.Context, pending *shardRequest, handOver bool) (bool, error) {
-	owner, err := e.options.Ledger.ReadOwner(ctx, onlyShard)
+func (e *Engine) tryAcquire(ctx context.Context, pending *shardRequest, claim Claim) (bool, error) {
+	owner, err := e.options.Ledger.ReadOwner(ctx, e.shard.ID)
 	if err != nil {
 		return false, fmt.Errorf("read the owner of the shard: %w", err)
 	}
-	if !handOver && e.ownership.releasedRecently(owner.Epoch, e.options.TakeOverAfter) {
+	if owner.Retired() {
+		return false, fmt.Errorf("acquire shard %d: %w", e.shard.ID, ledger.ErrRetired)
+	}
+	if !claim.HandOver && e.ownership.releasedRecently(owner.Epoch, e.options.TakeOverAfter) {
 		return false, nil
 	}
-	unlock, err := e.options.Ledger.LockLiveness(ctx, onlyShard)
+	unlock, err := e.lockLiveness(ctx)
 	if err != nil && !errors.Is(err, ledger.ErrLivenessLocked) && !errors.Is(err, ledger.ErrUnsupported) {
 		return false, fmt.Errorf("check the liveness lock: %w", err)
 	}
@@ -59,14 +69,14 @@ func (e *Engine) tryAcquire(ctx context.Context, pending *shardRequest, handOver
 	if err == nil { // the lock is free: the owner's process has ended, or only its connection
 		patience = min(patience, ownershipMaxAge)
 	}
-	free := owner.Epoch == 0 || owner.Released
+	free := owner.Epoch == 0 || owner.Released || claim.OwnerEnded
 	if !free && !pending.expired(owner, since, patience) {
 		if unlock != nil {
 			_ = unlock()
 		}
-		return false, e.requestShard(ctx, pending, owner, handOver)
+		return false, e.requestShard(ctx, pending, owner, claim.HandOver)
 	}
-	fence, err := e.options.Ledger.TakeOver(ctx, onlyShard, owner.Epoch, e.options.Name, e.options.Now())
+	fence, err := e.options.Ledger.TakeOver(ctx, e.shard.ID, owner.Epoch, e.options.Name, e.options.Now())
 	if err != nil {
 		if unlock != nil {
 			err = errors.Join(err, unlock())
@@ -79,6 +89,14 @@ func (e *Engine) tryAcquire(ctx context.Context, pending *shardRequest, handOver
 	}
 	e.ownership.begin(fence, unlock, since)
 	return true, nil
+}
+
+// lockLiveness takes the liveness lock of the shard. A leased shard has none: its Lease expires when the owner ends.
+func (e *Engine) lockLiveness(ctx context.Context) (unlock func() error, err error) {
+	if e.shard.Leased {
+		return nil, ledger.ErrUnsupported
+	}
+	return e.options.Ledger.LockLiveness(ctx, e.shard.ID)
 }
 
 // shardRequest is the state of a request to the current owner.
@@ -122,7 +140,7 @@ func (e *Engine) requestShard(ctx context.Context, pending *shardRequest, owner 
 	}
 	// Another engine's request may have replaced ours: send it again. The waiting time counts from the first request.
 	pending.request = ledger.OwnerRequest{ID: fmt.Sprintf("%s/%d", e.options.Name, now.UnixNano()), HandOver: handOver}
-	err := e.options.Ledger.SendRequest(ctx, ledger.Fence{Shard: onlyShard, Epoch: owner.Epoch}, pending.request)
+	err := e.options.Ledger.SendRequest(ctx, ledger.Fence{Shard: e.shard.ID, Epoch: owner.Epoch}, pending.request)
 	if errors.Is(err, ledger.ErrFenced) {
 		return nil // the owner is gone; the next attempt sees it
 	}

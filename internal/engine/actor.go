@@ -23,10 +23,11 @@ type actor struct {
 	mailbox
 	draining bool // starts no new effects
 	inFlight map[string]func()
-	fence    ledger.Fence // of the current batch
-	calls    int          // calls in flight
-	queued   *queued      // the model call that waits at its provider, if any
-	blocked  error        // why the ledger does not accept the mailbox
+	fence    ledger.Fence           // of the current batch
+	calling  map[string]bool        // calls that are being made, by the key of the effect
+	detached map[string]*detachment // those that continue after a hand-over
+	queued   *queued                // the model call that waits at its provider, if any
+	blocked  error                  // why the ledger does not accept the mailbox
 
 	// Only the working goroutine changes the following fields, with this lock held.
 	stateMu      sync.Mutex
@@ -349,6 +350,12 @@ func (a *actor) stopAll() {
 	a.mu.Lock()
 	stops := a.inFlight
 	a.inFlight = map[string]func(){}
+	for key := range a.detached {
+		if stop, ok := stops[key]; ok {
+			a.inFlight[key] = stop
+			delete(stops, key)
+		}
+	}
 	a.mu.Unlock()
 	for _, stop := range stops {
 		stop()

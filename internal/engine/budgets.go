@@ -108,6 +108,11 @@ func (b *budgets) reserve(uid string, amount agent.Amount, done func(refusal)) *
 	return p
 }
 
+// hold reserves an amount for a call that is in flight already, whatever the limits are.
+func (b *budgets) hold(uid string, amount agent.Amount) {
+	b.update(func() { b.add(b.nodes[uid], agent.Amount{}, amount) })
+}
+
 // cancel cancels a waiting reservation and reports whether it was still waiting.
 func (b *budgets) cancel(p *pendingReservation) bool {
 	b.mu.Lock()

@@ -39,6 +39,9 @@ func (e *Engine) Close(ctx context.Context) error {
 		}
 	}
 	e.cancel()
+	if e.closeShared {
+		e.shared.close()
+	}
 	releaseCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseTimeout)
 	defer cancel()
 	return e.releaseShard(releaseCtx)

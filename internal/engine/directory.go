@@ -38,10 +38,12 @@ type directory struct {
 	children map[string]map[string]string
 	// asks are those below standalone tasks, by the UID of the root and then of the asking agent.
 	asks map[string]map[string][]Ask
+	// added and removed are called with the UID of an agent.
+	added, removed func(uid string)
 }
 
-func newDirectory() *directory {
-	d := &directory{}
+func newDirectory(added, removed func(uid string)) *directory {
+	d := &directory{added: added, removed: removed}
 	d.reset()
 	return d
 }
@@ -57,6 +59,7 @@ func (d *directory) set(record ledger.Agent, s agent.State) {
 		asks = AsksOf(record, s)
 	}
 	record.Name = cmp.Or(s.Config.TaskName, record.Name) // users know the agent by its task
+	d.added(record.UID)
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.agents[record.UID] = record
@@ -85,6 +88,7 @@ func (d *directory) setAsks(root, uid string, asks []Ask) {
 
 // remove drops an agent that has ended or was deleted.
 func (d *directory) remove(uid string) {
+	d.removed(uid)
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if record, ok := d.agents[uid]; ok {

@@ -33,6 +33,7 @@ func (a *actor) perform(r *stepResult, e agent.Effect) {
 	_, isTool := e.(agent.RunTool)
 	if _, ok := a.inFlight[e.Key()]; ok || (a.draining && !isTool) || a.dropped {
 		a.mu.Unlock()
+		a.reserveAdopted(e)
 		return
 	}
 	ctx, stop := context.WithCancel(a.engine.ctx)
@@ -50,6 +51,11 @@ func (a *actor) finishEffect(e agent.Effect, d delivery) {
 		stop()
 		delete(a.inFlight, e.Key())
 	}
+	if detached := a.detached[e.Key()]; detached != nil {
+		delete(a.detached, e.Key())
+		detached.finish(a, e, d)
+		return
+	}
 	a.enqueueLocked(d)
 }
 
@@ -65,10 +71,10 @@ func (a *actor) runTool(ctx context.Context, record ledger.Agent, e agent.RunToo
 	a.engine.busy.Add(1)
 	a.engine.calls.do(func() {
 		defer a.engine.busy.Done()
-		if !a.beginCall(ctx, true) {
+		if !a.beginCall(ctx, e) {
 			return
 		}
-		defer a.endCall()
+		defer a.endCall(e)
 		a.guard(e, func() { a.useTool(ctx, record, e) }, func() delivery {
 			return delivery{toolResult: &ledger.ToolResult{Key: a.ledgerKey(e), Status: ledger.StatusUnknown, FinishedAt: a.engine.options.Now()}}
 		})

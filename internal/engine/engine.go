@@ -18,15 +18,17 @@ import (
 
 // Engine drives agents. It is safe for concurrent use.
 type Engine struct {
+	// The engines of a router share these parts; closeShared reports that this engine has them for itself.
+	*shared
+	closeShared bool
+
+	// options are those of shared, and shard selects the trees of this engine.
 	options Options
+	shard   Shard
 	budgets *budgets
-	slots   *slots
 	checker tool.Checker
 	// directory contains the live agents.
 	directory *directory
-	quotas    *quotas
-	// ledgerQuota delays calls of namespaces that have reached their ledger quota.
-	ledgerQuota *ledgerQuota
 
 	// forwarding holds the keys of the replies that are being forwarded to the agents that asked.
 	forwarding sync.Map
@@ -34,6 +36,8 @@ type Engine struct {
 	ctx    context.Context
 	cancel context.CancelFunc
 	busy   sync.WaitGroup
+	// reconciles counts the reconciles of trees of this shard that are in progress.
+	reconciles tracker
 	// steps and calls have separate workers: a step needs a much deeper stack than a call, and calls wait for long.
 	steps, calls *workers
 
@@ -47,6 +51,10 @@ type Engine struct {
 	recovered *gate
 	// actors are the agents in memory.
 	actors registry
+	// adopted are the calls that the previous owner of the shard continues to make.
+	adopted adoptions
+	// detachedTTL is defaultDetachedTTL, except in tests.
+	detachedTTL time.Duration
 }
 
 // ErrClosed is returned after Close.
@@ -55,15 +63,21 @@ var ErrClosed = errors.New("the engine is closed")
 // errEvicted is returned to callers of Record when the agent is evicted.
 var errEvicted = errors.New("the agent was evicted")
 
-// New returns an engine. It does nothing until agents are started or recovered.
+// New returns an engine for all trees of the ledger. It does nothing until agents are started or recovered.
 func New(options Options) *Engine {
-	options = options.withDefaults()
+	e := newEngine(newShared(options), WholeLedger())
+	e.closeShared = true
+	return e
+}
+
+// newEngine returns an engine for the trees of a shard.
+func newEngine(s *shared, shard Shard) *Engine {
 	ctx, cancel := context.WithCancel(context.Background())
-	e := &Engine{options: options, budgets: newBudgets(), slots: newSlots(), directory: newDirectory(), ctx: ctx, cancel: cancel, recovered: newGate(),
+	e := &Engine{shared: s, options: s.options, shard: shard, budgets: newBudgets(), ctx: ctx, cancel: cancel, recovered: newGate(), detachedTTL: defaultDetachedTTL,
 		steps: newWorkers(ctx.Done()), calls: newWorkers(ctx.Done())}
-	e.quotas, e.ledgerQuota = newQuotas(e), newLedgerQuota(e)
-	e.awaitsRecovery.Store(options.AwaitRecovery)
-	e.recovered.set(!options.AwaitRecovery)
+	e.directory = newDirectory(func(uid string) { s.index.set(uid, e) }, s.index.remove)
+	e.awaitsRecovery.Store(s.options.AwaitRecovery)
+	e.recovered.set(!s.options.AwaitRecovery)
 	return e
 }
 
@@ -173,12 +187,17 @@ type Stats struct {
 
 // Stats returns the current counts.
 func (e *Engine) Stats() Stats {
-	actors := e.allActors()
-	stats := Stats{Agents: len(actors), QuotaWaiting: e.quotas.totalWaiting(), LedgerFull: e.ledgerQuota.fullNamespaces()}
-	for _, a := range actors {
+	stats := Stats{QuotaWaiting: e.quotas.totalWaiting(), LedgerFull: e.ledgerQuota.fullNamespaces()}
+	e.addTo(&stats)
+	return stats
+}
+
+// addTo adds the counts of the engine's own agents.
+func (e *Engine) addTo(stats *Stats) {
+	for _, a := range e.allActors() {
 		a.mu.Lock()
+		stats.Agents++
 		stats.InFlight += len(a.inFlight)
 		a.mu.Unlock()
 	}
-	return stats
 }

@@ -45,3 +45,15 @@ func (g *gate) wait(ctx context.Context) error {
 		return ctx.Err()
 	}
 }
+
+// isOpen reports whether the gate is open.
+func (g *gate) isOpen() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	select {
+	case <-g.open:
+		return true
+	default:
+		return false
+	}
+}

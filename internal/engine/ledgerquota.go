@@ -30,7 +30,7 @@ func tenantOf(a ledger.Agent) tenant { return tenant{a.Namespace, a.NamespaceUID
 // that is not made costs nothing. Calls in flight are still recorded, so a namespace may exceed its quota by what its agents have
 // in flight.
 type ledgerQuota struct {
-	engine *Engine
+	shared *shared
 
 	mu      sync.Mutex
 	sizes   map[tenant]int64
@@ -47,13 +47,13 @@ type spaceWait struct {
 	notified bool
 }
 
-func newLedgerQuota(e *Engine) *ledgerQuota {
-	return &ledgerQuota{engine: e, sizes: map[tenant]int64{}}
+func newLedgerQuota(s *shared) *ledgerQuota {
+	return &ledgerQuota{shared: s, sizes: map[tenant]int64{}}
 }
 
 // wait waits for space. It reports false if there is enough.
 func (l *ledgerQuota) wait(w *spaceWait) bool {
-	if l.engine.options.LedgerQuota <= 0 {
+	if l.shared.options.LedgerQuota <= 0 {
 		return false
 	}
 	l.mu.Lock()
@@ -79,7 +79,7 @@ func (l *ledgerQuota) cancel(w *spaceWait) bool {
 
 // appended adds what this engine has written.
 func (l *ledgerQuota) appended(a ledger.Agent, bytes int) {
-	if l.engine.options.LedgerQuota <= 0 {
+	if l.shared.options.LedgerQuota <= 0 {
 		return
 	}
 	l.mu.Lock()
@@ -96,21 +96,21 @@ func (l *ledgerQuota) full(t tenant) bool {
 	if t.uid != "" {
 		bytes += l.sizes[tenant{namespace: t.namespace}]
 	}
-	return bytes >= l.engine.options.LedgerQuota
+	return bytes >= l.shared.options.LedgerQuota
 }
 
 // read starts reading the sizes, unless that is already in progress. The lock must be held.
 func (l *ledgerQuota) read() {
-	if l.reading || l.engine.ctx.Err() != nil {
+	if l.reading || l.shared.ctx.Err() != nil {
 		return
 	}
 	l.reading = true
-	l.engine.busy.Add(1)
+	l.shared.busy.Add(1)
 	go func() {
-		defer l.engine.busy.Done()
-		sums, err := l.engine.options.Ledger.Bytes(l.engine.ctx)
-		if err != nil && l.engine.ctx.Err() == nil {
-			l.engine.options.ReportError(fmt.Errorf("read ledger sizes: %w", err))
+		defer l.shared.busy.Done()
+		sums, err := l.shared.options.Ledger.Bytes(l.shared.ctx)
+		if err != nil && l.shared.ctx.Err() == nil {
+			l.shared.options.ReportError(fmt.Errorf("read ledger sizes: %w", err))
 		}
 		l.grantPending(sums, err)
 	}()
@@ -138,7 +138,7 @@ func (l *ledgerQuota) grantPending(sums []ledger.NamespaceBytes, err error) {
 		}
 		if !w.notified {
 			w.notified = true
-			notify = append(notify, func() { w.waits(ledgerQuotaWait(w.tenant, l.engine.options.LedgerQuota)) })
+			notify = append(notify, func() { w.waits(ledgerQuotaWait(w.tenant, l.shared.options.LedgerQuota)) })
 		}
 		return false
 	})
@@ -148,7 +148,7 @@ func (l *ledgerQuota) grantPending(sums []ledger.NamespaceBytes, err error) {
 		call()
 	}
 	if again {
-		time.AfterFunc(min(sizesPollInterval, 5*l.engine.options.LedgerRetryDelay), func() {
+		time.AfterFunc(min(sizesPollInterval, 5*l.shared.options.LedgerRetryDelay), func() {
 			l.mu.Lock()
 			defer l.mu.Unlock()
 			l.read()
@@ -161,11 +161,11 @@ func ledgerQuotaWait(t tenant, quota int64) agent.QuotaWait {
 }
 
 // LedgerFull returns why nothing new may start in a namespace, or nil. It answers from memory.
-func (e *Engine) LedgerFull(namespace, uid string) error {
-	if e.options.LedgerQuota <= 0 {
+func (s *shared) LedgerFull(namespace, uid string) error {
+	if s.options.LedgerQuota <= 0 {
 		return nil
 	}
-	l := e.ledgerQuota
+	l := s.ledgerQuota
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if !l.fresh() || l.full(tenant{namespace, uid}) && time.Since(l.readAt) > sizesPollInterval {
@@ -183,7 +183,7 @@ func (l *ledgerQuota) fullNamespaces() int {
 	defer l.mu.Unlock()
 	names := map[string]bool{}
 	for t := range l.sizes {
-		if l.engine.options.LedgerQuota > 0 && l.full(t) {
+		if l.shared.options.LedgerQuota > 0 && l.full(t) {
 			names[t.namespace] = true
 		}
 	}

@@ -126,7 +126,7 @@ func (a *actor) awaitLedgerQuota(ctx context.Context, r *stepResult, call planne
 func (a *actor) awaitQuota(ctx context.Context, r *stepResult, call plannedCall, e agent.CallModel) {
 	var waits atomic.Bool
 	waits.Store(r.next.QuotaWait() != nil) // a previous engine has recorded the wait
-	reservation := &quotaReservation{agent: r.record, key: a.ledgerKey(e),
+	reservation := &quotaReservation{engine: a.engine, agent: r.record, key: a.ledgerKey(e),
 		amount: func() (int64, int64, bool) { return a.quotaAmount(r, call, e) },
 		waits: func(wait agent.QuotaWait) {
 			waits.Store(true)
@@ -214,11 +214,11 @@ func (a *actor) abandonModelCall(e agent.CallModel) {
 
 // complete makes the call.
 func (a *actor) complete(ctx context.Context, grant *schedule.Grant, record ledger.Agent, call plannedCall, e agent.CallModel) {
-	if !a.beginCall(ctx, false) {
+	if !a.beginCall(ctx, e) {
 		grant.Release(schedule.Result{})
 		return
 	}
-	defer a.endCall()
+	defer a.endCall(e)
 	err := a.engine.options.MayAct(ctx, record, a.config()) // it may have waited for a long time
 	var endpoint Endpoint
 	if err == nil {

@@ -11,6 +11,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/ledger"
 	"github.com/nestor-dev/nestor/internal/model"
 	"github.com/nestor-dev/nestor/internal/model/schedule"
+	"github.com/nestor-dev/nestor/internal/share"
 	"github.com/nestor-dev/nestor/internal/tool"
 )
 
@@ -21,6 +22,7 @@ type Ledger interface {
 	ledger.Calls
 	ledger.Quotas
 	ledger.Shards
+	ledger.Detached
 	ledger.Sizes
 }
 
@@ -68,6 +70,8 @@ type Options struct {
 	InlineTools tool.Set
 	// SlotGroups returns the slot groups of a sub-agent with their limits; nil means no limits.
 	SlotGroups func(ctx context.Context, a ledger.Agent) []SlotGroup
+	// Shares is notified of slots that wait for a share; nil means that this is the only operator, so that limits are not divided.
+	Shares share.Notifier
 	// Changed is called when the state of an agent has changed.
 	Changed func(Change)
 	// Recorded is called for every append, just before its effects start.

@@ -17,6 +17,8 @@ type ownership struct {
 	fence ledger.Fence
 	// unlock releases the liveness lock; nil without a lock.
 	unlock func() error
+	// begunAt is when the ownership began: an earlier read of the owner says nothing about it.
+	begunAt time.Time
 	// confirmedAt is when the ownership was last confirmed.
 	confirmedAt time.Time
 	// releasedAt is when the shard was handed over, if it was.
@@ -38,13 +40,20 @@ func (o *ownership) ended() bool {
 func (o *ownership) begin(fence ledger.Fence, unlock func() error, since time.Time) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.fence, o.unlock, o.confirmedAt, o.releasedAt, o.lost = fence, unlock, since, time.Time{}, make(chan struct{})
+	o.fence, o.unlock, o.begunAt, o.confirmedAt, o.releasedAt, o.lost = fence, unlock, time.Now(), since, time.Time{}, make(chan struct{})
 }
 
 func (o *ownership) current() (ledger.Fence, <-chan struct{}) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.fence, o.lost
+}
+
+// since returns when the ownership began.
+func (o *ownership) since() time.Time {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.begunAt
 }
 
 // confirm records that this engine owned the shard at a time.

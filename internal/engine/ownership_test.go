@@ -72,11 +72,11 @@ func (w *world) untilIdleChat(e *Engine) {
 // supersede makes another engine take the shard and waits until the owner notices.
 func (w *world) supersede(e *Engine) {
 	w.t.Helper()
-	h, err := w.ledger.ReadOwner(w.t.Context(), onlyShard)
+	h, err := w.ledger.ReadOwner(w.t.Context(), ledger.WholeLedger)
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	if _, err := w.ledger.TakeOver(w.t.Context(), onlyShard, h.Epoch, "another", time.Now()); err != nil {
+	if _, err := w.ledger.TakeOver(w.t.Context(), ledger.WholeLedger, h.Epoch, "another", time.Now()); err != nil {
 		w.t.Fatal(err)
 	}
 	wantSuperseded(w.t, w.ownShard(e))
@@ -90,11 +90,11 @@ func TestHandOverWithoutALivenessLock(t *testing.T) {
 	first := w.start(none)
 	w.acquire(first, true)
 	held := w.ownShard(first)
-	if err := w.ledger.SendRequest(t.Context(), ledger.Fence{Shard: onlyShard, Epoch: 1}, ledger.OwnerRequest{ID: "successor", HandOver: true}); err != nil {
+	if err := w.ledger.SendRequest(t.Context(), ledger.Fence{Shard: ledger.WholeLedger, Epoch: 1}, ledger.OwnerRequest{ID: "successor", HandOver: true}); err != nil {
 		t.Fatal(err)
 	}
 	wantSuperseded(t, held)
-	if taken, err := first.tryAcquire(t.Context(), &shardRequest{}, false); err != nil || taken {
+	if taken, err := first.tryAcquire(t.Context(), &shardRequest{}, Claim{HandOver: false}); err != nil || taken {
 		t.Errorf("the engine that handed over took the shard back: %v (%v)", taken, err)
 	}
 }
@@ -111,7 +111,7 @@ func TestEngineWithALostLockIsAskedFirst(t *testing.T) {
 	t.Cleanup(func() { _ = first.Close(context.Background()) })
 	var asked shardRequest
 	for range 2 {
-		taken, err := second.tryAcquire(t.Context(), &asked, false)
+		taken, err := second.tryAcquire(t.Context(), &asked, Claim{HandOver: false})
 		if err != nil || taken {
 			t.Fatalf("a healthy engine was superseded: %v (%v)", taken, err)
 		}
@@ -168,7 +168,7 @@ func startCancellableWriting(t *testing.T) (w *world, first *Engine, finish, cut
 func (w *world) untilAnswered(request string) {
 	w.t.Helper()
 	w.until("the request to be answered", func() bool {
-		h, err := w.ledger.ReadOwner(w.t.Context(), onlyShard)
+		h, err := w.ledger.ReadOwner(w.t.Context(), ledger.WholeLedger)
 		return err == nil && h.Answered == h.Request.ID && (request == "" && h.Answered != "" || h.Answered == request)
 	})
 }
@@ -179,12 +179,12 @@ func TestShutdownDuringHandOverLetsCallsFinish(t *testing.T) {
 	ctx, terminate := context.WithCancel(t.Context())
 	held := make(chan error, 1)
 	go func() { held <- first.OwnShard(ctx) }()
-	if err := w.ledger.SendRequest(t.Context(), ledger.Fence{Shard: onlyShard, Epoch: 1}, ledger.OwnerRequest{ID: "successor", HandOver: true}); err != nil {
+	if err := w.ledger.SendRequest(t.Context(), ledger.Fence{Shard: ledger.WholeLedger, Epoch: 1}, ledger.OwnerRequest{ID: "successor", HandOver: true}); err != nil {
 		t.Fatal(err)
 	}
 	w.untilAnswered("successor")
 	terminate()
-	if err := w.ledger.SendRequest(t.Context(), ledger.Fence{Shard: onlyShard, Epoch: 1}, ledger.OwnerRequest{ID: "bystander"}); err != nil {
+	if err := w.ledger.SendRequest(t.Context(), ledger.Fence{Shard: ledger.WholeLedger, Epoch: 1}, ledger.OwnerRequest{ID: "bystander"}); err != nil {
 		t.Fatal(err)
 	}
 	w.untilAnswered("bystander") // it answers, so it is running
@@ -204,7 +204,7 @@ func TestClosingEngineAnswersRequests(t *testing.T) {
 	w, first, finish, cut := startCancellableWriting(t)
 	closed := make(chan error, 1)
 	go func() { closed <- first.Close(t.Context()) }()
-	if err := w.ledger.SendRequest(t.Context(), ledger.Fence{Shard: onlyShard, Epoch: 1}, ledger.OwnerRequest{ID: "successor", HandOver: true}); err != nil {
+	if err := w.ledger.SendRequest(t.Context(), ledger.Fence{Shard: ledger.WholeLedger, Epoch: 1}, ledger.OwnerRequest{ID: "successor", HandOver: true}); err != nil {
 		t.Fatal(err)
 	}
 	w.untilAnswered("successor")
@@ -212,7 +212,7 @@ func TestClosingEngineAnswersRequests(t *testing.T) {
 	if err := <-closed; err != nil {
 		t.Fatal(err)
 	}
-	if h, err := w.ledger.ReadOwner(t.Context(), onlyShard); err != nil || !h.Released || len(cut) > 0 {
+	if h, err := w.ledger.ReadOwner(t.Context(), ledger.WholeLedger); err != nil || !h.Released || len(cut) > 0 {
 		t.Errorf("it did not let its call finish before it released the shard: %+v, %d cancelled (%v)", h, len(cut), err)
 	}
 }

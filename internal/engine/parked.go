@@ -33,14 +33,14 @@ func (e *Engine) resume(uid string) {
 // AcquireSlot gives a sub-agent a slot and reports whether one was free. If not, wake is called once when the agent has its slot;
 // it must not block.
 func (e *Engine) AcquireSlot(record ledger.Agent, wake func()) bool {
-	return e.slots.acquire(record.UID, e.options.SlotGroups(e.ctx, record), wake)
+	return e.slots.acquire(e, record.UID, e.options.SlotGroups(e.ctx, record), wake)
 }
 
 // ReleaseSlot releases the slot of a sub-agent that cannot start after all, or removes it from the queue.
-func (e *Engine) ReleaseSlot(uid string) { e.slots.release(uid) }
+func (s *shared) ReleaseSlot(uid string) { s.slots.release(uid) }
 
 // Parked reports whether a sub-agent with work to do waits for a slot.
-func (e *Engine) Parked(uid string) bool { return e.slots.waits(uid) }
+func (s *shared) Parked(uid string) bool { return s.slots.waits(uid) }
 
 // needsSlot reports whether an effect needs a slot. Timers do too: the clock of a parked agent is stopped.
 func needsSlot(e agent.Effect) bool {

@@ -22,7 +22,7 @@ type quotaRound struct {
 // checkNamespaces checks the waiting calls of some namespaces with one ledger request.
 func (q *quotas) checkNamespaces(namespaces []string) error {
 	slices.Sort(namespaces)
-	now := q.engine.options.Now()
+	now := q.shared.options.Now()
 	var rounds []quotaRound
 	var requests []ledger.QuotaRequest
 	for _, namespace := range namespaces {
@@ -38,7 +38,7 @@ func (q *quotas) checkNamespaces(namespaces []string) error {
 		q.schedule(now, false)
 		return nil
 	}
-	answers, err := q.engine.options.Ledger.Reserve(q.engine.ctx, requests)
+	answers, err := q.shared.options.Ledger.Reserve(q.shared.ctx, requests)
 	for _, r := range requests {
 		q.markCounted(r, err != nil)
 	}
@@ -110,7 +110,7 @@ func (q *quotas) applyAnswer(r quotaRound, answer ledger.QuotaAnswer, now time.T
 
 // grant starts a call, unless it was cancelled meanwhile. In that case the end of the call releases the reservation.
 func (q *quotas) grant(c *quotaReservation, reserved bool) {
-	if q.engine.actors.isClosed() || !q.cancel(c) { // a draining engine starts nothing new
+	if c.engine.actors.isClosed() || !q.cancel(c) { // a draining engine starts nothing new
 		return
 	}
 	if reserved {

@@ -32,7 +32,7 @@ const quotaPollInterval = 10 * time.Second
 // quotas delays model calls until the quotas of their namespace allow them. Waiting calls have no goroutine: one goroutine asks
 // the ledger for all of them when something has changed or a period has ended.
 type quotas struct {
-	engine *Engine
+	shared *shared
 
 	mu      sync.Mutex
 	pending []*quotaReservation
@@ -56,8 +56,9 @@ type namespaceQuotas struct {
 
 // quotaReservation is a model call that needs a reservation.
 type quotaReservation struct {
-	agent ledger.Agent
-	key   string
+	engine *Engine
+	agent  ledger.Agent
+	key    string
 	// amount returns the most that the call may use, and whether its price is known.
 	amount  func() (tokens, costMicros int64, priced bool)
 	granted func()
@@ -67,16 +68,16 @@ type quotaReservation struct {
 	resets        time.Time
 }
 
-func newQuotas(e *Engine) *quotas {
-	return &quotas{engine: e, dirty: map[string]bool{}, namespaces: map[string]*namespaceQuotas{}}
+func newQuotas(s *shared) *quotas {
+	return &quotas{shared: s, dirty: map[string]bool{}, namespaces: map[string]*namespaceQuotas{}}
 }
 
 // limiting returns the quotas of a namespace that limit the usage of calls.
 func (q *quotas) limiting(namespace string) ([]quota.Quota, error) {
-	if q.engine.options.Quotas == nil {
+	if q.shared.options.Quotas == nil {
 		return nil, nil
 	}
-	all, err := q.engine.options.Quotas.Quotas(q.engine.ctx, namespace)
+	all, err := q.shared.options.Quotas.Quotas(q.shared.ctx, namespace)
 	if err != nil || !quota.CountsCalls(all) {
 		return nil, err
 	}
@@ -149,7 +150,7 @@ func (q *quotas) markDirtyIfPending(namespace string) {
 
 // notifyUsage reports that the counts of a namespace have changed.
 func (q *quotas) notifyUsage(namespace string) {
-	if notify := q.engine.options.QuotaUsageChanged; notify != nil {
+	if notify := q.shared.options.QuotaUsageChanged; notify != nil {
 		notify(namespace)
 	}
 }
@@ -157,17 +158,17 @@ func (q *quotas) notifyUsage(namespace string) {
 // markDirty schedules a check of a namespace. The lock must be held.
 func (q *quotas) markDirty(namespace string) {
 	q.dirty[namespace] = true
-	if q.checking || q.engine.ctx.Err() != nil {
+	if q.checking || q.shared.ctx.Err() != nil {
 		return
 	}
 	q.checking = true
-	q.engine.busy.Add(1)
+	q.shared.busy.Add(1)
 	go q.checkDirty()
 }
 
 // checkDirty checks dirty namespaces until there are none.
 func (q *quotas) checkDirty() {
-	defer q.engine.busy.Done()
+	defer q.shared.busy.Done()
 	for {
 		q.mu.Lock()
 		namespaces := make([]string, 0, len(q.dirty))
@@ -175,15 +176,15 @@ func (q *quotas) checkDirty() {
 			namespaces = append(namespaces, namespace)
 		}
 		clear(q.dirty)
-		if len(namespaces) == 0 || q.engine.ctx.Err() != nil {
+		if len(namespaces) == 0 || q.shared.ctx.Err() != nil {
 			q.checking = false
 			q.mu.Unlock()
 			return
 		}
 		q.mu.Unlock()
-		if err := q.checkNamespaces(namespaces); err != nil && q.engine.ctx.Err() == nil {
-			q.engine.options.ReportError(fmt.Errorf("check quotas: %w", err))
-			q.scheduleCheck(q.engine.options.LedgerRetryDelay)
+		if err := q.checkNamespaces(namespaces); err != nil && q.shared.ctx.Err() == nil {
+			q.shared.options.ReportError(fmt.Errorf("check quotas: %w", err))
+			q.scheduleCheck(q.shared.options.LedgerRetryDelay)
 		}
 	}
 }
@@ -200,7 +201,7 @@ func (q *quotas) namespace(namespace string) *namespaceQuotas {
 
 // request builds the ledger request for a namespace.
 func (q *quotas) request(namespace string, found []quota.Quota, calls []ledger.QuotaCall, now time.Time) ledger.QuotaRequest {
-	r := ledger.QuotaRequest{Namespace: namespace, NamespaceUID: q.engine.options.NamespaceUID(namespace), At: now, Limits: quota.Limits(found, now), Calls: calls}
+	r := ledger.QuotaRequest{Namespace: namespace, NamespaceUID: q.shared.options.NamespaceUID(namespace), At: now, Limits: quota.Limits(found, now), Calls: calls}
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	s := q.namespace(namespace)

@@ -263,7 +263,7 @@ func TestQuotaLimitsActiveAgents(t *testing.T) {
 	e := w.current()
 	groups := func(limit int) []SlotGroup { return []SlotGroup{{Key: NamespaceSlots("ns"), Limit: limit}} }
 	woken := make(chan struct{})
-	if !e.slots.acquire("uid-a", groups(1), nil) || e.slots.acquire("uid-b", groups(1), func() { close(woken) }) {
+	if !e.slots.acquire(e, "uid-a", groups(1), nil) || e.slots.acquire(e, "uid-b", groups(1), func() { close(woken) }) {
 		t.Fatal("want one of two agents to wait")
 	}
 	if q, ok := e.WaitsForActiveQuota(t.Context(), "ns", "uid-b"); !ok || q.Name != "few" {

@@ -22,17 +22,17 @@ type QuotaUsage struct {
 }
 
 // QuotaUsage returns the usage of a namespace for each of its quotas.
-func (e *Engine) QuotaUsage(ctx context.Context, namespace string) ([]QuotaUsage, error) {
-	if e.options.Quotas == nil {
+func (s *shared) QuotaUsage(ctx context.Context, namespace string) ([]QuotaUsage, error) {
+	if s.options.Quotas == nil {
 		return nil, nil
 	}
-	found, err := e.options.Quotas.Quotas(ctx, namespace)
+	found, err := s.options.Quotas.Quotas(ctx, namespace)
 	if err != nil || len(found) == 0 {
 		return nil, err
 	}
 	usage := make([]QuotaUsage, len(found))
-	waiting := e.quotas.waiting(namespace)
-	active, parked := e.slots.count(NamespaceSlots(namespace))
+	waiting := s.quotas.waiting(namespace)
+	active, parked := s.slots.count(NamespaceSlots(namespace))
 	if least, ok := quota.ActiveLimit(found); ok {
 		waiting[least.Name] += parked
 	}
@@ -42,9 +42,9 @@ func (e *Engine) QuotaUsage(ctx context.Context, namespace string) ([]QuotaUsage
 	if !quota.CountsCalls(found) {
 		return usage, nil
 	}
-	request := e.quotas.request(namespace, found, nil, e.options.Now())
-	answers, err := e.options.Ledger.Reserve(ctx, []ledger.QuotaRequest{request})
-	e.quotas.markCounted(request, err != nil)
+	request := s.quotas.request(namespace, found, nil, s.options.Now())
+	answers, err := s.options.Ledger.Reserve(ctx, []ledger.QuotaRequest{request})
+	s.quotas.markCounted(request, err != nil)
 	if err != nil {
 		return nil, fmt.Errorf("count the usage of namespace %s: %w", namespace, err)
 	}
@@ -56,29 +56,29 @@ func (e *Engine) QuotaUsage(ctx context.Context, namespace string) ([]QuotaUsage
 
 // QuotasChanged checks the waiting calls of a namespace again after its quotas have changed. With an empty namespace it checks
 // all waiting calls, for example after a change of prices.
-func (e *Engine) QuotasChanged(namespace string) {
-	e.quotas.changed(namespace)
-	if namespace == "" || e.options.Quotas == nil {
+func (s *shared) QuotasChanged(namespace string) {
+	s.quotas.changed(namespace)
+	if namespace == "" || s.options.Quotas == nil {
 		return
 	}
-	found, err := e.options.Quotas.Quotas(e.ctx, namespace)
+	found, err := s.options.Quotas.Quotas(s.ctx, namespace)
 	if err != nil {
-		e.options.ReportError(fmt.Errorf("set the active agents limit of namespace %s: %w", namespace, err))
+		s.options.ReportError(fmt.Errorf("set the active agents limit of namespace %s: %w", namespace, err))
 		return
 	}
 	least, _ := quota.ActiveLimit(found)
-	e.slots.setLimit(NamespaceSlots(namespace), least.MaxActiveAgents)
+	s.slots.setLimit(NamespaceSlots(namespace), least.MaxActiveAgents)
 }
 
 // NamespaceSlots returns the key of the slot group of all sub-agents of a namespace.
 func NamespaceSlots(namespace string) string { return "namespace/" + namespace }
 
 // WaitsForActiveQuota returns the quota whose maxActiveAgents makes a sub-agent wait, if there is one.
-func (e *Engine) WaitsForActiveQuota(ctx context.Context, namespace, uid string) (quota.Quota, bool) {
-	if e.options.Quotas == nil || !e.slots.waitsFor(uid, NamespaceSlots(namespace)) {
+func (s *shared) WaitsForActiveQuota(ctx context.Context, namespace, uid string) (quota.Quota, bool) {
+	if s.options.Quotas == nil || !s.slots.waitsFor(uid, NamespaceSlots(namespace)) {
 		return quota.Quota{}, false
 	}
-	found, err := e.options.Quotas.Quotas(ctx, namespace)
+	found, err := s.options.Quotas.Quotas(ctx, namespace)
 	if err != nil {
 		return quota.Quota{}, false
 	}

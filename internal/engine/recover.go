@@ -24,10 +24,13 @@ func (e *Engine) Recover(ctx context.Context) (int, error) {
 	if e.awaitsRecovery.Load() {
 		e.reset() // agents may have been loaded while this engine stood by
 	}
+	if err := e.adoptCalls(ctx); err != nil {
+		return 0, err
+	}
 	count, seen := 0, map[string]bool{}
 	page := ledger.Page{Limit: ledger.MaxLimit}
 	for {
-		list, err := e.options.Ledger.Agents(ctx, ledger.AgentFilter{Live: true}, page)
+		list, err := e.options.Ledger.Agents(ctx, ledger.AgentFilter{Live: true, ShardHashes: e.shard.Hashes}, page)
 		if err != nil {
 			return count, fmt.Errorf("list the live agents: %w", err)
 		}
@@ -48,6 +51,9 @@ func (e *Engine) Recover(ctx context.Context) (int, error) {
 				return count, e.endOwnership(nil)
 			}
 			e.wakeWaiting()
+			fence, lost := e.ownership.current()
+			e.busy.Add(1)
+			go e.awaitAdopted(fence, lost)
 			return count, nil
 		}
 		page.Cursor = list.Next
@@ -121,6 +127,7 @@ func (e *Engine) takeOverOne(ctx context.Context, uid string) error {
 		e.options.ReportError(fmt.Errorf("take over agent %s: %w", uid, err))
 		return e.enqueue(uid, delivery{takeOver: true}) // retried later, without blocking other agents
 	}
+	a.adopt()
 	missed, err := e.missedFacts(ctx, a)
 	if err != nil {
 		if errors.Is(err, ledger.ErrUnavailable) || ctx.Err() != nil {

@@ -13,8 +13,6 @@ import (
 )
 
 const (
-	// onlyShard is the one shard that all trees belong to.
-	onlyShard = 1
 	// renewInterval is how often the owner checks for requests of other engines.
 	renewInterval = 500 * time.Millisecond
 	// requestPollInterval is how often a waiting engine checks for an answer, and releasePollInterval how often an engine that
@@ -30,6 +28,8 @@ const (
 	drainPollInterval = 25 * time.Millisecond
 	// releaseTimeout bounds the release of the shard on shutdown.
 	releaseTimeout = 5 * time.Second
+	// ownerMaxAge is the age at which the owners that were read for another shard are read again.
+	ownerMaxAge = renewInterval * 4 / 5
 	// ownershipMaxAge is the age at which the last confirmation of ownership must be renewed before a call.
 	ownershipMaxAge = 3 * renewInterval
 )
@@ -55,18 +55,32 @@ func (e *Engine) OwnShard(ctx context.Context) error {
 		request, err := e.answerRequest(ctx, fence)
 		switch {
 		case ctx.Err() != nil:
-			return nil // Close releases the lock
+			return nil // Close or HandOver releases the shard
 		case err != nil: // appends fail too and are retried
 			_ = e.ownership.releaseLock() // the lock may be lost with the connection
 			continue
 		}
 		e.ensureLivenessLock(ctx)
 		if request.HandOver {
-			e.drain(context.WithoutCancel(ctx), fence, lost)
-			e.standDown()
-			return e.endOwnership(e.options.Ledger.Release(context.WithoutCancel(ctx), fence))
+			e.HandOver(context.WithoutCancel(ctx))
+			return ErrSuperseded
 		}
 	}
+}
+
+// HandOver lets the calls in flight finish, until ctx ends, stops all effects and releases the shard. Acquire may be called again.
+func (e *Engine) HandOver(ctx context.Context) {
+	fence, lost := e.ownership.current()
+	e.drain(ctx, fence, lost)
+	e.standDown()
+	_ = e.endOwnership(e.options.Ledger.Release(context.WithoutCancel(ctx), fence))
+}
+
+// Abort stops all effects at once, because another engine may own the shard, and releases the shard if none does.
+func (e *Engine) Abort(ctx context.Context) {
+	fence, _ := e.ownership.current()
+	e.standDown()
+	_ = e.endOwnership(e.options.Ledger.Release(context.WithoutCancel(ctx), fence))
 }
 
 // endOwnership ends the ownership.
@@ -84,7 +98,7 @@ func (e *Engine) ensureLivenessLock(ctx context.Context) {
 	if e.ownership.locked() {
 		return
 	}
-	unlock, err := e.options.Ledger.LockLiveness(ctx, onlyShard)
+	unlock, err := e.lockLiveness(ctx)
 	if err != nil {
 		return
 	}
@@ -98,18 +112,24 @@ func (e *Engine) drain(ctx context.Context, fence ledger.Fence, lost <-chan stru
 	ctx, cancel := context.WithTimeout(ctx, handOverTimeout)
 	defer cancel()
 	e.draining.Store(true)
+	e.recovered.set(false) // no reconcile begins
 	for _, a := range e.allActors() {
 		a.quiesce()
 	}
+	e.reconciles.wait(ctx) // a status that is written later would be outdated
 	ticker := time.NewTicker(drainPollInterval)
 	defer ticker.Stop()
-	for read := time.Now(); e.hasCallsInFlight(); {
+	begun := time.Now()
+	for read := begun; e.hasCallsInFlight(); {
 		select {
 		case <-ticker.C:
 		case <-lost:
 			return
 		case <-ctx.Done():
 			return
+		}
+		if e.shard.Leased && time.Since(begun) >= detachAfter {
+			e.detachCalls(ctx, fence)
 		}
 		if time.Since(read) >= renewInterval {
 			read = time.Now()
@@ -120,8 +140,7 @@ func (e *Engine) drain(ctx context.Context, fence ledger.Fence, lost <-chan stru
 
 // answerRequest confirms that this engine still owns the shard, and returns the request that it answered, if any.
 func (e *Engine) answerRequest(ctx context.Context, fence ledger.Fence) (ledger.OwnerRequest, error) {
-	started := time.Now()
-	owner, err := e.options.Ledger.ReadOwner(ctx, onlyShard)
+	owner, started, err := e.readOwner(ctx, latest(e.ownership.since(), time.Now().Add(-ownerMaxAge)))
 	switch {
 	case err != nil:
 		return ledger.OwnerRequest{}, err
@@ -161,8 +180,10 @@ func (e *Engine) standDown() {
 // reset drops everything known about trees.
 func (e *Engine) reset() {
 	e.budgets.reset()
-	e.slots.reset()
+	e.slots.releaseAll(e)
 	e.directory.reset()
+	e.adopted.reset()
+	e.index.removeAll(e)
 }
 
 // superseded marks this engine as superseded; OwnShard does the rest.
@@ -184,13 +205,20 @@ func (e *Engine) releaseShard(ctx context.Context) error {
 	return errors.Join(err, e.ownership.end())
 }
 
+// latest returns the later of two times.
+func latest(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}
+
 // mayCall reports whether this engine may make a call now. After a suspension it confirms its ownership first: another engine may
 // have taken over and reported the call as unknown, or made it itself.
 func (e *Engine) mayCall(ctx context.Context) bool {
 	for e.ownership.stale() {
 		fence, _ := e.ownership.current()
-		started := time.Now()
-		owner, err := e.options.Ledger.ReadOwner(ctx, fence.Shard)
+		owner, started, err := e.readOwner(ctx, time.Now())
 		switch {
 		case err == nil && owner.Epoch == fence.Epoch:
 			e.ownership.confirm(started)

@@ -16,7 +16,7 @@ import (
 // acquire makes an engine the owner of the shard.
 func (w *world) acquire(e *Engine, handOver bool) {
 	w.t.Helper()
-	if err := e.Acquire(w.t.Context(), handOver); err != nil {
+	if err := e.Acquire(w.t.Context(), Claim{HandOver: handOver}); err != nil {
 		w.t.Fatal(err)
 	}
 	if _, err := e.Recover(w.t.Context()); err != nil {
@@ -35,6 +35,12 @@ func (w *world) ownShard(e *Engine) <-chan error {
 func startWriting(t *testing.T) (w *world, first *Engine, finish chan struct{}) {
 	t.Helper()
 	w = newWorld(t, writerScript)
+	first, finish = w.startWriting()
+	return w, first, finish
+}
+
+func (w *world) startWriting() (first *Engine, finish chan struct{}) {
+	w.t.Helper()
 	first = w.current()
 	w.acquire(first, true)
 	running := make(chan struct{}, 1)
@@ -45,7 +51,7 @@ func startWriting(t *testing.T) (w *world, first *Engine, finish chan struct{}) 
 	}
 	w.task("task", nil)
 	<-running
-	return w, first, finish
+	return first, finish
 }
 
 func (w *world) wantWrites(want int) {
@@ -67,9 +73,9 @@ func TestHandOverWaitsForCallsInFlight(t *testing.T) {
 	held := w.ownShard(first)
 	second := w.start(w.ledger)
 	acquired := make(chan error, 1)
-	go func() { acquired <- second.Acquire(t.Context(), true) }()
+	go func() { acquired <- second.Acquire(t.Context(), Claim{HandOver: true}) }()
 	w.until("the first engine to answer", func() bool {
-		h, err := w.ledger.ReadOwner(t.Context(), onlyShard)
+		h, err := w.ledger.ReadOwner(t.Context(), ledger.WholeLedger)
 		return err == nil && h.Answered != "" && h.Answered == h.Request.ID
 	})
 	select {
@@ -142,7 +148,7 @@ func TestSuspendedEngineConfirmsItsEpochBeforeACall(t *testing.T) {
 		t.Fatal("an engine that was suspended but not superseded may not act")
 	}
 	first.ownership.stop(time.Hour)
-	if _, err := w.ledger.TakeOver(t.Context(), onlyShard, 1, "another", time.Now()); err != nil {
+	if _, err := w.ledger.TakeOver(t.Context(), ledger.WholeLedger, 1, "another", time.Now()); err != nil {
 		t.Fatal(err)
 	}
 	if first.mayCall(t.Context()) {
@@ -162,7 +168,7 @@ func TestDeadEngineIsReplacedSoon(t *testing.T) {
 	t.Cleanup(func() { _ = first.Close(context.Background()) })
 	second.options.TakeOverAfter = time.Hour
 	w.acquire(second, true)
-	if h, err := w.ledger.ReadOwner(t.Context(), onlyShard); err != nil || h.Epoch != 2 {
+	if h, err := w.ledger.ReadOwner(t.Context(), ledger.WholeLedger); err != nil || h.Epoch != 2 {
 		t.Errorf("the second engine did not take the shard: %+v (%v)", h, err)
 	}
 }
@@ -179,14 +185,14 @@ func TestSupersededEngineTakesOverAgain(t *testing.T) {
 	w.acquire(second, true)
 	secondHeld := w.ownShard(second)
 	wantSuperseded(t, firstHeld)
-	if h, err := w.ledger.ReadOwner(t.Context(), onlyShard); err != nil || h.Epoch != 2 {
+	if h, err := w.ledger.ReadOwner(t.Context(), ledger.WholeLedger); err != nil || h.Epoch != 2 {
 		t.Fatalf("the second engine did not supersede the first: %+v (%v)", h, err)
 	}
 
 	standsBy := make(chan error, 1)
-	go func() { standsBy <- first.Acquire(t.Context(), false) }()
+	go func() { standsBy <- first.Acquire(t.Context(), Claim{HandOver: false}) }()
 	w.until("the first engine to send a request", func() bool {
-		h, err := w.ledger.ReadOwner(t.Context(), onlyShard)
+		h, err := w.ledger.ReadOwner(t.Context(), ledger.WholeLedger)
 		return err == nil && h.Epoch == 2 && h.Answered != ""
 	})
 	select {
@@ -214,16 +220,16 @@ func TestEngineDoesNotRetakeAShardItHandedOver(t *testing.T) {
 	first := w.current()
 	w.acquire(first, true)
 	held := w.ownShard(first)
-	if err := w.ledger.SendRequest(t.Context(), ledger.Fence{Shard: onlyShard, Epoch: 1}, ledger.OwnerRequest{ID: "successor", HandOver: true}); err != nil {
+	if err := w.ledger.SendRequest(t.Context(), ledger.Fence{Shard: ledger.WholeLedger, Epoch: 1}, ledger.OwnerRequest{ID: "successor", HandOver: true}); err != nil {
 		t.Fatal(err)
 	}
 	wantSuperseded(t, held)
-	taken, err := first.tryAcquire(t.Context(), &shardRequest{}, false)
+	taken, err := first.tryAcquire(t.Context(), &shardRequest{}, Claim{HandOver: false})
 	if err != nil || taken {
 		t.Errorf("the engine that handed over took the shard back: %v (%v)", taken, err)
 	}
 	first.options.TakeOverAfter = time.Nanosecond // the successor is gone
-	taken, err = first.tryAcquire(t.Context(), &shardRequest{}, false)
+	taken, err = first.tryAcquire(t.Context(), &shardRequest{}, Claim{HandOver: false})
 	if err != nil || !taken {
 		t.Errorf("the shard was not taken although the successor is gone: %v (%v)", taken, err)
 	}
@@ -237,7 +243,7 @@ func TestAcquireKeepsWaitingWhileTheLedgerIsDown(t *testing.T) {
 	flaky.down.Store(true)
 	first.options.Ledger = flaky
 	acquired := make(chan error, 1)
-	go func() { acquired <- first.Acquire(t.Context(), false) }()
+	go func() { acquired <- first.Acquire(t.Context(), Claim{HandOver: false}) }()
 	w.until("the error to be reported", func() bool { return len(w.errors) > 0 })
 	flaky.down.Store(false)
 	if err := <-acquired; err != nil {

@@ -7,4 +7,4 @@ package engine
 func ChatSlots(root string) string { return "chat/" + root }
 
 // SetSlotLimit sets the limit of a slot group and wakes the agents that get a slot.
-func (e *Engine) SetSlotLimit(g SlotGroup) { e.slots.setLimit(g.Key, g.Limit) }
+func (s *shared) SetSlotLimit(g SlotGroup) { s.slots.setLimit(g.Key, g.Limit) }

@@ -6,6 +6,9 @@ package engine
 import (
 	"slices"
 	"sync"
+	"time"
+
+	"github.com/nestor-dev/nestor/internal/share"
 )
 
 // SlotGroup is a group of sub-agents with a limit on how many are active at the same time, such as those of a chat. An agent may
@@ -24,38 +27,48 @@ type slots struct {
 	groups  map[string]*slotGroup
 	members map[string]*member // by UID: active and waiting ones
 	waiting []*member
+	// notifier is notified of groups whose limit is divided among replicas; nil if there is one replica.
+	notifier share.Notifier
 }
 
 // slotGroup has the number of active members and the latest limit.
-type slotGroup struct{ limit, active int }
+type slotGroup struct {
+	limit, active int
+	// shared is the share of the limit that this replica may use; nil if the limit is not divided.
+	shared *groupShare
+}
 
 // member is a sub-agent that is active or waits for a slot.
 type member struct {
+	owner  *Engine
 	groups []string
 	active bool
 	wake   func()
 }
 
-func newSlots() *slots {
-	return &slots{groups: map[string]*slotGroup{}, members: map[string]*member{}}
+func newSlots(notifier share.Notifier) *slots {
+	return &slots{notifier: notifier, groups: map[string]*slotGroup{}, members: map[string]*member{}}
 }
 
 // acquire gives a sub-agent a slot if all of its groups have one free. If not, the agent waits in the queue, and wake is called
 // once when it has its slot.
-func (s *slots) acquire(uid string, groups []SlotGroup, wake func()) bool {
-	taken, wakes := s.join(uid, groups, wake)
+func (s *slots) acquire(owner *Engine, uid string, groups []SlotGroup, wake func()) bool {
+	taken, wakes := s.join(owner, uid, groups, wake)
 	for _, other := range wakes {
 		other()
+	}
+	if !taken {
+		s.notifyShort(groups)
 	}
 	return taken
 }
 
-func (s *slots) join(uid string, groups []SlotGroup, wake func()) (taken bool, wakes []func()) {
+func (s *slots) join(owner *Engine, uid string, groups []SlotGroup, wake func()) (taken bool, wakes []func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	m, known := s.members[uid]
 	if !known {
-		m = &member{}
+		m = &member{owner: owner}
 		s.members[uid] = m
 		s.waiting = append(s.waiting, m)
 	}
@@ -95,32 +108,37 @@ func (s *slots) grantWaiting() []func() {
 
 // release releases the slot of an agent, or removes it from the queue, and grants free slots to others.
 func (s *slots) release(uid string) {
-	for _, wake := range s.remove(uid) {
+	wakes, freed := s.remove(uid)
+	for _, wake := range wakes {
 		wake()
 	}
+	s.notifyFreed(freed)
 }
 
-func (s *slots) remove(uid string) []func() {
+func (s *slots) remove(uid string) (wakes []func(), freed []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	m, ok := s.members[uid]
 	if !ok {
-		return nil
+		return nil, nil
 	}
 	delete(s.members, uid)
 	s.waiting = slices.DeleteFunc(s.waiting, func(other *member) bool { return other == m })
 	if m.active {
 		for _, key := range m.groups {
 			s.groups[key].active--
+			if s.groups[key].owes() {
+				freed = append(freed, key)
+			}
 		}
 	}
-	wakes := s.grantWaiting()
+	wakes = s.grantWaiting()
 	for _, key := range m.groups {
-		if s.groups[key].active == 0 && !slices.ContainsFunc(s.waiting, func(other *member) bool { return slices.Contains(other.groups, key) }) {
+		if s.groups[key].active == 0 && !s.groups[key].holdsShare() && !slices.ContainsFunc(s.waiting, func(other *member) bool { return slices.Contains(other.groups, key) }) {
 			delete(s.groups, key)
 		}
 	}
-	return wakes
+	return wakes, freed
 }
 
 // setLimit changes the limit of a group that has members and grants free slots.
@@ -180,17 +198,28 @@ func (s *slots) holds(uid string) bool {
 func (s *slots) group(key string) *slotGroup {
 	g, ok := s.groups[key]
 	if !ok {
-		g = &slotGroup{}
+		g = s.newGroup(key)
 		s.groups[key] = g
 	}
 	return g
 }
 
-func (g *slotGroup) full() bool { return g.limit > 0 && g.active >= g.limit }
+func (g *slotGroup) full() bool {
+	return g.limit > 0 && (g.active >= g.limit || g.shared != nil && g.active >= g.shared.usable(time.Now()))
+}
 
-// reset drops all members.
-func (s *slots) reset() {
+// releaseAll releases the slots of all agents of an engine, and grants them to the agents of others.
+func (s *slots) releaseAll(owner *Engine) {
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.groups, s.members, s.waiting = map[string]*slotGroup{}, map[string]*member{}, nil
+	var uids []string
+	for uid, m := range s.members {
+		if m.owner == owner {
+			uids = append(uids, uid)
+		}
+	}
+	s.waiting = slices.DeleteFunc(s.waiting, func(m *member) bool { return m.owner == owner }) // the others must not wake them
+	s.mu.Unlock()
+	for _, uid := range uids {
+		s.release(uid)
+	}
 }

@@ -12,10 +12,10 @@ import (
 )
 
 func TestSlotsAreGrantedInOrder(t *testing.T) {
-	s := newSlots()
+	s := newSlots(nil)
 	var woken []string
 	take := func(uid string) bool {
-		return s.acquire(uid, []SlotGroup{{Key: "root", Limit: 2}}, func() { woken = append(woken, uid) })
+		return s.acquire(nil, uid, []SlotGroup{{Key: "root", Limit: 2}}, func() { woken = append(woken, uid) })
 	}
 	for i, want := range []bool{true, true, false, false} {
 		if got := take(fmt.Sprint(i)); got != want {
@@ -51,7 +51,7 @@ func TestSlotsAreGrantedInOrder(t *testing.T) {
 // groups is full, and of two agents that wait for the same groups the first continues first.
 func TestSlotGroupLimitsHold(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		s := newSlots()
+		s := newSlots(nil)
 		limits := map[string]int{"chat-a": 1, "chat-b": 2, "namespace": 2, "free": 0}
 		groups := [][]string{{"chat-a"}, {"chat-a", "namespace"}, {"chat-b", "namespace"}, {"free"}}
 		var line []string // waiting agents, in order
@@ -73,7 +73,7 @@ func TestSlotGroupLimitsHold(t *testing.T) {
 				for _, key := range group {
 					crews = append(crews, SlotGroup{Key: key, Limit: limits[key]})
 				}
-				if s.acquire(uid, crews, func() {}) != s.holds(uid) {
+				if s.acquire(nil, uid, crews, func() {}) != s.holds(uid) {
 					t.Fatal("take does not report whether the agent has a slot")
 				}
 			}

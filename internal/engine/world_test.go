@@ -56,6 +56,8 @@ type world struct {
 	// models, if set, wraps the models, and onCall is called after each call.
 	models func(Models) Models
 	onCall func(CompletedCall)
+	// shardHash is the hash of all trees.
+	shardHash int
 	// ledgerQuota is the ledger quota of a namespace in bytes.
 	ledgerQuota int64
 	// noControllers disables the controllers, and onRecorded is called for every recorded step.
@@ -118,6 +120,23 @@ func script(t *testing.T, source string) *scripted.Script {
 // start starts an engine on the ledger; a second one takes over from the first.
 func (w *world) start(l Ledger) *Engine {
 	w.t.Helper()
+	var e *Engine
+	options := w.options(l)
+	options.Recorded = func(c Change) {
+		if hear := w.onRecorded.Load(); hear != nil {
+			(*hear)(e, c)
+		}
+	}
+	e = New(options)
+	w.mu.Lock()
+	w.engine = e
+	w.mu.Unlock()
+	return e
+}
+
+// options returns the options of an engine on a ledger.
+func (w *world) options(l Ledger) Options {
+	w.t.Helper()
 	scheduler := schedule.New(schedule.Options{})
 	scheduler.SetProvider(schedule.Provider{Name: "default", Concurrent: 64})
 	client, err := model.NewClient(model.Endpoint{BaseURL: w.url})
@@ -128,13 +147,7 @@ func (w *world) start(l Ledger) *Engine {
 	if w.models != nil {
 		models = w.models(models)
 	}
-	var e *Engine
-	e = New(Options{
-		Recorded: func(c Change) {
-			if hear := w.onRecorded.Load(); hear != nil {
-				(*hear)(e, c)
-			}
-		},
+	return Options{
 		Ledger: l, Scheduler: scheduler, Tools: w.tools, LedgerRetryDelay: 10 * time.Millisecond,
 		Models: models, CallCompleted: w.recordCall, Quotas: w, Now: w.now, LedgerQuota: w.ledgerQuota,
 		SlotGroups: func(_ context.Context, a ledger.Agent) []SlotGroup {
@@ -149,11 +162,7 @@ func (w *world) start(l Ledger) *Engine {
 			w.errors = append(w.errors, err)
 			w.changed.Broadcast()
 		},
-	})
-	w.mu.Lock()
-	w.engine = e
-	w.mu.Unlock()
-	return e
+	}
 }
 
 // recordCall stores the request of a call.
@@ -294,7 +303,7 @@ func (w *world) chat(limits func(*agent.Limits)) {
 }
 
 func (w *world) begin(record ledger.Agent, c agent.Config) {
-	record.CreatedAt = time.Now()
+	record.CreatedAt, record.ShardHash = time.Now(), w.shardHash
 	w.mu.Lock()
 	w.agents[record.Name] = record
 	if w.configure != nil {

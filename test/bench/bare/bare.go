@@ -140,7 +140,7 @@ func (r *run) start(ctx context.Context, store ledger.Ledger) (err error) {
 			}
 		},
 	})
-	if err := r.engine.Acquire(ctx, true); err != nil {
+	if err := r.engine.Acquire(ctx, engine.Claim{HandOver: true}); err != nil {
 		return err
 	}
 	if _, err := r.engine.Recover(ctx); err != nil {

@@ -1,0 +1,179 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package engine
+
+import (
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/nestor-dev/nestor/internal/agent"
+	"github.com/nestor-dev/nestor/internal/ledger"
+	"github.com/nestor-dev/nestor/internal/model"
+	"github.com/nestor-dev/nestor/internal/tool"
+)
+
+// handOver hands over a shard from one replica to another, and fails if that waits for the calls in flight.
+func handOver(t *testing.T, from, to replica, index int) {
+	t.Helper()
+	handed := make(chan struct{})
+	begun := time.Now()
+	go func() {
+		from.Engine(index).HandOver(t.Context())
+		close(handed)
+	}()
+	select {
+	case <-handed:
+	case <-time.After(handOverTimeout / 2):
+		t.Fatal("the hand-over waits for a call in flight")
+	}
+	t.Logf("handed over in %s", time.Since(begun))
+	to.own(t.Context(), index, Claim{HandOver: true})
+}
+
+// longWrite returns two replicas, the first of which has an agent whose write tool runs until finish is closed.
+func longWrite(t *testing.T) (w *world, a, b replica, finish chan struct{}) {
+	t.Helper()
+	w = newWorld(t, writerScript)
+	a, b = w.replica("a", 2), w.replica("b", 2)
+	a.own(t.Context(), 0, Claim{HandOver: true})
+	running := make(chan struct{}, 1)
+	finish = make(chan struct{})
+	w.tools.beforeWrite = func(ctx context.Context, i tool.Invocation) {
+		if i.Agent != "uid-long" {
+			return
+		}
+		running <- struct{}{}
+		select {
+		case <-finish:
+		case <-ctx.Done():
+		}
+	}
+	a.mustBegin("long", 0)
+	<-running
+	return w, a, b, finish
+}
+
+// noDetached checks that nothing is left of the detached calls.
+func (w *world) noDetached() {
+	w.t.Helper()
+	w.until("the detached calls to be forgotten", func() bool {
+		calls, err := w.ledger.DetachedCalls(context.Background(), ledger.FirstShard)
+		return err == nil && len(calls) == 0
+	})
+}
+
+func TestACallContinuesAfterAHandOver(t *testing.T) {
+	w, a, b, finish := longWrite(t)
+	handOver(t, a, b, 0)
+	b.mustBegin("other", 0)
+	if got := b.untilEnded("other").Outcome.Result.Text; got != "Written." { // it does not wait for the call
+		t.Errorf("the result of another agent is %q", got)
+	}
+	close(finish)
+	if got := b.untilEnded("long").Outcome.Result.Text; got != "Written." {
+		t.Errorf("the result is %q: that of the detached call was lost", got)
+	}
+	w.wantWrites(2)
+	w.noDetached()
+}
+
+// TestACallContinuesAfterTwoHandOvers hands over again before the call has ended, and back to the process that makes it.
+func TestACallContinuesAfterTwoHandOvers(t *testing.T) {
+	w, a, b, finish := longWrite(t)
+	handOver(t, a, b, 0)
+	handOver(t, b, a, 0)
+	close(finish)
+	if got := a.untilEnded("long").Outcome.Result.Text; got != "Written." {
+		t.Errorf("the result is %q: that of the detached call was lost", got)
+	}
+	w.wantWrites(1)
+	w.noDetached()
+}
+
+// TestALostDetachedCallIsUnknown ends the process that makes the call.
+func TestALostDetachedCallIsUnknown(t *testing.T) {
+	w, a, b, _ := longWrite(t)
+	a.Engine(0).detachedTTL = 300 * time.Millisecond
+	handOver(t, a, b, 0)
+	killed, kill := context.WithCancel(context.Background())
+	kill()
+	if err := a.Close(killed); err != nil {
+		t.Fatal(err)
+	}
+	if got := b.untilEnded("long").Outcome.Result.Text; got != "The outcome is unknown." {
+		t.Errorf("the result is %q", got)
+	}
+	w.wantWrites(1)
+	w.noDetached()
+}
+
+// TestACancelDoesNotWaitForADetachedCall cancels an agent while another process makes its call.
+func TestACancelDoesNotWaitForADetachedCall(t *testing.T) {
+	w, a, b, finish := longWrite(t)
+	handOver(t, a, b, 0)
+	if err := b.Deliver("uid-long", agent.Cancelled{}); err != nil {
+		t.Fatal(err)
+	}
+	if got := b.untilEnded("long").Outcome.Kind; got != agent.ErrorCancelled {
+		t.Errorf("it ended as %q", got)
+	}
+	close(finish)
+	w.noDetached()
+	open, err := w.ledger.OpenCalls(t.Context(), "uid-long")
+	if err != nil || len(open.Tools) > 0 {
+		t.Errorf("the cancelled call is still open: %v (%v)", open.Tools, err)
+	}
+	w.wantWrites(1)
+}
+
+// TestADetachedModelCallIsPaidOnce detaches a model call, whose budget stays reserved until its usage is known.
+func TestADetachedModelCallIsPaidOnce(t *testing.T) {
+	w := newWorld(t, writerScript)
+	var requests atomic.Int32
+	arrived, finish := make(chan struct{}, 1), make(chan struct{})
+	slow := httptest.NewServer(http.HandlerFunc(func(response http.ResponseWriter, request *http.Request) {
+		if requests.Add(1) == 1 {
+			arrived <- struct{}{}
+			<-finish
+		}
+		w.model.ServeHTTP(response, request)
+	}))
+	t.Cleanup(slow.Close)
+	client, err := model.NewClient(model.Endpoint{BaseURL: slow.URL + "/v1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.models = func(Models) Models { return fixedModel{Endpoint{Client: client, Model: "scripted"}} }
+	a, b := w.replica("a", 2), w.replica("b", 2)
+	a.own(t.Context(), 0, Claim{HandOver: true})
+	a.mustBegin("long", 0)
+	<-arrived
+	handOver(t, a, b, 0)
+	reserved := func() agent.Amount {
+		budgets := b.Engine(0).budgets
+		budgets.mu.Lock()
+		defer budgets.mu.Unlock()
+		if n := budgets.nodes["uid-long"]; n != nil {
+			return n.reserved
+		}
+		return agent.Amount{}
+	}
+	w.until("the budget of the detached call to be reserved", func() bool { return reserved() != agent.Amount{} })
+	close(finish)
+	s := b.untilEnded("long")
+	if got := s.Outcome.Result.Text; got != "Written." {
+		t.Errorf("the result is %q", got)
+	}
+	if calls := requests.Load(); int64(calls) != s.Usage.ModelCalls {
+		t.Errorf("the model was called %d times, and %d calls are counted", calls, s.Usage.ModelCalls)
+	}
+	if left := reserved(); left != (agent.Amount{}) {
+		t.Errorf("%+v is still reserved", left)
+	}
+	w.noDetached()
+}

@@ -1,0 +1,320 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/nestor-dev/nestor/internal/agent"
+	"github.com/nestor-dev/nestor/internal/ledger"
+	"github.com/nestor-dev/nestor/internal/shard"
+)
+
+// Shard selects the trees of an engine.
+type Shard struct {
+	// ID is the id of the shard in the ledger.
+	ID int
+	// Hashes are the hashes of its trees; nil means all trees.
+	Hashes *ledger.HashRange
+	// Leased reports that the holder of a Kubernetes Lease should own the shard. Owners are then read for all shards together, and the
+	// ledger's liveness lock is not used.
+	Leased bool
+}
+
+// WholeLedger returns the shard of all trees.
+func WholeLedger() Shard { return Shard{ID: ledger.WholeLedger} }
+
+// ErrNotOwned is returned for agents of shards that this process does not own. The operator that owns the shard acts on them.
+var ErrNotOwned = errors.New("another operator owns the shard of the agent")
+
+// Router passes calls to the engine that has the agent: a process has one engine for each shard. It is safe for concurrent use.
+type Router struct {
+	*shared
+
+	count   shard.Count
+	engines []*Engine
+}
+
+// NewRouter returns the engines for a ledger that is divided into shards. With 0 shards there is one engine, for the whole ledger.
+func NewRouter(options Options, shards int) *Router {
+	r := &Router{shared: newShared(options), count: shard.Count(max(shards, 1))}
+	if shards == 0 {
+		r.engines = []*Engine{newEngine(r.shared, WholeLedger())}
+		return r
+	}
+	for i := range shards {
+		from, to := r.count.Range(i)
+		r.engines = append(r.engines, newEngine(r.shared, Shard{ID: ledger.FirstShard + i, Hashes: &ledger.HashRange{From: from, To: to}, Leased: true}))
+	}
+	return r
+}
+
+// Only returns a router for one engine.
+func Only(e *Engine) *Router { return &Router{shared: e.shared, count: 1, engines: []*Engine{e}} }
+
+// Engine returns the engine of a shard.
+func (r *Router) Engine(index int) *Engine { return r.engines[index] }
+
+// Shards returns the number of shards.
+func (r *Router) Shards() int { return len(r.engines) }
+
+// ShardOf returns the shard of a tree.
+func (r *Router) ShardOf(hash int) int { return r.count.Of(max(hash, 0)) }
+
+// of returns the engine of a tree. A tree that an earlier release began has no hash while one engine has the whole ledger.
+func (r *Router) of(hash int) *Engine { return r.engines[r.ShardOf(hash)] }
+
+// Enter begins a reconcile of an object that belongs to a tree. It reports false if this process does not own the tree's shard; otherwise
+// the shard is not handed over before leave is called.
+func (r *Router) Enter(hash int) (leave func(), ok bool) { return r.of(hash).enter() }
+
+// enter counts a reconcile, unless the engine does not know all live agents of its shard.
+func (e *Engine) enter() (leave func(), ok bool) {
+	leave = e.reconciles.begin() // before the check: a hand-over first closes the gate and then waits
+	if !e.recovered.isOpen() {
+		leave()
+		return nil, false
+	}
+	return leave, true
+}
+
+// Owns reports whether this process owns the shard of an agent in memory.
+func (r *Router) Owns(uid string) bool {
+	e := r.index.find(uid)
+	return e != nil && e.recovered.isOpen()
+}
+
+// Owned counts the shards that this process owns.
+func (r *Router) Owned() int {
+	owned := 0
+	for _, e := range r.engines {
+		if e.recovered.isOpen() {
+			owned++
+		}
+	}
+	return owned
+}
+
+// OwnsFirst reports whether this process owns the first shard, and with it the work that one process does for all.
+func (r *Router) OwnsFirst() bool { return r.engines[0].recovered.isOpen() }
+
+// find returns the engine that has an agent. It fails with ErrNotOwned if another process has it. An agent that has ended may be read with
+// any engine.
+func (r *Router) find(ctx context.Context, uid string) (*Engine, error) {
+	if len(r.engines) == 1 {
+		return r.engines[0], nil
+	}
+	if e := r.index.find(uid); e != nil {
+		return e, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, findTimeout)
+	defer cancel()
+	record, err := r.options.Ledger.Agent(ctx, uid)
+	if err != nil {
+		return nil, fmt.Errorf("find the shard of agent %s: %w", uid, err)
+	}
+	e := r.of(record.ShardHash)
+	switch {
+	case e.recovered.isOpen():
+		return e, nil
+	case record.Live():
+		return nil, fmt.Errorf("agent %s: %w", uid, ErrNotOwned)
+	}
+	for _, other := range r.engines {
+		if other.recovered.isOpen() {
+			return other, nil
+		}
+	}
+	return nil, fmt.Errorf("agent %s: %w", uid, ErrNotOwned)
+}
+
+// findTimeout bounds the read with which the shard of an agent is found.
+const findTimeout = 10 * time.Second
+
+// inMemory returns the engine that has an agent in memory, or nil.
+func (r *Router) inMemory(uid string) *Engine {
+	if len(r.engines) == 1 {
+		return r.engines[0]
+	}
+	return r.index.find(uid)
+}
+
+// Start starts an agent; see Engine.Start.
+func (r *Router) Start(record ledger.Agent, started agent.Started, known ...agent.Fact) error {
+	e := r.of(record.ShardHash)
+	if len(r.engines) > 1 {
+		if !e.recovered.isOpen() {
+			return fmt.Errorf("start agent %s: %w", record.UID, ErrNotOwned)
+		}
+		r.index.set(record.UID, e)
+	}
+	return e.Start(record, started, known...)
+}
+
+// Deliver delivers a fact to an agent; see Engine.Deliver. An agent that is not recorded gets none.
+func (r *Router) Deliver(uid string, fact agent.Fact) error {
+	return r.deliver(uid, func(e *Engine) error { return e.Deliver(uid, fact) })
+}
+
+// End cancels an agent whose object was deleted; see Engine.End.
+func (r *Router) End(uid string) error {
+	r.slots.release(uid)
+	return r.deliver(uid, func(e *Engine) error { return e.End(uid) })
+}
+
+func (r *Router) deliver(uid string, to func(*Engine) error) error {
+	e, err := r.find(r.ctx, uid)
+	if errors.Is(err, ledger.ErrNotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return to(e)
+}
+
+// Record delivers a fact to an agent and returns when it is durable; see Engine.Record.
+func (r *Router) Record(ctx context.Context, uid string, fact agent.Fact) error {
+	e, err := r.find(ctx, uid)
+	if err != nil {
+		return err
+	}
+	return e.Record(ctx, uid, fact)
+}
+
+// View returns the recorded state of an agent, or ledger.ErrNotFound.
+func (r *Router) View(ctx context.Context, uid string) (agent.State, error) {
+	e, err := r.find(ctx, uid)
+	if err != nil {
+		return agent.State{}, err
+	}
+	return e.View(ctx, uid)
+}
+
+// Lookup returns the ledger's record of an agent, or ledger.ErrNotFound.
+func (r *Router) Lookup(ctx context.Context, uid string) (ledger.Agent, error) {
+	e, err := r.find(ctx, uid)
+	if err != nil {
+		return ledger.Agent{}, err
+	}
+	return e.Lookup(ctx, uid)
+}
+
+// Abandon cancels an agent without an owner; see Engine.Abandon.
+func (r *Router) Abandon(ctx context.Context, uid string) error {
+	e, err := r.find(ctx, uid)
+	if err != nil {
+		return err
+	}
+	return e.Abandon(ctx, uid)
+}
+
+// TakeOver takes over an agent that Recover has left out.
+func (r *Router) TakeOver(ctx context.Context, uid string) error {
+	e, err := r.find(ctx, uid)
+	if err != nil {
+		return err
+	}
+	return e.TakeOver(ctx, uid)
+}
+
+// HasStarted reports whether the agent of a child is recorded.
+func (r *Router) HasStarted(ctx context.Context, parent, child string) (bool, error) {
+	e, err := r.find(ctx, parent)
+	if err != nil {
+		return false, err
+	}
+	return e.HasStarted(ctx, parent, child)
+}
+
+// LiveNamed returns the live agents of objects with this name whose shards this process owns.
+func (r *Router) LiveNamed(ctx context.Context, kind, namespace, name string) ([]ledger.Agent, error) {
+	found, err := r.engines[0].LiveNamed(ctx, kind, namespace, name)
+	if err != nil || len(r.engines) == 1 {
+		return found, err
+	}
+	var own []ledger.Agent
+	for _, a := range found {
+		if r.of(a.ShardHash).recovered.isOpen() {
+			own = append(own, a)
+		}
+	}
+	return own, nil
+}
+
+// CancelChild cancels a child of an agent. It reports false if no such child is live.
+func (r *Router) CancelChild(parent, parentName, child string) bool {
+	e := r.inMemory(parent)
+	return e != nil && e.CancelChild(parent, parentName, child)
+}
+
+// FindLive returns the record of a live agent from memory.
+func (r *Router) FindLive(uid string) (ledger.Agent, bool) {
+	if e := r.inMemory(uid); e != nil {
+		return e.FindLive(uid)
+	}
+	return ledger.Agent{}, false
+}
+
+// AsksBelow lists the asks below the agent of a standalone task, the oldest first, from memory.
+func (r *Router) AsksBelow(root string) []Ask {
+	if e := r.inMemory(root); e != nil {
+		return e.AsksBelow(root)
+	}
+	return nil
+}
+
+// Blocked returns why the ledger keeps an agent from continuing, or nil.
+func (r *Router) Blocked(uid string) error {
+	if e := r.inMemory(uid); e != nil {
+		return e.Blocked(uid)
+	}
+	return nil
+}
+
+// Queued returns where the model call of an agent waits, if it has waited for long.
+func (r *Router) Queued(uid string) (Queue, bool) {
+	if e := r.inMemory(uid); e != nil {
+		return e.Queued(uid)
+	}
+	return Queue{}, false
+}
+
+// AcquireSlot gives a sub-agent a slot; see Engine.AcquireSlot.
+func (r *Router) AcquireSlot(record ledger.Agent, wake func()) bool {
+	return r.of(record.ShardHash).AcquireSlot(record, wake)
+}
+
+// EvictIdle drops idle agents from memory; see Engine.EvictIdle.
+func (r *Router) EvictIdle(idle time.Duration) {
+	for _, e := range r.engines {
+		e.EvictIdle(idle)
+	}
+}
+
+// Stats returns the current counts of all engines.
+func (r *Router) Stats() Stats {
+	stats := Stats{QuotaWaiting: r.quotas.totalWaiting(), LedgerFull: r.ledgerQuota.fullNamespaces()}
+	for _, e := range r.engines {
+		e.addTo(&stats)
+	}
+	return stats
+}
+
+// Close stops all engines; see Engine.Close.
+func (r *Router) Close(ctx context.Context) error {
+	errs := make(chan error, len(r.engines))
+	for _, e := range r.engines {
+		go func() { errs <- e.Close(ctx) }()
+	}
+	var err error
+	for range r.engines {
+		err = errors.Join(err, <-errs)
+	}
+	r.close()
+	return err
+}

@@ -1,0 +1,76 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package engine
+
+import (
+	"context"
+	"sync"
+)
+
+// shared is what the engines of a process have in common: the slots and quotas of namespaces, whose trees may be in several shards, and
+// the knowledge which engine has an agent.
+type shared struct {
+	options     Options
+	slots       *slots
+	quotas      *quotas
+	ledgerQuota *ledgerQuota
+	index       *agentIndex
+	owners      *owners
+
+	ctx    context.Context
+	cancel context.CancelFunc
+	busy   sync.WaitGroup
+}
+
+func newShared(options Options) *shared {
+	options = options.withDefaults()
+	ctx, cancel := context.WithCancel(context.Background())
+	s := &shared{options: options, slots: newSlots(options.Shares), index: newAgentIndex(), owners: &owners{ledger: options.Ledger}, ctx: ctx, cancel: cancel}
+	s.quotas, s.ledgerQuota = newQuotas(s), newLedgerQuota(s)
+	return s
+}
+
+// close ends the checks of quotas.
+func (s *shared) close() {
+	s.cancel()
+	s.busy.Wait()
+}
+
+// agentIndex maps the UIDs of agents to the engines that have them.
+type agentIndex struct {
+	mu      sync.Mutex
+	engines map[string]*Engine
+}
+
+func newAgentIndex() *agentIndex { return &agentIndex{engines: map[string]*Engine{}} }
+
+func (i *agentIndex) set(uid string, e *Engine) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.engines[uid] = e
+}
+
+func (i *agentIndex) remove(uid string) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	delete(i.engines, uid)
+}
+
+// removeAll drops the agents of an engine.
+func (i *agentIndex) removeAll(e *Engine) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	for uid, other := range i.engines {
+		if other == e {
+			delete(i.engines, uid)
+		}
+	}
+}
+
+// find returns the engine that has an agent, or nil.
+func (i *agentIndex) find(uid string) *Engine {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	return i.engines[uid]
+}
