@@ -11,21 +11,26 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"net"
 	"os"
 	"strings"
+	"time"
 
 	"github.com/go-logr/logr"
+	utilrand "k8s.io/apimachinery/pkg/util/rand"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/klog/v2"
 	ctrl "sigs.k8s.io/controller-runtime"
 	ctrlmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
 
+	"github.com/nestor-dev/nestor/internal/controller"
 	"github.com/nestor-dev/nestor/internal/controller/workspace"
 	"github.com/nestor-dev/nestor/internal/fault"
 	"github.com/nestor-dev/nestor/internal/kubewrites"
 	"github.com/nestor-dev/nestor/internal/ledger/connect"
 	"github.com/nestor-dev/nestor/internal/operator"
+	"github.com/nestor-dev/nestor/internal/replicas"
 	"github.com/nestor-dev/nestor/internal/version"
 )
 
@@ -38,6 +43,8 @@ type options struct {
 	operator                          operator.Options
 	kubeconfig, namespaces, ledger    string
 	namespaceQuota                    byteSize
+	shards                            int
+	leaseDuration                     time.Duration
 	qps                               float64
 	burst                             int
 	operatorLabels, localWorkspaces   string
@@ -52,7 +59,9 @@ func (o *options) register(set *flag.FlagSet) {
 	set.DurationVar(&o.operator.HistoryRetention, "history-retention", 0, "how long the history of agents is kept after they finish, such as 2160h for 90 days; 0 keeps it forever")
 	set.DurationVar(&o.operator.CallRetention, "call-retention", 0, "how long the requests and responses of model calls and the outputs of tools are kept after the call, of live agents too, such as 720h for 30 days; 0 keeps them as long as their agents")
 	set.Var(&o.namespaceQuota, "ledger-namespace-quota", "limit in `bytes` for the ledger data of one namespace, such as 10Gi; model calls beyond it wait; 0 means no limit")
-	set.BoolVar(&o.operator.LeaderElection, "leader-elect", false, "wait for leadership before the controllers start; required for several replicas")
+	set.IntVar(&o.shards, "shards", 32, fmt.Sprintf("number of shards that the replicas of this operator share, from 1 to %d, on a PostgreSQL ledger; all replicas must use the same number. 0 means that one replica works and the others wait. SQLite ledgers have one replica", maxShards))
+	set.DurationVar(&o.leaseDuration, "lease-duration", 8*time.Second, "with --shards, how long the shards of a replica that has died stay without an owner, in whole seconds from 2s; shorter durations cost more writes to the API server")
+	set.BoolVar(&o.operator.LeaderElection, "leader-elect", false, "with --shards=0, wait for leadership before the controllers start; required for several replicas")
 	set.StringVar(&o.operator.MetricsAddress, "metrics-bind-address", "0", "`address` for Prometheus metrics, such as :8080; 0 turns them off")
 	set.StringVar(&o.operator.ProbeAddress, "health-probe-bind-address", "0", "`address` for /healthz and /readyz, such as :8081; 0 turns them off")
 	set.StringVar(&o.operator.ProfileAddress, "pprof-bind-address", "0", "`address` for Go's profiles under /debug/pprof, for developers; 0 turns them off")
@@ -87,11 +96,15 @@ func (o *options) run(ctx context.Context, log io.Writer) error {
 	if err := o.complete(); err != nil {
 		return err
 	}
-	kept, err := connect.Open(ctx, cmp.Or(o.ledger, os.Getenv(ledgerVariable), "sqlite:nestor.db"))
+	dsn := cmp.Or(o.ledger, os.Getenv(ledgerVariable), "sqlite:nestor.db")
+	kept, err := connect.Open(ctx, dsn)
 	if err != nil {
 		return err
 	}
 	o.operator.Controllers.Ledger = kept
+	if connect.Shareable(dsn) {
+		o.operator.Controllers.Shards = o.shards
+	}
 	return errors.Join(operator.Run(ctx, o.operator), kept.Close())
 }
 
@@ -102,6 +115,10 @@ func (o *options) complete() (err error) {
 		return errors.New("--history-retention must be a time such as 2160h, or 0 to keep histories forever")
 	case run.CallRetention < 0:
 		return errors.New("--call-retention must be a time such as 720h, or 0 to keep calls as long as their agents")
+	case o.shards < 0 || o.shards > maxShards:
+		return fmt.Errorf("--shards must be from 1 to %d, or 0 to let one replica work", maxShards)
+	case o.leaseDuration < 2*time.Second || o.leaseDuration%time.Second != 0:
+		return errors.New("--lease-duration must be a whole number of seconds, at least 2s")
 	case run.MaxWrites < 0:
 		return errors.New("--kube-api-writes must be at least 1, or 0 to adapt to the API server")
 	}
@@ -122,6 +139,10 @@ func (o *options) complete() (err error) {
 		return err
 	}
 	controllers.OperatorNamespace, controllers.Holder, controllers.Metrics = operatorNamespace(), holder(), ctrlmetrics.Registry
+	controllers.Replica = controller.Replica{
+		Name: controllers.Holder, Address: peerAddress(o.operator.History.Address),
+		Timing: replicas.Timing{LeaseDuration: o.leaseDuration, RenewDeadline: o.leaseDuration * 3 / 4, RetryPeriod: o.leaseDuration / 4},
+	}
 	controllers.LocalWorkspaces, controllers.LedgerNamespaceQuota = split(o.localWorkspaces), int64(o.namespaceQuota)
 	o.operator.Namespaces, o.operator.Service = split(o.namespaces), "nestor-operator"
 	o.operator.Config, err = clientConfig(o.kubeconfig, o.qps, o.burst)
@@ -181,13 +202,26 @@ func (o *options) logger(out io.Writer) (logr.Logger, error) {
 	return logr.Logger{}, fmt.Errorf("--log-format must be text or json, not %q", o.logFormat)
 }
 
-// holder returns the name of this process among the operators of a ledger: the name of the pod, or the host name with the process id.
+// maxShards bounds the number of shards: each has a Lease.
+const maxShards = 256
+
+// holder returns the name of this process among the operators of a ledger: the name of the pod, with a suffix that another start of the
+// same pod does not have.
 func holder() string {
 	host, err := os.Hostname()
 	if err != nil {
 		host = "operator"
 	}
-	return fmt.Sprintf("%s/%d", host, os.Getpid())
+	return host + "-" + utilrand.String(5)
+}
+
+// peerAddress returns where other replicas reach the history API of this one, or an empty string if it is not served.
+func peerAddress(bind string) string {
+	host, port, err := net.SplitHostPort(bind)
+	if err != nil || port == "0" {
+		return ""
+	}
+	return net.JoinHostPort(cmp.Or(host, os.Getenv("POD_IP")), port)
 }
 
 // operatorNamespace returns the namespace in which the operator runs.

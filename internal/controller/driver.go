@@ -29,17 +29,18 @@ const (
 	evictInterval = 2 * time.Second
 )
 
-// driver takes over the agents of the previous operator, evicts agents that only wait, and drains calls in flight at shutdown. It runs
-// only in the leader.
+// driver takes over the agents of previous operators, evicts agents that only wait, and drains calls in flight at shutdown.
 type driver struct {
-	engine     *engine.Engine
+	router     *engine.Router
 	workspaces *workspace.Workspaces
 	idle       time.Duration
 	// unconfirmed are the agents whose objects were not in the cache at takeover; hasObject reads them from the API server.
 	unconfirmed *unconfirmed
 	hasObject   func(context.Context, ledger.Agent, bool) (bool, error)
-	// wake enqueues every object: an operator that owned the ledger in between may not have written every status.
-	wake func(context.Context) error
+	// wake enqueues the objects of a shard.
+	wake func(ctx context.Context, shard int) error
+	// sharding is how the shards are divided among operators; nil if this one owns the whole ledger.
+	sharding *sharding
 }
 
 // unconfirmed are agents whose objects may have been deleted while no operator was running.
@@ -62,18 +63,20 @@ func (s *unconfirmed) take() []ledger.Agent {
 	return list
 }
 
-// confirmObjects ends the suspects whose objects no longer exist and takes over the others. It reads each object from the API server, so it
-// runs after all other agents have been taken over. Agents whose object cannot be read are retried later.
-func (d driver) confirmObjects(ctx context.Context) error {
+// confirmObjects takes over the agents whose objects exist after all, and ends the others.
+func (d *driver) confirmObjects(ctx context.Context) error {
 	var errs []error
 	for _, a := range d.unconfirmed.take() {
 		there, err := d.hasObject(ctx, a, true)
 		switch {
 		case err != nil:
 		case there:
-			err = d.engine.TakeOver(ctx, a.UID)
+			err = d.router.TakeOver(ctx, a.UID)
 		default:
-			err = d.engine.End(a.UID)
+			err = d.router.End(a.UID)
+		}
+		if errors.Is(err, engine.ErrNotOwned) {
+			continue // the new owner of its shard does it
 		}
 		if err != nil {
 			d.unconfirmed.add(a)
@@ -83,76 +86,86 @@ func (d driver) confirmObjects(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// Start implements manager.Runnable. A starting operator asks the current owner to hand over, so that a replacement can work at once. An
-// operator that was superseded takes over again only after the new owner has ended.
-func (d driver) Start(ctx context.Context) error {
-	log := ctrl.LoggerFrom(ctx)
+// Start implements manager.Runnable.
+func (d *driver) Start(ctx context.Context) error {
+	maintained := make(chan struct{})
+	go func() {
+		defer close(maintained)
+		d.maintain(ctx)
+	}()
+	drive := d.ownLedger
+	if d.sharding != nil {
+		drive = d.ownShards
+	}
+	err := drive(ctx)
+	if ctx.Err() == nil {
+		return err // the process ends
+	}
+	<-maintained
+	return errors.Join(err, d.drain(ctx))
+}
+
+// ownLedger owns the whole ledger until ctx ends. While another operator owns it, this one stands by.
+func (d *driver) ownLedger(ctx context.Context) error {
+	e := d.router.Engine(0)
 	for handOver := true; ; handOver = false {
-		if err := d.engine.Acquire(ctx, handOver); err != nil {
+		if err := e.Acquire(ctx, engine.Claim{HandOver: handOver}); err != nil {
 			if ctx.Err() != nil {
-				return d.drain(ctx)
+				return nil
 			}
 			return fmt.Errorf("wait for the operator that owns the ledger: %w", err)
 		}
-		switch err := d.takeOver(ctx); {
+		switch err := d.takeOver(ctx, 0); {
 		case errors.Is(err, engine.ErrSuperseded):
 			continue
+		case ctx.Err() != nil:
+			return nil
 		case err != nil:
 			return err
 		}
-		if !handOver { // the controllers reconciled everything before this operator owned the ledger
-			if err := d.wake(ctx); err != nil {
-				return err
-			}
-		}
-		if err := d.maintain(ctx); !errors.Is(err, engine.ErrSuperseded) {
+		if err := e.OwnShard(ctx); !errors.Is(err, engine.ErrSuperseded) {
 			return err
 		}
-		log.Info("Another operator has taken over this ledger: standing by until it ends")
+		ctrl.LoggerFrom(ctx).Info("Another operator has taken over this ledger: standing by until it ends")
 	}
 }
 
-// takeOver resumes the agents that the previous operator left.
-func (d driver) takeOver(ctx context.Context) error {
+// takeOver takes over the live agents of a shard, and enqueues its objects.
+func (d *driver) takeOver(ctx context.Context, shard int) error {
 	d.workspaces.Resume()
-	if _, err := d.engine.Recover(ctx); err != nil {
+	if _, err := d.router.Engine(shard).Recover(ctx); err != nil {
 		return fmt.Errorf("take over the live agents: %w", err)
 	}
 	if err := d.confirmObjects(ctx); err != nil {
 		ctrl.LoggerFrom(ctx).Error(err, "Cannot confirm whether the objects of some agents still exist")
 	}
-	return nil
+	return d.wake(ctx, shard)
 }
 
-// maintain evicts idle agents and returns memory until ctx ends or another operator takes over.
-func (d driver) maintain(ctx context.Context) error {
-	held := make(chan error, 1)
-	go func() { held <- d.engine.OwnShard(ctx) }()
+// maintain evicts idle agents and returns unused memory until ctx ends.
+func (d *driver) maintain(ctx context.Context) {
 	var b allocationBurst
 	ticker := time.NewTicker(evictInterval)
 	defer ticker.Stop()
 	for {
 		select {
 		case <-ticker.C:
-			d.engine.EvictIdle(cmp.Or(d.idle, evictAfter))
+			d.router.EvictIdle(cmp.Or(d.idle, evictAfter))
 			_ = d.confirmObjects(ctx) // the first failure was logged by takeOver
 			if b.over(allocated()) {
 				debug.FreeOSMemory()
 			}
-		case err := <-held:
-			if err != nil {
-				return err
-			}
-			return d.drain(ctx)
+		case <-ctx.Done():
+			return
 		}
 	}
 }
 
-// drain waits for effects in flight.
-func (d driver) drain(ctx context.Context) error {
+// drain lets effects in flight finish when the operator stops.
+func (d *driver) drain(ctx context.Context) error {
 	draining, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainTimeout)
 	defer cancel()
-	return errors.Join(d.engine.Close(draining), d.workspaces.Close(draining)) // in this order: calls in flight use them
+	return errors.Join(d.router.Close(draining), d.workspaces.Close(draining)) // in this order: calls in flight use them
 }
 
 const (

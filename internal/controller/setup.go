@@ -12,12 +12,15 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/nestor-dev/nestor/internal/agent"
 	"github.com/nestor-dev/nestor/internal/controller/agentchat"
@@ -28,6 +31,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/controller/agenttask"
 	"github.com/nestor-dev/nestor/internal/controller/backend"
 	"github.com/nestor-dev/nestor/internal/controller/modelprovider"
+	"github.com/nestor-dev/nestor/internal/controller/owner"
 	"github.com/nestor-dev/nestor/internal/controller/poke"
 	"github.com/nestor-dev/nestor/internal/controller/reference"
 	"github.com/nestor-dev/nestor/internal/controller/resolve"
@@ -44,6 +48,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/model"
 	"github.com/nestor-dev/nestor/internal/model/schedule"
 	"github.com/nestor-dev/nestor/internal/outbound"
+	"github.com/nestor-dev/nestor/internal/replicas"
 	"github.com/nestor-dev/nestor/internal/telemetry"
 	"github.com/nestor-dev/nestor/internal/tool/builtin"
 	"github.com/nestor-dev/nestor/internal/tool/mcp"
@@ -83,8 +88,31 @@ type Options struct {
 	Telemetry *telemetry.Telemetry
 	// Holder identifies this operator to others that use the same ledger.
 	Holder string
+	// Shards is the number of shards into which the ledger is divided, so that several operators share the work. 0 means that one operator
+	// owns the whole ledger. All operators of a ledger must use the same number.
+	Shards int
+	// Replica is this operator's part in the division of the shards.
+	Replica Replica
 	// Reached is engine.Options.Reached.
 	Reached func(engine.Point)
+}
+
+// Replica describes an operator to the others of its installation.
+type Replica struct {
+	// Name is the name of the pod, and Address is where the other operators reach it; empty if they cannot.
+	Name, Address string
+	// Owner owns the Leases, so that they are deleted with the installation; nil for none.
+	Owner *metav1.OwnerReference
+	// Timing overrides the durations of the Leases.
+	Timing replicas.Timing
+}
+
+// Controllers are the controllers of an operator.
+type Controllers struct {
+	// Engine has the agents.
+	Engine *engine.Router
+	// Replicas divides the shards; nil if one operator owns the whole ledger.
+	Replicas *replicas.Replicas
 }
 
 // Cache restricts a manager's cache to what the controllers need. Use it for the manager that is passed to Setup.
@@ -127,17 +155,17 @@ type noObserver struct{}
 func (noObserver) Changed(ledger.Agent)                {}
 func (noObserver) OnDelta(string, string, model.Delta) {}
 
-// The leader holds a Lease in the operator's namespace.
-// +kubebuilder:rbac:groups=coordination.k8s.io,resources=leases,verbs=get;create;update,namespace=nestor-system
+// Leases in the operator's namespace decide which operator owns which shard.
+// +kubebuilder:rbac:groups=coordination.k8s.io,resources=leases,verbs=get;list;watch;create;update;delete,namespace=nestor-system
 
 // Setup registers all controllers, and the engine, with a manager.
-func Setup(mgr ctrl.Manager, options Options) error {
+func Setup(mgr ctrl.Manager, options Options) (*Controllers, error) {
 	observer := options.Observer
 	if observer == nil {
 		observer = noObserver{}
 	}
 	finder := resolve.Finder{Reader: mgr.GetClient(), Live: mgr.GetAPIReader(), OperatorNamespace: options.OperatorNamespace, Secrets: &resolve.Secrets{}, Absent: &resolve.Absences{}}
-	wake := &wakers{chats: poke.New(), messages: poke.New(), tasks: poke.New(), agents: poke.New(), servers: poke.New()}
+	wake := &wakers{chats: poke.New(), messages: poke.New(), tasks: poke.New(), agents: poke.New(), servers: poke.New(), providers: poke.New(), roles: poke.New(), quotas: poke.New()}
 	chats, tasks, agents := &reference.Unresolved{Queue: wake.chats}, &reference.Unresolved{Queue: wake.tasks}, &reference.Unresolved{Queue: wake.agents}
 	references := &reference.Watcher{Cache: mgr.GetCache(), OperatorNamespace: options.OperatorNamespace, Unresolved: []*reference.Unresolved{chats, tasks, agents}}
 	reach := outbound.Options{AllowLoopback: options.AllowLoopbackEndpoints}
@@ -147,26 +175,28 @@ func Setup(mgr ctrl.Manager, options Options) error {
 	}})
 	counted, err := newMetrics(options.Metrics)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	workspaces, err := newWorkspaces(mgr, options, references.Retry)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	scheduler := schedule.New(schedule.Options{Observer: counted})
+	keeper, notifier := newKeeper(mgr, options)
+	scheduler := schedule.New(schedule.Options{Observer: counted, Shares: notifier})
 	tools := &backend.Tools{Finder: finder, Pool: pool, Workspaces: workspaces, Results: backend.FullOutputs{Ledger: options.Ledger}}
 	atOnce, err := builtin.New(builtin.Options{}) // the tools without external dependencies
 	if err != nil {
-		return fmt.Errorf("create the built-in tools: %w", err)
+		return nil, fmt.Errorf("create the built-in tools: %w", err)
 	}
-	quotas, quotaUsed := backend.Quotas{Reader: mgr.GetClient()}, poke.New()
+	quotas, quotaUsed := backend.Quotas{Reader: mgr.GetClient()}, wake.quotas
 	c, lost := mgr.GetClient(), &unconfirmed{}
 	objects := tree.Reader{Cache: c, API: finder.Live}
 	log := mgr.GetLogger().WithName("engine")
-	eng := engine.New(engine.Options{
+	eng := engine.NewRouter(engine.Options{
 		Ledger: counted.Timed(options.Ledger), Scheduler: scheduler, Tools: tools, InlineTools: atOnce,
 		Models:            &backend.Models{Finder: finder, Scheduler: scheduler, Outbound: reach, Transport: options.Telemetry.Transport},
 		SlotGroups:        backend.SlotGroups{Reader: mgr.GetClient()}.Of,
+		Shares:            notifier,
 		Random:            rand.Float64,
 		AwaitRecovery:     true,
 		Name:              options.Holder,
@@ -206,25 +236,41 @@ func Setup(mgr ctrl.Manager, options Options) error {
 			}
 		},
 		BlockedChanged: wake.ledgerBlockChanged,
-	})
+	}, options.Shards)
+	gate := owner.Gate{Engine: eng, Objects: objects}
 	wake.find = eng.FindLive
 	if options.Metrics != nil {
 		for _, collector := range []prometheus.Collector{metrics.Engine{Stats: eng.Stats}, metrics.Ledger{Stats: options.Ledger.Stats}} {
 			if err := options.Metrics.Register(collector); err != nil {
-				return fmt.Errorf("register %T: %w", collector, err)
+				return nil, fmt.Errorf("register %T: %w", collector, err)
 			}
 		}
 	}
 	if err := watch.Index(context.Background(), mgr.GetFieldIndexer()); err != nil {
-		return err
+		return nil, err
 	}
-	for _, runnable := range []manager.Runnable{references, driver{engine: eng, workspaces: workspaces, idle: options.IdleAfter, unconfirmed: lost, hasObject: objects.HasObject, wake: func(ctx context.Context) error { return wake.wakeAll(ctx, c) }}, poolCloser{pool}} {
+	drive := &driver{router: eng, workspaces: workspaces, idle: options.IdleAfter, unconfirmed: lost, hasObject: objects.HasObject,
+		wake: func(ctx context.Context, shard int) error { return wake.wakeShard(ctx, gate, shard) }}
+	controllers := &Controllers{Engine: eng}
+	if options.Shards > 0 {
+		if drive.sharding, err = newSharding(mgr, options, objects, drive.own); err != nil {
+			return nil, err
+		}
+		controllers.Replicas = drive.sharding.replicas
+	}
+	runnables := []manager.Runnable{references, drive, poolCloser{pool}}
+	if keeper != nil {
+		keeper.Add(scheduler)
+		keeper.Add(eng.SlotShares())
+		runnables = append(runnables, keeper)
+	}
+	for _, runnable := range runnables {
 		if err := mgr.Add(runnable); err != nil {
-			return fmt.Errorf("add %T: %w", runnable, err)
+			return nil, fmt.Errorf("add %T: %w", runnable, err)
 		}
 	}
 	runner := &run.Runner{
-		Reader: objects, Client: c, Engine: eng, Finder: finder,
+		Reader: objects, Client: c, Engine: eng, Gate: gate, Finder: finder,
 		Config: &agentconfig.Resolver{Engine: eng, Finder: finder, Tools: tools, Quotas: quotas},
 		Status: &status.Writer{Client: c, Events: mgr.GetEventRecorder("nestor-operator"), Pace: status.NewPace()},
 		Ledger: options.Ledger, LedgerName: options.Ledger.Name(), MessageTaken: wake.messages.Add,
@@ -232,21 +278,21 @@ func Setup(mgr ctrl.Manager, options Options) error {
 	messages := &agentmessage.Reconciler{Client: c, Runner: runner, Changed: wake.messages, Blocked: wake.ledgerBlockChanged}
 	wake.chatBegan = messages.ChatStarted
 	for _, reconciler := range []interface{ SetupWithManager(ctrl.Manager) error }{
-		&agentquota.Reconciler{Client: c, Engine: eng, Used: quotaUsed, Retry: references.Retry},
-		&agentrole.Reconciler{Client: c, Finder: finder},
-		&modelprovider.Reconciler{Client: c, Finder: finder, Transport: outbound.New(reach)},
-		&toolserver.Reconciler{Client: c, Finder: finder, Pool: pool, Changed: wake.servers},
+		&agentquota.Reconciler{Client: c, Engine: eng, Gate: gate, Used: quotaUsed, Retry: references.Retry},
+		&agentrole.Reconciler{Client: c, Finder: finder, Gate: gate, Changed: wake.roles},
+		&modelprovider.Reconciler{Client: c, Finder: finder, Gate: gate, Changed: wake.providers, Transport: outbound.New(reach)},
+		&toolserver.Reconciler{Client: c, Finder: finder, Gate: gate, Pool: pool, Changed: wake.servers},
 		&agentchat.Reconciler{Client: c, Runner: runner, Changed: wake.chats, Tracker: &run.Tracker{Engine: eng, Find: runner.Find, Kind: "AgentChat"}, Unresolved: chats},
 		messages,
 		&agenttask.Reconciler{Client: c, Runner: runner, Changed: wake.tasks, Tracker: &run.Tracker{Engine: eng, Find: runner.Find, Kind: "AgentTask"}, Unresolved: tasks},
 		&subagent.Reconciler{Client: c, Runner: runner, Changed: wake.agents, Tracker: &run.Tracker{Engine: eng, Find: runner.Find, Kind: "SubAgent"}, Unresolved: agents},
-		&workspace.Reconciler{Client: c, Workspaces: workspaces, WhileActive: runner.WhileOwner},
+		&workspace.Reconciler{Client: c, Workspaces: workspaces, WhileActive: func(next reconcile.Reconciler) reconcile.Reconciler { return gate.Tree(&corev1.Pod{}, next) }},
 	} {
 		if err := reconciler.SetupWithManager(mgr); err != nil {
-			return fmt.Errorf("set up %T: %w", reconciler, err)
+			return nil, fmt.Errorf("set up %T: %w", reconciler, err)
 		}
 	}
-	return nil
+	return controllers, nil
 }
 
 func newWorkspaces(mgr ctrl.Manager, options Options, retry func(namespace string)) (*workspace.Workspaces, error) {

@@ -7,11 +7,15 @@ import (
 	"context"
 	"fmt"
 
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 	"github.com/nestor-dev/nestor/internal/agent"
+	"github.com/nestor-dev/nestor/internal/controller/agentquota"
+	"github.com/nestor-dev/nestor/internal/controller/owner"
 	"github.com/nestor-dev/nestor/internal/controller/poke"
 	"github.com/nestor-dev/nestor/internal/engine"
 	"github.com/nestor-dev/nestor/internal/ledger"
@@ -19,7 +23,7 @@ import (
 
 // wakers enqueue objects when the state of an agent or session in this process changes.
 type wakers struct {
-	chats, messages, tasks, agents, servers *poke.Queue
+	chats, messages, tasks, agents, servers, providers, roles, quotas *poke.Queue
 	// chatBegan is called for each chat that starts to accept messages.
 	chatBegan func(context.Context, types.NamespacedName)
 	// find finds a live agent.
@@ -98,34 +102,59 @@ func (w *wakers) asksChanged(a ledger.Agent) {
 	}
 }
 
-// wakeAll enqueues every chat, and every task, sub-agent and message that has not ended.
-func (w *wakers) wakeAll(ctx context.Context, reader client.Reader) error {
-	var chats v1alpha1.AgentChatList
-	var tasks v1alpha1.AgentTaskList
-	var agents v1alpha1.SubAgentList
-	var messages v1alpha1.AgentMessageList
-	for _, list := range []client.ObjectList{&chats, &tasks, &agents, &messages} {
-		if err := reader.List(ctx, list); err != nil {
-			return fmt.Errorf("list %T: %w", list, err)
+// wakeShard enqueues the objects of a shard that this operator has just taken over: requests for them were dropped until then.
+func (w *wakers) wakeShard(ctx context.Context, gate owner.Gate, index int) error {
+	reader := gate.Objects.Cache
+	inTree := func(object client.Object) bool { return gate.Holds(ctx, object, index) }
+	single := func(object client.Object) bool { return gate.HoldsObject(object, index) }
+	for _, kind := range []struct {
+		list  client.ObjectList
+		holds func(client.Object) bool
+		queue *poke.Queue
+	}{
+		{&v1alpha1.ModelProviderList{}, single, w.providers},
+		{&v1alpha1.ToolServerList{}, single, w.servers},
+		{&v1alpha1.AgentRoleList{}, single, w.roles},
+		{&v1alpha1.AgentChatList{}, inTree, w.chats},
+		{&v1alpha1.AgentTaskList{}, inTree, w.tasks},
+		{&v1alpha1.SubAgentList{}, inTree, w.agents},
+		{&v1alpha1.AgentMessageList{}, inTree, w.messages},
+	} {
+		if err := reader.List(ctx, kind.list, client.UnsafeDisableDeepCopy); err != nil {
+			return fmt.Errorf("list %T: %w", kind.list, err)
+		}
+		err := meta.EachListItem(kind.list, func(item runtime.Object) error {
+			if object, ok := item.(client.Object); ok && needsReconcile(object) && kind.holds(object) {
+				kind.queue.Add(client.ObjectKeyFromObject(object))
+			}
+			return nil
+		})
+		if err != nil {
+			return fmt.Errorf("read %T: %w", kind.list, err)
 		}
 	}
-	for i := range chats.Items {
-		w.chats.Add(client.ObjectKeyFromObject(&chats.Items[i]))
+	return w.wakeQuotas(ctx, reader)
+}
+
+// wakeQuotas enqueues the namespaces with quotas.
+func (w *wakers) wakeQuotas(ctx context.Context, reader client.Reader) error {
+	var quotas v1alpha1.AgentQuotaList
+	if err := reader.List(ctx, &quotas, client.UnsafeDisableDeepCopy); err != nil {
+		return fmt.Errorf("list the AgentQuotas: %w", err)
 	}
-	for i := range tasks.Items {
-		if tasks.Items[i].Status.CompletionTime == nil {
-			w.tasks.Add(client.ObjectKeyFromObject(&tasks.Items[i]))
-		}
-	}
-	for i := range agents.Items {
-		if agents.Items[i].Status.CompletionTime == nil {
-			w.agents.Add(client.ObjectKeyFromObject(&agents.Items[i]))
-		}
-	}
-	for i := range messages.Items {
-		if messages.Items[i].Status.Phase == v1alpha1.MessagePending || messages.Items[i].Status.Phase == "" {
-			w.messages.Add(client.ObjectKeyFromObject(&messages.Items[i]))
-		}
+	for i := range quotas.Items {
+		w.quotas.Add(agentquota.Namespace(quotas.Items[i].Namespace))
 	}
 	return nil
+}
+
+// needsReconcile reports whether an object may need work when its shard is taken over. A task that has ended needs it if it expires.
+func needsReconcile(object client.Object) bool {
+	switch o := object.(type) {
+	case *v1alpha1.AgentMessage:
+		return o.Status.Phase == v1alpha1.MessagePending || o.Status.Phase == ""
+	case *v1alpha1.SubAgent:
+		return o.Status.CompletionTime == nil
+	}
+	return true
 }

@@ -51,6 +51,15 @@ func (l leaseOwner) own(ctx context.Context) error {
 	})
 }
 
+// find returns the owner of new leases, or nil.
+func (l leaseOwner) find(ctx context.Context) *metav1.OwnerReference {
+	owner, err := l.serviceAccount(ctx)
+	if err != nil {
+		ctrl.Log.WithName("lease").Error(err, "The leases will stay when the operator is uninstalled")
+	}
+	return owner
+}
+
 // serviceAccount returns a reference to the operator's service account, or nil if the operator does not run as a service account of its own
 // namespace.
 func (l leaseOwner) serviceAccount(ctx context.Context) (*metav1.OwnerReference, error) {

@@ -38,7 +38,7 @@ type Options struct {
 	Controllers controller.Options
 	// Service is the name of the program in OpenTelemetry; if empty, there is no telemetry.
 	Service string
-	// LeaderElection makes the operator wait until it holds the lease.
+	// LeaderElection makes an operator that owns the whole ledger wait until it holds the lease.
 	LeaderElection bool
 	// MetricsAddress, ProbeAddress and ProfileAddress serve metrics, health probes and Go's profiles. Empty and "0" turn them off.
 	MetricsAddress, ProbeAddress, ProfileAddress string
@@ -57,9 +57,10 @@ type Operator struct {
 	// History is the history API; nil if it is not served.
 	History *history.Server
 
-	options   Options
-	manager   ctrl.Manager
-	telemetry *telemetry.Telemetry
+	options     Options
+	manager     ctrl.Manager
+	controllers *controller.Controllers
+	telemetry   *telemetry.Telemetry
 }
 
 // NewScheme returns a scheme with the kinds of Kubernetes and of Nestor.
@@ -106,7 +107,10 @@ func New(ctx context.Context, options Options) (_ *Operator, err error) {
 	}()
 	controllers := options.Controllers
 	controllers.Telemetry, controllers.Observer = o.telemetry, o.options.Live
-	if err := controller.Setup(o.manager, controllers); err != nil {
+	if controllers.Shards > 0 {
+		controllers.Replica.Owner = o.leaseOwner().find(ctx)
+	}
+	if o.controllers, err = controller.Setup(o.manager, controllers); err != nil {
 		return nil, err
 	}
 	if err := o.register(metrics.Writes{Stats: gate.Stats}); err != nil {
@@ -115,7 +119,7 @@ func New(ctx context.Context, options Options) (_ *Operator, err error) {
 	if err := o.serve(ctx); err != nil {
 		return nil, err
 	}
-	kept := retention{controllers.Ledger, options.HistoryRetention, options.CallRetention, o.manager.GetLogger().WithName("retention")}
+	kept := retention{controllers.Ledger, options.HistoryRetention, options.CallRetention, o.controllers.Engine.OwnsFirst, o.manager.GetLogger().WithName("retention")}
 	if err := o.manager.Add(kept); err != nil {
 		return nil, fmt.Errorf("add the retention of histories: %w", err)
 	}
@@ -137,19 +141,29 @@ func (o *Operator) newManager(config *rest.Config) (ctrl.Manager, error) {
 	mgr, err := ctrl.NewManager(config, ctrl.Options{
 		Scheme: NewScheme(), Cache: o.cache(), Metrics: metricsserver.Options{BindAddress: cmp.Or(o.options.MetricsAddress, "0")},
 		HealthProbeBindAddress: o.options.ProbeAddress, PprofBindAddress: o.options.ProfileAddress,
-		LeaderElection: o.options.LeaderElection, LeaderElectionID: leaseName, LeaderElectionNamespace: o.options.Controllers.OperatorNamespace,
+		LeaderElection: o.elects(), LeaderElectionID: leaseName, LeaderElectionNamespace: o.options.Controllers.OperatorNamespace,
 		LeaderElectionReleaseOnCancel: true, GracefulShutdownTimeout: &grace, Controller: controllerconfig.Controller{SkipNameValidation: &skipNames},
 	})
 	if err != nil {
 		return nil, fmt.Errorf("connect to the cluster: %w", err)
 	}
-	if !o.options.LeaderElection {
+	o.manager = mgr
+	if !o.elects() {
 		return mgr, nil
 	}
-	if err := mgr.Add(leaseOwner{client: mgr.GetClient(), live: mgr.GetAPIReader(), namespace: o.options.Controllers.OperatorNamespace}); err != nil {
+	if err := mgr.Add(o.leaseOwner()); err != nil {
 		return nil, fmt.Errorf("add the lease's owner: %w", err)
 	}
 	return mgr, nil
+}
+
+// elects reports whether the operator waits for leadership. Operators that share the work have a lease for each shard instead.
+func (o *Operator) elects() bool {
+	return o.options.LeaderElection && o.options.Controllers.Shards == 0
+}
+
+func (o *Operator) leaseOwner() leaseOwner {
+	return leaseOwner{client: o.manager.GetClient(), live: o.manager.GetAPIReader(), namespace: o.options.Controllers.OperatorNamespace}
 }
 
 // addChecks adds the probes. An operator is ready when its caches have synced: before that, it would act on an incomplete view of the

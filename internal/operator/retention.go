@@ -15,12 +15,17 @@ import (
 // retentionPeriod is the interval between two deletions of old rows.
 const retentionPeriod = time.Hour
 
+// standbyPeriod is how often an operator checks whether it runs retention now.
+const standbyPeriod = 2 * time.Second
+
 // retention deletes the histories of agents that finished long ago, and the bodies of old calls. An age of 0 keeps them. It also condenses
-// the records of earlier releases. Of several operators, only the leader runs it.
+// the records of earlier releases. Of several operators, only one runs it.
 type retention struct {
 	ledger       ledger.Upkeep
 	age, callAge time.Duration
-	log          logr.Logger
+	// active reports whether this operator is the one that runs it.
+	active func() bool
+	log    logr.Logger
 }
 
 // Start implements manager.Runnable. If the ledger fails, retention is retried an hour later: it must not stop the operator.
@@ -28,13 +33,18 @@ func (r retention) Start(ctx context.Context) error {
 	ticker := time.NewTicker(retentionPeriod)
 	defer ticker.Stop()
 	for {
-		r.delete(ctx, "histories", r.age, ledger.Retain)
-		r.delete(ctx, "calls", r.callAge, ledger.RetainCalls)
-		r.condense(ctx)
+		wait := ticker.C
+		if r.active() {
+			r.delete(ctx, "histories", r.age, ledger.Retain)
+			r.delete(ctx, "calls", r.callAge, ledger.RetainCalls)
+			r.condense(ctx)
+		} else {
+			wait = time.After(standbyPeriod)
+		}
 		select {
 		case <-ctx.Done():
 			return nil
-		case <-ticker.C:
+		case <-wait:
 		}
 	}
 }

@@ -20,6 +20,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/engine"
 	"github.com/nestor-dev/nestor/internal/ledger"
 	"github.com/nestor-dev/nestor/internal/projection"
+	"github.com/nestor-dev/nestor/internal/shard"
 )
 
 // start starts the orchestrator once all its references exist. lost is the reason for a new start if the chat was quarantined.
@@ -47,7 +48,7 @@ func (r *Reconciler) start(ctx context.Context, chat *v1alpha1.AgentChat, lost *
 	}
 	return ctrl.Result{}, r.Runner.Engine.Start(ledger.Agent{
 		UID: string(chat.UID), Kind: "AgentChat", Namespace: chat.Namespace, NamespaceUID: namespaceUID, Name: chat.Name, Root: string(chat.UID), Chat: chat.Name,
-		Role: chat.Spec.Role, Provider: config.Provider, Model: config.Model, CreatedAt: chat.CreationTimestamp.Time,
+		ShardHash: shard.Hash(string(chat.UID)), Role: chat.Spec.Role, Provider: config.Provider, Model: config.Model, CreatedAt: chat.CreationTimestamp.Time,
 	}, agent.Started{Config: config})
 }
 

@@ -58,7 +58,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		Watches(&v1alpha1.AgentMessage{}, r.Changed.DelayedHandler(chatOf), builder.WithPredicates(predicate.Or(watch.CreatedOrDeleted(), watch.Handled()))).
 		WatchesRawSource(r.Changed.Source()).
 		WithOptions(controller.Options{MaxConcurrentReconciles: workers, RateLimiter: poke.Backoff()}).
-		Complete(r.Runner.WhileOwner(r))
+		Complete(r.Runner.Gate.Tree(&v1alpha1.AgentChat{}, r))
 }
 
 // chatOf returns the chat that counts an object in its status.

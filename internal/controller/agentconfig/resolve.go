@@ -28,7 +28,7 @@ const defaultProvider = "default"
 
 // Resolver resolves the configuration of agents.
 type Resolver struct {
-	Engine *engine.Engine
+	Engine *engine.Router
 	Finder resolve.Finder
 	Tools  *backend.Tools
 	// Quotas are the quotas of the namespaces.

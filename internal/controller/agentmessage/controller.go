@@ -65,7 +65,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		Watches(&v1alpha1.AgentTask{}, handler.EnqueueRequestsFromMapFunc(r.forTask), builder.WithPredicates(watch.CreatedOrDeleted())).
 		WatchesRawSource(r.Changed.Source()).
 		WithOptions(controller.Options{MaxConcurrentReconciles: workers, RateLimiter: poke.Backoff()}).
-		Complete(r.Runner.WhileOwner(r))
+		Complete(r.Runner.Gate.Tree(&v1alpha1.AgentMessage{}, r))
 }
 
 // +kubebuilder:rbac:groups=nestor.dev,resources=agentmessages,verbs=get;list;watch;create;update

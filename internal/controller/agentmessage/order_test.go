@@ -170,7 +170,7 @@ func reconcilerWith(t *testing.T, objects ...client.Object) (*Reconciler, ledger
 	api := fake.NewClientBuilder().WithScheme(scheme).WithStatusSubresource(&v1alpha1.AgentMessage{}).WithObjects(objects...).
 		WithIndex(&v1alpha1.AgentMessage{}, watch.ChatField, message(func(m *v1alpha1.AgentMessage) string { return m.Spec.Chat })).
 		WithIndex(&v1alpha1.AgentMessage{}, watch.TaskField, message(func(m *v1alpha1.AgentMessage) string { return m.Spec.Task })).Build()
-	runner := &run.Runner{Reader: tree.Reader{Cache: api, API: api}, Client: api, Engine: eng, Ledger: store, MessageTaken: func(types.NamespacedName) {}}
+	runner := &run.Runner{Reader: tree.Reader{Cache: api, API: api}, Client: api, Engine: engine.Only(eng), Ledger: store, MessageTaken: func(types.NamespacedName) {}}
 	runner.Finder.Live = api
 	return &Reconciler{Client: api, Runner: runner}, store
 }

@@ -23,6 +23,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/internal/controller/owner"
 	"github.com/nestor-dev/nestor/internal/controller/poke"
 	"github.com/nestor-dev/nestor/internal/controller/status"
 	"github.com/nestor-dev/nestor/internal/engine"
@@ -31,7 +32,8 @@ import (
 // Reconciler writes the quotas of one namespace at a time, because they count the same calls.
 type Reconciler struct {
 	Client client.Client
-	Engine *engine.Engine
+	Engine *engine.Router
+	Gate   owner.Gate
 	// Used receives namespaces in which model calls started, ended or wait.
 	Used *poke.Queue
 	// Retry retries the runs of a namespace that have not started, in case they wait for a cost quota.
@@ -43,6 +45,9 @@ type Reconciler struct {
 
 // writeInterval is the minimum interval between two writes that only update usage.
 const writeInterval = 3 * time.Second
+
+// othersInterval is how often usage is read again that other operators may have changed.
+const othersInterval = 10 * time.Second
 
 // SetupWithManager registers the controller.
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
@@ -84,6 +89,11 @@ func (r *Reconciler) pricesChanged(context.Context, client.Object) []reconcile.R
 
 // Reconcile writes the quotas of a namespace, and requeues when the first of them resets.
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+	leave, ok := r.Gate.Namespace(req.Namespace)
+	if !ok {
+		return ctrl.Result{}, nil
+	}
+	defer leave()
 	var list v1alpha1.AgentQuotaList
 	if err := r.Client.List(ctx, &list, client.InNamespace(req.Namespace)); err != nil {
 		return ctrl.Result{}, fmt.Errorf("list the AgentQuotas of namespace %s: %w", req.Namespace, err)
@@ -101,6 +111,12 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		return ctrl.Result{}, err
 	}
 	again := time.Hour
+	if r.Engine.Shards() > 1 {
+		again = othersInterval
+		if err := r.countAll(ctx, req.Namespace, usage); err != nil {
+			return ctrl.Result{}, err
+		}
+	}
 	for i := range list.Items {
 		object := &list.Items[i]
 		next, ok := statusOf(object, usage, now)

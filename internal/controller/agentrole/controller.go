@@ -20,6 +20,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/internal/controller/owner"
+	"github.com/nestor-dev/nestor/internal/controller/poke"
 	"github.com/nestor-dev/nestor/internal/controller/resolve"
 	"github.com/nestor-dev/nestor/internal/controller/status"
 	"github.com/nestor-dev/nestor/internal/tool"
@@ -29,6 +31,9 @@ import (
 type Reconciler struct {
 	Client client.Client
 	Finder resolve.Finder
+	Gate   owner.Gate
+	// Changed queues the roles to check again.
+	Changed *poke.Queue
 }
 
 // SetupWithManager registers the controller. Roles depend on other roles, providers and config maps, so changes of
@@ -41,7 +46,8 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		Watches(&v1alpha1.AgentRole{}, everyRole).
 		Watches(&v1alpha1.ModelProvider{}, everyRole).
 		Watches(&corev1.ConfigMap{}, handler.EnqueueRequestsFromMapFunc(r.rolesUsingConfigMap), builder.OnlyMetadata).
-		Complete(r)
+		WatchesRawSource(r.Changed.Source()).
+		Complete(r.Gate.Object(&v1alpha1.AgentRole{}, r))
 }
 
 // +kubebuilder:rbac:groups=nestor.dev,resources=agentroles,verbs=get;list;watch

@@ -20,6 +20,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/controller/tree"
 	"github.com/nestor-dev/nestor/internal/ledger"
 	"github.com/nestor-dev/nestor/internal/role"
+	"github.com/nestor-dev/nestor/internal/shard"
 )
 
 // standaloneDepth is the depth limit for the agents of a standalone task.
@@ -210,10 +211,11 @@ func (r *Reconciler) ensureToolRun(ctx context.Context, task *v1alpha1.AgentTask
 	}
 	subject := agentconfig.Subject{Kind: agent.ToolRun, Object: task, Namespace: task.Namespace, Name: task.Name, Role: defaultRole, Tool: task.Spec.Tool,
 		Depth: 1, MaxDepth: standaloneDepth, TaskLimits: task.Spec.Limits}
-	record := ledger.Agent{UID: uid, Kind: "AgentTask", Namespace: task.Namespace, Name: task.Name, Root: uid, Depth: 1, CreatedAt: task.CreationTimestamp.Time}
+	record := ledger.Agent{UID: uid, Kind: "AgentTask", Namespace: task.Namespace, Name: task.Name, Root: uid, ShardHash: shard.Hash(uid), Depth: 1, CreatedAt: task.CreationTimestamp.Time}
 	if chat := lineage.Chat; chat != nil {
 		subject.Role = chat.Spec.Role
 		record.Chat, record.Root, record.Parent = chat.Name, string(chat.UID), string(chat.UID)
+		record.ShardHash = shard.Hash(record.Root)
 		if state, _, err = r.Runner.State(ctx, record.Parent); err != nil {
 			return err
 		}

@@ -21,6 +21,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/internal/controller/owner"
 	"github.com/nestor-dev/nestor/internal/controller/poke"
 	"github.com/nestor-dev/nestor/internal/controller/resolve"
 	"github.com/nestor-dev/nestor/internal/controller/status"
@@ -31,6 +32,9 @@ import (
 type Reconciler struct {
 	Client client.Client
 	Finder resolve.Finder
+	Gate   owner.Gate
+	// Changed queues the providers to check again.
+	Changed *poke.Queue
 	// Transport sends the probes.
 	Transport http.RoundTripper
 
@@ -39,14 +43,13 @@ type Reconciler struct {
 
 // SetupWithManager registers the controller.
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
-	pokes := poke.New()
-	r.prober = newProber(time.Now, pokes.Add)
+	r.prober = newProber(time.Now, r.Changed.Add)
 	return ctrl.NewControllerManagedBy(mgr).
 		Named("modelprovider").
 		For(&v1alpha1.ModelProvider{}).
 		Watches(&corev1.Secret{}, handler.EnqueueRequestsFromMapFunc(r.providersUsingSecret), builder.OnlyMetadata).
-		WatchesRawSource(pokes.Source()).
-		Complete(r)
+		WatchesRawSource(r.Changed.Source()).
+		Complete(r.Gate.Object(&v1alpha1.ModelProvider{}, r))
 }
 
 // +kubebuilder:rbac:groups=nestor.dev,resources=modelproviders,verbs=get;list;watch

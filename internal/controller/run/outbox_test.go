@@ -59,7 +59,7 @@ func newPostingRunner(t *testing.T, api client.WithWatch) (*Runner, Owner, <-cha
 		}
 	})
 	chat := &v1alpha1.AgentChat{ObjectMeta: treetest.Named("chat", "chat-uid")}
-	r := &Runner{Reader: tree.Reader{Cache: api, API: api}, Client: api, Engine: e, Finder: resolve.Finder{Live: api}, Ledger: kept, MessageTaken: func(types.NamespacedName) {}}
+	r := &Runner{Reader: tree.Reader{Cache: api, API: api}, Client: api, Engine: engine.Only(e), Finder: resolve.Finder{Live: api}, Ledger: kept, MessageTaken: func(types.NamespacedName) {}}
 	record := ledger.Agent{UID: "chat-uid", Kind: "AgentChat", Namespace: "a", Name: "chat", Root: "chat-uid", Chat: "chat", CreatedAt: time.Now()}
 	if err := e.Start(record, agent.Started{Config: agent.Config{Kind: agent.Orchestrator, Name: "chat", Limits: agent.Limits{MaxIterations: 1}}}); err != nil {
 		t.Fatal(err)

@@ -10,6 +10,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/nestor-dev/nestor/internal/controller/agentconfig"
+	"github.com/nestor-dev/nestor/internal/controller/owner"
 	"github.com/nestor-dev/nestor/internal/controller/resolve"
 	"github.com/nestor-dev/nestor/internal/controller/status"
 	"github.com/nestor-dev/nestor/internal/controller/tree"
@@ -21,7 +22,9 @@ import (
 type Runner struct {
 	tree.Reader
 	Client client.Client
-	Engine *engine.Engine
+	Engine *engine.Router
+	// Gate lets the controllers act on the trees that this operator owns.
+	Gate   owner.Gate
 	Finder resolve.Finder
 	Config *agentconfig.Resolver
 	Status *status.Writer

@@ -17,7 +17,7 @@ import (
 
 // Tracker maps the names of the objects of a kind to their engine UIDs: a reconcile of a deleted object has only the name.
 type Tracker struct {
-	Engine *engine.Engine
+	Engine *engine.Router
 	// Find reads an object from the cache, or from the API server if it is not in the cache; see Runner.Find.
 	Find func(context.Context, types.NamespacedName, client.Object) error
 	// Kind is the name of the kind in the ledger.

@@ -31,6 +31,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/ledger"
 	"github.com/nestor-dev/nestor/internal/projection"
 	"github.com/nestor-dev/nestor/internal/quota"
+	"github.com/nestor-dev/nestor/internal/shard"
 )
 
 // workers is the number of sub-agents that are reconciled in parallel.
@@ -57,7 +58,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		Watches(&v1alpha1.AgentTask{}, handler.EnqueueRequestsFromMapFunc(r.ownedBy), builder.WithPredicates(watch.Deleting())).
 		WatchesRawSource(r.Changed.Source()).
 		WithOptions(controller.Options{MaxConcurrentReconciles: workers, RateLimiter: poke.Backoff()}).
-		Complete(r.Runner.WhileOwner(r))
+		Complete(r.Runner.Gate.Tree(&v1alpha1.SubAgent{}, r))
 }
 
 // agentOf returns a request for the sub-agent that a task names.
@@ -228,7 +229,8 @@ func (r *Reconciler) prepare(ctx context.Context, sub *v1alpha1.SubAgent, lineag
 	}
 	record := ledger.Agent{
 		UID: string(sub.UID), Kind: "SubAgent", Namespace: sub.Namespace, NamespaceUID: resolved.NamespaceUID, Name: sub.Name, Root: string(sub.UID), Chat: sub.Spec.Chat,
-		Role: sub.Spec.Role, Depth: int(sub.Spec.Depth), Provider: resolved.Provider, Model: resolved.Model, CreatedAt: sub.CreationTimestamp.Time,
+		ShardHash: shard.Hash(string(r.Runner.RootUID(ctx, sub))),
+		Role:      sub.Spec.Role, Depth: int(sub.Spec.Depth), Provider: resolved.Provider, Model: resolved.Model, CreatedAt: sub.CreationTimestamp.Time,
 	}
 	if err := r.place(ctx, sub, lineage, &record, &started); err != nil {
 		return record, started, err
@@ -244,13 +246,13 @@ func (r *Reconciler) place(ctx context.Context, sub *v1alpha1.SubAgent, lineage 
 	}
 	record.Parent = string(lineage.Parent.GetUID())
 	if lineage.Chat != nil {
-		record.Root = string(lineage.Chat.UID)
+		record.Root, record.ShardHash = string(lineage.Chat.UID), shard.Hash(string(lineage.Chat.UID))
 	} else {
 		above, err := r.Runner.Engine.Lookup(ctx, record.Parent)
 		if err != nil {
 			return fmt.Errorf("find the top of the tree of sub-agent %s/%s: %w", sub.Namespace, sub.Name, err)
 		}
-		record.Root = above.Root
+		record.Root, record.ShardHash = above.Root, above.ShardHash
 	}
 	state, found, err := r.Runner.State(ctx, record.Parent)
 	if err != nil || !found {

@@ -22,6 +22,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/internal/controller/owner"
 	"github.com/nestor-dev/nestor/internal/controller/poke"
 	"github.com/nestor-dev/nestor/internal/controller/resolve"
 	"github.com/nestor-dev/nestor/internal/controller/status"
@@ -40,6 +41,7 @@ const (
 type Reconciler struct {
 	Client client.Client
 	Finder resolve.Finder
+	Gate   owner.Gate
 
 	// Pool has the sessions; Changed receives those that have changed.
 	Pool    *mcp.Pool
@@ -60,7 +62,8 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 // +kubebuilder:rbac:groups=nestor.dev,resources=toolservers/status,verbs=get;update
 // +kubebuilder:rbac:groups="",resources=secrets,verbs=get;list;watch
 
-// Reconcile ensures that there is a session, and writes the status from it.
+// Reconcile ensures that there is a session, and writes the status from it. Every operator has a session, because its agents use it; one of
+// them writes the status.
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	var object v1alpha1.ToolServer
 	if err := r.Client.Get(ctx, req.NamespacedName, &object); err != nil {
@@ -69,6 +72,12 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		}
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
+	leave, writes := r.Gate.EnterObject(&object)
+	if !writes {
+		r.Pool.Ensure(r.server(&object))
+		return ctrl.Result{}, nil
+	}
+	defer leave()
 	for _, header := range object.Spec.HeadersFrom {
 		_, err := r.Finder.Secret(ctx, object.Namespace, header.SecretKeyRef)
 		if condition, missing := status.FromMissing(object.Generation, err); missing {

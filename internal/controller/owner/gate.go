@@ -1,0 +1,97 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package owner lets controllers act only on objects whose shard this operator owns. Every operator watches all objects.
+package owner
+
+import (
+	"context"
+	"errors"
+	"reflect"
+
+	"k8s.io/apimachinery/pkg/types"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/nestor-dev/nestor/internal/controller/tree"
+	"github.com/nestor-dev/nestor/internal/engine"
+	"github.com/nestor-dev/nestor/internal/shard"
+)
+
+// Gate decides which objects this operator acts on.
+//
+// A request for another object is dropped: the operator that owns its shard has the same request, and when a shard is taken over, all of
+// its objects are enqueued. An object that does not exist any more has no shard. Its request goes to every operator, and those that have no
+// agent of the object do nothing.
+type Gate struct {
+	Engine  *engine.Router
+	Objects tree.Reader
+}
+
+// Tree wraps the reconciler of objects that belong to trees.
+func (g Gate) Tree(kind client.Object, next reconcile.Reconciler) reconcile.Reconciler {
+	return g.wrap(kind, g.treeHash, next)
+}
+
+// Object wraps the reconciler of objects that belong to no tree; they are divided by their own UIDs.
+func (g Gate) Object(kind client.Object, next reconcile.Reconciler) reconcile.Reconciler {
+	return g.wrap(kind, func(_ context.Context, object client.Object) int { return shard.Hash(string(object.GetUID())) }, next)
+}
+
+func (g Gate) wrap(kind client.Object, hash func(context.Context, client.Object) int, next reconcile.Reconciler) reconcile.Reconciler {
+	fresh := reflect.TypeOf(kind).Elem()
+	return reconcile.Func(func(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
+		object, ok := reflect.New(fresh).Interface().(client.Object)
+		if !ok {
+			return next.Reconcile(ctx, request)
+		}
+		found := g.read(ctx, request.NamespacedName, object)
+		switch {
+		case !found && g.Engine.Owned() == 0:
+			return ctrl.Result{}, nil
+		case found:
+			leave, ok := g.Engine.Enter(hash(ctx, object))
+			if !ok {
+				return ctrl.Result{}, nil
+			}
+			defer leave()
+		}
+		result, err := next.Reconcile(ctx, request)
+		if errors.Is(err, engine.ErrNotOwned) || errors.Is(err, engine.ErrSuperseded) {
+			return ctrl.Result{}, nil // the new owner does it
+		}
+		return result, err
+	})
+}
+
+// read reads an object from the cache, without a copy.
+func (g Gate) read(ctx context.Context, name types.NamespacedName, object client.Object) bool {
+	return g.Objects.Cache.Get(ctx, name, object, client.UnsafeDisableDeepCopy) == nil
+}
+
+// treeHash returns the hash of an object's tree. The tree of a live agent is known even if an ancestor of its object was deleted.
+func (g Gate) treeHash(ctx context.Context, object client.Object) int {
+	if a, ok := g.Engine.FindLive(string(object.GetUID())); ok {
+		return max(a.ShardHash, 0)
+	}
+	return shard.Hash(string(g.Objects.RootUID(ctx, object)))
+}
+
+// Holds reports whether this operator owns the shard of an object's tree.
+func (g Gate) Holds(ctx context.Context, object client.Object, index int) bool {
+	return g.Engine.ShardOf(g.treeHash(ctx, object)) == index
+}
+
+// HoldsObject reports whether this operator owns the shard of an object that belongs to no tree.
+func (g Gate) HoldsObject(object client.Object, index int) bool {
+	return g.Engine.ShardOf(shard.Hash(string(object.GetUID()))) == index
+}
+
+// EnterObject begins a reconcile of an object that belongs to no tree. It reports false if another operator does it.
+func (g Gate) EnterObject(object client.Object) (leave func(), ok bool) {
+	return g.Engine.Enter(shard.Hash(string(object.GetUID())))
+}
+
+// Namespace begins a reconcile of what belongs to a namespace as a whole. It reports false if another operator does it.
+func (g Gate) Namespace(name string) (leave func(), ok bool) { return g.Engine.Enter(shard.Hash(name)) }

@@ -1,0 +1,158 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package owner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/internal/controller/tree"
+	"github.com/nestor-dev/nestor/internal/controller/tree/treetest"
+	"github.com/nestor-dev/nestor/internal/engine"
+	"github.com/nestor-dev/nestor/internal/ledger/connect"
+	"github.com/nestor-dev/nestor/internal/shard"
+)
+
+// newGate returns the gate of an operator that owns the shard of a UID and no other.
+func newGate(t *testing.T, uid string, objects ...*v1alpha1.AgentChat) Gate {
+	t.Helper()
+	kept, err := connect.Open(t.Context(), "sqlite:"+filepath.Join(t.TempDir(), "ledger.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := kept.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	router := engine.NewRouter(engine.Options{Ledger: kept, AwaitRecovery: true}, 32)
+	t.Cleanup(func() {
+		if err := router.Close(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+	own(t, router, router.ShardOf(shard.Hash(uid)))
+	api := treetest.NewCluster(t)
+	for _, object := range objects {
+		if err := api.Create(t.Context(), object); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return Gate{Engine: router, Objects: tree.Reader{Cache: api, API: api}}
+}
+
+func own(t *testing.T, router *engine.Router, index int) {
+	t.Helper()
+	e := router.Engine(index)
+	if err := e.Acquire(t.Context(), engine.Claim{HandOver: true}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := e.Recover(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// otherUID returns a UID in another shard.
+func otherUID(uid string) string {
+	n := shard.Count(32)
+	for i := 0; ; i++ {
+		if other := fmt.Sprint("chat-", i); n.Of(shard.Hash(other)) != n.Of(shard.Hash(uid)) {
+			return other
+		}
+	}
+}
+
+func request(name string) ctrl.Request {
+	return ctrl.Request{NamespacedName: types.NamespacedName{Namespace: "a", Name: name}}
+}
+
+func TestRequestsOfOtherShardsAreDropped(t *testing.T) {
+	theirs := otherUID("mine")
+	gate := newGate(t, "mine",
+		&v1alpha1.AgentChat{ObjectMeta: treetest.Named("mine", "mine")}, &v1alpha1.AgentChat{ObjectMeta: treetest.Named("theirs", theirs)})
+	var handled []string
+	for _, wrap := range []reconcile.Reconciler{
+		gate.Tree(&v1alpha1.AgentChat{}, reconcile.Func(func(_ context.Context, r ctrl.Request) (ctrl.Result, error) {
+			handled = append(handled, "tree "+r.Name)
+			return ctrl.Result{}, nil
+		})),
+		gate.Object(&v1alpha1.AgentChat{}, reconcile.Func(func(_ context.Context, r ctrl.Request) (ctrl.Result, error) {
+			handled = append(handled, "object "+r.Name)
+			return ctrl.Result{}, nil
+		})),
+	} {
+		for _, name := range []string{"mine", "theirs", "deleted"} {
+			if _, err := wrap.Reconcile(t.Context(), request(name)); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	if want := "[tree mine tree deleted object mine object deleted]"; fmt.Sprint(handled) != want {
+		t.Errorf("handled %v, want %s", handled, want)
+	}
+	var object v1alpha1.AgentChat
+	object.UID = types.UID(theirs)
+	if _, ok := gate.EnterObject(&object); ok {
+		t.Error("the operator writes the status of an object of another shard")
+	}
+}
+
+func TestAReconcileThatLosesItsShardIsNotRetried(t *testing.T) {
+	gate := newGate(t, "mine", &v1alpha1.AgentChat{ObjectMeta: treetest.Named("mine", "mine")})
+	for err, want := range map[error]error{
+		fmt.Errorf("deliver: %w", engine.ErrNotOwned): nil, fmt.Errorf("record: %w", engine.ErrSuperseded): nil, context.DeadlineExceeded: context.DeadlineExceeded,
+	} {
+		wrapped := gate.Tree(&v1alpha1.AgentChat{}, reconcile.Func(func(context.Context, ctrl.Request) (ctrl.Result, error) { return ctrl.Result{}, err }))
+		if _, got := wrapped.Reconcile(t.Context(), request("mine")); !errors.Is(got, want) {
+			t.Errorf("%v became %v, want %v", err, got, want)
+		}
+	}
+}
+
+// TestAShardIsNotHandedOverDuringAReconcile tries to hand over while a reconcile of the shard is in progress.
+func TestAShardIsNotHandedOverDuringAReconcile(t *testing.T) {
+	gate := newGate(t, "mine", &v1alpha1.AgentChat{ObjectMeta: treetest.Named("mine", "mine")})
+	began, finish := make(chan struct{}), make(chan struct{})
+	wrapped := gate.Tree(&v1alpha1.AgentChat{}, reconcile.Func(func(context.Context, ctrl.Request) (ctrl.Result, error) {
+		close(began)
+		<-finish
+		return ctrl.Result{}, nil
+	}))
+	reconciled := make(chan error, 1)
+	go func() {
+		_, err := wrapped.Reconcile(t.Context(), request("mine"))
+		reconciled <- err
+	}()
+	<-began
+	handed := make(chan struct{})
+	go func() {
+		gate.Engine.Engine(gate.Engine.ShardOf(shard.Hash("mine"))).HandOver(t.Context())
+		close(handed)
+	}()
+	for gate.Engine.Owned() > 0 {
+		time.Sleep(time.Millisecond)
+	}
+	select {
+	case <-handed:
+		t.Fatal("the shard was handed over")
+	default:
+	}
+	if _, err := wrapped.Reconcile(t.Context(), request("mine")); err != nil { // would panic if it began: the channel is closed
+		t.Error(err)
+	}
+	close(finish)
+	if err := <-reconciled; err != nil {
+		t.Error(err)
+	}
+	<-handed
+}

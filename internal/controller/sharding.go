@@ -1,0 +1,167 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	ctrl "sigs.k8s.io/controller-runtime"
+
+	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/internal/controller/tree"
+	"github.com/nestor-dev/nestor/internal/engine"
+	"github.com/nestor-dev/nestor/internal/ledger"
+	"github.com/nestor-dev/nestor/internal/replicas"
+	"github.com/nestor-dev/nestor/internal/shard"
+	"github.com/nestor-dev/nestor/internal/share"
+)
+
+// recoverRetryDelay is the delay before the recovery of a shard is tried again.
+const recoverRetryDelay = time.Second
+
+// sharding divides the shards of the ledger among operators.
+type sharding struct {
+	ledger   ledger.Shards
+	replicas *replicas.Replicas
+	objects  tree.Reader
+	// healthy reports whether the ledger answers.
+	healthy atomic.Bool
+}
+
+func newSharding(mgr ctrl.Manager, options Options, objects tree.Reader, own func(context.Context, replicas.Term)) (*sharding, error) {
+	config := rest.CopyConfig(mgr.GetConfig())
+	config.QPS, config.RateLimiter = -1, nil // a renewal that waits is a shard that is lost
+	core, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		return nil, fmt.Errorf("connect to the cluster: %w", err)
+	}
+	s := &sharding{ledger: options.Ledger, objects: objects}
+	s.healthy.Store(true)
+	s.replicas = replicas.New(replicas.Options{
+		Leases: core.CoordinationV1().Leases(options.OperatorNamespace), Name: options.Replica.Name, Address: options.Replica.Address,
+		Shards: options.Shards, Own: own, Healthy: s.healthy.Load, Timing: options.Replica.Timing, Owner: options.Replica.Owner,
+		Log: mgr.GetLogger().WithName("replicas"),
+	})
+	return s, nil
+}
+
+// newKeeper returns the keeper of the shares of limits that hold for all operators together, and the same as a notifier. Both are nil if one
+// operator owns the whole ledger.
+func newKeeper(mgr ctrl.Manager, options Options) (*share.Keeper, share.Notifier) {
+	if options.Shards == 0 {
+		return nil, nil
+	}
+	log := mgr.GetLogger().WithName("shares")
+	keeper := share.NewKeeper(share.Options{Table: options.Ledger, Name: options.Holder, StopTimeout: drainTimeout, ReportError: func(err error) {
+		log.Error(err, "Cannot renew the shares of limits")
+	}})
+	return keeper, keeper
+}
+
+// healthInterval is how often an operator checks whether the ledger answers, and the timeout of the check.
+const healthInterval = time.Second
+
+// checkLedger checks until ctx ends whether the ledger answers.
+func (s *sharding) checkLedger(ctx context.Context) {
+	for wait(ctx, healthInterval) {
+		reading, cancel := context.WithTimeout(ctx, healthInterval)
+		_, err := s.ledger.Owners(reading)
+		cancel()
+		s.healthy.Store(err == nil || ctx.Err() != nil)
+	}
+}
+
+// ownShards owns the shards whose Leases this operator holds until ctx ends, and then hands them over.
+func (d *driver) ownShards(ctx context.Context) error {
+	if _, err := d.sharding.ledger.SetShardCount(ctx, d.router.Shards()); err != nil {
+		return fmt.Errorf("divide the ledger into %d shards: %w", d.router.Shards(), err)
+	}
+	if err := d.router.DivideLedger(ctx, d.sharding.hashOf); err != nil {
+		if ctx.Err() != nil {
+			return nil
+		}
+		return err
+	}
+	go d.sharding.checkLedger(ctx)
+	return d.sharding.replicas.Start(ctx)
+}
+
+// own owns a shard while this operator holds its Lease.
+func (d *driver) own(ctx context.Context, term replicas.Term) {
+	log := ctrl.Log.WithName("shards").WithValues("shard", term.Shard)
+	e := d.router.Engine(term.Shard)
+	if err := e.Acquire(ctx, engine.Claim{HandOver: true, OwnerEnded: term.Expired}); err != nil {
+		if ctx.Err() == nil {
+			log.Error(err, "Cannot take over the shard")
+			wait(ctx, recoverRetryDelay) // the Lease is released, and taken again
+		}
+		return
+	}
+	for {
+		err := d.takeOver(ctx, term.Shard)
+		if err == nil {
+			break
+		}
+		if errors.Is(err, engine.ErrSuperseded) {
+			return
+		}
+		if !wait(ctx, recoverRetryDelay) {
+			e.Abort(ctx)
+			return
+		}
+		log.Error(err, "Cannot take over the agents of the shard, retrying")
+	}
+	log.V(1).Info("Owns the shard")
+	if err := e.OwnShard(ctx); errors.Is(err, engine.ErrSuperseded) {
+		log.Info("Another operator has taken over the shard")
+		return
+	}
+	if errors.Is(context.Cause(ctx), replicas.ErrLeaseLost) {
+		log.Info("Lost the Lease of the shard")
+		e.Abort(ctx)
+		return
+	}
+	handOver, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	defer cancel()
+	go func() {
+		select {
+		case <-term.Lost: // another operator may act
+			cancel()
+		case <-handOver.Done():
+		}
+	}()
+	e.HandOver(handOver)
+}
+
+// wait waits for some time, and reports whether ctx is still valid.
+func wait(ctx context.Context, d time.Duration) bool {
+	select {
+	case <-ctx.Done():
+		return false
+	case <-time.After(d):
+		return true
+	}
+}
+
+// hashOf returns the hash of a tree that an earlier release began. The ledger knows the UID of a chat, but not that of the task of a
+// standalone sub-agent.
+func (s *sharding) hashOf(ctx context.Context, root ledger.Agent) (int, error) {
+	if root.Chat != "" || root.Kind != "SubAgent" {
+		return shard.Hash(root.Root), nil
+	}
+	var sub v1alpha1.SubAgent
+	err := s.objects.Find(ctx, types.NamespacedName{Namespace: root.Namespace, Name: root.Name}, &sub)
+	if owner := metav1.GetControllerOf(&sub); err == nil && string(sub.UID) == root.UID && owner != nil {
+		return shard.Hash(string(owner.UID)), nil
+	}
+	return shard.Hash(root.Root), nil // it was deleted: any shard may end it
+}

@@ -1,0 +1,52 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package tree
+
+import (
+	"testing"
+
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/internal/controller/tree/treetest"
+)
+
+func TestEveryObjectOfATreeHasTheSameRoot(t *testing.T) {
+	chat := &v1alpha1.AgentChat{ObjectMeta: treetest.Named("chat", "chat")}
+	task := treetest.OwnedBy(chat, "AgentChat", &v1alpha1.AgentTask{ObjectMeta: treetest.Named("task", "task")})
+	sub := treetest.OwnedBy(task, "AgentTask", &v1alpha1.SubAgent{ObjectMeta: treetest.Named("task", "sub")})
+	nested := treetest.OwnedBy(sub, "SubAgent", &v1alpha1.AgentTask{ObjectMeta: treetest.Named("nested", "nested")})
+	standalone := &v1alpha1.AgentTask{ObjectMeta: treetest.Named("alone", "alone")}
+	alone := treetest.OwnedBy(standalone, "AgentTask", &v1alpha1.SubAgent{ObjectMeta: treetest.Named("alone", "alone-sub")})
+	fromJob := treetest.OwnedBy(&v1alpha1.AgentTask{ObjectMeta: treetest.Named("job", "job")}, "Job", &v1alpha1.AgentTask{ObjectMeta: treetest.Named("of-job", "of-job")})
+	earlier := treetest.OwnedBy(&v1alpha1.AgentChat{ObjectMeta: treetest.Named("chat", "earlier")}, "AgentChat", &v1alpha1.AgentTask{ObjectMeta: treetest.Named("left", "left")})
+	message := func(name string, spec v1alpha1.AgentMessageSpec) *v1alpha1.AgentMessage {
+		return &v1alpha1.AgentMessage{ObjectMeta: treetest.Named(name, name), Spec: spec}
+	}
+	api := treetest.NewCluster(t, chat, task, sub, nested, standalone, alone, fromJob, earlier)
+	r := Reader{Cache: api, API: api}
+	for _, test := range []struct {
+		what   string
+		object client.Object
+		want   types.UID
+	}{
+		{"a chat", chat, "chat"},
+		{"its task", task, "chat"},
+		{"its sub-agent", sub, "chat"},
+		{"a nested task", nested, "chat"},
+		{"a standalone task", standalone, "alone"},
+		{"its sub-agent", alone, "alone"},
+		{"a task of a Job", fromJob, "of-job"},
+		{"a task of an earlier chat with the same name", earlier, "earlier"},
+		{"a message to the chat", message("m1", v1alpha1.AgentMessageSpec{Chat: "chat"}), "chat"},
+		{"a message that the chat owns", treetest.OwnedBy(chat, "AgentChat", message("m2", v1alpha1.AgentMessageSpec{Chat: "chat"})), "chat"},
+		{"a message to the standalone task", message("m3", v1alpha1.AgentMessageSpec{Task: "alone"}), "alone"},
+		{"a message to nobody", message("m4", v1alpha1.AgentMessageSpec{Chat: "none"}), "m4"},
+	} {
+		if got := r.RootUID(t.Context(), test.object); got != test.want {
+			t.Errorf("%s has the root %s, want %s", test.what, got, test.want)
+		}
+	}
+}
