@@ -5,12 +5,16 @@ package flows
 
 import (
 	"context"
+	"maps"
+	"slices"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+
+	"github.com/nestor-dev/nestor/internal/ledger"
 )
 
-// handover covers two operators on one ledger.
+// handover covers two operators on a SQLite ledger.
 func handover(w *world) {
 	Describe("Two operators", func() {
 		It("the second one takes over, and the first one continues when the second is gone", func(ctx SpecContext) {
@@ -35,6 +39,42 @@ func handover(w *world) {
 			Expect(must(ctx, w.requestsOf(must(ctx, r.chat).UID))).To(HaveLen(3), "no request is repeated")
 		})
 	})
+}
+
+// sharing covers two operators on a PostgreSQL ledger.
+func sharing(w *world) {
+	Describe("Two operators", func() {
+		It("share the work, and one continues with all of it when the other is gone", func(ctx SpecContext) {
+			r := w.newNamespace(ctx)
+			r.openChat(ctx)
+			r.sendMessage(ctx, "first", "Greet Alice")
+			Eventually(r.posts).WithContext(ctx).Should(HavePost(WithText("Hello, Alice!")))
+			rival, err := w.LaunchRival()
+			Expect(err).NotTo(HaveOccurred())
+			defer func() { Expect(rival.Kill()).To(Succeed()) }()
+			Eventually(w.shardsByOwner).WithContext(ctx).Should(HaveExactElements(16, 16))
+			r.sendMessage(ctx, "second", "Greet Bob")
+			Eventually(r.posts).WithContext(ctx).Should(HavePost(WithText("Hello, Bob!"), ReplyingTo("second")))
+
+			Expect(rival.Kill()).To(Succeed())
+			r.sendMessage(ctx, "third", "Greet Carol")
+			Eventually(r.posts).WithContext(ctx).Should(HavePost(WithText("Hello, Carol!"), ReplyingTo("third")))
+			Eventually(w.shardsByOwner).WithContext(ctx).Should(HaveExactElements(32))
+			Expect(must(ctx, w.requestsOf(must(ctx, r.chat).UID))).To(HaveLen(3), "no request is repeated")
+		})
+	})
+}
+
+// shardsByOwner returns how many shards each operator owns, the fewest first.
+func (w *world) shardsByOwner(ctx context.Context) ([]int, error) {
+	owners, err := w.history.Owners(ctx)
+	counts := map[string]int{}
+	for shard, owner := range owners {
+		if shard >= ledger.FirstShard && !owner.Released {
+			counts[owner.Name]++
+		}
+	}
+	return slices.Sorted(maps.Values(counts)), err
 }
 
 // epoch returns the current epoch of the ledger's shard.

@@ -71,7 +71,7 @@ func smoke(ledger string) {
 	conversations(w)
 	housekeeping(w)
 	quotas(w)
-	handover(w)
+	sharing(w)
 	record(w)
 	ledgerFailures(w) // last, because it loses the ledger
 }
