@@ -292,7 +292,11 @@ func (w *environment) makeNamespace(ctx context.Context, t *testing.T) {
 // newEnvironment returns a control plane without an operator, a model whose gate is shut or open, and a desk.
 func newEnvironment(ctx context.Context, t *testing.T, ledger, programs string, shut bool) *environment {
 	t.Helper()
-	running, err := stack.Start(ctx, stack.Options{Ledger: ledger, Programs: programs, NoOperator: true})
+	options := stack.Options{Ledger: ledger, Programs: programs, NoOperator: true}
+	if overlaps() {
+		options.OperatorFlags = []string{"--leader-elect"} // as in the charts of earlier releases
+	}
+	running, err := stack.Start(ctx, options)
 	skipWithout(t, err)
 	t.Cleanup(func() {
 		if err := running.Stop(); err != nil {
