@@ -41,6 +41,9 @@ type driver struct {
 	wake func(ctx context.Context, shard int) error
 	// sharding is how the shards are divided among operators; nil if this one owns the whole ledger.
 	sharding *sharding
+	// takenOver is called when the agents of a shard continue, released when this operator has stopped to own it.
+	takenOver func(time.Duration)
+	released  func(shard int)
 }
 
 // unconfirmed are agents whose objects may have been deleted while no operator was running.
@@ -126,12 +129,14 @@ func (d *driver) ownLedger(ctx context.Context) error {
 		if err := e.OwnShard(ctx); !errors.Is(err, engine.ErrSuperseded) {
 			return err
 		}
+		d.released(0)
 		ctrl.LoggerFrom(ctx).Info("Another operator has taken over this ledger: standing by until it ends")
 	}
 }
 
 // takeOver takes over the live agents of a shard, and enqueues its objects.
 func (d *driver) takeOver(ctx context.Context, shard int) error {
+	began := time.Now()
 	d.workspaces.Resume()
 	if _, err := d.router.Engine(shard).Recover(ctx); err != nil {
 		return fmt.Errorf("take over the live agents: %w", err)
@@ -139,7 +144,11 @@ func (d *driver) takeOver(ctx context.Context, shard int) error {
 	if err := d.confirmObjects(ctx); err != nil {
 		ctrl.LoggerFrom(ctx).Error(err, "Cannot confirm whether the objects of some agents still exist")
 	}
-	return d.wake(ctx, shard)
+	if err := d.wake(ctx, shard); err != nil {
+		return err
+	}
+	d.takenOver(time.Since(began))
+	return nil
 }
 
 // maintain evicts idle agents and returns unused memory until ctx ends.

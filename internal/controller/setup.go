@@ -141,6 +141,19 @@ func newMetrics(registry prometheus.Registerer) (*metrics.Metrics, error) {
 	return counted, nil
 }
 
+// register adds collectors to the metrics, if they are exported.
+func register(registry prometheus.Registerer, collectors ...prometheus.Collector) error {
+	if registry == nil {
+		return nil
+	}
+	for _, collector := range collectors {
+		if err := registry.Register(collector); err != nil {
+			return fmt.Errorf("register %T: %w", collector, err)
+		}
+	}
+	return nil
+}
+
 // Observer receives changes of agents as they happen. Its methods must not block.
 type Observer interface {
 	// Changed is called when the state of an agent has changed.
@@ -239,24 +252,27 @@ func Setup(mgr ctrl.Manager, options Options) (*Controllers, error) {
 	}, options.Shards)
 	gate := owner.Gate{Engine: eng, Objects: objects}
 	wake.find = eng.FindLive
-	if options.Metrics != nil {
-		for _, collector := range []prometheus.Collector{metrics.Engine{Stats: eng.Stats}, metrics.Ledger{Stats: options.Ledger.Stats}} {
-			if err := options.Metrics.Register(collector); err != nil {
-				return nil, fmt.Errorf("register %T: %w", collector, err)
-			}
-		}
+	if err := register(options.Metrics, metrics.Engine{Stats: eng.Stats}, metrics.Ledger{Stats: options.Ledger.Stats}); err != nil {
+		return nil, err
 	}
 	if err := watch.Index(context.Background(), mgr.GetFieldIndexer()); err != nil {
 		return nil, err
 	}
 	drive := &driver{router: eng, workspaces: workspaces, idle: options.IdleAfter, unconfirmed: lost, hasObject: objects.HasObject,
-		wake: func(ctx context.Context, shard int) error { return wake.wakeShard(ctx, gate, shard) }}
+		wake:      func(ctx context.Context, shard int) error { return wake.wakeShard(ctx, gate, shard) },
+		takenOver: counted.ShardTakenOver,
+		released: func(shard int) {
+			counted.ShardReleased(func(hash int) bool { return eng.ShardOf(hash) == shard })
+		}}
 	controllers := &Controllers{Engine: eng}
 	if options.Shards > 0 {
 		if drive.sharding, err = newSharding(mgr, options, objects, drive.own); err != nil {
 			return nil, err
 		}
 		controllers.Replicas = drive.sharding.replicas
+		if err := register(options.Metrics, metrics.Replicas{Shards: options.Shards, Stats: controllers.Replicas.Stats}); err != nil {
+			return nil, err
+		}
 	}
 	runnables := []manager.Runnable{references, drive, poolCloser{pool}}
 	if keeper != nil {

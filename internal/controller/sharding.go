@@ -97,6 +97,7 @@ func (d *driver) ownShards(ctx context.Context) error {
 
 // own owns a shard while this operator holds its Lease.
 func (d *driver) own(ctx context.Context, term replicas.Term) {
+	defer d.released(term.Shard)
 	log := ctrl.Log.WithName("shards").WithValues("shard", term.Shard)
 	e := d.router.Engine(term.Shard)
 	if err := e.Acquire(ctx, engine.Claim{HandOver: true, OwnerEnded: term.Expired}); err != nil {

@@ -81,6 +81,19 @@ func (d *adoptions) waiting() map[*adoptedCall]adoptedWait {
 	return calls
 }
 
+// count counts the calls that wait for results.
+func (d *adoptions) count() int {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	count := 0
+	for _, call := range d.calls {
+		if !call.delivered && !call.dropped {
+			count++
+		}
+	}
+	return count
+}
+
 func (d *adoptions) remove(key string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

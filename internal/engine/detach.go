@@ -70,6 +70,9 @@ func (e *Engine) detachCalls(ctx context.Context, fence ledger.Fence) bool {
 	d.mu.Lock()
 	d.refused = err != nil
 	d.mu.Unlock()
+	if err == nil {
+		e.detached.Add(int64(len(calls))) // before finish subtracts
+	}
 	close(d.recorded)
 	if err != nil {
 		for _, a := range actors {
@@ -164,6 +167,7 @@ func (d *detachment) finish(a *actor, effect agent.Effect, result delivery) {
 			a.finishEffect(effect, result)
 			return
 		}
+		defer d.engine.detached.Add(-1)
 		if err := d.store(key, result); err != nil {
 			d.engine.options.ReportError(fmt.Errorf("pass on the result of %s: %w", key, err))
 		}

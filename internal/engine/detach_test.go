@@ -74,12 +74,16 @@ func TestACallContinuesAfterAHandOver(t *testing.T) {
 	if got := b.untilEnded("other").Outcome.Result.Text; got != "Written." { // it does not wait for the call
 		t.Errorf("the result of another agent is %q", got)
 	}
+	if made, awaited := a.Stats().Detached, b.Stats().Adopted; made != 1 || awaited != 1 {
+		t.Errorf("a makes %d calls for b, which awaits %d", made, awaited)
+	}
 	close(finish)
 	if got := b.untilEnded("long").Outcome.Result.Text; got != "Written." {
 		t.Errorf("the result is %q: that of the detached call was lost", got)
 	}
 	w.wantWrites(2)
 	w.noDetached()
+	w.until("nothing to be detached", func() bool { return a.Stats().Detached == 0 && b.Stats().Adopted == 0 })
 }
 
 // TestACallContinuesAfterTwoHandOvers hands over again before the call has ended, and back to the process that makes it.

@@ -53,6 +53,8 @@ type Engine struct {
 	actors registry
 	// adopted are the calls that the previous owner of the shard continues to make.
 	adopted adoptions
+	// detached counts the calls that this process makes for the new owner of the shard.
+	detached atomic.Int64
 	// detachedTTL is defaultDetachedTTL, except in tests.
 	detachedTTL time.Duration
 }
@@ -183,6 +185,9 @@ type Stats struct {
 	Agents, InFlight int
 	// QuotaWaiting counts the runs that wait for a quota, LedgerFull the namespaces at their ledger quota.
 	QuotaWaiting, LedgerFull int
+	// Detached counts the calls that this process makes for the new owners of their shards, Adopted those whose results it awaits from
+	// previous owners.
+	Detached, Adopted int
 }
 
 // Stats returns the current counts.
@@ -199,5 +204,9 @@ func (e *Engine) addTo(stats *Stats) {
 		stats.Agents++
 		stats.InFlight += len(a.inFlight)
 		a.mu.Unlock()
+	}
+	stats.Detached += int(e.detached.Load())
+	if e.recovered.isOpen() {
+		stats.Adopted += e.adopted.count()
 	}
 }

@@ -5,6 +5,7 @@ package metrics
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -37,23 +38,27 @@ func (l Ledger) Collect(metrics chan<- prometheus.Metric) {
 	metrics <- prometheus.MustNewConstMetric(ledgerQueue, prometheus.GaugeValue, float64(stats.Waiting))
 }
 
-// Timed returns a ledger that measures the duration of appends.
+// Timed returns a ledger that measures the duration of appends, and counts those that are fenced.
 func (m *Metrics) Timed(inner engine.Ledger) engine.Ledger {
-	return timed{Ledger: inner, seconds: m.ledgerSec.WithLabelValues()}
+	return timed{Ledger: inner, seconds: m.ledgerSec.WithLabelValues(), fenced: m.fenced.WithLabelValues()}
 }
 
 type timed struct {
 	engine.Ledger
 
 	seconds prometheus.Observer
+	fenced  prometheus.Counter
 }
 
 // Append implements ledger.Writer.
 func (t timed) Append(ctx context.Context, batch ledger.Batch) error {
 	started := time.Now()
 	err := t.Ledger.Append(ctx, batch)
-	if err == nil {
+	switch {
+	case err == nil:
 		t.seconds.Observe(time.Since(started).Seconds())
+	case errors.Is(err, ledger.ErrFenced):
+		t.fenced.Inc()
 	}
 	return err
 }

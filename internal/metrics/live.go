@@ -4,6 +4,7 @@
 package metrics
 
 import (
+	"maps"
 	"sync"
 	"time"
 
@@ -19,7 +20,8 @@ var (
 	longestWait = prometheus.NewDesc("nestor_longest_wait_for_person_seconds", "The longest current wait of an agent for an answer or a decision; 0 if none waits.", nil, nil)
 )
 
-// live tracks the stages of all live agents, including evicted ones: an engine that takes over reports all of them.
+// live tracks the stages of all live agents of the shards that this process owns, including evicted ones: an engine that takes over a shard
+// reports all of them.
 type live struct {
 	now func() time.Time
 
@@ -30,6 +32,7 @@ type live struct {
 // agentStage is the stage of an agent. since is when it started to wait for a person, or zero.
 type agentStage struct {
 	kind  string
+	hash  int // of its tree
 	stage agent.Stage
 	since agent.Time
 }
@@ -55,7 +58,14 @@ func (l *live) update(c engine.Change) {
 		delete(l.agents, c.Agent.UID)
 		return
 	}
-	l.agents[c.Agent.UID] = agentStage{kind: c.Agent.Kind, stage: c.After.Stage(), since: waitingSince(c.After)}
+	l.agents[c.Agent.UID] = agentStage{kind: c.Agent.Kind, hash: c.Agent.ShardHash, stage: c.After.Stage(), since: waitingSince(c.After)}
+}
+
+// drop drops the agents of the trees with certain hashes.
+func (l *live) drop(contains func(hash int) bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	maps.DeleteFunc(l.agents, func(_ string, s agentStage) bool { return contains(s.hash) })
 }
 
 // Describe implements prometheus.Collector.

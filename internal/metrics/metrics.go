@@ -21,7 +21,8 @@ type Metrics struct {
 	started, ended, turns                            *prometheus.CounterVec
 	modelCalls, modelFailures, tokens, cost          *prometheus.CounterVec
 	toolCalls, ledgerErrors, quotaWaits, quarantined *prometheus.CounterVec
-	agentSeconds, turnSeconds                        *prometheus.HistogramVec
+	fenced                                           *prometheus.CounterVec
+	agentSeconds, turnSeconds, takeoverSeconds       *prometheus.HistogramVec
 	modelSeconds, modelWait, toolSeconds, ledgerSec  *prometheus.HistogramVec
 	build, modelQueue, backOff                       *prometheus.GaugeVec
 	live                                             *live
@@ -38,31 +39,33 @@ var (
 // New creates the metrics and registers them.
 func New(registry prometheus.Registerer) (*Metrics, error) {
 	m := &Metrics{
-		build:         gauge("nestor_build_info", "Always 1; the label is the version.", "version"),
-		started:       counter("nestor_agents_started_total", "Agents that started, by kind: `AgentChat`, `SubAgent` or `AgentTask` (a task of type Tool).", "kind"),
-		ended:         counter("nestor_agents_ended_total", "Agents that ended, by kind and outcome: `Success` or the kind of error. Chats never end; see `nestor_turns_total`.", "kind", "outcome"),
-		agentSeconds:  histogram("nestor_agent_seconds", "Duration of sub-agents and tool tasks, including waits for people.", slowSeconds, "kind"),
-		turns:         counter("nestor_turns_total", "Turns of orchestrators that ended, by outcome: `Success` or the kind of error.", "outcome"),
-		turnSeconds:   histogram("nestor_turn_seconds", "Duration of turns of orchestrators.", seconds),
-		modelCalls:    counter("nestor_model_calls_total", "Model calls, by provider and status.", "provider", "status"),
-		modelFailures: counter("nestor_model_failures_total", "Model calls that failed, by provider and kind, such as `RateLimited`, `Unauthorized` or `Cancelled`.", "provider", "kind"),
-		tokens:        counter("nestor_model_tokens_total", "Tokens used by model calls, by provider and type: `prompt` or `completion`.", "provider", "type"),
-		cost:          counter("nestor_model_cost_micros_total", "Cost of model calls in millionths of the currency, as far as prices are known.", "provider"),
-		modelSeconds:  histogram("nestor_model_call_seconds", "Duration of model calls, without the wait in the queue.", seconds, "provider"),
-		modelWait:     histogram("nestor_model_wait_seconds", "Time that model calls waited in the queue.", seconds, "provider"),
-		modelQueue:    gauge("nestor_model_queue", "Model calls that currently wait in the queue.", "provider"),
-		backOff:       gauge("nestor_model_backoff_until_seconds", "Until when no calls are made to a provider that requested a pause, as a Unix time.", "provider"),
-		toolCalls:     counter("nestor_tool_calls_total", "Tool calls, by status.", "status"),
-		toolSeconds:   histogram("nestor_tool_call_seconds", "Duration of tool calls, by status.", seconds, "status"),
-		ledgerSec:     histogram("nestor_ledger_append_seconds", "Time until an append to the ledger was durable.", fastSeconds),
-		quotaWaits:    counter("nestor_quota_waits_total", "Model calls that started to wait for a quota, by reason: `QuotaExhausted` or `PriceUnknown` of an AgentQuota, `LedgerQuota` of the ledger.", "reason"),
-		quarantined:   counter("nestor_agents_quarantined_total", "Agents that were quarantined because their history is damaged (`record`) or because the operator failed on it (`panic`).", "cause"),
-		ledgerErrors:  counter("nestor_ledger_failures_total", "Writes that the ledger refused or failed; agents wait and retry."),
-		live:          &live{agents: map[string]agentStage{}, now: time.Now},
+		build:           gauge("nestor_build_info", "Always 1; the label is the version.", "version"),
+		started:         counter("nestor_agents_started_total", "Agents that started, by kind: `AgentChat`, `SubAgent` or `AgentTask` (a task of type Tool).", "kind"),
+		ended:           counter("nestor_agents_ended_total", "Agents that ended, by kind and outcome: `Success` or the kind of error. Chats never end; see `nestor_turns_total`.", "kind", "outcome"),
+		agentSeconds:    histogram("nestor_agent_seconds", "Duration of sub-agents and tool tasks, including waits for people.", slowSeconds, "kind"),
+		turns:           counter("nestor_turns_total", "Turns of orchestrators that ended, by outcome: `Success` or the kind of error.", "outcome"),
+		turnSeconds:     histogram("nestor_turn_seconds", "Duration of turns of orchestrators.", seconds),
+		modelCalls:      counter("nestor_model_calls_total", "Model calls, by provider and status.", "provider", "status"),
+		modelFailures:   counter("nestor_model_failures_total", "Model calls that failed, by provider and kind, such as `RateLimited`, `Unauthorized` or `Cancelled`.", "provider", "kind"),
+		tokens:          counter("nestor_model_tokens_total", "Tokens used by model calls, by provider and type: `prompt` or `completion`.", "provider", "type"),
+		cost:            counter("nestor_model_cost_micros_total", "Cost of model calls in millionths of the currency, as far as prices are known.", "provider"),
+		modelSeconds:    histogram("nestor_model_call_seconds", "Duration of model calls, without the wait in the queue.", seconds, "provider"),
+		modelWait:       histogram("nestor_model_wait_seconds", "Time that model calls waited in the queue.", seconds, "provider"),
+		modelQueue:      gauge("nestor_model_queue", "Model calls that currently wait in the queue.", "provider"),
+		backOff:         gauge("nestor_model_backoff_until_seconds", "Until when no calls are made to a provider that requested a pause, as a Unix time.", "provider"),
+		toolCalls:       counter("nestor_tool_calls_total", "Tool calls, by status.", "status"),
+		toolSeconds:     histogram("nestor_tool_call_seconds", "Duration of tool calls, by status.", seconds, "status"),
+		ledgerSec:       histogram("nestor_ledger_append_seconds", "Time until an append to the ledger was durable.", fastSeconds),
+		quotaWaits:      counter("nestor_quota_waits_total", "Model calls that started to wait for a quota, by reason: `QuotaExhausted` or `PriceUnknown` of an AgentQuota, `LedgerQuota` of the ledger.", "reason"),
+		quarantined:     counter("nestor_agents_quarantined_total", "Agents that were quarantined because their history is damaged (`record`) or because the operator failed on it (`panic`).", "cause"),
+		ledgerErrors:    counter("nestor_ledger_failures_total", "Writes that the ledger refused or failed; agents wait and retry."),
+		fenced:          counter("nestor_ledger_fenced_appends_total", "Appends that the ledger refused because another replica has taken over the shard. Nothing of them was recorded."),
+		takeoverSeconds: histogram("nestor_shard_takeover_seconds", "Time to recover the agents of a shard from the ledger, until all of them continue.", seconds),
+		live:            &live{agents: map[string]agentStage{}, now: time.Now},
 	}
 	for _, c := range []prometheus.Collector{
 		m.build, m.started, m.ended, m.agentSeconds, m.turns, m.turnSeconds, m.live, m.modelCalls, m.modelFailures, m.tokens, m.cost,
-		m.modelSeconds, m.modelWait, m.modelQueue, m.backOff, m.toolCalls, m.toolSeconds, m.ledgerSec, m.ledgerErrors, m.quotaWaits, m.quarantined,
+		m.modelSeconds, m.modelWait, m.modelQueue, m.backOff, m.toolCalls, m.toolSeconds, m.ledgerSec, m.ledgerErrors, m.quotaWaits, m.quarantined, m.fenced, m.takeoverSeconds,
 	} {
 		if err := registry.Register(c); err != nil {
 			return nil, err
@@ -84,6 +87,8 @@ const success = "Success"
 // initialise creates the series that alerts use: for Prometheus, the first sample of a series is not an increase.
 func (m *Metrics) initialise() {
 	m.ledgerErrors.WithLabelValues()
+	m.fenced.WithLabelValues()
+	m.takeoverSeconds.WithLabelValues()
 	m.quotaWaits.WithLabelValues(engine.QuotaExhausted)
 	m.quotaWaits.WithLabelValues(string(ledger.ReasonQuota))
 	m.quarantined.WithLabelValues("record")
@@ -165,6 +170,14 @@ func (m *Metrics) CallCompleted(c engine.CompletedCall) {
 
 // LedgerError counts a failure of the ledger.
 func (m *Metrics) LedgerError() { m.ledgerErrors.WithLabelValues().Inc() }
+
+// ShardTakenOver records how long it took until the agents of a shard continued.
+func (m *Metrics) ShardTakenOver(took time.Duration) {
+	m.takeoverSeconds.WithLabelValues().Observe(took.Seconds())
+}
+
+// ShardReleased drops the stages of the agents of a shard, selected by the hashes of their trees: its next owner reports them.
+func (m *Metrics) ShardReleased(contains func(hash int) bool) { m.live.drop(contains) }
 
 // Waiting implements schedule.Observer.
 func (m *Metrics) Waiting(provider string, calls int) {

@@ -4,6 +4,7 @@
 package metrics_test
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -21,6 +22,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/ledger"
 	"github.com/nestor-dev/nestor/internal/ledger/connect"
 	"github.com/nestor-dev/nestor/internal/metrics"
+	"github.com/nestor-dev/nestor/internal/replicas"
 	"github.com/nestor-dev/nestor/internal/streams"
 )
 
@@ -30,10 +32,13 @@ func TestMetricsCountWhatAgentsDo(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	registry.MustRegister(metrics.Engine{Stats: func() engine.Stats { return engine.Stats{Agents: 3, InFlight: 2} }})
+	registry.MustRegister(metrics.Engine{Stats: func() engine.Stats { return engine.Stats{Agents: 3, InFlight: 2, Detached: 1, Adopted: 4} }})
 	registry.MustRegister(metrics.Ledger{Stats: func() ledger.Stats { return ledger.Stats{Batches: 9, Transactions: 4, Waiting: 1} }})
 	registry.MustRegister(metrics.Writes{Stats: func() kubewrites.Stats { return kubewrites.Stats{Limit: 16, InFlight: 9, Waiting: 3} }})
 	registry.MustRegister(metrics.Streams{Stats: map[string]func() streams.Stats{"web": func() streams.Stats { return streams.Stats{Open: 2, Refused: 1} }}})
+	registry.MustRegister(metrics.Replicas{Shards: 32, Stats: func() replicas.Stats {
+		return replicas.Stats{Held: 11, HandedOver: 2, Received: 3, TakenOver: 4, Lost: 5}
+	}})
 	record := ledger.Agent{UID: "a", Kind: "SubAgent"}
 	start := agent.Event{At: 1, Fact: agent.Started{Config: agent.Config{Kind: agent.SubAgent, Name: "a"}}}
 	end := agent.Event{At: 2001, Fact: agent.Cancelled{}}
@@ -57,6 +62,10 @@ nestor_agents_in_memory 3
 # HELP nestor_agents_started_total Agents that started, by kind: ` + "`AgentChat`, `SubAgent` or `AgentTask`" + ` (a task of type Tool).
 # TYPE nestor_agents_started_total counter
 nestor_agents_started_total{kind="SubAgent"} 1
+# HELP nestor_detached_calls Calls that continue in one replica after their shard moved to another, by side: ` + "`making` here for another replica, or `awaiting`" + ` the result of another replica.
+# TYPE nestor_detached_calls gauge
+nestor_detached_calls{side="awaiting"} 4
+nestor_detached_calls{side="making"} 1
 # HELP nestor_ledger_failures_total Writes that the ledger refused or failed; agents wait and retry.
 # TYPE nestor_ledger_failures_total counter
 nestor_ledger_failures_total 1
@@ -77,6 +86,18 @@ nestor_model_queue{provider="ns/default"} 4
 # TYPE nestor_model_tokens_total counter
 nestor_model_tokens_total{provider="ns/default",type="completion"} 5
 nestor_model_tokens_total{provider="ns/default",type="prompt"} 7
+# HELP nestor_shard_handovers_total Shards that moved, by direction: ` + "`given` to another replica, `received` from one, `expired` (taken over from a replica that died) or `lost`" + ` (not renewed in time).
+# TYPE nestor_shard_handovers_total counter
+nestor_shard_handovers_total{direction="expired"} 4
+nestor_shard_handovers_total{direction="given"} 2
+nestor_shard_handovers_total{direction="lost"} 5
+nestor_shard_handovers_total{direction="received"} 3
+# HELP nestor_shards Shards that the replicas share (` + "`--shards`" + `), the same in every replica. Absent if one operator owns the whole ledger.
+# TYPE nestor_shards gauge
+nestor_shards 32
+# HELP nestor_shards_held Shards that this replica holds. The sum over all replicas is ` + "`nestor_shards`" + `, except for a moment when shards move.
+# TYPE nestor_shards_held gauge
+nestor_shards_held 11
 # HELP nestor_streams Open streams, by server: ` + "`web` (pages) or `history`" + ` (followed transcripts).
 # TYPE nestor_streams gauge
 nestor_streams{server="web"} 2
@@ -89,7 +110,8 @@ nestor_tool_calls_total{status="Failed"} 1
 `
 	err = testutil.GatherAndCompare(registry, strings.NewReader(want), "nestor_agents_in_memory", "nestor_agents_started_total",
 		"nestor_ledger_failures_total", "nestor_model_calls_total", "nestor_model_queue", "nestor_model_tokens_total", "nestor_tool_calls_total",
-		"nestor_model_cost_micros_total", "nestor_model_failures_total", "nestor_streams", "nestor_streams_refused_total")
+		"nestor_model_cost_micros_total", "nestor_model_failures_total", "nestor_streams", "nestor_streams_refused_total",
+		"nestor_shards", "nestor_shards_held", "nestor_shard_handovers_total", "nestor_detached_calls")
 	if err != nil {
 		t.Error(err)
 	}
@@ -147,6 +169,25 @@ nestor_agents{kind="SubAgent",standing="WaitingForUser"} 1
 	}
 	m.Recorded(engine.Change{Agent: sub.record, Before: sub.state, After: sub.state, Deleted: true})
 	m.Recorded(engine.Change{Agent: chat.record, Before: chat.state, After: chat.state, Deleted: true})
+	checkStages(t, registry, "")
+}
+
+// Agents of a shard that moved to another replica are counted there.
+func TestAgentsOfAReleasedShardAreNotCounted(t *testing.T) {
+	registry := prometheus.NewPedanticRegistry()
+	m, err := metrics.New(registry)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for hash, uid := range []string{"stays", "moves"} {
+		sub := testAgent{metrics: m, record: ledger.Agent{UID: uid, Kind: "SubAgent", ShardHash: hash}}
+		sub.apply(agent.Started{Config: agent.Config{Kind: agent.SubAgent, Name: uid}})
+	}
+	m.ShardReleased(func(hash int) bool { return hash == 1 })
+	checkStages(t, registry, `
+nestor_agents{kind="SubAgent",standing="Active"} 1
+`)
+	m.ShardReleased(func(hash int) bool { return hash == 0 })
 	checkStages(t, registry, "")
 }
 
@@ -259,6 +300,40 @@ func TestAppendsAreTimed(t *testing.T) {
 		if f.GetName() == "nestor_ledger_append_seconds" && f.GetMetric()[0].GetHistogram().GetSampleCount() != 1 {
 			t.Errorf("%d appends were timed", f.GetMetric()[0].GetHistogram().GetSampleCount())
 		}
+	}
+}
+
+// An append in an epoch that is over is counted, and other refusals are not.
+func TestFencedAppendsAreCounted(t *testing.T) {
+	registry := prometheus.NewPedanticRegistry()
+	m, err := metrics.New(registry)
+	if err != nil {
+		t.Fatal(err)
+	}
+	kept, err := connect.Open(t.Context(), "sqlite:"+filepath.Join(t.TempDir(), "ledger.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = kept.Close() }()
+	old, err := kept.TakeOver(t.Context(), ledger.WholeLedger, 0, "first", time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := kept.TakeOver(t.Context(), ledger.WholeLedger, old.Epoch, "second", time.Now()); err != nil {
+		t.Fatal(err)
+	}
+	batch := ledger.Batch{Agent: "a", Create: &ledger.Agent{UID: "a", Root: "a", CreatedAt: time.Now()}, Events: []ledger.Event{{Type: "Started", At: time.Now(), Data: []byte("{}")}}}
+	invalid := batch
+	invalid.Create = nil
+	if err := m.Timed(kept).Append(t.Context(), invalid); err == nil || errors.Is(err, ledger.ErrFenced) {
+		t.Fatalf("events without an agent: %v", err)
+	}
+	batch.Fence = old
+	if err := m.Timed(kept).Append(t.Context(), batch); !errors.Is(err, ledger.ErrFenced) {
+		t.Fatalf("an append in an old epoch: %v", err)
+	}
+	if n := valueOf(t, registry, "nestor_ledger_fenced_appends_total"); n != 1 {
+		t.Errorf("%g appends were fenced, want 1", n)
 	}
 }
 
