@@ -286,6 +286,7 @@ func (w *world) await(limit time.Duration, check func() error) {
 // network is the way from a replica to the API server.
 type network struct {
 	next   http.RoundTripper
+	late   atomic.Int64 // how long responses to writes take
 	mu     sync.Mutex
 	mode   mode
 	opened chan struct{} // closed when the network works
@@ -345,12 +346,26 @@ func (n *network) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := n.pass(r.Context()); err != nil {
+	if err := n.arrive(r); err != nil {
 		response.Body.Close()
 		return nil, err
 	}
 	response.Body = &body{response.Body, n, r.Context()}
 	return response, nil
+}
+
+// arrive waits until a response arrives.
+func (n *network) arrive(r *http.Request) error {
+	if late := time.Duration(n.late.Load()); late > 0 && r.Method != http.MethodGet {
+		timer := time.NewTimer(late)
+		defer timer.Stop()
+		select {
+		case <-timer.C:
+		case <-r.Context().Done():
+			return r.Context().Err()
+		}
+	}
+	return n.pass(r.Context())
 }
 
 // pass waits until the network works.
