@@ -74,6 +74,7 @@ type world struct {
 	leases coordinationv1client.LeaseInterface
 	name   string
 	shards int
+	owner  *metav1.OwnerReference
 
 	mu      sync.Mutex
 	owners  map[int][]*owner // calls of Own that have not returned
@@ -145,7 +146,7 @@ func (w *world) startWith(name string, timing Timing) *replica {
 	log := funcr.New(func(prefix, args string) { w.Logf("%s %s %s", time.Now().Format("05.000"), prefix, args) }, funcr.Options{})
 	r.Replicas = New(Options{
 		Leases: w.client(config), Name: name, Address: name + ":1", Shards: w.shards, Timing: timing,
-		Own: r.own, Healthy: func() bool { return !r.sick.Load() }, Log: log.WithName(name),
+		Own: r.own, Owner: w.owner, Healthy: func() bool { return !r.sick.Load() }, Log: log.WithName(name),
 	})
 	r.OnChange(func() { r.changes.Add(1) })
 	ctx, cancel := context.WithCancel(context.Background())
