@@ -41,9 +41,14 @@ func TestNoShardHasTwoOwners(t *testing.T) {
 		r.network.set(works)
 		r.sick.Store(false)
 	}
+	healed := time.Now()
 	c.world.awaitEven(c.replicas...)
+	took := time.Since(healed)
 	began, expired := c.world.count()
-	t.Logf("%d terms, %d after an expiry, longest hand-over %s", began, expired, c.world.longestGap())
+	t.Logf("%d terms, %d after an expiry; spread evenly %s after the last disturbance", began, expired, took)
+	if took > 10*time.Second { // two LeaseDurations and the health's delay are 6 s
+		t.Errorf("spread evenly only %s after the last disturbance", took)
+	}
 }
 
 type chaos struct {
