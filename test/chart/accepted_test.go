@@ -5,6 +5,7 @@ package chart_test
 
 import (
 	"context"
+	"path/filepath"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -37,6 +38,9 @@ var accepted = map[string][]string{
 	"the default values":                   nil,
 	"PostgreSQL":                           postgres,
 	"PostgreSQL and three replicas":        with(postgres, []string{"replicas=3", "podDisruptionBudget.minAvailable=50%"}),
+	"PostgreSQL with more shards":          with(postgres, []string{"replicas=12", "shards=64", "leaseDuration=4s"}),
+	"autoscaling":                          with(postgres, []string{"autoscaling.enabled=true", "autoscaling.minReplicas=3", "autoscaling.maxReplicas=10"}),
+	"autoscaling by another metric":        with(postgres, []string{"autoscaling.enabled=true", "autoscaling.behavior=null", "autoscaling.metrics[0].type=Pods", "autoscaling.metrics[0].resource=null", "autoscaling.metrics[0].pods.metric.name=nestor_effects_in_flight", "autoscaling.metrics[0].pods.target.type=AverageValue", "autoscaling.metrics[0].pods.target.averageValue=1500"}),
 	"other topology spread constraints":    with(postgres, []string{"replicas=2", "topologySpreadConstraints[0].maxSkew=2", "topologySpreadConstraints[0].topologyKey=rack", "topologySpreadConstraints[0].whenUnsatisfiable=ScheduleAnyway"}),
 	"no disruption budget":                 with(postgres, []string{"replicas=2", "podDisruptionBudget.enabled=false"}),
 	"an existing claim":                    {"ledger.sqlite.existingClaim=mine"},
@@ -91,6 +95,22 @@ var _ = Describe("Values that are accepted", func() {
 			}
 		})
 	}
+
+	It("are those of the examples, too", func(ctx SpecContext) {
+		examples, err := filepath.Glob(filepath.Join(root, "charts", "nestor", "examples", "*.yaml"))
+		Expect(err).NotTo(HaveOccurred())
+		Expect(len(examples)).To(BeNumerically(">=", 2))
+		for _, example := range examples {
+			text, err := run(ctx, helmPath, "template", "nestor", "charts/nestor", "--namespace", release, "--values", filepath.Join("charts", "nestor", "examples", filepath.Base(example)))
+			Expect(err).NotTo(HaveOccurred(), example)
+			objects, err := parse(text)
+			Expect(err).NotTo(HaveOccurred(), example)
+			Expect(find(objects, "PodDisruptionBudget", "nestor-operator")).NotTo(BeNil(), "%s has several replicas", example)
+			for _, object := range objects {
+				expectAccepted(ctx, object)
+			}
+		}
+	})
 
 	It("would not pass if pods were not restricted", func(ctx SpecContext) {
 		found := pods(rendered(ctx))

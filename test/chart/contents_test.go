@@ -4,12 +4,16 @@
 package chart_test
 
 import (
+	"context"
 	"fmt"
 	"strings"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	appsv1 "k8s.io/api/apps/v1"
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -20,16 +24,55 @@ import (
 )
 
 var _ = Describe("The chart", func() {
-	It("elects a leader if two replicas may run, and recreates the single writer of a file", func(ctx SpecContext) {
-		strategy := func(values ...string) string {
-			deployment := find(rendered(ctx, values...), "Deployment", "nestor-operator")
-			kind, _, err := unstructured.NestedString(deployment.Object, "spec", "strategy", "type")
-			Expect(err).NotTo(HaveOccurred())
-			args := pods([]*unstructured.Unstructured{deployment})[0].Spec.Containers[0].Args
-			return fmt.Sprint(kind, " ", strings.Contains(strings.Join(args, " "), "--leader-elect"))
+	It("shares the work of a database, and recreates the single writer of a file", func(ctx SpecContext) {
+		file, database := operatorOf(ctx), operatorOf(ctx, with(postgres, []string{"replicas=3", "shards=16", "leaseDuration=4s"})...)
+		Expect(file.Spec.Strategy.Type).To(Equal(appsv1.RecreateDeploymentStrategyType))
+		Expect(file.Spec.Template.Spec.Containers[0].Args).NotTo(ContainElement(ContainSubstring("--shards")))
+		Expect(file.Spec.Template.Spec.TopologySpreadConstraints).To(BeEmpty())
+		Expect(*file.Spec.Replicas).To(BeEquivalentTo(1))
+
+		Expect(*database.Spec.Replicas).To(BeEquivalentTo(3))
+		Expect(database.Spec.Template.Spec.Containers[0].Args).To(ContainElements("--shards=16", "--lease-duration=4s"))
+		Expect(database.Spec.Template.Spec.Containers[0].Args).NotTo(ContainElement(ContainSubstring("leader")))
+		Expect(database.Spec.Template.Spec.Containers[0].Env).To(ContainElement(SatisfyAll(HaveField("Name", "POD_IP"), HaveField("ValueFrom.FieldRef.FieldPath", "status.podIP"))))
+		Expect(database.Spec.Strategy.Type).To(Equal(appsv1.RollingUpdateDeploymentStrategyType))
+		Expect(database.Spec.Strategy.RollingUpdate.MaxUnavailable.String()).To(Equal("0"), "a replica ends when its successor is ready")
+		Expect(database.Spec.Strategy.RollingUpdate.MaxSurge.String()).To(Equal("1"), "shards move to one new replica at a time")
+		Expect(*database.Spec.Template.Spec.TerminationGracePeriodSeconds).To(BeNumerically(">", 30), "the operator may need that long")
+		var over []string
+		for _, constraint := range database.Spec.Template.Spec.TopologySpreadConstraints {
+			Expect(constraint.WhenUnsatisfiable).To(Equal(corev1.ScheduleAnyway))
+			Expect(constraint.LabelSelector).To(Equal(database.Spec.Selector))
+			over = append(over, constraint.TopologyKey)
 		}
-		Expect(strategy()).To(Equal("Recreate false"))
-		Expect(strategy(postgres...)).To(Equal("RollingUpdate true"))
+		Expect(over).To(ConsistOf("kubernetes.io/hostname", "topology.kubernetes.io/zone"))
+	})
+
+	It("has a disruption budget for several replicas, which never forbids all drains", func(ctx SpecContext) {
+		Expect(find(rendered(ctx, postgres...), "PodDisruptionBudget", "nestor-operator")).To(BeNil())
+		for value, want := range map[string]string{"replicas=2": "1", "replicas=3": "1", "autoscaling.enabled=true": "1"} {
+			var budget policyv1.PodDisruptionBudget
+			convert(find(rendered(ctx, with(postgres, []string{value})...), "PodDisruptionBudget", "nestor-operator"), &budget)
+			Expect(budget.Spec.MaxUnavailable.String()).To(Equal(want))
+			Expect(budget.Spec.MinAvailable).To(BeNil())
+		}
+		var budget policyv1.PodDisruptionBudget
+		convert(find(rendered(ctx, with(postgres, []string{"replicas=3", "podDisruptionBudget.minAvailable=2"})...), "PodDisruptionBudget", "nestor-operator"), &budget)
+		Expect(budget.Spec.MinAvailable.String()).To(Equal("2"))
+		Expect(budget.Spec.MaxUnavailable).To(BeNil())
+	})
+
+	It("leaves the number of replicas to the autoscaler", func(ctx SpecContext) {
+		values := with(postgres, []string{"autoscaling.enabled=true", "autoscaling.maxReplicas=8"})
+		deployment := operatorOf(ctx, values...)
+		Expect(deployment.Spec.Replicas).To(BeNil(), "an upgrade must not reset it")
+		Expect(deployment.Spec.Template.Spec.TopologySpreadConstraints).NotTo(BeEmpty())
+		var scaler autoscalingv2.HorizontalPodAutoscaler
+		convert(find(rendered(ctx, values...), "HorizontalPodAutoscaler", "nestor-operator"), &scaler)
+		Expect(scaler.Spec.ScaleTargetRef.Name).To(Equal(deployment.Name))
+		Expect(*scaler.Spec.MinReplicas).To(BeEquivalentTo(2))
+		Expect(scaler.Spec.MaxReplicas).To(BeEquivalentTo(8))
+		Expect(find(rendered(ctx, postgres...), "HorizontalPodAutoscaler", "nestor-operator")).To(BeNil())
 	})
 
 	It("grants the same permissions in selected namespaces as in all, and only there", func(ctx SpecContext) {
@@ -85,6 +128,14 @@ var _ = Describe("The chart", func() {
 		}
 	})
 })
+
+// operatorOf returns the operator's Deployment with values.
+func operatorOf(ctx context.Context, values ...string) *appsv1.Deployment {
+	GinkgoHelper()
+	deployment := &appsv1.Deployment{}
+	convert(find(rendered(ctx, values...), "Deployment", "nestor-operator"), deployment)
+	return deployment
+}
 
 // convert converts an object, which must not be nil, to a typed one.
 func convert(object *unstructured.Unstructured, into any) {

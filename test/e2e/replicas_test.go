@@ -16,10 +16,10 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// lease is the operators' leader election lease.
-const lease = "nestor-operator.nestor.dev"
+// lease is the Lease of one of the shards.
+const lease = "nestor-shard-00"
 
-// withPostgres are the values of an installation with two replicas.
+// withPostgres are the values of an installation with two replicas that share the work.
 var withPostgres = []string{"ledger.type=postgres", "ledger.postgres.existingSecret=ledger", "replicas=2", "log.format=text"}
 
 func replicaSpecs(c *cluster) {
@@ -33,14 +33,14 @@ func replicaSpecs(c *cluster) {
 		Expect(c.helm(ctx, "test", release, "--namespace", systemNamespace)).To(ContainSubstring("Succeeded"))
 	})
 
-	It("loses and repeats nothing when the leader is killed during a fan-out", func(ctx SpecContext) {
+	It("loses and repeats nothing when a replica is killed during a fan-out", func(ctx SpecContext) {
 		t := c.startTally(ctx, "led", 48)
 		t.awaitDone(ctx, 4)
-		before := c.leader(ctx)
+		before := c.holder(ctx)
 		start := time.Now()
-		c.kill(ctx, c.leadingPod(ctx, before))
-		Eventually(c.leader).WithContext(ctx).ShouldNot(Equal(before))
-		AddReportEntry("failover", fmt.Sprintf("another operator led after %.1f s", time.Since(start).Seconds()), ReportEntryVisibilityAlways)
+		c.kill(ctx, c.holdingPod(ctx, before))
+		Eventually(c.holder).WithContext(ctx).ShouldNot(Equal(before))
+		AddReportEntry("failover", fmt.Sprintf("another replica held the shard after %.1f s", time.Since(start).Seconds()), ReportEntryVisibilityAlways)
 		t.expectOnce(ctx)
 		c.expectRunning(ctx, 2)
 	})
@@ -60,8 +60,8 @@ func replicaSpecs(c *cluster) {
 	})
 }
 
-// leader returns the identity of the leader.
-func (c *cluster) leader(ctx context.Context) string {
+// holder returns the identity of the replica that holds the shard.
+func (c *cluster) holder(ctx context.Context) string {
 	GinkgoHelper()
 	var held coordinationv1.Lease
 	Expect(c.api.Get(ctx, types.NamespacedName{Namespace: systemNamespace, Name: lease}, &held)).To(Succeed())
@@ -71,15 +71,15 @@ func (c *cluster) leader(ctx context.Context) string {
 	return *held.Spec.HolderIdentity
 }
 
-// leadingPod returns the pod of a leader, whose identity begins with the pod's name.
-func (c *cluster) leadingPod(ctx context.Context, identity string) corev1.Pod {
+// holdingPod returns the pod of a replica, whose identity begins with the pod's name.
+func (c *cluster) holdingPod(ctx context.Context, identity string) corev1.Pod {
 	GinkgoHelper()
 	for _, pod := range c.operators(ctx) {
-		if strings.HasPrefix(identity, pod.Name+"_") {
+		if strings.HasPrefix(identity, pod.Name+"-") {
 			return pod
 		}
 	}
-	Fail("no pod has the leader's identity " + identity)
+	Fail("no pod has the identity " + identity)
 	return corev1.Pod{}
 }
 

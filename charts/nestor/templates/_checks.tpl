@@ -4,6 +4,16 @@
 {{- if and $sqlite (gt (int .Values.replicas) 1) }}
 {{- fail (printf "replicas is %d, but a SQLite ledger is a file that one operator writes: set replicas to 1, or ledger.type to postgres and ledger.postgres.existingSecret" (int .Values.replicas)) }}
 {{- end }}
+{{- if and $sqlite .Values.autoscaling.enabled }}
+{{- fail "autoscaling.enabled is true, but a SQLite ledger is a file that one operator writes: set ledger.type to postgres and ledger.postgres.existingSecret" }}
+{{- end }}
+{{- $most := int (ternary .Values.autoscaling.maxReplicas .Values.replicas .Values.autoscaling.enabled) }}
+{{- if and (not $sqlite) (gt $most (int .Values.shards)) }}
+{{- fail (printf "%d replicas share %d shards, so some would have nothing to do: set shards to at least %d" $most (int .Values.shards) $most) }}
+{{- end }}
+{{- if and .Values.autoscaling.enabled (gt (int .Values.autoscaling.minReplicas) (int .Values.autoscaling.maxReplicas)) }}
+{{- fail "autoscaling.minReplicas is greater than autoscaling.maxReplicas" }}
+{{- end }}
 {{- if and $sqlite .Values.ledger.postgres.existingSecret }}
 {{- fail "ledger.postgres.existingSecret is set, but ledger.type is sqlite: set ledger.type to postgres, or leave the Secret out" }}
 {{- end }}

@@ -4,8 +4,8 @@
 - --ledger=sqlite:/var/lib/nestor/ledger.db
 {{ end -}}
 {{- if eq .Values.ledger.type "postgres" -}}
-# Even one replica is two for a moment, while it is updated.
-- --leader-elect
+- --shards={{ .Values.shards }}
+- --lease-duration={{ .Values.leaseDuration }}
 {{ end -}}
 - --health-probe-bind-address=:8081
 {{- if .Values.metrics.enabled }}
@@ -68,6 +68,9 @@
 {{- define "nestor.env" -}}
 - name: POD_NAMESPACE
   valueFrom: {fieldRef: {fieldPath: metadata.namespace}}
+# Where the other replicas reach this one.
+- name: POD_IP
+  valueFrom: {fieldRef: {fieldPath: status.podIP}}
 {{- if dig "limits" "memory" "" (default dict .Values.resources) }}
 - name: GOMEMLIMIT
   valueFrom: {resourceFieldRef: {containerName: operator, resource: limits.memory}}
@@ -87,6 +90,11 @@
 {{- with .Values.extraEnv }}
 {{ toYaml . }}
 {{- end }}
+{{- end }}
+
+{{- /* "true" if there may be several replicas, and empty otherwise. */}}
+{{- define "nestor.several" -}}
+{{- if or .Values.autoscaling.enabled (gt (int .Values.replicas) 1) }}true{{ end }}
 {{- end }}
 
 {{- define "nestor.spread" -}}
