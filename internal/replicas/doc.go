@@ -8,7 +8,7 @@
 // There are two kinds of Leases, all with the label nestor.dev/lease:
 //
 //   - A member Lease (nestor-replica-NAME-SUFFIX) for each replica. It is renewed every RetryPeriod and says in annotations where the replica is
-//     reached and its state: active, unhealthy or stopping.
+//     reached, the fingerprint of its key, and its state: active, unhealthy or stopping.
 //   - A shard Lease (nestor-shard-00, ...) for each shard, held with client-go's leader election.
 //
 // Every replica watches all of them and computes the same assignment of shards to live members. It takes a shard that is assigned to it as soon as the

@@ -109,7 +109,9 @@ func written(lease *coordinationv1.Lease, err error) (*coordinationv1.Lease, err
 
 // describe writes this replica into its member Lease.
 func (r *Replicas) describe(lease *coordinationv1.Lease, state string) {
-	lease.Annotations = map[string]string{nameAnnotation: r.self.Name, addressAnnotation: r.self.Address, stateAnnotation: state}
+	lease.Annotations = map[string]string{
+		nameAnnotation: r.self.Name, addressAnnotation: r.self.Address, fingerprintAnnotation: r.self.Fingerprint, stateAnnotation: state,
+	}
 	lease.Labels = map[string]string{leaseLabel: memberLease}
 	seconds := int32(r.options.Timing.LeaseDuration / time.Second)
 	now := metav1.NowMicro()

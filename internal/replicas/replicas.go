@@ -35,6 +35,8 @@ type Options struct {
 	Name string
 	// Address is where other replicas reach this one, published to them; it may be empty.
 	Address string
+	// Fingerprint identifies the key with which this replica authenticates itself to others, published to them; it may be empty.
+	Fingerprint string
 	// Shards is the number of shards. It must be the same in all replicas that run at the same time.
 	Shards int
 	// Own is called on its own goroutine while this replica holds the Lease of a shard, never twice at a time for one shard. It must return soon after ctx
@@ -76,8 +78,8 @@ type Term struct {
 type Member struct {
 	// ID is unique to the process.
 	ID string
-	// Name and Address are those of its Options.
-	Name, Address string
+	// Name, Address and Fingerprint are those of its Options.
+	Name, Address, Fingerprint string
 }
 
 // Stats says what this replica holds and has done since it started.
@@ -129,7 +131,7 @@ func New(options Options) *Replicas {
 		options.Healthy = func() bool { return true }
 	}
 	suffix := rand.Text()[:8]
-	self := Member{ID: options.Name + "_" + suffix, Name: options.Name, Address: options.Address}
+	self := Member{ID: options.Name + "_" + suffix, Name: options.Name, Address: options.Address, Fingerprint: options.Fingerprint}
 	return &Replicas{
 		options: options, self: self, lease: memberName(options.Name, suffix),
 		wake: make(chan struct{}, 1), renew: make(chan struct{}, 1), written: make(chan string, 1),

@@ -70,7 +70,7 @@ func (r *replica) agrees(members ...*replica) error {
 		if n := m.Stats().Held; seen[m.Self()] != n {
 			return fmt.Errorf("%s sees %d shards of %v, not %d", r.self.Name, seen[m.Self()], m.Self(), n)
 		}
-		if !slices.Contains(r.Members(), m.Self()) || m.Self().Address == "" {
+		if !slices.Contains(r.Members(), m.Self()) || m.Self().Address == "" || m.Self().Fingerprint == "" {
 			return fmt.Errorf("%s sees %v", r.self.Name, r.Members())
 		}
 	}

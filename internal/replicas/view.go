@@ -22,9 +22,10 @@ const (
 	memberPrefix = "nestor-replica-"
 	shardPrefix  = "nestor-shard-"
 
-	nameAnnotation    = "nestor.dev/replica"
-	addressAnnotation = "nestor.dev/address"
-	stateAnnotation   = "nestor.dev/state"
+	nameAnnotation        = "nestor.dev/replica"
+	addressAnnotation     = "nestor.dev/address"
+	fingerprintAnnotation = "nestor.dev/key-fingerprint"
+	stateAnnotation       = "nestor.dev/state"
 )
 
 // The states of a member, as it publishes them.
@@ -115,8 +116,11 @@ func (v *view) observeMember(lease *coordinationv1.Lease, now time.Time) bool {
 		v.see(now)
 	}
 	next := &memberView{
-		Member: Member{ID: holder(lease), Name: lease.Annotations[nameAnnotation], Address: lease.Annotations[addressAnnotation]},
-		state:  lease.Annotations[stateAnnotation], lease: lease, changed: now,
+		Member: Member{
+			ID: holder(lease), Name: lease.Annotations[nameAnnotation],
+			Address: lease.Annotations[addressAnnotation], Fingerprint: lease.Annotations[fingerprintAnnotation],
+		},
+		state: lease.Annotations[stateAnnotation], lease: lease, changed: now,
 	}
 	v.members[lease.Name] = next
 	if m != nil && v.live(m, now) {

@@ -145,7 +145,7 @@ func (w *world) startWith(name string, timing Timing) *replica {
 	config.Wrap(func(next http.RoundTripper) http.RoundTripper { r.network.next = next; return r.network })
 	log := funcr.New(func(prefix, args string) { w.Logf("%s %s %s", time.Now().Format("05.000"), prefix, args) }, funcr.Options{})
 	r.Replicas = New(Options{
-		Leases: w.client(config), Name: name, Address: name + ":1", Shards: w.shards, Timing: timing,
+		Leases: w.client(config), Name: name, Address: name + ":1", Fingerprint: "key of " + name, Shards: w.shards, Timing: timing,
 		Own: r.own, Owner: w.owner, Healthy: func() bool { return !r.sick.Load() }, Log: log.WithName(name),
 	})
 	r.OnChange(func() { r.changes.Add(1) })
