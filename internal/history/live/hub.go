@@ -22,8 +22,9 @@ const (
 // Hub distributes the engine's deltas to readers. The engine never waits for a reader: a hub buffers the deltas of
 // the current reply once for all readers, and a slow reader gets several at a time. The zero value is ready to use.
 type Hub struct {
-	mu    sync.Mutex
-	feeds map[string]*feed
+	mu     sync.Mutex
+	feeds  map[string]*feed
+	source Source
 }
 
 // feed is the live state of one agent.
@@ -31,7 +32,9 @@ type feed struct {
 	call      string
 	deltas    []model.Delta
 	truncated bool
+	resets    int // how often the deltas were dropped
 	readers   map[*Reader]struct{}
+	stop      func() // ends the source's work; nil without a source
 }
 
 // OnDelta adds a delta of the reply to a model call. It implements controller.Observer.
@@ -40,14 +43,11 @@ func (h *Hub) OnDelta(uid, call string, delta model.Delta) {
 	defer h.mu.Unlock()
 	f := h.feed(uid)
 	if f.call != call {
-		f.call, f.deltas, f.truncated = call, nil, false
+		f.reset(call)
 	}
-	if len(f.deltas) == maxDeltas {
-		f.truncated = true
-		return
+	if f.add(delta) {
+		f.wake(false)
 	}
-	f.deltas = append(f.deltas, delta)
-	f.wake(false)
 }
 
 // Changed notifies the readers of an agent that it has advanced: the streamed reply is in the ledger now, or void.
@@ -58,7 +58,7 @@ func (h *Hub) Changed(a ledger.Agent) {
 	if !ok {
 		return
 	}
-	f.call, f.deltas, f.truncated = "", nil, false
+	f.reset("")
 	f.wake(true)
 	h.dropIfEmpty(a.UID)
 }
@@ -70,6 +70,9 @@ func (h *Hub) Follow(uid string) *Reader {
 	r := &Reader{hub: h, uid: uid, updates: make(chan struct{}, 1)}
 	f := h.feed(uid)
 	f.readers[r] = struct{}{}
+	if h.source != nil && f.stop == nil {
+		f.stop = h.source(uid, &Sink{hub: h, uid: uid, feed: f})
+	}
 	if len(f.deltas) > 0 { // the next delta may take long
 		r.updates <- struct{}{}
 	}
@@ -106,17 +109,37 @@ func (h *Hub) feed(uid string) *feed {
 	return f
 }
 
-// dropIfEmpty drops an empty feed.
+// dropIfEmpty drops a feed without deltas, or one that its source can supply again.
 func (h *Hub) dropIfEmpty(uid string) {
-	if f := h.feeds[uid]; f != nil && f.call == "" {
+	if f := h.feeds[uid]; f != nil && (f.call == "" || f.stop != nil) {
 		h.drop(uid)
 	}
 }
 
 func (h *Hub) drop(uid string) {
-	if len(h.feeds[uid].readers) == 0 {
-		delete(h.feeds, uid)
+	f := h.feeds[uid]
+	if len(f.readers) > 0 {
+		return
 	}
+	delete(h.feeds, uid)
+	if f.stop != nil {
+		f.stop()
+	}
+}
+
+func (f *feed) reset(call string) {
+	f.call, f.deltas, f.truncated = call, nil, false
+	f.resets++
+}
+
+// add reports whether there was room for a delta.
+func (f *feed) add(delta model.Delta) bool {
+	if len(f.deltas) == maxDeltas {
+		f.truncated = true
+		return false
+	}
+	f.deltas = append(f.deltas, delta)
+	return true
 }
 
 func (f *feed) wake(changed bool) {

@@ -15,19 +15,21 @@ type Reader struct {
 	uid     string
 	updates chan struct{}
 	changed bool
-	call    string
-	read    int
+	resets  int // of the feed, at the last read
+	read    int // number of deltas read since then
 }
 
 // Update is what has happened since the last read.
+//
+// Its JSON is the format of the streams between replicas, which may run different releases.
 type Update struct {
 	// Changed means that the agent has advanced, so that the ledger has new events.
-	Changed bool
+	Changed bool `json:"changed,omitempty"`
 	// Call is the model call of the streamed reply, and Deltas its new deltas. Adjacent deltas of a kind are merged.
-	Call   string
-	Deltas []model.Delta
+	Call   string        `json:"call,omitempty"`
+	Deltas []model.Delta `json:"deltas,omitempty"`
 	// Truncated means that the reply is longer than the buffer.
-	Truncated bool
+	Truncated bool `json:"truncated,omitempty"`
 }
 
 // Updates returns a channel that receives a value when there is an update to read.
@@ -40,8 +42,8 @@ func (r *Reader) Read() Update {
 	f := r.hub.feeds[r.uid]
 	update := Update{Changed: r.changed, Call: f.call, Truncated: f.truncated}
 	r.changed = false
-	if r.call != f.call {
-		r.call, r.read = f.call, 0
+	if r.resets != f.resets {
+		r.resets, r.read = f.resets, 0
 	}
 	update.Deltas = mergeDeltas(f.deltas[r.read:])
 	r.read = len(f.deltas)
