@@ -62,7 +62,7 @@ type transport struct {
 	Silent bool
 }
 
-// BenchmarkTransports compares streams between replicas with PostgreSQL's notifications. Figures are in ADR 19.
+// BenchmarkTransports compares streams between replicas with PostgreSQL's notifications. Figures are in ADR 20.
 func BenchmarkTransports(b *testing.B) {
 	server, err := pgserver.New(b.Context())
 	if errors.Is(err, pgserver.ErrNotInstalled) {
