@@ -5,15 +5,12 @@ package stack
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"net"
-	"net/http"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -23,7 +20,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/util/wait"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -87,9 +83,10 @@ type Stack struct {
 	Operator                  *Process
 	Metrics, Probes, Profiles string
 
-	options Options
-	log     *os.File
-	served  []*Process
+	options  Options
+	log      *os.File
+	served   []*Process
+	replicas []*Process
 }
 
 const loopbackFlag = "allow-loopback-endpoints"
@@ -218,62 +215,27 @@ func (s *Stack) StartOperator(ctx context.Context) error {
 
 // LaunchOperator runs an operator without waiting. env is added to the environment of this operator only.
 func (s *Stack) LaunchOperator(ctx context.Context, env ...string) error {
-	var err error
-	if s.Metrics, err = FreeAddress(ctx); err != nil {
+	r, err := s.LaunchReplica(ctx, ReplicaOptions{Env: env})
+	if err != nil {
 		return err
 	}
-	if s.Probes, err = FreeAddress(ctx); err != nil {
-		return err
-	}
-	if s.Profiles, err = FreeAddress(ctx); err != nil {
-		return err
-	}
-	s.Operator, err = s.runOperator(env,
-		"--metrics-bind-address", s.Metrics, "--health-probe-bind-address", s.Probes, "--pprof-bind-address", s.Profiles)
-	return err
+	s.Operator, s.Metrics, s.Probes, s.Profiles = r.Process, r.Metrics, r.Probes, r.Profiles
+	return nil
 }
 
 // UsePrograms sets the directory of the programs for all operators that start later, as an upgrade does.
 func (s *Stack) UsePrograms(dir string) { s.options.Programs = dir }
 
 // LaunchRival runs another operator at the same time, as a mistake in a deployment would. The caller ends it.
-func (s *Stack) LaunchRival() (*Process, error) { return s.runOperator(nil) }
+func (s *Stack) LaunchRival() (*Process, error) { return s.runOperator(s.log, ReplicaOptions{}) }
 
-func (s *Stack) runOperator(env []string, flags ...string) (*Process, error) {
-	program := filepath.Join(s.options.Programs, "nestor-operator")
-	args := append([]string{"--kubeconfig", s.OperatorKubeconfig, "--ledger", s.LedgerURL}, flags...)
-	// The model is on this machine. An operator of an earlier release does not have the flag, and needs none.
-	if help, _ := exec.Command(program, "--help").Output(); bytes.Contains(help, []byte(loopbackFlag)) { //nolint:noctx // it ends at once
-		args = append(args, "--"+loopbackFlag)
-	}
-	args = append(args, s.options.OperatorFlags...)
-	return run(s.log, s.log, slices.Concat(s.options.Env, env), program, args...)
+// Newest returns the newest operator.
+func (s *Stack) Newest() *Replica {
+	return &Replica{Process: s.Operator, Metrics: s.Metrics, Probes: s.Probes, Profiles: s.Profiles, Log: s.log.Name()}
 }
 
 // AwaitReady waits until the newest operator reports that it is ready.
-func (s *Stack) AwaitReady(ctx context.Context) error {
-	operator := s.Operator
-	err := wait.PollUntilContextTimeout(ctx, 20*time.Millisecond, startTimeout, true, func(ctx context.Context) (bool, error) {
-		select {
-		case <-operator.Exited():
-			return false, errors.New("the operator has ended")
-		default:
-		}
-		request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+s.Probes+"/readyz", nil)
-		if err != nil {
-			return false, err
-		}
-		response, err := http.DefaultClient.Do(request)
-		if err != nil {
-			return false, nil //nolint:nilerr // not listening yet
-		}
-		return response.StatusCode == http.StatusOK, response.Body.Close()
-	})
-	if err != nil {
-		return fmt.Errorf("the operator was never ready: %w\n%s", err, s.OperatorLog())
-	}
-	return nil
-}
+func (s *Stack) AwaitReady(ctx context.Context) error { return s.Newest().AwaitReady(ctx) }
 
 // Provider creates a ModelProvider for the scripted model in a namespace.
 func (s *Stack) Provider(ctx context.Context, namespace, name string) error {
@@ -288,10 +250,8 @@ func (s *Stack) Provider(ctx context.Context, namespace, name string) error {
 // Stop stops all processes and removes the directory.
 func (s *Stack) Stop() error {
 	var errs []error
-	for _, p := range append([]*Process{s.Operator}, s.served...) {
-		if p != nil {
-			errs = append(errs, p.Kill())
-		}
+	for _, p := range slices.Concat(s.replicas, s.served) {
+		errs = append(errs, p.Kill())
 	}
 	if s.Postgres != nil {
 		errs = append(errs, s.Postgres.Close())
