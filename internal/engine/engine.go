@@ -38,8 +38,6 @@ type Engine struct {
 	busy   sync.WaitGroup
 	// reconciles counts the reconciles of trees of this shard that are in progress.
 	reconciles tracker
-	// steps and calls have separate workers: a step needs a much deeper stack than a call, and calls wait for long.
-	steps, calls *workers
 
 	// ownership is the ownership of the shard; draining reports that it is about to be handed over.
 	ownership ownership
@@ -75,8 +73,7 @@ func New(options Options) *Engine {
 // newEngine returns an engine for the trees of a shard.
 func newEngine(s *shared, shard Shard) *Engine {
 	ctx, cancel := context.WithCancel(context.Background())
-	e := &Engine{shared: s, options: s.options, shard: shard, budgets: newBudgets(), ctx: ctx, cancel: cancel, recovered: newGate(), detachedTTL: defaultDetachedTTL,
-		steps: newWorkers(ctx.Done()), calls: newWorkers(ctx.Done())}
+	e := &Engine{shared: s, options: s.options, shard: shard, budgets: newBudgets(), ctx: ctx, cancel: cancel, recovered: newGate(), detachedTTL: defaultDetachedTTL}
 	e.directory = newDirectory(func(uid string) { s.index.set(uid, e) }, s.index.remove)
 	e.awaitsRecovery.Store(s.options.AwaitRecovery)
 	e.recovered.set(!s.options.AwaitRecovery)

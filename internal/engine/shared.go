@@ -8,8 +8,8 @@ import (
 	"sync"
 )
 
-// shared is what the engines of a process have in common: the slots and quotas of namespaces, whose trees may be in several shards, and
-// the knowledge which engine has an agent.
+// shared is what the engines of a process have in common: the slots and quotas of namespaces, whose trees may be in several shards,
+// the knowledge which engine has an agent, and idle goroutines, whose number is bounded for the process.
 type shared struct {
 	options     Options
 	slots       *slots
@@ -17,6 +17,8 @@ type shared struct {
 	ledgerQuota *ledgerQuota
 	index       *agentIndex
 	owners      *owners
+	// steps and calls have separate workers: a step needs a much deeper stack than a call, and calls wait for long.
+	steps, calls *workers
 
 	ctx    context.Context
 	cancel context.CancelFunc
@@ -26,7 +28,8 @@ type shared struct {
 func newShared(options Options) *shared {
 	options = options.withDefaults()
 	ctx, cancel := context.WithCancel(context.Background())
-	s := &shared{options: options, slots: newSlots(options.Shares), index: newAgentIndex(), owners: &owners{ledger: options.Ledger}, ctx: ctx, cancel: cancel}
+	s := &shared{options: options, slots: newSlots(options.Shares), index: newAgentIndex(), owners: &owners{ledger: options.Ledger}, ctx: ctx, cancel: cancel,
+		steps: newWorkers(ctx.Done()), calls: newWorkers(ctx.Done())}
 	s.quotas, s.ledgerQuota = newQuotas(s), newLedgerQuota(s)
 	return s
 }

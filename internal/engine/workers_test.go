@@ -53,3 +53,37 @@ func TestStepsAndCallsUseSeparateWorkers(t *testing.T) {
 	w.untilPosted("finished under Ptolemy II around 280 BC")
 	w.until("the goroutines of steps and of calls to be idle", func() bool { return e.steps.idle.Load() > 0 && e.calls.idle.Load() > 0 })
 }
+
+// TestIdleWorkersAreBoundedForAllShards runs parallel jobs in every shard.
+func TestIdleWorkersAreBoundedForAllShards(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := NewRouter(Options{}, 8)
+		var all sync.WaitGroup
+		together := make(chan struct{})
+		for i := range r.Shards() {
+			for range maxIdleWorkers {
+				all.Add(1)
+				r.Engine(i).calls.do(func() {
+					defer all.Done()
+					<-together
+				})
+			}
+		}
+		close(together)
+		all.Wait()
+		synctest.Wait()
+		pools := map[*workers]bool{}
+		idle := int64(0)
+		for i := range r.Shards() {
+			if pool := r.Engine(i).calls; !pools[pool] {
+				pools[pool] = true
+				idle += pool.idle.Load()
+			}
+		}
+		if idle != maxIdleWorkers {
+			t.Errorf("%d goroutines are idle, want %d", idle, maxIdleWorkers)
+		}
+		r.close()
+		synctest.Wait()
+	})
+}
