@@ -77,6 +77,11 @@ chaos: control-plane ## Let everything fail around a working operator, and check
 	KUBEBUILDER_ASSETS="$(K8S_BIN)" CHAOS_SEED=$(or $(SEED),$(shell date +%s)) CHAOS_AGENTS=$(or $(AGENTS),200) CHAOS_DURATION=$(or $(DURATION),30s) \
 		CHAOS_LEDGERS=$(LEDGERS) go test ./test/chaos -count 1 -timeout 1h -v -artifacts -run TestInvariants
 
+.PHONY: chaos-replicas
+chaos-replicas: control-plane ## The same with three replicas on PostgreSQL (SEED, AGENTS, DURATION, SHARDS, LEASE)
+	KUBEBUILDER_ASSETS="$(K8S_BIN)" CHAOS_SEED=$(or $(SEED),$(shell date +%s)) CHAOS_AGENTS=$(or $(AGENTS),60) CHAOS_DURATION=$(or $(DURATION),30s) \
+		CHAOS_SHARDS=$(SHARDS) CHAOS_LEASE=$(LEASE) go test ./test/chaos -count 1 -timeout 1h -v -artifacts -run TestReplicas
+
 .PHONY: bench
 bench: control-plane ## Measure all of Nestor on this machine (SCENARIOS='agents-1000x5*' for some, BENCHFLAGS=--pprof, OPERATORFLAGS)
 	@go build -o bin/bench ./test/bench

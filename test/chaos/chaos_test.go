@@ -30,6 +30,24 @@ type settings struct {
 	ledger   string
 	programs string
 	begun    time.Time
+	// replicas is zero in a run with one operator.
+	replicas replicaSettings
+}
+
+// latency returns how long the model takes. With replicas it takes longer, so that they reach the limit of the provider.
+func (s settings) latency() time.Duration {
+	if s.replicas.count > 0 {
+		return 150 * time.Millisecond
+	}
+	return 30 * time.Millisecond
+}
+
+// flags returns the operators' flags. Leases are short, so that a run does not wait for long after a kill.
+func (s settings) flags() []string {
+	if s.replicas.count > 0 {
+		return s.replicas.flags()
+	}
+	return replicaSettings{shards: 8, lease: replicaLease}.flags()
 }
 
 // random returns a source for one purpose. It depends on the ledger, so that the runs on the two ledgers differ.
@@ -44,19 +62,22 @@ const (
 	shortDuration = 3 * time.Second
 )
 
-func readSettings(t *testing.T) settings {
-	s := settings{seed: shortSeed, agents: shortAgents, duration: shortDuration}
-	read := func(name string, set func(string) error) {
-		if value := os.Getenv(name); value != "" {
-			if err := set(value); err != nil {
-				t.Fatalf("%s=%s: %v", name, value, err)
-			}
+// readSettings reads the variables that are set.
+func readSettings(t *testing.T, s settings) settings {
+	t.Helper()
+	read(t, "CHAOS_SEED", func(v string) (err error) { s.seed, err = strconv.ParseUint(v, 10, 64); return err })
+	read(t, "CHAOS_AGENTS", func(v string) (err error) { s.agents, err = strconv.Atoi(v); return err })
+	read(t, "CHAOS_DURATION", func(v string) (err error) { s.duration, err = time.ParseDuration(v); return err })
+	return s
+}
+
+func read(t *testing.T, name string, set func(string) error) {
+	t.Helper()
+	if value := os.Getenv(name); value != "" {
+		if err := set(value); err != nil {
+			t.Fatalf("%s=%s: %v", name, value, err)
 		}
 	}
-	read("CHAOS_SEED", func(v string) (err error) { s.seed, err = strconv.ParseUint(v, 10, 64); return err })
-	read("CHAOS_AGENTS", func(v string) (err error) { s.agents, err = strconv.Atoi(v); return err })
-	read("CHAOS_DURATION", func(v string) (err error) { s.duration, err = time.ParseDuration(v); return err })
-	return s
 }
 
 func TestInvariantsUnderFailures(t *testing.T) {
@@ -76,7 +97,7 @@ func TestInvariantsUnderFailures(t *testing.T) {
 	}
 	for _, ledger := range ledgers {
 		t.Run(ledger, func(t *testing.T) {
-			s := readSettings(t)
+			s := readSettings(t, settings{seed: shortSeed, agents: shortAgents, duration: shortDuration})
 			s.ledger, s.programs, s.begun = ledger, programs, time.Now()
 			t.Logf("seed %d, %d agents, failures for %s; again: make chaos SEED=%d AGENTS=%d DURATION=%s LEDGERS=%s",
 				s.seed, s.agents, s.duration, s.seed, s.agents, s.duration, ledger)
@@ -97,7 +118,7 @@ func run(t *testing.T, s settings) {
 			w.saveTraces()
 		}
 	})
-	if err := w.stack.StartOperator(t.Context()); err != nil {
+	if err := w.faults.start(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	p := &planner{random: w.random, prefix: "w"}
@@ -122,9 +143,13 @@ func run(t *testing.T, s settings) {
 
 // saveTraces saves what helps to debug a failure: the logs of all operators, and the goroutines of the last one.
 func (w *world) saveTraces() {
-	stacks, err := w.profile(context.WithoutCancel(w.t.Context()), "goroutine?debug=2")
-	if err != nil {
-		stacks = err.Error()
+	var stacks []byte
+	for _, r := range w.operators() {
+		words, err := profile(context.WithoutCancel(w.t.Context()), r, "goroutine?debug=2")
+		if err != nil {
+			words = err.Error()
+		}
+		stacks = append(stacks, words...)
 	}
 	log, err := os.ReadFile(filepath.Join(w.stack.Dir, "operator.log"))
 	if err != nil {
@@ -132,15 +157,31 @@ func (w *world) saveTraces() {
 	}
 	dir := w.t.ArtifactDir()
 	w.saveLedger(dir)
-	for name, words := range map[string][]byte{"operator.log": log, "goroutines.txt": []byte(stacks)} {
+	saved := map[string][]byte{"operator.log": log, "goroutines.txt": stacks}
+	if w.fleet != nil {
+		maps.Copy(saved, w.fleet.logs())
+	}
+	for name, words := range saved {
 		if err := os.WriteFile(filepath.Join(dir, name), words, 0o600); err != nil {
 			w.t.Error(err)
 		}
 	}
-	w.t.Logf("see operator.log, goroutines.txt and ledger.db (if it is a file) in %s (kept with -artifacts); the end of the operator's log:\n%s", dir, w.stack.OperatorLog())
+	w.t.Logf("see the logs, goroutines.txt and ledger.db (if it is a file) in %s (kept with -artifacts); the end of the operator's log:\n%s", dir, w.stack.OperatorLog())
 	for _, broken := range w.failures { // repeat them at the end of the output
 		w.t.Log(broken)
 	}
+}
+
+// operators returns the running operators.
+func (w *world) operators() []*stack.Replica {
+	if w.fleet == nil {
+		return []*stack.Replica{w.stack.Newest()}
+	}
+	var all []*stack.Replica
+	for _, s := range w.fleet.slots {
+		all = append(all, s.running)
+	}
+	return all
 }
 
 // saveLedger copies the file of a SQLite ledger.

@@ -15,11 +15,13 @@ import (
 	"time"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/nestor-dev/nestor/test/stack"
 )
 
 // checkLeaks runs two equal waves of work through one operator and compares its footprint after each.
 func (w *world) checkLeaks(ctx context.Context) error {
-	size := max(12, w.settings.agents/8)
+	size := max(12*len(w.operators()), w.settings.agents/8) // every replica should work in both waves
 	var before footprint
 	for wave := range 2 {
 		if err := w.wave(ctx, fmt.Sprintf("v%d-", wave), size); err != nil {
@@ -37,7 +39,7 @@ func (w *world) checkLeaks(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		return before.check(after, size)
+		return before.check(after, size, len(w.operators()))
 	})
 }
 
@@ -87,28 +89,41 @@ type footprint struct {
 
 // check returns an error if the footprint has grown more than by chance. Idle connections to models are kept for a while, and
 // their number depends on how many calls were made in parallel.
-func (f footprint) check(after footprint, agents int) error {
+func (f footprint) check(after footprint, agents, operators int) error {
 	var wrong problems
-	if after.goroutines > f.goroutines+agents/3+4 {
+	if after.goroutines > f.goroutines+agents/3+4*operators {
 		wrong.add("%d goroutines after one wave, %d after the next", f.goroutines, after.goroutines)
 	}
-	if after.connections > f.connections+agents+8 {
+	if after.connections > f.connections+agents+8*operators {
 		wrong.add("%d open files after one wave, %d after the next", f.connections, after.connections)
 	}
-	if after.heap > 2*f.heap+16<<20 {
+	if after.heap > 2*f.heap+int64(operators)*16<<20 {
 		wrong.add("%d bytes of heap after one wave, %d after the next", f.heap, after.heap)
 	}
 	return wrong.err()
 }
 
+// footprint returns the resource usage of all operators together.
 func (w *world) footprint(ctx context.Context) (footprint, error) {
+	var sum footprint
+	for _, r := range w.operators() {
+		f, err := footprintOf(ctx, r)
+		if err != nil {
+			return sum, err
+		}
+		sum.goroutines, sum.connections, sum.heap = sum.goroutines+f.goroutines, sum.connections+f.connections, sum.heap+f.heap
+	}
+	return sum, nil
+}
+
+func footprintOf(ctx context.Context, r *stack.Replica) (footprint, error) {
 	var f footprint
-	stacks, err := w.profile(ctx, "goroutine?debug=1")
+	stacks, err := profile(ctx, r, "goroutine?debug=1")
 	if err != nil {
 		return f, err
 	}
 	f.goroutines = countGoroutines(stacks)
-	heap, err := w.profile(ctx, "heap?gc=1&debug=1")
+	heap, err := profile(ctx, r, "heap?gc=1&debug=1")
 	if err != nil {
 		return f, err
 	}
@@ -119,7 +134,7 @@ func (w *world) footprint(ctx context.Context) (footprint, error) {
 	if f.heap, err = strconv.ParseInt(match[1], 10, 64); err != nil {
 		return f, err
 	}
-	files, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", w.stack.Operator.Pid))
+	files, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", r.Pid))
 	if err != nil {
 		return f, fmt.Errorf("count the operator's open files: %w", err)
 	}
@@ -145,8 +160,8 @@ func countGoroutines(stacks string) int {
 	return total
 }
 
-func (w *world) profile(ctx context.Context, name string) (string, error) {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+w.stack.Profiles+"/debug/pprof/"+name, nil)
+func profile(ctx context.Context, r *stack.Replica, name string) (string, error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+r.Profiles+"/debug/pprof/"+name, nil)
 	if err != nil {
 		return "", err
 	}

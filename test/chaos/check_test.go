@@ -28,6 +28,10 @@ func (w *world) check() {
 	w.checkInvariant("nothing is left of what was deleted", withRetries(w.checkCollected))
 	w.checkInvariant("every child is owned and accounted for", w.checkOwners)
 	w.checkInvariant("budgets held", w.checkBudgets)
+	if w.fleet != nil {
+		w.checkInvariant("every shard has one owner", withRetries(w.checkShards))
+		w.checkInvariant("the limit of the provider held over all replicas", w.checkModelLimit)
+	}
 	w.checkInvariant("nothing leaks", w.checkLeaks)
 	w.checkInvariant("no orphan is left after a deletion", w.checkDeletion)
 }

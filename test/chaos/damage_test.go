@@ -31,7 +31,7 @@ func (f *faultInjector) damage(ctx context.Context) error {
 	f.damaged[uid] = true
 	f.counts["the agent lost its history"]++
 	o.jobs[0].ends = []outcome{damaged}
-	return f.world.stack.StartOperator(ctx)
+	return f.start(ctx)
 }
 
 // nextToDamage returns an order whose agent has started and is not damaged yet, with that agent's UID.

@@ -12,5 +12,6 @@
 //	workshop  the tool server: it logs everything that it executes
 //	user      answers, decides and cancels
 //	faults    kills, restarts, fills, cuts and hangs
+//	replicas  several operators, each with a network of its own
 //	checks    the invariants at the end
 package chaos

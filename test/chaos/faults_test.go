@@ -10,6 +10,8 @@ import (
 	"maps"
 	"math/rand/v2"
 	"slices"
+	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -25,6 +27,9 @@ type faultInjector struct {
 	world  *world
 	random *rand.Rand
 	counts map[string]int
+	// active counts the faults in the background.
+	active     atomic.Int32
+	background sync.WaitGroup
 	// damaged are the UIDs of the agents with damaged events.
 	damaged map[string]bool
 }
@@ -41,6 +46,9 @@ type faultKind struct {
 
 // all returns the faults that are possible with this ledger.
 func (f *faultInjector) all() []faultKind {
+	if f.world.fleet != nil {
+		return f.ofReplicas()
+	}
 	list := []faultKind{
 		{"the operator is killed", f.killOperator},
 		{"a second operator runs for a while", f.runSecondOperator},
@@ -78,6 +86,11 @@ func (f *faultInjector) run(ctx context.Context, duration time.Duration) error {
 			if time.Now().After(end) {
 				return f.heal(ctx)
 			}
+			if f.world.fleet != nil {
+				if err := f.world.fleet.revive(ctx); err != nil {
+					return err
+				}
+			}
 			f.world.logf("%s", m.name)
 			f.counts[m.name]++
 			if err := m.inject(ctx); err != nil {
@@ -92,29 +105,57 @@ func (f *faultInjector) between(from, to int) time.Duration {
 	return time.Duration(from+f.random.IntN(to-from)) * time.Millisecond
 }
 
-// heal ends all faults, deletes what is still to be deleted, and leaves one healthy, new operator.
+// heal ends all faults, deletes what is still to be deleted, and leaves one healthy, new operator, or several replicas.
 func (f *faultInjector) heal(ctx context.Context) error {
 	f.world.tools.heal()
-	if err := f.kill(); err != nil {
-		return err
+	if f.world.fleet == nil {
+		if err := f.kill(); err != nil {
+			return err
+		}
 	}
 	for f.nextToDelete() != nil {
 		if err := f.deleteNext(ctx); err != nil {
 			return err
 		}
 	}
-	return f.world.stack.StartOperator(ctx)
+	if f.world.fleet != nil {
+		return f.healReplicas(ctx)
+	}
+	return f.start(ctx)
 }
 
-// kill kills the operator.
-func (f *faultInjector) kill() error { return f.world.stack.Operator.Kill() }
+// start starts the operator, or all replicas, and waits until they are ready.
+func (f *faultInjector) start(ctx context.Context) error {
+	fleet := f.world.fleet
+	if fleet == nil {
+		return f.world.stack.StartOperator(ctx)
+	}
+	if err := fleet.startAll(ctx); err != nil {
+		return err
+	}
+	if len(fleet.slots) > 0 { // others may have no network
+		return nil
+	}
+	if err := fleet.resize(ctx, f.world.settings.replicas.count); err != nil {
+		return err
+	}
+	return fleet.awaitReady(ctx)
+}
+
+// kill kills the operator, or all replicas.
+func (f *faultInjector) kill() error {
+	if f.world.fleet != nil {
+		return f.world.fleet.killAll()
+	}
+	return f.world.stack.Operator.Kill()
+}
 
 func (f *faultInjector) killOperator(ctx context.Context) error {
 	if err := f.kill(); err != nil {
 		return err
 	}
 	pause(ctx, f.between(0, 300))
-	return f.world.stack.StartOperator(ctx)
+	return f.start(ctx)
 }
 
 // crashAt replaces the operator by one that crashes at a point, and that one by a healthy one.
@@ -240,6 +281,10 @@ func (f *faultInjector) killPostgres(ctx context.Context) error {
 func (f *faultInjector) maybeRestart(ctx context.Context) (recovered func(context.Context) error, err error) {
 	if f.random.IntN(2) == 0 {
 		return func(context.Context) error { return nil }, nil
+	}
+	if f.world.fleet != nil {
+		f.counts["a replica is killed in the middle of it"]++
+		return func(context.Context) error { return nil }, f.killReplica(ctx)
 	}
 	f.counts["the operator is killed in the middle of it"]++
 	if err := f.kill(); err != nil {

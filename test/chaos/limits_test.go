@@ -20,7 +20,7 @@ import (
 
 const (
 	// maxModelCalls is the provider's limit of concurrent requests in a run with replicas.
-	maxModelCalls = 6
+	maxModelCalls = 4
 	// modelCallTimeout is how long the provider lets a call take. A call of a replica that is suspended, or has lost the ledger, may
 	// continue for 5 s before another replica uses its share.
 	modelCallTimeout = 4 * time.Second

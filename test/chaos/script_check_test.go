@@ -5,12 +5,13 @@ package chaos
 
 import (
 	"testing"
+	"time"
 
 	"github.com/nestor-dev/nestor/internal/model/scripted"
 )
 
 func TestScriptsAreValid(t *testing.T) {
-	if _, err := scripted.Parse("chaos.yaml", []byte(script())); err != nil {
+	if _, err := scripted.Parse("chaos.yaml", []byte(script(30*time.Millisecond))); err != nil {
 		t.Error(err)
 	}
 	for kind := range modelFaults {

@@ -6,6 +6,7 @@ package chaos
 import (
 	"fmt"
 	"strings"
+	"time"
 )
 
 // The steps of an instruction. The model makes one of them in each iteration.
@@ -46,9 +47,9 @@ var replies = map[string]string{
 }
 
 // script returns the script of the model. It depends only on the conversation: the instruction contains the steps.
-func script() string {
+func script(latency time.Duration) string {
 	var b strings.Builder
-	b.WriteString("name: chaos\ndefaults: {latency: 30ms, chunkDelay: 2ms, chunkSize: 12}\nrules:\n")
+	fmt.Fprintf(&b, "name: chaos\ndefaults: {latency: %s, chunkDelay: 2ms, chunkSize: 12}\nrules:\n", latency)
 	rule := func(match, reply string) { fmt.Fprintf(&b, "- match: {%s}\n  reply: {%s}\n", match, reply) }
 	rule(`noTools: true`, `text: That is all that I have.`)
 	rule(`role: orchestrator, turn: 1, history: '/^Chaos chat \S+\n(?P<spawn>\{.*\})$/'`, replies[stepSpawn])

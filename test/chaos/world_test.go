@@ -54,12 +54,14 @@ type world struct {
 	created  atomic.Bool
 	// disk is a small file system for the ledger, if it can be mounted.
 	disk string
+	// fleet is the replicas; nil in a run with one operator.
+	fleet *fleet
 }
 
 func newWorld(t *testing.T, s settings) *world {
 	w := &world{t: t, deleted: map[string]bool{}, settings: s, random: s.random("workload"), tools: startToolServer(t)}
 	file := filepath.Join(t.TempDir(), "chaos.yaml")
-	if err := os.WriteFile(file, []byte(script()), 0o600); err != nil {
+	if err := os.WriteFile(file, []byte(script(s.latency())), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if s.ledger == stack.SQLite {
@@ -68,6 +70,7 @@ func newWorld(t *testing.T, s settings) *world {
 	var err error
 	w.stack, err = stack.Start(t.Context(), stack.Options{
 		Ledger: s.ledger, Programs: s.programs, LedgerDir: w.disk, Scripts: []string{file}, ModelFlags: []string{"--record", "1000000"}, NoOperator: true,
+		OperatorFlags: s.flags(),
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -86,6 +89,9 @@ func newWorld(t *testing.T, s settings) *world {
 		}
 	})
 	w.user, w.faults = newUser(w), newFaults(w)
+	if s.replicas.count > 0 {
+		w.fleet = &fleet{world: w, model: startModelCounter(t, w.stack.ModelURL)}
+	}
 	w.createFixtures()
 	return w
 }
@@ -96,6 +102,9 @@ func (w *world) createFixtures() {
 	provider.Spec = v1alpha1.ModelProviderSpec{
 		BaseURL: w.stack.ModelURL, DefaultModel: "scripted", RequestTimeoutSeconds: 4, MaxRetries: new(int32(50)),
 		Models: []v1alpha1.ModelInfo{{Name: "scripted", InputMicrosPerMillion: new(int64(1000)), OutputMicrosPerMillion: new(int64(2000))}},
+	}
+	if w.fleet != nil {
+		provider.Spec.BaseURL, provider.Spec.MaxConcurrentRequests = w.fleet.model.URL+"/v1", maxModelCalls
 	}
 	server := &v1alpha1.ToolServer{ObjectMeta: named("chaos")}
 	server.Spec = v1alpha1.ToolServerSpec{URL: w.tools.URL, TimeoutSeconds: 2}
