@@ -164,6 +164,76 @@ func (l *Ledger) MaxActive(ctx context.Context, role string, since time.Time) (m
 	return most, rows.Err()
 }
 
+// ToolCallEnds returns when each successful tool call since a time ended, in order.
+func (l *Ledger) ToolCallEnds(ctx context.Context, since time.Time) (ends []time.Time, err error) {
+	rows, err := l.db.QueryContext(ctx, fmt.Sprintf(
+		"SELECT finished_at FROM tool_calls WHERE status = 'Success' AND started_at >= %d ORDER BY finished_at", since.UnixMicro()))
+	if err != nil {
+		return nil, fmt.Errorf("read the ends of tool calls: %w", err)
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	for rows.Next() {
+		var at int64
+		if err := rows.Scan(&at); err != nil {
+			return nil, fmt.Errorf("read the ends of tool calls: %w", err)
+		}
+		ends = append(ends, time.UnixMicro(at))
+	}
+	return ends, rows.Err()
+}
+
+// CallsByNamespace counts the model calls of a role that ended within a time, by namespace.
+func (l *Ledger) CallsByNamespace(ctx context.Context, role string, from, to time.Time) (calls map[string]int64, err error) {
+	rows, err := l.db.QueryContext(ctx, fmt.Sprintf("SELECT a.namespace, COUNT(*) FROM model_calls c JOIN agents a ON a.uid = c.agent_uid"+
+		" WHERE c.role = '%s' AND c.finished_at >= %d AND c.finished_at < %d GROUP BY a.namespace", role, from.UnixMicro(), to.UnixMicro()))
+	if err != nil {
+		return nil, fmt.Errorf("read the calls of namespaces: %w", err)
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	calls = map[string]int64{}
+	for rows.Next() {
+		var namespace string
+		var n int64
+		if err := rows.Scan(&namespace, &n); err != nil {
+			return nil, fmt.Errorf("read the calls of namespaces: %w", err)
+		}
+		calls[namespace] = n
+	}
+	return calls, rows.Err()
+}
+
+// Pause is the time from the intent of a model call to the intent of its agent's next one.
+type Pause struct {
+	// Hash is the hash of the agent's tree.
+	Hash     int
+	From, To time.Time
+}
+
+// Pauses returns all pauses of a role's agents since a time.
+func (l *Ledger) Pauses(ctx context.Context, role string, since time.Time) (pauses []Pause, err error) {
+	rows, err := l.db.QueryContext(ctx, fmt.Sprintf("SELECT c.agent_uid, a.shard_hash, c.started_at FROM model_calls c JOIN agents a ON a.uid = c.agent_uid"+
+		" WHERE c.role = '%s' AND c.started_at >= %d ORDER BY c.agent_uid, c.started_at", role, since.UnixMicro()))
+	if err != nil {
+		return nil, fmt.Errorf("read the pauses: %w", err)
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	var last string
+	var before int64
+	for rows.Next() {
+		var agent string
+		var hash int
+		var at int64
+		if err := rows.Scan(&agent, &hash, &at); err != nil {
+			return nil, fmt.Errorf("read the pauses: %w", err)
+		}
+		if agent == last {
+			pauses = append(pauses, Pause{Hash: hash, From: time.UnixMicro(before), To: time.UnixMicro(at)})
+		}
+		last, before = agent, at
+	}
+	return pauses, rows.Err()
+}
+
 // ModelCall has the times of a model call's intent and of its reply.
 type ModelCall struct{ Started, Finished time.Time }
 

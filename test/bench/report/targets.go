@@ -21,6 +21,13 @@ const (
 	FigureWaitingRSS = "operator memory while all wait"
 	FigureProgress   = "all progress again after"
 	FigureGrowth     = "cost of a turn at the end / at the beginning"
+	// FigureSteady is for the replicas scenarios, and the others for hand-overs and limits with several operators.
+	FigureSteady      = "turns/s between the first and the last fifth of the turns"
+	FigureStandstill  = "longest time without a step, agents of the operator that ended, beyond the model's latency"
+	FigureRepeated    = "slow model calls that were made twice"
+	FigureConcurrency = "concurrent requests at the model, at most, of the limit"
+	FigureRequests    = "requests at the model in any 60 s, at most, of the limit"
+	FigureTokens      = "tokens at the model in any 60 s, at most, of the limit"
 	// FigureLedgerRatio is the ledger's growth relative to the texts of the agent.
 	FigureLedgerRatio = "ledger ÷ seen and said"
 )
@@ -60,6 +67,13 @@ var targets = []target{
 	{"fan-out of 50 x 2 tool turns and fan-in, latency 200 ms", "at most 2.5 s", "fanout-50-mcp", wall(2.5)},
 	{"fan-out of 500 x 2 tool turns and fan-in, latency 200 ms", "at most 15 s", "fanout-500-mcp", wall(15)},
 	{"SIGKILL with 1,000 live agents, until all progress again", "at most 5 s after the new operator starts", "recovery-1000-mcp", figure(FigureProgress, 5, "s")},
+	{"three operators of a quarter core each, PostgreSQL, in comparison with one", "at least 2.5 x the turns/s", "replicas-3", scaling("replicas-1", 2.5)},
+	{"SIGTERM of one of three operators: agents of its shards without a step", "at most 1 s", "handover-sigterm", figure(FigureStandstill, 1, "s")},
+	{"SIGTERM of one of three operators: model calls of 10 s in flight", "each made once", "handover-sigterm", figure(FigureRepeated, 0, "made twice")},
+	{"SIGKILL of one of three operators: agents of its shards without a step", "at most 10 s", "handover-sigkill", figure(FigureStandstill, 10, "s")},
+	{"limits of a provider with three operators, 10 minutes: concurrent requests", "at most 100 % of the limit", "limits-10m0s", figure(FigureConcurrency, 100, "%")},
+	{"limits of a provider with three operators, 10 minutes: requests in any 60 s", "at most 100 % of the limit", "limits-10m0s", figure(FigureRequests, 100, "%")},
+	{"limits of a provider with three operators, 10 minutes: tokens in any 60 s", "at most 100 % of the limit", "limits-10m0s", figure(FigureTokens, 100, "%")},
 	{"growth with finished agents: CPU of a turn after 4,000 of them", "at most 1.1 x that of the first", "growth-finished-mcp", figure(FigureGrowth, 1.1, "x")},
 	{"growth with the chat: time of an answer after 900 messages", "at most 1.5 x that of the first (the request itself is longer)", "chat-1000", figure(FigureGrowth, 1.5, "x")},
 	{"growth with the history: time of a turn after 180 turns", "at most 1.5 x that of the first (the request itself is longer)", "growth-history-mcp", figure(FigureGrowth, 1.5, "x")},
@@ -159,6 +173,19 @@ func figure(name string, most float64, unit string) criterion {
 			return "", false
 		}
 		return fmt.Sprintf("%.2f %s, %d failures", value, unit, r.Failures), value <= most && r.Failures == 0
+	}
+}
+
+// scaling compares the throughput with that of another scenario of the same run.
+func scaling(other string, least float64) criterion {
+	return func(report *Report, r Result) (string, bool) {
+		one, ok := report.result(other)
+		ratio := over(r.TurnsPerSecond(), one.TurnsPerSecond())
+		if !ok || ratio == 0 {
+			return "", false
+		}
+		return fmt.Sprintf("%.2f x (%.0f and %.0f turns/s), %d failures", ratio, r.TurnsPerSecond(), one.TurnsPerSecond(), r.Failures+one.Failures),
+			ratio >= least && r.Failures+one.Failures == 0
 	}
 }
 

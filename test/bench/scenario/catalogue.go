@@ -39,6 +39,10 @@ func All() []Scenario {
 	for _, tool := range []Tool{MCPTool, CalculatorTool} {
 		all = append(all, Recovery(1000, tool), FinishedAgents(1000, 5, tool), LongHistories(10, 200, tool))
 	}
+	for _, operators := range []int{1, 2, 3} {
+		all = append(all, Replicas(operators, replicaAgents, replicaTurns, replicaLatency))
+	}
+	all = append(all, HandOver(sigterm, handOverAgents), HandOver(sigkill, handOverAgents), Limits(limitsDuration))
 	return append(all, Live(1000, 20, 2*time.Second), Live(5000, fewTurns, 20*time.Second),
 		AskLatency(busyAgents, busyTurns), DelegateLatency(busyAgents, busyTurns), CancelDepth3(busyAgents, busyTurns), Chat(1000), Waiting(10_000))
 }
@@ -89,8 +93,11 @@ func matching(glob string) ([]Scenario, error) {
 var customName = regexp.MustCompile(`^(agents|fanout|chat|waiting|recovery)-([1-9]\d{0,5})(?:x(\d{1,3}))?(?:-(\d+m?s))?(-mcp)?$`)
 
 var (
-	customBare = regexp.MustCompile(`^bare-([1-9]\d{0,3})(?:x([1-9]\d{0,2}))?(-postgres)?$`)
-	customLive = regexp.MustCompile(`^live-([1-9]\d{0,5})(?:x([1-9]\d{0,2}))?-(\d+m?s)$`)
+	customBare     = regexp.MustCompile(`^bare-([1-9]\d{0,3})(?:x([1-9]\d{0,2}))?(-postgres)?$`)
+	customReplicas = regexp.MustCompile(`^replicas-([1-9])-([1-9]\d{0,4})x([1-9]\d{0,2})-(\d+m?s)$`)
+	customHandOver = regexp.MustCompile(`^handover-(sigterm|sigkill)-([1-9]\d{0,3})$`)
+	customLimits   = regexp.MustCompile(`^limits-(\d+[ms](?:\d+s)?)$`)
+	customLive     = regexp.MustCompile(`^live-([1-9]\d{0,5})(?:x([1-9]\d{0,2}))?-(\d+m?s)$`)
 )
 
 // custom returns a scenario with custom numbers.
@@ -101,6 +108,9 @@ func custom(name string) (Scenario, bool) {
 	if groups := customLive.FindStringSubmatch(name); groups != nil {
 		latency, _ := time.ParseDuration(groups[3])
 		return Live(parseNumber(0, groups[1]), parseNumber(fewTurns, groups[2]), latency), true
+	}
+	if s, ok := customShared(name); ok {
+		return s, true
 	}
 	groups := customName.FindStringSubmatch(name)
 	if groups == nil || (groups[1] == "agents") != (groups[3] != "") || groups[1] != "agents" && groups[4] != "" {
@@ -126,6 +136,22 @@ func custom(name string) (Scenario, bool) {
 		return Waiting(n), true
 	}
 	return Recovery(n, tool), true
+}
+
+// customShared returns a scenario with several operators and custom numbers.
+func customShared(name string) (Scenario, bool) {
+	if groups := customReplicas.FindStringSubmatch(name); groups != nil {
+		latency, _ := time.ParseDuration(groups[4])
+		return Replicas(parseNumber(0, groups[1]), parseNumber(0, groups[2]), parseNumber(0, groups[3]), latency), true
+	}
+	if groups := customHandOver.FindStringSubmatch(name); groups != nil {
+		return HandOver(groups[1], parseNumber(0, groups[2])), true
+	}
+	if groups := customLimits.FindStringSubmatch(name); groups != nil {
+		lasts, err := time.ParseDuration(groups[1])
+		return Limits(lasts), err == nil && lasts > 0
+	}
+	return Scenario{}, false
 }
 
 // parseNumber parses a number, or returns other if the name omits it.

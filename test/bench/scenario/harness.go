@@ -38,12 +38,14 @@ type harness struct {
 	toolServer *stack.Process
 	// cleanups are the cleanups of a scenario.
 	cleanups []func() error
-	// pprof is the address of the operator's profiles; empty if disabled.
-	pprof string
+	// operators are the running operators.
+	operators []*operator
+	// profiled means that profiles are taken.
+	profiled bool
 }
 
 func startHarness(ctx context.Context, env Environment, s Scenario) (r *harness, err error) {
-	r = &harness{logf: env.Logf}
+	r = &harness{logf: env.Logf, profiled: env.Profiles != ""}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, r.stop())
@@ -58,19 +60,19 @@ func startHarness(ctx context.Context, env Environment, s Scenario) (r *harness,
 	options := stack.Options{
 		Ledger: env.Ledger, Programs: env.Programs, Scripts: []string{script},
 		ModelFlags: []string{"--record=-1", "--strict=false"}, OperatorFlags: env.OperatorFlags,
-		Build: []string{ToolPackage},
+		Build: []string{ToolPackage}, NoOperator: true,
 	}
-	if env.Profiles != "" {
-		if r.pprof, err = stack.FreeAddress(ctx); err != nil {
-			return nil, err
-		}
-		options.OperatorFlags = append([]string{"--pprof-bind-address", r.pprof}, options.OperatorFlags...)
+	if s.replicas != nil {
+		options.Ledger = stack.PostgreSQL
 	}
 	started, err := stack.Start(ctx, options)
 	if err != nil {
 		return r, err // it was stopped
 	}
 	r.stack = started
+	if err := r.startOperators(ctx, s.replicas); err != nil {
+		return r, err
+	}
 	if r.api, err = drive.NewClient(r.stack.Cluster.Config); err != nil {
 		return r, err
 	}
@@ -85,6 +87,9 @@ func (r *harness) stop() error {
 	}
 	if r.ledger != nil {
 		errs = append(errs, r.ledger.Close())
+	}
+	for _, o := range r.operators {
+		errs = append(errs, o.stop())
 	}
 	if r.stack != nil {
 		errs = append(errs, r.stack.Stop())
@@ -111,7 +116,7 @@ func (r *harness) prepare(ctx context.Context, s Scenario) error {
 	if err := r.serveTool(limited, s.Tool); err != nil {
 		return err
 	}
-	warmUp := newTasks("warm-up", 1, s.warm)
+	warmUp := newTasks("warm-up", r.warmUps(), s.warm)
 	if err := warmUp.run(limited, r); err != nil {
 		return err
 	}
@@ -119,6 +124,14 @@ func (r *harness) prepare(ctx context.Context, s Scenario) error {
 		return nil
 	}
 	return s.prepare(limited, r)
+}
+
+// warmUps returns the number of warm-up agents: enough that each of several operators has one.
+func (r *harness) warmUps() int {
+	if len(r.operators) == 1 {
+		return 1
+	}
+	return 10 * len(r.operators)
 }
 
 // role returns a role without limits that a scenario could reach.
@@ -131,10 +144,13 @@ func role(name, prompt string, tools ...v1alpha1.ToolGlob) *v1alpha1.AgentRole {
 }
 
 // processes returns the processes of the stack, by their names in the report.
-func (r *harness) processes() (map[string]int, error) {
-	pids := map[string]int{"operator": r.stack.Operator.Pid, "model": r.stack.Model.Pid, "driver": os.Getpid()}
+func (r *harness) processes() (map[string][]int, error) {
+	pids := map[string][]int{"model": {r.stack.Model.Pid}, "driver": {os.Getpid()}}
+	for _, o := range r.operators {
+		pids["operator"] = append(pids["operator"], o.Pid)
+	}
 	if r.toolServer != nil {
-		pids["tool server"] = r.toolServer.Pid
+		pids["tool server"] = []int{r.toolServer.Pid}
 	}
 	run := filepath.Join(filepath.Dir(r.stack.Cluster.Kubeconfig), "run") // where the cluster's guard stores the process IDs
 	for name, program := range map[string]string{"API server": "kube-apiserver", "etcd": "etcd", "garbage collector": "kube-controller-manager"} {
@@ -142,9 +158,11 @@ func (r *harness) processes() (map[string]int, error) {
 		if err != nil {
 			return nil, fmt.Errorf("find the process of the %s: %w", name, err)
 		}
-		if pids[name], err = strconv.Atoi(strings.TrimSpace(string(text))); err != nil {
+		pid, err := strconv.Atoi(strings.TrimSpace(string(text)))
+		if err != nil {
 			return nil, fmt.Errorf("find the process of the %s: %w", name, err)
 		}
+		pids[name] = []int{pid}
 	}
 	return pids, nil
 }

@@ -43,9 +43,13 @@ func (w *measurement) processorTime() (map[string]float64, error) {
 		return nil, err
 	}
 	used := map[string]float64{}
-	for name, pid := range pids {
-		if used[name], err = measure.CPUSeconds(pid); err != nil {
-			return nil, err
+	for name, all := range pids {
+		for _, pid := range all {
+			seconds, err := measure.CPUSeconds(pid)
+			if err != nil {
+				return nil, err
+			}
+			used[name] += seconds
 		}
 	}
 	machine, err := measure.MachineCPUSeconds()
@@ -89,11 +93,13 @@ func (w *measurement) finish(ctx context.Context, result *report.Result, latency
 		}
 	}
 	result.CPUSeconds["others"] = others(result.CPUSeconds)
-	memory, err := measure.ResidentMemory(w.rig.stack.Operator.Pid)
-	if err != nil {
-		return err
+	for _, o := range w.rig.operators {
+		memory, err := measure.ResidentMemory(o.Pid)
+		if err != nil {
+			return err
+		}
+		result.PeakRSSBytes = max(result.PeakRSSBytes, memory.Peak)
 	}
-	result.PeakRSSBytes = memory.Peak
 	server, err := w.readWhenIdle(ctx)
 	if err != nil {
 		return err

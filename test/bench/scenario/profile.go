@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 )
 
@@ -20,24 +21,35 @@ const profileSeconds = 5
 
 // profiles takes profiles of a program while a scenario runs.
 type profiles struct {
-	dir    string
-	open   func(ctx context.Context, path string) (io.ReadCloser, error)
+	dir  string
+	open func(ctx context.Context, path string) (io.ReadCloser, error)
+	// ended reports whether the scenario has ended the program.
+	ended  func() bool
 	cancel context.CancelFunc
 	done   chan error
 }
 
 // startProfiles starts profiling the operator and the API server, if enabled.
 func startProfiles(ctx context.Context, env Environment, r *harness, name string) []*profiles {
-	if r.pprof == "" {
+	if !r.profiled {
 		return nil
 	}
 	dir := filepath.Join(env.Profiles, name)
-	operator := func(ctx context.Context, path string) (io.ReadCloser, error) { return get(ctx, "http://"+r.pprof+path) }
-	return []*profiles{start(ctx, filepath.Join(dir, "operator"), operator), start(ctx, filepath.Join(dir, "apiserver"), r.api.Open)}
+	all := []*profiles{start(ctx, filepath.Join(dir, "apiserver"), func() bool { return false }, r.api.Open)}
+	for i, o := range r.operators {
+		into := "operator"
+		if i > 0 {
+			into = fmt.Sprintf("operator-%d", i+1)
+		}
+		all = append(all, start(ctx, filepath.Join(dir, into), func() bool { return !slices.Contains(r.operators, o) }, func(ctx context.Context, path string) (io.ReadCloser, error) {
+			return get(ctx, "http://"+o.profileAddress()+path)
+		}))
+	}
+	return all
 }
 
-func start(ctx context.Context, dir string, open func(context.Context, string) (io.ReadCloser, error)) *profiles {
-	p := &profiles{dir: dir, open: open, done: make(chan error, 1)}
+func start(ctx context.Context, dir string, ended func() bool, open func(context.Context, string) (io.ReadCloser, error)) *profiles {
+	p := &profiles{dir: dir, open: open, ended: ended, done: make(chan error, 1)}
 	ctx, p.cancel = context.WithCancel(ctx)
 	go func() { p.done <- p.take(ctx) }()
 	return p
@@ -67,7 +79,11 @@ func stopProfiles(ctx context.Context, all []*profiles) error {
 	var errs []error
 	for _, p := range all {
 		p.cancel()
-		errs = append(errs, <-p.done, p.save(ctx, "heap", "heap.pprof"), p.save(ctx, "allocs", "allocs.pprof"))
+		errs = append(errs, <-p.done)
+		if p.ended() {
+			continue
+		}
+		errs = append(errs, p.save(ctx, "heap", "heap.pprof"), p.save(ctx, "allocs", "allocs.pprof"))
 	}
 	return errors.Join(errs...)
 }

@@ -59,7 +59,9 @@ func (r *harness) replaceOperator(ctx context.Context, n int, since time.Time) (
 	if err := r.stack.StartOperator(ctx); err != nil {
 		return launched, ready, err
 	}
-	return launched, time.Now(), nil
+	ready = time.Now()
+	r.operators[0].replaceBy(r.stack)
+	return launched, ready, nil
 }
 
 // reportRecovery reads from the ledger when each active agent progressed. The takeover by an operator is an event

@@ -21,6 +21,10 @@ type Scenario struct {
 	Latency           time.Duration
 	// Tool is the tool of the turns; the default is CalculatorTool.
 	Tool Tool
+	// replicas are several operators on a PostgreSQL ledger that share the work; nil means one operator with the ledger of the environment.
+	replicas *replicas
+	// lasts is the duration of a scenario that runs for a fixed time, which is added to its timeout.
+	lasts time.Duration
 	// script is the model's script; warm is the phase that the warm-up agent must reach.
 	script string
 	warm   string
@@ -88,5 +92,6 @@ func (s Scenario) measure(ctx context.Context, env Environment, result *report.R
 }
 
 func (s Scenario) limit(ctx context.Context, env Environment) (context.Context, context.CancelFunc) {
-	return context.WithTimeoutCause(ctx, env.Timeout, fmt.Errorf("not done within %s", env.Timeout))
+	timeout := env.Timeout + s.lasts
+	return context.WithTimeoutCause(ctx, timeout, fmt.Errorf("not done within %s", timeout))
 }

@@ -38,11 +38,16 @@ type tasks struct {
 
 // newTasks encodes n tasks whose names have the prefix. want is the phase to wait for.
 func newTasks(prefix string, n int, want string) *tasks {
+	return newTasksOf(prefix, workerRole, n, want)
+}
+
+// newTasksOf encodes n tasks of a role.
+func newTasksOf(prefix, role string, n int, want string) *tasks {
 	t := &tasks{prefix: prefix + "-", want: want, reached: make([]time.Time, n), phases: make([]string, n), left: n}
 	for i := range n {
 		t.bodies = append(t.bodies, fmt.Appendf(nil,
-			`{"apiVersion":"nestor.dev/v1alpha1","kind":"AgentTask","metadata":{"name":"%s%d"},"spec":{"type":"Agent","role":"worker","instruction":"Work %d"}}`,
-			t.prefix, i, i))
+			`{"apiVersion":"nestor.dev/v1alpha1","kind":"AgentTask","metadata":{"name":"%s%d"},"spec":{"type":"Agent","role":"%s","instruction":"Work %d"}}`,
+			t.prefix, i, role, i))
 	}
 	return t
 }
