@@ -44,6 +44,13 @@ type driver struct {
 	// takenOver is called when the agents of a shard continue, released when this operator has stopped to own it.
 	takenOver func(time.Duration)
 	released  func(shard int)
+	// closers are closed one after the other when the operator stops: the engine first, because its calls in flight use the others.
+	closers []closer
+}
+
+// closer ends its work before ctx does.
+type closer interface {
+	Close(ctx context.Context) error
 }
 
 // unconfirmed are agents whose objects may have been deleted while no operator was running.
@@ -174,7 +181,11 @@ func (d *driver) maintain(ctx context.Context) {
 func (d *driver) drain(ctx context.Context) error {
 	draining, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainTimeout)
 	defer cancel()
-	return errors.Join(d.router.Close(draining), d.workspaces.Close(draining)) // in this order: calls in flight use them
+	var errs []error
+	for _, c := range d.closers {
+		errs = append(errs, c.Close(draining))
+	}
+	return errors.Join(errs...)
 }
 
 const (

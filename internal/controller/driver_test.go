@@ -3,7 +3,41 @@
 
 package controller
 
-import "testing"
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+)
+
+// recordedCloser records when it is closed.
+type recordedCloser struct {
+	name   string
+	closed *[]string
+	err    error
+}
+
+func (c recordedCloser) Close(ctx context.Context) error {
+	if ctx.Err() == nil {
+		*c.closed = append(*c.closed, c.name)
+	}
+	return c.err
+}
+
+// TestTheEngineIsClosedBeforeWhatItsCallsUse: a shard that is handed over at shutdown starts tool calls until then.
+func TestTheEngineIsClosedBeforeWhatItsCallsUse(t *testing.T) {
+	var closed []string
+	failed := errors.New("calls in flight were aborted")
+	d := &driver{closers: []closer{recordedCloser{"engine", &closed, failed}, recordedCloser{"workspaces", &closed, nil}, recordedCloser{"tool servers", &closed, nil}}}
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := d.drain(ended); !errors.Is(err, failed) {
+		t.Errorf("%v, want %v", err, failed)
+	}
+	if want := "[engine workspaces tool servers]"; fmt.Sprint(closed) != want {
+		t.Errorf("closed %v, want %s", closed, want)
+	}
+}
 
 func TestMemoryIsGivenBackOnceWhenMuchWorkIsOver(t *testing.T) {
 	var b allocationBurst

@@ -258,7 +258,7 @@ func Setup(mgr ctrl.Manager, options Options) (*Controllers, error) {
 	if err := watch.Index(context.Background(), mgr.GetFieldIndexer()); err != nil {
 		return nil, err
 	}
-	drive := &driver{router: eng, workspaces: workspaces, idle: options.IdleAfter, unconfirmed: lost, hasObject: objects.HasObject,
+	drive := &driver{router: eng, workspaces: workspaces, closers: []closer{eng, workspaces, pool}, idle: options.IdleAfter, unconfirmed: lost, hasObject: objects.HasObject,
 		wake:      func(ctx context.Context, shard int) error { return wake.wakeShard(ctx, gate, shard) },
 		takenOver: counted.ShardTakenOver,
 		released: func(shard int) {
@@ -274,7 +274,7 @@ func Setup(mgr ctrl.Manager, options Options) (*Controllers, error) {
 			return nil, err
 		}
 	}
-	runnables := []manager.Runnable{references, drive, poolCloser{pool}}
+	runnables := []manager.Runnable{references, drive}
 	if keeper != nil {
 		keeper.Add(scheduler)
 		keeper.Add(eng.SlotShares())
@@ -323,15 +323,6 @@ func newWorkspaces(mgr ctrl.Manager, options Options, retry func(namespace strin
 		LocalRoots: options.LocalWorkspaces, Scratch: options.WorkspaceScratch, Retry: retry,
 		HTTP: options.Telemetry.Transport(nil),
 	})
-}
-
-// poolCloser closes the sessions with tool servers.
-type poolCloser struct{ pool *mcp.Pool }
-
-// Start implements manager.Runnable.
-func (c poolCloser) Start(ctx context.Context) error {
-	<-ctx.Done()
-	return c.pool.Close(context.WithoutCancel(ctx))
 }
 
 // isActive reports whether a quota of active agents counts an agent.
