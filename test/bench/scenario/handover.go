@@ -37,21 +37,27 @@ const (
 	handOverWindow = 20 * time.Second
 )
 
-// HandOver ends one of three operators while all their agents are active, and measures how long the agents of its shards make no step. Others of its
-// agents have model calls of 10 seconds in flight.
+// HandOver is handOverOf with the numbers of the report.
 func HandOver(how string, n int) Scenario {
-	s := Scenario{
-		Name: "handover-" + how, Title: fmt.Sprintf("%s of one of 3 operators on PostgreSQL with %d active agents that use an MCP tool, latency %d ms, and %d with latency %s",
-			how, n, handOverLatency.Milliseconds(), n/slowShare, slowLatency),
-		Agents: n, ToolTurns: handOverTurns, Latency: handOverLatency, Tool: MCPTool, warm: "Success",
-		script: turnsScript(MCPTool, handOverTurns, handOverLatency), replicas: &replicas{count: 3},
-	}
+	s := handOverOf(how, n, handOverTurns, slowLatency)
 	if n != handOverAgents {
 		s.Name += fmt.Sprintf("-%d", n)
 	}
+	return s
+}
+
+// handOverOf ends one of three operators while all their agents are active, and measures how long the agents of its shards make no step. Others of its
+// agents have slow model calls in flight.
+func handOverOf(how string, n, turns int, slowLatency time.Duration) Scenario {
+	s := Scenario{
+		Name: "handover-" + how, Title: fmt.Sprintf("%s of one of 3 operators on PostgreSQL with %d active agents that use an MCP tool, latency %d ms, and %d with latency %s",
+			how, n, handOverLatency.Milliseconds(), n/slowShare, slowLatency),
+		Agents: n, ToolTurns: turns, Latency: handOverLatency, Tool: MCPTool, warm: "Success",
+		script: turnsScript(MCPTool, turns, handOverLatency), replicas: &replicas{count: 3},
+	}
 	var slow *recordedModel
 	s.prepare = func(ctx context.Context, r *harness) (err error) {
-		slow, err = serveSlow(ctx, r)
+		slow, err = serveSlow(ctx, r, slowLatency)
 		return err
 	}
 	s.run = func(ctx context.Context, r *harness, result *report.Result) error {
@@ -62,8 +68,8 @@ func HandOver(how string, n int) Scenario {
 }
 
 // serveSlow runs the slow model, and creates its provider and its role.
-func serveSlow(ctx context.Context, r *harness) (*recordedModel, error) {
-	slow, url, err := serveRecorded(r, turnsScript(MCPTool, slowTurns, slowLatency))
+func serveSlow(ctx context.Context, r *harness, latency time.Duration) (*recordedModel, error) {
+	slow, url, err := serveRecorded(r, turnsScript(MCPTool, slowTurns, latency))
 	if err != nil {
 		return nil, err
 	}
