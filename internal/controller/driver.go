@@ -37,8 +37,8 @@ type driver struct {
 	// unconfirmed are the agents whose objects were not in the cache at takeover; hasObject reads them from the API server.
 	unconfirmed *unconfirmed
 	hasObject   func(context.Context, ledger.Agent, bool) (bool, error)
-	// wake enqueues the objects of a shard.
-	wake func(ctx context.Context, shard int) error
+	// waker enqueues the objects of shards that were taken over.
+	waker *shardWaker
 	// sharding is how the shards are divided among operators; nil if this one owns the whole ledger.
 	sharding *sharding
 	// takenOver is called when the agents of a shard continue, released when this operator has stopped to own it.
@@ -151,9 +151,7 @@ func (d *driver) takeOver(ctx context.Context, shard int) error {
 	if err := d.confirmObjects(ctx); err != nil {
 		ctrl.LoggerFrom(ctx).Error(err, "Cannot confirm whether the objects of some agents still exist")
 	}
-	if err := d.wake(ctx, shard); err != nil {
-		return err
-	}
+	d.waker.wake(ctx, shard)
 	d.takenOver(time.Since(began))
 	return nil
 }

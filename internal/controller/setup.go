@@ -259,7 +259,9 @@ func Setup(mgr ctrl.Manager, options Options) (*Controllers, error) {
 		return nil, err
 	}
 	drive := &driver{router: eng, workspaces: workspaces, closers: []closer{eng, workspaces, pool}, idle: options.IdleAfter, unconfirmed: lost, hasObject: objects.HasObject,
-		wake:      func(ctx context.Context, shard int) error { return wake.wakeShard(ctx, gate, shard) },
+		waker: &shardWaker{log: mgr.GetLogger().WithName("shards"), enqueue: func(ctx context.Context, shards map[int]bool) error {
+			return wake.wakeShards(ctx, gate, shards)
+		}},
 		takenOver: counted.ShardTakenOver,
 		released: func(shard int) {
 			counted.ShardReleased(func(hash int) bool { return eng.ShardOf(hash) == shard })

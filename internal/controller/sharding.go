@@ -39,7 +39,9 @@ type sharding struct {
 
 func newSharding(mgr ctrl.Manager, options Options, objects tree.Reader, own func(context.Context, replicas.Term)) (*sharding, error) {
 	config := rest.CopyConfig(mgr.GetConfig())
-	config.QPS, config.RateLimiter = -1, nil // a renewal that waits is a shard that is lost
+	// A renewal that waits is a shard that is lost. It has connections of its own, and with HTTP/1.1 a request that times out closes its
+	// connection, so that a cut is over as soon as the network is back.
+	config.QPS, config.RateLimiter, config.NextProtos = -1, nil, []string{"http/1.1"}
 	core, err := kubernetes.NewForConfig(config)
 	if err != nil {
 		return nil, fmt.Errorf("connect to the cluster: %w", err)
@@ -116,7 +118,7 @@ func (d *driver) own(ctx context.Context, term replicas.Term) {
 			return
 		}
 		if !wait(ctx, recoverRetryDelay) {
-			e.Abort(ctx)
+			handOver(ctx, e, term)
 			return
 		}
 		log.Error(err, "Cannot take over the agents of the shard, retrying")
@@ -126,21 +128,26 @@ func (d *driver) own(ctx context.Context, term replicas.Term) {
 		log.Info("Another operator has taken over the shard")
 		return
 	}
-	if errors.Is(context.Cause(ctx), replicas.ErrLeaseLost) {
-		log.Info("Lost the Lease of the shard")
-		e.Abort(ctx)
-		return
-	}
-	handOver, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	handOver(ctx, e, term)
+}
+
+// lostTimeout bounds a hand-over after the Lease was lost: soon after that, another operator regards it as expired. Calls in flight can
+// still be detached, unless that operator was faster.
+const lostTimeout = time.Second
+
+// handOver hands over a shard whose Lease this operator is to release, or has lost.
+func handOver(ctx context.Context, e *engine.Engine, term replicas.Term) {
+	draining, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
 	go func() {
 		select {
-		case <-term.Lost: // another operator may act
+		case <-term.Lost:
+			wait(draining, lostTimeout)
 			cancel()
-		case <-handOver.Done():
+		case <-draining.Done():
 		}
 	}()
-	e.HandOver(handOver)
+	e.HandOver(draining)
 }
 
 // wait waits for some time, and reports whether ctx is still valid.

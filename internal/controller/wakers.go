@@ -102,11 +102,11 @@ func (w *wakers) asksChanged(a ledger.Agent) {
 	}
 }
 
-// wakeShard enqueues the objects of a shard that this operator has just taken over: requests for them were dropped until then.
-func (w *wakers) wakeShard(ctx context.Context, gate owner.Gate, index int) error {
+// wakeShards enqueues the objects of shards that this operator has just taken over: requests for them were dropped until then.
+func (w *wakers) wakeShards(ctx context.Context, gate owner.Gate, shards map[int]bool) error {
 	reader := gate.Objects.Cache
-	inTree := func(object client.Object) bool { return gate.Holds(ctx, object, index) }
-	single := func(object client.Object) bool { return gate.HoldsObject(object, index) }
+	inTree := func(object client.Object) bool { return shards[gate.TreeShard(ctx, object)] }
+	single := func(object client.Object) bool { return shards[gate.ObjectShard(object)] }
 	for _, kind := range []struct {
 		list  client.ObjectList
 		holds func(client.Object) bool

@@ -25,6 +25,8 @@ import (
 const (
 	// detachAfter is how long calls may take to finish before they are detached.
 	detachAfter = 200 * time.Millisecond
+	// detachTimeout is how long an engine that hands over tries to detach calls while the ledger fails.
+	detachTimeout = 3 * time.Second
 	// defaultDetachedTTL is the time after which the new owner regards a call as lost if this process does not extend it, which it does
 	// three times as often.
 	defaultDetachedTTL = 6 * time.Second

@@ -108,7 +108,7 @@ func (r *Router) find(ctx context.Context, uid string) (*Engine, error) {
 	if len(r.engines) == 1 {
 		return r.engines[0], nil
 	}
-	if e := r.index.find(uid); e != nil {
+	if e := r.index.find(uid); e != nil && e.recovered.isOpen() { // a read that was late may have left it in an engine without its shard
 		return e, nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, findTimeout)

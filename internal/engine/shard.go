@@ -76,13 +76,6 @@ func (e *Engine) HandOver(ctx context.Context) {
 	_ = e.endOwnership(e.options.Ledger.Release(context.WithoutCancel(ctx), fence))
 }
 
-// Abort stops all effects at once, because another engine may own the shard, and releases the shard if none does.
-func (e *Engine) Abort(ctx context.Context) {
-	fence, _ := e.ownership.current()
-	e.standDown()
-	_ = e.endOwnership(e.options.Ledger.Release(context.WithoutCancel(ctx), fence))
-}
-
 // endOwnership ends the ownership.
 func (e *Engine) endOwnership(err error) error {
 	err = errors.Join(err, e.ownership.end())
@@ -107,7 +100,8 @@ func (e *Engine) ensureLivenessLock(ctx context.Context) {
 	}
 }
 
-// drain starts no more model calls, and lets calls in flight finish and be recorded.
+// drain starts no more model calls and no reconciles, and lets calls in flight finish and be recorded, or be detached. A status that a
+// reconcile wrote later would be outdated.
 func (e *Engine) drain(ctx context.Context, fence ledger.Fence, lost <-chan struct{}) {
 	ctx, cancel := context.WithTimeout(ctx, handOverTimeout)
 	defer cancel()
@@ -116,11 +110,11 @@ func (e *Engine) drain(ctx context.Context, fence ledger.Fence, lost <-chan stru
 	for _, a := range e.allActors() {
 		a.quiesce()
 	}
-	e.reconciles.wait(ctx) // a status that is written later would be outdated
 	ticker := time.NewTicker(drainPollInterval)
 	defer ticker.Stop()
 	begun := time.Now()
-	for read := begun; e.hasCallsInFlight(); {
+	detached := begun // when calls could last be detached
+	for read := begun; e.hasCallsInFlight() || e.reconciles.busy(); {
 		select {
 		case <-ticker.C:
 		case <-lost:
@@ -129,7 +123,12 @@ func (e *Engine) drain(ctx context.Context, fence ledger.Fence, lost <-chan stru
 			return
 		}
 		if e.shard.Leased && time.Since(begun) >= detachAfter {
-			e.detachCalls(ctx, fence)
+			switch {
+			case e.detachCalls(ctx, fence):
+				detached = time.Now()
+			case time.Since(detached) > detachTimeout:
+				return // without the ledger, the results could not be recorded either
+			}
 		}
 		if time.Since(read) >= renewInterval {
 			read = time.Now()

@@ -78,14 +78,14 @@ func (g Gate) treeHash(ctx context.Context, object client.Object) int {
 	return shard.Hash(string(g.Objects.RootUID(ctx, object)))
 }
 
-// Holds reports whether this operator owns the shard of an object's tree.
-func (g Gate) Holds(ctx context.Context, object client.Object, index int) bool {
-	return g.Engine.ShardOf(g.treeHash(ctx, object)) == index
+// TreeShard returns the shard of an object's tree.
+func (g Gate) TreeShard(ctx context.Context, object client.Object) int {
+	return g.Engine.ShardOf(g.treeHash(ctx, object))
 }
 
-// HoldsObject reports whether this operator owns the shard of an object that belongs to no tree.
-func (g Gate) HoldsObject(object client.Object, index int) bool {
-	return g.Engine.ShardOf(shard.Hash(string(object.GetUID()))) == index
+// ObjectShard returns the shard of an object that belongs to no tree.
+func (g Gate) ObjectShard(object client.Object) int {
+	return g.Engine.ShardOf(shard.Hash(string(object.GetUID())))
 }
 
 // EnterObject begins a reconcile of an object that belongs to no tree. It reports false if another operator does it.
