@@ -157,7 +157,7 @@ func (a *actor) reserveAdopted(e agent.Effect) {
 	}
 }
 
-// dropAdopted ends an adopted call that its agent does not need any more. The previous owner finds nobody who waits for its result.
+// dropAdopted ends an adopted call that its agent does not need any more. The previous owner finds that its result is not needed.
 func (e *Engine) dropAdopted(a *actor, call *adoptedCall) {
 	e.adopted.mu.Lock()
 	done := call.dropped || call.delivered || e.adopted.calls[call.key] != call

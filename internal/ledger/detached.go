@@ -17,7 +17,7 @@ type Detached interface {
 	Detach(ctx context.Context, own Fence, replica string, calls []DetachedCall, ttl time.Duration) error
 	// KeepDetached extends the time of calls that are still in flight in this process. Others are not changed.
 	KeepDetached(ctx context.Context, replica string, keys []string, ttl time.Duration) error
-	// FinishDetached stores the result of a call, also of an expired one. It reports false if nobody waits for it any more: the
+	// FinishDetached stores the result of a call, also of an expired one. It reports false if the result is not needed: the
 	// owner has forgotten the call, or it has another result. It may be repeated after an error.
 	FinishDetached(ctx context.Context, key string, result []byte) (bool, error)
 	// DetachedCalls returns the detached calls of a shard, sorted by key. SetShardCount moves calls to the new shards of their

@@ -9,8 +9,6 @@ import (
 	"fmt"
 	"sync"
 	"time"
-
-	"github.com/nestor-dev/nestor/internal/ledger"
 )
 
 const (
@@ -30,9 +28,20 @@ const (
 	recoveryFor = 3 * time.Second
 )
 
-// Table has the rows of all replicas; see ledger.Shares.
+// Table has the rows of all replicas; ledger.Shares describes it.
 type Table interface {
-	UpdateShares(ctx context.Context, replica string, resources []string, ttl time.Duration, decide func(all []ledger.Share) []ledger.Share) error
+	UpdateShares(ctx context.Context, replica string, resources []string, ttl time.Duration, decide func(all []Row) []Row) error
+}
+
+// Row is what one replica holds of a resource; see ledger.Share, which has the same fields. This package does not know the ledger, because
+// the scheduler of model calls uses it.
+type Row struct {
+	Resource string
+	Replica  string
+	Amount   int64
+	Demand   []byte
+	Expired  bool
+	Age      time.Duration
 }
 
 // Options configure a Keeper.

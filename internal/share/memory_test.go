@@ -11,14 +11,13 @@ import (
 	"sync"
 	"time"
 
-	"github.com/nestor-dev/nestor/internal/ledger"
 	"github.com/nestor-dev/nestor/internal/share"
 )
 
 // memory is a table in memory. It fails as a database does.
 type memory struct {
 	lock  chan struct{} // a mutex under which fake time advances
-	rows  []ledger.Share
+	rows  []share.Row
 	wrote []time.Time
 	count int
 	// deciding is the replica of the current transaction.
@@ -67,7 +66,7 @@ func (c *connection) isCut() bool {
 }
 
 // UpdateShares implements share.Table.
-func (c *connection) UpdateShares(ctx context.Context, replica string, resources []string, ttl time.Duration, decide func([]ledger.Share) []ledger.Share) error {
+func (c *connection) UpdateShares(ctx context.Context, replica string, resources []string, ttl time.Duration, decide func([]share.Row) []share.Row) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -78,7 +77,7 @@ func (c *connection) UpdateShares(ctx context.Context, replica string, resources
 }
 
 // UpdateShares implements share.Table.
-func (m *memory) UpdateShares(_ context.Context, replica string, resources []string, _ time.Duration, decide func([]ledger.Share) []ledger.Share) error {
+func (m *memory) UpdateShares(_ context.Context, replica string, resources []string, _ time.Duration, decide func([]share.Row) []share.Row) error {
 	defer m.locked()()
 	m.count++
 	m.deciding, _, _ = strings.Cut(replica, "/")
@@ -100,8 +99,8 @@ func (m *memory) UpdateShares(_ context.Context, replica string, resources []str
 	return m.hook(afterStore)
 }
 
-func (m *memory) read(resources []string) []ledger.Share {
-	var all []ledger.Share
+func (m *memory) read(resources []string) []share.Row {
+	var all []share.Row
 	for i, row := range m.rows {
 		if slices.Contains(resources, row.Resource) {
 			row.Age = time.Since(m.wrote[i])

@@ -9,8 +9,6 @@ import (
 	"math"
 	"slices"
 	"time"
-
-	"github.com/nestor-dev/nestor/internal/ledger"
 )
 
 // round is one transaction.
@@ -91,13 +89,13 @@ func onlyPast(d Demand) bool {
 
 // decide computes the rows of this replica. The sources are lowered here, before the transaction ends: when others see a smaller amount,
 // it is no longer used. If the transaction fails, the replica uses less than its row says until the next one.
-func (r *round) decide(all []ledger.Share) []ledger.Share {
-	byResource := map[string][]ledger.Share{}
+func (r *round) decide(all []Row) []Row {
+	byResource := map[string][]Row{}
 	for _, row := range all {
 		byResource[row.Resource] = append(byResource[row.Resource], row)
 	}
 	r.decisions = r.decisions[:0]
-	var rows []ledger.Share
+	var rows []Row
 	for _, name := range r.resources {
 		row, d := r.decideResource(r.entries[name], byResource[name])
 		r.decisions = append(r.decisions, d)
@@ -108,7 +106,7 @@ func (r *round) decide(all []ledger.Share) []ledger.Share {
 	return rows
 }
 
-func (r *round) decideResource(e entry, rows []ledger.Share) (ledger.Share, decision) {
+func (r *round) decideResource(e entry, rows []Row) (Row, decision) {
 	holders, own, backOff := r.holders(e, rows)
 	result := decision{source: e.source, share: Share{Resource: e.Resource, Since: r.now, BackOff: backOff}}
 	var part division
@@ -131,7 +129,7 @@ func (r *round) decideResource(e entry, rows []ledger.Share) (ledger.Share, deci
 	result.share.Amount, result.share.Weights = amount, part.weights
 	e.Used = e.source.Lower(e.Resource, amount)
 	r.entries[e.Resource] = e
-	row := ledger.Share{Resource: e.Resource, Replica: r.replica, Amount: max(amount, min(e.Used, most))}
+	row := Row{Resource: e.Resource, Replica: r.replica, Amount: max(amount, min(e.Used, most))}
 	row.Demand = newReport(e.Demand, math.Round(part.credit*1000)/1000).encode()
 	result.share.Scarce = e.Limit > 0 && free <= row.Amount
 	result.behind = !e.giveUp && part.target > amount && own.need() > amount
@@ -140,7 +138,7 @@ func (r *round) decideResource(e entry, rows []ledger.Share) (ledger.Share, deci
 }
 
 // holders returns the rows that count, with that of this replica, and for how long others were asked to back off.
-func (r *round) holders(e entry, rows []ledger.Share) (holders []holder, own holder, backOff time.Duration) {
+func (r *round) holders(e entry, rows []Row) (holders []holder, own holder, backOff time.Duration) {
 	counts := countsFor
 	if e.PerMinute {
 		counts = countsForMinute
