@@ -33,7 +33,14 @@ var pageTemplate = template.Must(template.New("page").Funcs(template.FuncMap{
 		}
 		return fmt.Sprintf("%.0f", r.CallsPerSecond())
 	},
-	"cpu":      func(r Result, process string) string { return fmt.Sprintf("%.1f s", r.CPUSeconds[process]) },
+	"cpu": func(r Result, process string) string { return fmt.Sprintf("%.1f s", r.CPUSeconds[process]) },
+	"cores": func(r Result, process string) string {
+		return fmt.Sprintf("%.2f", over(r.CPUSeconds[process], r.WallSeconds))
+	},
+	"steady": func(r Result) string {
+		value, _ := r.Figure(FigureSteady)
+		return fmt.Sprintf("%.0f", value)
+	},
 	"quantile": quantileText,
 	"writes":   writesText,
 	"indent":   func(text string) string { return strings.ReplaceAll(strings.TrimSpace(text), "\n", "\n    ") },
@@ -74,6 +81,33 @@ func (p page) OnStack() []Result { return p.where(func(r Result) bool { return !
 
 // Bare returns the results of the engine and the ledger without Kubernetes.
 func (p page) Bare() []Result { return p.where(func(r Result) bool { return r.Bare }) }
+
+// oneOperator is the scenario with which those of several operators are compared.
+const oneOperator = "replicas-1"
+
+// Replicas returns the results with different numbers of operators.
+func (p page) Replicas() []Result {
+	return p.where(func(r Result) bool { return strings.HasPrefix(r.Name, "replicas-") })
+}
+
+// Ratio compares the throughput with that of one operator.
+func (p page) Ratio(r Result) string { return p.ratio(r, Result.TurnsPerSecond) }
+
+// SteadyRatio compares the throughput without the start and the end of the load with that of one operator.
+func (p page) SteadyRatio(r Result) string {
+	return p.ratio(r, func(r Result) float64 {
+		value, _ := r.Figure(FigureSteady)
+		return value
+	})
+}
+
+func (p page) ratio(r Result, rate func(Result) float64) string {
+	one, _ := p.result(oneOperator)
+	if ratio := over(rate(r), rate(one)); ratio > 0 {
+		return fmt.Sprintf("%.2f", ratio)
+	}
+	return "-"
+}
 
 func (p page) where(fits func(Result) bool) (some []Result) {
 	for _, r := range p.Results {

@@ -124,6 +124,36 @@ func alone() report.Result {
 	}
 }
 
+func TestOperatorsAreComparedInOneRun(t *testing.T) {
+	one := report.Result{Name: "replicas-1", WallSeconds: 10, Turns: 1000}
+	three := report.Result{Name: "replicas-3", WallSeconds: 10, Turns: 2600, Figures: []report.Figure{{Name: report.FigureSteady, Value: 300}}}
+	const what = "three operators of a quarter core each, PostgreSQL, in comparison with one"
+	if v := verdict(t, three, what); v.Verdict != report.NotMeasured {
+		t.Errorf("without the other run: %+v", v)
+	}
+	for turns, want := range map[int64]string{1000: "reached", 1100: "**not reached**"} {
+		one.Turns = turns
+		r := &report.Report{Results: []report.Result{one, three}}
+		var got string
+		for _, row := range r.TargetRows() {
+			if row.What == what {
+				got = row.Verdict
+			}
+		}
+		if got != want {
+			t.Errorf("%d and %d turns: %s, want %s", turns, three.Turns, got, want)
+		}
+	}
+	one.Turns = 1000
+	path := filepath.Join(t.TempDir(), "page.md")
+	if err := (&report.Report{Results: []report.Result{one, three}}).WritePage(path); err != nil {
+		t.Fatal(err)
+	}
+	if page, err := os.ReadFile(path); err != nil || !strings.Contains(string(page), "| replicas-3 | 10.00 s | 260 | 2.60 | 300 | - |") {
+		t.Errorf("the page lacks the comparison (%v):\n%s", err, page)
+	}
+}
+
 func TestBareTargetChecksAllFigures(t *testing.T) {
 	const what = "engine and ledger alone, SQLite, 50 agents"
 	if got := verdict(t, alone(), what); got.Verdict != "reached" || got.Figure != "2500 turns/s, 0.40 ms, 2.0 KB, 0 failures" {

@@ -67,7 +67,7 @@ var targets = []target{
 	{"fan-out of 50 x 2 tool turns and fan-in, latency 200 ms", "at most 2.5 s", "fanout-50-mcp", wall(2.5)},
 	{"fan-out of 500 x 2 tool turns and fan-in, latency 200 ms", "at most 15 s", "fanout-500-mcp", wall(15)},
 	{"SIGKILL with 1,000 live agents, until all progress again", "at most 5 s after the new operator starts", "recovery-1000-mcp", figure(FigureProgress, 5, "s")},
-	{"three operators of a quarter core each, PostgreSQL, in comparison with one", "at least 2.5 x the turns/s", "replicas-3", scaling("replicas-1", 2.5)},
+	{"three operators of a quarter core each, PostgreSQL, in comparison with one", "at least 2.5 x the turns/s", "replicas-3", scaling(oneOperator, 2.5)},
 	{"SIGTERM of one of three operators: agents of its shards without a step", "at most 1 s", "handover-sigterm", figure(FigureStandstill, 1, "s")},
 	{"SIGTERM of one of three operators: model calls of 10 s in flight", "each made once", "handover-sigterm", figure(FigureRepeated, 0, "made twice")},
 	{"SIGKILL of one of three operators: agents of its shards without a step", "at most 10 s", "handover-sigkill", figure(FigureStandstill, 10, "s")},

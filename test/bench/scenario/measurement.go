@@ -32,12 +32,12 @@ func startMeasurement(ctx context.Context, r *harness) (*measurement, error) {
 		return nil, err
 	}
 	w.began = time.Now()
-	w.cpu, err = w.processorTime()
+	w.cpu, err = w.processorTime(ctx)
 	return w, err
 }
 
 // processorTime returns the CPU time of each process.
-func (w *measurement) processorTime() (map[string]float64, error) {
+func (w *measurement) processorTime(ctx context.Context) (map[string]float64, error) {
 	pids, err := w.rig.processes()
 	if err != nil {
 		return nil, err
@@ -51,6 +51,13 @@ func (w *measurement) processorTime() (map[string]float64, error) {
 			}
 			used[name] += seconds
 		}
+	}
+	server, is, err := w.rig.ledger.PostgreSQL(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if is {
+		used["PostgreSQL"] = server.CPUSeconds
 	}
 	machine, err := measure.MachineCPUSeconds()
 	used[machineKey] = machine
@@ -81,7 +88,7 @@ func (w *measurement) readWhenIdle(ctx context.Context) (measure.APIServer, erro
 
 // finish adds the measurement to a result. CPU times are read first, so that waiting is not counted.
 func (w *measurement) finish(ctx context.Context, result *report.Result, latency time.Duration) error {
-	cpu, err := w.processorTime()
+	cpu, err := w.processorTime(ctx)
 	if err != nil {
 		return err
 	}
@@ -114,7 +121,7 @@ func (w *measurement) finish(ctx context.Context, result *report.Result, latency
 	return w.readLedger(ctx, result, latency)
 }
 
-// others returns the CPU time of processes outside the benchmark, including PostgreSQL.
+// others returns the CPU time of processes outside the benchmark.
 func others(used map[string]float64) float64 {
 	left := used[machineKey]
 	for name, seconds := range used {
