@@ -42,10 +42,11 @@ func PendingReasonChanged() predicate.Predicate {
 		UpdateFunc: func(e event.UpdateEvent) bool {
 			before, ok := e.ObjectOld.(*v1alpha1.SubAgent)
 			after, alsoOK := e.ObjectNew.(*v1alpha1.SubAgent)
-			if !ok || !alsoOK || equality.Semantic.DeepEqual(before.Status, after.Status) {
+			if !ok || !alsoOK {
 				return false
 			}
-			return after.Status.StartTime == nil || before.Status.Error == nil && after.Status.Error != nil // its history may be lost
+			shown := after.Status.StartTime == nil || before.Status.Error == nil && after.Status.Error != nil // its history may be lost
+			return shown && !equality.Semantic.DeepEqual(before.Status, after.Status)                         // in this order: comparing is expensive
 		},
 	}
 }
