@@ -13,6 +13,7 @@ import (
 	"runtime/debug"
 	"time"
 
+	"golang.org/x/sync/errgroup"
 	"k8s.io/apimachinery/pkg/util/uuid"
 
 	"github.com/nestor-dev/nestor/internal/agent"
@@ -21,6 +22,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/ledger/connect"
 	"github.com/nestor-dev/nestor/internal/model"
 	"github.com/nestor-dev/nestor/internal/model/schedule"
+	"github.com/nestor-dev/nestor/internal/shard"
 	"github.com/nestor-dev/nestor/test/bench/measure"
 )
 
@@ -37,6 +39,8 @@ const Role = "worker"
 type Load struct {
 	// Agents run in total, InlineTools of them in parallel, with Turns tool turns each.
 	Agents, AtOnce, Turns int
+	// Shards is the number of shards of the ledger, all owned by this process; 0 means that it is not divided.
+	Shards int
 	// ResultBytes is the size of each result of the tool.
 	ResultBytes int
 	// ContextTokens is the context of the model; 0 means that of an unknown model.
@@ -102,15 +106,15 @@ func Run(ctx context.Context, url string, load Load, ready func(ctx context.Cont
 // run is an engine with an in-process model and tool.
 type run struct {
 	load   Load
-	engine *engine.Engine
+	engine *engine.Router
 	models *models
 	tools  *tools
 	// cancel ends the engine's ownership.
-	cancel  context.CancelFunc
-	stopped chan error
-	ended   chan ended
-	took    []time.Duration
-	failed  int
+	cancel context.CancelFunc
+	owning *errgroup.Group
+	ended  chan ended
+	took   []time.Duration
+	failed int
 	// samples are taken while measuring is set.
 	measuring bool
 	samples   []Sample
@@ -131,7 +135,7 @@ func (r *run) start(ctx context.Context, store ledger.Ledger) (err error) {
 	}
 	scheduler := schedule.New(schedule.Options{})
 	scheduler.SetProvider(schedule.Provider{Name: provider, Concurrent: 20_000})
-	r.engine = engine.New(engine.Options{
+	r.engine = engine.NewRouter(engine.Options{
 		Ledger: store, Scheduler: scheduler, Models: r.models, Tools: r.tools, CallContext: r.models.scope,
 		Random: rand.Float64, AwaitRecovery: true, Name: "bench",
 		Changed: func(c engine.Change) {
@@ -139,16 +143,19 @@ func (r *run) start(ctx context.Context, store ledger.Ledger) (err error) {
 				r.ended <- ended{uid: c.Agent.UID, succeeded: c.After.Outcome.Succeeded()}
 			}
 		},
-	})
-	if err := r.engine.Acquire(ctx, engine.Claim{HandOver: true}); err != nil {
-		return err
-	}
-	if _, err := r.engine.Recover(ctx); err != nil {
-		return err
-	}
+	}, r.load.Shards)
 	holding, cancel := context.WithCancel(ctx)
-	r.cancel, r.stopped = cancel, make(chan error, 1)
-	go func() { r.stopped <- r.engine.OwnShard(holding) }()
+	r.cancel, r.owning = cancel, new(errgroup.Group)
+	for i := range r.engine.Shards() {
+		e := r.engine.Engine(i)
+		if err := e.Acquire(ctx, engine.Claim{HandOver: true}); err != nil {
+			return err
+		}
+		if _, err := e.Recover(ctx); err != nil {
+			return err
+		}
+		r.owning.Go(func() error { return e.OwnShard(holding) })
+	}
 	return nil
 }
 
@@ -156,7 +163,7 @@ func (r *run) stop(ctx context.Context) error {
 	r.cancel()
 	draining, cancel := context.WithTimeout(context.WithoutCancel(ctx), 20*time.Second)
 	defer cancel()
-	return errors.Join(<-r.stopped, r.engine.Close(draining))
+	return errors.Join(r.owning.Wait(), r.engine.Close(draining))
 }
 
 func (r *run) measure(ctx context.Context) (Outcome, error) {
@@ -231,7 +238,7 @@ func (r *run) startAgent(uid, name string, number int) error {
 		context = model.DefaultContextTokens
 	}
 	return r.engine.Start(ledger.Agent{
-		UID: uid, Kind: "SubAgent", Namespace: "bench", NamespaceUID: namespaceUID, Name: name, Root: uid, Role: Role, Depth: 1,
+		UID: uid, Kind: "SubAgent", Namespace: "bench", NamespaceUID: namespaceUID, Name: name, Root: uid, Role: Role, Depth: 1, ShardHash: shard.Hash(uid),
 		Provider: provider, Model: modelName, CreatedAt: time.Now(),
 	}, agent.Started{Config: agent.Config{
 		Kind: agent.SubAgent, Name: name, Depth: 1, MaxDepth: 2, SummarisesContext: true, Provider: provider, Model: modelName, Generation: 1,

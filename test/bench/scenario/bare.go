@@ -24,8 +24,8 @@ const (
 	bareResult = 1 << 10
 )
 
-// Bare runs n agents in parallel on the engine and the ledger alone.
-func Bare(n, turns int, ledger string) Scenario {
+// Bare runs n agents in parallel on the engine and the ledger alone, with a number of shards or, with 0, the whole ledger as one.
+func Bare(n, turns int, ledger string, shards int) Scenario {
 	s := Scenario{
 		Name:  fmt.Sprintf("bare-%d", n),
 		Title: fmt.Sprintf("engine and ledger alone on %s: %d agents at a time x %d tool turns of 1 KB", ledger, n, turns), Agents: bareAgents(n), ToolTurns: turns,
@@ -36,8 +36,12 @@ func Bare(n, turns int, ledger string) Scenario {
 	if ledger == stack.PostgreSQL {
 		s.Name += "-postgres"
 	}
+	if shards > 0 {
+		s.Name += "-sharded"
+		s.Title += fmt.Sprintf(", %d shards", shards)
+	}
 	s.bare = func(ctx context.Context, env Environment, result *report.Result) error {
-		_, err := measureBare(ctx, env, ledger, bare.Load{Agents: s.Agents, AtOnce: n, Turns: turns, ResultBytes: bareResult}, result)
+		_, err := measureBare(ctx, env, ledger, bare.Load{Agents: s.Agents, AtOnce: n, Turns: turns, ResultBytes: bareResult, Shards: shards}, result)
 		return err
 	}
 	return s

@@ -6,6 +6,7 @@ package scenario
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -17,10 +18,9 @@ import (
 )
 
 func TestSmallBareRuns(t *testing.T) {
-	for _, ledger := range []string{stack.SQLite, stack.PostgreSQL} {
-		t.Run(ledger, func(t *testing.T) {
+	for _, s := range []Scenario{Bare(1, 2, stack.SQLite, 0), Bare(1, 2, stack.PostgreSQL, 0), Bare(1, 2, stack.PostgreSQL, 3)} {
+		t.Run(s.Name, func(t *testing.T) {
 			env := Environment{Timeout: time.Minute, Logf: t.Logf, Profiles: t.TempDir()}
-			s := Bare(1, 2, ledger)
 			result := s.Run(t.Context(), env)
 			if result.Error != "" || result.Failures != 0 {
 				t.Fatalf("%s", result)
@@ -32,7 +32,7 @@ func TestSmallBareRuns(t *testing.T) {
 			if result.LedgerBytes <= 0 || result.CPUPerTurn() <= 0 || result.PeakRSSBytes <= 0 {
 				t.Errorf("something cost nothing: %+v", result)
 			}
-			if _, measured := result.CPUSeconds["PostgreSQL"]; measured != (ledger == stack.PostgreSQL) {
+			if _, measured := result.CPUSeconds["PostgreSQL"]; measured != strings.Contains(s.Name, "-postgres") {
 				t.Errorf("the processor time of a server: %v", result.CPUSeconds)
 			}
 			if profile, err := os.Stat(filepath.Join(env.Profiles, s.Name, "cpu.pprof")); err != nil || profile.Size() == 0 {

@@ -23,8 +23,11 @@ func All() []Scenario {
 	var all []Scenario
 	for _, ledger := range []string{stack.SQLite, stack.PostgreSQL} {
 		for _, n := range []int{1, 50, 500} {
-			all = append(all, Bare(n, bareTurns, ledger))
+			all = append(all, Bare(n, bareTurns, ledger, 0))
 		}
+	}
+	for _, n := range []int{50, 500} {
+		all = append(all, Bare(n, bareTurns, stack.PostgreSQL, shards))
 	}
 	all = append(all, Endless(endlessTurns, true), Endless(endlessTurns, false))
 	for _, latency := range []time.Duration{0, modelLatency} {
@@ -93,7 +96,7 @@ func matching(glob string) ([]Scenario, error) {
 var customName = regexp.MustCompile(`^(agents|fanout|chat|waiting|recovery)-([1-9]\d{0,5})(?:x(\d{1,3}))?(?:-(\d+m?s))?(-mcp)?$`)
 
 var (
-	customBare     = regexp.MustCompile(`^bare-([1-9]\d{0,3})(?:x([1-9]\d{0,2}))?(-postgres)?$`)
+	customBare     = regexp.MustCompile(`^bare-([1-9]\d{0,3})(?:x([1-9]\d{0,2}))?(-postgres(?:-sharded)?)?$`)
 	customReplicas = regexp.MustCompile(`^replicas-([1-9])-([1-9]\d{0,4})x([1-9]\d{0,2})-(\d+m?s)$`)
 	customHandOver = regexp.MustCompile(`^handover-(sigterm|sigkill)-([1-9]\d{0,3})$`)
 	customLimits   = regexp.MustCompile(`^limits-(\d+[ms](?:\d+s)?)$`)
@@ -103,7 +106,14 @@ var (
 // custom returns a scenario with custom numbers.
 func custom(name string) (Scenario, bool) {
 	if groups := customBare.FindStringSubmatch(name); groups != nil {
-		return Bare(parseNumber(0, groups[1]), parseNumber(bareTurns, groups[2]), map[string]string{"": stack.SQLite, "-postgres": stack.PostgreSQL}[groups[3]]), true
+		n, turns := parseNumber(0, groups[1]), parseNumber(bareTurns, groups[2])
+		switch groups[3] {
+		case "":
+			return Bare(n, turns, stack.SQLite, 0), true
+		case "-postgres":
+			return Bare(n, turns, stack.PostgreSQL, 0), true
+		}
+		return Bare(n, turns, stack.PostgreSQL, shards), true
 	}
 	if groups := customLive.FindStringSubmatch(name); groups != nil {
 		latency, _ := time.ParseDuration(groups[3])
