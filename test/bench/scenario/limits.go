@@ -29,9 +29,9 @@ const (
 	// second, the tokens.
 	limitConcurrent = 8
 	limitRequests   = 480
-	limitTokens     = 60_000
+	limitTokens     = 240_000
 	limitLatency    = 300 * time.Millisecond
-	limitTurns      = 8
+	limitTurns      = 20
 	// requestsProvider and tokensProvider are the names of the providers, and of the roles that use them.
 	requestsProvider = "requests"
 	tokensProvider   = "tokens"
