@@ -34,8 +34,8 @@ func newDoctor(f *Factory) *cobra.Command {
 		Use:   "doctor",
 		Short: "Check what a chat needs, and advise on what is missing",
 		Long: dedent(`
-			Check what a chat needs, and advise on what is missing: the cluster, Nestor's resources, the operator, the model
-			provider and its key, the history API, your permissions, and the chats of the namespace.
+			Check what a chat needs, and advise on what is missing: the cluster, Nestor's resources, the operator and what
+			its replicas hold, the model provider and its key, the history API, your permissions, and the chats of the namespace.
 
 			It only reads, unless --probe is set: then it also runs a task with the calculator.
 

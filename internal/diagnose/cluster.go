@@ -18,6 +18,7 @@ import (
 
 	historyv1 "github.com/nestor-dev/nestor/api/history/v1alpha1"
 	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/internal/replicas"
 )
 
 // cluster checks that the API server responds, and reports the user name.
@@ -66,11 +67,16 @@ func (t Target) resources() Finding {
 // leaseName is the lease of the active operator.
 const leaseName = "nestor-operator.nestor.dev"
 
-// operator looks for signs of an operator: its lease, its deployment, or conditions that it wrote in the namespace.
+// operator looks for signs of an operator: its Leases, its deployment, or conditions that it wrote in the namespace.
 func (t Target) operator(ctx context.Context) Finding {
 	var lease coordinationv1.Lease
 	if t.API.Get(ctx, types.NamespacedName{Namespace: t.OperatorNamespace, Name: leaseName}, &lease) == nil && fresh(lease.Spec) {
 		return found("operator", OK, "an operator holds the lease %s/%s", t.OperatorNamespace, leaseName)
+	}
+	if leases, err := t.replicaLeases(ctx); err == nil {
+		if live := replicas.Inspect(leases, time.Now()).Live(); live > 0 {
+			return found("operator", OK, "%d replicas of the operator renew their Leases in the namespace %s", live, t.OperatorNamespace)
+		}
 	}
 	judged, waiting := t.judged(ctx)
 	switch {

@@ -59,6 +59,7 @@ func (t Target) Examine(ctx context.Context) []Finding {
 	} else {
 		findings = append(findings, t.operator(ctx))
 	}
+	findings = append(findings, t.replicas(ctx)...)
 	findings = append(findings, t.provider(ctx)...)
 	findings = append(findings, t.history(), t.rights(ctx))
 	findings = append(append(findings, t.quotas(ctx)...), t.toolServers(ctx)...)
@@ -66,14 +67,17 @@ func (t Target) Examine(ctx context.Context) []Finding {
 	return append(findings, t.runs(ctx)...)
 }
 
-// ExamineInstallation makes the checks that do not depend on the user: whether an operator works, whether the history API is served
-// and, if a provider is named, whether it is ready.
+// ExamineInstallation makes the checks that do not depend on the user: whether an operator works, whether the history API is served,
+// whether all shards have an owner and, if a provider is named, whether it is ready.
 func (t Target) ExamineInstallation(ctx context.Context) []Finding {
 	findings, ok := t.reach(ctx)
 	if !ok {
 		return findings
 	}
 	findings = append(findings, t.probe(ctx), t.history())
+	if shared := t.replicas(ctx); len(shared) > 0 && shared[0].Status != Unknown {
+		findings = append(findings, shared[0])
+	}
 	if t.Provider == "" {
 		return findings
 	}

@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"strconv"
 	"strings"
 	"time"
 
@@ -119,6 +120,7 @@ func (r *Replicas) describe(lease *coordinationv1.Lease, state string) {
 	if lease.Spec.AcquireTime == nil {
 		lease.Spec.AcquireTime = &now
 	}
+	lease.Annotations[shardsAnnotation] = strconv.Itoa(r.options.Shards)
 }
 
 func (r *Replicas) newLease(name, label string) *coordinationv1.Lease {

@@ -28,6 +28,9 @@ const (
 	stateAnnotation       = "nestor.dev/state"
 )
 
+// shardsAnnotation is the number of shards that a member divides, for people: Leases of shards that a larger number had are not deleted.
+const shardsAnnotation = "nestor.dev/shards"
+
 // The states of a member, as it publishes them.
 const (
 	active    = "active"
