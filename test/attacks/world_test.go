@@ -41,7 +41,7 @@ func start(t *testing.T, ledger string, adjust ...func(*stack.Options)) *world {
 		Ledger: ledger, ModelFlags: []string{"--no-delay", "--record", "20000"},
 		Scripts: []string{filepath.Join("testdata", "puppets.yaml"), filepath.Join("..", "flows", "testdata", "puppets.yaml"), "builtin:demo"},
 		// There are no nodes: workspace pods are created and inspected, but do not run.
-		OperatorFlags: []string{"--workspace-image", "nestor-workspace:none", "--local-workspaces", files}, Build: []string{"./cmd/nestor-workspace"},
+		OperatorFlags: append(stack.ShortLeases(), "--workspace-image", "nestor-workspace:none", "--local-workspaces", files), Build: []string{"./cmd/nestor-workspace"},
 	}
 	for _, change := range adjust {
 		change(&options)

@@ -168,7 +168,7 @@ const terminateTimeout = 60 * time.Second
 func (f *fleet) terminate(ctx context.Context, s *slot) error {
 	ctx, cancel := context.WithTimeout(ctx, terminateTimeout)
 	defer cancel()
-	calm := f.world.faults.active.Load() == 0 && !s.exited()
+	calm := f.world.faults.active.Load() == 0 && s.running.IsReady(ctx) // before that, a signal may end it at once
 	begun := time.Now()
 	err := s.running.Terminate(ctx)
 	f.world.logf("%s ended %.2f s after SIGTERM: %v", s.name, time.Since(begun).Seconds(), err)

@@ -68,7 +68,7 @@ func TestLostLedgerIsReported(t *testing.T) {
 func newInstallationTest(t *testing.T, ledger string) *installationTest {
 	t.Helper()
 	s := openSuite(t)
-	running, err := stack.Start(t.Context(), stack.Options{Ledger: ledger, Programs: s.bin, ModelFlags: []string{"--no-delay"}})
+	running, err := stack.Start(t.Context(), stack.Options{Ledger: ledger, Programs: s.bin, ModelFlags: []string{"--no-delay"}, OperatorFlags: stack.ShortLeases()})
 	if errors.Is(err, pgserver.ErrNotInstalled) && os.Getenv("CI") != "true" {
 		t.Skip(err)
 	}
