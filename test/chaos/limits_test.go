@@ -39,7 +39,12 @@ type modelCounter struct {
 }
 
 // modelInterval is the time in which a model call was certainly in flight.
-type modelInterval struct{ begin, end time.Time }
+type modelInterval struct {
+	begin, end time.Time
+	// key is the idempotency key, client the address of the replica's connection, and lost reports that the replica ended the call.
+	key, client string
+	lost        bool
+}
 
 func startModelCounter(t *testing.T, model string) *modelCounter {
 	target, err := url.Parse(strings.TrimSuffix(model, "/v1"))
@@ -64,12 +69,12 @@ func startModelCounter(t *testing.T, model string) *modelCounter {
 func (c *modelCounter) serve(w http.ResponseWriter, r *http.Request, next http.Handler) {
 	ctx, cancel := context.WithTimeout(r.Context(), modelCallTimeout)
 	defer cancel()
-	call := modelInterval{begin: time.Now()}
+	call := modelInterval{begin: time.Now(), key: r.Header.Get("Idempotency-Key"), client: r.RemoteAddr}
 	written := &lastWrite{ResponseWriter: w}
 	defer func() { // also if the model cuts the connection, which panics
 		call.end = written.at // the client may begin the next call as soon as it has the end of the reply
 		if r.Context().Err() != nil || call.end.IsZero() {
-			call.end = time.Now().Add(-disconnectDelay)
+			call.end, call.lost = time.Now().Add(-disconnectDelay), true
 		}
 		c.mu.Lock()
 		defer c.mu.Unlock()
@@ -106,6 +111,15 @@ func (c *modelCounter) peak() (int, time.Time) {
 	return peak(c.calls)
 }
 
+// around returns the calls that were in flight at about a time.
+func (c *modelCounter) around(at time.Time) []modelInterval {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.DeleteFunc(slices.Clone(c.calls), func(call modelInterval) bool {
+		return call.begin.After(at.Add(100*time.Millisecond)) || call.end.Before(at.Add(-100*time.Millisecond))
+	})
+}
+
 func peak(calls []modelInterval) (most int, at time.Time) {
 	type change struct {
 		at time.Time
@@ -129,7 +143,10 @@ func peak(calls []modelInterval) (most int, at time.Time) {
 
 func TestPeak(t *testing.T) {
 	at := func(n int) time.Time { return time.Unix(int64(n), 0) }
-	calls := []modelInterval{{at(1), at(4)}, {at(2), at(5)}, {at(4), at(6)}, {at(3), at(4)}, {at(9), at(8)}}
+	var calls []modelInterval
+	for _, c := range [][2]int{{1, 4}, {2, 5}, {4, 6}, {3, 4}, {9, 8}} {
+		calls = append(calls, modelInterval{begin: at(c[0]), end: at(c[1])})
+	}
 	if most, when := peak(calls); most != 3 || !when.Equal(at(3)) {
 		t.Errorf("the peak is %d at %s", most, when)
 	}
@@ -140,7 +157,12 @@ func TestPeak(t *testing.T) {
 func (w *world) checkModelLimit(context.Context) error {
 	most, at := w.fleet.model.peak()
 	if most > maxModelCalls {
-		return fmt.Errorf("%d model calls at a time %.2f s after the start, %d are permitted", most, at.Sub(w.settings.begun).Seconds(), maxModelCalls)
+		var wrong problems
+		wrong.add("%d model calls at a time %.3f s after the start, %d are permitted", most, at.Sub(w.settings.begun).Seconds(), maxModelCalls)
+		for _, call := range w.fleet.model.around(at) {
+			wrong.add("%s from %s: %.3f s to %.3f s, lost: %t", call.key, call.client, call.begin.Sub(w.settings.begun).Seconds(), call.end.Sub(w.settings.begun).Seconds(), call.lost)
+		}
+		return wrong.err()
 	}
 	w.logf("at most %d model calls at a time", most)
 	if most < maxModelCalls/2 {
