@@ -203,7 +203,7 @@ func (f *faultInjector) crashReplicaAt(ctx context.Context, point engine.Point) 
 	if err := s.running.Kill(); err != nil {
 		return err
 	}
-	if err := f.world.fleet.start(ctx, s, fmt.Sprintf("%s=%s:%d", fault.Variable, point, 1+f.random.IntN(10))); err != nil {
+	if err := f.world.fleet.start(ctx, s, fmt.Sprintf("%s=%s:%d", fault.Variable, point, 1+f.random.IntN(4))); err != nil {
 		return err
 	}
 	select {
