@@ -40,7 +40,7 @@ func (e *Engine) Close(ctx context.Context) error {
 	}
 	e.cancel()
 	if e.closeShared {
-		e.shared.close()
+		e.close()
 	}
 	releaseCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseTimeout)
 	defer cancel()
