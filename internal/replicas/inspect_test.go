@@ -39,7 +39,7 @@ func TestInspect(t *testing.T) {
 		leaseOf("nestor-shard-01", shardLease, "a_x", 8, time.Second),
 		leaseOf("nestor-shard-02", shardLease, "b_x", 8, 17*time.Second), // expired
 		leaseOf("nestor-shard-03", shardLease, "", 1, time.Second),       // handed over now
-		leaseOf("nestor-shard-04", shardLease, "", 1, time.Minute),       // nobody takes it
+		leaseOf("nestor-shard-04", shardLease, "", 1, time.Minute),       // free for long
 		leaseOf("nestor-shard-07", shardLease, "", 1, time.Hour),         // of a larger number of shards
 		leaseOf("nestor-shard-x", shardLease, "b_x", 8, time.Second),
 	}, inspected)
