@@ -29,7 +29,9 @@ func (w *world) check() {
 	w.checkInvariant("every child is owned and accounted for", w.checkOwners)
 	w.checkInvariant("budgets held", w.checkBudgets)
 	if w.fleet != nil {
-		w.checkInvariant("every shard has one owner", withRetries(w.checkShards))
+		w.checkInvariant("every shard has one owner", func(ctx context.Context) error {
+			return eventually(ctx, 15*time.Second+2*w.settings.replicas.lease, w.checkShards) // Leases of the dead expire first
+		})
 		w.checkInvariant("the limit of the provider held over all replicas", w.checkModelLimit)
 	}
 	w.checkInvariant("nothing leaks", w.checkLeaks)
