@@ -16,9 +16,9 @@ const (
 	// quarterCore is the CPU limit of each operator in the replicas scenarios.
 	quarterCore = 0.25
 	// replicaAgents do replicaTurns each with a model of replicaLatency: more than three operators of a quarter core can do.
-	replicaAgents  = 300
-	replicaTurns   = 40
-	replicaLatency = 500 * time.Millisecond
+	replicaAgents  = 240
+	replicaTurns   = 50
+	replicaLatency = modelLatency
 )
 
 // Replicas runs the same load with a number of operators that share the work on PostgreSQL, each limited to a quarter of a core.
