@@ -114,7 +114,7 @@ func metaOf(kind string, number int, owner string) metav1.ObjectMeta {
 		ResourceVersion: fmt.Sprint(1_000_000 + number), Generation: 1, CreationTimestamp: finishedAt,
 		Labels: map[string]string{"nestor.dev/chat": owner}, Finalizers: []string{"nestor.dev/agent"},
 		ManagedFields: []metav1.ManagedFieldsEntry{{Manager: "nestor-operator", Operation: metav1.ManagedFieldsOperationUpdate, APIVersion: "nestor.dev/v1alpha1", Time: &finishedAt,
-			FieldsType: "FieldsV1", FieldsV1: &metav1.FieldsV1{Raw: []byte("{" + strings.TrimSuffix(fields, ",") + "}")}}},
+			FieldsType: "FieldsV1", FieldsV1: metav1.NewFieldsV1("{" + strings.TrimSuffix(fields, ",") + "}")}},
 	}
 	if owner != "" {
 		meta.OwnerReferences = []metav1.OwnerReference{{APIVersion: "nestor.dev/v1alpha1", Kind: "AgentChat", Name: owner, UID: types.UID(owner + "-uid-of-36-characters"), Controller: &yes, BlockOwnerDeletion: &yes}}
@@ -144,9 +144,9 @@ func finishedChat(number int) *v1alpha1.AgentChat {
 
 func finishedTask(chat, number int) *v1alpha1.AgentTask {
 	task := &v1alpha1.AgentTask{ObjectMeta: metaOf("task", number, fmt.Sprintf("chat-%d", chat))}
-	task.Spec = v1alpha1.AgentTaskSpec{Chat: v1alpha1.Name(fmt.Sprintf("chat-%d", chat)), Type: v1alpha1.TaskAgent, Role: "general", Instruction: text(number, 600), Group: "group-1"}
+	task.Spec = v1alpha1.AgentTaskSpec{Chat: fmt.Sprintf("chat-%d", chat), Type: v1alpha1.TaskAgent, Role: "general", Instruction: text(number, 600), Group: "group-1"}
 	task.Status = v1alpha1.AgentTaskStatus{
-		Phase: v1alpha1.TaskSuccess, SubAgent: v1alpha1.Name(fmt.Sprintf("subagent-%d", number)), Result: &v1alpha1.TaskResult{Summary: text(number, 200), Details: text(number, 800)}, Iterations: 4,
+		Phase: v1alpha1.TaskSuccess, SubAgent: fmt.Sprintf("subagent-%d", number), Result: &v1alpha1.TaskResult{Summary: text(number, 200), Details: text(number, 800)}, Iterations: 4,
 		StartTime: &finishedAt, CompletionTime: &finishedAt, Conditions: conditionsOf("Succeeded"),
 	}
 	return task
@@ -154,14 +154,14 @@ func finishedTask(chat, number int) *v1alpha1.AgentTask {
 
 func finishedSubAgent(chat, number int) *v1alpha1.SubAgent {
 	sub := &v1alpha1.SubAgent{ObjectMeta: metaOf("subagent", number, fmt.Sprintf("chat-%d", chat))}
-	sub.Spec = v1alpha1.SubAgentSpec{Chat: v1alpha1.Name(fmt.Sprintf("chat-%d", chat)), Task: v1alpha1.Name(fmt.Sprintf("task-%d", number)), Role: "general", Depth: 1, Instruction: text(number, 600), ModelProvider: "default", Model: "large"}
+	sub.Spec = v1alpha1.SubAgentSpec{Chat: fmt.Sprintf("chat-%d", chat), Task: fmt.Sprintf("task-%d", number), Role: "general", Depth: 1, Instruction: text(number, 600), ModelProvider: "default", Model: "large"}
 	sub.Status = v1alpha1.SubAgentStatus{Phase: "Success", Result: &v1alpha1.TaskResult{Summary: text(number, 200), Details: text(number, 800)}, Iterations: 4, StartTime: &finishedAt, CompletionTime: &finishedAt, Conditions: conditionsOf("Succeeded")}
 	for i := range 8 {
 		sub.Status.Messages = append(sub.Status.Messages, v1alpha1.TranscriptMessage{Role: "assistant", Content: text(number+i, 300)})
 	}
 	for i := range 4 {
 		sub.Status.ToolCalls = append(sub.Status.ToolCalls, v1alpha1.ToolCallStatus{
-			ID: v1alpha1.ToolCallID(fmt.Sprintf("call_%d_%d", number, i)), Tool: "search", Phase: "Succeeded", Arguments: `{"query":"` + text(number+i, 60) + `"}`, Result: text(number+i, 300), At: &finishedAt,
+			ID: fmt.Sprintf("call_%d_%d", number, i), Tool: "search", Phase: "Succeeded", Arguments: `{"query":"` + text(number+i, 60) + `"}`, Result: text(number+i, 300), At: &finishedAt,
 		})
 	}
 	return sub
