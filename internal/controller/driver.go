@@ -121,7 +121,7 @@ func (d *driver) ownLedger(ctx context.Context) error {
 	for handOver := true; ; handOver = false {
 		if err := e.Acquire(ctx, engine.Claim{HandOver: handOver}); err != nil {
 			if ctx.Err() != nil {
-				return nil
+				return nil //nolint:nilerr // the operator ends
 			}
 			return fmt.Errorf("wait for the operator that owns the ledger: %w", err)
 		}
@@ -129,7 +129,7 @@ func (d *driver) ownLedger(ctx context.Context) error {
 		case errors.Is(err, engine.ErrSuperseded):
 			continue
 		case ctx.Err() != nil:
-			return nil
+			return nil //nolint:nilerr // the operator ends
 		case err != nil:
 			return err
 		}

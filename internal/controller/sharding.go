@@ -105,17 +105,27 @@ func (s *sharding) checkLedger(ctx context.Context) {
 
 // ownShards owns the shards whose Leases this operator holds until ctx ends, and then hands them over.
 func (d *driver) ownShards(ctx context.Context) error {
-	if _, err := d.sharding.ledger.SetShardCount(ctx, d.router.Shards()); err != nil {
-		return fmt.Errorf("divide the ledger into %d shards: %w", d.router.Shards(), err)
-	}
-	if err := d.router.DivideLedger(ctx, d.sharding.hashOf); err != nil {
+	if err := d.divideLedger(ctx); err != nil {
 		if ctx.Err() != nil {
-			return nil
+			return nil //nolint:nilerr // the operator ends
 		}
 		return err
 	}
 	go d.sharding.checkLedger(ctx)
 	return d.sharding.replicas.Start(ctx)
+}
+
+// divideLedger prepares the ledger for operators that share it. While the ledger is unavailable it waits.
+func (d *driver) divideLedger(ctx context.Context) error {
+	for {
+		_, err := d.sharding.ledger.SetShardCount(ctx, d.router.Shards())
+		if err == nil {
+			err = d.router.DivideLedger(ctx, d.sharding.hashOf)
+		}
+		if !errors.Is(err, ledger.ErrUnavailable) || !wait(ctx, recoverRetryDelay) {
+			return err
+		}
+	}
 }
 
 // own owns a shard while this operator holds its Lease.
@@ -154,7 +164,7 @@ func (d *driver) own(ctx context.Context, term replicas.Term) {
 
 // lostTimeout bounds a hand-over after the Lease was lost: soon after that, another operator regards it as expired. Calls in flight can
 // still be detached, unless that operator was faster.
-const lostTimeout = time.Second
+const lostTimeout = 1500 * time.Millisecond
 
 // handOver hands over a shard whose Lease this operator is to release, or has lost.
 func handOver(ctx context.Context, e *engine.Engine, term replicas.Term) {

@@ -46,14 +46,14 @@ func (w *shardWaker) wake(ctx context.Context, shard int) {
 // run enqueues objects until no shard is pending.
 func (w *shardWaker) run(ctx context.Context) {
 	for delay := wakeDelay; ; delay = wakeDelay {
-		time.Sleep(delay)
+		<-time.After(delay)
 		shards := w.take()
 		if shards == nil {
 			return
 		}
 		if err := w.enqueue(ctx, shards); err != nil {
 			w.log.Error(err, "Cannot enqueue the objects of shards that were taken over, retrying")
-			time.Sleep(wakeRetryDelay)
+			<-time.After(wakeRetryDelay)
 			for shard := range shards {
 				w.wake(ctx, shard)
 			}

@@ -30,10 +30,10 @@ func TestShardsThatAreTakenOverTogetherAreWokenTogether(t *testing.T) {
 		for i := range 4 {
 			w.wake(t.Context(), i)
 		}
-		time.Sleep(time.Minute)
+		<-time.After(time.Minute)
 		synctest.Wait()
 		w.wake(t.Context(), 7)
-		time.Sleep(time.Minute)
+		<-time.After(time.Minute)
 		synctest.Wait()
 		if len(passes) != 2 || !slices.Equal(passes[0], []int{0, 1, 2, 3}) || !slices.Equal(passes[1], []int{7}) {
 			t.Errorf("the passes enqueued the shards %v", passes)

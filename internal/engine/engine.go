@@ -45,8 +45,8 @@ type Engine struct {
 	// awaitsRecovery is set while deliveries wait for Recover.
 	awaitsRecovery atomic.Bool
 
-	// recovered is open while this engine knows all live agents.
-	recovered *gate
+	// recovered is set while this engine knows all live agents of its shard.
+	recovered atomic.Bool
 	// actors are the agents in memory.
 	actors registry
 	// adopted are the calls that the previous owner of the shard continues to make.
@@ -73,10 +73,10 @@ func New(options Options) *Engine {
 // newEngine returns an engine for the trees of a shard.
 func newEngine(s *shared, shard Shard) *Engine {
 	ctx, cancel := context.WithCancel(context.Background())
-	e := &Engine{shared: s, options: s.options, shard: shard, budgets: newBudgets(), ctx: ctx, cancel: cancel, recovered: newGate(), detachedTTL: defaultDetachedTTL}
+	e := &Engine{shared: s, options: s.options, shard: shard, budgets: newBudgets(), ctx: ctx, cancel: cancel, detachedTTL: defaultDetachedTTL}
 	e.directory = newDirectory(func(uid string) { s.index.set(uid, e) }, s.index.remove)
 	e.awaitsRecovery.Store(s.options.AwaitRecovery)
-	e.recovered.set(!s.options.AwaitRecovery)
+	e.recovered.Store(!s.options.AwaitRecovery)
 	return e
 }
 
@@ -146,10 +146,6 @@ func (e *Engine) Lookup(ctx context.Context, uid string) (ledger.Agent, error) {
 	return record, err
 }
 
-// AwaitRecovered waits until this engine owns the shard and has recovered all live agents. Before that, another engine may be
-// running agents, and usage and slots are unknown.
-func (e *Engine) AwaitRecovered(ctx context.Context) error { return e.recovered.wait(ctx) }
-
 // Evict drops an agent from memory and stops its effects in flight. Its history stays in the ledger.
 func (e *Engine) Evict(uid string) {
 	if a := e.actors.remove(uid); a != nil {
@@ -203,7 +199,7 @@ func (e *Engine) addTo(stats *Stats) {
 		a.mu.Unlock()
 	}
 	stats.Detached += int(e.detached.Load())
-	if e.recovered.isOpen() {
+	if e.recovered.Load() {
 		stats.Adopted += e.adopted.count()
 	}
 }

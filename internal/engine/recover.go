@@ -45,7 +45,7 @@ func (e *Engine) Recover(ctx context.Context) (int, error) {
 		if list.Next == "" {
 			if !e.ownership.ifOwned(func() {
 				e.awaitsRecovery.Store(false)
-				e.recovered.set(true)
+				e.recovered.Store(true)
 			}) {
 				e.standDown()
 				return count, e.endOwnership(nil)

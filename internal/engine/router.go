@@ -53,9 +53,6 @@ func NewRouter(options Options, shards int) *Router {
 	return r
 }
 
-// Only returns a router for one engine.
-func Only(e *Engine) *Router { return &Router{shared: e.shared, count: 1, engines: []*Engine{e}} }
-
 // Engine returns the engine of a shard.
 func (r *Router) Engine(index int) *Engine { return r.engines[index] }
 
@@ -75,7 +72,7 @@ func (r *Router) Enter(hash int) (leave func(), ok bool) { return r.of(hash).ent
 // enter counts a reconcile, unless the engine does not know all live agents of its shard.
 func (e *Engine) enter() (leave func(), ok bool) {
 	leave = e.reconciles.begin() // before the check: a hand-over first closes the gate and then waits
-	if !e.recovered.isOpen() {
+	if !e.recovered.Load() {
 		leave()
 		return nil, false
 	}
@@ -85,14 +82,14 @@ func (e *Engine) enter() (leave func(), ok bool) {
 // Owns reports whether this process owns the shard of an agent in memory.
 func (r *Router) Owns(uid string) bool {
 	e := r.index.find(uid)
-	return e != nil && e.recovered.isOpen()
+	return e != nil && e.recovered.Load()
 }
 
 // Owned counts the shards that this process owns.
 func (r *Router) Owned() int {
 	owned := 0
 	for _, e := range r.engines {
-		if e.recovered.isOpen() {
+		if e.recovered.Load() {
 			owned++
 		}
 	}
@@ -100,7 +97,7 @@ func (r *Router) Owned() int {
 }
 
 // OwnsFirst reports whether this process owns the first shard, and with it the work that one process does for all.
-func (r *Router) OwnsFirst() bool { return r.engines[0].recovered.isOpen() }
+func (r *Router) OwnsFirst() bool { return r.engines[0].recovered.Load() }
 
 // find returns the engine that has an agent. It fails with ErrNotOwned if another process has it. An agent that has ended may be read with
 // any engine.
@@ -108,7 +105,7 @@ func (r *Router) find(ctx context.Context, uid string) (*Engine, error) {
 	if len(r.engines) == 1 {
 		return r.engines[0], nil
 	}
-	if e := r.index.find(uid); e != nil && e.recovered.isOpen() { // a read that was late may have left it in an engine without its shard
+	if e := r.index.find(uid); e != nil && e.recovered.Load() { // a read that was late may have left it in an engine without its shard
 		return e, nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, findTimeout)
@@ -119,13 +116,13 @@ func (r *Router) find(ctx context.Context, uid string) (*Engine, error) {
 	}
 	e := r.of(record.ShardHash)
 	switch {
-	case e.recovered.isOpen():
+	case e.recovered.Load():
 		return e, nil
 	case record.Live():
 		return nil, fmt.Errorf("agent %s: %w", uid, ErrNotOwned)
 	}
 	for _, other := range r.engines {
-		if other.recovered.isOpen() {
+		if other.recovered.Load() {
 			return other, nil
 		}
 	}
@@ -147,7 +144,7 @@ func (r *Router) inMemory(uid string) *Engine {
 func (r *Router) Start(record ledger.Agent, started agent.Started, known ...agent.Fact) error {
 	e := r.of(record.ShardHash)
 	if len(r.engines) > 1 {
-		if !e.recovered.isOpen() {
+		if !e.recovered.Load() {
 			return fmt.Errorf("start agent %s: %w", record.UID, ErrNotOwned)
 		}
 		r.index.set(record.UID, e)
@@ -239,7 +236,7 @@ func (r *Router) LiveNamed(ctx context.Context, kind, namespace, name string) ([
 	}
 	var own []ledger.Agent
 	for _, a := range found {
-		if r.of(a.ShardHash).recovered.isOpen() {
+		if r.of(a.ShardHash).recovered.Load() {
 			own = append(own, a)
 		}
 	}

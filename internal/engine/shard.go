@@ -106,7 +106,7 @@ func (e *Engine) drain(ctx context.Context, fence ledger.Fence, lost <-chan stru
 	ctx, cancel := context.WithTimeout(ctx, handOverTimeout)
 	defer cancel()
 	e.draining.Store(true)
-	e.recovered.set(false) // no reconcile begins
+	e.recovered.Store(false) // no reconcile begins
 	for _, a := range e.allActors() {
 		a.quiesce()
 	}
@@ -168,7 +168,7 @@ func (e *Engine) hasCallsInFlight() bool {
 func (e *Engine) standDown() {
 	fence, _ := e.ownership.current()
 	e.superseded(fence) // appends in flight are too late to count
-	e.recovered.set(false)
+	e.recovered.Store(false)
 	for _, a := range e.actors.removeAll() {
 		a.drop()
 	}

@@ -52,7 +52,7 @@ func reconcilerWith(t *testing.T, down bool, objects ...client.Object) (*Reconci
 	if down {
 		used = downLedger{kept}
 	}
-	eng := engine.New(engine.Options{Ledger: used})
+	eng := engine.NewRouter(engine.Options{Ledger: used}, 0)
 	t.Cleanup(func() {
 		if err := errors.Join(eng.Close(context.Background()), kept.Close()); err != nil {
 			t.Error(err)
@@ -60,9 +60,9 @@ func reconcilerWith(t *testing.T, down bool, objects ...client.Object) (*Reconci
 	})
 	api := fake.NewClientBuilder().WithScheme(scheme).WithStatusSubresource(&v1alpha1.AgentChat{}).WithObjects(objects...).
 		WithIndex(&v1alpha1.AgentMessage{}, watch.ChatField, func(o client.Object) []string { return []string{o.(*v1alpha1.AgentMessage).Spec.Chat} }).Build()
-	runner := &run.Runner{Reader: tree.Reader{Cache: api, API: api}, Client: api, Engine: engine.Only(eng), Ledger: kept, LedgerName: "sqlite:here", Status: &status.Writer{Client: api, Pace: status.NewPace()}, MessageTaken: func(types.NamespacedName) {}}
+	runner := &run.Runner{Reader: tree.Reader{Cache: api, API: api}, Client: api, Engine: eng, Ledger: kept, LedgerName: "sqlite:here", Status: &status.Writer{Client: api, Pace: status.NewPace()}, MessageTaken: func(types.NamespacedName) {}}
 	runner.Finder.Live = api
-	return &Reconciler{Client: api, Runner: runner, Tracker: &run.Tracker{Engine: engine.Only(eng), Find: runner.Find, Kind: "AgentChat"}, Unresolved: &reference.Unresolved{}}, api
+	return &Reconciler{Client: api, Runner: runner, Tracker: &run.Tracker{Engine: eng, Find: runner.Find, Kind: "AgentChat"}, Unresolved: &reference.Unresolved{}}, api
 }
 
 func TestAChatSaysWhyItCannotGoOn(t *testing.T) {

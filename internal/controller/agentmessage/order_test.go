@@ -156,7 +156,7 @@ func reconcilerWith(t *testing.T, objects ...client.Object) (*Reconciler, ledger
 	if err != nil {
 		t.Fatal(err)
 	}
-	eng := engine.New(engine.Options{Ledger: store, Models: noModels{}, Tools: noTools{}, ReportError: func(err error) { t.Log(err) }})
+	eng := engine.NewRouter(engine.Options{Ledger: store, Models: noModels{}, Tools: noTools{}, ReportError: func(err error) { t.Log(err) }}, 0)
 	t.Cleanup(func() {
 		ctx, cancel := context.WithCancel(context.Background())
 		cancel()
@@ -170,7 +170,7 @@ func reconcilerWith(t *testing.T, objects ...client.Object) (*Reconciler, ledger
 	api := fake.NewClientBuilder().WithScheme(scheme).WithStatusSubresource(&v1alpha1.AgentMessage{}).WithObjects(objects...).
 		WithIndex(&v1alpha1.AgentMessage{}, watch.ChatField, message(func(m *v1alpha1.AgentMessage) string { return m.Spec.Chat })).
 		WithIndex(&v1alpha1.AgentMessage{}, watch.TaskField, message(func(m *v1alpha1.AgentMessage) string { return m.Spec.Task })).Build()
-	runner := &run.Runner{Reader: tree.Reader{Cache: api, API: api}, Client: api, Engine: engine.Only(eng), Ledger: store, MessageTaken: func(types.NamespacedName) {}}
+	runner := &run.Runner{Reader: tree.Reader{Cache: api, API: api}, Client: api, Engine: eng, Ledger: store, MessageTaken: func(types.NamespacedName) {}}
 	runner.Finder.Live = api
 	return &Reconciler{Client: api, Runner: runner}, store
 }

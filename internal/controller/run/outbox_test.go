@@ -47,19 +47,19 @@ func newPostingRunner(t *testing.T, api client.WithWatch) (*Runner, Owner, <-cha
 	if err != nil {
 		t.Fatal(err)
 	}
-	e := engine.New(engine.Options{Ledger: kept, Models: noModels{}, Changed: func(engine.Change) {
+	e := engine.NewRouter(engine.Options{Ledger: kept, Models: noModels{}, Changed: func(engine.Change) {
 		select {
 		case changed <- struct{}{}:
 		default:
 		}
-	}})
+	}}, 0)
 	t.Cleanup(func() {
 		if err := errors.Join(e.Close(context.Background()), kept.Close()); err != nil {
 			t.Error(err)
 		}
 	})
 	chat := &v1alpha1.AgentChat{ObjectMeta: treetest.Named("chat", "chat-uid")}
-	r := &Runner{Reader: tree.Reader{Cache: api, API: api}, Client: api, Engine: engine.Only(e), Finder: resolve.Finder{Live: api}, Ledger: kept, MessageTaken: func(types.NamespacedName) {}}
+	r := &Runner{Reader: tree.Reader{Cache: api, API: api}, Client: api, Engine: e, Finder: resolve.Finder{Live: api}, Ledger: kept, MessageTaken: func(types.NamespacedName) {}}
 	record := ledger.Agent{UID: "chat-uid", Kind: "AgentChat", Namespace: "a", Name: "chat", Root: "chat-uid", Chat: "chat", CreatedAt: time.Now()}
 	if err := e.Start(record, agent.Started{Config: agent.Config{Kind: agent.Orchestrator, Name: "chat", Limits: agent.Limits{MaxIterations: 1}}}); err != nil {
 		t.Fatal(err)

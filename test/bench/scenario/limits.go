@@ -93,7 +93,7 @@ func prepareLimits(ctx context.Context, r *harness, models map[string]*recordedM
 		}
 		for _, name := range []string{requestsProvider, tokensProvider} {
 			made := role(name, "You work.", CalculatorTool.allow)
-			made.Namespace, made.Spec.ModelProvider = load.namespace, v1alpha1.Name(name)
+			made.Namespace, made.Spec.ModelProvider = load.namespace, name
 			if err := r.stack.API.Create(ctx, made); err != nil {
 				return fmt.Errorf("create the role %s: %w", name, err)
 			}
@@ -160,8 +160,8 @@ func (l *steadyLoad) create(ctx context.Context) error {
 func (r *harness) reportLimits(ctx context.Context, models map[string]*recordedModel, began time.Time, lasts time.Duration, result *report.Result) error {
 	requests, tokens := models[requestsProvider].ended(), models[tokensProvider].ended()
 	concurrent := max(maxConcurrent(requests), maxConcurrent(tokens))
-	perMinute := maxInWindow(requests, time.Minute, func(recordedRequest) int64 { return 1 })
-	used := maxInWindow(tokens, time.Minute, func(one recordedRequest) int64 { return one.tokens })
+	perMinute := maxInMinute(requests, func(recordedRequest) int64 { return 1 })
+	used := maxInMinute(tokens, func(one recordedRequest) int64 { return one.tokens })
 	result.Figures = append(result.Figures,
 		report.Figure{Name: report.FigureConcurrency, Value: 100 * float64(concurrent) / limitConcurrent, Unit: "%"},
 		report.Figure{Name: report.FigureRequests, Value: 100 * float64(perMinute) / limitRequests, Unit: "%"},

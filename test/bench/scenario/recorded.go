@@ -136,13 +136,13 @@ func maxConcurrent(requests []recordedRequest) int {
 	return most
 }
 
-// maxInWindow returns the largest sum of the requests that arrived within a window, which may begin at any time.
-func maxInWindow(requests []recordedRequest, window time.Duration, amount func(recordedRequest) int64) int64 {
+// maxInMinute returns the largest sum of the requests that arrived within a minute, which may begin at any time.
+func maxInMinute(requests []recordedRequest, amount func(recordedRequest) int64) int64 {
 	var sum, most int64
 	first := 0
 	for _, r := range requests {
 		sum += amount(r)
-		for r.began.Sub(requests[first].began) >= window {
+		for r.began.Sub(requests[first].began) >= time.Minute {
 			sum -= amount(requests[first])
 			first++
 		}

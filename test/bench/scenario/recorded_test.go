@@ -39,10 +39,10 @@ func TestConcurrentRequestsAreCounted(t *testing.T) {
 func TestAWindowMayBeginAtAnyTime(t *testing.T) {
 	one := func(recordedRequest) int64 { return 1 }
 	requests := arrivals(0, 30, 59, 60, 61, 89, 150)
-	if got := maxInWindow(requests, time.Minute, one); got != 5 { // from 30 to 89
+	if got := maxInMinute(requests, one); got != 5 { // from 30 to 89
 		t.Errorf("%d requests in a minute, want 5", got)
 	}
-	if got := maxInWindow(requests, time.Minute, func(r recordedRequest) int64 { return r.tokens }); got != 2990 {
+	if got := maxInMinute(requests, func(r recordedRequest) int64 { return r.tokens }); got != 2990 {
 		t.Errorf("%d tokens in a minute, want 2990", got)
 	}
 }
