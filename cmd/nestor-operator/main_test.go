@@ -26,6 +26,7 @@ import (
 
 func TestWrongUseIsExplained(t *testing.T) {
 	t.Setenv(ledgerVariable, "")
+	t.Setenv(addressVariable, "")
 	for name, tc := range map[string]struct {
 		args []string
 		want string
@@ -40,6 +41,8 @@ func TestWrongUseIsExplained(t *testing.T) {
 		"a label":            {[]string{"--operator-labels", "nestor"}, "--operator-labels must be name=value"},
 		"a word to check":    {[]string{"check", "everything"}, "unexpected argument"},
 		"a retention":        {[]string{"--history-retention", "-1h"}, "--history-retention must be"},
+		"a port alone":       {[]string{"--replica-bind-address", "9443"}, "--replica-bind-address must be an address"},
+		"no address to say":  {[]string{"--replica-bind-address", ":9443"}, "$POD_IP does not have one"},
 		"no writes":          {[]string{"--kube-api-writes", "-1"}, "--kube-api-writes must be"},
 		"a backup of what":   {[]string{"backup"}, "--ledger sqlite:PATH"},
 		"a backup elsewhere": {[]string{"backup", "--ledger", "postgres://nestor@db/nestor"}, "use pg_dump"},
@@ -59,6 +62,15 @@ func TestWrongUseIsExplained(t *testing.T) {
 	var out strings.Builder
 	if err := run(t.Context(), []string{"--version"}, &out, io.Discard); err != nil || !strings.HasPrefix(out.String(), "nestor-operator ") {
 		t.Errorf("--version: %q (%v)", out.String(), err)
+	}
+}
+
+func TestReplicaAddress(t *testing.T) {
+	t.Setenv(addressVariable, "fd00::1")
+	for bind, want := range map[string]string{"": "", "0": "", ":9443": "[fd00::1]:9443", "10.0.0.7:9443": "10.0.0.7:9443"} {
+		if got, err := replicaAddress(bind); err != nil || got != want {
+			t.Errorf("%q: %q (%v), want %q", bind, got, err, want)
+		}
 	}
 }
 

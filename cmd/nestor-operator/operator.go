@@ -38,6 +38,9 @@ import (
 // contains a password.
 const ledgerVariable = "NESTOR_LEDGER"
 
+// addressVariable has the address of the pod.
+const addressVariable = "POD_IP"
+
 // options are the flags. Flags that need no parsing are set directly in the operator's options.
 type options struct {
 	operator                          operator.Options
@@ -67,6 +70,7 @@ func (o *options) register(set *flag.FlagSet) {
 	set.StringVar(&o.operator.ProfileAddress, "pprof-bind-address", "0", "`address` for Go's profiles under /debug/pprof, for developers; 0 turns them off")
 	set.StringVar(&o.operator.History.Address, "history-bind-address", "0", "`address` where the history API is served to the API server's aggregator, such as :8443; 0 turns it off")
 	registerCertificate(&o.operator.History.Certificate, set)
+	set.StringVar(&o.operator.ReplicaAddress, "replica-bind-address", "0", "with --shards, `address` where other replicas get the live text of the agents that run in this one, such as :9443; they connect to its host, or to $POD_IP if it has none; 0 turns it off")
 	set.StringVar(&o.operator.Controllers.WorkspaceImage, "workspace-image", "", "`image` of workspace pods, with nestor-workspace, bash and git; without it chats that have a workspace wait")
 	set.StringVar(&o.workspaceEgress, "workspace-egress", "", "what workspace pods may connect to besides their git server, as a JSON `list` of NetworkPolicyEgressRules (default: nothing)")
 	set.StringVar(&o.workspaceMaxSize, "workspace-max-size", workspace.DefaultMaxSize, "largest `size` of the files of a workspace pod that are not on a volume; a chat that asks for more waits")
@@ -139,8 +143,12 @@ func (o *options) complete() (err error) {
 		return err
 	}
 	controllers.OperatorNamespace, controllers.Holder, controllers.Metrics = operatorNamespace(), holder(), ctrlmetrics.Registry
+	address, err := replicaAddress(o.operator.ReplicaAddress)
+	if err != nil {
+		return err
+	}
 	controllers.Replica = controller.Replica{
-		Name: controllers.Holder, Address: peerAddress(o.operator.History.Address),
+		Name: controllers.Holder, Address: address,
 		Timing: replicas.Timing{LeaseDuration: o.leaseDuration, RenewDeadline: o.leaseDuration * 3 / 4, RetryPeriod: o.leaseDuration / 4},
 	}
 	controllers.LocalWorkspaces, controllers.LedgerNamespaceQuota = split(o.localWorkspaces), int64(o.namespaceQuota)
@@ -215,13 +223,19 @@ func holder() string {
 	return host + "-" + utilrand.String(5)
 }
 
-// peerAddress returns where other replicas reach the history API of this one, or an empty string if it is not served.
-func peerAddress(bind string) string {
-	host, port, err := net.SplitHostPort(bind)
-	if err != nil || port == "0" {
-		return ""
+// replicaAddress returns where other replicas reach this one if it listens on an address; empty if it does not.
+func replicaAddress(bind string) (string, error) {
+	if bind == "0" || bind == "" {
+		return "", nil
 	}
-	return net.JoinHostPort(cmp.Or(host, os.Getenv("POD_IP")), port)
+	host, port, err := net.SplitHostPort(bind)
+	if err != nil || port == "" || port == "0" {
+		return "", fmt.Errorf("--replica-bind-address must be an address such as :9443, not %q", bind)
+	}
+	if host = cmp.Or(host, os.Getenv(addressVariable)); host == "" {
+		return "", fmt.Errorf("--replica-bind-address %s has no host, and $%s does not have one: other replicas could not connect", bind, addressVariable)
+	}
+	return net.JoinHostPort(host, port), nil
 }
 
 // operatorNamespace returns the namespace in which the operator runs.

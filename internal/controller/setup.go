@@ -101,6 +101,8 @@ type Options struct {
 type Replica struct {
 	// Name is the name of the pod, and Address is where the other operators reach it; empty if they cannot.
 	Name, Address string
+	// Fingerprint is that of the key with which it authenticates itself to the other operators; empty if they cannot reach it.
+	Fingerprint string
 	// Owner owns the Leases, so that they are deleted with the installation; nil for none.
 	Owner *metav1.OwnerReference
 	// Timing overrides the durations of the Leases.

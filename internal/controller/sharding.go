@@ -53,7 +53,7 @@ func newSharding(mgr ctrl.Manager, options Options, objects tree.Reader, own fun
 	s.healthy.Store(true)
 	s.replicas = replicas.New(replicas.Options{
 		Leases: core.CoordinationV1().Leases(options.OperatorNamespace), Name: options.Replica.Name, Address: options.Replica.Address,
-		Shards: options.Shards, Own: own, Healthy: s.healthy.Load, Timing: options.Replica.Timing, Owner: options.Replica.Owner,
+		Fingerprint: options.Replica.Fingerprint, Shards: options.Shards, Own: own, Healthy: s.healthy.Load, Timing: options.Replica.Timing, Owner: options.Replica.Owner,
 		Log: mgr.GetLogger().WithName("replicas"),
 	})
 	return s, nil

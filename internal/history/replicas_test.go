@@ -5,22 +5,38 @@ package history_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"maps"
+	"net"
+	"os"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	historyapi "github.com/nestor-dev/nestor/api/history/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1alpha1"
 	"github.com/nestor-dev/nestor/internal/agent"
+	"github.com/nestor-dev/nestor/internal/controller"
 	"github.com/nestor-dev/nestor/internal/history"
 	"github.com/nestor-dev/nestor/internal/history/historytest"
 	"github.com/nestor-dev/nestor/internal/history/live"
 	"github.com/nestor-dev/nestor/internal/history/relay"
 	"github.com/nestor-dev/nestor/internal/ledger"
+	"github.com/nestor-dev/nestor/internal/ledger/ledgertest/pgserver"
+	"github.com/nestor-dev/nestor/internal/localcluster"
 	"github.com/nestor-dev/nestor/internal/model"
+	"github.com/nestor-dev/nestor/internal/operator"
 	"github.com/nestor-dev/nestor/internal/replicas"
 	"github.com/nestor-dev/nestor/internal/shard"
 )
@@ -125,5 +141,103 @@ var _ = Describe("Following an agent of another replica", func() {
 		other.engine.Changed(pen.Record)
 		Eventually(lines).Should(Receive(Equal("5 Assistant Here I am.")))
 		Consistently(lines, "200ms").ShouldNot(Receive(), "nothing is sent twice")
+	})
+})
+
+// freeAddress returns a loopback address that is not in use.
+func freeAddress() string {
+	GinkgoHelper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	Expect(err).NotTo(HaveOccurred())
+	defer listener.Close()
+	return listener.Addr().String()
+}
+
+// startOperator starts an operator that shares a PostgreSQL ledger with others, and serves the history.
+func startOperator(name, dsn string) *operator.Operator {
+	GinkgoHelper()
+	config := rest.CopyConfig(cluster.Config)
+	config.QPS = -1
+	address := freeAddress()
+	o, err := operator.New(ctx, operator.Options{
+		Config: config, ReplicaAddress: address, History: operator.History{Address: "127.0.0.1:0", Certificate: operator.Certificate{Service: "nestor-history"}},
+		Controllers: controller.Options{
+			AllowLoopbackEndpoints: true, OperatorNamespace: operatorNamespace, Ledger: openLedger(dsn), Holder: name, Shards: shards,
+			Replica: controller.Replica{Name: name, Address: address},
+		},
+	})
+	Expect(err).NotTo(HaveOccurred())
+	running, cancel := context.WithCancel(ctx)
+	stopped := make(chan error, 1)
+	go func() { stopped <- o.Run(running) }()
+	DeferCleanup(func() {
+		cancel()
+		Eventually(stopped).Should(Receive(Succeed()))
+	})
+	return o
+}
+
+// shardHolder returns the holder of the Lease of an object's shard.
+func shardHolder(uid types.UID) string {
+	GinkgoHelper()
+	name := fmt.Sprintf("nestor-shard-%02d", shard.Count(shards).Of(shard.Hash(string(uid))))
+	lease, err := core.CoordinationV1().Leases(operatorNamespace).Get(ctx, name, metav1.GetOptions{})
+	Expect(err).NotTo(HaveOccurred())
+	return ptr.Deref(lease.Spec.HolderIdentity, "")
+}
+
+var _ = Describe("Operators that share a ledger", func() {
+	It("stream the replies of each other's agents", func() {
+		server, err := pgserver.New(ctx)
+		if errors.Is(err, pgserver.ErrNotInstalled) && os.Getenv("CI") != "true" {
+			Skip(err.Error())
+		}
+		Expect(err).NotTo(HaveOccurred())
+		DeferCleanup(func() { Expect(server.Close()).To(Succeed()) })
+		dsn, err := server.NewDatabase(ctx)
+		Expect(err).NotTo(HaveOccurred())
+		namespace(operatorNamespace)
+		namespace("team-shared")
+		startOperator("first", dsn)
+		second := startOperator("second", dsn)
+		Expect(cluster.ServeAPI(ctx, localcluster.API{
+			GroupVersion: historyapi.GroupVersion, Namespace: operatorNamespace, Service: "nestor-history", Port: second.History.Port(), CABundle: second.History.CABundle(),
+		})).To(Succeed())
+		Eventually(func() (held []int) {
+			byHolder := map[string]int{}
+			leases, err := core.CoordinationV1().Leases(operatorNamespace).List(ctx, metav1.ListOptions{})
+			Expect(err).NotTo(HaveOccurred())
+			for _, lease := range leases.Items {
+				if holder := ptr.Deref(lease.Spec.HolderIdentity, ""); strings.HasPrefix(lease.Name, "nestor-shard-") && holder != "" {
+					byHolder[holder]++
+				}
+			}
+			return slices.Collect(maps.Values(byHolder))
+		}).Should(ConsistOf(shards/2, shards/2))
+		objects, err := client.New(cluster.Config, client.Options{Scheme: operator.NewScheme()})
+		Expect(err).NotTo(HaveOccurred())
+		createProvider(objects, "team-shared")
+
+		By("choosing a chat that the other operator runs")
+		var chat *v1alpha1.AgentChat
+		for n := 0; chat == nil; n++ {
+			next := &v1alpha1.AgentChat{ObjectMeta: metav1.ObjectMeta{Namespace: "team-shared", Name: fmt.Sprint("chat-", n)}}
+			Expect(objects.Create(ctx, next)).To(Succeed())
+			if strings.HasPrefix(shardHolder(next.UID), "first_") {
+				chat = next
+			}
+		}
+		Eventually(func() error {
+			_, err := kubectl("get", "transcript", "chat."+chat.Name, "-n", "team-shared")
+			return err
+		}).Should(Succeed())
+		lines := follow("team-shared", "chat."+chat.Name+"/log?follow=true")
+		Expect(objects.Create(ctx, &v1alpha1.AgentMessage{
+			ObjectMeta: metav1.ObjectMeta{Namespace: "team-shared", Name: "hello"},
+			Spec:       v1alpha1.AgentMessageSpec{Chat: chat.Name, Content: "Summarise what was released this year."},
+		})).To(Succeed())
+		Eventually(lines).Should(Receive(HaveSuffix("User Summarise what was released this year.")))
+		Eventually(lines).Should(Receive(ContainSubstring(" Delta ")))
+		Expect(shardHolder(chat.UID)).To(HavePrefix("first_"))
 	})
 })

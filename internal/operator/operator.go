@@ -23,6 +23,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/controller"
 	"github.com/nestor-dev/nestor/internal/history"
 	"github.com/nestor-dev/nestor/internal/history/live"
+	"github.com/nestor-dev/nestor/internal/history/relay"
 	"github.com/nestor-dev/nestor/internal/metrics"
 	"github.com/nestor-dev/nestor/internal/telemetry"
 	"github.com/nestor-dev/nestor/internal/version"
@@ -50,6 +51,9 @@ type Options struct {
 	Live    *live.Hub
 	History History
 	Page    Page
+	// ReplicaAddress is the address to listen on for other replicas, which get live text there; empty and "0" turn it off. It needs shards, and
+	// Controllers.Replica.Address must be the address by which they reach it.
+	ReplicaAddress string
 }
 
 // Operator is an assembled operator that is not running yet.
@@ -61,6 +65,7 @@ type Operator struct {
 	manager     ctrl.Manager
 	controllers *controller.Controllers
 	telemetry   *telemetry.Telemetry
+	identity    *relay.Identity // nil without a relay
 }
 
 // NewScheme returns a scheme with the kinds of Kubernetes and of Nestor.
@@ -109,6 +114,12 @@ func New(ctx context.Context, options Options) (_ *Operator, err error) {
 	controllers.Telemetry, controllers.Observer = o.telemetry, o.options.Live
 	if controllers.Shards > 0 {
 		controllers.Replica.Owner = o.leaseOwner().find(ctx)
+	}
+	if o.relays() {
+		if o.identity, err = relay.NewIdentity(); err != nil {
+			return nil, err
+		}
+		controllers.Replica.Fingerprint = o.identity.Fingerprint()
 	}
 	if o.controllers, err = controller.Setup(o.manager, controllers); err != nil {
 		return nil, err

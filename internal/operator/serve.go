@@ -12,6 +12,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/nestor-dev/nestor/internal/history"
+	"github.com/nestor-dev/nestor/internal/history/live"
 	"github.com/nestor-dev/nestor/internal/metrics"
 	"github.com/nestor-dev/nestor/internal/server"
 	"github.com/nestor-dev/nestor/internal/streams"
@@ -37,10 +38,16 @@ type Page struct {
 // serve adds the history API and the web page to the manager, and registers the metrics of their streams.
 func (o *Operator) serve(ctx context.Context) error {
 	ofHistory, ofPage := streams.NewLimiter(o.options.History.Streams), streams.NewLimiter(o.options.Page.Streams)
-	if err := o.register(metrics.Streams{Stats: map[string]func() streams.Stats{"history": ofHistory.Stats, "web": ofPage.Stats}}); err != nil {
+	ofReplicas := streams.NewLimiter(streams.Limits{PerUser: maxReplicaStreams})
+	stats := map[string]func() streams.Stats{"history": ofHistory.Stats, "web": ofPage.Stats, "replica": ofReplicas.Stats}
+	if err := o.register(metrics.Streams{Stats: stats}); err != nil {
 		return err
 	}
-	if err := o.serveHistory(ctx, ofHistory); err != nil {
+	hub, err := o.relay(ctx, ofReplicas)
+	if err != nil {
+		return err
+	}
+	if err := o.serveHistory(ctx, ofHistory, hub); err != nil {
 		return err
 	}
 	return o.servePage(ofPage)
@@ -62,13 +69,13 @@ func (o *Operator) register(collector prometheus.Collector) error {
 func off(address string) bool { return address == "" || address == "0" }
 
 // serveHistory adds the history API, which does not wait for leadership.
-func (o *Operator) serveHistory(ctx context.Context, limiter *streams.Limiter) error {
+func (o *Operator) serveHistory(ctx context.Context, limiter *streams.Limiter, hub *live.Hub) error {
 	if off(o.options.History.Address) {
 		return nil
 	}
 	certificate := o.options.History.Certificate
 	options := history.Options{
-		Cluster: o.manager.GetConfig(), Ledger: o.options.Controllers.Ledger, Live: o.options.Live, Address: o.options.History.Address,
+		Cluster: o.manager.GetConfig(), Ledger: o.options.Controllers.Ledger, Live: hub, Address: o.options.History.Address,
 		CertFile: certificate.File, KeyFile: certificate.KeyFile, Hosts: []string{o.historyHost()}, Streams: limiter,
 	}
 	if certificate.Secret != "" {
