@@ -13,6 +13,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -28,11 +29,12 @@ var _ = Describe("The chart", func() {
 		file, database := operatorOf(ctx), operatorOf(ctx, with(postgres, []string{"replicas=3", "shards=16", "leaseDuration=4s"})...)
 		Expect(file.Spec.Strategy.Type).To(Equal(appsv1.RecreateDeploymentStrategyType))
 		Expect(file.Spec.Template.Spec.Containers[0].Args).NotTo(ContainElement(ContainSubstring("--shards")))
+		Expect(file.Spec.Template.Spec.Containers[0].Args).NotTo(ContainElement(ContainSubstring("--replica-bind-address")))
 		Expect(file.Spec.Template.Spec.TopologySpreadConstraints).To(BeEmpty())
 		Expect(*file.Spec.Replicas).To(BeEquivalentTo(1))
 
 		Expect(*database.Spec.Replicas).To(BeEquivalentTo(3))
-		Expect(database.Spec.Template.Spec.Containers[0].Args).To(ContainElements("--shards=16", "--lease-duration=4s"))
+		Expect(database.Spec.Template.Spec.Containers[0].Args).To(ContainElements("--shards=16", "--lease-duration=4s", "--replica-bind-address=:9443"))
 		Expect(database.Spec.Template.Spec.Containers[0].Args).NotTo(ContainElement(ContainSubstring("leader")))
 		Expect(database.Spec.Template.Spec.Containers[0].Env).To(ContainElement(SatisfyAll(HaveField("Name", "POD_IP"), HaveField("ValueFrom.FieldRef.FieldPath", "status.podIP"))))
 		Expect(database.Spec.Strategy.Type).To(Equal(appsv1.RollingUpdateDeploymentStrategyType))
@@ -46,6 +48,19 @@ var _ = Describe("The chart", func() {
 			over = append(over, constraint.TopologyKey)
 		}
 		Expect(over).To(ConsistOf("kubernetes.io/hostname", "topology.kubernetes.io/zone"))
+	})
+
+	It("lets replicas connect to each other, and no other pod to them", func(ctx SpecContext) {
+		var file, database, strict networkingv1.NetworkPolicy
+		convert(find(rendered(ctx), "NetworkPolicy", "nestor-operator"), &file)
+		convert(find(rendered(ctx, postgres...), "NetworkPolicy", "nestor-operator"), &database)
+		convert(find(rendered(ctx, with(postgres, []string{"networkPolicy.egress[0].ports[0].port=443"})...), "NetworkPolicy", "nestor-operator"), &strict)
+		port := HaveField("Ports", ConsistOf(HaveField("Port.StrVal", "replicas")))
+		own := ConsistOf(networkingv1.NetworkPolicyPeer{PodSelector: &database.Spec.PodSelector})
+		Expect(file.Spec.Ingress).NotTo(ContainElement(port))
+		Expect(database.Spec.Ingress).To(ContainElement(And(port, HaveField("From", own))))
+		Expect(strict.Spec.Egress).To(ConsistOf(HaveField("Ports", ConsistOf(HaveField("Port.IntVal", BeEquivalentTo(443)))), And(port, HaveField("To", own))))
+		Expect(operatorOf(ctx, postgres...).Spec.Template.Spec.Containers[0].Ports).To(ContainElement(And(HaveField("Name", "replicas"), HaveField("ContainerPort", BeEquivalentTo(9443)))))
 	})
 
 	It("has a disruption budget for several replicas, which never forbids all drains", func(ctx SpecContext) {

@@ -6,6 +6,7 @@
 {{- if eq .Values.ledger.type "postgres" -}}
 - --shards={{ .Values.shards }}
 - --lease-duration={{ .Values.leaseDuration }}
+- --replica-bind-address=:9443
 {{ end -}}
 - --health-probe-bind-address=:8081
 {{- if .Values.metrics.enabled }}
