@@ -20,6 +20,7 @@ import (
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 	"github.com/nestor-dev/nestor/internal/ledger"
 	"github.com/nestor-dev/nestor/internal/ledger/connect"
+	"github.com/nestor-dev/nestor/internal/shard"
 	"github.com/nestor-dev/nestor/test/stack"
 )
 
@@ -173,11 +174,15 @@ func (r *testNamespace) finishedAgent() (ledger.Fence, ledger.Agent) {
 	r.create(&v1alpha1.AgentTask{ObjectMeta: metav1.ObjectMeta{Name: "work"}, Spec: v1alpha1.AgentTaskSpec{Type: v1alpha1.TaskAgent, Role: "general", Instruction: "Submit done"}})
 	r.Eventually(r.taskPhase("work")).Should(Equal(v1alpha1.TaskSuccess))
 	kept := r.openHistory()
-	holding, err := kept.ReadOwner(r.t.Context(), 1)
-	r.Expect(err).NotTo(HaveOccurred())
 	agent, err := kept.Agent(r.t.Context(), string(r.subAgent("work").UID))
 	r.Expect(err).NotTo(HaveOccurred())
-	return ledger.Fence{Shard: 1, Epoch: holding.Epoch}, agent
+	owners, err := kept.Owners(r.t.Context())
+	r.Expect(err).NotTo(HaveOccurred())
+	id := ledger.WholeLedger
+	if owners[id].Retired() { // the ledger is divided
+		id = ledger.FirstShard + shard.Count(len(owners)-1).Of(agent.ShardHash)
+	}
+	return ledger.Fence{Shard: id, Epoch: owners[id].Epoch}, agent
 }
 
 func (r *testNamespace) appendTo(agent ledger.Agent, fence ledger.Fence) error {

@@ -70,7 +70,7 @@ func (p *testPeer) try(t *testing.T, at replicas.Member, uid string) (*http.Resp
 
 func (p *testPeer) get(t *testing.T, at replicas.Member, uid string) io.Reader {
 	t.Helper()
-	response, err := p.try(t, at, uid)
+	response, err := p.try(t, at, uid) //nolint:bodyclose // try closes it
 	if err != nil || response.StatusCode != http.StatusOK {
 		t.Fatal(response, err)
 	}
@@ -101,7 +101,7 @@ func TestOnlyLiveReplicasAreServed(t *testing.T) {
 			config.NextProtos = []string{"h2"}
 			conn, err := tls.Dial("tcp", a.Address, config)
 			if err == nil { // a client of TLS 1.3 learns the server's answer when it reads
-				defer conn.Close()
+				defer func() { _ = conn.Close() }()
 				_, err = conn.Read(make([]byte, 1))
 			}
 			var alert *net.OpError
@@ -135,7 +135,7 @@ func TestPlainHTTPIsRefused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer conn.Close()
+	defer func() { _ = conn.Close() }()
 	if _, err := io.WriteString(conn, "GET "+agentPath+"uid HTTP/1.1\r\nHost: a\r\n\r\n"); err != nil {
 		t.Fatal(err)
 	}
@@ -156,7 +156,7 @@ func TestReplicaThatHasLeft(t *testing.T) {
 	if rest, err := io.ReadAll(stream); err != nil || len(rest) > 0 {
 		t.Errorf("its stream does not end: %q, %v", rest, err)
 	}
-	response, err := p.try(t, a.Member, "uid")
+	response, err := p.try(t, a.Member, "uid") //nolint:bodyclose // try closes it
 	if err != nil || response.StatusCode != http.StatusForbidden {
 		t.Errorf("a new stream: %v, %v", response, err)
 	}

@@ -104,7 +104,7 @@ func TestStaleHolder(t *testing.T) {
 func (i *installation) through(t *testing.T, r *replica) *network {
 	n := newNetwork(t, r.Address)
 	i.remove(r.Member)
-	r.Member.Address = n.address()
+	r.Address = n.address()
 	i.change(func() { i.members = append(i.members, r.Member) })
 	return n
 }
