@@ -140,7 +140,7 @@ func TestAShardIsNotHandedOverDuringAReconcile(t *testing.T) {
 		close(handed)
 	}()
 	for gate.Engine.Owned() > 0 {
-		time.Sleep(time.Millisecond)
+		<-time.After(time.Millisecond)
 	}
 	select {
 	case <-handed:
