@@ -7,6 +7,7 @@ import (
 	"context"
 	"net/http"
 	"net/http/httptest"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -94,6 +95,40 @@ func TestACallContinuesAfterTwoHandOvers(t *testing.T) {
 	close(finish)
 	if got := a.untilEnded("long").Outcome.Result.Text; got != "Written." {
 		t.Errorf("the result is %q: that of the detached call was lost", got)
+	}
+	w.wantWrites(1)
+	w.noDetached()
+}
+
+// TestAResultDuringATakeOverIsNotMadeAgain delivers the result of a detached call while the step of the take-over is being recorded.
+func TestAResultDuringATakeOverIsNotMadeAgain(t *testing.T) {
+	w, a, b, finish := longWrite(t)
+	recording, record := make(chan struct{}), make(chan struct{})
+	var once sync.Once
+	slow := &tamperedLedger{Ledger: w.ledger}
+	slow.append = func(ctx context.Context, batch ledger.Batch) error {
+		err := w.ledger.Append(ctx, batch)
+		if batch.Agent == "uid-long" {
+			once.Do(func() { close(recording); <-record })
+		}
+		return err
+	}
+	b.Engine(0).options.Ledger = slow
+	handOver(t, a, b, 0)
+	<-recording
+	close(finish)
+	actor, err := b.Engine(0).actor("uid-long")
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.until("the result to be in the mailbox", func() bool {
+		actor.mu.Lock()
+		defer actor.mu.Unlock()
+		return len(actor.queue) > 0
+	})
+	close(record)
+	if got := b.untilEnded("long").Outcome.Result.Text; got != "Written." {
+		t.Errorf("the result is %q", got)
 	}
 	w.wantWrites(1)
 	w.noDetached()

@@ -31,7 +31,7 @@ func (a *actor) perform(r *stepResult, e agent.Effect) {
 	// While the engine drains, tools of a paid reply still run: their intent is recorded, and a call that was never made would
 	// have to be reported as unknown.
 	_, isTool := e.(agent.RunTool)
-	if _, ok := a.inFlight[e.Key()]; ok || (a.draining && !isTool) || a.dropped {
+	if _, ok := a.inFlight[e.Key()]; ok || a.hasResult(a.ledgerKey(e)) || (a.draining && !isTool) || a.dropped {
 		a.mu.Unlock()
 		a.reserveAdopted(e)
 		return
@@ -42,8 +42,8 @@ func (a *actor) perform(r *stepResult, e agent.Effect) {
 	start(a.engine.options.CallContext(ctx, r.record, r.next, e))
 }
 
-// finishEffect ends an effect with a delivery. At every moment the effect is either in flight or in the mailbox; otherwise a
-// take-over in between would perform it again.
+// finishEffect ends an effect with a delivery. At every moment the effect is either in flight or its result is in the mailbox;
+// otherwise a take-over in between would perform it again.
 func (a *actor) finishEffect(e agent.Effect, d delivery) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -3,7 +3,10 @@
 
 package engine
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // mailbox holds the deliveries of an agent until a goroutine handles them, all of them together. The actor's lock guards it.
 type mailbox struct {
@@ -29,6 +32,13 @@ func (m *mailbox) put(d delivery, now time.Time) bool {
 
 // hasWork reports whether there are deliveries to handle.
 func (m *mailbox) hasWork() bool { return len(m.queue) > 0 && !m.dropped }
+
+// hasResult reports whether the result of a call waits to be handled.
+func (m *mailbox) hasResult(key string) bool {
+	return slices.ContainsFunc(m.queue, func(d delivery) bool {
+		return d.modelResult != nil && d.modelResult.Key == key || d.toolResult != nil && d.toolResult.Key == key
+	})
+}
 
 // take removes and returns all deliveries.
 func (m *mailbox) take() []delivery {
