@@ -149,10 +149,12 @@ func (a *actor) reserveAdopted(e agent.Effect) {
 		return
 	}
 	a.engine.adopted.mu.Lock()
-	first := call.reserved == agent.Amount{}
-	call.reserved = model.Reserve
+	reserve := !call.delivered && call.reserved == agent.Amount{} // a result that was delivered releases no reservation
+	if reserve {
+		call.reserved = model.Reserve
+	}
 	a.engine.adopted.mu.Unlock()
-	if first {
+	if reserve {
 		a.engine.budgets.hold(a.uid, model.Reserve)
 	}
 }

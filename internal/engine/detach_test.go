@@ -216,3 +216,23 @@ func TestADetachedModelCallIsPaidOnce(t *testing.T) {
 	}
 	w.noDetached()
 }
+
+// TestADeliveredCallReservesNothing reserves for a call whose result was delivered before: no result would release the reservation.
+func TestADeliveredCallReservesNothing(t *testing.T) {
+	e := newWorld(t, writerScript).current()
+	a, err := e.actor("uid")
+	if err != nil {
+		t.Fatal(err)
+	}
+	e.budgets.set(ledger.Agent{UID: "uid"}, agent.State{})
+	call := agent.CallModel{Call: "m1", Attempt: 1, Reserve: agent.Amount{Tokens: 5}}
+	for delivered, want := range map[bool]int64{true: 0, false: 5} {
+		e.adopted.calls = map[string]*adoptedCall{a.ledgerKey(call): {key: a.ledgerKey(call), agent: "uid", delivered: delivered}}
+		a.reserveAdopted(call)
+		a.reserveAdopted(call)
+		if got := e.budgets.nodes["uid"].reserved.Tokens; got != want {
+			t.Errorf("delivered %t: %d tokens are reserved, want %d", delivered, got, want)
+		}
+		e.budgets.release("uid", agent.Amount{Tokens: 5})
+	}
+}

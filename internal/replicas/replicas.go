@@ -233,7 +233,7 @@ func (t Timing) validate() error {
 	return nil
 }
 
-// coordinate compares what this replica should own with what it owns, whenever one of them changes.
+// coordinate takes and hands over shards whenever the assignment or the held shards change.
 func (r *Replicas) coordinate(ctx, base context.Context) {
 	timer := time.NewTimer(0)
 	defer timer.Stop()

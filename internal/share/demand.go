@@ -32,7 +32,7 @@ type Demand struct {
 
 // Need is what a namespace needs of a resource.
 type Need struct {
-	// Amount is what the namespace uses and what it waits for.
+	// Amount is the sum of the amounts that the namespace uses and waits for.
 	Amount int64
 	// Weight decides which part of the namespace's amount a replica gets. 0 counts as 1.
 	Weight int64

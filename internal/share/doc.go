@@ -4,7 +4,7 @@
 // Package share divides limits that hold for the whole installation among its replicas.
 //
 // A limit is a resource with a name, such as provider/team/main/concurrent. Each replica has a row for each resource that it uses, in
-// the ledger: the amount that it holds, what it uses, and what it needs for each namespace. About once a second a [Keeper] reads the
+// the ledger: the amounts that it holds and uses, and the need of each namespace. About once a second a [Keeper] reads the
 // rows of all replicas and changes its own, in one transaction that excludes the other replicas. Between these transactions a replica
 // starts work within its own amount, without asking.
 //
@@ -12,7 +12,7 @@
 //
 //  1. The amounts of all replicas never sum to more than the limit: a replica takes only what the rows of the others leave. After a
 //     limit was lowered the sum only falls.
-//  2. A replica does not return what it uses: calls in flight, or for a limit per minute what it has used in its window of a minute. A
+//  2. A replica keeps the amount in use: calls in flight, or for a limit per minute the use in its window of a minute. A
 //     [Source] lowers its bound before the row is lowered, and raises it after the row was raised.
 //  3. A replica starts nothing when its last transaction began more than [ValidFor] ago. Its row counts for longer: [countsFor], so that
 //     calls in flight have time to end, plus a minute for a limit per minute.

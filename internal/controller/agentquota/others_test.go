@@ -1,0 +1,43 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package agentquota
+
+import (
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/internal/controller/tree/treetest"
+	"github.com/nestor-dev/nestor/internal/engine"
+	"github.com/nestor-dev/nestor/internal/quota"
+)
+
+// TestRunsOfAllOperatorsAreCounted has runs in statuses only, as another operator writes them, and two quotas with similar names.
+func TestRunsOfAllOperatorsAreCounted(t *testing.T) {
+	small, smaller := quota.Quota{Name: "small", MaxActiveAgents: 1}, quota.Quota{Name: "small-er"}
+	sub := func(name string, phase v1alpha1.SubAgentPhase, conditions ...metav1.Condition) *v1alpha1.SubAgent {
+		return &v1alpha1.SubAgent{ObjectMeta: treetest.Named(name, name), Status: v1alpha1.SubAgentStatus{Phase: phase, Conditions: conditions}}
+	}
+	wait := func(reason, message string) metav1.Condition {
+		return metav1.Condition{Reason: reason, Message: message}
+	}
+	elsewhere := sub("elsewhere", v1alpha1.SubAgentActive)
+	elsewhere.Namespace = "b"
+	chat := &v1alpha1.AgentChat{ObjectMeta: treetest.Named("chat", "chat")}
+	chat.Status.Conditions = []metav1.Condition{wait(engine.PriceUnknown, quota.PriceUnknown(smaller, "model", "provider"))}
+	r := &Reconciler{Client: treetest.NewCluster(t, chat, elsewhere,
+		sub("active", v1alpha1.SubAgentActive), sub("ended", v1alpha1.SubAgentCompleted),
+		sub("waits", v1alpha1.SubAgentPending, wait(engine.QuotaExhausted, quota.TooManyActive(small))),
+		sub("missing", v1alpha1.SubAgentPending, wait("RoleNotFound", "AgentQuota small is not the reason.")))}
+	usage := []engine.QuotaUsage{{Quota: small, Active: 7, Waiting: 7}, {Quota: smaller}}
+	if err := r.countAll(t.Context(), "a", usage); err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range []int{1, 1} {
+		if usage[i].Active != 1 || usage[i].Waiting != want {
+			t.Errorf("quota %s: %d active and %d waiting runs, want 1 and %d", usage[i].Quota.Name, usage[i].Active, usage[i].Waiting, want)
+		}
+	}
+}
