@@ -45,7 +45,9 @@ func plantedObjectAttack(name, attempts string, object client.Object, owned bool
 		r := w.newNamespace(t)
 		mallory := r.as("mallory", "edit")
 		chat := r.chatWith(scratch("1Gi"))
-		chat.Spec.ModelProvider = "later" // the name of the trap contains the chat's UID: the chat must not start before the trap exists
+		// The name of the trap contains the chat's UID: the chat must not start before the trap exists. A role is resolved before the
+		// objects of a workspace are checked, so no reconcile can check them before the trap and start the chat after it.
+		chat.Spec.Role = "later"
 		r.create(chat)
 		trap, ok := object.DeepCopyObject().(client.Object)
 		r.Expect(ok).To(BeTrue())
@@ -57,7 +59,7 @@ func plantedObjectAttack(name, attempts string, object client.Object, owned bool
 			}})
 		}
 		r.checkAllowed(func() error { return mallory.Create(t.Context(), trap) })
-		r.Expect(w.Provider(t.Context(), r.namespace, "later")).To(Succeed())
+		r.create(&v1alpha1.AgentRole{ObjectMeta: metav1.ObjectMeta{Name: "later"}, Spec: v1alpha1.AgentRoleSpec{SystemPrompt: "You greet people."}})
 		r.Expect(r.API.Create(t.Context(), r.message("hello", ""))).To(Succeed())
 		return r, trap
 	}

@@ -131,6 +131,8 @@ func (r chatWorkspace) awaitPodGone() {
 	Eventually(func() bool {
 		return client.IgnoreNotFound(api.Get(ctx, r.name(), &corev1.Pod{})) == nil && api.Get(ctx, r.name(), &corev1.Pod{}) != nil
 	}).Should(BeTrue())
+	// Until the controller has seen it, a call would use the session with the deleted pod.
+	Eventually(workspaces.InSession).WithArguments(r.name()).Should(BeFalse())
 }
 
 var empty = v1alpha1.Workspace{EmptyDir: &v1alpha1.EmptyDirSource{SizeLimit: "1Gi"}}
