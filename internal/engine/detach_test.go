@@ -14,7 +14,8 @@ import (
 
 	"github.com/nestor-dev/nestor/internal/agent"
 	"github.com/nestor-dev/nestor/internal/ledger"
-	"github.com/nestor-dev/nestor/internal/model"
+	"github.com/nestor-dev/nestor/internal/model/openai"
+	"github.com/nestor-dev/nestor/internal/model/wire"
 	"github.com/nestor-dev/nestor/internal/tool"
 )
 
@@ -183,7 +184,7 @@ func TestADetachedModelCallIsPaidOnce(t *testing.T) {
 		w.model.ServeHTTP(response, request)
 	}))
 	t.Cleanup(slow.Close)
-	client, err := model.NewClient(model.Endpoint{BaseURL: slow.URL + "/v1"})
+	client, err := openai.NewClient(wire.Endpoint{BaseURL: slow.URL + "/v1"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -36,7 +36,7 @@ type Models interface {
 
 // Endpoint is a model at a provider.
 type Endpoint struct {
-	Client *model.Client
+	Client model.Client
 	Model  string
 	Prices model.Prices
 }

@@ -14,7 +14,9 @@ import (
 	"github.com/nestor-dev/nestor/internal/agent"
 	"github.com/nestor-dev/nestor/internal/ledger"
 	"github.com/nestor-dev/nestor/internal/model"
+	"github.com/nestor-dev/nestor/internal/model/openai"
 	"github.com/nestor-dev/nestor/internal/model/schedule"
+	"github.com/nestor-dev/nestor/internal/model/wire"
 )
 
 // fixedProvider is a server that always sends the same reply and counts requests.
@@ -57,7 +59,7 @@ func runAt(t *testing.T, limits func(*agent.Limits), main *fixedProvider, fallba
 		if i > 0 {
 			name = fmt.Sprintf("spare-%d", i)
 		}
-		client, err := model.NewClient(model.Endpoint{BaseURL: p.url})
+		client, err := openai.NewClient(wire.Endpoint{BaseURL: p.url})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -21,8 +21,10 @@ import (
 	"github.com/nestor-dev/nestor/internal/ledger"
 	"github.com/nestor-dev/nestor/internal/ledger/connect"
 	"github.com/nestor-dev/nestor/internal/model"
+	"github.com/nestor-dev/nestor/internal/model/openai"
 	"github.com/nestor-dev/nestor/internal/model/schedule"
 	"github.com/nestor-dev/nestor/internal/model/scripted"
+	"github.com/nestor-dev/nestor/internal/model/wire"
 	"github.com/nestor-dev/nestor/internal/quota"
 	"github.com/nestor-dev/nestor/internal/role"
 )
@@ -139,7 +141,7 @@ func (w *world) options(l Ledger) Options {
 	w.t.Helper()
 	scheduler := schedule.New(schedule.Options{})
 	scheduler.SetProvider(schedule.Provider{Name: "default", Concurrent: 64})
-	client, err := model.NewClient(model.Endpoint{BaseURL: w.url})
+	client, err := openai.NewClient(wire.Endpoint{BaseURL: w.url})
 	if err != nil {
 		w.t.Fatal(err)
 	}

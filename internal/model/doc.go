@@ -1,13 +1,13 @@
 // Copyright 2026 The Nestor Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package model calls language models over the OpenAI-compatible chat completions API.
+// Package model has one form of requests and replies for all language models.
 //
-// A [Client] calls one provider. [Client.Complete] sends a [Request] and returns a [Reply]; both are plain data with
-// a stable JSON form, so that the ledger can store them and rebuild a call exactly. While a reply streams in, its
-// deltas go to a callback for the live view; only the complete reply is recorded.
+// A [Client] calls one provider; there is a package for each API below this one. Client.Complete sends a [Request] and
+// returns a [Reply]; both are plain data with a stable JSON form, so that the ledger can store them and rebuild a call
+// exactly. While a reply streams in, its deltas go to a callback for the live view; only the complete reply is recorded.
 //
-// Providers differ. This package brings their responses into one form:
+// Providers and APIs differ. Their responses are brought into one form:
 //
 //   - [Reply.Outcome] classifies a reply: an answer, tool calls, a truncated answer, a refusal, a filtered or
 //     an empty reply. Arguments that are not a JSON object are kept as text and marked; tool calls have unique IDs.

@@ -85,10 +85,7 @@ func (e *Error) Retryable() bool {
 // NeedsCompaction reports whether the call may succeed with a shorter history.
 func (e *Error) NeedsCompaction() bool { return e.Kind == ContextTooLong }
 
-func oversized(message string) *Error { return &Error{Kind: Oversized, Message: message} }
-
-func malformed(message string) *Error { return &Error{Kind: Malformed, Message: message} }
-
-func cancelled(ctx context.Context) *Error {
+// NewCancelled returns the error of a call whose caller's context ended.
+func NewCancelled(ctx context.Context) *Error {
 	return &Error{Kind: Cancelled, Message: context.Cause(ctx).Error(), cause: ctx.Err()}
 }

@@ -8,9 +8,9 @@ import (
 	"strings"
 )
 
-// withImageNotes replaces each image that cannot be shown by a note: the model does not accept images, or the image was
+// WithImageNotes replaces each image that cannot be shown by a note: the model does not accept images, or the image was
 // pruned.
-func (m Message) withImageNotes(textOnly bool) Message {
+func (m Message) WithImageNotes(textOnly bool) Message {
 	var shown []Image
 	var notes []string
 	for _, image := range m.Images {

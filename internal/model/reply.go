@@ -23,9 +23,11 @@ type Reply struct {
 	Model string `json:"model,omitempty"`
 
 	Text string `json:"text,omitempty"`
-	// Reasoning is the reasoning that some providers return. It is for people and is not sent back to the model.
-	Reasoning string `json:"reasoning,omitempty"`
-	Refusal   string `json:"refusal,omitempty"`
+	// Reasoning is the text of the reasoning that some providers return. It is for people and is not sent back to the
+	// model; ReasoningItems are.
+	Reasoning      string          `json:"reasoning,omitempty"`
+	ReasoningItems []ReasoningItem `json:"reasoningItems,omitempty"`
+	Refusal        string          `json:"refusal,omitempty"`
 	// ToolCalls have IDs that are unique in the reply and the request's history, whatever the provider sent.
 	ToolCalls    []ToolCall   `json:"toolCalls,omitempty"`
 	FinishReason FinishReason `json:"finishReason,omitempty"`
@@ -46,9 +48,11 @@ type ToolCall struct {
 
 // Usage counts the tokens of one call.
 type Usage struct {
-	// PromptTokens includes CachedTokens.
-	PromptTokens int64 `json:"promptTokens"`
-	CachedTokens int64 `json:"cachedTokens,omitempty"`
+	// PromptTokens includes CachedTokens, which were read from the provider's cache, and CacheWriteTokens, which were
+	// written to it at a price of their own.
+	PromptTokens     int64 `json:"promptTokens"`
+	CachedTokens     int64 `json:"cachedTokens,omitempty"`
+	CacheWriteTokens int64 `json:"cacheWriteTokens,omitempty"`
 	// CompletionTokens includes ReasoningTokens.
 	CompletionTokens int64 `json:"completionTokens"`
 	ReasoningTokens  int64 `json:"reasoningTokens,omitempty"`
@@ -94,7 +98,7 @@ func (r Reply) Outcome() Outcome {
 
 // Message returns the reply as a message for the history of the next request.
 func (r Reply) Message() Message {
-	return Message{Role: RoleAssistant, Text: r.Text, ToolCalls: r.ToolCalls, Refusal: r.Refusal}
+	return Message{Role: RoleAssistant, Text: r.Text, ToolCalls: r.ToolCalls, Refusal: r.Refusal, ReasoningItems: r.ReasoningItems}
 }
 
 // Delta is a part of a streamed reply, for the live view. Deltas are not recorded; the Reply is.

@@ -29,6 +29,8 @@ type Request struct {
 	Temperature *float64 `json:"temperature,omitempty"`
 	// MaxOutputTokens bounds the reply; 0 means the provider's default.
 	MaxOutputTokens int64 `json:"maxOutputTokens,omitempty"`
+	// ReasoningEffort is how much the model should think before it answers; empty means the provider's default.
+	ReasoningEffort ReasoningEffort `json:"reasoningEffort,omitempty"`
 	// TextOnly means that the model does not accept images and gets notes instead.
 	TextOnly bool `json:"textOnly,omitempty"`
 	// IdempotencyKey is sent as the Idempotency-Key header, for gateways that answer a repeated call from their
@@ -48,6 +50,30 @@ type Message struct {
 	ToolCallID string `json:"toolCallID,omitempty"`
 	// Refusal belongs to assistant messages in which the model refused.
 	Refusal string `json:"refusal,omitempty"`
+	// ReasoningItems belong to assistant messages. An API gets back only the items that it returned for the same model.
+	ReasoningItems []ReasoningItem `json:"reasoningItems,omitempty"`
+}
+
+// ReasoningEffort is how much a model should think.
+type ReasoningEffort string
+
+// The efforts of reasoning.
+const (
+	EffortNone   ReasoningEffort = "None"
+	EffortLow    ReasoningEffort = "Low"
+	EffortMedium ReasoningEffort = "Medium"
+	EffortHigh   ReasoningEffort = "High"
+)
+
+// ReasoningItem is a part of a model's reasoning that its API requires back in tool loops, such as a signed or encrypted
+// block. Nothing but the API's own package reads Data.
+type ReasoningItem struct {
+	API   API    `json:"api"`
+	Model string `json:"model"`
+	// Call is the ID of the tool call that the item belongs to; empty if it belongs to the whole reply.
+	Call string `json:"call,omitempty"`
+	// Data is the item in the API's form, sent back as it came.
+	Data json.RawMessage `json:"data"`
 }
 
 // Image is an image in a message.

@@ -20,7 +20,9 @@ import (
 	"github.com/nestor-dev/nestor/internal/engine"
 	"github.com/nestor-dev/nestor/internal/ledger"
 	"github.com/nestor-dev/nestor/internal/model"
+	"github.com/nestor-dev/nestor/internal/model/openai"
 	"github.com/nestor-dev/nestor/internal/model/schedule"
+	"github.com/nestor-dev/nestor/internal/model/wire"
 	"github.com/nestor-dev/nestor/internal/outbound"
 )
 
@@ -40,7 +42,7 @@ type Models struct {
 // cachedClient is a client for one revision of a provider.
 type cachedClient struct {
 	revision string
-	client   *model.Client
+	client   model.Client
 }
 
 // Route implements engine.Models. A provider is identified by namespace/name. It is read before each call, so that an agent cannot continue
@@ -125,14 +127,14 @@ func (m *Models) provider(ctx context.Context, name string) (*v1alpha1.ModelProv
 }
 
 // client returns the client of a provider; its key is read for each call.
-func (m *Models) client(object *v1alpha1.ModelProvider, name string) (*model.Client, error) {
+func (m *Models) client(object *v1alpha1.ModelProvider, name string) (model.Client, error) {
 	revision := fmt.Sprintf("%s/%d", object.UID, object.Generation)
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if k, ok := m.clients[name]; ok && k.revision == revision {
 		return k.client, nil
 	}
-	endpoint := model.Endpoint{BaseURL: object.Spec.BaseURL, Timeout: time.Duration(object.Spec.RequestTimeoutSeconds) * time.Second}
+	endpoint := wire.Endpoint{BaseURL: object.Spec.BaseURL, Timeout: time.Duration(object.Spec.RequestTimeoutSeconds) * time.Second}
 	if ref := object.Spec.APIKeySecretRef; ref != nil {
 		namespace, ref := object.Namespace, *ref
 		endpoint.Key = func(ctx context.Context) (string, error) {
@@ -140,11 +142,11 @@ func (m *Models) client(object *v1alpha1.ModelProvider, name string) (*model.Cli
 			return strings.TrimSpace(string(value)), err
 		}
 	}
-	endpoint.HTTPClient = model.NewHTTPClient(outbound.New(m.Outbound))
+	endpoint.HTTPClient = wire.NewHTTPClient(outbound.New(m.Outbound))
 	if m.Transport != nil {
 		endpoint.HTTPClient.Transport = m.Transport(endpoint.HTTPClient.Transport)
 	}
-	client, err := model.NewClient(endpoint)
+	client, err := openai.NewClient(endpoint)
 	if err != nil {
 		return nil, fmt.Errorf("the ModelProvider %s cannot be used: %w", name, err)
 	}

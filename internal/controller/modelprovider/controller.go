@@ -26,6 +26,8 @@ import (
 	"github.com/nestor-dev/nestor/internal/controller/resolve"
 	"github.com/nestor-dev/nestor/internal/controller/status"
 	"github.com/nestor-dev/nestor/internal/model"
+	"github.com/nestor-dev/nestor/internal/model/openai"
+	"github.com/nestor-dev/nestor/internal/model/wire"
 )
 
 // Reconciler writes the status of ModelProviders.
@@ -98,7 +100,7 @@ func (r *Reconciler) check(ctx context.Context, object *v1alpha1.ModelProvider) 
 	name, revision := client.ObjectKeyFromObject(object), revisionOf(object, key)
 	known, ok := r.prober.result(name, revision)
 	if !ok || known.validFor(time.Now()) <= 0 {
-		endpoint, err := model.NewClient(model.Endpoint{BaseURL: object.Spec.BaseURL, Key: constantKey(key), Timeout: probeTimeout, HTTPClient: model.NewHTTPClient(r.Transport)})
+		endpoint, err := openai.NewClient(wire.Endpoint{BaseURL: object.Spec.BaseURL, Key: constantKey(key), Timeout: probeTimeout, HTTPClient: wire.NewHTTPClient(r.Transport)})
 		if err != nil {
 			return status.NotReady(generation, v1alpha1.ReasonInvalidSpec, err.Error()), 0, nil
 		}
@@ -135,7 +137,7 @@ func (r *Reconciler) key(ctx context.Context, object *v1alpha1.ModelProvider) (s
 	return string(value), err
 }
 
-func constantKey(key string) model.KeySource {
+func constantKey(key string) wire.KeySource {
 	return func(context.Context) (string, error) { return key, nil }
 }
 

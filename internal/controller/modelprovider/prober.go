@@ -64,7 +64,7 @@ func (p *prober) result(name types.NamespacedName, revision string) (probeResult
 }
 
 // probe starts a probe unless one is running.
-func (p *prober) probe(name types.NamespacedName, revision string, client *model.Client) {
+func (p *prober) probe(name types.NamespacedName, revision string, client model.Client) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.running[name] == revision {
@@ -74,7 +74,7 @@ func (p *prober) probe(name types.NamespacedName, revision string, client *model
 	go p.run(name, revision, client)
 }
 
-func (p *prober) run(name types.NamespacedName, revision string, client *model.Client) {
+func (p *prober) run(name types.NamespacedName, revision string, client model.Client) {
 	ctx, cancel := context.WithTimeout(context.Background(), probeTimeout)
 	defer cancel()
 	_, err := client.Models(ctx)

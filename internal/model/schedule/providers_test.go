@@ -11,8 +11,10 @@ import (
 	"time"
 
 	"github.com/nestor-dev/nestor/internal/model"
+	"github.com/nestor-dev/nestor/internal/model/openai"
 	"github.com/nestor-dev/nestor/internal/model/schedule"
 	"github.com/nestor-dev/nestor/internal/model/scripted"
+	"github.com/nestor-dev/nestor/internal/model/wire"
 )
 
 // TestRateLimitSendsCallsToTheFallback uses two real providers. The first answers with one 429 and gets no further
@@ -24,7 +26,7 @@ func TestRateLimitSendsCallsToTheFallback(t *testing.T) {
 	second, secondServer := providerOf(t, "rules:\n- {reply: {text: Served.}}")
 	s.SetProvider(schedule.Provider{Name: "main", Concurrent: 1, Fallback: []string{"second"}})
 	s.SetProvider(schedule.Provider{Name: "second", Concurrent: 2})
-	clients := map[string]*model.Client{"main": main, "second": second}
+	clients := map[string]model.Client{"main": main, "second": second}
 
 	const calls = 20
 	answers := make(chan string, calls)
@@ -45,7 +47,7 @@ func TestRateLimitSendsCallsToTheFallback(t *testing.T) {
 }
 
 // submit makes a call like the engine: a retryable failure goes back into the queue.
-func submit(t *testing.T, s *schedule.Scheduler, clients map[string]*model.Client, answers chan<- string) {
+func submit(t *testing.T, s *schedule.Scheduler, clients map[string]model.Client, answers chan<- string) {
 	request := model.Request{Model: "scripted", Messages: []model.Message{{Role: model.RoleUser, Text: "Hello."}}}
 	ticket := schedule.Ticket{Provider: "main", Namespace: "a", Chat: "b", Tokens: 20}
 	mustSubmit(t, s, ticket, func(g *schedule.Grant) {
@@ -69,7 +71,7 @@ func submit(t *testing.T, s *schedule.Scheduler, clients map[string]*model.Clien
 	})
 }
 
-func providerOf(t *testing.T, script string) (*model.Client, *scripted.Server) {
+func providerOf(t *testing.T, script string) (model.Client, *scripted.Server) {
 	t.Helper()
 	parsed, err := scripted.Parse("test.yaml", []byte(script))
 	if err != nil {
@@ -78,7 +80,7 @@ func providerOf(t *testing.T, script string) (*model.Client, *scripted.Server) {
 	server := scripted.NewServer(scripted.Options{Scripts: []*scripted.Script{parsed}})
 	listening := httptest.NewServer(server)
 	t.Cleanup(listening.Close)
-	client, err := model.NewClient(model.Endpoint{BaseURL: listening.URL + "/v1"})
+	client, err := openai.NewClient(wire.Endpoint{BaseURL: listening.URL + "/v1"})
 	if err != nil {
 		t.Fatal(err)
 	}

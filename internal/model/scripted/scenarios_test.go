@@ -16,7 +16,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/nestor-dev/nestor/internal/model"
+	"github.com/nestor-dev/nestor/internal/model/openai"
 	"github.com/nestor-dev/nestor/internal/model/scripted"
+	"github.com/nestor-dev/nestor/internal/model/wire"
 )
 
 var rewrite = flag.Bool("rewrite", false, "rewrite the transcripts in testdata/scenarios")
@@ -30,7 +32,7 @@ func TestScenarios(t *testing.T) {
 	}
 	listening := httptest.NewServer(scripted.NewServer(scripted.Options{Scripts: scripts, NoDelay: true}))
 	defer listening.Close()
-	client, err := model.NewClient(model.Endpoint{BaseURL: listening.URL + "/v1"})
+	client, err := openai.NewClient(wire.Endpoint{BaseURL: listening.URL + "/v1"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -99,7 +101,7 @@ func TestFailuresScript(t *testing.T) {
 				t.Fatal(err)
 			}
 			_, url := serve(t, scripted.Options{Scripts: []*scripted.Script{script}})
-			client, err := model.NewClient(model.Endpoint{BaseURL: url + "/v1", Timeout: time.Second})
+			client, err := openai.NewClient(wire.Endpoint{BaseURL: url + "/v1", Timeout: time.Second})
 			if err != nil {
 				t.Fatal(err)
 			}

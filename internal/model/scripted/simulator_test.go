@@ -37,7 +37,7 @@ var (
 // an engine; it checks that the scripts complete their scenarios with the existing tools.
 type simulator struct {
 	t      *testing.T
-	client *model.Client
+	client model.Client
 	inputs []string // the user's messages, in order
 
 	history   []model.Message

@@ -16,6 +16,8 @@ import (
 	"github.com/nestor-dev/nestor/internal/engine"
 	"github.com/nestor-dev/nestor/internal/ledger"
 	"github.com/nestor-dev/nestor/internal/model"
+	"github.com/nestor-dev/nestor/internal/model/openai"
+	"github.com/nestor-dev/nestor/internal/model/wire"
 )
 
 const (
@@ -28,7 +30,7 @@ const (
 // models is an in-process model, implemented as the transport of the real client. It calls the tool as often as the
 // load requires, then submits a result.
 type models struct {
-	client *model.Client
+	client model.Client
 
 	mu           sync.Mutex
 	turns        int            // of each agent
@@ -42,7 +44,7 @@ type models struct {
 func newModels() (*models, error) {
 	m := &models{callsByAgent: map[string]int{}}
 	var err error
-	m.client, err = model.NewClient(model.Endpoint{BaseURL: "http://model.invalid/v1", HTTPClient: model.NewHTTPClient(m)})
+	m.client, err = openai.NewClient(wire.Endpoint{BaseURL: "http://model.invalid/v1", HTTPClient: wire.NewHTTPClient(m)})
 	return m, err
 }
 

@@ -1,7 +1,7 @@
 // Copyright 2026 The Nestor Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package model_test
+package openai_test
 
 import (
 	"compress/gzip"
@@ -15,18 +15,20 @@ import (
 	"time"
 
 	"github.com/nestor-dev/nestor/internal/model"
+	"github.com/nestor-dev/nestor/internal/model/openai"
+	"github.com/nestor-dev/nestor/internal/model/wire"
 	"github.com/nestor-dev/nestor/internal/outbound"
 )
 
 // serve connects a client to a provider with the given handler.
-func serve(t *testing.T, handler http.HandlerFunc) *model.Client {
+func serve(t *testing.T, handler http.HandlerFunc) *openai.Client {
 	t.Helper()
 	server := httptest.NewServer(handler)
 	t.Cleanup(func() {
 		server.CloseClientConnections()
 		server.Close()
 	})
-	client, err := model.NewClient(model.Endpoint{BaseURL: server.URL, Timeout: 20 * time.Second})
+	client, err := openai.NewClient(wire.Endpoint{BaseURL: server.URL, Timeout: 20 * time.Second})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -139,7 +141,7 @@ func TestRedirectsAreNotFollowed(t *testing.T) {
 }
 
 func TestForbiddenAddressesAreRejected(t *testing.T) {
-	client, err := model.NewClient(model.Endpoint{BaseURL: "http://127.0.0.1:1", HTTPClient: model.NewHTTPClient(outbound.New(outbound.Options{}))})
+	client, err := openai.NewClient(wire.Endpoint{BaseURL: "http://127.0.0.1:1", HTTPClient: wire.NewHTTPClient(outbound.New(outbound.Options{}))})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,7 +1,7 @@
 // Copyright 2026 The Nestor Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package model_test
+package openai_test
 
 import (
 	"encoding/json"
@@ -13,7 +13,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/model"
 )
 
-// TestDialectIsLearnedOnce calls an endpoint that first rejects stream_options and then max_tokens.
+// TestDialectIsLearnedOnce calls an endpoint that first rejects stream_options, then max_tokens, and then reasoning_effort.
 func TestDialectIsLearnedOnce(t *testing.T) {
 	const script = `
 rules:
@@ -21,12 +21,15 @@ rules:
   reply: {error: {status: 400, message: "Unrecognized request argument supplied: stream_options"}}
 - times: 1
   reply: {error: {status: 400, message: "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead."}}
+- times: 1
+  reply: {error: {status: 400, message: "Unsupported parameter: 'reasoning_effort' is not supported with this model."}}
 - reply: {text: Three.}
 `
 	client, server := playScript(t, script)
 	req := question()
 	req.MaxOutputTokens = 64
 	req.IdempotencyKey = "agent-1/7"
+	req.ReasoningEffort = model.EffortHigh
 	for range 2 {
 		got, err := client.Complete(t.Context(), req, nil)
 		if err != nil {
@@ -37,9 +40,10 @@ rules:
 		}
 	}
 	type limits struct {
-		StreamOptions       any   `json:"stream_options"`
-		MaxTokens           int64 `json:"max_tokens"`
-		MaxCompletionTokens int64 `json:"max_completion_tokens"`
+		StreamOptions       any    `json:"stream_options"`
+		MaxTokens           int64  `json:"max_tokens"`
+		MaxCompletionTokens int64  `json:"max_completion_tokens"`
+		ReasoningEffort     string `json:"reasoning_effort"`
 	}
 	asked := server.Requests()
 	got := make([]limits, 0, len(asked))
@@ -53,15 +57,16 @@ rules:
 		got = append(got, l)
 	}
 	want := []limits{
-		{StreamOptions: map[string]any{"include_usage": true}, MaxTokens: 64},
-		{MaxTokens: 64},
+		{StreamOptions: map[string]any{"include_usage": true}, MaxTokens: 64, ReasoningEffort: "high"},
+		{MaxTokens: 64, ReasoningEffort: "high"},
+		{MaxCompletionTokens: 64, ReasoningEffort: "high"},
 		{MaxCompletionTokens: 64},
 		{MaxCompletionTokens: 64}, // the second call uses the learned dialect
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("requests (-want +got):\n%s", diff)
 	}
-	if len(keys) != 3 {
+	if len(keys) != 4 {
 		t.Errorf("idempotency keys %v, want one for each dialect", keys)
 	}
 }

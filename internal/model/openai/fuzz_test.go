@@ -1,7 +1,7 @@
 // Copyright 2026 The Nestor Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package model_test
+package openai_test
 
 import (
 	"encoding/json"
@@ -13,7 +13,9 @@ import (
 	"unicode/utf8"
 
 	"github.com/nestor-dev/nestor/internal/model"
+	"github.com/nestor-dev/nestor/internal/model/openai"
 	"github.com/nestor-dev/nestor/internal/model/scripted"
+	"github.com/nestor-dev/nestor/internal/model/wire"
 )
 
 // response is a response of the fuzzed provider.
@@ -26,7 +28,7 @@ type response struct {
 
 // fuzzedProvider returns a client whose provider sends the stored response, and a client of a strict provider that
 // answers everything.
-func fuzzedProvider(f *testing.F) (*model.Client, *atomic.Pointer[response], *model.Client) {
+func fuzzedProvider(f *testing.F) (*openai.Client, *atomic.Pointer[response], *openai.Client) {
 	f.Helper()
 	var next atomic.Pointer[response]
 	provider := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -39,7 +41,7 @@ func fuzzedProvider(f *testing.F) (*model.Client, *atomic.Pointer[response], *mo
 		_, _ = w.Write(r.body)
 	}))
 	f.Cleanup(provider.Close)
-	fuzzed, err := model.NewClient(model.Endpoint{BaseURL: provider.URL})
+	fuzzed, err := openai.NewClient(wire.Endpoint{BaseURL: provider.URL})
 	if err != nil {
 		f.Fatal(err)
 	}

@@ -1,7 +1,7 @@
 // Copyright 2026 The Nestor Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package model
+package openai
 
 import (
 	"encoding/base64"
@@ -10,12 +10,14 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/nestor-dev/nestor/internal/model"
+	"github.com/nestor-dev/nestor/internal/model/wire"
 	"github.com/nestor-dev/nestor/internal/plainjson"
 )
 
 // encodeRequest encodes a request for the API. It is written by hand because a request contains the whole conversation,
 // and the SDK's types would decode and encode the schemas of tools again.
-func encodeRequest(req Request, used dialect) ([]byte, error) {
+func encodeRequest(req model.Request, used dialect) ([]byte, error) {
 	b := make([]byte, 0, bodySize(req))
 	b = appendField(append(b, '{'), `"model":`, req.Model)
 	b = appendMessages(append(b, `,"messages":[`...), req)
@@ -37,6 +39,9 @@ func encodeRequest(req Request, used dialect) ([]byte, error) {
 		}
 		b = strconv.AppendInt(append(b, name...), req.MaxOutputTokens, 10)
 	}
+	if req.ReasoningEffort != "" && !used.noReasoningEffort {
+		b = appendField(b, `,"reasoning_effort":`, strings.ToLower(string(req.ReasoningEffort)))
+	}
 	if req.ToolChoice != "" {
 		b = appendField(b, `,"tool_choice":`, req.ToolChoice)
 	}
@@ -45,7 +50,7 @@ func encodeRequest(req Request, used dialect) ([]byte, error) {
 }
 
 // bodySize estimates the size of the body.
-func bodySize(req Request) int {
+func bodySize(req model.Request) int {
 	const around = 96
 	size := 256
 	for i := range req.Messages {
@@ -69,7 +74,7 @@ func appendField(b []byte, name, text string) []byte {
 	return plainjson.AppendString(append(b, name...), text)
 }
 
-func appendTools(b []byte, tools []Tool) ([]byte, error) {
+func appendTools(b []byte, tools []model.Tool) ([]byte, error) {
 	if len(tools) == 0 {
 		return b, nil
 	}
@@ -93,21 +98,21 @@ func appendTools(b []byte, tools []Tool) ([]byte, error) {
 	return append(b, ']'), nil
 }
 
-func appendMessages(b []byte, req Request) []byte {
+func appendMessages(b []byte, req model.Request) []byte {
 	var shown []byte // pending images of tool results
 	for i, m := range req.Messages {
 		if i > 0 {
 			b = append(b, ',')
 		}
 		if len(m.Images) > 0 {
-			m = m.withImageNotes(req.TextOnly)
+			m = m.WithImageNotes(req.TextOnly)
 		}
 		switch m.Role {
-		case RoleSystem:
+		case model.RoleSystem:
 			b = append(appendField(b, `{"role":"system","content":`, m.Text), '}')
-		case RoleAssistant:
+		case model.RoleAssistant:
 			b = appendAssistant(b, m)
-		case RoleTool:
+		case model.RoleTool:
 			b = appendField(b, `{"role":"tool","content":`, m.Text)
 			if m.ToolCallID != "" {
 				b = appendField(b, `,"tool_call_id":`, m.ToolCallID)
@@ -119,7 +124,7 @@ func appendMessages(b []byte, req Request) []byte {
 		}
 		// A tool message may only contain text, and the answers to one message's calls must be consecutive: the
 		// images follow in a separate message.
-		if answered := i+1 == len(req.Messages) || req.Messages[i+1].Role != RoleTool; answered && len(shown) > 0 {
+		if answered := i+1 == len(req.Messages) || req.Messages[i+1].Role != model.RoleTool; answered && len(shown) > 0 {
 			b = append(b, `,{"role":"user","content":[`...)
 			b = append(append(b, shown...), "]}"...)
 			shown = nil
@@ -128,7 +133,7 @@ func appendMessages(b []byte, req Request) []byte {
 	return b
 }
 
-func appendUser(b []byte, m Message) []byte {
+func appendUser(b []byte, m model.Message) []byte {
 	if len(m.Images) == 0 {
 		return append(appendField(b, `{"role":"user","content":`, m.Text), '}')
 	}
@@ -140,7 +145,7 @@ func appendUser(b []byte, m Message) []byte {
 	return append(append(b, appendImages(parts, m.Images)...), "]}"...)
 }
 
-func appendToolImages(parts []byte, m Message) []byte {
+func appendToolImages(parts []byte, m model.Message) []byte {
 	if len(m.Images) == 0 {
 		return parts
 	}
@@ -152,7 +157,7 @@ func appendText(parts []byte, text string) []byte {
 	return append(appendField(appendComma(parts), `{"type":"text","text":`, text), '}')
 }
 
-func appendImages(parts []byte, images []Image) []byte {
+func appendImages(parts []byte, images []model.Image) []byte {
 	for i := range images {
 		image := &images[i]
 		data := "data:" + image.MediaType + ";base64," + base64.StdEncoding.EncodeToString(image.Data)
@@ -170,7 +175,7 @@ func appendComma(list []byte) []byte {
 }
 
 // appendAssistant appends a message of the model. A message with only tool calls has no content.
-func appendAssistant(b []byte, m Message) []byte {
+func appendAssistant(b []byte, m model.Message) []byte {
 	b = append(b, `{"role":"assistant"`...)
 	switch {
 	case m.Text != "":
@@ -189,42 +194,11 @@ func appendAssistant(b []byte, m Message) []byte {
 			b = append(b, ',')
 		}
 		b = appendField(b, `{"id":`, call.ID)
-		b = appendField(b, `,"type":"function","function":{"name":`, sendableName(call.Name))
-		b = append(appendField(b, `,"arguments":`, sendableArguments(call)), "}}"...)
+		b = appendField(b, `,"type":"function","function":{"name":`, wire.SendableName(call.Name))
+		b = append(appendField(b, `,"arguments":`, wire.SendableArguments(call)), "}}"...)
 	}
 	if len(m.ToolCalls) > 0 {
 		b = append(b, ']')
 	}
 	return append(b, '}')
-}
-
-// sendableName converts an invalid tool name for the history: a provider may return such a name but reject it in a
-// request.
-func sendableName(name string) string {
-	name = strings.Map(sendable, name)
-	if name == "" {
-		return "unnamed"
-	}
-	return name[:min(len(name), 64)]
-}
-
-func sendable(c rune) rune {
-	switch {
-	case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9', c == '_', c == '-':
-		return c
-	}
-	return '_'
-}
-
-// sendableArguments wraps arguments that are not JSON, which servers with chat templates reject. The model still sees
-// what it wrote.
-func sendableArguments(call ToolCall) string {
-	if call.ArgumentsError == "" {
-		return call.Arguments
-	}
-	wrapped, err := json.Marshal(map[string]string{"invalid_arguments": call.Arguments})
-	if err != nil {
-		return "{}"
-	}
-	return string(wrapped)
 }

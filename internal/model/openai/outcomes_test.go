@@ -1,7 +1,7 @@
 // Copyright 2026 The Nestor Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package model_test
+package openai_test
 
 import (
 	"context"
@@ -13,14 +13,16 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/nestor-dev/nestor/internal/model"
+	"github.com/nestor-dev/nestor/internal/model/openai"
 	"github.com/nestor-dev/nestor/internal/model/scripted"
+	"github.com/nestor-dev/nestor/internal/model/wire"
 	"github.com/nestor-dev/nestor/internal/outbound"
 )
 
 const testKey = "sk-test-0123456789abcdef"
 
 // playScript serves a script over HTTP and returns a client for it.
-func playScript(t testing.TB, script string) (*model.Client, *scripted.Server) {
+func playScript(t testing.TB, script string) (*openai.Client, *scripted.Server) {
 	t.Helper()
 	parsed, err := scripted.Parse("test.yaml", []byte(script))
 	if err != nil {
@@ -30,13 +32,13 @@ func playScript(t testing.TB, script string) (*model.Client, *scripted.Server) {
 	return connect(t, server, 10*time.Second), server
 }
 
-func connect(t testing.TB, server *scripted.Server, timeout time.Duration) *model.Client {
+func connect(t testing.TB, server *scripted.Server, timeout time.Duration) *openai.Client {
 	t.Helper()
 	listening := httptest.NewServer(server)
 	t.Cleanup(listening.Close)
-	httpClient := model.NewHTTPClient(outbound.New(outbound.Options{AllowLoopback: true}))
+	httpClient := wire.NewHTTPClient(outbound.New(outbound.Options{AllowLoopback: true}))
 	t.Cleanup(httpClient.CloseIdleConnections)
-	client, err := model.NewClient(model.Endpoint{
+	client, err := openai.NewClient(wire.Endpoint{
 		BaseURL: listening.URL + "/v1", Timeout: timeout, HTTPClient: httpClient,
 		Key: func(context.Context) (string, error) { return testKey, nil },
 	})

@@ -1,19 +1,19 @@
 // Copyright 2026 The Nestor Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package model
+package openai
 
 import (
-	"bufio"
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"net/http"
 	"strings"
 
-	"github.com/openai/openai-go/v3/packages/ssestream"
+	"github.com/nestor-dev/nestor/internal/model"
+	"github.com/nestor-dev/nestor/internal/model/wire"
 )
 
 // wireReply has the fields of a reply, or of a chunk of one, that are used. It is laxer than the SDK's types where
@@ -86,51 +86,24 @@ func (a *wireArguments) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// readJSON reads a reply that is a single JSON object.
-func readJSON(r io.Reader, listen func(Delta)) (Reply, error) {
-	data, err := io.ReadAll(io.LimitReader(r, maxJSONBytes+1))
-	if err != nil {
-		return Reply{}, err
-	}
-	if len(data) > maxJSONBytes {
-		return Reply{}, oversized(fmt.Sprintf("the provider's reply is larger than %d MiB", maxJSONBytes>>20))
-	}
+// readReply reads a reply, streamed or not.
+func readReply(body io.ReadCloser, listen func(model.Delta)) (model.Reply, error) {
 	var a accumulator
-	if err := a.add(data, listen); err != nil {
-		return Reply{}, err
-	}
-	return a.reply()
-}
-
-// readStream reads a reply that is an event stream.
-func readStream(r *bufio.Reader, body io.Closer, listen func(Delta)) (Reply, error) {
-	// Some providers omit the empty line after the last event, without which the decoder would drop it.
-	terminated := io.MultiReader(&eventReader{Reader: r}, strings.NewReader("\n\n"))
-	decoder := ssestream.NewDecoder(&http.Response{Body: struct {
-		io.Reader
-		io.Closer
-	}{terminated, body}})
-	var a accumulator
-	events, done := 0, false
-	for decoder.Next() {
-		events++
-		data := bytes.TrimSpace(decoder.Event().Data)
-		if bytes.HasPrefix(data, []byte("[DONE]")) {
-			done = true
-			break
-		}
-		if err := a.add(data, listen); err != nil {
-			return Reply{}, err
-		}
-	}
-	if err := decoder.Err(); err != nil {
-		return Reply{}, err
-	}
+	done := false
+	err := wire.ReadBody(body, wire.Parts{
+		Whole: func(data []byte) error { done = true; return a.add(data, listen) },
+		Event: func(data []byte) (bool, error) {
+			if done = bytes.HasPrefix(data, []byte("[DONE]")); done {
+				return true, nil
+			}
+			return false, a.add(data, listen)
+		},
+	})
 	switch {
-	case events == 0:
-		return Reply{}, malformed("the provider sent neither JSON nor an event stream")
+	case err != nil:
+		return model.Reply{}, err
 	case !done && a.finish == "":
-		return Reply{}, &Error{Kind: Transient, Message: "the provider's stream ended before the reply was complete"}
+		return model.Reply{}, wire.Truncated()
 	}
 	return a.reply()
 }
@@ -140,20 +113,20 @@ type accumulator struct {
 	id, model, finish        string
 	text, reasoning, refusal strings.Builder
 	calls                    callBuilder
-	usage                    *Usage
+	usage                    *model.Usage
 	answered                 bool // a choice has arrived
 	size                     int  // of all texts and calls so far
 }
 
-func (a *accumulator) add(data []byte, listen func(Delta)) error {
+func (a *accumulator) add(data []byte, listen func(model.Delta)) error {
 	var chunk wireReply
 	if err := json.Unmarshal(data, &chunk); err != nil {
-		return malformed("the provider sent a reply that is not JSON: " + err.Error())
+		return wire.Malformed("the provider sent a reply that is not JSON: " + err.Error())
 	}
 	if len(chunk.Error) > 0 && !bytes.Equal(chunk.Error, []byte("null")) {
-		return classifyStatus(0, nil, data)
+		return wire.Reported(0, nil, data)
 	}
-	a.id, a.model = firstNonEmpty(a.id, chunk.ID), firstNonEmpty(a.model, chunk.Model)
+	a.id, a.model = cmp.Or(a.id, chunk.ID), cmp.Or(a.model, chunk.Model)
 	if u := chunk.Usage.usage(); u != nil {
 		a.usage = u
 	}
@@ -163,7 +136,7 @@ func (a *accumulator) add(data []byte, listen func(Delta)) error {
 			continue
 		}
 		a.answered = true
-		a.finish = firstNonEmpty(choice.FinishReason, a.finish)
+		a.finish = cmp.Or(choice.FinishReason, a.finish)
 		if err := errors.Join(a.addMessage(&choice.Message, listen), a.addMessage(&choice.Delta, listen)); err != nil {
 			return err
 		}
@@ -171,12 +144,12 @@ func (a *accumulator) add(data []byte, listen func(Delta)) error {
 	return nil
 }
 
-func (a *accumulator) addMessage(m *wireMessage, listen func(Delta)) error {
-	if a.size += m.size(); a.size > maxText {
-		return oversized(fmt.Sprintf("the provider's reply has more than %d MiB of text and tool calls", maxText>>20))
+func (a *accumulator) addMessage(m *wireMessage, listen func(model.Delta)) error {
+	if a.size += m.size(); a.size > wire.MaxText {
+		return wire.Oversized(fmt.Sprintf("the provider's reply has more than %d MiB of text and tool calls", wire.MaxText>>20))
 	}
-	d := Delta{Text: string(m.Content), Reasoning: firstNonEmpty(m.ReasoningContent, m.Reasoning), Refusal: m.Refusal}
-	if d != (Delta{}) {
+	d := model.Delta{Text: string(m.Content), Reasoning: cmp.Or(m.ReasoningContent, m.Reasoning), Refusal: m.Refusal}
+	if d != (model.Delta{}) {
 		a.text.WriteString(d.Text)
 		a.reasoning.WriteString(d.Reasoning)
 		a.refusal.WriteString(d.Refusal)
@@ -187,30 +160,32 @@ func (a *accumulator) addMessage(m *wireMessage, listen func(Delta)) error {
 		if err != nil {
 			return err
 		}
-		listen(Delta{ToolCall: piece})
+		listen(model.Delta{ToolCall: piece})
 	}
 	return nil
 }
 
 // reply returns the complete reply. A response without a choice is an error, not an empty reply: the model was not
 // called, or its answer was lost.
-func (a *accumulator) reply() (Reply, error) {
+func (a *accumulator) reply() (model.Reply, error) {
 	if !a.answered {
-		failure := malformed("the provider answered without a reply: the list of choices is empty")
+		failure := wire.Malformed("the provider answered without a reply: the list of choices is empty")
 		failure.Usage = a.usage
-		return Reply{}, failure
+		return model.Reply{}, failure
 	}
-	return Reply{
+	return model.Reply{
 		ID: a.id, Model: a.model,
 		Text: a.text.String(), Reasoning: a.reasoning.String(), Refusal: a.refusal.String(),
-		ToolCalls: a.calls.calls(), FinishReason: FinishReason(a.finish), Usage: a.usage,
+		ToolCalls: a.calls.calls(), FinishReason: model.FinishReason(a.finish), Usage: a.usage,
 	}, nil
 }
 
-// firstNonEmpty returns the first of two texts that is not empty.
-func firstNonEmpty(a, b string) string {
-	if a != "" {
-		return a
+// size returns the number of bytes that a message adds to the reply.
+func (m *wireMessage) size() int {
+	n := len(m.Content) + len(m.ReasoningContent) + len(m.Reasoning) + len(m.Refusal)
+	for i := range m.ToolCalls {
+		c := &m.ToolCalls[i]
+		n += len(c.ID) + len(c.Function.Name) + len(c.Function.Arguments)
 	}
-	return b
+	return n
 }

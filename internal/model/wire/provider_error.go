@@ -1,10 +1,11 @@
 // Copyright 2026 The Nestor Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package model
+package wire
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"regexp"
 	"strconv"
@@ -63,7 +64,7 @@ func parseErrorBody(body []byte) providerError {
 	if json.Unmarshal(body, &fields) != nil {
 		return providerError{message: plainText(body)}
 	}
-	s := providerError{message: firstNonEmpty(textOf(fields.Message), textOf(fields.Detail))}
+	s := providerError{message: cmp.Or(textOf(fields.Message), textOf(fields.Detail))}
 	for _, code := range []json.RawMessage{fields.Code, fields.Type, fields.Status, fields.Inner.Code} {
 		s.codes = append(s.codes, textOf(code))
 		if n, err := strconv.Atoi(textOf(code)); err == nil && n >= 400 && n <= 599 && s.status == 0 {
@@ -98,8 +99,8 @@ func plainText(body []byte) string {
 // maxMessage bounds the provider's message, in characters.
 const maxMessage = 500
 
-// providerLine returns a message of the provider as one line that can be shown.
-func providerLine(s string) string { return shorten.UntrustedLine(s, maxMessage) }
+// Line returns a message of the provider as one line that can be shown.
+func Line(s string) string { return shorten.UntrustedLine(s, maxMessage) }
 
 // keyShaped matches texts that may be a key: providers repeat a wrong key in part, with stars in the middle.
 var keyShaped = regexp.MustCompile(`(?i)\b(?:bearer\s+|sk-)[a-z0-9_\-.*]{6,}`)

@@ -1,7 +1,7 @@
 // Copyright 2026 The Nestor Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package model
+package wire
 
 import (
 	"context"
@@ -12,59 +12,65 @@ import (
 	"strings"
 	"time"
 
+	"github.com/nestor-dev/nestor/internal/model"
 	"github.com/nestor-dev/nestor/internal/outbound"
 )
 
-// classifyError converts the error of a call to an *Error without the key. ctx is the caller's context, to distinguish
-// its end from the endpoint's timeout. response may be nil.
-func (c *Client) classifyError(ctx context.Context, key string, response *http.Response, err error) *Error {
-	sorted := c.classify(ctx, response, err)
-	sorted.Message = providerLine(redact(sorted.Message, key))
+// Fail converts the error of a call to a *model.Error without the key. response may be nil; the body of an error response is read.
+func (c *Call) Fail(response *http.Response, err error) *model.Error {
+	sorted := c.classify(response, err)
+	sorted.Message = redact(sorted.Message, c.Key)
+	for _, values := range c.Header { // they come from Secrets too
+		for _, value := range values {
+			sorted.Message = redact(sorted.Message, value)
+		}
+	}
+	sorted.Message = Line(sorted.Message)
 	return sorted
 }
 
-func (c *Client) classify(ctx context.Context, response *http.Response, err error) *Error {
-	var typed *Error
+func (c *Call) classify(response *http.Response, err error) *model.Error {
+	var typed *model.Error
 	var away *outbound.NotAllowedError
 	switch {
-	case ctx.Err() != nil:
-		return cancelled(ctx)
+	case c.caller.Err() != nil:
+		return model.NewCancelled(c.caller)
 	case errors.Is(err, context.DeadlineExceeded):
-		return &Error{Kind: TimedOut, Message: "the provider did not complete its reply within " + c.endpoint.Timeout.String()}
+		return &model.Error{Kind: model.TimedOut, Message: "the provider did not complete its reply within " + c.connection.endpoint.Timeout.String()}
 	case errors.As(err, &typed):
 		return typed
 	case errors.As(err, &away):
-		return &Error{Kind: NotAllowed, Message: away.Error()}
+		return &model.Error{Kind: model.NotAllowed, Message: away.Error()}
 	case errors.Is(err, outbound.ErrTooLarge):
-		return oversized(err.Error())
+		return Oversized(err.Error())
 	case response != nil && response.StatusCode >= 400:
-		// The SDK leaves the body of an error response readable, even if it could not parse it.
 		body, readErr := io.ReadAll(response.Body)
 		if readErr != nil {
 			body = nil
 		}
-		return classifyStatus(response.StatusCode, response.Header, body)
+		reported := Reported(response.StatusCode, response.Header, body)
+		if response.StatusCode == http.StatusNotFound && reported.Kind == model.BadRequest {
+			reported.Message += " (check the provider's baseURL: the path " + c.connection.endpoint.Path + " was not found under it)"
+		}
+		return reported
 	}
 	// Everything else is a connection error. The URL is omitted because its query may contain a key.
 	if urlErr := new(url.Error); errors.As(err, &urlErr) {
 		err = urlErr.Err
 	}
-	return &Error{Kind: Transient, Message: "the connection to the provider failed: " + err.Error()}
+	return &model.Error{Kind: model.Transient, Message: "the connection to the provider failed: " + err.Error()}
 }
 
-// classifyStatus classifies an error that the provider reported, with an HTTP status or inside a stream (status 0).
-func classifyStatus(status int, header http.Header, body []byte) *Error {
+// Reported classifies an error that the provider reported, with an HTTP status or inside a stream (status 0).
+func Reported(status int, header http.Header, body []byte) *model.Error {
 	reported := parseErrorBody(body)
 	if status == 0 {
 		status = reported.status
 	}
-	e := &Error{StatusCode: status, Message: reported.message}
+	e := &model.Error{StatusCode: status, Message: reported.message}
 	e.Kind = reported.kind(status)
 	if e.Message == "" {
 		e.Message = http.StatusText(status)
-	}
-	if status == http.StatusNotFound && e.Kind == BadRequest {
-		e.Message += " (check the provider's baseURL: the path /chat/completions was not found under it)"
 	}
 	if e.Retryable() {
 		e.RetryAfter = retryAfter(header, time.Now())
@@ -73,23 +79,23 @@ func classifyStatus(status int, header http.Header, body []byte) *Error {
 }
 
 // kind classifies by the provider's code, then by its message, then by the status.
-func (s providerError) kind(status int) Kind {
+func (s providerError) kind(status int) model.Kind {
 	text := strings.ToLower(s.message)
 	switch {
 	case s.is("context_length_exceeded", "request_too_large") || isContextTooLong(status, text):
-		return ContextTooLong
+		return model.ContextTooLong
 	case s.is("insufficient_quota", "billing_hard_limit_reached", "insufficient_balance") || status == http.StatusPaymentRequired:
-		return QuotaExhausted
+		return model.QuotaExhausted
 	case s.is("content_filter", "content_policy_violation"):
-		return ContentFiltered
+		return model.ContentFiltered
 	case s.is("model_not_found") || isModelMissing(status, text):
-		return UnknownModel
+		return model.UnknownModel
 	case s.is("invalid_api_key", "authentication_error"), status == http.StatusUnauthorized, status == http.StatusForbidden:
-		return Unauthorized
+		return model.Unauthorized
 	case s.is("rate_limit_exceeded", "rate_limit_error"), status == http.StatusTooManyRequests:
-		return RateLimited
+		return model.RateLimited
 	case s.is("overloaded_error"), status == http.StatusServiceUnavailable, status == statusOverloaded:
-		return Overloaded
+		return model.Overloaded
 	}
 	return kindOfStatus(status)
 }
@@ -97,14 +103,14 @@ func (s providerError) kind(status int) Kind {
 // statusOverloaded is not registered, but several providers use it.
 const statusOverloaded = 529
 
-func kindOfStatus(status int) Kind {
+func kindOfStatus(status int) model.Kind {
 	switch {
 	case status == 0, status == http.StatusRequestTimeout, status == http.StatusConflict, status == http.StatusTooEarly:
-		return Transient
+		return model.Transient
 	case status >= 500 && status != http.StatusNotImplemented:
-		return Transient
+		return model.Transient
 	}
-	return BadRequest
+	return model.BadRequest
 }
 
 // isContextTooLong recognizes the messages of providers that have no code for it.

@@ -1,7 +1,7 @@
 // Copyright 2026 The Nestor Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package model_test
+package openai_test
 
 import (
 	"encoding/json"
@@ -16,6 +16,8 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/nestor-dev/nestor/internal/model"
+	"github.com/nestor-dev/nestor/internal/model/openai"
+	"github.com/nestor-dev/nestor/internal/model/wire"
 )
 
 // piece is a fragment of a tool call in a stream.
@@ -119,7 +121,7 @@ func TestAnyChunkingGivesTheSameCalls(t *testing.T) {
 	var next atomic.Value
 	provider := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, next.Load()) }))
 	defer provider.Close()
-	client, err := model.NewClient(model.Endpoint{BaseURL: provider.URL})
+	client, err := openai.NewClient(wire.Endpoint{BaseURL: provider.URL})
 	if err != nil {
 		t.Fatal(err)
 	}

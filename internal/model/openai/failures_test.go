@@ -1,7 +1,7 @@
 // Copyright 2026 The Nestor Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package model_test
+package openai_test
 
 import (
 	"context"
@@ -12,7 +12,9 @@ import (
 	"time"
 
 	"github.com/nestor-dev/nestor/internal/model"
+	"github.com/nestor-dev/nestor/internal/model/openai"
 	"github.com/nestor-dev/nestor/internal/model/scripted"
+	"github.com/nestor-dev/nestor/internal/model/wire"
 )
 
 func TestFailuresAreClassified(t *testing.T) {
@@ -197,7 +199,7 @@ func TestUnreachableProviderIsTransient(t *testing.T) {
 	if err := listener.Close(); err != nil {
 		t.Fatal(err)
 	}
-	client, err := model.NewClient(model.Endpoint{BaseURL: "http://" + address + "/v1?secret=hidden"})
+	client, err := openai.NewClient(wire.Endpoint{BaseURL: "http://" + address + "/v1?secret=hidden"})
 	if err != nil {
 		t.Fatal(err)
 	}

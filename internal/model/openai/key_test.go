@@ -1,7 +1,7 @@
 // Copyright 2026 The Nestor Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package model_test
+package openai_test
 
 import (
 	"context"
@@ -13,7 +13,9 @@ import (
 	"testing"
 
 	"github.com/nestor-dev/nestor/internal/model"
+	"github.com/nestor-dev/nestor/internal/model/openai"
 	"github.com/nestor-dev/nestor/internal/model/scripted"
+	"github.com/nestor-dev/nestor/internal/model/wire"
 )
 
 func TestKeyNeverReachesTheError(t *testing.T) {
@@ -64,7 +66,7 @@ func TestKeyIsReadForEachCall(t *testing.T) {
 	listening := httptest.NewServer(scripted.NewServer(scripted.Options{Scripts: []*scripted.Script{script}, APIKey: "second"}))
 	defer listening.Close()
 	keys := []string{"first", "second"}
-	client, err := model.NewClient(model.Endpoint{BaseURL: listening.URL + "/v1", Key: func(context.Context) (string, error) {
+	client, err := openai.NewClient(wire.Endpoint{BaseURL: listening.URL + "/v1", Key: func(context.Context) (string, error) {
 		key := keys[0]
 		keys = keys[1:]
 		return key, nil
@@ -85,7 +87,7 @@ func TestKeyIsReadForEachCall(t *testing.T) {
 }
 
 func TestUnreadableKeySendsNoRequest(t *testing.T) {
-	client, err := model.NewClient(model.Endpoint{BaseURL: "http://127.0.0.1:1/v1", Key: func(context.Context) (string, error) {
+	client, err := openai.NewClient(wire.Endpoint{BaseURL: "http://127.0.0.1:1/v1", Key: func(context.Context) (string, error) {
 		return "", errors.New(`secret "openai" not found`)
 	}})
 	if err != nil {
@@ -109,7 +111,7 @@ func TestEnvironmentIsNotRead(t *testing.T) {
 	server := scripted.NewServer(scripted.Options{Scripts: []*scripted.Script{script}})
 	listening := httptest.NewServer(server)
 	defer listening.Close()
-	client, err := model.NewClient(model.Endpoint{BaseURL: listening.URL + "/v1"})
+	client, err := openai.NewClient(wire.Endpoint{BaseURL: listening.URL + "/v1"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -123,7 +125,7 @@ func TestEnvironmentIsNotRead(t *testing.T) {
 
 func TestInvalidBaseURLIsRejected(t *testing.T) {
 	for _, address := range []string{"", "api.example.com", "ftp://api.example.com", "http://", "://"} {
-		if _, err := model.NewClient(model.Endpoint{BaseURL: address}); err == nil {
+		if _, err := openai.NewClient(wire.Endpoint{BaseURL: address}); err == nil {
 			t.Errorf("%q was accepted", address)
 		}
 	}

@@ -1,12 +1,14 @@
 // Copyright 2026 The Nestor Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package model
+package openai
 
 import (
 	"errors"
 	"strings"
 	"sync"
+
+	"github.com/nestor-dev/nestor/internal/model"
 )
 
 // dialect describes which variant of the protocol an endpoint supports. The zero value suits almost all of them.
@@ -17,6 +19,8 @@ type dialect struct {
 	// name is tried first, because a server that does not know the newer one ignores it and would reply without a
 	// limit.
 	completionLimit bool
+	// noReasoningEffort: the model does not reason, or the endpoint does not know reasoning_effort.
+	noReasoningEffort bool
 }
 
 // suffix distinguishes the idempotency keys of one call in different dialects: they are different requests, and the
@@ -29,6 +33,9 @@ func (d dialect) suffix() string {
 	if d.completionLimit {
 		suffix += "-mct"
 	}
+	if d.noReasoningEffort {
+		suffix += "-nre"
+	}
 	return suffix
 }
 
@@ -38,17 +45,17 @@ type dialects struct {
 	known map[string]dialect
 }
 
-func (d *dialects) find(model string) dialect {
+func (d *dialects) find(name string) dialect {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return d.known[model]
+	return d.known[name]
 }
 
 // update reports whether the error of a call suggests another dialect to try. That can happen once for each field of
 // dialect.
-func (d *dialects) update(model string, used dialect, err error) bool {
-	var refusal *Error
-	if !errors.As(err, &refusal) || refusal.Kind != BadRequest {
+func (d *dialects) update(name string, used dialect, err error) bool {
+	var refusal *model.Error
+	if !errors.As(err, &refusal) || refusal.Kind != model.BadRequest {
 		return false
 	}
 	next := used
@@ -57,6 +64,8 @@ func (d *dialects) update(model string, used dialect, err error) bool {
 		next.noStreamOptions = true
 	case strings.Contains(refusal.Message, "max_tokens") && strings.Contains(refusal.Message, "max_completion_tokens"):
 		next.completionLimit = true
+	case strings.Contains(refusal.Message, "reasoning_effort"):
+		next.noReasoningEffort = true
 	}
 	if next == used {
 		return false
@@ -66,6 +75,6 @@ func (d *dialects) update(model string, used dialect, err error) bool {
 	if d.known == nil {
 		d.known = map[string]dialect{}
 	}
-	d.known[model] = next
+	d.known[name] = next
 	return true
 }

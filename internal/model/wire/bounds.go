@@ -1,7 +1,7 @@
 // Copyright 2026 The Nestor Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package model
+package wire
 
 import (
 	"fmt"
@@ -11,22 +11,15 @@ import (
 // Bounds of a reply. They are far above the longest outputs of models; a reply is held in memory, in the ledger and
 // in every later request.
 const (
-	maxText      = 1 << 20
-	maxEvent     = 2 << 20
-	maxToolCalls = 128
-	maxCallName  = 256
-	maxCallID    = 64 << 10
-)
+	MaxText      = 1 << 20
+	MaxToolCalls = 128
 
-// size returns the number of bytes that a message adds to the reply.
-func (m *wireMessage) size() int {
-	n := len(m.Content) + len(m.ReasoningContent) + len(m.Reasoning) + len(m.Refusal)
-	for i := range m.ToolCalls {
-		c := &m.ToolCalls[i]
-		n += len(c.ID) + len(c.Function.Name) + len(c.Function.Arguments)
-	}
-	return n
-}
+	MaxCallName = 256
+	MaxCallID   = 64 << 10
+
+	maxEvent     = 2 << 20
+	maxJSONBytes = 4 << 20
+)
 
 // eventReader fails if an event of a stream is too long, because the decoder holds an event in memory until an empty
 // line ends it.
@@ -53,7 +46,7 @@ func (r *eventReader) Read(p []byte) (int, error) {
 		}
 	}
 	if r.event > maxEvent {
-		return 0, oversized(fmt.Sprintf("the provider sent an event that is larger than %d MiB", maxEvent>>20))
+		return 0, Oversized(fmt.Sprintf("the provider sent an event that is larger than %d MiB", maxEvent>>20))
 	}
 	return n, err
 }

@@ -1,0 +1,138 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package openai
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/openai/openai-go/v3"
+	"github.com/openai/openai-go/v3/option"
+
+	"github.com/nestor-dev/nestor/internal/model"
+	"github.com/nestor-dev/nestor/internal/model/wire"
+)
+
+// Client calls one provider. It is safe for concurrent use.
+type Client struct {
+	*wire.Connection
+
+	service  openai.ChatCompletionService
+	models   openai.ModelService
+	dialects dialects
+}
+
+// NewClient returns a client for an endpoint.
+func NewClient(endpoint wire.Endpoint) (*Client, error) {
+	endpoint.Path = "/chat/completions"
+	connection, err := wire.Connect(endpoint)
+	if err != nil {
+		return nil, err
+	}
+	options := Options(connection)
+	return &Client{
+		Connection: connection,
+		service:    openai.NewChatCompletionService(options...),
+		models:     openai.NewModelService(options...),
+	}, nil
+}
+
+// Options returns the options of the SDK for a connection. Services are created with them directly, because openai.NewClient would
+// read OPENAI_* from the environment. Retries are left to the caller, which stores their time instead of blocking a
+// goroutine.
+func Options(connection *wire.Connection) []option.RequestOption {
+	return []option.RequestOption{
+		option.WithBaseURL(connection.BaseURL()),
+		option.WithHTTPClient(connection.HTTPClient()),
+		option.WithMaxRetries(0),
+	}
+}
+
+// CallOptions returns the options of the SDK for one call.
+func CallOptions(call *wire.Call) []option.RequestOption {
+	var options []option.RequestOption
+	if call.Key != "" {
+		options = append(options, option.WithAPIKey(call.Key))
+	}
+	for name, values := range call.Header {
+		for _, value := range values {
+			options = append(options, option.WithHeaderAdd(name, value))
+		}
+	}
+	return options
+}
+
+// Complete calls the model and returns the complete reply. While the reply streams in, listen (which may be nil) is
+// called with each delta, on this goroutine. Every error is an *Error.
+func (c *Client) Complete(ctx context.Context, req model.Request, listen func(model.Delta)) (model.Reply, error) {
+	call, err := c.Start(ctx)
+	if err != nil {
+		return model.Reply{}, err
+	}
+	if listen == nil {
+		listen = func(model.Delta) {}
+	}
+	for {
+		used := c.dialects.find(req.Model)
+		reply, err := c.attempt(call, req, used, listen)
+		if err != nil && c.dialects.update(req.Model, used, err) {
+			continue
+		}
+		if err != nil {
+			return model.Reply{}, err
+		}
+		return reply, nil
+	}
+}
+
+// Models lists the provider's models, which is a cheap check of the address and the key.
+func (c *Client) Models(ctx context.Context) ([]string, error) {
+	return ListModels(ctx, c.Connection, c.models)
+}
+
+// ListModels lists the models of an API of OpenAI.
+func ListModels(ctx context.Context, connection *wire.Connection, service openai.ModelService) ([]string, error) {
+	call, err := connection.Start(ctx)
+	if err != nil {
+		return nil, err
+	}
+	limited, cancel := call.Context()
+	defer cancel()
+	var response *http.Response
+	page, err := service.List(limited, append(CallOptions(call), option.WithResponseInto(&response))...)
+	if err != nil {
+		return nil, call.Fail(response, err)
+	}
+	names := make([]string, 0, len(page.Data))
+	for _, m := range page.Data {
+		names = append(names, m.ID)
+	}
+	return names, nil
+}
+
+// attempt sends one HTTP request in the given dialect.
+func (c *Client) attempt(call *wire.Call, req model.Request, used dialect, listen func(model.Delta)) (model.Reply, error) {
+	body, err := encodeRequest(req, used)
+	if err != nil {
+		return model.Reply{}, &model.Error{Kind: model.BadRequest, Message: wire.Line(err.Error())}
+	}
+	limited, cancel := call.Context()
+	defer cancel()
+
+	var response *http.Response
+	options := append(CallOptions(call), option.WithRequestBody("application/json", body), option.WithResponseBodyInto(&response))
+	if req.IdempotencyKey != "" {
+		options = append(options, option.WithHeader("Idempotency-Key", req.IdempotencyKey+used.suffix()))
+	}
+	if _, err = c.service.New(limited, openai.ChatCompletionNewParams{}, options...); err != nil {
+		return model.Reply{}, call.Fail(response, err)
+	}
+	defer response.Body.Close()
+	reply, err := readReply(response.Body, listen)
+	if err != nil {
+		return model.Reply{}, call.Fail(nil, err)
+	}
+	reply.ToolCalls = wire.FinishCalls(reply.ToolCalls, reply.FinishReason, req.Messages)
+	return reply, nil
+}

@@ -1,0 +1,98 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package openai
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/nestor-dev/nestor/internal/model"
+	"github.com/nestor-dev/nestor/internal/model/wire"
+)
+
+// callBuilder assembles tool calls from their fragments.
+type callBuilder struct {
+	building []*buildingCall
+	byIndex  map[int]int
+}
+
+type buildingCall struct {
+	id, name  string
+	arguments strings.Builder
+	// checked counts the checks whether the arguments are complete, each of which costs more than the last.
+	checked int
+}
+
+// add adds a fragment and returns it with the index of its call.
+func (b *callBuilder) add(piece *wireCall) (*model.ToolCallDelta, error) {
+	at := b.callIndex(piece)
+	if at >= wire.MaxToolCalls {
+		return nil, wire.Oversized(fmt.Sprintf("the provider's reply has more than %d tool calls", wire.MaxToolCalls))
+	}
+	call := b.building[at]
+	delta := &model.ToolCallDelta{Index: at, Arguments: string(piece.Function.Arguments)}
+	call.id = cmp.Or(call.id, piece.ID)
+	if name := piece.Function.Name; name != "" && name != call.name {
+		call.name += name
+		delta.Name = name
+	}
+	if len(call.name) > wire.MaxCallName || len(call.id) > wire.MaxCallID {
+		return nil, wire.Oversized("the provider's reply calls a tool by a name or an id that is too long")
+	}
+	call.arguments.WriteString(delta.Arguments)
+	return delta, nil
+}
+
+// callIndex returns the index of the call that a fragment continues, or starts a new one. The index in the fragment
+// decides, but some providers omit it, and some give every parallel call the index 0. In these cases a new ID starts
+// a new call, as does a new name, or the same name after complete arguments.
+func (b *callBuilder) callIndex(piece *wireCall) int {
+	at, known := len(b.building)-1, len(b.building) > 0
+	if piece.Index != nil {
+		at, known = b.byIndex[*piece.Index]
+	}
+	if known && !b.building[at].belongsToOther(piece) {
+		return at
+	}
+	b.building = append(b.building, &buildingCall{})
+	at = len(b.building) - 1
+	if piece.Index != nil {
+		if b.byIndex == nil {
+			b.byIndex = map[int]int{}
+		}
+		b.byIndex[*piece.Index] = at
+	}
+	return at
+}
+
+// maxChecks bounds how many fragments of a call without an index may repeat its name.
+const maxChecks = 100
+
+// belongsToOther reports whether the fragment belongs to another call, whatever its index.
+func (c *buildingCall) belongsToOther(piece *wireCall) bool {
+	if piece.ID != "" && c.id != "" && piece.ID != c.id {
+		return true
+	}
+	if piece.Index != nil || piece.Function.Name == "" || c.name == "" {
+		return false
+	}
+	if piece.Function.Name != c.name {
+		return true
+	}
+	c.checked++
+	return c.checked <= maxChecks && json.Valid([]byte(c.arguments.String()))
+}
+
+func (b *callBuilder) calls() []model.ToolCall {
+	if len(b.building) == 0 {
+		return nil
+	}
+	calls := make([]model.ToolCall, 0, len(b.building))
+	for _, c := range b.building {
+		calls = append(calls, model.ToolCall{ID: c.id, Name: c.name, Arguments: c.arguments.String()})
+	}
+	return calls
+}

@@ -1,0 +1,152 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package wire
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/nestor-dev/nestor/internal/model"
+	"github.com/nestor-dev/nestor/internal/outbound"
+)
+
+// KeySource returns the API key. It is called for each model call, so that a rotated Secret is used at once and no
+// key is cached. An empty key sends no header.
+type KeySource func(ctx context.Context) (string, error)
+
+// Endpoint describes how to reach a provider. Nothing is taken from the environment.
+type Endpoint struct {
+	// BaseURL ends before the path of the API, for example https://api.example.com/v1.
+	BaseURL string
+	// Path is the path of a call under BaseURL, for messages.
+	Path string
+	// Key may be nil for a provider that needs none.
+	Key KeySource
+	// Header returns additional headers of each request; nil means none.
+	Header func(ctx context.Context) (http.Header, error)
+	// Timeout bounds a whole call; 0 means DefaultTimeout.
+	Timeout time.Duration
+	// HTTPClient sends the requests; nil means a client with its own connection pool, which may also connect to
+	// loopback addresses.
+	HTTPClient *http.Client
+}
+
+// DefaultTimeout is the default bound of a call. It fits long answers of slow models.
+const DefaultTimeout = 10 * time.Minute
+
+// Connection is the connection to one provider. It is safe for concurrent use.
+type Connection struct {
+	endpoint Endpoint
+	host     string
+}
+
+// Connect checks an endpoint and returns a connection to it. No request is sent.
+func Connect(endpoint Endpoint) (*Connection, error) {
+	u, err := url.Parse(endpoint.BaseURL)
+	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+		return nil, errors.New("the provider's base URL must be an http or https address such as https://api.example.com/v1")
+	}
+	if endpoint.Timeout <= 0 {
+		endpoint.Timeout = DefaultTimeout
+	}
+	if endpoint.HTTPClient == nil {
+		endpoint.HTTPClient = NewHTTPClient(outbound.New(outbound.Options{AllowLoopback: true}))
+	}
+	return &Connection{endpoint: endpoint, host: u.Host}, nil
+}
+
+// Host returns the host of the endpoint, with its port if that is not the scheme's default.
+func (c *Connection) Host() string { return c.host }
+
+// BaseURL returns the base URL of the endpoint.
+func (c *Connection) BaseURL() string { return c.endpoint.BaseURL }
+
+// HTTPClient returns the client that sends the requests. It bounds the bodies of responses and rejects redirects.
+func (c *Connection) HTTPClient() *http.Client {
+	client := *c.endpoint.HTTPClient
+	client.Transport = limitedTransport{client.Transport}
+	return &client
+}
+
+// Call is one call of a provider.
+type Call struct {
+	// Key is the API key, or empty. Header are the additional headers of the request.
+	Key    string
+	Header http.Header
+
+	connection *Connection
+	caller     context.Context // its end is not a failure of the provider
+}
+
+// Start reads the key and the headers for a call.
+func (c *Connection) Start(ctx context.Context) (*Call, error) {
+	call := &Call{connection: c, caller: ctx}
+	var err error
+	if c.endpoint.Key != nil {
+		call.Key, err = c.endpoint.Key(ctx)
+	}
+	if c.endpoint.Header != nil && err == nil {
+		call.Header, err = c.endpoint.Header(ctx)
+	}
+	if ctx.Err() != nil {
+		return nil, model.NewCancelled(ctx)
+	}
+	if err != nil {
+		return nil, &model.Error{Kind: model.NoKey, Message: "read the API key: " + Line(err.Error())}
+	}
+	return call, nil
+}
+
+// Context returns a context for one request of the call, with the endpoint's timeout.
+func (c *Call) Context() (context.Context, context.CancelFunc) {
+	return context.WithTimeout(c.caller, c.connection.endpoint.Timeout)
+}
+
+// NewHTTPClient returns an HTTP client whose pool has enough connections for many parallel calls to one host. It does
+// not follow redirects, which could send the key and the conversation to another server.
+func NewHTTPClient(transport http.RoundTripper) *http.Client {
+	return &http.Client{
+		Transport:     transport,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+}
+
+// Bounds of responses, so that a broken or malicious provider cannot exhaust the memory. A stream has a few hundred
+// bytes of overhead per token, so it may be long; its content is bounded by MaxText.
+const (
+	maxStreamBytes = 64 << 20
+	maxModelsBytes = 4 << 20
+	maxErrorBytes  = 64 << 10
+)
+
+// limitedTransport bounds every response body after decompression, and rejects redirects.
+type limitedTransport struct{ http.RoundTripper }
+
+// RoundTrip implements http.RoundTripper.
+func (t limitedTransport) RoundTrip(req *http.Request) (*http.Response, error) {
+	next := t.RoundTripper
+	if next == nil {
+		next = http.DefaultTransport
+	}
+	res, err := next.RoundTrip(req)
+	if err != nil || res.Body == nil {
+		return res, err
+	}
+	switch {
+	case res.StatusCode >= 300 && res.StatusCode < 400:
+		_ = res.Body.Close() // the body is not needed
+		return nil, &model.Error{Kind: model.NotAllowed, StatusCode: res.StatusCode,
+			Message: "the provider redirects, which is not followed: set baseURL to where it is"}
+	case res.StatusCode >= 400:
+		res.Body = outbound.TruncateBody(res.Body, maxErrorBytes)
+	case req.Method == http.MethodGet:
+		res.Body = outbound.LimitBody(res.Body, maxModelsBytes)
+	default:
+		res.Body = outbound.LimitBody(res.Body, maxStreamBytes)
+	}
+	return res, nil
+}
