@@ -16,8 +16,8 @@ const (
 	// quarterCore is the CPU limit of each operator in the replicas scenarios.
 	quarterCore = 0.25
 	// replicaAgents do replicaTurns each with a model of replicaLatency: more than three operators of a quarter core can do.
-	replicaAgents  = 480
-	replicaTurns   = 30
+	replicaAgents  = 240
+	replicaTurns   = 150
 	replicaLatency = modelLatency
 )
 
