@@ -4,6 +4,7 @@
 package model
 
 import (
+	"cmp"
 	"math"
 	"math/bits"
 	"strings"
@@ -20,6 +21,7 @@ type Price struct {
 	ContextTokens               int64
 	InputMicrosPerMillion       *int64
 	CachedInputMicrosPerMillion *int64
+	CacheWriteMicrosPerMillion  *int64
 	OutputMicrosPerMillion      *int64
 	// TextOnly models do not accept images.
 	TextOnly bool
@@ -58,24 +60,22 @@ func (p Prices) Cost(model string, usage *Usage) *int64 {
 }
 
 // Cost returns the cost of a call in micro-units, rounded up. It is nil if the usage or the price of input or output
-// is unknown. Cached input without its own price costs as much as input. A cost that overflows is math.MaxInt64.
+// is unknown. Input that was read from the provider's cache, or written to it, costs as much as other input unless it has its
+// own price. A cost that overflows is math.MaxInt64.
 func (p Price) Cost(usage *Usage) *int64 {
 	if usage == nil || p.InputMicrosPerMillion == nil || p.OutputMicrosPerMillion == nil {
 		return nil
 	}
-	cachedPrice := p.InputMicrosPerMillion
-	if p.CachedInputMicrosPerMillion != nil {
-		cachedPrice = p.CachedInputMicrosPerMillion
-	}
 	var sum uint128
-	sum.add(usage.PromptTokens-usage.CachedTokens, *p.InputMicrosPerMillion)
-	sum.add(usage.CachedTokens, *cachedPrice)
+	sum.add(usage.PromptTokens-usage.CachedTokens-usage.CacheWriteTokens, *p.InputMicrosPerMillion)
+	sum.add(usage.CachedTokens, *cmp.Or(p.CachedInputMicrosPerMillion, p.InputMicrosPerMillion))
+	sum.add(usage.CacheWriteTokens, *cmp.Or(p.CacheWriteMicrosPerMillion, p.InputMicrosPerMillion))
 	sum.add(usage.CompletionTokens, *p.OutputMicrosPerMillion)
 	cost := sum.divideUp(1_000_000)
 	return &cost
 }
 
-// uint128 is an unsigned 128-bit number. The sum of three products of int64 fits into it.
+// uint128 is an unsigned 128-bit number. The sum of four products of int64 fits into it.
 type uint128 struct{ high, low uint64 }
 
 func (w *uint128) add(tokens, price int64) {

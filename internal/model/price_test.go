@@ -19,6 +19,7 @@ func prices() model.Prices {
 		{Name: "gpt", InputMicrosPerMillion: new(int64(9_000_000)), OutputMicrosPerMillion: new(int64(9_000_000))},
 		{Name: "gpt-5-mini", ContextTokens: 400_000, InputMicrosPerMillion: new(int64(250_000)), CachedInputMicrosPerMillion: new(int64(25_000)), OutputMicrosPerMillion: new(int64(2_000_000))},
 		{Name: "gpt-5", InputMicrosPerMillion: new(int64(1_250_000)), OutputMicrosPerMillion: new(int64(10_000_000))},
+		{Name: "claude-sonnet", InputMicrosPerMillion: new(int64(3_000_000)), CachedInputMicrosPerMillion: new(int64(300_000)), CacheWriteMicrosPerMillion: new(int64(3_750_000)), OutputMicrosPerMillion: new(int64(15_000_000))},
 		{Name: "half", InputMicrosPerMillion: new(int64(1))},
 		{Name: "free", InputMicrosPerMillion: new(int64(0)), OutputMicrosPerMillion: new(int64(0))},
 	}
@@ -26,6 +27,7 @@ func prices() model.Prices {
 
 func TestCostOfACall(t *testing.T) {
 	usage := &model.Usage{PromptTokens: 1000, CachedTokens: 400, CompletionTokens: 50, TotalTokens: 1050}
+	written := &model.Usage{PromptTokens: 1000, CachedTokens: 400, CacheWriteTokens: 300, CompletionTokens: 50, TotalTokens: 1050}
 	for name, tc := range map[string]struct {
 		model string
 		usage *model.Usage
@@ -33,6 +35,8 @@ func TestCostOfACall(t *testing.T) {
 	}{
 		"the longest prefix wins, cached input has its price": {"gpt-5-mini-2025", usage, new(int64(150 + 10 + 100))},
 		"cached input without a price costs as input":         {"gpt-5.1", usage, new(int64(1250 + 500))},
+		"writes to the cache have their price":                {"claude-sonnet-4", written, new(int64(300*3 + 400*3/10 + 300*375/100 + 50*15))},
+		"writes to the cache without a price cost as input":   {"gpt-5.1", written, new(int64(1250 + 500))},
 		"rounded up to a micro-unit":                          {"gpt-5-mini", &model.Usage{PromptTokens: 1}, new(int64(1))},
 		"nothing used costs nothing":                          {"gpt-5-mini", &model.Usage{}, new(int64(0))},
 		"a price of zero is known":                            {"free-model", usage, new(int64(0))},
@@ -63,14 +67,16 @@ func TestCostAgreesWithBigNumbers(t *testing.T) {
 		number := rapid.Int64Range(0, math.MaxInt64)
 		price := model.Price{
 			InputMicrosPerMillion: new(number.Draw(t, "input")), CachedInputMicrosPerMillion: new(number.Draw(t, "cachedInput")),
-			OutputMicrosPerMillion: new(number.Draw(t, "output")),
+			CacheWriteMicrosPerMillion: new(number.Draw(t, "cacheWrite")), OutputMicrosPerMillion: new(number.Draw(t, "output")),
 		}
 		usage := &model.Usage{PromptTokens: number.Draw(t, "prompt"), CompletionTokens: number.Draw(t, "completion")}
 		usage.CachedTokens = rapid.Int64Range(0, usage.PromptTokens).Draw(t, "cached")
+		usage.CacheWriteTokens = rapid.Int64Range(0, usage.PromptTokens-usage.CachedTokens).Draw(t, "written")
 
 		product := func(a, b int64) *big.Int { return new(big.Int).Mul(big.NewInt(a), big.NewInt(b)) }
-		sum := product(usage.PromptTokens-usage.CachedTokens, *price.InputMicrosPerMillion)
+		sum := product(usage.PromptTokens-usage.CachedTokens-usage.CacheWriteTokens, *price.InputMicrosPerMillion)
 		sum.Add(sum, product(usage.CachedTokens, *price.CachedInputMicrosPerMillion))
+		sum.Add(sum, product(usage.CacheWriteTokens, *price.CacheWriteMicrosPerMillion))
 		sum.Add(sum, product(usage.CompletionTokens, *price.OutputMicrosPerMillion))
 		sum.Add(sum, big.NewInt(999_999))
 		sum.Div(sum, big.NewInt(1_000_000))

@@ -5,7 +5,6 @@ package openai_test
 
 import (
 	"encoding/json"
-	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -88,113 +87,5 @@ func TestRequestBody(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("body (-want +got):\n%s", diff)
-	}
-}
-
-func TestStoredRequestGivesTheSameCall(t *testing.T) {
-	client, server := playScript(t, reply("text: Three."))
-	stored, err := json.Marshal(fullRequest())
-	if err != nil {
-		t.Fatal(err)
-	}
-	var restored model.Request
-	if err := json.Unmarshal(stored, &restored); err != nil {
-		t.Fatal(err)
-	}
-	// Images are stored separately, by digest.
-	for i, m := range fullRequest().Messages {
-		for j, image := range m.Images {
-			restored.Messages[i].Images[j].Data = image.Data
-		}
-	}
-	for _, req := range []model.Request{fullRequest(), restored} {
-		if _, err := client.Complete(t.Context(), req, nil); err != nil {
-			t.Fatal(err)
-		}
-	}
-	asked := server.Requests()
-	if diff := cmp.Diff(string(asked[0].Body), string(asked[1].Body)); diff != "" {
-		t.Errorf("the restored request differs:\n%s", diff)
-	}
-	again, err := json.Marshal(restored)
-	if err != nil || string(again) != string(stored) {
-		t.Errorf("stored again it differs: %s\n%s (%v)", stored, again, err)
-	}
-}
-
-func TestReplyIsValidHistory(t *testing.T) {
-	const script = `
-rules:
-- match: {turn: 1}
-  reply: {toolCalls: [{id: x, name: "bad name", arguments: "{broken"}, {id: x, name: ls}]}
-- match: {turn: 2}
-  reply: {toolCalls: [{id: x, name: ls}]}
-- match: {turn: 3}
-  reply: {text: Done.}
-`
-	client, _ := playScript(t, script)
-	req := question()
-	seen := map[string]bool{}
-	for range 2 {
-		got, err := client.Complete(t.Context(), req, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		req.Messages = append(req.Messages, got.Message())
-		for _, call := range got.ToolCalls {
-			if seen[call.ID] {
-				t.Errorf("the id %s was used before in this history", call.ID)
-			}
-			seen[call.ID] = true
-			req.Messages = append(req.Messages, model.Message{Role: model.RoleTool, ToolCallID: call.ID, Text: "ok"})
-		}
-	}
-	got, err := client.Complete(t.Context(), req, nil)
-	if err != nil || got.Text != "Done." {
-		t.Errorf("got %q, %v", got.Text, err)
-	}
-}
-
-func TestInvalidToolSchemaIsReported(t *testing.T) {
-	client, server := playScript(t, reply("text: Three."))
-	req := question()
-	req.Tools = []model.Tool{{Name: "ls", Parameters: json.RawMessage(`[]`)}}
-	_, err := client.Complete(t.Context(), req, nil)
-	if err == nil || !strings.Contains(err.Error(), "the schema of tool ls is not a JSON object") {
-		t.Errorf("got %v", err)
-	}
-	if len(server.Requests()) != 0 {
-		t.Error("a request was sent")
-	}
-}
-
-func TestDeltasAddUpToTheReply(t *testing.T) {
-	client, _ := playScript(t, reply("text: There are three files in it.\nreasoning: I count them.\ntoolCalls: [{name: ls, arguments: {path: .}}, {name: read, arguments: {path: go.mod}}]\nchunkSize: 4"))
-	var text, reasoning strings.Builder
-	calls := map[int]*model.ToolCall{}
-	pieces := 0
-	got, err := client.Complete(t.Context(), question(), func(d model.Delta) {
-		pieces++
-		text.WriteString(d.Text)
-		reasoning.WriteString(d.Reasoning)
-		if d.ToolCall == nil {
-			return
-		}
-		if calls[d.ToolCall.Index] == nil {
-			calls[d.ToolCall.Index] = &model.ToolCall{}
-		}
-		calls[d.ToolCall.Index].Name += d.ToolCall.Name
-		calls[d.ToolCall.Index].Arguments += d.ToolCall.Arguments
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if text.String() != got.Text || reasoning.String() != got.Reasoning || pieces < 15 {
-		t.Errorf("%d pieces, text %q, reasoning %q, reply %+v", pieces, text.String(), reasoning.String(), got)
-	}
-	for i, call := range got.ToolCalls {
-		if calls[i].Name != call.Name || calls[i].Arguments != call.Arguments {
-			t.Errorf("call %d: pieces give %+v, the reply %+v", i, calls[i], call)
-		}
 	}
 }

@@ -4,6 +4,7 @@
 package wire
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -73,7 +74,7 @@ func Reported(status int, header http.Header, body []byte) *model.Error {
 		e.Message = http.StatusText(status)
 	}
 	if e.Retryable() {
-		e.RetryAfter = retryAfter(header, time.Now())
+		e.RetryAfter = cmp.Or(retryAfter(header, time.Now()), reported.retryAfter)
 	}
 	return e
 }
@@ -84,18 +85,21 @@ func (s providerError) kind(status int) model.Kind {
 	switch {
 	case s.is("context_length_exceeded", "request_too_large") || isContextTooLong(status, text):
 		return model.ContextTooLong
-	case s.is("insufficient_quota", "billing_hard_limit_reached", "insufficient_balance") || status == http.StatusPaymentRequired:
+	case s.is("insufficient_quota", "billing_hard_limit_reached", "insufficient_balance", "billing_error", codeDailyQuota),
+		status == http.StatusPaymentRequired, strings.Contains(text, "credit balance is too low"):
 		return model.QuotaExhausted
 	case s.is("content_filter", "content_policy_violation"):
 		return model.ContentFiltered
-	case s.is("model_not_found") || isModelMissing(status, text):
+	case s.is("model_not_found"), s.is("not_found_error") && strings.HasPrefix(text, "model:"), isModelMissing(status, text):
 		return model.UnknownModel
-	case s.is("invalid_api_key", "authentication_error"), status == http.StatusUnauthorized, status == http.StatusForbidden:
+	case s.is("invalid_api_key", "authentication_error", "permission_error", "API_KEY_INVALID", "UNAUTHENTICATED", "PERMISSION_DENIED"), status == http.StatusUnauthorized, status == http.StatusForbidden:
 		return model.Unauthorized
-	case s.is("rate_limit_exceeded", "rate_limit_error"), status == http.StatusTooManyRequests:
+	case s.is("rate_limit_exceeded", "rate_limit_error", "RESOURCE_EXHAUSTED"), status == http.StatusTooManyRequests:
 		return model.RateLimited
-	case s.is("overloaded_error"), status == http.StatusServiceUnavailable, status == statusOverloaded:
+	case s.is("overloaded_error", "UNAVAILABLE"), status == http.StatusServiceUnavailable, status == statusOverloaded:
 		return model.Overloaded
+	case status == 0 && s.is("invalid_request_error", "INVALID_ARGUMENT"):
+		return model.BadRequest
 	}
 	return kindOfStatus(status)
 }
@@ -123,8 +127,8 @@ func isContextTooLong(status int, text string) bool {
 		return false
 	}
 	for _, phrase := range []string{
-		"maximum context length", "context length", "context window", "context size", "prompt is too long",
-		"input is too long", "too many tokens", "too many input tokens", "reduce the length",
+		"maximum context length", "context length", "context window", "context size", "context limit", "prompt is too long",
+		"input is too long", "too many tokens", "too many input tokens", "reduce the length", "exceeds the maximum number of tokens",
 	} {
 		if strings.Contains(text, phrase) {
 			return true

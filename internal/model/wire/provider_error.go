@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/nestor-dev/nestor/internal/shorten"
 )
@@ -20,6 +21,8 @@ type providerError struct {
 	codes   []string
 	// status is the code, where it is a number.
 	status int
+	// retryAfter is the wait that the body requests, or 0.
+	retryAfter time.Duration
 }
 
 func (s providerError) is(codes ...string) bool {
@@ -60,6 +63,7 @@ func parseErrorBody(body []byte) providerError {
 		Inner   struct {
 			Code json.RawMessage `json:"code"`
 		} `json:"innererror"`
+		Details errorDetails `json:"details"`
 	}
 	if json.Unmarshal(body, &fields) != nil {
 		return providerError{message: plainText(body)}
@@ -71,7 +75,39 @@ func parseErrorBody(body []byte) providerError {
 			s.status = n
 		}
 	}
+	for _, detail := range fields.Details {
+		s.codes = append(s.codes, detail.Reason)
+		for _, violation := range detail.Violations {
+			if strings.Contains(violation.QuotaID, "PerDay") {
+				s.codes = append(s.codes, codeDailyQuota)
+			}
+		}
+		if wait, err := time.ParseDuration(detail.RetryDelay); err == nil {
+			s.retryAfter = boundedWait(wait.Seconds(), time.Second)
+		}
+	}
 	return s
+}
+
+// codeDailyQuota stands for a quota that is used up for the rest of the day.
+const codeDailyQuota = "daily_quota"
+
+// errorDetails are the details of a google.rpc.Status.
+type errorDetails []struct {
+	Reason     string `json:"reason"`
+	RetryDelay string `json:"retryDelay"`
+	Violations []struct {
+		QuotaID string `json:"quotaId"`
+	} `json:"violations"`
+}
+
+// UnmarshalJSON ignores details in any other form.
+func (d *errorDetails) UnmarshalJSON(data []byte) error {
+	type plain errorDetails
+	if json.Unmarshal(data, (*plain)(d)) != nil {
+		*d = nil
+	}
+	return nil
 }
 
 // textOf returns the text of a JSON string, or any other value as JSON.
@@ -103,7 +139,7 @@ const maxMessage = 500
 func Line(s string) string { return shorten.UntrustedLine(s, maxMessage) }
 
 // keyShaped matches texts that may be a key: providers repeat a wrong key in part, with stars in the middle.
-var keyShaped = regexp.MustCompile(`(?i)\b(?:bearer\s+|sk-)[a-z0-9_\-.*]{6,}`)
+var keyShaped = regexp.MustCompile(`(?i)\b(?:bearer\s+|sk-|AIza)[a-z0-9_\-.*]{6,}`)
 
 const redacted = "[redacted]"
 

@@ -1,0 +1,210 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package conformance
+
+import (
+	"context"
+	"errors"
+	"net"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nestor-dev/nestor/internal/model"
+	"github.com/nestor-dev/nestor/internal/model/scripted"
+	"github.com/nestor-dev/nestor/internal/model/wire"
+)
+
+// failureCase is a script and the failure that it must become.
+type failureCase struct {
+	script     string
+	kind       model.Kind
+	retryAfter time.Duration
+	status     int
+	says       string
+}
+
+// failed is a case of an error with a status that a script has in the form of each API.
+func failed(kind model.Kind, status int, says, fields string) failureCase {
+	return failureCase{script: reply("error: {" + fields + "}"), kind: kind, status: status, says: says}
+}
+
+func (c failureCase) after(wait time.Duration) failureCase {
+	c.retryAfter = wait
+	return c
+}
+
+func testFailures(t *testing.T, s Subject) {
+	cases := reportedFailures()
+	for name, tc := range brokenResponses() {
+		cases[name] = tc
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			p := s.play(t, tc.script, scripted.Options{})
+			_, err := p.client(t, wire.Endpoint{}).Complete(t.Context(), question(), nil)
+			got := failure(t, err)
+			if got.Kind != tc.kind || got.StatusCode != tc.status {
+				t.Errorf("got %s, status %d; want %s, %d: %v", got.Kind, got.StatusCode, tc.kind, tc.status, err)
+			}
+			if got.RetryAfter != tc.retryAfter {
+				t.Errorf("retry after %s, want %s", got.RetryAfter, tc.retryAfter)
+			}
+			if !strings.Contains(got.Message, tc.says) {
+				t.Errorf("message %q lacks %q", got.Message, tc.says)
+			}
+			if n := len(p.requests()); n != 1 {
+				t.Errorf("the provider was asked %d times, want once: retries belong to the caller", n)
+			}
+		})
+	}
+}
+
+// reportedFailures are failures that the provider reports.
+func reportedFailures() map[string]failureCase {
+	rateLimited := failed(model.RateLimited, 429, "Slow down.", "status: 429, message: Slow down.")
+	return map[string]failureCase{
+		"429":                             rateLimited,
+		"429 with a wait in seconds":      failed(model.RateLimited, 429, "Slow down.", "status: 429, retryAfter: 7s, message: Slow down.").after(7 * time.Second),
+		"429 with a wait in milliseconds": failed(model.RateLimited, 429, "Slow down.", "status: 429, retryAfter: 250ms, message: Slow down.").after(250 * time.Millisecond),
+		"429 with an excessive wait": failureCase{
+			script: reply("raw: {status: 429, headers: {Retry-After: '1e300'}, body: ''}"), kind: model.RateLimited, status: 429, says: "Too Many Requests",
+		}.after(time.Hour),
+		"429 with a date in the past": {
+			script: reply("raw: {status: 429, headers: {Retry-After: 'Sun, 06 Nov 1994 08:49:37 GMT'}, body: ''}"), kind: model.RateLimited, status: 429, says: "Too Many Requests",
+		},
+		"402":                  failed(model.QuotaExhausted, 402, "Insufficient Balance", "status: 402, message: Insufficient Balance"),
+		"no credit":            failed(model.QuotaExhausted, 429, "no credit left", "status: 429, code: insufficient_quota, message: There is no credit left."),
+		"500":                  failed(model.Transient, 500, "The server had an error.", "status: 500, message: The server had an error."),
+		"503 with a wait":      failed(model.Overloaded, 503, "Loading the model.", "status: 503, retryAfter: 2s, message: Loading the model.").after(2 * time.Second),
+		"529":                  failed(model.Overloaded, 529, "Overloaded", "status: 529, message: Overloaded"),
+		"408":                  failed(model.Transient, 408, "Timeout", "status: 408, message: Timeout"),
+		"401":                  failed(model.Unauthorized, 401, "Incorrect API key provided.", "status: 401, code: invalid_api_key, message: Incorrect API key provided."),
+		"403":                  failed(model.Unauthorized, 403, "Country not supported", "status: 403, message: Country not supported"),
+		"400":                  failed(model.BadRequest, 400, "Invalid schema for function ls", "status: 400, message: Invalid schema for function ls"),
+		"unknown model":        failed(model.UnknownModel, 404, "does not exist", "status: 404, code: model_not_found, message: The model x does not exist"),
+		"context too long":     failed(model.ContextTooLong, 400, "maximum context length", "status: 400, code: context_length_exceeded, message: 'The maximum context length is 8192 tokens.'"),
+		"413":                  failed(model.ContextTooLong, 413, "prompt is too long", "status: 413, message: 'prompt is too long: 210000 tokens'"),
+		"404 of the path":      {script: reply("raw: {status: 404, body: '404 page not found'}"), kind: model.BadRequest, status: 404, says: "check the provider's baseURL"},
+		"502 with a page":      {script: reply("raw: {status: 502, headers: {Content-Type: text/html}, body: '<html>nginx</html>'}"), kind: model.Transient, status: 502, says: "Bad Gateway"},
+		"500 without any text": {script: reply("raw: {status: 500, body: '{}'}"), kind: model.Transient, status: 500, says: "Internal Server Error"},
+		"an error with status 200": {
+			script: reply("raw: {status: 200, body: '{\"error\": {\"message\": \"no credit\", \"code\": 402}}'}"), kind: model.QuotaExhausted, status: 402, says: "no credit",
+		},
+	}
+}
+
+// brokenResponses are responses that are not a reply.
+func brokenResponses() map[string]failureCase {
+	is := func(kind model.Kind, says, script string) failureCase {
+		return failureCase{script: script, kind: kind, says: says}
+	}
+	return map[string]failureCase{
+		"the stream is cut":              is(model.Transient, "connection", reply("text: This is a long answer that is cut.\nchunkSize: 2\nfault: {kind: cut, after: 4}")),
+		"the stream is cut at once":      is(model.Transient, "connection", reply("fault: {kind: cut, after: 0}")),
+		"a plain body is cut":            is(model.Transient, "connection", reply("text: Three.\nunstreamed: true\nfault: {kind: cut}")),
+		"malformed JSON in the stream":   is(model.Malformed, "not JSON", reply("text: Three.\nfault: {kind: malformed, after: 1}")),
+		"malformed JSON in a plain body": is(model.Malformed, "not JSON", reply("text: Three.\nunstreamed: true\nfault: {kind: malformed}")),
+		"a page instead of a reply":      is(model.Malformed, "neither JSON nor an event stream", rawReply("text/html", "<html>Please sign in</html>")),
+		"an empty body":                  is(model.Malformed, "empty response", reply("raw: {status: 200, body: ''}")),
+		"an object that is no reply":     is(model.Malformed, "", rawReply("application/json", `{}`)),
+		"an event that is no reply":      is(model.Malformed, "", rawReply("text/event-stream", events(`[1]`))),
+	}
+}
+
+func testRetryAfterAsDate(t *testing.T, s Subject) {
+	at := time.Now().Add(90 * time.Second).UTC().Format("Mon, 02 Jan 2006 15:04:05 GMT")
+	_, err := s.complete(t, reply("raw: {status: 429, headers: {Retry-After: '"+at+"'}, body: ''}"))
+	if got := failure(t, err); got.RetryAfter < 80*time.Second || got.RetryAfter > 90*time.Second {
+		t.Errorf("got %v, retry after %s; want about 90 s", err, got.RetryAfter)
+	}
+}
+
+func testLongMessages(t *testing.T, s Subject) {
+	_, err := s.complete(t, reply("error: {status: 400, message: '"+strings.Repeat("ä", 4000)+"'}"))
+	if text := failure(t, err).Error(); len([]rune(text)) > 600 || !strings.HasSuffix(text, "ä…") {
+		t.Errorf("got %d bytes: %s", len(text), text)
+	}
+}
+
+func testErrorInStream(t *testing.T, s Subject) {
+	f := formOf(s.API)
+	_, err := s.complete(t, rawReply("text/event-stream", f.text.begin+f.text.piece("The")+f.overloaded))
+	if got := failure(t, err); got.Kind != model.Overloaded || got.Message != "The engine is overloaded." {
+		t.Errorf("got %v, want Overloaded", err)
+	}
+	_, err = s.complete(t, rawReply("text/event-stream", f.failed("It broke.")))
+	if got := failure(t, err); got.Kind != model.Transient || got.Message != "It broke." {
+		t.Errorf("got %v, want Transient", err)
+	}
+}
+
+func testStreamThatEndsEarly(t *testing.T, s Subject) {
+	f := formOf(s.API)
+	_, err := s.complete(t, rawReply("text/event-stream", f.text.begin+f.text.piece("The")))
+	if got := failure(t, err); got.Kind != model.Transient || !strings.Contains(got.Message, "ended before the reply was complete") {
+		t.Errorf("got %v, want Transient", err)
+	}
+}
+
+func testCancel(t *testing.T, s Subject) {
+	for name, script := range map[string]string{
+		"before the first byte": "fault: {kind: hang}",
+		"in the stream":         "text: A long answer.\nchunkSize: 1\nfault: {kind: hang, after: 5}",
+		"without a stream":      "unstreamed: true\nfault: {kind: hang}",
+		"during the latency":    "text: Later.\nlatency: 1h",
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := s.play(t, reply(script), scripted.Options{})
+			client := p.client(t, wire.Endpoint{})
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			finished := make(chan error, 1)
+			go func() {
+				_, err := client.Complete(ctx, question(), nil)
+				finished <- err
+			}()
+			waitFor(t, func() bool { return len(p.requests()) == 1 })
+			cancel()
+			err := <-finished
+			if got := failure(t, err); got.Kind != model.Cancelled || got.Retryable() || !errors.Is(err, context.Canceled) {
+				t.Errorf("got %v, want Cancelled", err)
+			}
+		})
+	}
+}
+
+func testTimeout(t *testing.T, s Subject) {
+	for name, script := range map[string]string{
+		"before the first byte": "fault: {kind: hang}",
+		"in the stream":         "text: A long answer.\nchunkSize: 1\nfault: {kind: hang, after: 5}",
+	} {
+		t.Run(name, func(t *testing.T) {
+			client := s.play(t, reply(script), scripted.Options{}).client(t, wire.Endpoint{Timeout: 50 * time.Millisecond})
+			_, err := client.Complete(t.Context(), question(), nil)
+			if got := failure(t, err); got.Kind != model.TimedOut || !got.Retryable() {
+				t.Errorf("got %v, want TimedOut", err)
+			}
+		})
+	}
+}
+
+func testUnreachable(t *testing.T, s Subject) {
+	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := "http://" + listener.Addr().String()
+	if err := listener.Close(); err != nil {
+		t.Fatal(err)
+	}
+	client, err := s.NewClient(wire.Endpoint{BaseURL: s.BaseURL(address) + "?secret=hidden"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = client.Complete(t.Context(), question(), nil)
+	if got := failure(t, err); got.Kind != model.Transient || strings.Contains(err.Error(), "hidden") {
+		t.Errorf("got %v, want Transient without the query of the address", err)
+	}
+}
