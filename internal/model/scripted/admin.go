@@ -10,26 +10,41 @@ import (
 	"strings"
 )
 
+// listModels lists the models. Two APIs have this path; the header tells them apart.
 func (s *Server) listModels(w http.ResponseWriter, r *http.Request) {
-	if err := s.authorize(r); err != nil {
-		writeError(w, asAPIError(err))
+	var p protocol = chat{}
+	list := s.listOpenAIModels
+	if r.Header.Get("Anthropic-Version") != "" {
+		p, list = anthropic{}, s.listAnthropicModels
+	}
+	if err := s.authorize(r, p); err != nil {
+		writeError(w, p, asAPIError(err))
 		return
 	}
+	list(w)
+}
+
+// listOpenAIModels lists the models in the form of OpenAI.
+func (s *Server) listOpenAIModels(w http.ResponseWriter) {
 	type entry struct {
 		ID      string `json:"id"`
 		Object  string `json:"object"`
 		Created int64  `json:"created"`
 		OwnedBy string `json:"owned_by"`
 	}
-	models := s.current().models
-	if len(models) == 0 {
-		models = []string{"scripted"}
-	}
-	data := make([]entry, 0, len(models))
-	for _, id := range models {
+	var data []entry
+	for _, id := range s.models() {
 		data = append(data, entry{ID: id, Object: "model", Created: created, OwnedBy: "nestor"})
 	}
 	writeJSON(w, http.StatusOK, map[string]any{"object": "list", "data": data})
+}
+
+// models returns the names of the models; if the scripts have none, every name is accepted.
+func (s *Server) models() []string {
+	if models := s.current().models; len(models) > 0 {
+		return models
+	}
+	return []string{"scripted"}
 }
 
 // listRequests lists the recorded requests or, with ?key=PREFIX, only those with such an idempotency key.
@@ -47,12 +62,12 @@ func (s *Server) handleReset(w http.ResponseWriter, _ *http.Request) {
 func (s *Server) handleScript(w http.ResponseWriter, r *http.Request) {
 	data, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxRequestBytes))
 	if err != nil {
-		writeError(w, badRequest("", "read the script: %v", err))
+		writeError(w, chat{}, badRequest("", "read the script: %v", err))
 		return
 	}
 	script, err := Parse("request", data)
 	if err != nil {
-		writeError(w, badRequest("", "%v", err))
+		writeError(w, chat{}, badRequest("", "%v", err))
 		return
 	}
 	s.Add(script)

@@ -10,32 +10,41 @@ import (
 	"net/http"
 )
 
-// apiError is an error in the API's form.
+// The codes of errors that every API reports in its own way. They are those of the chat completions API.
+const (
+	codeContextTooLong = "context_length_exceeded"
+	codeWrongKey       = "invalid_api_key"
+	codeUnknownModel   = "model_not_found"
+	codeNoQuota        = "insufficient_quota"
+	codeFiltered       = "content_filter"
+	codeNoRule         = "no_rule_matches"
+)
+
+const invalidRequest = "invalid_request_error"
+
+// apiError is an error before it takes the form of an API. Kind and code are those of the chat completions API.
 type apiError struct {
 	status     int
 	retryAfter duration
-
-	Message string  `json:"message"`
-	Type    string  `json:"type"`
-	Param   *string `json:"param"`
-	Code    *string `json:"code"`
+	message    string
+	kind       string
+	param      string
+	code       string
+	// model is the model of the request.
+	model string
 }
 
 // Error implements error.
-func (e *apiError) Error() string { return e.Message }
+func (e *apiError) Error() string { return e.message }
 
 func badRequest(param, format string, args ...any) *apiError {
-	e := &apiError{status: 400, Type: "invalid_request_error", Message: fmt.Sprintf(format, args...)}
-	if param != "" {
-		e.Param = &param
-	}
-	return e
+	return &apiError{status: http.StatusBadRequest, kind: invalidRequest, param: param, message: fmt.Sprintf(format, args...)}
 }
 
-func unknownModel(name string) error {
+func unknownModel(name string) *apiError {
 	return &apiError{
-		status: http.StatusNotFound, Type: "invalid_request_error", Code: new("model_not_found"),
-		Message: fmt.Sprintf("The model `%s` does not exist or you do not have access to it.", name),
+		status: http.StatusNotFound, kind: invalidRequest, code: codeUnknownModel, model: name,
+		message: fmt.Sprintf("The model `%s` does not exist or you do not have access to it.", name),
 	}
 }
 
@@ -43,12 +52,14 @@ func asAPIError(err error) *apiError {
 	if e := new(apiError); errors.As(err, &e) {
 		return e
 	}
-	return &apiError{status: http.StatusInternalServerError, Type: "server_error", Message: err.Error()}
+	return &apiError{status: http.StatusInternalServerError, kind: "server_error", message: err.Error()}
 }
 
-func writeError(w http.ResponseWriter, e *apiError) {
+// writeError sends an error in the form of an API.
+func writeError(w http.ResponseWriter, p protocol, e *apiError) {
+	status, body := p.failed(e)
 	e.retryAfter.setHeader(w.Header())
-	writeJSON(w, e.status, map[string]any{"error": e})
+	writeJSON(w, status, body)
 }
 
 // writeJSON sends a value. Errors are ignored, because they only mean that the client has disconnected.

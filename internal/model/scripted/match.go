@@ -38,13 +38,13 @@ type toolResult struct {
 func (m *match) matches(c *conversation, captures map[string]any) bool {
 	switch {
 	case m.Turn != 0 && m.Turn != c.turn,
-		m.From != "" && m.From != c.last().Role,
-		m.NoTools && len(c.Tools) > 0,
-		m.Images != nil && *m.Images != len(c.last().Content.images),
+		m.From != "" && m.From != c.last().role,
+		m.NoTools && len(c.tools) > 0,
+		m.Images != nil && *m.Images != c.last().images,
 		len(m.Role) > 0 && !slices.Contains(m.Role, c.roleKey),
 		!m.matchesTools(c),
-		!m.Model.match(c.Model, captures),
-		!m.LastMessage.match(c.last().Content.text, captures),
+		!m.Model.match(c.model, captures),
+		!m.LastMessage.match(c.last().text, captures),
 		!m.ToolResult.matches(c, captures),
 		!m.System.match(c.system, captures):
 		return false
@@ -65,8 +65,8 @@ func (m *match) matchesHistory(c *conversation, captures map[string]any) bool {
 	if m.History == nil {
 		return true
 	}
-	for i := len(c.Messages) - 1; i >= 0; i-- {
-		if m.History.match(c.Messages[i].Content.text, captures) {
+	for i := len(c.messages) - 1; i >= 0; i-- {
+		if m.History.match(c.messages[i].text, captures) {
 			return true
 		}
 	}

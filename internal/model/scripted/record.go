@@ -8,6 +8,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/nestor-dev/nestor/internal/model"
 )
 
 // Recorded is a request to the server with its outcome.
@@ -15,6 +17,8 @@ type Recorded struct {
 	// Number counts the requests from 1; At is the time of arrival.
 	Number int       `json:"number"`
 	At     time.Time `json:"at"`
+	// API is the API of the request.
+	API model.API `json:"api"`
 	// Role, Turn, Model and Messages are parsed from the request; they are empty if it could not be parsed.
 	Role     string `json:"role,omitempty"`
 	Turn     int    `json:"turn,omitempty"`

@@ -5,7 +5,6 @@ package scripted
 
 import (
 	"fmt"
-	"hash/fnv"
 	"net/http"
 	"strconv"
 	"time"
@@ -20,15 +19,17 @@ const defaultChunkSize = 32
 
 // response is one rendered reply.
 type response struct {
-	script  *reply
-	conv    *conversation
-	id      string
-	noDelay bool
+	script   *reply
+	conv     *conversation
+	protocol protocol
+	encoder  encoder
+	id       string
+	noDelay  bool
 
 	text, reasoning, refusal string
-	calls                    []chatCall
+	calls                    []toolCall
 	failure                  *apiError
-	usage                    *wireUsage
+	usage                    *tokenUsage
 }
 
 // newResponse renders a reply for a conversation.
@@ -37,13 +38,15 @@ func newResponse(c *conversation, script *reply, captures map[string]any) (*resp
 	if script.Raw != nil {
 		return p, nil
 	}
-	captures["last"], captures["system"] = c.last().Content.text, c.system
-	captures["role"], captures["turn"], captures["model"] = c.role, c.turn, c.Model
+	captures["last"], captures["system"] = c.last().text, c.system
+	captures["role"], captures["turn"], captures["model"] = c.role, c.turn, c.model
 	p.id = c.derivedID()
-	if script.Error != nil {
-		return p, p.renderError(captures)
-	}
 	var err error
+	if failure := script.failure(); failure != nil {
+		if p.failure, err = failure.render(captures); err != nil || script.Error != nil {
+			return p, err
+		}
+	}
 	if p.text, err = script.Text.render(captures); err != nil {
 		return nil, err
 	}
@@ -53,134 +56,112 @@ func newResponse(c *conversation, script *reply, captures map[string]any) (*resp
 	if p.refusal, err = script.Refusal.render(captures); err != nil {
 		return nil, err
 	}
-	for i, sc := range script.ToolCalls {
-		call := chatCall{ID: fmt.Sprintf("call_%s_%d", p.id, i+1), Type: "function"}
-		if sc.ID != nil {
-			call.ID = *sc.ID
-		}
-		call.Function.Name = sc.Name
-		if call.Function.Arguments, err = sc.Arguments.render(captures); err != nil {
-			return nil, err
-		}
-		p.calls = append(p.calls, call)
+	if err := p.renderCalls(captures); err != nil {
+		return nil, err
 	}
 	p.usage = p.count()
 	return p, nil
 }
 
-func (p *response) renderError(captures map[string]any) error {
-	f := p.script.Error
-	message, err := f.Message.render(captures)
-	if err != nil {
-		return err
-	}
-	p.failure = &apiError{status: f.Status, retryAfter: f.RetryAfter, Message: message, Type: f.Type}
-	if f.Code != "" {
-		p.failure.Code = &f.Code
-	}
-	if message == "" {
-		p.failure.Message = http.StatusText(f.Status)
+func (p *response) renderCalls(captures map[string]any) error {
+	for i, sc := range p.script.ToolCalls {
+		call := toolCall{name: sc.Name}
+		if p.conv.callPrefix != "" {
+			call.id = fmt.Sprintf("%s%s_%d", p.conv.callPrefix, p.id, i+1)
+		}
+		if sc.ID != nil {
+			call.id = *sc.ID
+		}
+		var err error
+		if call.arguments, err = sc.Arguments.render(captures); err != nil {
+			return err
+		}
+		p.calls = append(p.calls, call)
 	}
 	return nil
 }
 
-// derivedID returns an ID that depends only on the request: a repeated request gets the same IDs, and they differ
-// within a conversation because it grows with each turn.
-func (c *conversation) derivedID() string {
-	h := fnv.New64a()
-	fmt.Fprintf(h, "%s|%s|%d|%d|%s", c.Model, c.role, c.turn, len(c.Messages), c.last().Content.text)
-	return strconv.FormatUint(h.Sum64(), 36)
+// failure returns the error of a reply, or of its fault; nil if there is none.
+func (r *reply) failure() *failure {
+	switch {
+	case r.Error != nil:
+		return r.Error
+	case r.Fault == nil || r.Fault.Kind != faultError:
+		return nil
+	case r.Fault.Error != nil:
+		return r.Fault.Error
+	}
+	return &failure{Status: http.StatusInternalServerError, Type: "server_error"}
 }
 
-type wireUsage struct {
-	PromptTokens        int64 `json:"prompt_tokens"`
-	CompletionTokens    int64 `json:"completion_tokens"`
-	TotalTokens         int64 `json:"total_tokens"`
-	PromptTokensDetails struct {
-		CachedTokens int64 `json:"cached_tokens"`
-	} `json:"prompt_tokens_details"`
-	CompletionTokensDetails struct {
-		ReasoningTokens int64 `json:"reasoning_tokens"`
-	} `json:"completion_tokens_details"`
+func (f *failure) render(captures map[string]any) (*apiError, error) {
+	message, err := f.Message.render(captures)
+	if message == "" {
+		message = http.StatusText(f.Status)
+	}
+	return &apiError{status: f.Status, retryAfter: f.RetryAfter, message: message, kind: f.Type, code: f.Code}, err
+}
+
+// tokenUsage counts the tokens of a reply. prompt includes cached and written, completion includes reasoning.
+type tokenUsage struct {
+	prompt, cached, written, completion, reasoning int64
 }
 
 // count returns the usage in the script, or one token per four characters.
-func (p *response) count() *wireUsage {
-	u := new(wireUsage)
-	scriptUsage := p.script.Usage
-	switch {
-	case scriptUsage == nil:
-		for i := range p.conv.Messages {
-			u.PromptTokens += tokens(p.conv.Messages[i].Content.text)
+func (p *response) count() *tokenUsage {
+	s := p.script.Usage
+	if s != nil {
+		if s.Omit {
+			return nil
 		}
-		u.CompletionTokens = tokens(p.text) + tokens(p.reasoning) + tokens(p.refusal)
-		for i := range p.calls {
-			u.CompletionTokens += tokens(p.calls[i].Function.Name) + tokens(p.calls[i].Function.Arguments)
-		}
-	case scriptUsage.Omit:
-		return nil
-	default:
-		u.PromptTokens, u.CompletionTokens = scriptUsage.PromptTokens, scriptUsage.CompletionTokens
-		u.PromptTokensDetails.CachedTokens = scriptUsage.CachedTokens
-		u.CompletionTokensDetails.ReasoningTokens = scriptUsage.ReasoningTokens
+		return &tokenUsage{prompt: s.PromptTokens, cached: s.CachedTokens, written: s.CacheWriteTokens, completion: s.CompletionTokens, reasoning: s.ReasoningTokens}
 	}
-	u.TotalTokens = u.PromptTokens + u.CompletionTokens
+	u := new(tokenUsage)
+	for i := range p.conv.messages {
+		u.prompt += tokens(p.conv.messages[i].text)
+	}
+	u.completion = tokens(p.text) + tokens(p.reasoning) + tokens(p.refusal)
+	for i := range p.calls {
+		u.completion += tokens(p.calls[i].name) + tokens(p.calls[i].arguments)
+	}
 	return u
 }
 
 func tokens(s string) int64 { return int64(len(s)+3) / 4 }
+
+// The finish reasons of scripts, which are those of the chat completions API.
+const (
+	finishStop      = "stop"
+	finishToolCalls = "tool_calls"
+	finishLength    = "length"
+	finishFiltered  = "content_filter"
+)
 
 func (p *response) finishReason() string {
 	switch {
 	case p.script.FinishReason != "":
 		return p.script.FinishReason
 	case len(p.calls) > 0:
-		return "tool_calls"
+		return finishToolCalls
 	}
-	return "stop"
+	return finishStop
+}
+
+// streamed reports whether the reply is a stream.
+func (p *response) streamed() bool {
+	return p.conv.stream && !p.script.Unstreamed && p.script.Error == nil && p.script.Raw == nil
 }
 
 // status returns the HTTP status of the reply.
 func (p *response) status() int {
 	switch {
-	case p.failure != nil:
-		return p.failure.status
+	case p.failure != nil && !p.streamed():
+		status, _ := p.protocol.failed(p.failure)
+		return status
 	case p.script.Raw != nil && p.script.Raw.Status != 0:
 		return p.script.Raw.Status
 	}
 	return http.StatusOK
-}
-
-// send sends the reply, and stops when the client disconnects.
-func (p *response) send(w http.ResponseWriter, r *http.Request) {
-	if !p.wait(r, p.script.Latency) {
-		return
-	}
-	switch {
-	case p.failure != nil:
-		writeError(w, p.failure)
-	case p.script.Raw != nil:
-		p.sendRaw(w)
-	case p.conv.Stream && !p.script.Unstreamed:
-		p.stream(w, r)
-	default:
-		p.sendPlain(w, r)
-	}
-}
-
-// wait waits and reports whether the client is still connected.
-func (p *response) wait(r *http.Request, d duration) bool {
-	if d == 0 || p.noDelay {
-		return true
-	}
-	timer := time.NewTimer(time.Duration(d))
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-r.Context().Done():
-		return false
-	}
 }
 
 // setHeader sets Retry-After in whole seconds, and in milliseconds if seconds would round.

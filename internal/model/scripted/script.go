@@ -79,20 +79,24 @@ type usage struct {
 	Omit             bool  `yaml:"omit"`
 	PromptTokens     int64 `yaml:"promptTokens"`
 	CachedTokens     int64 `yaml:"cachedTokens"`
+	CacheWriteTokens int64 `yaml:"cacheWriteTokens"`
 	CompletionTokens int64 `yaml:"completionTokens"`
 	ReasoningTokens  int64 `yaml:"reasoningTokens"`
 }
 
-// fault breaks a reply after a number of chunks: the connection hangs or is cut, or invalid JSON follows.
+// fault breaks a reply after a number of chunks: the connection hangs or is cut, or invalid JSON or an error follows.
 type fault struct {
 	Kind  string `yaml:"kind"`
 	After int    `yaml:"after"`
+	// Error is that of the kind error; absent: status 500.
+	Error *failure `yaml:"error"`
 }
 
 const (
 	faultHang      = "hang"
 	faultCut       = "cut"
 	faultMalformed = "malformed"
+	faultError     = "error"
 )
 
 // failure is an error in the API's form.
@@ -164,8 +168,8 @@ func (r *reply) check() error {
 	if kinds := count(content, r.Error != nil, r.Raw != nil); kinds > 1 {
 		return fmt.Errorf("a reply is either content (text, toolCalls, refusal, fault), error or raw; this one is %d of them", kinds)
 	}
-	if r.Error != nil && (r.Error.Status < 400 || r.Error.Status > 599) {
-		return fmt.Errorf("error.status is %d; it must be between 400 and 599", r.Error.Status)
+	if f := r.failure(); f != nil && (f.Status < 400 || f.Status > 599) {
+		return fmt.Errorf("error.status is %d; it must be between 400 and 599", f.Status)
 	}
 	if r.Raw != nil && r.Raw.Status != 0 && http.StatusText(r.Raw.Status) == "" {
 		return fmt.Errorf("raw.status %d is not an HTTP status", r.Raw.Status)
@@ -173,14 +177,23 @@ func (r *reply) check() error {
 	if r.ChunkSize < 0 {
 		return fmt.Errorf("chunkSize is %d; it counts characters", r.ChunkSize)
 	}
-	if r.Fault == nil {
+	return r.Fault.check()
+}
+
+func (f *fault) check() error {
+	switch {
+	case f == nil:
+		return nil
+	case f.After < 0:
+		return fmt.Errorf("fault.after is %d; it counts chunks", f.After)
+	case f.Error != nil && f.Kind != faultError:
+		return fmt.Errorf("fault.error is only for the kind %s", faultError)
+	}
+	switch f.Kind {
+	case faultHang, faultCut, faultMalformed, faultError:
 		return nil
 	}
-	switch r.Fault.Kind {
-	case faultHang, faultCut, faultMalformed:
-		return nil
-	}
-	return fmt.Errorf("fault.kind is %q; it must be %s, %s or %s", r.Fault.Kind, faultHang, faultCut, faultMalformed)
+	return fmt.Errorf("fault.kind is %q; it must be %s, %s, %s or %s", f.Kind, faultHang, faultCut, faultMalformed, faultError)
 }
 
 // inherit sets the script's defaults for missing values.

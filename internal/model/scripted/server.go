@@ -8,7 +8,6 @@ import (
 	"io"
 	"net/http"
 	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -20,7 +19,7 @@ type Options struct {
 	Scripts []*Script
 	// Lenient accepts requests that the real API rejects.
 	Lenient bool
-	// APIKey, when set, is required as the bearer token.
+	// APIKey, when set, is required of every request, in the header of its API.
 	APIKey string
 	// NoDelay ignores the scripts' latencies and chunk delays.
 	NoDelay bool
@@ -31,7 +30,7 @@ type Options struct {
 // DefaultRecordLimit is the default of Options.RecordLimit.
 const DefaultRecordLimit = 1000
 
-// Server is the scripted model: an http.Handler for the chat completions API.
+// Server is the scripted model: an http.Handler for the APIs of language models.
 type Server struct {
 	options  Options
 	mux      *http.ServeMux
@@ -50,7 +49,8 @@ func NewServer(options Options) *Server {
 	}
 	s := &Server{options: options, recorder: recorder{limit: options.RecordLimit}, rules: newRuleList(options.Scripts)}
 	s.mux = http.NewServeMux()
-	s.mux.HandleFunc("POST /v1/chat/completions", s.complete)
+	s.mux.HandleFunc("POST /v1/chat/completions", s.handle(chat{}))
+	s.mux.HandleFunc("POST /v1/messages", s.handle(anthropic{}))
 	s.mux.HandleFunc("GET /v1/models", s.listModels)
 	s.mux.HandleFunc("GET /_scripted/requests", s.listRequests)
 	s.mux.HandleFunc("POST /_scripted/reset", s.handleReset)
@@ -91,25 +91,32 @@ func (s *Server) current() *ruleList {
 // maxRequestBytes bounds a request; a history of a full context with images stays below it.
 const maxRequestBytes = 64 << 20
 
-func (s *Server) complete(w http.ResponseWriter, r *http.Request) {
+// handle serves the calls of one API.
+func (s *Server) handle(p protocol) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) { s.complete(w, r, p) }
+}
+
+func (s *Server) complete(w http.ResponseWriter, r *http.Request, p protocol) {
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxRequestBytes))
 	if err != nil {
-		writeError(w, badRequest("", "read the request: %v", err))
+		writeError(w, p, badRequest("", "read the request: %v", err))
 		return
 	}
 	rec := Recorded{
-		At: time.Now(), IdempotencyKey: r.Header.Get("Idempotency-Key"), Traceparent: r.Header.Get("Traceparent"),
-		Authorized: r.Header.Get("Authorization") != "", Body: body,
+		API: p.api(), At: time.Now(), IdempotencyKey: r.Header.Get("Idempotency-Key"), Traceparent: r.Header.Get("Traceparent"),
+		Authorized: p.key(r) != "", Body: body,
 	}
-	out, err := s.answer(r, body, &rec)
+	out, err := s.answer(r, p, body, &rec)
 	if err != nil {
 		e := asAPIError(err)
-		rec.Status, rec.Error = e.status, e.Message
-		if e.status == http.StatusUnauthorized {
+		e.model = rec.Model
+		rec.Status, _ = p.failed(e)
+		rec.Error = e.message
+		if e.code == codeWrongKey {
 			rec.Error = "wrong or missing API key" // the message repeats the key
 		}
 		s.recorder.add(rec)
-		writeError(w, e)
+		writeError(w, p, e)
 		return
 	}
 	rec.Status = out.status()
@@ -120,52 +127,39 @@ func (s *Server) complete(w http.ResponseWriter, r *http.Request) {
 }
 
 // answer selects and renders the reply without sending it.
-func (s *Server) answer(r *http.Request, body []byte, rec *Recorded) (*response, error) {
-	if err := s.authorize(r); err != nil {
+func (s *Server) answer(r *http.Request, p protocol, body []byte, rec *Recorded) (*response, error) {
+	if err := s.authorize(r, p); err != nil {
 		return nil, err
 	}
-	req, err := decodeRequest(body, !s.options.Lenient)
+	encoder, err := p.decode(r, body, !s.options.Lenient)
 	if err != nil {
 		return nil, err
 	}
-	if !s.options.Lenient {
-		if err := req.validate(); err != nil {
-			return nil, err
-		}
-	}
+	conv := encoder.conversation()
+	rec.Role, rec.Turn, rec.Model, rec.Messages = conv.role, conv.turn, conv.model, len(conv.messages)
 	list := s.current()
-	if len(list.models) > 0 && !slices.Contains(list.models, req.Model) {
-		return nil, unknownModel(req.Model)
+	if len(list.models) > 0 && !slices.Contains(list.models, conv.model) {
+		return nil, unknownModel(conv.model)
 	}
-	conv := newConversation(req)
-	rec.Role, rec.Turn, rec.Model, rec.Messages = conv.role, conv.turn, req.Model, len(req.Messages)
 	script, where, captures := list.choose(conv)
 	if script == nil {
 		e := badRequest("messages", "scripted model: no rule matches %s. Add a rule, or a fallback.", conv)
-		e.Code = new("no_rule_matches")
+		e.code = codeNoRule
 		return nil, e
 	}
 	rec.Rule = where
 	out, err := newResponse(conv, script, captures)
 	if err != nil {
-		return nil, &apiError{status: http.StatusInternalServerError, Type: "server_error", Message: fmt.Sprintf("scripted model: %s: %v", where, err)}
+		return nil, &apiError{status: http.StatusInternalServerError, kind: "server_error", message: fmt.Sprintf("scripted model: %s: %v", where, err)}
 	}
-	out.noDelay = s.options.NoDelay
+	out.protocol, out.encoder, out.noDelay = p, encoder, s.options.NoDelay
 	return out, nil
 }
 
-func (s *Server) authorize(r *http.Request) error {
-	if s.options.APIKey == "" {
-		return nil
+// authorize checks the key of a request.
+func (s *Server) authorize(r *http.Request, p protocol) error {
+	if key := p.key(r); s.options.APIKey != "" && key != s.options.APIKey {
+		return p.wrongKey(key)
 	}
-	key, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
-	if ok && key == s.options.APIKey {
-		return nil
-	}
-	e := &apiError{status: http.StatusUnauthorized, Type: "invalid_request_error", Code: new("invalid_api_key")}
-	e.Message = "You didn't provide an API key."
-	if ok {
-		e.Message = fmt.Sprintf("Incorrect API key provided: %s.", key)
-	}
-	return e
+	return nil
 }

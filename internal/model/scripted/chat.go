@@ -1,0 +1,67 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package scripted
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+
+	"github.com/nestor-dev/nestor/internal/model"
+)
+
+// chat is the chat completions API of OpenAI.
+type chat struct{}
+
+func (chat) api() model.API { return model.OpenAI }
+
+// key returns the bearer token.
+func (chat) key(r *http.Request) string {
+	key, _ := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
+	return key
+}
+
+func (chat) wrongKey(key string) *apiError {
+	e := &apiError{status: http.StatusUnauthorized, kind: invalidRequest, code: codeWrongKey, message: "You didn't provide an API key."}
+	if key != "" {
+		e.message = fmt.Sprintf("Incorrect API key provided: %s.", key)
+	}
+	return e
+}
+
+func (chat) decode(_ *http.Request, body []byte, strict bool) (encoder, error) {
+	req, err := decodeRequest(body, strict)
+	if err != nil {
+		return nil, err
+	}
+	if strict {
+		if err := req.validate(); err != nil {
+			return nil, err
+		}
+	}
+	return req, nil
+}
+
+// openAIError is an error in the form of OpenAI's APIs.
+type openAIError struct {
+	Message string  `json:"message"`
+	Type    string  `json:"type"`
+	Param   *string `json:"param"`
+	Code    *string `json:"code"`
+}
+
+func newOpenAIError(e *apiError) openAIError {
+	out := openAIError{Message: e.message, Type: e.kind}
+	if e.param != "" {
+		out.Param = &e.param
+	}
+	if e.code != "" {
+		out.Code = &e.code
+	}
+	return out
+}
+
+func (chat) failed(e *apiError) (int, any) {
+	return e.status, map[string]any{"error": newOpenAIError(e)}
+}

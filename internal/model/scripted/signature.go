@@ -1,0 +1,38 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package scripted
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/base64"
+)
+
+// APIs sign the reasoning that they want back, or encrypt it. Here a signature depends only on what it signs: the server
+// has no state, repeats its bytes, and still detects reasoning that was changed.
+
+// signature returns the signature of a text, for one purpose.
+func signature(purpose, text string) string {
+	sum := sha256.Sum256([]byte("scripted model|" + purpose + "|" + text))
+	return base64.StdEncoding.EncodeToString(sum[:])
+}
+
+const sealedBytes = 16
+
+// seal returns a text with its signature, in an opaque form.
+func seal(purpose, text string) string {
+	sum := sha256.Sum256([]byte("scripted model|" + purpose + "|" + text))
+	return base64.StdEncoding.EncodeToString(append(sum[:sealedBytes:sealedBytes], text...))
+}
+
+// unseal returns the text of seal, and whether it is unchanged.
+func unseal(purpose, sealed string) (string, bool) {
+	data, err := base64.StdEncoding.DecodeString(sealed)
+	if err != nil || len(data) < sealedBytes {
+		return "", false
+	}
+	text := string(data[sealedBytes:])
+	sum := sha256.Sum256([]byte("scripted model|" + purpose + "|" + text))
+	return text, bytes.Equal(sum[:sealedBytes], data[:sealedBytes])
+}
