@@ -64,18 +64,17 @@ func (p *prober) result(name types.NamespacedName, revision string) (probeResult
 }
 
 // probe starts a probe unless one is running.
-func (p *prober) probe(name types.NamespacedName, revision string, client model.Client, release func()) {
+func (p *prober) probe(name types.NamespacedName, revision string, client model.Client) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.running[name] == revision {
 		return
 	}
 	p.running[name] = revision
-	go p.run(name, revision, client, release)
+	go p.run(name, revision, client)
 }
 
-func (p *prober) run(name types.NamespacedName, revision string, client model.Client, release func()) {
-	defer release()
+func (p *prober) run(name types.NamespacedName, revision string, client model.Client) {
 	ctx, cancel := context.WithTimeout(context.Background(), probeTimeout)
 	defer cancel()
 	_, err := client.Models(ctx)

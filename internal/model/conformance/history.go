@@ -5,6 +5,7 @@ package conformance
 
 import (
 	"bytes"
+	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -17,6 +18,12 @@ import (
 	"github.com/nestor-dev/nestor/internal/model/wire"
 )
 
+// Images as small as a server that looks at their first bytes accepts.
+const (
+	png  = "\x89PNG\r\n\x1a\nfirst"
+	jpeg = "\xff\xd8\xffsecond"
+)
+
 // fullRequest has every field, with awkward values. The scripted model is strict: if it answers, the real API accepts
 // the request.
 func fullRequest() model.Request {
@@ -25,17 +32,17 @@ func fullRequest() model.Request {
 		Model: "scripted",
 		Messages: []model.Message{
 			{Role: model.RoleSystem, Text: "You are helpful."},
-			{Role: model.RoleUser, Text: "What is on these?", Images: []model.Image{{MediaType: "image/png", Data: []byte("first")}}},
+			{Role: model.RoleUser, Text: "What is on these?", Images: []model.Image{{MediaType: "image/png", Data: []byte(png)}}},
 			{Role: model.RoleAssistant, Text: "I look.", ToolCalls: []model.ToolCall{
 				{ID: "a", Name: "read_image", Arguments: `{"path":"a.png"}`},
 				{ID: "b", Name: "functions.read image", Arguments: `{"path": `, ArgumentsError: "the arguments are not a JSON object"},
 				{ID: "c/1:2", Name: "", Arguments: `{}`},
 			}},
-			{Role: model.RoleTool, ToolCallID: "a", Text: "1 image", Images: []model.Image{{MediaType: "image/png", Data: []byte("second")}}},
+			{Role: model.RoleTool, ToolCallID: "a", Text: "1 image", Images: []model.Image{{MediaType: "image/jpeg", Data: []byte(jpeg)}}},
 			{Role: model.RoleTool, ToolCallID: "b", Text: "bad arguments"},
 			{Role: model.RoleTool, ToolCallID: "c/1:2", Text: ""},
 			{Role: model.RoleAssistant},
-			{Role: model.RoleUser, Images: []model.Image{{MediaType: "image/jpeg", Data: []byte("third")}}},
+			{Role: model.RoleUser, Images: []model.Image{{MediaType: "image/jpeg", Data: []byte(jpeg)}}},
 			{Role: model.RoleUser, Text: "And then?"},
 			{Role: model.RoleAssistant, Refusal: "I cannot."},
 			{Role: model.RoleUser, Text: "How many files are there?"},
@@ -266,7 +273,7 @@ func testForeignReasoning(t *testing.T, s Subject) {
 func testPrefixIsStable(t *testing.T, s Subject) {
 	l, p := s.loop(t, reasoningScript)
 	l.req.ReasoningEffort = model.EffortLow
-	l.req.Messages[1].Images = []model.Image{{MediaType: "image/png", Data: []byte("first")}}
+	l.req.Messages[1].Images = []model.Image{{MediaType: "image/png", Data: []byte(png)}}
 	for range 3 {
 		l.next()
 	}
@@ -323,12 +330,12 @@ func split(t *testing.T, body []byte) prompt {
 
 // testImages sends images in a user message and in tool results.
 func testImages(t *testing.T, s Subject) {
-	const first, second = "Zmlyc3Q=", "c2Vjb25k" // "first" and "second"
+	first, second := base64.StdEncoding.EncodeToString([]byte(png)), base64.StdEncoding.EncodeToString([]byte(jpeg))
 	l, p := s.loop(t, reply("text: Three."))
-	l.req.Messages[1].Images = []model.Image{{MediaType: "image/png", Data: []byte("first")}, {MediaType: "image/gif", Size: 99}}
+	l.req.Messages[1].Images = []model.Image{{MediaType: "image/png", Data: []byte(png)}, {MediaType: "image/gif", Size: 99}}
 	l.req.Messages = append(l.req.Messages,
 		model.Message{Role: model.RoleAssistant, ToolCalls: []model.ToolCall{{ID: "a", Name: "ls", Arguments: "{}"}, {ID: "b", Name: "read", Arguments: "{}"}}},
-		model.Message{Role: model.RoleTool, ToolCallID: "a", Text: "1 image", Images: []model.Image{{MediaType: "image/jpeg", Data: []byte("second")}}},
+		model.Message{Role: model.RoleTool, ToolCallID: "a", Text: "1 image", Images: []model.Image{{MediaType: "image/jpeg", Data: []byte(jpeg)}}},
 		model.Message{Role: model.RoleTool, ToolCallID: "b", Text: "none"})
 	request := l.req
 	l.next()
@@ -343,7 +350,7 @@ func testImages(t *testing.T, s Subject) {
 			t.Errorf("%s is not in the request: %s", part, shown)
 		}
 	}
-	const note = "[There is an image here (image/jpeg, 6 bytes), which you cannot see: images are not shown to you.]"
+	const note = "[There is an image here (image/jpeg, 9 bytes), which you cannot see: images are not shown to you.]"
 	if strings.Contains(noted, first) || strings.Contains(noted, second) || !strings.Contains(noted, note) {
 		t.Errorf("a model without images gets: %s", noted)
 	}

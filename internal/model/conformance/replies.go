@@ -42,6 +42,11 @@ func testReplies(t *testing.T, s Subject) {
 			outcome: model.OutcomeRefused,
 		}
 	}
+	if s.API == model.Anthropic { // its filter is a refusal
+		filtered := cases["content filter"]
+		filtered.want, filtered.outcome = model.Reply{Refusal: "There", FinishReason: model.FinishStop}, model.OutcomeRefused
+		cases["content filter"] = filtered
+	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			got, err := s.complete(t, tc.script)

@@ -12,10 +12,12 @@ import (
 	"github.com/nestor-dev/nestor/internal/model/wire"
 )
 
-func TestConformance(t *testing.T) {
-	conformance.Run(t, conformance.Subject{
+func TestConformance(t *testing.T) { conformance.Run(t, subject()) }
+
+func subject() conformance.Subject {
+	return conformance.Subject{
 		API:       model.OpenAI,
 		NewClient: func(endpoint wire.Endpoint) (model.Client, error) { return openai.NewClient(endpoint) },
 		BaseURL:   func(address string) string { return address + "/v1" },
-	})
+	}
 }

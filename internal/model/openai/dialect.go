@@ -6,6 +6,7 @@ package openai
 import (
 	"errors"
 	"strings"
+	"sync"
 
 	"github.com/nestor-dev/nestor/internal/model"
 )
@@ -38,20 +39,42 @@ func (d dialect) suffix() string {
 	return suffix
 }
 
-// after returns the dialect to use after an error, which is the same one if the error does not suggest another. That can happen
-// once for each field.
-func (d dialect) after(err error) dialect {
+// dialects caches the dialect of each model, as learned from rejected requests.
+type dialects struct {
+	mu    sync.Mutex
+	known map[string]dialect
+}
+
+func (d *dialects) find(name string) dialect {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.known[name]
+}
+
+// update reports whether the error of a call suggests another dialect to try. That can happen once for each field of
+// dialect.
+func (d *dialects) update(name string, used dialect, err error) bool {
 	var refusal *model.Error
 	if !errors.As(err, &refusal) || refusal.Kind != model.BadRequest {
-		return d
+		return false
 	}
+	next := used
 	switch {
 	case strings.Contains(refusal.Message, "stream_options"):
-		d.noStreamOptions = true
+		next.noStreamOptions = true
 	case strings.Contains(refusal.Message, "max_tokens") && strings.Contains(refusal.Message, "max_completion_tokens"):
-		d.completionLimit = true
+		next.completionLimit = true
 	case strings.Contains(refusal.Message, "reasoning_effort"):
-		d.noReasoningEffort = true
+		next.noReasoningEffort = true
 	}
-	return d
+	if next == used {
+		return false
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.known == nil {
+		d.known = map[string]dialect{}
+	}
+	d.known[name] = next
+	return true
 }

@@ -6,20 +6,18 @@ package openai
 import (
 	"encoding/base64"
 	"encoding/json"
-	"fmt"
 	"strconv"
 	"strings"
 
 	"github.com/nestor-dev/nestor/internal/model"
 	"github.com/nestor-dev/nestor/internal/model/wire"
-	"github.com/nestor-dev/nestor/internal/plainjson"
 )
 
 // encodeRequest encodes a request for the API. It is written by hand because a request contains the whole conversation,
 // and the SDK's types would decode and encode the schemas of tools again.
 func encodeRequest(req model.Request, used dialect) ([]byte, error) {
-	b := make([]byte, 0, bodySize(req))
-	b = appendField(append(b, '{'), `"model":`, req.Model)
+	b := make([]byte, 0, wire.RequestSize(req))
+	b = wire.AppendField(append(b, '{'), `"model":`, req.Model)
 	b = appendMessages(append(b, `,"messages":[`...), req)
 	b = append(b, `],"stream":true`...)
 	if !used.noStreamOptions {
@@ -40,38 +38,13 @@ func encodeRequest(req model.Request, used dialect) ([]byte, error) {
 		b = strconv.AppendInt(append(b, name...), req.MaxOutputTokens, 10)
 	}
 	if req.ReasoningEffort != "" && !used.noReasoningEffort {
-		b = appendField(b, `,"reasoning_effort":`, strings.ToLower(string(req.ReasoningEffort)))
+		b = wire.AppendField(b, `,"reasoning_effort":`, strings.ToLower(string(req.ReasoningEffort)))
 	}
 	if req.ToolChoice != "" {
-		b = appendField(b, `,"tool_choice":`, req.ToolChoice)
+		b = wire.AppendField(b, `,"tool_choice":`, req.ToolChoice)
 	}
 	b, err := appendTools(b, req.Tools)
 	return append(b, '}'), err
-}
-
-// bodySize estimates the size of the body.
-func bodySize(req model.Request) int {
-	const around = 96
-	size := 256
-	for i := range req.Messages {
-		m := &req.Messages[i]
-		size += around + len(m.Text) + len(m.Text)/32
-		for j := range m.ToolCalls {
-			size += around + 2*len(m.ToolCalls[j].Arguments)
-		}
-		for j := range m.Images {
-			size += around + base64.StdEncoding.EncodedLen(len(m.Images[j].Data))
-		}
-	}
-	for i := range req.Tools {
-		size += around + len(req.Tools[i].Description) + len(req.Tools[i].Parameters)
-	}
-	return size
-}
-
-// appendField appends a field name, verbatim, and its text.
-func appendField(b []byte, name, text string) []byte {
-	return plainjson.AppendString(append(b, name...), text)
 }
 
 func appendTools(b []byte, tools []model.Tool) ([]byte, error) {
@@ -83,13 +56,13 @@ func appendTools(b []byte, tools []model.Tool) ([]byte, error) {
 		if i > 0 {
 			b = append(b, ',')
 		}
-		b = appendField(b, `{"type":"function","function":{"name":`, t.Name)
+		b = wire.AppendField(b, `{"type":"function","function":{"name":`, t.Name)
 		if t.Description != "" {
-			b = appendField(b, `,"description":`, t.Description)
+			b = wire.AppendField(b, `,"description":`, t.Description)
 		}
 		if len(t.Parameters) > 0 {
-			if t.Parameters[0] != '{' || !json.Valid(t.Parameters) {
-				return nil, fmt.Errorf("the schema of tool %s is not a JSON object", t.Name)
+			if err := wire.CheckSchema(t.Name, t.Parameters); err != nil {
+				return nil, err
 			}
 			b = append(append(b, `,"parameters":`...), t.Parameters...)
 		}
@@ -109,13 +82,13 @@ func appendMessages(b []byte, req model.Request) []byte {
 		}
 		switch m.Role {
 		case model.RoleSystem:
-			b = append(appendField(b, `{"role":"system","content":`, m.Text), '}')
+			b = append(wire.AppendField(b, `{"role":"system","content":`, m.Text), '}')
 		case model.RoleAssistant:
 			b = appendAssistant(b, m)
 		case model.RoleTool:
-			b = appendField(b, `{"role":"tool","content":`, m.Text)
+			b = wire.AppendField(b, `{"role":"tool","content":`, m.Text)
 			if m.ToolCallID != "" {
-				b = appendField(b, `,"tool_call_id":`, m.ToolCallID)
+				b = wire.AppendField(b, `,"tool_call_id":`, m.ToolCallID)
 			}
 			b = append(b, '}')
 			shown = appendToolImages(shown, m)
@@ -135,7 +108,7 @@ func appendMessages(b []byte, req model.Request) []byte {
 
 func appendUser(b []byte, m model.Message) []byte {
 	if len(m.Images) == 0 {
-		return append(appendField(b, `{"role":"user","content":`, m.Text), '}')
+		return append(wire.AppendField(b, `{"role":"user","content":`, m.Text), '}')
 	}
 	b = append(b, `{"role":"user","content":[`...)
 	var parts []byte
@@ -154,24 +127,16 @@ func appendToolImages(parts []byte, m model.Message) []byte {
 
 // appendText appends a text part.
 func appendText(parts []byte, text string) []byte {
-	return append(appendField(appendComma(parts), `{"type":"text","text":`, text), '}')
+	return append(wire.AppendField(wire.AppendComma(parts), `{"type":"text","text":`, text), '}')
 }
 
 func appendImages(parts []byte, images []model.Image) []byte {
 	for i := range images {
 		image := &images[i]
 		data := "data:" + image.MediaType + ";base64," + base64.StdEncoding.EncodeToString(image.Data)
-		parts = append(appendField(appendComma(parts), `{"type":"image_url","image_url":{"url":`, data), "}}"...)
+		parts = append(wire.AppendField(wire.AppendComma(parts), `{"type":"image_url","image_url":{"url":`, data), "}}"...)
 	}
 	return parts
-}
-
-// appendComma writes a comma unless the list is empty.
-func appendComma(list []byte) []byte {
-	if len(list) == 0 {
-		return list
-	}
-	return append(list, ',')
 }
 
 // appendAssistant appends a message of the model. A message with only tool calls has no content.
@@ -179,13 +144,13 @@ func appendAssistant(b []byte, m model.Message) []byte {
 	b = append(b, `{"role":"assistant"`...)
 	switch {
 	case m.Text != "":
-		b = appendField(b, `,"content":`, m.Text)
+		b = wire.AppendField(b, `,"content":`, m.Text)
 	case len(m.ToolCalls) == 0 && m.Refusal == "":
 		// Providers reject an empty assistant message, but the history may contain an empty reply.
 		b = append(b, `,"content":"(no answer)"`...)
 	}
 	if m.Refusal != "" {
-		b = appendField(b, `,"refusal":`, m.Refusal)
+		b = wire.AppendField(b, `,"refusal":`, m.Refusal)
 	}
 	for i, call := range m.ToolCalls {
 		if i == 0 {
@@ -193,9 +158,9 @@ func appendAssistant(b []byte, m model.Message) []byte {
 		} else {
 			b = append(b, ',')
 		}
-		b = appendField(b, `{"id":`, call.ID)
-		b = appendField(b, `,"type":"function","function":{"name":`, wire.SendableName(call.Name))
-		b = append(appendField(b, `,"arguments":`, wire.SendableArguments(call)), "}}"...)
+		b = wire.AppendField(b, `{"id":`, call.ID)
+		b = wire.AppendField(b, `,"type":"function","function":{"name":`, wire.SendableName(call.Name))
+		b = append(wire.AppendField(b, `,"arguments":`, wire.SendableArguments(call)), "}}"...)
 	}
 	if len(m.ToolCalls) > 0 {
 		b = append(b, ']')

@@ -54,6 +54,7 @@ func anthropicUsage(u *tokenUsage, output int64) map[string]any {
 	return map[string]any{
 		"input_tokens": u.prompt - u.cached - u.written, "cache_read_input_tokens": u.cached,
 		"cache_creation_input_tokens": u.written, "output_tokens": output, "service_tier": "standard",
+		"output_tokens_details": map[string]any{"thinking_tokens": min(u.reasoning, output)},
 	}
 }
 

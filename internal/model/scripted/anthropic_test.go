@@ -195,7 +195,7 @@ fallback:
 	delta := func(index int, kind, field, value string) string {
 		return fmt.Sprintf(`{"delta":{%s},"index":%d,"type":"content_block_delta"}`, sorted(field, value, "type", kind), index)
 	}
-	usage := `{"cache_creation_input_tokens":5,"cache_read_input_tokens":10,"input_tokens":15,"output_tokens":%d,"service_tier":"standard"}`
+	usage := `{"cache_creation_input_tokens":5,"cache_read_input_tokens":10,"input_tokens":15,"output_tokens":%d,"output_tokens_details":{"thinking_tokens":0},"service_tier":"standard"}`
 	want := []string{
 		`{"message":{"content":[],"id":"msg_` + id + `","model":"m","role":"assistant","stop_reason":null,"stop_sequence":null,"type":"message","usage":` + fmt.Sprintf(usage, 1) + `},"type":"message_start"}`,
 		`{"content_block":{"signature":"","thinking":"","type":"thinking"},"index":0,"type":"content_block_start"}`,

@@ -20,8 +20,7 @@ type KeySource func(ctx context.Context) (string, error)
 
 // Endpoint describes how to reach a provider. Nothing is taken from the environment.
 type Endpoint struct {
-	// BaseURL ends before the path of the API, for example https://api.example.com/v1. Its query is sent with each
-	// request.
+	// BaseURL ends before the path of the API, for example https://api.example.com/v1.
 	BaseURL string
 	// Path is the path of a call under BaseURL, for messages.
 	Path string
@@ -42,8 +41,7 @@ const DefaultTimeout = 10 * time.Minute
 // Connection is the connection to one provider. It is safe for concurrent use.
 type Connection struct {
 	endpoint Endpoint
-	url      url.URL // without the query
-	query    url.Values
+	host     string
 }
 
 // Connect checks an endpoint and returns a connection to it. No request is sent.
@@ -58,19 +56,14 @@ func Connect(endpoint Endpoint) (*Connection, error) {
 	if endpoint.HTTPClient == nil {
 		endpoint.HTTPClient = NewHTTPClient(outbound.New(outbound.Options{AllowLoopback: true}))
 	}
-	query := u.Query()
-	u.RawQuery, u.Fragment = "", ""
-	return &Connection{endpoint: endpoint, url: *u, query: query}, nil
+	return &Connection{endpoint: endpoint, host: u.Host}, nil
 }
 
 // Host returns the host of the endpoint, with its port if that is not the scheme's default.
-func (c *Connection) Host() string { return c.url.Host }
+func (c *Connection) Host() string { return c.host }
 
-// BaseURL returns the base URL of the endpoint, without its query.
-func (c *Connection) BaseURL() string { return c.url.String() }
-
-// Query returns the query of the base URL, which is sent with each request.
-func (c *Connection) Query() url.Values { return c.query }
+// BaseURL returns the base URL of the endpoint.
+func (c *Connection) BaseURL() string { return c.endpoint.BaseURL }
 
 // HTTPClient returns the client that sends the requests. It bounds the bodies of responses and rejects redirects.
 func (c *Connection) HTTPClient() *http.Client {
@@ -107,9 +100,6 @@ func (c *Connection) Start(ctx context.Context) (*Call, error) {
 	}
 	return call, nil
 }
-
-// Host returns the host of the endpoint.
-func (c *Call) Host() string { return c.connection.Host() }
 
 // Context returns a context for one request of the call, with the endpoint's timeout.
 func (c *Call) Context() (context.Context, context.CancelFunc) {

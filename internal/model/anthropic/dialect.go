@@ -1,0 +1,105 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package anthropic
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/nestor-dev/nestor/internal/model"
+)
+
+// thinkingForm is how a model is asked to think.
+type thinkingForm int
+
+const (
+	// thinkByBudget sets a number of tokens. It is tried first: older models know nothing else.
+	thinkByBudget thinkingForm = iota
+	// thinkByEffort lets the model decide, with an effort.
+	thinkByEffort
+	// thinkNot sends nothing.
+	thinkNot
+)
+
+// dialect describes what a model accepts. The zero value suits most of them.
+type dialect struct {
+	thinking      thinkingForm
+	noTemperature bool
+	// maxOutput is the largest output limit of the model, or 0 if it is unknown.
+	maxOutput int64
+	// noReasoning leaves out the thinking of the history, and thinking itself, for this call only: the API does not accept it.
+	noReasoning bool
+}
+
+// suffix distinguishes the idempotency keys of one call in different dialects: they are different requests, and the
+// response to a rejected one must not be replayed for the next.
+func (d dialect) suffix() string {
+	if d == (dialect{}) {
+		return ""
+	}
+	return fmt.Sprintf("-t%d", d.thinking) + mark(d.noTemperature, "-ntm") + mark(d.noReasoning, "-nre") + mark(d.maxOutput > 0, "-max")
+}
+
+func mark(set bool, text string) string {
+	if set {
+		return text
+	}
+	return ""
+}
+
+var outputLimit = regexp.MustCompile(`max_tokens: \d+ > (\d+)`)
+
+// after returns the dialect to try after an error, if it suggests one. That can happen once for each field, and twice for
+// the form of thinking.
+func (d dialect) after(err error) (dialect, bool) {
+	var refusal *model.Error
+	if !errors.As(err, &refusal) || refusal.Kind != model.BadRequest {
+		return d, false
+	}
+	text, next := refusal.Message, d
+	aboutThinking := strings.Contains(text, "thinking") || strings.Contains(text, "output_config") || strings.Contains(text, "effort")
+	limit := outputLimit.FindStringSubmatch(text)
+	switch {
+	case strings.HasPrefix(text, "messages."):
+		next.noReasoning = d.noReasoning || aboutThinking
+	case limit != nil && d.maxOutput == 0:
+		next.maxOutput, _ = strconv.ParseInt(limit[1], 10, 64) // 0 if it overflows, which changes nothing
+	case strings.Contains(text, "temperature"):
+		next.noTemperature = true
+	case aboutThinking && d.thinking < thinkNot:
+		next.thinking++
+	}
+	return next, next != d
+}
+
+// dialects caches what was learned from rejected requests, by model and effort.
+type dialects struct {
+	mu    sync.Mutex
+	known map[dialectKey]dialect
+}
+
+type dialectKey struct {
+	model  string
+	effort model.ReasoningEffort
+}
+
+func (d *dialects) find(req model.Request) dialect {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.known[dialectKey{req.Model, req.ReasoningEffort}]
+}
+
+func (d *dialects) store(req model.Request, learned dialect) {
+	learned.noReasoning = false
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.known == nil {
+		d.known = map[dialectKey]dialect{}
+	}
+	d.known[dialectKey{req.Model, req.ReasoningEffort}] = learned
+}
