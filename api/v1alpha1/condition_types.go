@@ -151,6 +151,8 @@ const (
 	ReasonModelNotSet = "ModelNotSet"
 	// ReasonSecretNotFound: a Secret, or its key, is missing.
 	ReasonSecretNotFound = "SecretNotFound"
+	// ReasonAPIKeyFileNotFound: the operator has no file with the API key.
+	ReasonAPIKeyFileNotFound = "APIKeyFileNotFound"
 	// ReasonConfigMapNotFound: a ConfigMap, or its key, is missing.
 	ReasonConfigMapNotFound = "ConfigMapNotFound"
 	// ReasonToolServerNotFound: an allowed tool names a ToolServer that may not be used here.

@@ -8,18 +8,57 @@ import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 // The rules for baseURL are on the struct: an error contains the value of the field that the rule is on, and the URL may contain a
 // password.
 
-// ModelProviderSpec is an OpenAI-compatible endpoint and its limits.
-// +kubebuilder:validation:XValidation:rule="isURL(self.baseURL) && url(self.baseURL).getScheme() in ['http', 'https'] && size(url(self.baseURL).getHost()) > 0",message="must be an http or https URL, for example https://models.example.com/v1",fieldPath=".baseURL"
-// +kubebuilder:validation:XValidation:rule="!self.baseURL.matches('^https?://[^/?#]*@')",message="must not contain a user or password: put the key into a Secret and name it in apiKeySecretRef",fieldPath=".baseURL"
+// ModelAPI is the API of a model provider.
+// +kubebuilder:validation:Enum=OpenAI;OpenAIResponses;Anthropic;Gemini
+type ModelAPI string
+
+// The APIs of model providers.
+const (
+	// APIOpenAI is the chat completions API, which most providers and gateways speak.
+	APIOpenAI ModelAPI = "OpenAI"
+	// APIOpenAIResponses is OpenAI's Responses API.
+	APIOpenAIResponses ModelAPI = "OpenAIResponses"
+	// APIAnthropic is Anthropic's Messages API.
+	APIAnthropic ModelAPI = "Anthropic"
+	// APIGemini is Google's Gemini API.
+	APIGemini ModelAPI = "Gemini"
+)
+
+// ModelProviderSpec is an endpoint for models and its limits.
+// +kubebuilder:validation:XValidation:rule="has(self.baseURL) || self.api in ['Anthropic', 'Gemini']",message="set the base URL of the API, for example https://models.example.com/v1",fieldPath=".baseURL"
+// +kubebuilder:validation:XValidation:rule="!has(self.baseURL) || (isURL(self.baseURL) && url(self.baseURL).getScheme() in ['http', 'https'] && size(url(self.baseURL).getHost()) > 0)",message="must be an http or https URL, for example https://models.example.com/v1",fieldPath=".baseURL"
+// +kubebuilder:validation:XValidation:rule="!has(self.baseURL) || !self.baseURL.matches('^https?://[^/?#]*@')",message="must not contain a user or password: put the key into a Secret and name it in apiKeySecretRef",fieldPath=".baseURL"
+// +kubebuilder:validation:XValidation:rule="!has(self.apiKeySecretRef) || !has(self.apiKeyFile)",message="set apiKeySecretRef or apiKeyFile, not both",fieldPath=".apiKeyFile"
 type ModelProviderSpec struct {
-	// baseURL is the base URL of the API, usually ending in /v1.
-	// +required
+	// api is the API that the provider speaks. Defaults to OpenAI, the chat completions API.
+	// +optional
+	// +default="OpenAI"
+	API ModelAPI `json:"api,omitempty"`
+	// baseURL is the base URL of the API. For OpenAI and OpenAIResponses it is required and usually ends in /v1. For Anthropic and Gemini
+	// it defaults to the vendor's own, and has no version at its end. A query is sent with every request.
+	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=1024
-	BaseURL string `json:"baseURL"`
-	// apiKeySecretRef is the API key, in a Secret in this namespace. If absent, requests have no key.
+	BaseURL string `json:"baseURL,omitempty"`
+	// apiKeySecretRef is the API key, in a Secret in this namespace. If neither it nor apiKeyFile is set, requests have no key.
 	// +optional
 	APIKeySecretRef *SecretKeyRef `json:"apiKeySecretRef,omitempty"`
+	// apiKeyFile is the name of a file that contains the API key, for example one that a cloud's workload identity renews. It is read for
+	// each request from the directory of this namespace below the operator's --api-key-dir.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	// +kubebuilder:validation:XValidation:rule="self.matches('^[-._a-zA-Z0-9]+$')",message="must be the name of a file: letters, digits, '-', '_' and '.'"
+	APIKeyFile string `json:"apiKeyFile,omitempty"`
+	// headersFrom are HTTP headers whose values are in Secrets in this namespace.
+	// +optional
+	// +listType=map
+	// +listMapKey=name
+	// +kubebuilder:validation:MaxItems=16
+	HeadersFrom []HeaderSource `json:"headersFrom,omitempty"`
+	// caBundle are certificates of authorities, in PEM form, that are trusted for this provider instead of the system's.
+	// +optional
+	CABundle *CABundleSource `json:"caBundle,omitempty"`
 	// defaultModel is the model of agents whose chat and role set none.
 	// +optional
 	DefaultModel ModelName `json:"defaultModel,omitempty"`
@@ -67,9 +106,21 @@ type ModelProviderSpec struct {
 	AllowedNamespaces *AllowedNamespaces `json:"allowedNamespaces,omitempty"`
 }
 
+// CABundleSource is where certificates are, in this namespace.
+// +kubebuilder:validation:XValidation:rule="has(self.configMapKeyRef) != has(self.secretKeyRef)",message="set exactly one of configMapKeyRef and secretKeyRef"
+type CABundleSource struct {
+	// configMapKeyRef is the key of a ConfigMap that contains them.
+	// +optional
+	ConfigMapKeyRef *ConfigMapKeyRef `json:"configMapKeyRef,omitempty"`
+	// secretKeyRef is the key of a Secret that contains them.
+	// +optional
+	SecretKeyRef *SecretKeyRef `json:"secretKeyRef,omitempty"`
+}
+
 // ModelInfo describes a model.
 // +kubebuilder:validation:XValidation:rule="has(self.inputMicrosPerMillion) == has(self.outputMicrosPerMillion)",message="set both inputMicrosPerMillion and outputMicrosPerMillion, or neither: a price needs both"
 // +kubebuilder:validation:XValidation:rule="!has(self.cachedInputMicrosPerMillion) || has(self.inputMicrosPerMillion)",message="set inputMicrosPerMillion and outputMicrosPerMillion too, or leave out cachedInputMicrosPerMillion"
+// +kubebuilder:validation:XValidation:rule="!has(self.cacheWriteMicrosPerMillion) || has(self.inputMicrosPerMillion)",message="set inputMicrosPerMillion and outputMicrosPerMillion too, or leave out cacheWriteMicrosPerMillion"
 type ModelInfo struct {
 	// name is the name of a model, or a prefix of several names.
 	// +required
@@ -89,6 +140,11 @@ type ModelInfo struct {
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	CachedInputMicrosPerMillion *int64 `json:"cachedInputMicrosPerMillion,omitempty"`
+	// cacheWriteMicrosPerMillion is the price of a million prompt tokens that the provider writes to its cache, if it charges for that.
+	// Defaults to inputMicrosPerMillion.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	CacheWriteMicrosPerMillion *int64 `json:"cacheWriteMicrosPerMillion,omitempty"`
 	// outputMicrosPerMillion is the price of a million completion tokens, in millionths of the currency. If absent, the price is unknown.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
@@ -110,13 +166,14 @@ type ModelProviderStatus struct {
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
 }
 
-// ModelProvider is an OpenAI-compatible endpoint that agents use.
+// ModelProvider is an endpoint for models that agents use.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
 // +kubebuilder:resource:shortName=mprov,categories=nestor
 // +kubebuilder:printcolumn:name="Ready",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].status`
 // +kubebuilder:printcolumn:name="Reason",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].reason`
+// +kubebuilder:printcolumn:name="API",type=string,JSONPath=`.spec.api`
 // +kubebuilder:printcolumn:name="Default model",type=string,JSONPath=`.spec.defaultModel`
 // +kubebuilder:printcolumn:name="Concurrency",type=integer,JSONPath=`.spec.maxConcurrentRequests`
 // +kubebuilder:printcolumn:name="URL",type=string,JSONPath=`.spec.baseURL`

@@ -30,6 +30,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/controller/agentrole"
 	"github.com/nestor-dev/nestor/internal/controller/agenttask"
 	"github.com/nestor-dev/nestor/internal/controller/backend"
+	"github.com/nestor-dev/nestor/internal/controller/endpoint"
 	"github.com/nestor-dev/nestor/internal/controller/modelprovider"
 	"github.com/nestor-dev/nestor/internal/controller/owner"
 	"github.com/nestor-dev/nestor/internal/controller/poke"
@@ -74,6 +75,8 @@ type Options struct {
 	WorkspaceMaxSize resource.Quantity
 	// OperatorLabels are the labels of the operator's own pods, which alone may connect to workspaces. The default is DefaultLabels.
 	OperatorLabels map[string]string
+	// APIKeyDir is the directory of keys in files, with a directory for each namespace; empty means that there are none.
+	APIKeyDir string
 	// LocalWorkspaces are the directories of this machine that may contain workspaces. WorkspaceScratch contains the home directories of
 	// their commands.
 	LocalWorkspaces  []string
@@ -196,6 +199,8 @@ func Setup(mgr ctrl.Manager, options Options) (*Controllers, error) {
 	if err != nil {
 		return nil, err
 	}
+	clients := &endpoint.Clients{Finder: finder, Outbound: reach, Transport: options.Telemetry.Transport, KeyDir: options.APIKeyDir,
+		Delayed: &reference.Delayed{Retry: references.Retry, Interval: 5 * time.Second}}
 	keeper, notifier := newKeeper(mgr, options)
 	scheduler := schedule.New(schedule.Options{Observer: counted, Shares: notifier})
 	tools := &backend.Tools{Finder: finder, Pool: pool, Workspaces: workspaces, Results: backend.FullOutputs{Ledger: options.Ledger}}
@@ -209,7 +214,7 @@ func Setup(mgr ctrl.Manager, options Options) (*Controllers, error) {
 	log := mgr.GetLogger().WithName("engine")
 	eng := engine.NewRouter(engine.Options{
 		Ledger: counted.Timed(options.Ledger), Scheduler: scheduler, Tools: tools, InlineTools: atOnce,
-		Models:            &backend.Models{Finder: finder, Scheduler: scheduler, Outbound: reach, Transport: options.Telemetry.Transport},
+		Models:            &backend.Models{Finder: finder, Scheduler: scheduler, Clients: clients},
 		SlotGroups:        backend.SlotGroups{Reader: mgr.GetClient()}.Of,
 		Shares:            notifier,
 		Random:            rand.Float64,
@@ -291,7 +296,7 @@ func Setup(mgr ctrl.Manager, options Options) (*Controllers, error) {
 	}
 	runner := &run.Runner{
 		Reader: objects, Client: c, Engine: eng, Gate: gate, Finder: finder,
-		Config: &agentconfig.Resolver{Engine: eng, Finder: finder, Tools: tools, Quotas: quotas},
+		Config: &agentconfig.Resolver{Engine: eng, Finder: finder, Tools: tools, Clients: clients, Quotas: quotas},
 		Status: &status.Writer{Client: c, Events: mgr.GetEventRecorder("nestor-operator"), Pace: status.NewPace()},
 		Ledger: options.Ledger, LedgerName: options.Ledger.Name(), MessageTaken: wake.messages.Add,
 	}
@@ -300,7 +305,7 @@ func Setup(mgr ctrl.Manager, options Options) (*Controllers, error) {
 	for _, reconciler := range []interface{ SetupWithManager(ctrl.Manager) error }{
 		&agentquota.Reconciler{Client: c, Engine: eng, Gate: gate, Used: quotaUsed, Retry: references.Retry},
 		&agentrole.Reconciler{Client: c, Finder: finder, Gate: gate, Changed: wake.roles},
-		&modelprovider.Reconciler{Client: c, Finder: finder, Gate: gate, Changed: wake.providers, Transport: outbound.New(reach)},
+		&modelprovider.Reconciler{Client: c, Finder: finder, Gate: gate, Changed: wake.providers, Clients: clients},
 		&toolserver.Reconciler{Client: c, Finder: finder, Gate: gate, Pool: pool, Changed: wake.servers},
 		&agentchat.Reconciler{Client: c, Runner: runner, Changed: wake.chats, Tracker: &run.Tracker{Engine: eng, Find: runner.Find, Kind: "AgentChat"}, Unresolved: chats},
 		messages,

@@ -168,7 +168,7 @@ func (a *actor) quotaAmount(r *stepResult, call plannedCall, e agent.CallModel) 
 		return tokens, costMicros, false
 	}
 	output := min(r.next.Config.Limits.MaxOutputTokens, tokens)
-	cost := endpoint.Prices.Cost(endpoint.Model, &model.Usage{PromptTokens: tokens - output, CompletionTokens: output})
+	cost := endpoint.Prices.MostCost(endpoint.Model, tokens-output, output)
 	if cost == nil {
 		return tokens, costMicros, false
 	}

@@ -75,6 +75,29 @@ func (p Price) Cost(usage *Usage) *int64 {
 	return &cost
 }
 
+// MostCost returns the most that a call with these tokens can cost, or nil if a required price is unknown.
+func (p Prices) MostCost(model string, prompt, completion int64) *int64 {
+	entry, ok := p.Of(model)
+	if !ok || entry.InputMicrosPerMillion == nil {
+		return nil
+	}
+	most := entry.MostInput()
+	entry.InputMicrosPerMillion = &most
+	return entry.Cost(&Usage{PromptTokens: prompt, CompletionTokens: completion})
+}
+
+// MostInput returns the highest price of input, for reservations: whether the provider writes tokens to its cache is not known before
+// the call. The price of input must be known.
+func (p Price) MostInput() int64 {
+	most := *p.InputMicrosPerMillion
+	for _, price := range []*int64{p.CachedInputMicrosPerMillion, p.CacheWriteMicrosPerMillion} {
+		if price != nil {
+			most = max(most, *price)
+		}
+	}
+	return most
+}
+
 // uint128 is an unsigned 128-bit number. The sum of four products of int64 fits into it.
 type uint128 struct{ high, low uint64 }
 

@@ -89,3 +89,22 @@ func TestCostAgreesWithBigNumbers(t *testing.T) {
 		}
 	})
 }
+
+// TestMostCostCoversEveryCall compares a reservation with the cost of any usage of the same tokens.
+func TestMostCostCoversEveryCall(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		price := rapid.Ptr(rapid.Int64Range(0, 1_000_000_000), true)
+		list := model.Prices{{Name: "m", InputMicrosPerMillion: new(rapid.Int64Range(0, 1_000_000_000).Draw(t, "input")), CachedInputMicrosPerMillion: price.Draw(t, "cached"),
+			CacheWriteMicrosPerMillion: price.Draw(t, "write"), OutputMicrosPerMillion: new(rapid.Int64Range(0, 1_000_000_000).Draw(t, "output"))}}
+		prompt, completion := rapid.Int64Range(0, 1_000_000).Draw(t, "prompt"), rapid.Int64Range(0, 1_000_000).Draw(t, "completion")
+		cached := rapid.Int64Range(0, prompt).Draw(t, "cached tokens")
+		written := rapid.Int64Range(0, prompt-cached).Draw(t, "written tokens")
+		cost := list.Cost("m", &model.Usage{PromptTokens: prompt, CachedTokens: cached, CacheWriteTokens: written, CompletionTokens: completion})
+		if most := list.MostCost("m", prompt, completion); *cost > *most {
+			t.Fatalf("a call costs %d, and %d were reserved", *cost, *most)
+		}
+	})
+	if (model.Prices{{Name: "half", OutputMicrosPerMillion: new(int64(1))}}).MostCost("half", 1, 1) != nil {
+		t.Error("a model without a price of input has a cost")
+	}
+}

@@ -15,6 +15,7 @@ import (
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 	"github.com/nestor-dev/nestor/internal/agent"
 	"github.com/nestor-dev/nestor/internal/controller/backend"
+	"github.com/nestor-dev/nestor/internal/controller/endpoint"
 	"github.com/nestor-dev/nestor/internal/controller/resolve"
 	"github.com/nestor-dev/nestor/internal/engine"
 	"github.com/nestor-dev/nestor/internal/quota"
@@ -31,6 +32,8 @@ type Resolver struct {
 	Engine *engine.Router
 	Finder resolve.Finder
 	Tools  *backend.Tools
+	// Clients are the clients of model providers.
+	Clients *endpoint.Clients
 	// Quotas are the quotas of the namespaces.
 	Quotas engine.Quotas
 }
@@ -131,10 +134,8 @@ func (r *Resolver) resolveModel(ctx context.Context, s Subject, out *Resolved) e
 	if err != nil {
 		return err
 	}
-	if ref := provider.Spec.APIKeySecretRef; ref != nil {
-		if _, err := r.Finder.Secret(ctx, provider.Namespace, *ref); err != nil {
-			return err
-		}
+	if err := r.Clients.Check(ctx, provider); err != nil {
+		return err
 	}
 	out.Provider = provider.Namespace + "/" + provider.Name
 	out.Model = firstOf(s.Model, out.Role.Model, provider.Spec.DefaultModel)
@@ -147,7 +148,7 @@ func (r *Resolver) resolveModel(ctx context.Context, s Subject, out *Resolved) e
 	out.Config.Limits.ContextTokens = prices.ContextTokens(out.Model)
 	out.Config.Limits.MaxRetries = retries(provider.Spec)
 	if price, ok := prices.Of(out.Model); ok && price.InputMicrosPerMillion != nil && price.OutputMicrosPerMillion != nil {
-		out.Config.Price = &agent.Price{Input: *price.InputMicrosPerMillion, Output: *price.OutputMicrosPerMillion}
+		out.Config.Price = &agent.Price{Input: price.MostInput(), Output: *price.OutputMicrosPerMillion}
 	}
 	return r.quotaPrice(ctx, s.Namespace, out)
 }

@@ -7,42 +7,26 @@ package backend
 import (
 	"context"
 	"fmt"
-	"net/http"
 	"strings"
-	"sync"
-	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/internal/controller/endpoint"
 	"github.com/nestor-dev/nestor/internal/controller/resolve"
 	"github.com/nestor-dev/nestor/internal/engine"
 	"github.com/nestor-dev/nestor/internal/ledger"
 	"github.com/nestor-dev/nestor/internal/model"
-	"github.com/nestor-dev/nestor/internal/model/openai"
 	"github.com/nestor-dev/nestor/internal/model/schedule"
-	"github.com/nestor-dev/nestor/internal/model/wire"
-	"github.com/nestor-dev/nestor/internal/outbound"
 )
 
-// Models provides clients of ModelProviders and updates the scheduler with their limits.
+// Models finds the ModelProviders of agents and updates the scheduler with their limits.
 type Models struct {
 	Finder    resolve.Finder
 	Scheduler *schedule.Scheduler
-	// Outbound restricts the addresses of providers.
-	Outbound outbound.Options
-	// Transport wraps the HTTP transport of the clients; optional.
-	Transport func(http.RoundTripper) http.RoundTripper
-
-	mu      sync.Mutex
-	clients map[string]cachedClient
-}
-
-// cachedClient is a client for one revision of a provider.
-type cachedClient struct {
-	revision string
-	client   model.Client
+	// Clients are the clients of the providers.
+	Clients *endpoint.Clients
 }
 
 // Route implements engine.Models. A provider is identified by namespace/name. It is read before each call, so that an agent cannot continue
@@ -76,15 +60,15 @@ func (m *Models) Endpoint(ctx context.Context, a ledger.Agent, name string) (eng
 	if err != nil {
 		return engine.Endpoint{}, err
 	}
-	client, err := m.client(object, name)
+	client, err := m.Clients.Get(ctx, object)
 	if err != nil {
 		return engine.Endpoint{}, err
 	}
-	endpoint := engine.Endpoint{Client: client, Model: a.Model, Prices: Prices(object)}
+	chosen := engine.Endpoint{Client: client, Model: a.Model, Prices: Prices(object)}
 	if name != a.Provider && object.Spec.DefaultModel != "" {
-		endpoint.Model = object.Spec.DefaultModel // a fallback need not have the model of the provider that it replaces
+		chosen.Model = object.Spec.DefaultModel // a fallback need not have the model of the provider that it replaces
 	}
-	return endpoint, nil
+	return chosen, nil
 }
 
 // permitted returns the provider of an agent if the agent's namespace may use it. A fallback needs no permission of its own because the
@@ -126,44 +110,13 @@ func (m *Models) provider(ctx context.Context, name string) (*v1alpha1.ModelProv
 	return &object, nil
 }
 
-// client returns the client of a provider; its key is read for each call.
-func (m *Models) client(object *v1alpha1.ModelProvider, name string) (model.Client, error) {
-	revision := fmt.Sprintf("%s/%d", object.UID, object.Generation)
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if k, ok := m.clients[name]; ok && k.revision == revision {
-		return k.client, nil
-	}
-	endpoint := wire.Endpoint{BaseURL: object.Spec.BaseURL, Timeout: time.Duration(object.Spec.RequestTimeoutSeconds) * time.Second}
-	if ref := object.Spec.APIKeySecretRef; ref != nil {
-		namespace, ref := object.Namespace, *ref
-		endpoint.Key = func(ctx context.Context) (string, error) {
-			value, err := m.Finder.Secret(ctx, namespace, ref)
-			return strings.TrimSpace(string(value)), err
-		}
-	}
-	endpoint.HTTPClient = wire.NewHTTPClient(outbound.New(m.Outbound))
-	if m.Transport != nil {
-		endpoint.HTTPClient.Transport = m.Transport(endpoint.HTTPClient.Transport)
-	}
-	client, err := openai.NewClient(endpoint)
-	if err != nil {
-		return nil, fmt.Errorf("the ModelProvider %s cannot be used: %w", name, err)
-	}
-	if m.clients == nil {
-		m.clients = map[string]cachedClient{}
-	}
-	m.clients[name] = cachedClient{revision: revision, client: client}
-	return client, nil
-}
-
 // Prices returns the prices and properties of a provider's models.
 func Prices(object *v1alpha1.ModelProvider) model.Prices {
 	prices := make(model.Prices, 0, len(object.Spec.Models))
 	for _, info := range object.Spec.Models {
 		prices = append(prices, model.Price{
 			Name: info.Name, ContextTokens: info.ContextTokens, InputMicrosPerMillion: info.InputMicrosPerMillion,
-			CachedInputMicrosPerMillion: info.CachedInputMicrosPerMillion, OutputMicrosPerMillion: info.OutputMicrosPerMillion,
+			CachedInputMicrosPerMillion: info.CachedInputMicrosPerMillion, CacheWriteMicrosPerMillion: info.CacheWriteMicrosPerMillion, OutputMicrosPerMillion: info.OutputMicrosPerMillion,
 			TextOnly: info.Images != nil && !*info.Images,
 		})
 	}

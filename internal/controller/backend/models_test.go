@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/internal/controller/endpoint"
 	"github.com/nestor-dev/nestor/internal/controller/resolve"
 	"github.com/nestor-dev/nestor/internal/ledger"
 	"github.com/nestor-dev/nestor/internal/model/schedule"
@@ -29,7 +30,8 @@ func TestRevokedAccessStopsTheNextCall(t *testing.T) {
 	shared.Spec.BaseURL = "http://127.0.0.1:1"
 	shared.Spec.AllowedNamespaces = &v1alpha1.AllowedNamespaces{From: v1alpha1.NamespacesAll}
 	cluster := fake.NewClientBuilder().WithScheme(scheme).WithObjects(shared).Build()
-	models := &Models{Finder: resolve.Finder{Reader: cluster, Live: cluster, OperatorNamespace: "system"}, Scheduler: schedule.New(schedule.Options{})}
+	finder := resolve.Finder{Reader: cluster, Live: cluster, OperatorNamespace: "system"}
+	models := &Models{Finder: finder, Scheduler: schedule.New(schedule.Options{}), Clients: &endpoint.Clients{Finder: finder}}
 	agent := ledger.Agent{Namespace: "team", Provider: "system/default", Model: "m"}
 	try := func() error {
 		t.Helper()
@@ -77,7 +79,7 @@ func TestCallReadsItsProviderTwice(t *testing.T) {
 			return c.Get(ctx, key, object, options...)
 		},
 	}).Build()
-	models := &Models{Finder: resolve.Finder{Reader: cluster, Live: cluster}, Scheduler: schedule.New(schedule.Options{})}
+	models := &Models{Finder: resolve.Finder{Reader: cluster, Live: cluster}, Scheduler: schedule.New(schedule.Options{}), Clients: &endpoint.Clients{}}
 	agent := ledger.Agent{Namespace: "team", Provider: "team/default", Model: "m"}
 	_, routed := models.Route(t.Context(), agent)
 	_, reached := models.Endpoint(t.Context(), agent, agent.Provider)

@@ -6,9 +6,8 @@ package modelprovider
 
 import (
 	"context"
-	"crypto/sha256"
 	"fmt"
-	"net/http"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -21,13 +20,12 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/internal/controller/endpoint"
 	"github.com/nestor-dev/nestor/internal/controller/owner"
 	"github.com/nestor-dev/nestor/internal/controller/poke"
 	"github.com/nestor-dev/nestor/internal/controller/resolve"
 	"github.com/nestor-dev/nestor/internal/controller/status"
 	"github.com/nestor-dev/nestor/internal/model"
-	"github.com/nestor-dev/nestor/internal/model/openai"
-	"github.com/nestor-dev/nestor/internal/model/wire"
 )
 
 // Reconciler writes the status of ModelProviders.
@@ -37,8 +35,8 @@ type Reconciler struct {
 	Gate   owner.Gate
 	// Changed queues the providers to check again.
 	Changed *poke.Queue
-	// Transport sends the probes.
-	Transport http.RoundTripper
+	// Clients make the clients that probe.
+	Clients *endpoint.Clients
 
 	prober *prober
 }
@@ -50,13 +48,14 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		Named("modelprovider").
 		For(&v1alpha1.ModelProvider{}).
 		Watches(&corev1.Secret{}, handler.EnqueueRequestsFromMapFunc(r.providersUsingSecret), builder.OnlyMetadata).
+		Watches(&corev1.ConfigMap{}, handler.EnqueueRequestsFromMapFunc(r.providersUsingConfigMap), builder.OnlyMetadata).
 		WatchesRawSource(r.Changed.Source()).
 		Complete(r.Gate.Object(&v1alpha1.ModelProvider{}, r))
 }
 
 // +kubebuilder:rbac:groups=nestor.dev,resources=modelproviders,verbs=get;list;watch
 // +kubebuilder:rbac:groups=nestor.dev,resources=modelproviders/status,verbs=get;update
-// +kubebuilder:rbac:groups="",resources=secrets,verbs=get;list;watch
+// +kubebuilder:rbac:groups="",resources=secrets;configmaps,verbs=get;list;watch
 
 // Reconcile checks one provider and requeues when the result expires.
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
@@ -80,9 +79,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 // check returns the condition of a provider and when to check again. It starts a probe if there is no result.
 func (r *Reconciler) check(ctx context.Context, object *v1alpha1.ModelProvider) (metav1.Condition, time.Duration, error) {
 	generation := object.Generation
-	key, err := r.key(ctx, object)
+	fingerprint, err := r.Clients.Fingerprint(ctx, object)
 	if condition, missing := status.FromMissing(generation, err); missing {
-		return condition, 0, nil
+		return condition, failureTTL, nil // a key in a file is not watched
 	}
 	if err != nil {
 		return metav1.Condition{}, 0, err
@@ -97,14 +96,14 @@ func (r *Reconciler) check(ctx context.Context, object *v1alpha1.ModelProvider) 
 			return metav1.Condition{}, 0, err
 		}
 	}
-	name, revision := client.ObjectKeyFromObject(object), revisionOf(object, key)
+	name, revision := client.ObjectKeyFromObject(object), fmt.Sprintf("%s/%d/%s", object.UID, generation, fingerprint)
 	known, ok := r.prober.result(name, revision)
 	if !ok || known.validFor(time.Now()) <= 0 {
-		endpoint, err := openai.NewClient(wire.Endpoint{BaseURL: object.Spec.BaseURL, Key: constantKey(key), Timeout: probeTimeout, HTTPClient: wire.NewHTTPClient(r.Transport)})
+		client, release, err := r.Clients.Probe(ctx, object, probeTimeout)
 		if err != nil {
 			return status.NotReady(generation, v1alpha1.ReasonInvalidSpec, err.Error()), 0, nil
 		}
-		r.prober.probe(name, revision, endpoint)
+		r.prober.probe(name, revision, client, release)
 	}
 	if !ok {
 		return status.Progressing(generation, "Listing the provider's models."), failureTTL, nil
@@ -128,34 +127,35 @@ func conditionOf(generation int64, v probeResult) metav1.Condition {
 	return status.NotReady(generation, v1alpha1.ReasonUnreachable, "The provider does not respond: "+v.message)
 }
 
-// key reads the provider's API key, if it has one.
-func (r *Reconciler) key(ctx context.Context, object *v1alpha1.ModelProvider) (string, error) {
-	if object.Spec.APIKeySecretRef == nil {
-		return "", nil
-	}
-	value, err := r.Finder.Secret(ctx, object.Namespace, *object.Spec.APIKeySecretRef)
-	return string(value), err
-}
-
-func constantKey(key string) wire.KeySource {
-	return func(context.Context) (string, error) { return key, nil }
-}
-
-// revisionOf returns a hash that changes with the spec and the key without revealing them.
-func revisionOf(object *v1alpha1.ModelProvider, key string) string {
-	return fmt.Sprintf("%s/%d/%x", object.UID, object.Generation, sha256.Sum256([]byte(key)))
-}
-
-// providersUsingSecret returns the providers whose key comes from a Secret.
+// providersUsingSecret returns the providers that refer to a Secret.
 func (r *Reconciler) providersUsingSecret(ctx context.Context, secret client.Object) []reconcile.Request {
+	return r.providers(ctx, secret, func(spec *v1alpha1.ModelProviderSpec) bool {
+		if ref := spec.APIKeySecretRef; ref != nil && ref.Name == secret.GetName() {
+			return true
+		}
+		if ca := spec.CABundle; ca != nil && ca.SecretKeyRef != nil && ca.SecretKeyRef.Name == secret.GetName() {
+			return true
+		}
+		return slices.ContainsFunc(spec.HeadersFrom, func(h v1alpha1.HeaderSource) bool { return h.SecretKeyRef.Name == secret.GetName() })
+	})
+}
+
+// providersUsingConfigMap returns the providers whose certificates are in a ConfigMap.
+func (r *Reconciler) providersUsingConfigMap(ctx context.Context, config client.Object) []reconcile.Request {
+	return r.providers(ctx, config, func(spec *v1alpha1.ModelProviderSpec) bool {
+		return spec.CABundle != nil && spec.CABundle.ConfigMapKeyRef != nil && spec.CABundle.ConfigMapKeyRef.Name == config.GetName()
+	})
+}
+
+// providers returns the providers in the namespace of an object that use it.
+func (r *Reconciler) providers(ctx context.Context, used client.Object, uses func(*v1alpha1.ModelProviderSpec) bool) []reconcile.Request {
 	var list v1alpha1.ModelProviderList
-	if err := r.Client.List(ctx, &list, client.InNamespace(secret.GetNamespace())); err != nil {
+	if err := r.Client.List(ctx, &list, client.InNamespace(used.GetNamespace())); err != nil {
 		return nil // the cache is not ready; its events will follow
 	}
 	var requests []reconcile.Request
 	for i := range list.Items {
-		ref := list.Items[i].Spec.APIKeySecretRef
-		if ref != nil && ref.Name == secret.GetName() {
+		if uses(&list.Items[i].Spec) {
 			requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&list.Items[i])})
 		}
 	}

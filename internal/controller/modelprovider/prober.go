@@ -64,17 +64,18 @@ func (p *prober) result(name types.NamespacedName, revision string) (probeResult
 }
 
 // probe starts a probe unless one is running.
-func (p *prober) probe(name types.NamespacedName, revision string, client model.Client) {
+func (p *prober) probe(name types.NamespacedName, revision string, client model.Client, release func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.running[name] == revision {
 		return
 	}
 	p.running[name] = revision
-	go p.run(name, revision, client)
+	go p.run(name, revision, client, release)
 }
 
-func (p *prober) run(name types.NamespacedName, revision string, client model.Client) {
+func (p *prober) run(name types.NamespacedName, revision string, client model.Client, release func()) {
+	defer release()
 	ctx, cancel := context.WithTimeout(context.Background(), probeTimeout)
 	defer cancel()
 	_, err := client.Models(ctx)

@@ -6,12 +6,15 @@ package resolve
 import (
 	"context"
 	"fmt"
+	"net/http"
+	"strings"
 	"sync"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 )
@@ -59,10 +62,35 @@ func (f Finder) secret(ctx context.Context, name types.NamespacedName) (*corev1.
 
 // version returns the resource version of a Secret in the metadata cache.
 func (f Finder) version(ctx context.Context, name types.NamespacedName) (string, error) {
+	return f.cachedVersion(ctx, "Secret", name)
+}
+
+// Version returns the resource version of a Secret or ConfigMap in the metadata cache, or "" if there is none.
+func (f Finder) Version(ctx context.Context, kind, namespace, name string) (string, error) {
+	version, err := f.cachedVersion(ctx, kind, types.NamespacedName{Namespace: namespace, Name: name})
+	return version, client.IgnoreNotFound(err)
+}
+
+func (f Finder) cachedVersion(ctx context.Context, kind string, name types.NamespacedName) (string, error) {
 	var known metav1.PartialObjectMetadata
-	known.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Secret"))
+	known.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind(kind))
 	err := f.Reader.Get(ctx, name, &known)
 	return known.ResourceVersion, err
+}
+
+// Headers returns a function that reads the values of headers from their Secrets.
+func (f Finder) Headers(namespace string, from []v1alpha1.HeaderSource) func(context.Context) (http.Header, error) {
+	return func(ctx context.Context) (http.Header, error) {
+		values := http.Header{}
+		for _, h := range from {
+			value, err := f.Secret(ctx, namespace, h.SecretKeyRef)
+			if err != nil {
+				return nil, err
+			}
+			values.Set(h.Name, strings.TrimSpace(string(value)))
+		}
+		return values, nil
+	}
 }
 
 func (s *Secrets) get(name types.NamespacedName) *corev1.Secret {

@@ -7,7 +7,6 @@ package toolserver
 import (
 	"context"
 	"fmt"
-	"net/http"
 	"strings"
 	"time"
 
@@ -108,24 +107,9 @@ func Server(finder resolve.Finder, object *v1alpha1.ToolServer, key mcp.Key) mcp
 		Prefix:        mcp.Prefix(object.Name),
 		Transport:     mcp.Transport(object.Spec.Transport),
 		URL:           object.Spec.URL,
-		Headers:       headers(finder, object.Namespace, object.Spec.HeadersFrom),
+		Headers:       finder.Headers(object.Namespace, object.Spec.HeadersFrom),
 		ReadOnlyTools: object.Spec.ReadOnlyTools,
 		Timeout:       time.Duration(object.Spec.TimeoutSeconds) * time.Second,
-	}
-}
-
-// headers returns a function that reads the values from their Secrets for each request.
-func headers(finder resolve.Finder, namespace string, from []v1alpha1.HeaderSource) mcp.Headers {
-	return func(ctx context.Context) (http.Header, error) {
-		values := http.Header{}
-		for _, h := range from {
-			value, err := finder.Secret(ctx, namespace, h.SecretKeyRef)
-			if err != nil {
-				return nil, err
-			}
-			values.Set(h.Name, strings.TrimSpace(string(value)))
-		}
-		return values, nil
 	}
 }
 

@@ -16,8 +16,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/controller/resolve"
 )
 
-// retryInterval is the retry interval of a run that waits for something that is not watched: a directory, or a claim,
-// because watching all claims of a cluster costs too much.
+// retryInterval is the retry interval of a run that waits for a directory or a claim.
 const retryInterval = 5 * time.Second
 
 // Check returns a *resolve.Missing if a workspace cannot be started.
@@ -28,25 +27,9 @@ func (w *Workspaces) Check(ctx context.Context, p *Location) error {
 	err := w.check(ctx, p)
 	var missing *resolve.Missing
 	if errors.As(err, &missing) && missing.Reason != v1alpha1.ReasonSecretNotFound {
-		w.retry(p.Owner.GetNamespace())
+		w.delayed.Add(p.Owner.GetNamespace())
 	}
 	return err
-}
-
-// retry retries the runs of a namespace after a while, once for all that wait in it.
-func (w *Workspaces) retry(namespace string) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.options.Retry == nil || w.retries[namespace] {
-		return
-	}
-	w.retries[namespace] = true
-	time.AfterFunc(retryInterval, func() {
-		w.mu.Lock()
-		delete(w.retries, namespace)
-		w.mu.Unlock()
-		w.options.Retry(namespace)
-	})
 }
 
 func (w *Workspaces) check(ctx context.Context, p *Location) error {

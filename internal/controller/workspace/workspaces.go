@@ -11,13 +11,13 @@ import (
 	"net/http"
 	"net/netip"
 	"slices"
-	"sync"
 	"time"
 
 	networkingv1 "k8s.io/api/networking/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/nestor-dev/nestor/internal/controller/reference"
 	"github.com/nestor-dev/nestor/internal/ledger"
 	"github.com/nestor-dev/nestor/internal/tool"
 	"github.com/nestor-dev/nestor/internal/tool/mcp"
@@ -73,9 +73,7 @@ type Workspaces struct {
 	writers, reader []*tool.Tool
 	pods            *pods
 	directories     *directories
-
-	mu      sync.Mutex
-	retries map[string]bool
+	delayed         *reference.Delayed
 }
 
 // New returns workspaces. Close ends those that run in this process.
@@ -99,7 +97,7 @@ func New(o Options) (*Workspaces, error) {
 		return nil, err
 	}
 	o.LocalRoots = roots
-	w := &Workspaces{Finder: Finder{Reader: o.Client}, options: o, pods: newPods(o), directories: newDirectories(o), retries: map[string]bool{}}
+	w := &Workspaces{Finder: Finder{Reader: o.Client}, options: o, pods: newPods(o), directories: newDirectories(o), delayed: &reference.Delayed{Retry: o.Retry, Interval: retryInterval}}
 	if w.writers, err = tools(false, o.StartTimeout); err != nil {
 		return nil, err
 	}

@@ -6,6 +6,7 @@ package openai
 import (
 	"context"
 	"net/http"
+	"strings"
 
 	"github.com/openai/openai-go/v3"
 	"github.com/openai/openai-go/v3/option"
@@ -20,7 +21,7 @@ type Client struct {
 
 	service  openai.ChatCompletionService
 	models   openai.ModelService
-	dialects dialects
+	dialects wire.Dialects[dialect]
 }
 
 // NewClient returns a client for an endpoint.
@@ -30,38 +31,58 @@ func NewClient(endpoint wire.Endpoint) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	options := Options(connection)
-	return &Client{
-		Connection: connection,
-		service:    openai.NewChatCompletionService(options...),
-		models:     openai.NewModelService(options...),
-	}, nil
+	return &Client{Connection: connection, service: openai.NewChatCompletionService(Options(connection)...), models: NewModelService(connection)}, nil
 }
 
-// Options returns the options of the SDK for a connection. Services are created with them directly, because openai.NewClient would
-// read OPENAI_* from the environment. Retries are left to the caller, which stores their time instead of blocking a
+// Options returns the options of the SDK for a connection. Services are created with them directly, because openai.NewClient
+// would read OPENAI_* from the environment. Retries are left to the caller, which stores their time instead of blocking a
 // goroutine.
 func Options(connection *wire.Connection) []option.RequestOption {
-	return []option.RequestOption{
+	options := []option.RequestOption{
 		option.WithBaseURL(connection.BaseURL()),
 		option.WithHTTPClient(connection.HTTPClient()),
 		option.WithMaxRetries(0),
 	}
+	for name, values := range connection.Query() {
+		for _, value := range values {
+			options = append(options, option.WithQueryAdd(name, value))
+		}
+	}
+	return options
+}
+
+// NewModelService returns the service that lists the models. Azure lists them beside the deployments, not under each.
+func NewModelService(connection *wire.Connection) openai.ModelService {
+	base, _, _ := strings.Cut(connection.BaseURL(), "/deployments/")
+	return openai.NewModelService(append(Options(connection), option.WithBaseURL(base))...)
 }
 
 // CallOptions returns the options of the SDK for one call.
 func CallOptions(call *wire.Call) []option.RequestOption {
 	var options []option.RequestOption
-	if call.Key != "" {
+	switch {
+	case call.Key == "":
+	case isAzure(call.Host()) && !isToken(call.Key):
+		options = append(options, option.WithHeader("api-key", call.Key))
+	default:
 		options = append(options, option.WithAPIKey(call.Key))
 	}
 	for name, values := range call.Header {
 		for _, value := range values {
-			options = append(options, option.WithHeaderAdd(name, value))
+			options = append(options, option.WithHeader(name, value))
 		}
 	}
 	return options
 }
+
+// isAzure reports whether a host is one of Azure's, which expect a key in a header of its own.
+func isAzure(host string) bool {
+	name, _, _ := strings.Cut(strings.ToLower(host), ":")
+	return strings.HasSuffix(name, ".openai.azure.com") || strings.HasSuffix(name, ".cognitiveservices.azure.com") || strings.HasSuffix(name, ".services.ai.azure.com")
+}
+
+// isToken reports whether a key is a token of an identity (a JWT), which Azure accepts as a bearer token.
+func isToken(key string) bool { return strings.HasPrefix(key, "eyJ") && strings.Count(key, ".") == 2 }
 
 // Complete calls the model and returns the complete reply. While the reply streams in, listen (which may be nil) is
 // called with each delta, on this goroutine. Every error is an *Error.
@@ -74,9 +95,9 @@ func (c *Client) Complete(ctx context.Context, req model.Request, listen func(mo
 		listen = func(model.Delta) {}
 	}
 	for {
-		used := c.dialects.find(req.Model)
+		used := c.dialects.Find(req.Model)
 		reply, err := c.attempt(call, req, used, listen)
-		if err != nil && c.dialects.update(req.Model, used, err) {
+		if err != nil && c.dialects.Update(req.Model, used, used.after(err)) {
 			continue
 		}
 		if err != nil {

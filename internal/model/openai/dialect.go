@@ -6,7 +6,6 @@ package openai
 import (
 	"errors"
 	"strings"
-	"sync"
 
 	"github.com/nestor-dev/nestor/internal/model"
 )
@@ -39,42 +38,20 @@ func (d dialect) suffix() string {
 	return suffix
 }
 
-// dialects caches the dialect of each model, as learned from rejected requests.
-type dialects struct {
-	mu    sync.Mutex
-	known map[string]dialect
-}
-
-func (d *dialects) find(name string) dialect {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return d.known[name]
-}
-
-// update reports whether the error of a call suggests another dialect to try. That can happen once for each field of
-// dialect.
-func (d *dialects) update(name string, used dialect, err error) bool {
+// after returns the dialect to use after an error, which is the same one if the error does not suggest another. That can happen
+// once for each field.
+func (d dialect) after(err error) dialect {
 	var refusal *model.Error
 	if !errors.As(err, &refusal) || refusal.Kind != model.BadRequest {
-		return false
+		return d
 	}
-	next := used
 	switch {
 	case strings.Contains(refusal.Message, "stream_options"):
-		next.noStreamOptions = true
+		d.noStreamOptions = true
 	case strings.Contains(refusal.Message, "max_tokens") && strings.Contains(refusal.Message, "max_completion_tokens"):
-		next.completionLimit = true
+		d.completionLimit = true
 	case strings.Contains(refusal.Message, "reasoning_effort"):
-		next.noReasoningEffort = true
+		d.noReasoningEffort = true
 	}
-	if next == used {
-		return false
-	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.known == nil {
-		d.known = map[string]dialect{}
-	}
-	d.known[name] = next
-	return true
+	return d
 }

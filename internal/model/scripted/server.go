@@ -50,6 +50,7 @@ func NewServer(options Options) *Server {
 	s := &Server{options: options, recorder: recorder{limit: options.RecordLimit}, rules: newRuleList(options.Scripts)}
 	s.mux = http.NewServeMux()
 	s.mux.HandleFunc("POST /v1/chat/completions", s.handle(chat{}))
+	s.mux.HandleFunc("POST /v1/responses", s.handle(responses{}))
 	s.mux.HandleFunc("POST /v1/messages", s.handle(anthropic{}))
 	s.mux.HandleFunc("GET /v1/models", s.listModels)
 	s.mux.HandleFunc("GET /_scripted/requests", s.listRequests)

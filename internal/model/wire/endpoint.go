@@ -20,7 +20,8 @@ type KeySource func(ctx context.Context) (string, error)
 
 // Endpoint describes how to reach a provider. Nothing is taken from the environment.
 type Endpoint struct {
-	// BaseURL ends before the path of the API, for example https://api.example.com/v1.
+	// BaseURL ends before the path of the API, for example https://api.example.com/v1. Its query is sent with each
+	// request.
 	BaseURL string
 	// Path is the path of a call under BaseURL, for messages.
 	Path string
@@ -41,7 +42,8 @@ const DefaultTimeout = 10 * time.Minute
 // Connection is the connection to one provider. It is safe for concurrent use.
 type Connection struct {
 	endpoint Endpoint
-	host     string
+	url      url.URL // without the query
+	query    url.Values
 }
 
 // Connect checks an endpoint and returns a connection to it. No request is sent.
@@ -56,14 +58,19 @@ func Connect(endpoint Endpoint) (*Connection, error) {
 	if endpoint.HTTPClient == nil {
 		endpoint.HTTPClient = NewHTTPClient(outbound.New(outbound.Options{AllowLoopback: true}))
 	}
-	return &Connection{endpoint: endpoint, host: u.Host}, nil
+	query := u.Query()
+	u.RawQuery, u.Fragment = "", ""
+	return &Connection{endpoint: endpoint, url: *u, query: query}, nil
 }
 
 // Host returns the host of the endpoint, with its port if that is not the scheme's default.
-func (c *Connection) Host() string { return c.host }
+func (c *Connection) Host() string { return c.url.Host }
 
-// BaseURL returns the base URL of the endpoint.
-func (c *Connection) BaseURL() string { return c.endpoint.BaseURL }
+// BaseURL returns the base URL of the endpoint, without its query.
+func (c *Connection) BaseURL() string { return c.url.String() }
+
+// Query returns the query of the base URL, which is sent with each request.
+func (c *Connection) Query() url.Values { return c.query }
 
 // HTTPClient returns the client that sends the requests. It bounds the bodies of responses and rejects redirects.
 func (c *Connection) HTTPClient() *http.Client {
@@ -100,6 +107,9 @@ func (c *Connection) Start(ctx context.Context) (*Call, error) {
 	}
 	return call, nil
 }
+
+// Host returns the host of the endpoint.
+func (c *Call) Host() string { return c.connection.Host() }
 
 // Context returns a context for one request of the call, with the endpoint's timeout.
 func (c *Call) Context() (context.Context, context.CancelFunc) {

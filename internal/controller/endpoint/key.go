@@ -1,0 +1,69 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package endpoint
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"strings"
+
+	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/internal/controller/resolve"
+)
+
+// maxKeyBytes bounds a key in a file. Tokens of identities have a few kilobytes.
+const maxKeyBytes = 64 << 10
+
+// HasKey reports whether the requests to a provider have a key.
+func HasKey(object *v1alpha1.ModelProvider) bool {
+	return object.Spec.APIKeySecretRef != nil || object.Spec.APIKeyFile != ""
+}
+
+// Key reads the API key of a provider, which is empty if it has none. The error for a missing key is a *resolve.Missing.
+func (c *Clients) Key(ctx context.Context, object *v1alpha1.ModelProvider) (string, error) {
+	if ref := object.Spec.APIKeySecretRef; ref != nil {
+		value, err := c.Finder.Secret(ctx, object.Namespace, *ref)
+		return strings.TrimSpace(string(value)), err
+	}
+	if object.Spec.APIKeyFile == "" {
+		return "", nil
+	}
+	return readKeyFile(c.KeyDir, object.Namespace, object.Spec.APIKeyFile)
+}
+
+// readKeyFile reads a key from the directory of a namespace. Each namespace has a directory of its own, because the keys belong
+// to those who may create providers there; links cannot lead out of it, as the links of a mounted volume do not.
+func readKeyFile(dir, namespace, name string) (string, error) {
+	if dir == "" {
+		return "", missingKeyFile("This operator reads no keys from files: start it with --api-key-dir, or use apiKeySecretRef.")
+	}
+	root, err := os.OpenRoot(path.Join(dir, namespace))
+	if err != nil {
+		return "", missingKeyFile(fmt.Sprintf("The operator has no keys for the namespace %s: mount the directory %s below its --api-key-dir.", namespace, namespace))
+	}
+	defer root.Close()
+	file, err := root.Open(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", missingKeyFile(fmt.Sprintf("There is no file %s in the directory %s below the operator's --api-key-dir.", name, namespace))
+	}
+	if err != nil {
+		return "", missingKeyFile(fmt.Sprintf("The operator cannot read the file %s in the directory %s below its --api-key-dir.", name, namespace))
+	}
+	defer file.Close()
+	data, err := io.ReadAll(io.LimitReader(file, maxKeyBytes+1))
+	key := strings.TrimSpace(string(data))
+	if err != nil || key == "" || len(data) > maxKeyBytes {
+		return "", missingKeyFile(fmt.Sprintf("The file %s in the directory %s below the operator's --api-key-dir does not contain a key.", name, namespace))
+	}
+	return key, nil
+}
+
+func missingKeyFile(message string) error {
+	return &resolve.Missing{Reason: v1alpha1.ReasonAPIKeyFileNotFound, Message: message}
+}

@@ -1,0 +1,194 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package responses
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/nestor-dev/nestor/internal/model"
+	"github.com/nestor-dev/nestor/internal/model/wire"
+	"github.com/nestor-dev/nestor/internal/plainjson"
+)
+
+// encodeRequest encodes a request for the API. As in package openai it is written by hand, because a request contains the
+// whole conversation. The parts that change between the requests of an agent come last, so that consecutive requests
+// share their beginning.
+func encodeRequest(req model.Request, used dialect) ([]byte, error) {
+	b := appendField([]byte{'{'}, `"model":`, req.Model)
+	b = append(b, `,"stream":true,"store":false`...)
+	if !used.noEncrypted {
+		b = append(b, `,"include":["reasoning.encrypted_content"]`...)
+	}
+	if req.ReasoningEffort != "" && !used.noReasoning {
+		b = appendField(b, `,"reasoning":{"effort":`, strings.ToLower(string(req.ReasoningEffort)))
+		if req.ReasoningEffort != model.EffortNone && !used.noSummary {
+			b = append(b, `,"summary":"auto"`...)
+		}
+		b = append(b, '}')
+	}
+	if t := req.Temperature; t != nil {
+		number, err := json.Marshal(*t)
+		if err != nil {
+			return nil, err
+		}
+		b = append(append(b, `,"temperature":`...), number...)
+	}
+	if req.MaxOutputTokens > 0 {
+		b = strconv.AppendInt(append(b, `,"max_output_tokens":`...), req.MaxOutputTokens, 10)
+	}
+	if req.ToolChoice != "" {
+		b = appendField(b, `,"tool_choice":`, req.ToolChoice)
+	}
+	b, err := appendTools(b, req.Tools)
+	if err != nil {
+		return nil, err
+	}
+	system, conversation := splitSystem(req.Messages)
+	if system != "" {
+		b = appendField(b, `,"instructions":`, system)
+	}
+	e := encoder{body: append(b, `,"input":[`...), request: req, used: used}
+	for i := range conversation {
+		e.message(conversation[i])
+	}
+	return append(e.body, "]}"...), nil
+}
+
+// splitSystem returns the text of the system messages at the beginning, and the messages after them.
+func splitSystem(messages []model.Message) (string, []model.Message) {
+	var texts []string
+	for len(messages) > 0 && messages[0].Role == model.RoleSystem {
+		texts = append(texts, messages[0].Text)
+		messages = messages[1:]
+	}
+	return strings.Join(texts, "\n\n"), messages
+}
+
+func appendTools(b []byte, tools []model.Tool) ([]byte, error) {
+	if len(tools) == 0 {
+		return b, nil
+	}
+	b = append(b, `,"tools":[`...)
+	for i, t := range tools {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = appendField(b, `{"type":"function","name":`, t.Name)
+		if t.Description != "" {
+			b = appendField(b, `,"description":`, t.Description)
+		}
+		parameters := t.Parameters
+		if len(parameters) == 0 {
+			parameters = json.RawMessage(`{"type":"object","properties":{}}`) // the API requires one
+		}
+		if parameters[0] != '{' || !json.Valid(parameters) {
+			return nil, fmt.Errorf("the schema of tool %s is not a JSON object", t.Name)
+		}
+		b = append(append(b, `,"parameters":`...), parameters...)
+		b = append(b, `,"strict":false}`...)
+	}
+	return append(b, ']'), nil
+}
+
+// appendField appends a field name, verbatim, and its text.
+func appendField(b []byte, name, text string) []byte {
+	return plainjson.AppendString(append(b, name...), text)
+}
+
+// encoder appends the input items of a request.
+type encoder struct {
+	body    []byte
+	request model.Request
+	used    dialect
+	items   int
+}
+
+// item begins an item with the given text.
+func (e *encoder) item(beginning string) {
+	if e.items > 0 {
+		e.body = append(e.body, ',')
+	}
+	e.items++
+	e.body = append(e.body, beginning...)
+}
+
+func (e *encoder) message(m model.Message) {
+	if len(m.Images) > 0 {
+		m = m.WithImageNotes(e.request.TextOnly)
+	}
+	switch m.Role {
+	case model.RoleAssistant:
+		e.assistant(m)
+	case model.RoleTool:
+		e.item(`{"type":"function_call_output","call_id":`)
+		e.body = plainjson.AppendString(e.body, m.ToolCallID)
+		e.content(`,"output":`, m)
+	case model.RoleSystem:
+		e.item(`{"role":"developer"`)
+		e.content(`,"content":`, m)
+	default:
+		e.item(`{"role":"user"`)
+		e.content(`,"content":`, m)
+	}
+}
+
+// content appends the text and the images of a message, and ends its item.
+func (e *encoder) content(name string, m model.Message) {
+	if len(m.Images) == 0 {
+		e.body = append(appendField(e.body, name, m.Text), '}')
+		return
+	}
+	e.body = append(append(e.body, name...), '[')
+	if m.Text != "" {
+		e.body = append(appendField(e.body, `{"type":"input_text","text":`, m.Text), "},"...)
+	}
+	for i := range m.Images {
+		if i > 0 {
+			e.body = append(e.body, ',')
+		}
+		data := "data:" + m.Images[i].MediaType + ";base64," + base64.StdEncoding.EncodeToString(m.Images[i].Data)
+		e.body = append(appendField(e.body, `{"type":"input_image","image_url":`, data), '}')
+	}
+	e.body = append(e.body, "]}"...)
+}
+
+// assistant appends the items of a reply in the order in which the model produced them: reasoning precedes what it led
+// to.
+func (e *encoder) assistant(m model.Message) {
+	e.reasoning(m, "")
+	text := m.Text
+	switch {
+	case m.Refusal != "":
+		text = strings.TrimPrefix(text+"\n"+m.Refusal, "\n")
+	case text == "" && len(m.ToolCalls) == 0:
+		text = "(no answer)" // the history may contain an empty reply, which the API rejects
+	}
+	if text != "" {
+		e.item(`{"role":"assistant","content":`)
+		e.body = append(plainjson.AppendString(e.body, text), '}')
+	}
+	for _, call := range m.ToolCalls {
+		e.reasoning(m, call.ID)
+		e.item(`{"type":"function_call","call_id":`)
+		e.body = plainjson.AppendString(e.body, call.ID)
+		e.body = appendField(e.body, `,"name":`, wire.SendableName(call.Name))
+		e.body = append(appendField(e.body, `,"arguments":`, wire.SendableArguments(call)), '}')
+	}
+}
+
+// reasoning appends the items that precede a tool call, or the text. Other APIs and other models do not accept them.
+func (e *encoder) reasoning(m model.Message, call string) {
+	if e.used.noEncrypted {
+		return
+	}
+	for _, item := range m.ReasoningItems {
+		if item.API == model.OpenAIResponses && item.Model == e.request.Model && item.Call == call {
+			e.item(string(item.Data))
+		}
+	}
+}
