@@ -103,7 +103,7 @@ func (r *responsesRequest) failedFrame(e *apiError) []byte {
 		code = "server_error"
 	}
 	body := r.object(&response{script: &reply{}, id: "failed"}, "failed", []map[string]any{})
-	body["error"] = map[string]any{"code": code, "message": e.message}
+	body["error"] = map[string]any{"code": code, "message": newOpenAIError(e).Message}
 	return frame("response.failed", map[string]any{"type": "response.failed", "response": body})
 }
 
