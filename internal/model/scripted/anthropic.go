@@ -4,6 +4,7 @@
 package scripted
 
 import (
+	"cmp"
 	"fmt"
 	"net/http"
 	"slices"
@@ -61,44 +62,30 @@ func anthropicTypes() []string {
 // statusOverloaded is not registered.
 const statusOverloaded = 529
 
-// failed reports an error.
+// failed reports an error. Some have no type of their own and are known only by their message.
 func (anthropic) failed(e *apiError) (int, any) {
-	status, kind, message := e.status, anthropicType(e.status), e.message
-	if slices.Contains(anthropicTypes(), e.kind) && e.code == "" {
-		kind = e.kind
-	}
-	switch e.code {
-	case codeWrongKey:
-		kind = "authentication_error"
-	case codeNoQuota:
-		kind = "billing_error"
-	}
-	if message == "" {
-		status, kind, message = anthropicDefaults(e, kind)
-	}
-	body := map[string]any{"type": kind, "message": message}
-	return status, map[string]any{"type": "error", "error": body, "request_id": "req_scripted"}
-}
-
-// anthropicDefaults returns how the API itself reports an error. Some have no type of their own and are known only by
-// their message.
-func anthropicDefaults(e *apiError, kind string) (status int, kindOf, message string) {
+	status, kind, message := e.status, "", e.message
 	switch e.code {
 	case codeContextTooLong:
-		return http.StatusBadRequest, invalidRequest, "prompt is too long: 200001 tokens > 200000 maximum"
+		status, message = http.StatusBadRequest, "prompt is too long: 200001 tokens > 200000 maximum"
 	case codeWrongKey:
-		return http.StatusUnauthorized, kind, "invalid x-api-key"
+		status = http.StatusUnauthorized
 	case codeUnknownModel:
-		return http.StatusNotFound, "not_found_error", "model: " + e.model
+		status, message = http.StatusNotFound, "model: "+cmp.Or(e.model, "unknown")
 	case codeNoQuota:
-		return http.StatusBadRequest, invalidRequest, "Your credit balance is too low to access the Anthropic API. Please go to Plans & Billing to upgrade or purchase credits."
+		status, message = http.StatusBadRequest, "Your credit balance is too low to access the Anthropic API. Please go to Plans & Billing to upgrade or purchase credits."
 	case codeFiltered:
-		return http.StatusBadRequest, invalidRequest, "Output blocked by content filtering policy"
+		status, message = http.StatusBadRequest, "Output blocked by content filtering policy"
+	default:
+		if slices.Contains(anthropicTypes(), e.kind) {
+			kind = e.kind
+		}
 	}
-	if e.status == http.StatusServiceUnavailable || e.status == statusOverloaded {
-		return statusOverloaded, kind, "Overloaded"
+	if status == http.StatusServiceUnavailable {
+		status = statusOverloaded
 	}
-	return e.status, kind, http.StatusText(e.status)
+	body := map[string]any{"type": cmp.Or(kind, anthropicType(status)), "message": message}
+	return status, map[string]any{"type": "error", "error": body, "request_id": "req_scripted"}
 }
 
 func anthropicType(status int) string {
@@ -117,7 +104,7 @@ func anthropicType(status int) string {
 		return "rate_limit_error"
 	case http.StatusGatewayTimeout:
 		return "timeout_error"
-	case http.StatusServiceUnavailable, statusOverloaded:
+	case statusOverloaded:
 		return "overloaded_error"
 	}
 	if status >= 500 {
