@@ -53,30 +53,41 @@ type closer interface {
 	Close(ctx context.Context) error
 }
 
-// unconfirmed are agents whose objects may have been deleted while no operator was running.
+// unconfirmed are agents whose objects may have been deleted while no operator was running, by UID: a recovery that is repeated adds them
+// again.
 type unconfirmed struct {
 	mu     sync.Mutex
-	agents []ledger.Agent
+	agents map[string]ledger.Agent
 }
 
-func (s *unconfirmed) add(agents ...ledger.Agent) {
+func (s *unconfirmed) add(a ledger.Agent) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.agents = append(s.agents, agents...)
+	if s.agents == nil {
+		s.agents = map[string]ledger.Agent{}
+	}
+	s.agents[a.UID] = a
 }
 
-func (s *unconfirmed) take() []ledger.Agent {
+// take removes and returns the agents for which ready returns true.
+func (s *unconfirmed) take(ready func(ledger.Agent) bool) []ledger.Agent {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	list := s.agents
-	s.agents = nil
+	var list []ledger.Agent
+	for uid, a := range s.agents {
+		if ready(a) {
+			list = append(list, a)
+			delete(s.agents, uid)
+		}
+	}
 	return list
 }
 
-// confirmObjects takes over the agents whose objects exist after all, and ends the others.
+// confirmObjects takes over the agents whose objects exist after all, and ends the others. Shards are recovered concurrently: the agents of
+// one that is not recovered yet are left to a later call.
 func (d *driver) confirmObjects(ctx context.Context) error {
 	var errs []error
-	for _, a := range d.unconfirmed.take() {
+	for _, a := range d.unconfirmed.take(func(a ledger.Agent) bool { return !d.router.Moving(a.ShardHash) }) {
 		there, err := d.hasObject(ctx, a, true)
 		switch {
 		case err != nil:
@@ -90,6 +101,8 @@ func (d *driver) confirmObjects(ctx context.Context) error {
 		}
 		if err != nil {
 			d.unconfirmed.add(a)
+		}
+		if err != nil && !errors.Is(err, engine.ErrShardMoving) {
 			errs = append(errs, err)
 		}
 	}

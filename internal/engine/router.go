@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/nestor-dev/nestor/internal/agent"
@@ -30,6 +31,10 @@ func WholeLedger() Shard { return Shard{ID: ledger.WholeLedger} }
 
 // ErrNotOwned is returned for agents of shards that this process does not own. The operator that owns the shard acts on them.
 var ErrNotOwned = errors.New("another operator owns the shard of the agent")
+
+// ErrShardMoving is returned for agents of shards that this process is taking over or handing over. Who acts on them is known soon: unlike
+// after ErrNotOwned, the caller must try again.
+var ErrShardMoving = errors.New("the shard of the agent is being taken over or handed over")
 
 // Router passes calls to the engine that has the agent: a process has one engine for each shard. It is safe for concurrent use.
 type Router struct {
@@ -99,8 +104,29 @@ func (r *Router) Owned() int {
 // OwnsFirst reports whether this process owns the first shard, and with it the work that one process does for all.
 func (r *Router) OwnsFirst() bool { return r.engines[0].recovered.Load() }
 
-// find returns the engine that has an agent. It fails with ErrNotOwned if another process has it. An agent that has ended may be read with
-// any engine.
+// Moving reports whether this process is taking over or handing over the shard of a tree.
+func (r *Router) Moving(hash int) bool { return errors.Is(r.of(hash).checkOwned(), ErrShardMoving) }
+
+// Active reports whether this process owns a shard, or is taking over or handing over one.
+func (r *Router) Active() bool {
+	return slices.ContainsFunc(r.engines, func(e *Engine) bool { return !errors.Is(e.checkOwned(), ErrNotOwned) })
+}
+
+// checkOwned returns nil if this process owns the shard and knows all of its live agents, or else ErrShardMoving or ErrNotOwned.
+func (e *Engine) checkOwned() error {
+	fence, _ := e.ownership.current()
+	acquired := fence != (ledger.Fence{}) && e.ownership.owns(fence) // read first: a recovery that ends in between is seen below
+	switch {
+	case e.recovered.Load():
+		return nil
+	case acquired:
+		return ErrShardMoving
+	}
+	return ErrNotOwned
+}
+
+// find returns the engine that has an agent. It fails with ErrNotOwned if another process has it, and with ErrShardMoving if that is about to
+// change. An agent that has ended may be read with any engine.
 func (r *Router) find(ctx context.Context, uid string) (*Engine, error) {
 	if len(r.engines) == 1 {
 		return r.engines[0], nil
@@ -115,11 +141,11 @@ func (r *Router) find(ctx context.Context, uid string) (*Engine, error) {
 		return nil, fmt.Errorf("find the shard of agent %s: %w", uid, err)
 	}
 	e := r.of(record.ShardHash)
-	switch {
-	case e.recovered.Load():
+	switch err := e.checkOwned(); {
+	case err == nil:
 		return e, nil
 	case record.Live():
-		return nil, fmt.Errorf("agent %s: %w", uid, ErrNotOwned)
+		return nil, fmt.Errorf("agent %s: %w", uid, err)
 	}
 	for _, other := range r.engines {
 		if other.recovered.Load() {
@@ -228,7 +254,8 @@ func (r *Router) HasStarted(ctx context.Context, parent, child string) (bool, er
 	return e.HasStarted(ctx, parent, child)
 }
 
-// LiveNamed returns the live agents of objects with this name whose shards this process owns.
+// LiveNamed returns the live agents of objects with this name whose shards this process owns. It fails with ErrShardMoving if it is not yet
+// known whether this process owns one of them.
 func (r *Router) LiveNamed(ctx context.Context, kind, namespace, name string) ([]ledger.Agent, error) {
 	found, err := r.engines[0].LiveNamed(ctx, kind, namespace, name)
 	if err != nil || len(r.engines) == 1 {
@@ -236,8 +263,11 @@ func (r *Router) LiveNamed(ctx context.Context, kind, namespace, name string) ([
 	}
 	var own []ledger.Agent
 	for _, a := range found {
-		if r.of(a.ShardHash).recovered.Load() {
+		switch err := r.of(a.ShardHash).checkOwned(); {
+		case err == nil:
 			own = append(own, a)
+		case errors.Is(err, ErrShardMoving):
+			return nil, fmt.Errorf("agent %s of %s %s/%s: %w", a.UID, kind, namespace, name, err)
 		}
 	}
 	return own, nil

@@ -8,6 +8,7 @@ import (
 	"context"
 	"errors"
 	"reflect"
+	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -19,11 +20,15 @@ import (
 	"github.com/nestor-dev/nestor/internal/shard"
 )
 
+// movingRetryDelay is the delay before a request that concerns a shard that is being taken over or handed over is tried again.
+const movingRetryDelay = time.Second
+
 // Gate decides which objects this operator acts on.
 //
 // A request for another object is dropped: the operator that owns its shard has the same request, and when a shard is taken over, all of
 // its objects are enqueued. An object that does not exist any more has no shard. Its request goes to every operator, and those that have no
-// agent of the object do nothing.
+// agent of the object do nothing. An operator that is taking over the shard of such an agent keeps the request: the object may have been in
+// its cache when the agent was taken over.
 type Gate struct {
 	Engine  *engine.Router
 	Objects tree.Reader
@@ -48,7 +53,7 @@ func (g Gate) wrap(kind client.Object, hash func(context.Context, client.Object)
 		}
 		found := g.read(ctx, request.NamespacedName, object)
 		switch {
-		case !found && g.Engine.Owned() == 0:
+		case !found && !g.Engine.Active():
 			return ctrl.Result{}, nil
 		case found:
 			leave, ok := g.Engine.Enter(hash(ctx, object))
@@ -58,6 +63,9 @@ func (g Gate) wrap(kind client.Object, hash func(context.Context, client.Object)
 			defer leave()
 		}
 		result, err := next.Reconcile(ctx, request)
+		if errors.Is(err, engine.ErrShardMoving) {
+			return ctrl.Result{RequeueAfter: movingRetryDelay}, nil
+		}
 		if errors.Is(err, engine.ErrNotOwned) || errors.Is(err, engine.ErrSuperseded) {
 			return ctrl.Result{}, nil // the new owner does it
 		}

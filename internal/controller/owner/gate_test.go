@@ -16,9 +16,11 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/internal/agent"
 	"github.com/nestor-dev/nestor/internal/controller/tree"
 	"github.com/nestor-dev/nestor/internal/controller/tree/treetest"
 	"github.com/nestor-dev/nestor/internal/engine"
+	"github.com/nestor-dev/nestor/internal/ledger"
 	"github.com/nestor-dev/nestor/internal/ledger/connect"
 	"github.com/nestor-dev/nestor/internal/shard"
 )
@@ -116,6 +118,45 @@ func TestAReconcileThatLosesItsShardIsNotRetried(t *testing.T) {
 		if _, got := wrapped.Reconcile(t.Context(), request("mine")); !errors.Is(got, want) {
 			t.Errorf("%v became %v, want %v", err, got, want)
 		}
+	}
+}
+
+// TestADeletionDuringTheRecoveryOfAShardIsKept deletes an object after its agent was selected for the take-over: later, nothing would
+// enqueue its name again.
+func TestADeletionDuringTheRecoveryOfAShardIsKept(t *testing.T) {
+	gate := newGate(t, otherUID("mine"), &v1alpha1.AgentChat{ObjectMeta: treetest.Named("mine", "mine")})
+	record := ledger.Agent{UID: "mine", Kind: "AgentChat", Namespace: "a", Name: "mine", Root: "mine", Chat: "mine", ShardHash: shard.Hash("mine"), CreatedAt: time.Now()}
+	e := gate.Engine.Engine(gate.Engine.ShardOf(record.ShardHash))
+	own(t, gate.Engine, gate.Engine.ShardOf(record.ShardHash))
+	if err := gate.Engine.Start(record, agent.Started{Config: agent.Config{Kind: agent.Orchestrator, Name: "mine"}}); err != nil {
+		t.Fatal(err)
+	}
+	if err := gate.Engine.Record(t.Context(), "mine", agent.Woke{}); err != nil {
+		t.Fatal(err)
+	}
+	e.HandOver(t.Context())
+	for name, known := range map[string]bool{"known by its UID": true, "known by its name": false} {
+		t.Run(name, func(t *testing.T) {
+			end := func() (ctrl.Result, error) {
+				return gate.Tree(&v1alpha1.AgentChat{}, reconcile.Func(func(ctx context.Context, _ ctrl.Request) (ctrl.Result, error) {
+					if known {
+						return ctrl.Result{}, gate.Engine.End("mine")
+					}
+					_, err := gate.Engine.LiveNamed(ctx, "AgentChat", "a", "mine")
+					return ctrl.Result{}, err
+				})).Reconcile(t.Context(), request("gone"))
+			}
+			if result, err := end(); err != nil || !result.IsZero() {
+				t.Errorf("the shard of another operator: %v, %v", result, err)
+			}
+			if err := e.Acquire(t.Context(), engine.Claim{HandOver: true}); err != nil {
+				t.Fatal(err)
+			}
+			if result, err := end(); err != nil || result.RequeueAfter == 0 {
+				t.Errorf("the request is dropped: %v, %v", result, err)
+			}
+			e.HandOver(t.Context())
+		})
 	}
 }
 
