@@ -42,6 +42,10 @@ type AgentRoleSpec struct {
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=1000000
 	MaxOutputTokens int32 `json:"maxOutputTokens,omitempty"`
+	// reasoningEffort is how much the model should reason before it answers. Defaults to that of the model. It is not sent to models
+	// whose entry in the ModelProvider sets reasoning to false.
+	// +optional
+	ReasoningEffort ReasoningEffort `json:"reasoningEffort,omitempty"`
 	// systemPrompt is the system prompt of the model.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
@@ -69,6 +73,22 @@ type AgentRoleSpec struct {
 	// +optional
 	AllowedNamespaces *AllowedNamespaces `json:"allowedNamespaces,omitempty"`
 }
+
+// ReasoningEffort is how much a model should reason before it answers.
+// +kubebuilder:validation:Enum=None;Low;Medium;High
+type ReasoningEffort string
+
+// The efforts of reasoning.
+const (
+	// EffortNone: it should not reason.
+	EffortNone ReasoningEffort = "None"
+	// EffortLow: it should reason briefly.
+	EffortLow ReasoningEffort = "Low"
+	// EffortMedium: it should reason with moderate effort.
+	EffortMedium ReasoningEffort = "Medium"
+	// EffortHigh: it should reason thoroughly, which takes more time and tokens.
+	EffortHigh ReasoningEffort = "High"
+)
 
 // PromptSource is the source of a prompt.
 type PromptSource struct {

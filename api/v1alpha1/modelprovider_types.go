@@ -153,6 +153,10 @@ type ModelInfo struct {
 	// +optional
 	// +default=true
 	Images *bool `json:"images,omitempty"`
+	// reasoning is false if the model accepts no reasoning effort. The reasoningEffort of roles is then not sent.
+	// +optional
+	// +default=true
+	Reasoning *bool `json:"reasoning,omitempty"`
 }
 
 // ModelProviderStatus is the observed state of a provider.

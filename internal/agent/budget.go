@@ -80,7 +80,9 @@ func (b Budget) Settle(reserved, used Amount) Budget {
 type Usage struct {
 	PromptTokens     int64 `json:"promptTokens,omitempty"`
 	CompletionTokens int64 `json:"completionTokens,omitempty"`
-	ModelCalls       int64 `json:"modelCalls,omitempty"`
+	// ReasoningTokens are part of CompletionTokens.
+	ReasoningTokens int64 `json:"reasoningTokens,omitempty"`
+	ModelCalls      int64 `json:"modelCalls,omitempty"`
 	// CostMicros is nil if the price of any call is unknown. An unknown cost must not count as zero.
 	CostMicros *int64 `json:"costMicros,omitempty"`
 	// Tasks counts the tasks started by the agent and below it.
@@ -103,6 +105,7 @@ func (u Usage) Plus(v Usage) Usage {
 	total := Usage{
 		PromptTokens:     sum(u.PromptTokens, v.PromptTokens),
 		CompletionTokens: sum(u.CompletionTokens, v.CompletionTokens),
+		ReasoningTokens:  sum(u.ReasoningTokens, v.ReasoningTokens),
 		ModelCalls:       sum(u.ModelCalls, v.ModelCalls),
 		Tasks:            sum(u.Tasks, v.Tasks),
 	}

@@ -80,6 +80,8 @@ type Role struct {
 	Separation bool `json:"separation,omitempty"`
 	// Temperature is nil if the role leaves it to the model.
 	Temperature *float64 `json:"temperature,omitempty"`
+	// ReasoningEffort is how much the model should reason: None, Low, Medium or High. It is empty if the role leaves it to the model.
+	ReasoningEffort string `json:"reasoningEffort,omitempty"`
 }
 
 // Display returns the name for people.

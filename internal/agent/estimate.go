@@ -12,6 +12,9 @@ func (m Message) tokens() int64 {
 	for _, call := range m.Calls {
 		sum += tokens.PerCall + tokens.Of(call.ID) + tokens.Of(call.Tool) + tokens.Of(call.Arguments)
 	}
+	for _, item := range m.ReasoningItems {
+		sum += tokens.Of(item.Data)
+	}
 	return sum
 }
 

@@ -46,6 +46,10 @@ type ModelReplied struct {
 	// PostText reports that the text is posted even if the reply contains tool calls. Logs of earlier releases do not set it:
 	// their posts are numbered without such texts.
 	PostText bool `json:"say,omitempty"`
+	// Reasoning is the text of the model's reasoning, for people. The state does not contain it.
+	Reasoning string `json:"reasoning,omitempty"`
+	// ReasoningItems are what the API requires back with the reply.
+	ReasoningItems []ReasoningItem `json:"reasoningItems,omitempty"`
 	// TasksLeft is how many tasks this reply may start: what the limits of the tree allow, at most RequestedTasks. If nil, only
 	// the agent's own limits apply.
 	TasksLeft *int64 `json:"tasksLeft,omitempty"`

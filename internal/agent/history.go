@@ -30,6 +30,8 @@ type Message struct {
 	Text    string  `json:"text,omitempty"`
 	// Calls are the tool calls of an assistant's message.
 	Calls []ToolCall `json:"calls,omitempty"`
+	// ReasoningItems are what the model's API requires back with an assistant's message.
+	ReasoningItems []ReasoningItem `json:"reasoningItems,omitempty"`
 	// Call is the id of the tool call that the message answers, Outcome its outcome.
 	Call    string      `json:"call,omitempty"`
 	Outcome ToolOutcome `json:"outcome,omitempty"`

@@ -106,6 +106,12 @@ func (m Message) String() string {
 	for _, c := range m.Calls {
 		text += fmt.Sprintf("\n  calls %s %s [%s]", c.Tool, c.Arguments, c.ID)
 	}
+	for _, item := range m.ReasoningItems {
+		text += fmt.Sprintf("\n  keeps reasoning %s", item.Data)
+		if item.Call != "" {
+			text += fmt.Sprintf(" [%s]", item.Call)
+		}
+	}
 	for _, image := range m.Images {
 		text += fmt.Sprintf("\n  shows %s", image)
 	}

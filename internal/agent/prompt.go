@@ -17,6 +17,8 @@ type Prompt struct {
 	Tools           []Tool
 	MaxOutputTokens int64
 	Temperature     *float64
+	// ReasoningEffort is that of the role. It is empty for summaries, which the model's default is good enough for.
+	ReasoningEffort string
 }
 
 // BuildPrompt builds the prompt of the model call in flight. It depends on the state alone, so a call that is repeated after a
@@ -46,7 +48,8 @@ func PromptHead(s State) Prompt {
 		return s.withOutputLimit(sharedSummaryPrompt(s))
 	}
 	f := s.promptFrame()
-	p := Prompt{System: f.system, MaxOutputTokens: s.Config.Limits.MaxOutputTokens, Temperature: s.Config.Role.Temperature}
+	p := Prompt{System: f.system, MaxOutputTokens: s.Config.Limits.MaxOutputTokens, Temperature: s.Config.Role.Temperature,
+		ReasoningEffort: s.Config.Role.ReasoningEffort}
 	if s.Summary != "" {
 		p.System += "\n\n## Earlier in this conversation\n\n" + s.Summary
 		if s.Children.Pending() > 0 {

@@ -134,8 +134,8 @@ func (d *dialogue) fact(t *testing.T, td *datadriven.TestData) Fact {
 	return nil
 }
 
-// reply parses a model's reply. A line "call TOOL {...}" is a tool call, and "problem TEXT" the problem of the call before it. The
-// arguments finish and tokens set those fields. All other lines are text.
+// reply parses a model's reply. A line "call TOOL {...}" is a tool call, "problem TEXT" the problem of the call before it, and
+// "reasoning JSON" a reasoning item, which belongs to the call before it if there is one. The arguments finish and tokens set those fields. All other lines are text.
 func (d *dialogue) reply(td *datadriven.TestData, call string) Fact {
 	f := ModelReplied{Call: call, PostText: true, Usage: usage(argument(td, "tokens"))}
 	if f.Call == "" && d.state.ModelCall != nil {
@@ -149,6 +149,14 @@ func (d *dialogue) reply(td *datadriven.TestData, call string) Fact {
 		line = strings.TrimSuffix(line, "\n")
 		if problem, ok := strings.CutPrefix(line, "problem "); ok {
 			f.Calls[len(f.Calls)-1].Problem = problem
+			continue
+		}
+		if data, ok := strings.CutPrefix(line, "reasoning "); ok {
+			item := ReasoningItem{API: "Anthropic", Model: "m", Data: json.RawMessage(data)}
+			if n := len(f.Calls); n > 0 {
+				item.Call = f.Calls[n-1].ID
+			}
+			f.ReasoningItems = append(f.ReasoningItems, item)
 			continue
 		}
 		rest, ok := strings.CutPrefix(line, "call ")

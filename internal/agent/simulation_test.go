@@ -134,7 +134,8 @@ func (sim *simulation) answer(effect Effect) Fact {
 			left = new(int64)
 			*left = rapid.Int64Range(0, 4).Draw(t, "left")
 		}
-		return ModelReplied{Call: e.Call, Usage: Usage{PromptTokens: used}, Calls: sim.drawCalls(), PostText: rapid.Bool().Draw(t, "say"), TasksLeft: left,
+		calls := sim.drawCalls()
+		return ModelReplied{Call: e.Call, Usage: Usage{PromptTokens: used}, Calls: calls, ReasoningItems: sim.drawReasoning(calls), PostText: rapid.Bool().Draw(t, "say"), TasksLeft: left,
 			Text:   rapid.SampledFrom([]string{"", "fine", "a longer text that says something about the work"}).Draw(t, "text"),
 			Finish: rapid.SampledFrom([]Finish{"", "", "", FinishLength}).Draw(t, "finish")}
 	case RunTool:
@@ -309,6 +310,11 @@ func TestSimulationCoverage(t *testing.T) {
 			for _, c := range s.after.Batch {
 				seen["call "+string(c.State)]++
 			}
+			for m := range s.after.History.Backward() {
+				for _, item := range m.ReasoningItems {
+					seen[fmt.Sprintf("reasoning of a call %t", item.Call != "")]++
+				}
+			}
 			if r := s.after.ModelCall; r != nil {
 				seen["purpose "+string(r.Purpose)]++
 			}
@@ -322,6 +328,7 @@ func TestSimulationCoverage(t *testing.T) {
 		"kind ", "kind Cancelled", "kind TimedOut", "kind IterationLimit", "kind BudgetExhausted", "kind LoopDetected", "kind ModelError",
 		"kind ToolError", "kind SubAgentError", "purpose turn", "purpose last-words", "purpose compact",
 		"pause PausedTurnLimit", "pause PausedTaskLimit", "pause PausedTokenLimit", "call Queued",
+		"reasoning of a call true", "reasoning of a call false",
 	} {
 		if seen[want] == 0 {
 			t.Errorf("the simulation never reached %q", want)

@@ -130,7 +130,9 @@ func modelReplied(s State, f ModelReplied) State {
 	}
 	// Providers refuse a history with an empty message in it.
 	if f.Text != "" || len(calls) > 0 {
-		s.History = s.History.Append(Message{Speaker: Assistant, Text: f.Text, Calls: forHistory(calls), At: s.Clock.Now})
+		s.History = s.History.Append(Message{
+			Speaker: Assistant, Text: f.Text, Calls: forHistory(calls), ReasoningItems: f.reasoningFor(calls), At: s.Clock.Now,
+		})
 	}
 	switch {
 	case call.Purpose == PurposePartialAnswer:

@@ -103,8 +103,8 @@ func (s *streams) stream(ctx context.Context, reader *history.Reader, agent, tra
 func (s *streams) forward(agent string, e historyv1.Entry, another bool) {
 	switch {
 	case e.Kind == historyv1.EntryDelta && e.Delta != nil:
-		if e.Delta.Text != "" || another {
-			s.send(chatui.Delta{Agent: agent, Text: e.Delta.Text, Reset: another})
+		if e.Delta.Text != "" || e.Delta.Reasoning != "" || another {
+			s.send(chatui.Delta{Agent: agent, Text: e.Delta.Text, Reasoning: e.Delta.Reasoning, Reset: another})
 		}
 	case e.Kind == historyv1.EntryAssistant && agent == "":
 		// Keep the orchestrator's reply until its message arrives, so that the text does not flicker.

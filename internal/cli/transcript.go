@@ -20,9 +20,9 @@ import (
 )
 
 type transcriptOptions struct {
-	follow, prompts bool
-	since, tail     int64
-	output          format
+	follow, prompts, reasoning bool
+	since, tail                int64
+	output                     format
 }
 
 func newTranscript(f *Factory) *cobra.Command {
@@ -58,6 +58,7 @@ func newTranscript(f *Factory) *cobra.Command {
 	cmd.Flags().Int64Var(&o.tail, "tail", 0, "Start with this many of the newest entries; 0 prints all.")
 	cmd.Flags().Int64Var(&o.since, "since", 0, "Omit the entries up to this number.")
 	cmd.Flags().BoolVar(&o.prompts, "prompts", false, "Show the system prompt too.")
+	cmd.Flags().BoolVar(&o.reasoning, "reasoning", false, "Show the reasoning of the model in full, not only its beginning.")
 	cmd.MarkFlagsMutuallyExclusive("since", "tail")
 	o.output.register(cmd)
 	return cmd
@@ -108,7 +109,7 @@ func (s *session) transcriptOf(ctx context.Context, name string) (string, *targe
 func (o *transcriptOptions) entryPrinter(s *session) func(historyv1.Entry) error {
 	if o.output.value == "" {
 		printer := narrate.NewTranscriptPrinter(s.humanOutput())
-		printer.Prompts = o.prompts
+		printer.Prompts, printer.Reasoning = o.prompts, o.reasoning
 		return func(e historyv1.Entry) error {
 			printer.Print(e)
 			return nil

@@ -78,9 +78,3 @@ func (e *Engine) withImages(ctx context.Context, req model.Request) (model.Reque
 	}
 	return req, nil
 }
-
-// textOnly reports whether the model accepts no images.
-func (e Endpoint) textOnly() bool {
-	known, _ := e.Prices.Of(e.Model)
-	return known.TextOnly
-}

@@ -33,8 +33,20 @@ func (a *actor) planModelCall(record ledger.Agent, s agent.State, e agent.CallMo
 	if endpoint, call.problem = a.engine.options.Models.Endpoint(a.engine.ctx, record, call.provider); call.problem != nil {
 		return call
 	}
-	call.request.Model, call.request.TextOnly = endpoint.Model, endpoint.textOnly()
+	call.effort = call.request.ReasoningEffort
+	call.request = call.requestAt(endpoint)
 	return call
+}
+
+// requestAt returns the request for an endpoint: fallbacks have models with other properties.
+func (c plannedCall) requestAt(endpoint Endpoint) model.Request {
+	req := c.request
+	known, _ := endpoint.Prices.Of(endpoint.Model)
+	req.Model, req.TextOnly, req.ReasoningEffort = endpoint.Model, known.TextOnly, c.effort
+	if known.NoReasoning {
+		req.ReasoningEffort = ""
+	}
+	return req
 }
 
 var messageRoles = map[agent.Speaker]model.MessageRole{
@@ -42,7 +54,7 @@ var messageRoles = map[agent.Speaker]model.MessageRole{
 }
 
 func buildRequest(p agent.Prompt) model.Request {
-	req := model.Request{MaxOutputTokens: p.MaxOutputTokens, Temperature: p.Temperature}
+	req := model.Request{MaxOutputTokens: p.MaxOutputTokens, Temperature: p.Temperature, ReasoningEffort: model.ReasoningEffort(p.ReasoningEffort)}
 	if p.System != "" {
 		req.Messages = append(req.Messages, model.Message{Role: model.RoleSystem, Text: p.System})
 	}
@@ -62,6 +74,9 @@ func buildMessage(m agent.Message) model.Message {
 	}
 	for _, c := range m.Calls {
 		message.ToolCalls = append(message.ToolCalls, model.ToolCall{ID: c.ID, Name: c.Tool, Arguments: c.Arguments})
+	}
+	for _, item := range m.ReasoningItems {
+		message.ReasoningItems = append(message.ReasoningItems, model.ReasoningItem{API: model.API(item.API), Model: item.Model, Call: item.Call, Data: item.Data})
 	}
 	return message
 }
@@ -229,8 +244,7 @@ func (a *actor) complete(ctx context.Context, grant *schedule.Grant, record ledg
 		a.failModel(e, nil, e.Reserve, agent.ModelFailed{Failure: agent.FailureRetry, Message: err.Error()}, 0)
 		return
 	}
-	req := call.request
-	req.Model, req.TextOnly = endpoint.Model, endpoint.textOnly()
+	req := call.requestAt(endpoint)
 	if req, err = a.engine.withImages(ctx, req); err != nil {
 		grant.Release(schedule.Result{})
 		a.failModel(e, nil, e.Reserve, agent.ModelFailed{Failure: agent.FailureRetry, Message: err.Error()}, 0)
@@ -255,6 +269,7 @@ func (a *actor) complete(ctx context.Context, grant *schedule.Grant, record ledg
 		return
 	}
 	a.engine.notifyPoint(AfterEffect)
+	reply.ReasoningItems = storableReasoning(reply.ReasoningItems)
 	completed.reported, completed.Usage = callUsage(req, reply, e, endpoint.Prices)
 	completed.Status, completed.Reply = ledger.StatusSuccess, &reply
 	fact := replyFact(e, reply, completed.Usage)
@@ -288,7 +303,7 @@ func replyFact(e agent.CallModel, reply model.Reply, usage agent.Usage) agent.Fa
 		failed.Message = "the provider's content filter stopped the reply"
 		return failed
 	}
-	fact := agent.ModelReplied{Call: e.Call, Text: validUTF8(reply.Text), Usage: usage, PostText: true}
+	fact := agent.ModelReplied{Call: e.Call, Text: validUTF8(reply.Text), Usage: usage, PostText: true, Reasoning: validUTF8(reply.Reasoning), ReasoningItems: recordedReasoning(reply.ReasoningItems)}
 	if reply.Outcome() == model.OutcomeTruncated {
 		fact.Finish = agent.FinishLength
 	}

@@ -140,7 +140,7 @@ func (r *recordedRequest) editHead(next *recordedRequest) (ledger.Edit, int64) {
 // sameExceptMessages reports whether two requests differ only in messages, system prompt and key.
 func (r *recordedRequest) sameExceptMessages(next *recordedRequest) bool {
 	a, b := &r.request, &next.request
-	return a.Model == b.Model && a.ToolChoice == b.ToolChoice && a.MaxOutputTokens == b.MaxOutputTokens && a.TextOnly == b.TextOnly &&
+	return a.Model == b.Model && a.ToolChoice == b.ToolChoice && a.MaxOutputTokens == b.MaxOutputTokens && a.TextOnly == b.TextOnly && a.ReasoningEffort == b.ReasoningEffort &&
 		r.system.Role == next.system.Role && (a.IdempotencyKey == "") == (b.IdempotencyKey == "") &&
 		(a.Temperature == nil) == (b.Temperature == nil) && (a.Temperature == nil || *a.Temperature == *b.Temperature) &&
 		slices.EqualFunc(a.Tools, b.Tools, func(x, y model.Tool) bool {

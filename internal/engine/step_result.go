@@ -313,6 +313,8 @@ type plannedCall struct {
 	request  model.Request
 	provider string
 	turn     agent.Turn
+	// effort is the reasoning effort of the role; the request has it only if its model accepts one.
+	effort model.ReasoningEffort
 	// problem is why it cannot be made, if any.
 	problem error
 }

@@ -33,7 +33,8 @@ func callUsage(req model.Request, reply model.Reply, e agent.CallModel, prices m
 	reported.CachedTokens = min(reported.CachedTokens, reported.PromptTokens)
 	reported.ReasoningTokens = min(reported.ReasoningTokens, reported.CompletionTokens)
 	reported.TotalTokens = reported.PromptTokens + reported.CompletionTokens
-	return &reported, agent.Usage{PromptTokens: reported.PromptTokens, CompletionTokens: reported.CompletionTokens, ModelCalls: 1, CostMicros: prices.Cost(req.Model, &reported)}
+	return &reported, agent.Usage{PromptTokens: reported.PromptTokens, CompletionTokens: reported.CompletionTokens, ReasoningTokens: reported.ReasoningTokens,
+		ModelCalls: 1, CostMicros: prices.Cost(req.Model, &reported)}
 }
 
 // replyTokens estimates the tokens of a reply.

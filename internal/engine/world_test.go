@@ -191,7 +191,10 @@ func (w *world) checkRequests() {
 				w.t.Errorf("the request of %s is %s (%v)", key, call.Request, err)
 				return true
 			}
-			request.Model, request.TextOnly = planned.Model, planned.TextOnly // a fallback may have served it
+			if request.Model != planned.Model { // a fallback has served it
+				request.ReasoningEffort = planned.ReasoningEffort
+			}
+			request.Model, request.TextOnly = planned.Model, planned.TextOnly
 		}
 		if want := encode(request); string(want) != string(call.Request) {
 			w.t.Errorf("the ledger has a different request for %s (place %d of chain %d):\n%s\nsent was\n%s", key, call.Place, call.Chain, call.Request, want)

@@ -25,6 +25,8 @@ type Price struct {
 	OutputMicrosPerMillion      *int64
 	// TextOnly models do not accept images.
 	TextOnly bool
+	// NoReasoning models do not accept a reasoning effort.
+	NoReasoning bool
 }
 
 // Prices is a provider's list of models.

@@ -25,6 +25,7 @@ func (r Role) Overlay(over Role) Role {
 			Model:           cmp.Or(over.Model, r.Model),
 			Temperature:     cmp.Or(over.Temperature, r.Temperature),
 			MaxOutputTokens: cmp.Or(over.MaxOutputTokens, r.MaxOutputTokens),
+			ReasoningEffort: cmp.Or(over.ReasoningEffort, r.ReasoningEffort),
 			SystemPrompt:    cmp.Or(over.SystemPrompt, r.SystemPrompt),
 			Tools:           cmp.Or(over.Tools, r.Tools),
 			Approval:        cmp.Or(over.Approval, r.Approval),

@@ -60,6 +60,9 @@ type Entry struct {
 	// content is the whole text of the entry.
 	// +optional
 	Content string `json:"content,omitempty"`
+	// reasoning is the text of the model's reasoning before the reply, if the provider returns it. It is never posted to the chat.
+	// +optional
+	Reasoning string `json:"reasoning,omitempty"`
 	// systemPrompt is the system prompt of the agent.
 	// +optional
 	SystemPrompt string `json:"systemPrompt,omitempty"`

@@ -16,6 +16,9 @@ type TokenUsage struct {
 	// completionTokens is the number of tokens in the reply of the model.
 	// +optional
 	CompletionTokens *int64 `json:"completionTokens,omitempty"`
+	// reasoningTokens is how many of the completionTokens were spent on reasoning, if the provider reports it.
+	// +optional
+	ReasoningTokens *int64 `json:"reasoningTokens,omitempty"`
 	// costMicros is the price in millionths of the currency; absent if it is unknown.
 	// +optional
 	CostMicros *int64 `json:"costMicros,omitempty"`

@@ -330,6 +330,11 @@ func (in *TokenUsage) DeepCopyInto(out *TokenUsage) {
 		*out = new(int64)
 		**out = **in
 	}
+	if in.ReasoningTokens != nil {
+		in, out := &in.ReasoningTokens, &out.ReasoningTokens
+		*out = new(int64)
+		**out = **in
+	}
 	if in.CostMicros != nil {
 		in, out := &in.CostMicros, &out.CostMicros
 		*out = new(int64)

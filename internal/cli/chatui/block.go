@@ -69,6 +69,8 @@ func (m Model) activity(n *live.Node) string {
 		return "wants to run: " + terminal.Line(status.Waiting.Text)
 	case m.streams[n.Task.Name] != "":
 		return shorten.Tail(terminal.Line(m.streams[n.Task.Name]), m.width/2+1)
+	case m.reasoning[n.Task.Name] != "":
+		return m.reasoningLine(n.Task.Name, m.width/2+1)
 	}
 	if n.Agent != nil {
 		if calls := n.Agent.Status.ToolCalls; len(calls) > 0 {
@@ -108,6 +110,9 @@ func (m Model) details(n *live.Node, width int) []string {
 	}
 	if question := n.Agent.Status.Question; question != "" {
 		lines = append(lines, terminal.Indent(terminal.Wrap(terminal.Warning.Render("asks: "+terminal.Clean(question)), width), "")...)
+	}
+	if reasoning := m.reasoningLine(n.Task.Name, width); reasoning != "" {
+		lines = append(lines, terminal.Faint.Render(terminal.Fit(reasoning, width)))
 	}
 	if text := m.streams[n.Task.Name]; text != "" {
 		all := m.pages.renderUncached(text, width)

@@ -249,6 +249,26 @@ func TestStreamedReplyIsReplacedByItsMessage(t *testing.T) {
 	s.hides("nestor …")
 }
 
+func TestReasoningIsOneLineUntilTheReplyIsComplete(t *testing.T) {
+	s := newHarness(t)
+	s.send(Updated(chat()))
+	s.send(Delta{Reasoning: "First I look\x1b[2J at it.\n"})
+	s.shows("nestor …", "reasoning: First I look␛[2J at it.")
+	s.send(Delta{Reasoning: strings.Repeat("Then I go on. ", 200) + "Now I know."})
+	s.shows("reasoning: …", "Now I know.")
+	s.hides("First I look")
+	s.send(Delta{Text: "It is 42."})
+	s.shows("Now I know.", "It is 42.")
+	s.send(Delta{Complete: "It is 42."})
+	s.shows("It is 42.")
+	s.hides("Now I know.")
+
+	s.send(Delta{Reasoning: "Of a call that failed."})
+	s.send(Delta{Reasoning: "Again.", Reset: true})
+	s.hides("Of a call that failed.")
+	s.shows("reasoning: Again.")
+}
+
 func TestTextBesideAToolCallStaysUntilItIsPosted(t *testing.T) {
 	s := newHarness(t)
 	s.send(Updated(chat()))

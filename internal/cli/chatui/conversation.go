@@ -62,9 +62,15 @@ func (m Model) conversation() canvas {
 			m.writeBlock(&s, node, "  ")
 		}
 	}
-	if text := m.streams[""]; text != "" {
+	text, reasoning := m.streams[""], m.reasoningLine("", m.width-2)
+	if text != "" || reasoning != "" {
 		s.blankLine()
 		s.write(terminal.Accent.Render("nestor") + terminal.Faint.Render(" …"))
+	}
+	if reasoning != "" {
+		s.write("  " + terminal.Faint.Render(terminal.Fit(reasoning, m.width-2)))
+	}
+	if text != "" {
 		s.write(terminal.Indent(m.pages.renderUncached(text, m.width-2), "  ")...)
 	}
 	if len(s.lines) == 0 && m.loaded {

@@ -36,6 +36,8 @@ type Delta struct {
 	// Agent is the sub-agent that replies, or "" for the orchestrator.
 	Agent string
 	Text  string
+	// Reasoning is the next part of the model's reasoning before the text.
+	Reasoning string
 	// Reset drops the text so far: the call is retried, or a message has the complete reply.
 	Reset bool
 	// Complete is the complete reply of the orchestrator. Its message may arrive before or after it.
@@ -56,8 +58,9 @@ type Model struct {
 	now           time.Time
 	snapshot      live.Snapshot
 	streams       map[string]string
-	replyEnded    time.Time // when the orchestrator's reply in streams was complete
-	loaded        bool      // a snapshot has arrived
+	reasoning     map[string]string // the newest part of the reasoning before the text in streams
+	replyEnded    time.Time         // when the orchestrator's reply in streams was complete
+	loaded        bool              // a snapshot has arrived
 
 	input         textarea.Model
 	pane          viewport.Model
@@ -93,7 +96,7 @@ func New(ctx context.Context, chat, namespace string, actions Actions, now time.
 	input.Focus()
 	return Model{
 		ctx: ctx, chat: chat, namespace: namespace, actions: actions, now: now, width: 80, height: 24,
-		streams: map[string]string{}, expanded: map[string]bool{}, input: input, pane: viewport.New(), pages: newMarkdownCache(),
+		streams: map[string]string{}, reasoning: map[string]string{}, expanded: map[string]bool{}, input: input, pane: viewport.New(), pages: newMarkdownCache(),
 	}
 }
 

@@ -12,6 +12,8 @@ import (
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 	"github.com/nestor-dev/nestor/internal/cli/live"
+	"github.com/nestor-dev/nestor/internal/cli/terminal"
+	"github.com/nestor-dev/nestor/internal/shorten"
 )
 
 // Update implements tea.Model.
@@ -50,11 +52,11 @@ func (m Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 func (m Model) onSnapshot(s live.Snapshot) (Model, tea.Cmd) {
 	m.snapshot, m.loaded = s, true
 	if m.posted(m.streams[""]) {
-		delete(m.streams, "") // a message has the streamed reply now
+		m.dropStream("") // a message has the streamed reply now
 	}
-	for agent := range m.streams {
-		if task := s.Task(agent); task != nil && live.Ended(task.Status.Phase) {
-			delete(m.streams, agent)
+	for _, task := range s.Tasks {
+		if live.Ended(task.Status.Phase) {
+			m.dropStream(task.Name)
 		}
 	}
 	if _, questions := m.firstAsk(v1alpha1.WaitingQuestion); questions == 0 {
@@ -128,11 +130,30 @@ const unpostedReplyTimeout = 5 * time.Second
 // dropUnpostedReply drops a complete reply that was not posted within unpostedReplyTimeout.
 func (m Model) dropUnpostedReply() Model {
 	if !m.replyEnded.IsZero() && m.now.Sub(m.replyEnded) > unpostedReplyTimeout {
-		delete(m.streams, "")
+		m.dropStream("")
 		m.replyEnded = time.Time{}
 	}
 	return m
 }
+
+// dropStream drops what has streamed in from an agent.
+func (m Model) dropStream(agent string) {
+	delete(m.streams, agent)
+	delete(m.reasoning, agent)
+}
+
+// reasoningLine returns the newest part of an agent's reasoning as one line, or "".
+func (m Model) reasoningLine(agent string, width int) string {
+	text := terminal.Line(m.reasoning[agent])
+	if text == "" {
+		return ""
+	}
+	const label = "reasoning: "
+	return label + shorten.Tail(text, max(1, width-len(label)))
+}
+
+// maxReasoning is how much of a reasoning is kept, in characters: one line of it is shown.
+const maxReasoning = 500
 
 func (m Model) onDelta(p Delta) Model {
 	if p.Agent == "" {
@@ -140,13 +161,17 @@ func (m Model) onDelta(p Delta) Model {
 	}
 	if p.Complete != "" {
 		m.streams[""], m.replyEnded = p.Complete, m.now
+		delete(m.reasoning, "")
 		if m.posted(p.Complete) {
-			delete(m.streams, "")
+			m.dropStream("")
 		}
 		return m
 	}
 	if p.Reset {
-		delete(m.streams, p.Agent)
+		m.dropStream(p.Agent)
+	}
+	if p.Reasoning != "" {
+		m.reasoning[p.Agent] = shorten.Tail(m.reasoning[p.Agent]+p.Reasoning, maxReasoning)
 	}
 	if p.Text != "" {
 		m.streams[p.Agent] += p.Text

@@ -92,6 +92,39 @@ func TestStreamedRepliesAreNotRepeated(t *testing.T) {
 	}
 }
 
+func TestReasoningIsAMarkedBlock(t *testing.T) {
+	long := "One.\nTwo\x1b[2J.\nThree.\nFour.\nFive."
+	delta := func(reasoning, text string) historyv1.Entry {
+		return historyv1.Entry{Seq: 1, Kind: historyv1.EntryDelta, ModelCall: "m1", Delta: &historyv1.Delta{Reasoning: reasoning, Text: text}}
+	}
+	for name, c := range map[string]struct {
+		deltas    []historyv1.Entry
+		reasoning string
+		whole     bool
+		want      string
+	}{
+		"none":               {nil, "", false, "assistant  #2\n  Done.\n"},
+		"short":              {nil, "Easy.", false, "assistant  #2\n  │ reasoning: Easy.\n  Done.\n"},
+		"long":               {nil, long, false, "assistant  #2\n  │ reasoning: One.\n  │ Two␛[2J.\n  │ Three.\n  │ … 2 more lines: --reasoning prints all\n  Done.\n"},
+		"in full":            {nil, long, true, "assistant  #2\n  │ reasoning: One.\n  │ Two␛[2J.\n  │ Three.\n  │ Four.\n  │ Five.\n  Done.\n"},
+		"streamed":           {[]historyv1.Entry{delta("Ea", ""), delta("sy.", ""), delta("", "Done.")}, "Easy.", false, "assistant  #2\n  (reasoning)\n  Done.\n  │ reasoning: Easy.\n"},
+		"streamed, no text":  {[]historyv1.Entry{delta("Easy.", "")}, "Easy.", false, "assistant  #2\n  (reasoning)\n  │ reasoning: Easy.\n  Done.\n"},
+		"a line without end": {nil, strings.Repeat("x", 500), false, "assistant  #2\n  │ reasoning: " + strings.Repeat("x", maxReasoningLine-len("reasoning: ")-1) + "…\n  Done.\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var out bytes.Buffer
+			printer := NewTranscriptPrinter(terminal.Writer(&out, nil))
+			printer.Reasoning = c.whole
+			for _, e := range append(c.deltas, historyv1.Entry{Seq: 2, Kind: historyv1.EntryAssistant, Content: "Done.", Reasoning: c.reasoning}) {
+				printer.Print(e)
+			}
+			if diff := cmp.Diff(c.want, out.String()); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
 func TestStandstillIsPrintedOnceUntilItEnds(t *testing.T) {
 	chat := v1alpha1.AgentChat{ObjectMeta: metav1.ObjectMeta{Name: "chat"}}
 	at := func(kind string, status metav1.ConditionStatus, reason, message string) live.Snapshot {

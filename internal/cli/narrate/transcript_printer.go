@@ -10,18 +10,22 @@ import (
 
 	historyv1 "github.com/nestor-dev/nestor/api/history/v1alpha1"
 	"github.com/nestor-dev/nestor/internal/cli/terminal"
+	"github.com/nestor-dev/nestor/internal/shorten"
 )
 
 // TranscriptPrinter prints a transcript entry by entry, with replies as they stream in.
 type TranscriptPrinter struct {
 	// Prompts also prints system prompts.
 	Prompts bool
+	// Reasoning prints the reasoning of models in full instead of its beginning.
+	Reasoning bool
 
 	out        io.Writer
 	started    bool   // an entry has been printed
 	call       string // the model call of the streamed reply
 	streamed   string // the part of it that was printed
 	incomplete bool   // deltas of it are missing or void
+	reasoning  bool   // the header of a reply was printed because its reasoning streams in
 }
 
 // NewTranscriptPrinter returns a TranscriptPrinter that writes to out.
@@ -33,15 +37,21 @@ func (t *TranscriptPrinter) Print(e historyv1.Entry) {
 		t.printDelta(e)
 		return
 	}
-	streaming, whole := t.streamed != "", t.streamed == e.Content && !t.incomplete
-	t.streamed, t.incomplete = "", false
-	if e.Kind == historyv1.EntryAssistant && streaming {
+	streaming, whole, announced := t.streamed != "", t.streamed == e.Content && !t.incomplete, t.reasoning
+	t.streamed, t.incomplete, t.reasoning = "", false, false
+	switch {
+	case e.Kind == historyv1.EntryAssistant && streaming:
 		t.endStream(e, whole)
-	} else {
+		t.printReasoning(e.Reasoning)
+	case e.Kind == historyv1.EntryAssistant && announced:
+		t.printReasoning(e.Reasoning)
+		t.printText(e.Content)
+	default:
 		if streaming {
 			fmt.Fprintln(t.out)
 		}
 		t.printHeader(e)
+		t.printReasoning(e.Reasoning)
 		t.printText(e.Content)
 	}
 	for _, line := range detailLines(e, t.Prompts) {
@@ -51,7 +61,15 @@ func (t *TranscriptPrinter) Print(e historyv1.Entry) {
 
 // printDelta prints the next delta of a reply.
 func (t *TranscriptPrinter) printDelta(e historyv1.Entry) {
-	if e.Delta == nil || e.Delta.Text == "" {
+	if e.Delta == nil {
+		return
+	}
+	if e.Delta.Reasoning != "" && t.streamed == "" && !t.reasoning {
+		t.reasoning = true
+		t.printHeader(historyv1.Entry{Kind: historyv1.EntryAssistant, Time: e.Time, Seq: e.Seq + 1})
+		fmt.Fprintln(t.out, terminal.Faint.Render("  (reasoning)"))
+	}
+	if e.Delta.Text == "" {
 		return
 	}
 	if e.Delta.Lost || (t.streamed != "" && e.ModelCall != t.call) {
@@ -59,7 +77,9 @@ func (t *TranscriptPrinter) printDelta(e historyv1.Entry) {
 	}
 	t.call = e.ModelCall
 	if t.streamed == "" {
-		t.printHeader(historyv1.Entry{Kind: historyv1.EntryAssistant, Time: e.Time, Seq: e.Seq + 1})
+		if !t.reasoning {
+			t.printHeader(historyv1.Entry{Kind: historyv1.EntryAssistant, Time: e.Time, Seq: e.Seq + 1})
+		}
 		fmt.Fprint(t.out, "  ")
 	}
 	if t.incomplete {
@@ -99,3 +119,30 @@ func (t *TranscriptPrinter) printText(content string) {
 		fmt.Fprintln(t.out, "  "+line)
 	}
 }
+
+// reasoningLines is how many lines of a reasoning are printed unless it is printed in full.
+const reasoningLines = 3
+
+// printReasoning prints the reasoning before a reply as a marked block.
+func (t *TranscriptPrinter) printReasoning(text string) {
+	text = strings.TrimSpace(terminal.Clean(text))
+	if text == "" {
+		return
+	}
+	lines := strings.Split(text, "\n")
+	if rest := len(lines) - reasoningLines; rest > 1 && !t.Reasoning {
+		lines = append(lines[:reasoningLines:reasoningLines], fmt.Sprintf("… %d more lines: --reasoning prints all", rest))
+	}
+	for i, line := range lines {
+		if i == 0 {
+			line = "reasoning: " + line
+		}
+		if !t.Reasoning {
+			line = shorten.Head(line, maxReasoningLine)
+		}
+		fmt.Fprintln(t.out, terminal.Faint.Render("  │ "+line))
+	}
+}
+
+// maxReasoningLine is the longest line of a reasoning that is not printed in full, in characters.
+const maxReasoningLine = 160

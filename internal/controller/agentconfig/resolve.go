@@ -207,7 +207,7 @@ func (r *Resolver) delegates(ctx context.Context, namespace string, from role.Ro
 }
 
 func roleOf(r role.Role, namespace string) agent.Role {
-	out := agent.Role{Name: r.Name, DisplayName: r.DisplayName, Prompt: r.SystemPrompt}
+	out := agent.Role{Name: r.Name, DisplayName: r.DisplayName, Prompt: r.SystemPrompt, ReasoningEffort: string(r.ReasoningEffort)}
 	if r.Namespace != namespace {
 		out.SharedBy = r.Namespace
 	}

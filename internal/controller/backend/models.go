@@ -117,7 +117,8 @@ func Prices(object *v1alpha1.ModelProvider) model.Prices {
 		prices = append(prices, model.Price{
 			Name: info.Name, ContextTokens: info.ContextTokens, InputMicrosPerMillion: info.InputMicrosPerMillion,
 			CachedInputMicrosPerMillion: info.CachedInputMicrosPerMillion, CacheWriteMicrosPerMillion: info.CacheWriteMicrosPerMillion, OutputMicrosPerMillion: info.OutputMicrosPerMillion,
-			TextOnly: info.Images != nil && !*info.Images,
+			TextOnly:    info.Images != nil && !*info.Images,
+			NoReasoning: info.Reasoning != nil && !*info.Reasoning,
 		})
 	}
 	return prices

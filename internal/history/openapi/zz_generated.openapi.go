@@ -348,6 +348,13 @@ func schema_nestor_api_history_v1alpha1_Entry(ref common.ReferenceCallback) comm
 							Format:      "",
 						},
 					},
+					"reasoning": {
+						SchemaProps: spec.SchemaProps{
+							Description: "reasoning is the text of the model's reasoning before the reply, if the provider returns it. It is never posted to the chat.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
 					"systemPrompt": {
 						SchemaProps: spec.SchemaProps{
 							Description: "systemPrompt is the system prompt of the agent.",
@@ -1048,6 +1055,13 @@ func schema_nestor_api_history_v1alpha1_TokenUsage(ref common.ReferenceCallback)
 					"completionTokens": {
 						SchemaProps: spec.SchemaProps{
 							Description: "completionTokens is the number of tokens in the reply of the model.",
+							Type:        []string{"integer"},
+							Format:      "int64",
+						},
+					},
+					"reasoningTokens": {
+						SchemaProps: spec.SchemaProps{
+							Description: "reasoningTokens is how many of the completionTokens were spent on reasoning, if the provider reports it.",
 							Type:        []string{"integer"},
 							Format:      "int64",
 						},

@@ -103,7 +103,7 @@ func (s Step) assignment() string {
 }
 
 func (s Step) fillReply(e *api.Entry, f agent.ModelReplied) {
-	e.Kind, e.Content, e.Truncated = api.EntryAssistant, f.Text, f.Finish == agent.FinishLength
+	e.Kind, e.Content, e.Reasoning, e.Truncated = api.EntryAssistant, f.Text, f.Reasoning, f.Finish == agent.FinishLength
 	attempt := 1
 	if r := s.Before.ModelCall; r != nil {
 		attempt = r.Attempt
@@ -168,5 +168,9 @@ func number(n *int) *int32 {
 }
 
 func usage(u agent.Usage) *api.TokenUsage {
-	return &api.TokenUsage{PromptTokens: &u.PromptTokens, CompletionTokens: &u.CompletionTokens, CostMicros: u.CostMicros}
+	tokens := &api.TokenUsage{PromptTokens: &u.PromptTokens, CompletionTokens: &u.CompletionTokens, CostMicros: u.CostMicros}
+	if u.ReasoningTokens > 0 {
+		tokens.ReasoningTokens = &u.ReasoningTokens
+	}
+	return tokens
 }

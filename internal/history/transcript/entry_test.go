@@ -190,3 +190,39 @@ func TestEntriesOfLimitsAndCrashes(t *testing.T) {
 		`7 Assistant "I got this far." model call "m2.1" ends TimedOut reached the time limit of 3 seconds I got this far. 100+20 tokens`,
 	)
 }
+
+func TestReasoningIsInTheEntryOfItsReply(t *testing.T) {
+	pen := historytest.Chat("team-a", "release", "uid")
+	l := open(t)
+	for _, fact := range []func() agent.Fact{
+		func() agent.Fact { return pen.Orchestrator() },
+		constantFact(agent.MessageArrived{Message: "msg-1", Text: "How many leap days?"}),
+		func() agent.Fact {
+			reply := pen.Replied("Two.")
+			reply.Reasoning, reply.Usage.ReasoningTokens = "2020 and 2024.", 13
+			return reply
+		},
+		constantFact(agent.MessageArrived{Message: "msg-2", Text: "Thanks."}),
+		func() agent.Fact { return pen.Replied("You are welcome.") },
+	} {
+		if err := pen.Write(t.Context(), l, fact()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	cursor, err := transcript.NewReader(l).Open(t.Context(), "uid", 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	entries, _, err := cursor.Read(t.Context(), 10)
+	if err != nil || len(entries) != 5 {
+		t.Fatalf("%d entries: %v", len(entries), err)
+	}
+	for i, e := range entries {
+		if wants := i == 2; (e.Reasoning == "2020 and 2024.") != wants || (e.Usage != nil && e.Usage.ReasoningTokens != nil) != wants {
+			t.Errorf("entry %d has the reasoning %q and the usage %+v", e.Seq, e.Reasoning, e.Usage)
+		}
+	}
+	if n := *entries[2].Usage.ReasoningTokens; n != 13 {
+		t.Errorf("%d reasoning tokens, want 13", n)
+	}
+}
