@@ -52,6 +52,8 @@ type world struct {
 	// parallel limits the active sub-agents of a tree; 0 means no limit.
 	parallel int
 	// quotas are the quotas of every namespace, prices those of the model, and clockOffset is the offset of the clock.
+	// quotas have a lock of their own: the engine reads them while it holds an agent, and a test that holds mu may wait for that agent.
+	quotasLock  sync.Mutex
 	quotas      []quota.Quota
 	prices      model.Prices
 	clockOffset atomic.Int64
@@ -205,16 +207,16 @@ func (w *world) checkRequests() {
 
 // Quotas implements Quotas.
 func (w *world) Quotas(context.Context, string) ([]quota.Quota, error) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
+	w.quotasLock.Lock()
+	defer w.quotasLock.Unlock()
 	return w.quotas, nil
 }
 
 // setQuotas changes the quotas as a watching controller does.
 func (w *world) setQuotas(quotas ...quota.Quota) {
-	w.mu.Lock()
+	w.quotasLock.Lock()
 	w.quotas = quotas
-	w.mu.Unlock()
+	w.quotasLock.Unlock()
 	w.current().QuotasChanged("ns")
 }
 
