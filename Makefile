@@ -48,7 +48,7 @@ demo-clean: ## Remove what the demo has kept
 	else echo "$$dir was not made by the demo: remove it yourself" >&2; exit 1; fi
 
 .PHONY: test
-test: control-plane mcp-servers ## Run all tests and print the slowest ten (PACKAGES=./internal/agent/... for some)
+test: control-plane mcp-servers model-servers ## Run all tests and print the slowest ten (PACKAGES=./internal/agent/... for some)
 	@go build -o bin/slowest ./hack/slowest
 	KUBEBUILDER_ASSETS="$(K8S_BIN)" go test -json -timeout 14m -p $(PARALLEL_PACKAGES) $(GOTESTFLAGS) $(PACKAGES) | bin/slowest $(filter -v,$(GOTESTFLAGS))
 	@if command -v npm >/dev/null; then $(MAKE) --no-print-directory web-test; else echo "no npm: the tests of the web page are skipped"; fi
@@ -69,6 +69,13 @@ mcp-servers: hack/mcp-servers/node_modules/.package-lock.json ## Install the MCP
 hack/mcp-servers/node_modules/.package-lock.json: hack/mcp-servers/package-lock.json
 	@if command -v npm >/dev/null; then npm ci --prefix hack/mcp-servers --no-audit --no-fund && touch $@; \
 	else echo "no npm: the tests against MCP servers from npm are skipped"; fi
+
+.PHONY: model-servers
+model-servers: hack/model-servers/node_modules/.package-lock.json ## Install the model endpoint from npm that tests talk to
+
+hack/model-servers/node_modules/.package-lock.json: hack/model-servers/package-lock.json
+	@if command -v npm >/dev/null; then npm ci --prefix hack/model-servers --no-audit --no-fund && touch $@; \
+	else echo "no npm: the tests against a model endpoint from npm are skipped"; fi
 
 ##@ Measure
 

@@ -4,7 +4,6 @@
 package scripted
 
 import (
-	"cmp"
 	"fmt"
 	"net/http"
 	"slices"
@@ -62,30 +61,44 @@ func anthropicTypes() []string {
 // statusOverloaded is not registered.
 const statusOverloaded = 529
 
-// failed reports an error. Some have no type of their own and are known only by their message.
+// failed reports an error.
 func (anthropic) failed(e *apiError) (int, any) {
-	status, kind, message := e.status, "", e.message
+	status, kind, message := e.status, anthropicType(e.status), e.message
+	if slices.Contains(anthropicTypes(), e.kind) && e.code == "" {
+		kind = e.kind
+	}
+	switch e.code {
+	case codeWrongKey:
+		kind = "authentication_error"
+	case codeNoQuota:
+		kind = "billing_error"
+	}
+	if message == "" {
+		status, kind, message = anthropicDefaults(e, kind)
+	}
+	body := map[string]any{"type": kind, "message": message}
+	return status, map[string]any{"type": "error", "error": body, "request_id": "req_scripted"}
+}
+
+// anthropicDefaults returns how the API itself reports an error. Some have no type of their own and are known only by
+// their message.
+func anthropicDefaults(e *apiError, kind string) (status int, kindOf, message string) {
 	switch e.code {
 	case codeContextTooLong:
-		status, message = http.StatusBadRequest, "prompt is too long: 200001 tokens > 200000 maximum"
+		return http.StatusBadRequest, invalidRequest, "prompt is too long: 200001 tokens > 200000 maximum"
 	case codeWrongKey:
-		status = http.StatusUnauthorized
+		return http.StatusUnauthorized, kind, "invalid x-api-key"
 	case codeUnknownModel:
-		status, message = http.StatusNotFound, "model: "+cmp.Or(e.model, "unknown")
+		return http.StatusNotFound, "not_found_error", "model: " + e.model
 	case codeNoQuota:
-		status, message = http.StatusBadRequest, "Your credit balance is too low to access the Anthropic API. Please go to Plans & Billing to upgrade or purchase credits."
+		return http.StatusBadRequest, invalidRequest, "Your credit balance is too low to access the Anthropic API. Please go to Plans & Billing to upgrade or purchase credits."
 	case codeFiltered:
-		status, message = http.StatusBadRequest, "Output blocked by content filtering policy"
-	default:
-		if slices.Contains(anthropicTypes(), e.kind) {
-			kind = e.kind
-		}
+		return http.StatusBadRequest, invalidRequest, "Output blocked by content filtering policy"
 	}
-	if status == http.StatusServiceUnavailable {
-		status = statusOverloaded
+	if e.status == http.StatusServiceUnavailable || e.status == statusOverloaded {
+		return statusOverloaded, kind, "Overloaded"
 	}
-	body := map[string]any{"type": cmp.Or(kind, anthropicType(status)), "message": message}
-	return status, map[string]any{"type": "error", "error": body, "request_id": "req_scripted"}
+	return e.status, kind, http.StatusText(e.status)
 }
 
 func anthropicType(status int) string {
@@ -104,7 +117,7 @@ func anthropicType(status int) string {
 		return "rate_limit_error"
 	case http.StatusGatewayTimeout:
 		return "timeout_error"
-	case statusOverloaded:
+	case http.StatusServiceUnavailable, statusOverloaded:
 		return "overloaded_error"
 	}
 	if status >= 500 {

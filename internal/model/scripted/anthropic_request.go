@@ -34,6 +34,8 @@ type anthropicRequest struct {
 
 	Container         ignored `json:"container"`
 	ContextManagement ignored `json:"context_management"`
+	Diagnostics       ignored `json:"diagnostics"`
+	Speed             ignored `json:"speed"`
 	InferenceGeo      ignored `json:"inference_geo"`
 	Metadata          ignored `json:"metadata"`
 	ServiceTier       ignored `json:"service_tier"`

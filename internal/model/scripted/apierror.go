@@ -8,6 +8,8 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+
+	"github.com/nestor-dev/nestor/internal/model"
 )
 
 // The codes of errors that every API reports in its own way. They are those of the chat completions API.
@@ -22,7 +24,8 @@ const (
 
 const invalidRequest = "invalid_request_error"
 
-// apiError is an error before it takes the form of an API. Kind and code are those of the chat completions API.
+// apiError is an error before it takes the form of an API. Kind and code are those of the chat completions API. Without a
+// message, each API has its own status and message for the code.
 type apiError struct {
 	status     int
 	retryAfter duration
@@ -42,10 +45,7 @@ func badRequest(param, format string, args ...any) *apiError {
 }
 
 func unknownModel(name string) *apiError {
-	return &apiError{
-		status: http.StatusNotFound, kind: invalidRequest, code: codeUnknownModel, model: name,
-		message: fmt.Sprintf("The model `%s` does not exist or you do not have access to it.", name),
-	}
+	return &apiError{status: http.StatusNotFound, kind: invalidRequest, code: codeUnknownModel, model: name}
 }
 
 func asAPIError(err error) *apiError {
@@ -58,7 +58,9 @@ func asAPIError(err error) *apiError {
 // writeError sends an error in the form of an API.
 func writeError(w http.ResponseWriter, p protocol, e *apiError) {
 	status, body := p.failed(e)
-	e.retryAfter.setHeader(w.Header())
+	if p.api() != model.Gemini { // there it is in the body
+		e.retryAfter.setHeader(w.Header())
+	}
 	writeJSON(w, status, body)
 }
 

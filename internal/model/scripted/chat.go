@@ -53,6 +53,17 @@ type openAIError struct {
 
 func newOpenAIError(e *apiError) openAIError {
 	out := openAIError{Message: e.message, Type: e.kind}
+	switch {
+	case e.message != "":
+	case e.code == codeUnknownModel:
+		out.Message = fmt.Sprintf("The model `%s` does not exist or you do not have access to it.", e.model)
+	case e.code == codeContextTooLong:
+		out.Message = "This model's maximum context length is 128000 tokens. Please reduce the length of the messages."
+	case e.code == codeNoQuota:
+		out.Message = "You exceeded your current quota, please check your plan and billing details."
+	default:
+		out.Message = http.StatusText(e.status)
+	}
 	if e.param != "" {
 		out.Param = &e.param
 	}

@@ -96,10 +96,8 @@ func (r *reply) failure() *failure {
 
 func (f *failure) render(captures map[string]any) (*apiError, error) {
 	message, err := f.Message.render(captures)
-	if message == "" {
-		message = http.StatusText(f.Status)
-	}
-	return &apiError{status: f.Status, retryAfter: f.RetryAfter, message: message, kind: f.Type, code: f.Code}, err
+	name, _ := captures["model"].(string)
+	return &apiError{status: f.Status, retryAfter: f.RetryAfter, message: message, kind: f.Type, code: f.Code, model: name}, err
 }
 
 // tokenUsage counts the tokens of a reply. prompt includes cached and written, completion includes reasoning.

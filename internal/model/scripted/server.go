@@ -4,6 +4,7 @@
 package scripted
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"net/http"
@@ -50,8 +51,11 @@ func NewServer(options Options) *Server {
 	s := &Server{options: options, recorder: recorder{limit: options.RecordLimit}, rules: newRuleList(options.Scripts)}
 	s.mux = http.NewServeMux()
 	s.mux.HandleFunc("POST /v1/chat/completions", s.handle(chat{}))
+	s.mux.HandleFunc("POST /v1/responses", s.handle(responses{}))
 	s.mux.HandleFunc("POST /v1/messages", s.handle(anthropic{}))
+	s.mux.HandleFunc("POST /v1beta/models/{call}", s.handle(gemini{}))
 	s.mux.HandleFunc("GET /v1/models", s.listModels)
+	s.mux.HandleFunc("GET /v1beta/models", s.listGeminiModels)
 	s.mux.HandleFunc("GET /_scripted/requests", s.listRequests)
 	s.mux.HandleFunc("POST /_scripted/reset", s.handleReset)
 	s.mux.HandleFunc("POST /_scripted/script", s.handleScript)
@@ -109,9 +113,8 @@ func (s *Server) complete(w http.ResponseWriter, r *http.Request, p protocol) {
 	out, err := s.answer(r, p, body, &rec)
 	if err != nil {
 		e := asAPIError(err)
-		e.model = rec.Model
 		rec.Status, _ = p.failed(e)
-		rec.Error = e.message
+		rec.Error = cmp.Or(e.message, e.code)
 		if e.code == codeWrongKey {
 			rec.Error = "wrong or missing API key" // the message repeats the key
 		}

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/nestor-dev/nestor/internal/model"
 	"github.com/nestor-dev/nestor/internal/model/scripted"
 )
 
@@ -75,6 +76,128 @@ func testStrict(t *testing.T, wire wireTest, refused map[string]refusal, accepte
 		t.Run("accepts "+name, func(t *testing.T) {
 			if status, _, got := call(t, url+wire.path, body, wire.headers); status != http.StatusOK {
 				t.Errorf("%s was refused: %s", body, got)
+			}
+		})
+	}
+}
+
+// wires returns how to ask each API for an answer to the text "hi".
+func wires() map[model.API]struct{ path, body string } {
+	return map[model.API]struct{ path, body string }{
+		model.OpenAI:          {"/v1/chat/completions", hello},
+		model.OpenAIResponses: {"/v1/responses", `{"model":"scripted","input":"hi"}`},
+		model.Anthropic:       {"/v1/messages", `{"model":"scripted","max_tokens":9,"messages":[{"role":"user","content":"hi"}]}`},
+		model.Gemini:          {"/v1beta/models/scripted:generateContent", geminiHello},
+	}
+}
+
+func TestRecordedRequestsHaveTheirAPI(t *testing.T) {
+	server, url := serve(t, scripted.Options{Scripts: []*scripted.Script{parse(t, "fallback: {text: Hello.}")}})
+	for api, wire := range wires() {
+		status, _, body := call(t, url+wire.path, wire.body, anthropicHeaders)
+		recorded := server.Requests()
+		newest := recorded[len(recorded)-1]
+		if status != http.StatusOK || newest.API != api || newest.Model != "scripted" || newest.Messages != 1 || newest.Turn != 1 {
+			t.Errorf("%s: got %d %s, recorded %+v", api, status, body, newest)
+		}
+	}
+	_, _, body := call(t, url+"/v1/responses", `{"model":"scripted"}`, nil)
+	response, err := http.Get(url + "/_scripted/requests")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	data, err := io.ReadAll(response.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for api := range wires() {
+		if !strings.Contains(string(data), `"api":"`+string(api)+`"`) {
+			t.Errorf("%s is not among the requests: %s", api, data)
+		}
+	}
+	if !strings.Contains(string(data), `"status":400`) {
+		t.Errorf("the refused request is not among them: %s, %s", body, data)
+	}
+}
+
+func TestModelsInTheFormOfEachAPI(t *testing.T) {
+	_, url := serve(t, scripted.Options{Scripts: []*scripted.Script{parse(t, "models: [one, two]\nfallback: {}")}, APIKey: "secret"})
+	for name, tc := range map[string]struct{ path, header, key, want string }{
+		"OpenAI":          {"/v1/models", "Authorization", "Bearer secret", `{"data":[{"id":"one","object":"model","created":1767225600,"owned_by":"nestor"},`},
+		"Anthropic":       {"/v1/models", "X-Api-Key", "secret", `{"data":[{"created_at":"2026-01-01T00:00:00Z","display_name":"one","id":"one","type":"model"},`},
+		"Gemini":          {"/v1beta/models", "X-Goog-Api-Key", "secret", `"name":"models/one"`},
+		"OpenAI, none":    {"/v1/models", "Authorization", "", `"code":"invalid_api_key"`},
+		"Anthropic, none": {"/v1/models", "X-Api-Key", "", `"type":"authentication_error"`},
+		"Gemini, none":    {"/v1beta/models", "X-Goog-Api-Key", "", `"status":"PERMISSION_DENIED"`},
+	} {
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url+tc.path, http.NoBody)
+		if err != nil {
+			t.Fatal(err)
+		}
+		request.Header.Set(tc.header, tc.key)
+		if strings.HasPrefix(name, "Anthropic") {
+			request.Header.Set("Anthropic-Version", "2023-06-01")
+		}
+		response, err := http.DefaultClient.Do(request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		body, err := io.ReadAll(response.Body)
+		response.Body.Close()
+		if err != nil || !strings.Contains(string(body), tc.want) {
+			t.Errorf("%s: got %s, %v, want %s", name, body, err, tc.want)
+		}
+	}
+}
+
+// TestSameRulesMatchOnEveryAPI sends one conversation with a system prompt, a tool loop with an image, and a later message.
+func TestSameRulesMatchOnEveryAPI(t *testing.T) {
+	const script = `
+rules:
+- {match: {from: user, lastMessage: Later, turn: 3, history: A listing}, reply: {text: later}}
+- {match: {role: reviewer, toolResult: {tool: ls, text: '/A (?P<what>listing)/'}, images: 1, turn: 2, tools: [ls], model: m, system: careful}, reply: {text: 'result {{.what}}'}}
+- {match: {from: user, lastMessage: hi, turn: 1}, reply: {text: first}}
+`
+	const system = "Be careful. You are operating as a **Reviewer** sub-agent."
+	_, url := serve(t, scripted.Options{Scripts: []*scripted.Script{parse(t, script)}})
+	signed := `"thoughtSignature":"skip_thought_signature_validator"`
+	for name, tc := range map[string]struct {
+		path, before, after  string
+		first, result, later string
+	}{
+		"OpenAI": {
+			"/v1/chat/completions", `{"model":"m","messages":[{"role":"system","content":"` + system + `"},`, `],"tools":[{"type":"function","function":{"name":"ls"}}]}`,
+			`{"role":"user","content":"hi"}`,
+			`,{"role":"assistant","tool_calls":[{"id":"a","type":"function","function":{"name":"ls","arguments":"{}"}}]},{"role":"tool","tool_call_id":"a","content":"A listing"},{"role":"user","content":[{"type":"image_url","image_url":{"url":"data:image/png;base64,` + pixel + `"}}]}`,
+			`,{"role":"assistant","content":"ok"},{"role":"user","content":"Later"}`,
+		},
+		"Responses": {
+			"/v1/responses", `{"model":"m","instructions":"` + system + `","input":[`, `],"tools":[{"type":"function","name":"ls","parameters":{"type":"object"}}]}`,
+			`{"role":"user","content":"hi"}`,
+			`,{"type":"function_call","call_id":"a","name":"ls","arguments":"{}"},{"type":"function_call_output","call_id":"a","output":[{"type":"input_text","text":"A listing"},{"type":"input_image","image_url":"data:image/png;base64,` + pixel + `"}]}`,
+			`,{"role":"assistant","content":"ok"},{"role":"user","content":"Later"}`,
+		},
+		"Anthropic": {
+			"/v1/messages", `{"model":"m","max_tokens":9,"system":"` + system + `","messages":[`, `],"tools":[{"name":"ls","input_schema":{"type":"object"}}]}`,
+			`{"role":"user","content":"hi"}`,
+			`,{"role":"assistant","content":[{"type":"tool_use","id":"a","name":"ls","input":{}}]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"a","content":[{"type":"text","text":"A listing"},{"type":"image","source":{"type":"base64","media_type":"image/png","data":"` + pixel + `"}}]}]}`,
+			`,{"role":"assistant","content":"ok"},{"role":"user","content":[{"type":"text","text":"Before"},{"type":"text","text":"Later"}]}`,
+		},
+		"Gemini": {
+			"/v1beta/models/m:generateContent", `{"systemInstruction":{"parts":[{"text":"` + system + `"}]},"contents":[`, `],"tools":[{"functionDeclarations":[{"name":"ls"}]}]}`,
+			`{"role":"user","parts":[{"text":"hi"}]}`,
+			`,{"role":"model","parts":[{"functionCall":{"name":"ls","args":{}},` + signed + `}]},{"role":"user","parts":[{"functionResponse":{"name":"ls","response":{"output":"A listing"}}},{"inlineData":{"mimeType":"image/png","data":"` + pixel + `"}}]}`,
+			`,{"role":"model","parts":[{"text":"ok"}]},{"role":"user","parts":[{"text":"Before"}]},{"role":"user","parts":[{"text":"Later"}]}`,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for messages, want := range map[string]string{
+				tc.first: `"first"`, tc.first + tc.result: `"result listing"`, tc.first + tc.result + tc.later: `"later"`,
+			} {
+				if _, _, body := call(t, url+tc.path, tc.before+messages+tc.after, anthropicHeaders); !strings.Contains(body, want) {
+					t.Errorf("got %s, want %s", body, want)
+				}
 			}
 		})
 	}

@@ -1,0 +1,269 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package scripted
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+)
+
+// geminiRequest is the body of a call. Unused fields are declared too, so that strict decoding accepts what the API
+// accepts.
+type geminiRequest struct {
+	Contents          []geminiContent `json:"contents"`
+	SystemInstruction *geminiContent  `json:"systemInstruction"`
+	Tools             []geminiTool    `json:"tools"`
+	ToolConfig        *struct {
+		FunctionCallingConfig *struct {
+			Mode                        string   `json:"mode"`
+			AllowedFunctionNames        []string `json:"allowedFunctionNames"`
+			StreamFunctionCallArguments ignored  `json:"streamFunctionCallArguments"`
+		} `json:"functionCallingConfig"`
+		RetrievalConfig                  ignored `json:"retrievalConfig"`
+		IncludeServerSideToolInvocations ignored `json:"includeServerSideToolInvocations"`
+	} `json:"toolConfig"`
+	GenerationConfig *geminiConfig `json:"generationConfig"`
+
+	CachedContent  ignored `json:"cachedContent"`
+	Labels         ignored `json:"labels"`
+	SafetySettings ignored `json:"safetySettings"`
+	ServiceTier    ignored `json:"serviceTier"`
+	Store          ignored `json:"store"`
+
+	// model, streamed and events are in the address: events are server-sent ones, else a stream is a list.
+	model    string
+	streamed bool
+	events   bool
+}
+
+type geminiConfig struct {
+	Temperature     *float64 `json:"temperature"`
+	MaxOutputTokens *int64   `json:"maxOutputTokens"`
+	CandidateCount  *int64   `json:"candidateCount"`
+	ThinkingConfig  *struct {
+		IncludeThoughts bool    `json:"includeThoughts"`
+		ThinkingBudget  *int64  `json:"thinkingBudget"`
+		ThinkingLevel   *string `json:"thinkingLevel"`
+	} `json:"thinkingConfig"`
+
+	AudioTimestamp             ignored `json:"audioTimestamp"`
+	EnableAffectiveDialog      ignored `json:"enableAffectiveDialog"`
+	EnableEnhancedCivicAnswers ignored `json:"enableEnhancedCivicAnswers"`
+	FrequencyPenalty           ignored `json:"frequencyPenalty"`
+	ImageConfig                ignored `json:"imageConfig"`
+	Logprobs                   ignored `json:"logprobs"`
+	MediaResolution            ignored `json:"mediaResolution"`
+	PresencePenalty            ignored `json:"presencePenalty"`
+	ResponseJSONSchema         ignored `json:"responseJsonSchema"`
+	ResponseLogprobs           ignored `json:"responseLogprobs"`
+	ResponseMimeType           ignored `json:"responseMimeType"`
+	ResponseModalities         ignored `json:"responseModalities"`
+	ResponseSchema             ignored `json:"responseSchema"`
+	RoutingConfig              ignored `json:"routingConfig"`
+	Seed                       ignored `json:"seed"`
+	SpeechConfig               ignored `json:"speechConfig"`
+	StopSequences              ignored `json:"stopSequences"`
+	TopK                       ignored `json:"topK"`
+	TopP                       ignored `json:"topP"`
+}
+
+type geminiContent struct {
+	Role  string       `json:"role"`
+	Parts []geminiPart `json:"parts"`
+}
+
+// geminiPart is a part of a content: a text, a file, a call or its result.
+type geminiPart struct {
+	Text             *string         `json:"text"`
+	InlineData       *geminiBlob     `json:"inlineData"`
+	FileData         *geminiFile     `json:"fileData"`
+	FunctionCall     *geminiCall     `json:"functionCall"`
+	FunctionResponse *geminiResponse `json:"functionResponse"`
+	// Thought marks a text of the model's reasoning.
+	Thought          bool   `json:"thought"`
+	ThoughtSignature string `json:"thoughtSignature"`
+
+	MediaResolution ignored `json:"mediaResolution"`
+	PartMetadata    ignored `json:"partMetadata"`
+	VideoMetadata   ignored `json:"videoMetadata"`
+}
+
+type geminiBlob struct {
+	MIMEType    string  `json:"mimeType"`
+	Data        string  `json:"data"`
+	DisplayName ignored `json:"displayName"`
+}
+
+type geminiFile struct {
+	MIMEType    string  `json:"mimeType"`
+	FileURI     string  `json:"fileUri"`
+	DisplayName ignored `json:"displayName"`
+}
+
+type geminiCall struct {
+	ID   string          `json:"id"`
+	Name string          `json:"name"`
+	Args json.RawMessage `json:"args"`
+}
+
+type geminiResponse struct {
+	ID           string          `json:"id"`
+	Name         string          `json:"name"`
+	Response     json.RawMessage `json:"response"`
+	Parts        []geminiPart    `json:"parts"`
+	Scheduling   ignored         `json:"scheduling"`
+	WillContinue ignored         `json:"willContinue"`
+}
+
+type geminiTool struct {
+	FunctionDeclarations []geminiFunction `json:"functionDeclarations"`
+
+	CodeExecution         ignored `json:"codeExecution"`
+	ComputerUse           ignored `json:"computerUse"`
+	FileSearch            ignored `json:"fileSearch"`
+	GoogleMaps            ignored `json:"googleMaps"`
+	GoogleSearch          ignored `json:"googleSearch"`
+	GoogleSearchRetrieval ignored `json:"googleSearchRetrieval"`
+	URLContext            ignored `json:"urlContext"`
+}
+
+type geminiFunction struct {
+	Name                 string          `json:"name"`
+	Description          ignored         `json:"description"`
+	Parameters           *geminiSchema   `json:"parameters"`
+	ParametersJSONSchema json.RawMessage `json:"parametersJsonSchema"`
+	Behavior             ignored         `json:"behavior"`
+	Response             ignored         `json:"response"`
+	ResponseJSONSchema   ignored         `json:"responseJsonSchema"`
+}
+
+// geminiSchema is the API's own form of schemas, which knows only these fields.
+type geminiSchema struct {
+	Type       string                   `json:"type"`
+	Properties map[string]*geminiSchema `json:"properties"`
+	Items      *geminiSchema            `json:"items"`
+	AnyOf      []*geminiSchema          `json:"anyOf"`
+	Required   []string                 `json:"required"`
+
+	Default          ignored `json:"default"`
+	Description      ignored `json:"description"`
+	Enum             ignored `json:"enum"`
+	Example          ignored `json:"example"`
+	Format           ignored `json:"format"`
+	MaxItems         ignored `json:"maxItems"`
+	MaxLength        ignored `json:"maxLength"`
+	MaxProperties    ignored `json:"maxProperties"`
+	Maximum          ignored `json:"maximum"`
+	MinItems         ignored `json:"minItems"`
+	MinLength        ignored `json:"minLength"`
+	MinProperties    ignored `json:"minProperties"`
+	Minimum          ignored `json:"minimum"`
+	Nullable         ignored `json:"nullable"`
+	Pattern          ignored `json:"pattern"`
+	PropertyOrdering ignored `json:"propertyOrdering"`
+	Title            ignored `json:"title"`
+}
+
+// texts returns the text of the parts, without the model's reasoning.
+func (c *geminiContent) texts() string {
+	var b strings.Builder
+	for i := range c.Parts {
+		if p := &c.Parts[i]; p.Text != nil && !p.Thought {
+			b.WriteString(*p.Text)
+		}
+	}
+	return b.String()
+}
+
+// conversation returns the request in the form that rules match. Calls without an ID get one from their position, and
+// results without one answer the first open call of their name.
+func (r *geminiRequest) conversation() *conversation {
+	c := &conversation{model: r.model, stream: r.streamed}
+	if r.SystemInstruction != nil {
+		c.messages = append(c.messages, message{role: roleSystem, text: r.SystemInstruction.texts()})
+	}
+	var open []toolCall
+	for i := range r.Contents {
+		content := &r.Contents[i]
+		if content.Role == "model" {
+			reply := content.reply(i)
+			open = append([]toolCall(nil), reply.calls...)
+			c.messages = append(c.messages, reply)
+			continue
+		}
+		c.messages = append(c.messages, content.user(&open)...)
+	}
+	for i := range r.Tools {
+		for j := range r.Tools[i].FunctionDeclarations {
+			c.tools = append(c.tools, r.Tools[i].FunctionDeclarations[j].Name)
+		}
+	}
+	return c.complete()
+}
+
+// reply returns the message of a content of the model.
+func (c *geminiContent) reply(position int) message {
+	out := message{role: roleAssistant, text: c.texts()}
+	for i := range c.Parts {
+		call := c.Parts[i].FunctionCall
+		if call == nil {
+			continue
+		}
+		id := call.ID
+		if id == "" {
+			id = fmt.Sprintf("%d.%d", position, i)
+		}
+		out.calls = append(out.calls, toolCall{id: id, name: call.Name, arguments: string(call.Args)})
+	}
+	return out
+}
+
+// user returns the messages of a content of the user.
+func (c *geminiContent) user(open *[]toolCall) []message {
+	var t userTurn
+	for i := range c.Parts {
+		p := &c.Parts[i]
+		switch {
+		case p.FunctionResponse != nil:
+			result := message{text: p.FunctionResponse.text(), callID: p.FunctionResponse.take(open)}
+			for j := range p.FunctionResponse.Parts {
+				if p.FunctionResponse.Parts[j].InlineData != nil {
+					result.images++
+				}
+			}
+			t.addResult(result)
+		case p.InlineData != nil || p.FileData != nil:
+			t.addImage()
+		case p.Text != nil:
+			t.addText(*p.Text)
+		}
+	}
+	return t.messages()
+}
+
+// take removes the call that a result answers from the open ones, and returns its ID.
+func (f *geminiResponse) take(open *[]toolCall) string {
+	for i, call := range *open {
+		if f.ID != "" && f.ID == call.id || f.ID == "" && f.Name == call.name {
+			*open = append((*open)[:i:i], (*open)[i+1:]...)
+			return call.id
+		}
+	}
+	return ""
+}
+
+// text returns the text of a result. The API wants an object; a text is in its field output, result or error.
+func (f *geminiResponse) text() string {
+	var fields map[string]json.RawMessage
+	if json.Unmarshal(f.Response, &fields) == nil && len(fields) == 1 {
+		for _, name := range []string{"output", "result", "error"} {
+			var text string
+			if value, ok := fields[name]; ok && json.Unmarshal(value, &text) == nil {
+				return text
+			}
+		}
+	}
+	return string(f.Response)
+}

@@ -1,0 +1,50 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package scripted
+
+import (
+	"fmt"
+	"net/http"
+
+	"github.com/nestor-dev/nestor/internal/model"
+)
+
+// responses is the Responses API of OpenAI. Keys and errors are as in the chat completions API.
+type responses struct{ chat }
+
+func (responses) api() model.API { return model.OpenAIResponses }
+
+func (responses) decode(_ *http.Request, body []byte, strict bool) (encoder, error) {
+	req := new(responsesRequest)
+	unknown, err := decodeStrict(body, req)
+	if err != nil {
+		return nil, badRequest("", "We could not parse the JSON body of your request: %v", err)
+	}
+	if !strict {
+		return req, nil
+	}
+	if unknown != "" {
+		return nil, unknownParameter(unknown)
+	}
+	return req, req.validate()
+}
+
+func unknownParameter(path string) *apiError {
+	e := badRequest(path, "Unknown parameter: '%s'.", path)
+	e.code = "unknown_parameter"
+	return e
+}
+
+func missingParameter(path string) *apiError {
+	e := badRequest(path, "Missing required parameter: '%s'.", path)
+	e.code = "missing_required_parameter"
+	return e
+}
+
+// invalidValue returns the error for a value at a path such as input[0].content.
+func invalidValue(path, format string, args ...any) *apiError {
+	e := badRequest(path, "%s", fmt.Sprintf(format, args...))
+	e.code = "invalid_value"
+	return e
+}
