@@ -20,6 +20,8 @@ import (
 	"github.com/nestor-dev/nestor/internal/controller/reference"
 	"github.com/nestor-dev/nestor/internal/controller/resolve"
 	"github.com/nestor-dev/nestor/internal/model"
+	"github.com/nestor-dev/nestor/internal/model/anthropic"
+	"github.com/nestor-dev/nestor/internal/model/gemini"
 	"github.com/nestor-dev/nestor/internal/model/openai"
 	"github.com/nestor-dev/nestor/internal/model/responses"
 	"github.com/nestor-dev/nestor/internal/model/wire"
@@ -101,6 +103,8 @@ func (c *Clients) Probe(ctx context.Context, object *v1alpha1.ModelProvider, tim
 var makers = map[v1alpha1.ModelAPI]func(wire.Endpoint) (model.Client, error){
 	v1alpha1.APIOpenAI:          maker(openai.NewClient),
 	v1alpha1.APIOpenAIResponses: maker(responses.NewClient),
+	v1alpha1.APIAnthropic:       maker(anthropic.NewClient),
+	v1alpha1.APIGemini:          maker(gemini.NewClient),
 }
 
 func maker[C model.Client](newClient func(wire.Endpoint) (C, error)) func(wire.Endpoint) (model.Client, error) {

@@ -24,7 +24,7 @@ type Client struct {
 	*wire.Connection
 
 	service  anthropic.Client
-	dialects dialects
+	dialects wire.Dialects[dialect]
 }
 
 // NewClient returns a client for an endpoint. Its base URL may end with /v1 or before it.
@@ -39,12 +39,18 @@ func NewClient(endpoint wire.Endpoint) (*Client, error) {
 	// The SDK's client is not made by anthropic.NewClient, which would read ANTHROPIC_* and profiles from the environment. Its
 	// spans are off, because their content is set by the environment too and the engine records calls itself. Retries are left
 	// to the caller, which stores their time instead of blocking a goroutine.
-	return &Client{Connection: connection, service: anthropic.Client{Options: []option.RequestOption{
+	options := []option.RequestOption{
 		option.WithBaseURL(address),
 		option.WithHTTPClient(connection.HTTPClient()),
 		option.WithMaxRetries(0),
 		option.WithoutOpenTelemetry(),
-	}}}, nil
+	}
+	for name, values := range connection.Query() {
+		for _, value := range values {
+			options = append(options, option.WithQueryAdd(name, value))
+		}
+	}
+	return &Client{Connection: connection, service: anthropic.Client{Options: options}}, nil
 }
 
 // callOptions returns the options of the SDK for one call.
@@ -55,7 +61,7 @@ func callOptions(call *wire.Call) []option.RequestOption {
 	}
 	for name, values := range call.Header {
 		for _, value := range values {
-			options = append(options, option.WithHeaderAdd(name, value))
+			options = append(options, option.WithHeader(name, value))
 		}
 	}
 	return options
@@ -71,17 +77,18 @@ func (c *Client) Complete(ctx context.Context, req model.Request, listen func(mo
 	if listen == nil {
 		listen = func(model.Delta) {}
 	}
-	used := c.dialects.find(req)
+	learned := req.Model + " " + string(req.ReasoningEffort)
+	used := c.dialects.Find(learned)
 	for {
 		reply, err := c.attempt(call, req, used, listen)
 		if err == nil {
 			return reply, nil
 		}
-		next, ok := used.after(err)
-		if !ok {
+		next := used.after(err)
+		if next == used {
 			return model.Reply{}, err
 		}
-		c.dialects.store(req, next)
+		c.dialects.Update(learned, used, next.lasting())
 		used = next
 	}
 }

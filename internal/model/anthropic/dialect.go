@@ -9,7 +9,6 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
-	"sync"
 
 	"github.com/nestor-dev/nestor/internal/model"
 )
@@ -54,12 +53,18 @@ func mark(set bool, text string) string {
 
 var outputLimit = regexp.MustCompile(`max_tokens: \d+ > (\d+)`)
 
-// after returns the dialect to try after an error, if it suggests one. That can happen once for each field, and twice for
-// the form of thinking.
-func (d dialect) after(err error) (dialect, bool) {
+// lasting returns the dialect without what holds for one call only.
+func (d dialect) lasting() dialect {
+	d.noReasoning = false
+	return d
+}
+
+// after returns the dialect to try after an error, which is the same one if the error does not suggest another. That can happen
+// once for each field, and twice for the form of thinking.
+func (d dialect) after(err error) dialect {
 	var refusal *model.Error
 	if !errors.As(err, &refusal) || refusal.Kind != model.BadRequest {
-		return d, false
+		return d
 	}
 	text, next := refusal.Message, d
 	aboutThinking := strings.Contains(text, "thinking") || strings.Contains(text, "output_config") || strings.Contains(text, "effort")
@@ -74,32 +79,5 @@ func (d dialect) after(err error) (dialect, bool) {
 	case aboutThinking && d.thinking < thinkNot:
 		next.thinking++
 	}
-	return next, next != d
-}
-
-// dialects caches what was learned from rejected requests, by model and effort.
-type dialects struct {
-	mu    sync.Mutex
-	known map[dialectKey]dialect
-}
-
-type dialectKey struct {
-	model  string
-	effort model.ReasoningEffort
-}
-
-func (d *dialects) find(req model.Request) dialect {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return d.known[dialectKey{req.Model, req.ReasoningEffort}]
-}
-
-func (d *dialects) store(req model.Request, learned dialect) {
-	learned.noReasoning = false
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.known == nil {
-		d.known = map[dialectKey]dialect{}
-	}
-	d.known[dialectKey{req.Model, req.ReasoningEffort}] = learned
+	return next
 }

@@ -35,13 +35,15 @@ func testReplies(t *testing.T, s Subject) {
 			cases[name] = tc
 		}
 	}
-	if s.API != model.Gemini { // it has no refusals
-		cases["refusal"] = replyCase{
-			script:  reply("refusal: I cannot help with that." + noUsage),
-			want:    model.Reply{Refusal: "I cannot help with that.", FinishReason: model.FinishStop},
-			outcome: model.OutcomeRefused,
-		}
+	refusal := replyCase{
+		script:  reply("refusal: I cannot help with that." + noUsage),
+		want:    model.Reply{Refusal: "I cannot help with that.", FinishReason: model.FinishStop},
+		outcome: model.OutcomeRefused,
 	}
+	if s.API == model.Gemini { // its refusals are a filter
+		refusal.want, refusal.outcome = model.Reply{FinishReason: model.FinishContentFilter}, model.OutcomeFiltered
+	}
+	cases["refusal"] = refusal
 	if s.API == model.Anthropic { // its filter is a refusal
 		filtered := cases["content filter"]
 		filtered.want, filtered.outcome = model.Reply{Refusal: "There", FinishReason: model.FinishStop}, model.OutcomeRefused
@@ -124,7 +126,6 @@ func callCases() map[string]replyCase {
 		"arguments in one chunk":      is(script+"\nchunkSize: 1000", both...),
 		"tool calls without a stream": is(script+"\nunstreamed: true", both...),
 		"text, reasoning and calls":   withText,
-		"no arguments":                is("toolCalls: [{id: a, name: current_time, arguments: ''}]", toolCall("a", "current_time", "{}")),
 		"an unknown tool passes":      is("toolCalls: [{id: a, name: functions.no_such_tool, arguments: {x: 1}}]", toolCall("a", "functions.no_such_tool", `{"x":1}`)),
 		"large numbers are exact": is("toolCalls: [{id: a, name: ls, arguments: '{\"n\":12345678901234567890}'}]",
 			toolCall("a", "ls", `{"n":12345678901234567890}`)),
@@ -149,7 +150,10 @@ func argumentCases() map[string]replyCase {
 		}
 		return tc
 	}
+	none := is("", "", "")
+	none.want.ToolCalls[0].Arguments = "{}"
 	return map[string]replyCase{
+		"no arguments": none,
 		"malformed arguments are kept and marked":          is(`{"path": `, "the arguments are not a JSON object: unexpected end of JSON input", ""),
 		"arguments that are JSON but no object are marked": is(`[1]`, "the arguments are JSON, but not an object", ""),
 		"arguments cut at the output limit":                is(`{"path": "a`, "the arguments were cut off at the output limit; make the call again with shorter arguments", "length"),

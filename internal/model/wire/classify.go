@@ -86,7 +86,7 @@ func (s providerError) kind(status int) model.Kind {
 	case s.is("context_length_exceeded", "request_too_large") || isContextTooLong(status, text):
 		return model.ContextTooLong
 	case s.is("insufficient_quota", "billing_hard_limit_reached", "insufficient_balance", "billing_error", codeDailyQuota),
-		status == http.StatusPaymentRequired, strings.Contains(text, "credit balance is too low"):
+		status == http.StatusPaymentRequired, strings.Contains(text, "credit balance is too low"), strings.Contains(text, "credits are depleted"):
 		return model.QuotaExhausted
 	case s.is("content_filter", "content_policy_violation"):
 		return model.ContentFiltered

@@ -49,6 +49,7 @@ func TestErrorsOfVendors(t *testing.T) {
 		"Google: prompt":                   {400, google("INVALID_ARGUMENT", "The input token count (1200000) exceeds the maximum number of tokens allowed (1048576).", ""), model.ContextTooLong, 0},
 		"Google: rate":                     {429, google("RESOURCE_EXHAUSTED", "You exceeded your current quota, please check your plan and billing details.", quota("GenerateRequestsPerMinutePerProjectPerModel")), model.RateLimited, 34500 * time.Millisecond},
 		"Google: quota of the day":         {429, google("RESOURCE_EXHAUSTED", "You exceeded your current quota, please check your plan and billing details.", quota("GenerateRequestsPerDayPerProjectPerModel-FreeTier")), model.QuotaExhausted, 0},
+		"Google: no credit":                {429, google("RESOURCE_EXHAUSTED", "Your prepayment credits are depleted.", ""), model.QuotaExhausted, 0},
 		"Google: overload":                 {503, google("UNAVAILABLE", "The model is overloaded.", ""), model.Overloaded, 0},
 		"Google: deadline":                 {504, google("DEADLINE_EXCEEDED", "Deadline expired", ""), model.Transient, 0},
 		"Google: odd details":              {400, `{"error":{"message":"no","details":"text"}}`, model.BadRequest, 0},

@@ -6,6 +6,7 @@ package wire
 import (
 	"encoding/json"
 	"fmt"
+	"regexp"
 	"strings"
 
 	"github.com/nestor-dev/nestor/internal/model"
@@ -31,6 +32,11 @@ func FinishCalls(calls []model.ToolCall, finish model.FinishReason, history []mo
 	}
 	return calls
 }
+
+var madeID = regexp.MustCompile(`^call-\d+(-\d+)?$`)
+
+// IsMadeID reports whether FinishCalls made an ID for a call that had none.
+func IsMadeID(id string) bool { return madeID.MatchString(id) }
 
 func uniqueID(id string, i int, used map[string]bool) string {
 	if id == "" {
