@@ -78,6 +78,8 @@ var accepted = map[string][]string{
 	"scheduling of pods":                   {"nodeSelector.pool=system", "tolerations[0].key=system", "tolerations[0].operator=Exists", "priorityClassName=system-cluster-critical", "podLabels.a=b", "podAnnotations.c=d"},
 	"no limits":                            {"resources=null"},
 	"more flags and variables":             {"extraArgs={--kube-api-qps=1000}", "extraEnv[0].name=HTTPS_PROXY", "extraEnv[0].value=http://proxy.example:3128", "log.level=debug", "log.format=text"},
+	"a provider with a URL of its own":     {"modelProvider.create=true", "modelProvider.api=Anthropic", "modelProvider.existingSecret.name=anthropic"},
+	"keys in files":                        {"extraArgs={--api-key-dir=/keys}", "extraVolumes[0].name=keys", "extraVolumes[0].secret.secretName=keys", "extraVolumeMounts[0].name=keys", "extraVolumeMounts[0].mountPath=/keys/team-a", "extraVolumeMounts[0].readOnly=true"},
 	"other names":                          {"nameOverride=agents", "serviceAccount.annotations.a=b"},
 	"a name that is too long":              {"fullnameOverride=this-is-a-very-long-name-for-an-operator-of-agents"},
 	"everything at once":                   with(postgres, page, provider, few, []string{"replicas=2", "modelProvider.apiKey=secret"}),

@@ -37,6 +37,7 @@ var _ = DescribeTable("Values that are refused", func(ctx SpecContext, message s
 	Entry("alerts without metrics", "set metrics.enabled", []string{"metrics.enabled=false", "metrics.prometheusRule.enabled=true"}),
 	Entry("content capture without an endpoint", "set telemetry.endpoint", []string{"telemetry.captureContent=true"}),
 	Entry("a provider without a URL", "set modelProvider.baseURL", []string{"modelProvider.create=true"}),
+	Entry("a provider with an API that does not exist", "at '/modelProvider/api'", []string{"modelProvider.create=true", "modelProvider.api=Cohere"}),
 	Entry("a provider with an invalid URL", "at '/modelProvider/baseURL'", []string{"modelProvider.create=true", "modelProvider.baseURL=models.example.com"}),
 	Entry("two keys", "both give the key: choose one", []string{"modelProvider.create=true", "modelProvider.baseURL=http://x/v1", "modelProvider.apiKey=a", "modelProvider.existingSecret.name=b"}),
 	Entry("a key without a provider", "set modelProvider.create", []string{"modelProvider.apiKey=a"}),

@@ -147,6 +147,8 @@ func (s *suite) serve() error {
 	s.hosts = strings.NewReplacer(
 		"https://api.openai.com/v1", s.model.URL+"/v1",
 		"https://my-resource.openai.azure.com/openai/v1", s.model.URL+"/v1",
+		"https://api.anthropic.com", s.model.URL,
+		"https://generativelanguage.googleapis.com", s.model.URL,
 		"http://vllm.models.svc:8000/v1", s.model.URL+"/v1",
 		"http://busy.models.svc:8000/v1", "http://127.0.0.1:9/v1", // where nothing listens
 		"http://ollama.models.svc:11434/v1", s.model.URL+"/v1",

@@ -47,8 +47,8 @@
 {{- if and .Values.telemetry.captureContent (not .Values.telemetry.endpoint) }}
 {{- fail "telemetry.captureContent says what traces have, but they go nowhere: set telemetry.endpoint" }}
 {{- end }}
-{{- if and .Values.modelProvider.create (not .Values.modelProvider.baseURL) }}
-{{- fail "modelProvider.create needs an endpoint: set modelProvider.baseURL, such as https://api.openai.com/v1" }}
+{{- if and .Values.modelProvider.create (not .Values.modelProvider.baseURL) (has .Values.modelProvider.api (list "OpenAI" "OpenAIResponses")) }}
+{{- fail "modelProvider.create needs an endpoint: set modelProvider.baseURL, such as https://api.openai.com/v1, or modelProvider.api to Anthropic or Gemini" }}
 {{- end }}
 {{- if and .Values.modelProvider.apiKey .Values.modelProvider.existingSecret.name }}
 {{- fail "modelProvider.apiKey and modelProvider.existingSecret.name both give the key: choose one" }}
