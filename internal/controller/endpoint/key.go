@@ -43,23 +43,18 @@ func readKeyFile(dir, namespace, name string) (string, error) {
 	if dir == "" {
 		return "", missingKeyFile("This operator reads no keys from files: start it with --api-key-dir, or use apiKeySecretRef.")
 	}
-	root, err := os.OpenRoot(path.Join(dir, namespace))
-	if err != nil {
-		return "", missingKeyFile(fmt.Sprintf("The operator has no keys for the namespace %s: mount the directory %s below its --api-key-dir.", namespace, namespace))
-	}
-	defer root.Close()
-	file, err := root.Open(name)
+	file, err := os.OpenInRoot(path.Join(dir, namespace), name)
 	if errors.Is(err, fs.ErrNotExist) {
-		return "", missingKeyFile(fmt.Sprintf("There is no file %s in the directory %s below the operator's --api-key-dir.", name, namespace))
+		return "", missingKeyFile(fmt.Sprintf("There is no file %s/%s below the operator's --api-key-dir: mount it there.", namespace, name))
 	}
 	if err != nil {
-		return "", missingKeyFile(fmt.Sprintf("The operator cannot read the file %s in the directory %s below its --api-key-dir.", name, namespace))
+		return "", missingKeyFile(fmt.Sprintf("The operator cannot read the file %s/%s below its --api-key-dir.", namespace, name))
 	}
-	defer file.Close()
+	defer func() { _ = file.Close() }() // it was only read
 	data, err := io.ReadAll(io.LimitReader(file, maxKeyBytes+1))
 	key := strings.TrimSpace(string(data))
 	if err != nil || key == "" || len(data) > maxKeyBytes {
-		return "", missingKeyFile(fmt.Sprintf("The file %s in the directory %s below the operator's --api-key-dir does not contain a key.", name, namespace))
+		return "", missingKeyFile(fmt.Sprintf("The file %s/%s below the operator's --api-key-dir does not contain a key.", namespace, name))
 	}
 	return key, nil
 }
