@@ -19,6 +19,7 @@ import (
 
 	"github.com/nestor-dev/nestor/internal/model"
 	"github.com/nestor-dev/nestor/internal/model/anthropic"
+	"github.com/nestor-dev/nestor/internal/model/gemini"
 	"github.com/nestor-dev/nestor/internal/model/openai"
 	"github.com/nestor-dev/nestor/internal/model/responses"
 	"github.com/nestor-dev/nestor/internal/model/wire"
@@ -30,7 +31,7 @@ const (
 	preload      = "../../../hack/mcp-servers/loopback.cjs"
 )
 
-// startAimock runs @copilotkit/aimock, a model endpoint that nobody here wrote, and returns its address. If the package is
+// startAimock runs @copilotkit/aimock, a model endpoint of another project, and returns its address. If the package is
 // missing, it skips the test, or fails it in CI.
 func startAimock(t *testing.T) string {
 	t.Helper()
@@ -76,7 +77,7 @@ func startAimock(t *testing.T) string {
 	return ""
 }
 
-// TestForeignEndpoint lets the client of each API talk to a server of somebody else.
+// TestForeignEndpoint lets the client of each API talk to a server of another project.
 func TestForeignEndpoint(t *testing.T) {
 	address := startAimock(t)
 	for api, newClient := range map[model.API]func(wire.Endpoint) (model.Client, error){
@@ -89,6 +90,7 @@ func TestForeignEndpoint(t *testing.T) {
 			return responses.NewClient(e)
 		},
 		model.Anthropic: func(e wire.Endpoint) (model.Client, error) { return anthropic.NewClient(e) },
+		model.Gemini:    func(e wire.Endpoint) (model.Client, error) { return gemini.NewClient(e) },
 	} {
 		t.Run(string(api), func(t *testing.T) {
 			client, err := newClient(wire.Endpoint{

@@ -179,7 +179,9 @@ func (r *anthropicRequest) conversation() *conversation {
 		c.messages = append(c.messages, m.user()...)
 	}
 	for i := range r.Tools {
-		c.tools = append(c.tools, r.Tools[i].Name)
+		if r.ToolChoice == nil || r.ToolChoice.Type != "none" {
+			c.tools = append(c.tools, r.Tools[i].Name)
+		}
 	}
 	return c.complete()
 }

@@ -159,7 +159,9 @@ func (r *chatRequest) conversation() *conversation {
 		c.messages = append(c.messages, next)
 	}
 	for i := range r.Tools {
-		c.tools = append(c.tools, r.Tools[i].Function.Name)
+		if string(r.ToolChoice) != `"none"` {
+			c.tools = append(c.tools, r.Tools[i].Function.Name)
+		}
 	}
 	return c.complete()
 }

@@ -25,7 +25,8 @@ const (
 type conversation struct {
 	model    string
 	messages []message
-	tools    []string
+	// tools are the names of the tools that the model may call.
+	tools []string
 	// stream means that the client asked for a stream.
 	stream bool
 	// callPrefix begins the IDs of tool calls; empty if the API sends none.

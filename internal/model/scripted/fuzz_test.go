@@ -43,3 +43,35 @@ func FuzzRequest(f *testing.F) {
 		}
 	})
 }
+
+// FuzzOtherAPIs sends any bytes to the other APIs, strict and lenient. There must be no panic, and no other status.
+func FuzzOtherAPIs(f *testing.F) {
+	for _, body := range []string{
+		`{"model":"m","input":[{"role":"user","content":[{"type":"input_text","text":"a"}]},{"type":"reasoning","id":"rs_1","summary":[],"encrypted_content":"eA=="},{"type":"function_call","call_id":"a","name":"ls","arguments":"{}"},{"type":"function_call_output","call_id":"a","output":"x"}]}`,
+		`{"model":"m","max_tokens":9,"stream":true,"thinking":{"type":"adaptive"},"messages":[{"role":"user","content":"a"},{"role":"assistant","content":[{"type":"tool_use","id":"a","name":"ls","input":{}}]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"a","content":[{"type":"text","text":"x"}]}]}]}`,
+		`{"contents":[{"role":"user","parts":[{"text":"a"}]},{"role":"model","parts":[{"functionCall":{"name":"a","args":{}},"thoughtSignature":"eA=="}]},{"role":"user","parts":[{"functionResponse":{"name":"a","response":{}}}]}],"tools":[{"functionDeclarations":[{"name":"a","parameters":{"type":"OBJECT","properties":{"x":{"type":"ARRAY","items":{"type":"STRING"}}}}}]}]}`,
+	} {
+		f.Add([]byte(body))
+	}
+	script, err := scripted.Parse("fuzz.yaml", []byte("fallback: {reasoning: Hm., toolCalls: [{name: a, arguments: {x: '{{.last}}'}}]}"))
+	if err != nil {
+		f.Fatal(err)
+	}
+	var servers []http.Handler
+	for _, lenient := range []bool{false, true} {
+		servers = append(servers, scripted.NewServer(scripted.Options{Scripts: []*scripted.Script{script}, RecordLimit: -1, Lenient: lenient}))
+	}
+	f.Fuzz(func(t *testing.T, body []byte) {
+		for _, path := range []string{"/v1/responses", "/v1/messages", "/v1beta/models/m:generateContent", "/v1beta/models/m:streamGenerateContent?alt=sse"} {
+			for _, server := range servers {
+				w := httptest.NewRecorder()
+				request := httptest.NewRequestWithContext(t.Context(), http.MethodPost, path, strings.NewReader(string(body)))
+				request.Header.Set("Anthropic-Version", "2023-06-01")
+				server.ServeHTTP(w, request)
+				if w.Code != http.StatusOK && w.Code != http.StatusBadRequest && w.Code != http.StatusNotFound {
+					t.Errorf("%s: status %d: %s", path, w.Code, w.Body)
+				}
+			}
+		}
+	})
+}

@@ -196,6 +196,9 @@ func (r *geminiRequest) conversation() *conversation {
 		c.messages = append(c.messages, content.user(&open)...)
 	}
 	for i := range r.Tools {
+		if t := r.ToolConfig; t != nil && t.FunctionCallingConfig != nil && t.FunctionCallingConfig.Mode == "NONE" {
+			break
+		}
 		for j := range r.Tools[i].FunctionDeclarations {
 			c.tools = append(c.tools, r.Tools[i].FunctionDeclarations[j].Name)
 		}

@@ -215,7 +215,9 @@ func (r *responsesRequest) conversation() *conversation {
 	}
 	c.messages = append(c.messages, results.messages()...)
 	for i := range r.Tools {
-		c.tools = append(c.tools, r.Tools[i].Name)
+		if string(r.ToolChoice) != `"none"` {
+			c.tools = append(c.tools, r.Tools[i].Name)
+		}
 	}
 	return c.complete()
 }

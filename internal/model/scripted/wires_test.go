@@ -202,3 +202,78 @@ rules:
 		})
 	}
 }
+
+func TestToolsThatMayNotBeCalledAreNotOffered(t *testing.T) {
+	_, url := serve(t, scripted.Options{Scripts: []*scripted.Script{parse(t, "rules: [{match: {noTools: true}, reply: {text: none}}]\nfallback: {text: some}")}})
+	for api, tools := range map[model.API][2]string{
+		model.OpenAI:          {`,"tools":[{"type":"function","function":{"name":"ls"}}]`, `,"tool_choice":"none"`},
+		model.OpenAIResponses: {`,"tools":[{"type":"function","name":"ls","parameters":{"type":"object"}}]`, `,"tool_choice":"none"`},
+		model.Anthropic:       {`,"tools":[{"name":"ls","input_schema":{"type":"object"}}]`, `,"tool_choice":{"type":"none"}`},
+		model.Gemini:          {`,"tools":[{"functionDeclarations":[{"name":"ls"}]}]`, `,"toolConfig":{"functionCallingConfig":{"mode":"NONE"}}`},
+	} {
+		wire := wires()[api]
+		for fields, want := range map[string]string{"": `"none"`, tools[0]: `"some"`, tools[0] + tools[1]: `"none"`} {
+			if _, _, body := call(t, url+wire.path, strings.TrimSuffix(wire.body, "}")+fields+"}", anthropicHeaders); !strings.Contains(body, want) {
+				t.Errorf("%s with %s: got %s, want %s", api, fields, body, want)
+			}
+		}
+	}
+}
+
+// TestFaultsOnEveryAPI breaks streams and plain replies.
+func TestFaultsOnEveryAPI(t *testing.T) {
+	for api, wire := range wires() {
+		stream := wire
+		if api == model.Gemini {
+			stream.path = strings.Replace(wire.path, ":generateContent", ":streamGenerateContent?alt=sse", 1)
+		} else {
+			stream.body = strings.Replace(wire.body, "{", `{"stream":true,`, 1)
+		}
+		for name, tc := range map[string]struct {
+			script string
+			says   string
+			cut    bool
+		}{
+			"an error in the stream": {"{text: Hello., fault: {kind: error, after: 1, error: {status: 503, message: It is overloaded.}}}", "It is overloaded.", false},
+			"malformed":              {"{text: Hello., fault: {kind: malformed, after: 99}}", malformed, false},
+			"cut":                    {"{text: Hello., fault: {kind: cut, after: 99}}", "Hello", true},
+			"raw":                    {"{raw: {status: 200, body: as it is}}", "as it is", false},
+		} {
+			t.Run(string(api)+"/"+name, func(t *testing.T) {
+				_, url := serve(t, scripted.Options{Scripts: []*scripted.Script{parse(t, "fallback: "+tc.script)}})
+				body, err := read(t, url+stream.path, stream.body)
+				if (err != nil) != tc.cut || !strings.Contains(body, tc.says) {
+					t.Errorf("got %q, %v; want %q", body, err, tc.says)
+				}
+				for _, end := range []string{"[DONE]", "response.completed", "message_stop", "finishReason"} {
+					if strings.Contains(body, end) {
+						t.Errorf("the stream has its end: %s", body)
+					}
+				}
+			})
+		}
+		_, url := serve(t, scripted.Options{Scripts: []*scripted.Script{parse(t, "fallback: {text: Hello., fault: {kind: error}}")}})
+		if status, _, body := call(t, url+wire.path, wire.body, anthropicHeaders); status != http.StatusInternalServerError || !strings.Contains(body, `"error":`) {
+			t.Errorf("%s without a stream: got %d %s", api, status, body)
+		}
+	}
+}
+
+const malformed = `"choices": [{"delta":`
+
+// read posts a request and returns what it gets of the response.
+func read(t *testing.T, url, body string) (string, error) {
+	t.Helper()
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	request.Header.Set("Anthropic-Version", "2023-06-01")
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	data, err := io.ReadAll(response.Body)
+	return string(data), err
+}
