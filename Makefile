@@ -36,7 +36,7 @@ help: ## Show this index
 		/^[a-zA-Z0-9_-]+:.*## / {printf "  %s%-16s%s %s\n", n, $$1, e, $$2}' $(MAKEFILE_LIST)
 
 .PHONY: demo
-demo: control-plane ## Run all of Nestor on this machine until Ctrl-C (DEMO_SCRIPT=tour plays a tour; OPENAI_API_KEY or MODEL_BASE_URL and MODEL for a real model)
+demo: control-plane ## Run all of Nestor on this machine until Ctrl-C (DEMO_SCRIPT=tour plays a tour; OPENAI_API_KEY, ANTHROPIC_API_KEY, GEMINI_API_KEY, or MODEL_BASE_URL and MODEL for a real model)
 	@if command -v npm >/dev/null && [ ! -e web/dist/index.html ]; then echo "building the web page"; $(MAKE) --no-print-directory web >/dev/null; fi
 	@echo "building the demo"
 	@go build -ldflags "$(LDFLAGS)" -o bin/demo ./hack/demo

@@ -9,6 +9,8 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"os"
 	"os/exec"
@@ -24,6 +26,9 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/nestor-dev/nestor/internal/model"
+	"github.com/nestor-dev/nestor/internal/model/scripted"
 )
 
 // asDemo makes this test binary act as the demo.
@@ -258,6 +263,30 @@ func TestTourAndRestart(t *testing.T) {
 		demo.eventually("the review is done", func() bool {
 			return strings.Contains(demo.shell("talk"), "Assistant: The review of the sample project:")
 		})
+		demo.signal(syscall.SIGINT)
+		demo.waitExit()
+		demo.checkCleanedUp(nil)
+	})
+
+	t.Run("a model of another API", func(t *testing.T) {
+		again := s
+		again.t = t
+		scripts, err := scripted.Demo()
+		if err != nil {
+			t.Fatal(err)
+		}
+		served := scripted.NewServer(scripted.Options{Scripts: scripts, APIKey: "secret"})
+		server := httptest.NewServer(served)
+		defer server.Close()
+		demo := again.start("MODEL_API=Anthropic", "MODEL_BASE_URL="+server.URL, "MODEL=scripted", "ANTHROPIC_API_KEY=secret")
+		demo.waitForOutput("Ctrl-C stops everything")
+		demo.shell("say 'What is 17 * 23?'")
+		demo.eventually("the model answers", func() bool { return strings.Contains(demo.shell("talk"), "17 * 23 is 391.") })
+		for _, request := range served.Requests() {
+			if request.API != model.Anthropic || request.Status != http.StatusOK || !request.Authorized {
+				t.Errorf("request %d used %s and got %d: %s", request.Number, request.API, request.Status, request.Error)
+			}
+		}
 		demo.signal(syscall.SIGINT)
 		demo.waitExit()
 		demo.checkCleanedUp(nil)

@@ -117,9 +117,9 @@ func (l *Local) furnishModel(ctx context.Context) error {
 	}
 	provider := &v1alpha1.ModelProvider{ObjectMeta: metav1.ObjectMeta{Namespace: Namespace, Name: "default"}}
 	err := l.put(ctx, provider, func() error {
-		provider.Spec.BaseURL, provider.Spec.DefaultModel, provider.Spec.APIKeySecretRef = l.modelURL, "scripted", nil
+		provider.Spec.API, provider.Spec.BaseURL, provider.Spec.DefaultModel, provider.Spec.APIKeySecretRef = v1alpha1.APIOpenAI, l.modelURL, "scripted", nil
 		if m.Real() {
-			provider.Spec.DefaultModel = m.Name
+			provider.Spec.API, provider.Spec.DefaultModel = m.API, m.Name
 		}
 		if m.Key != "" {
 			provider.Spec.APIKeySecretRef = &v1alpha1.SecretKeyRef{Name: keySecret, Key: "key"}

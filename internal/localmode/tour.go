@@ -36,7 +36,7 @@ const tourTimeout = 2 * time.Minute
 // through the Kubernetes API alone, and prints the events as `kubectl nestor chat` does.
 func (l *Local) Tour(ctx context.Context) error {
 	if l.options.Model.Real() {
-		return errors.New("the tour needs the scripted model: unset OPENAI_API_KEY and MODEL_BASE_URL")
+		return errors.New("the tour needs the scripted model: unset the keys of models (such as OPENAI_API_KEY) and MODEL_BASE_URL")
 	}
 	ctx, cancel := context.WithTimeout(ctx, tourTimeout)
 	defer cancel()
