@@ -20,6 +20,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/nestor-dev/nestor/api/v1alpha1"
 	"github.com/nestor-dev/nestor/internal/ledger"
 	"github.com/nestor-dev/nestor/internal/ledger/connect"
 	"github.com/nestor-dev/nestor/internal/ledger/ledgertest/pgserver"
@@ -32,6 +33,10 @@ type world struct {
 	history ledger.Ledger
 	tools   *toolbox
 	serial  int
+	// api is the API of the providers; empty means the default.
+	api v1alpha1.ModelAPI
+	// seen counts the requests that were checked.
+	seen int
 	// namespaces are those of the current spec.
 	namespaces []*testNamespace
 }
@@ -62,7 +67,7 @@ func (w *world) start(ctx context.Context, name string) {
 func (w *world) newNamespace(ctx context.Context) *testNamespace {
 	GinkgoHelper()
 	r := w.newEmptyNamespace(ctx)
-	Expect(w.Provider(ctx, r.namespace, "default")).To(Succeed())
+	Expect(w.ProviderOf(ctx, r.namespace, "default", w.api)).To(Succeed())
 	return r
 }
 
@@ -96,16 +101,29 @@ func (w *world) checkAfterSpec(ctx context.Context) {
 
 // modelRequest is a request in the model's log.
 type modelRequest struct {
-	Role, Model string
-	Turn        int
-	Status      int
-	Body        struct {
-		Messages []struct {
-			Role    string
-			Content string
-		}
-		Tools []struct{ Function struct{ Name string } }
+	API, Role, Model, Error string
+
+	Turn   int
+	Status int
+	Body   chatBody
+}
+
+// chatBody is the body of a request of the chat completions API.
+type chatBody struct {
+	Messages []struct {
+		Role    string
+		Content string
 	}
+	Tools []struct{ Function struct{ Name string } }
+}
+
+// UnmarshalJSON leaves out what bodies of other APIs have in another form.
+func (b *chatBody) UnmarshalJSON(data []byte) error {
+	type plain chatBody
+	if err, other := json.Unmarshal(data, (*plain)(b)), new(json.UnmarshalTypeError); !errors.As(err, &other) {
+		return err
+	}
+	return nil
 }
 
 // lastMessage returns the newest message of the conversation.

@@ -239,8 +239,16 @@ func (s *Stack) AwaitReady(ctx context.Context) error { return s.Newest().AwaitR
 
 // Provider creates a ModelProvider for the scripted model in a namespace.
 func (s *Stack) Provider(ctx context.Context, namespace, name string) error {
+	return s.ProviderOf(ctx, namespace, name, "")
+}
+
+// ProviderOf creates a ModelProvider for the scripted model that uses an API; empty means the default.
+func (s *Stack) ProviderOf(ctx context.Context, namespace, name string, api v1alpha1.ModelAPI) error {
 	provider := &v1alpha1.ModelProvider{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
-	provider.Spec.BaseURL, provider.Spec.DefaultModel = s.ModelURL, "scripted"
+	provider.Spec.API, provider.Spec.BaseURL, provider.Spec.DefaultModel = api, s.ModelURL, "scripted"
+	if api == v1alpha1.APIAnthropic || api == v1alpha1.APIGemini {
+		provider.Spec.BaseURL = strings.TrimSuffix(s.ModelURL, "/v1")
+	}
 	if err := s.API.Create(ctx, provider); err != nil {
 		return fmt.Errorf("create the model provider: %w", err)
 	}
