@@ -86,7 +86,7 @@ func isAbout(fact agent.Fact, m *v1alpha1.AgentMessage, l *agentRecord) bool {
 	return false
 }
 
-// checkCollected checks that no object has a deleted owner.
+// checkCollected checks that no object has a deleted owner, and that no agent is live whose object was deleted.
 func (w *world) checkCollected(ctx context.Context) error {
 	found, err := w.objects(ctx)
 	if err != nil {
@@ -98,6 +98,9 @@ func (w *world) checkCollected(ctx context.Context) error {
 		if owner := metav1.GetControllerOf(o); owner != nil && alive[owner.UID] == "" {
 			wrong.add("%T %s has the owner %s %s, which was deleted", o, o.GetName(), owner.Kind, owner.Name)
 		}
+	}
+	if err := w.checkOrphans(ctx, &wrong, alive); err != nil {
+		return err
 	}
 	return wrong.err()
 }
@@ -231,13 +234,23 @@ func (w *world) checkEmpty(ctx context.Context) error {
 			return fmt.Errorf("%d objects remain, among them %T %s", len(found.all()), o, o.GetName())
 		}
 	}
-	list, err := w.ledger.Agents(ctx, ledger.AgentFilter{Live: true}, ledger.Page{})
+	var wrong problems
+	if err := w.checkOrphans(ctx, &wrong, found.alive()); err != nil {
+		return err
+	}
+	return wrong.err()
+}
+
+// checkOrphans finds live agents without an object.
+func (w *world) checkOrphans(ctx context.Context, wrong *problems, alive map[types.UID]string) error {
+	list, err := w.ledger.Agents(ctx, ledger.AgentFilter{Live: true}, ledger.Page{Limit: ledger.MaxLimit})
 	if err != nil {
 		return fmt.Errorf("read the live agents: %w", err)
 	}
-	var wrong problems
 	for _, a := range list.Items {
-		wrong.add("the ledger has a live agent of the deleted %s %s (%s)", a.Kind, a.Name, a.UID)
+		if alive[types.UID(a.UID)] == "" {
+			wrong.add("the ledger has a live agent of the deleted %s %s (%s); its last event is %d%s", a.Kind, a.Name, a.UID, a.LastSeq, w.shardTrace(ctx, a))
+		}
 	}
-	return wrong.err()
+	return nil
 }

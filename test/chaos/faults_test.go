@@ -351,6 +351,7 @@ func (f *faultInjector) deleteNext(ctx context.Context) error {
 	f.world.creating.Lock()
 	defer f.world.creating.Unlock()
 	f.world.deleted[o.name] = true
+	f.world.logf("  %s is deleted", o.name)
 	return client.IgnoreNotFound(f.world.stack.API.Delete(ctx, o.objects()[0]))
 }
 
