@@ -5,10 +5,12 @@ package controller
 
 import (
 	"context"
+	"fmt"
 	"path/filepath"
 	"testing"
 	"time"
 
+	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
@@ -143,5 +145,48 @@ func TestAnObjectThatIsDeletedDuringTheRecoveryOfItsShard(t *testing.T) {
 				t.Errorf("the agent is live: %t (%v)", a.Live(), err)
 			}
 		})
+	}
+}
+
+// TestAnObjectThatIsCreatedAgainInAnotherShard deletes a chat and creates another one with its name, and only then reconciles the name. The
+// operator of the old chat ends its agent, and that of the new one acts on the new one.
+func TestAnObjectThatIsCreatedAgainInAnotherShard(t *testing.T) {
+	kept, record := ledgerWithChat(t)
+	name := types.NamespacedName{Namespace: record.Namespace, Name: record.Name}
+	other := "chat-0"
+	for i := 1; shard.Count(2).Of(shard.Hash(other)) != 0; i++ {
+		other = fmt.Sprint("chat-", i)
+	}
+	api := treetest.NewCluster(t, &v1alpha1.AgentChat{ObjectMeta: treetest.Named(record.Name, other)})
+	objects := tree.Reader{Cache: api, API: api}
+	operate := func(index int) (*engine.Router, func() (alive bool)) {
+		router := engine.NewRouter(engine.Options{Ledger: kept, AwaitRecovery: true}, 2)
+		takeOverShard(t, router, index)
+		tracker := &run.Tracker{Engine: router, Find: objects.Find, Kind: "AgentChat"}
+		tracker.Know(name, types.UID(record.UID)) // both operators owned its shard at some time
+		return router, func() (alive bool) {
+			gated := owner.Gate{Engine: router, Objects: objects}.Agents(&v1alpha1.AgentChat{}, tracker, reconcile.Func(func(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
+				var err error
+				alive, err = tracker.Fetch(ctx, request.NamespacedName, &v1alpha1.AgentChat{})
+				return ctrl.Result{}, err
+			}))
+			if _, err := gated.Reconcile(t.Context(), ctrl.Request{NamespacedName: name}); err != nil {
+				t.Error(err)
+			}
+			return alive
+		}
+	}
+	first, reconcileFirst := operate(0)
+	second, reconcileSecond := operate(1)
+	if !reconcileFirst() {
+		t.Error("the operator of the new chat does not act on it")
+	}
+	if reconcileSecond() {
+		t.Error("the operator of the old chat acts on the new one")
+	}
+	closeRouter(t, first)
+	closeRouter(t, second)
+	if a, err := kept.Agent(t.Context(), record.UID); err != nil || a.Live() {
+		t.Errorf("the agent of the old chat is live: %t (%v)", a.Live(), err)
 	}
 }

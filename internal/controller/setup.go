@@ -212,6 +212,7 @@ func Setup(mgr ctrl.Manager, options Options) (*Controllers, error) {
 	c, lost := mgr.GetClient(), &unconfirmed{}
 	objects := tree.Reader{Cache: c, API: finder.Live}
 	log := mgr.GetLogger().WithName("engine")
+	trackers := map[string]*run.Tracker{}
 	eng := engine.NewRouter(engine.Options{
 		Ledger: counted.Timed(options.Ledger), Scheduler: scheduler, Tools: tools, InlineTools: atOnce,
 		Models:            &backend.Models{Finder: finder, Scheduler: scheduler, Clients: clients},
@@ -229,6 +230,9 @@ func Setup(mgr ctrl.Manager, options Options) (*Controllers, error) {
 			there, err := objects.HasObject(ctx, a, false)
 			if err == nil && !there {
 				lost.add(a)
+			}
+			if there {
+				trackers[a.Kind].Know(types.NamespacedName{Namespace: a.Namespace, Name: a.Name}, types.UID(a.UID))
 			}
 			return err != nil || there // after an error the agent continues
 		},
@@ -259,6 +263,9 @@ func Setup(mgr ctrl.Manager, options Options) (*Controllers, error) {
 	}, options.Shards)
 	gate := owner.Gate{Engine: eng, Objects: objects}
 	wake.find = eng.FindLive
+	for _, kind := range []string{"AgentChat", "AgentTask", "SubAgent"} {
+		trackers[kind] = &run.Tracker{Engine: eng, Find: objects.Find, Kind: kind}
+	}
 	if err := register(options.Metrics, metrics.Engine{Stats: eng.Stats}, metrics.Ledger{Stats: options.Ledger.Stats}); err != nil {
 		return nil, err
 	}
@@ -307,10 +314,10 @@ func Setup(mgr ctrl.Manager, options Options) (*Controllers, error) {
 		&agentrole.Reconciler{Client: c, Finder: finder, Gate: gate, Changed: wake.roles},
 		&modelprovider.Reconciler{Client: c, Finder: finder, Gate: gate, Changed: wake.providers, Clients: clients},
 		&toolserver.Reconciler{Client: c, Finder: finder, Gate: gate, Pool: pool, Changed: wake.servers},
-		&agentchat.Reconciler{Client: c, Runner: runner, Changed: wake.chats, Tracker: &run.Tracker{Engine: eng, Find: runner.Find, Kind: "AgentChat"}, Unresolved: chats},
+		&agentchat.Reconciler{Client: c, Runner: runner, Changed: wake.chats, Tracker: trackers["AgentChat"], Unresolved: chats},
 		messages,
-		&agenttask.Reconciler{Client: c, Runner: runner, Changed: wake.tasks, Tracker: &run.Tracker{Engine: eng, Find: runner.Find, Kind: "AgentTask"}, Unresolved: tasks},
-		&subagent.Reconciler{Client: c, Runner: runner, Changed: wake.agents, Tracker: &run.Tracker{Engine: eng, Find: runner.Find, Kind: "SubAgent"}, Unresolved: agents},
+		&agenttask.Reconciler{Client: c, Runner: runner, Changed: wake.tasks, Tracker: trackers["AgentTask"], Unresolved: tasks},
+		&subagent.Reconciler{Client: c, Runner: runner, Changed: wake.agents, Tracker: trackers["SubAgent"], Unresolved: agents},
 		&workspace.Reconciler{Client: c, Workspaces: workspaces, WhileActive: func(next reconcile.Reconciler) reconcile.Reconciler { return gate.Tree(&corev1.Pod{}, next) }},
 	} {
 		if err := reconciler.SetupWithManager(mgr); err != nil {

@@ -53,12 +53,12 @@ type Reconciler struct {
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	return ctrl.NewControllerManagedBy(mgr).
 		Named("agentchat").
-		For(&v1alpha1.AgentChat{}, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
+		For(&v1alpha1.AgentChat{}, builder.WithPredicates(watch.Edited())).
 		Watches(&v1alpha1.AgentTask{}, r.Changed.DelayedHandler(chatOf), builder.WithPredicates(watch.PhaseChanged())).
 		Watches(&v1alpha1.AgentMessage{}, r.Changed.DelayedHandler(chatOf), builder.WithPredicates(predicate.Or(watch.CreatedOrDeleted(), watch.Handled()))).
 		WatchesRawSource(r.Changed.Source()).
 		WithOptions(controller.Options{MaxConcurrentReconciles: workers, RateLimiter: poke.Backoff()}).
-		Complete(r.Runner.Gate.Tree(&v1alpha1.AgentChat{}, r))
+		Complete(r.Runner.Gate.Agents(&v1alpha1.AgentChat{}, r.Tracker, r))
 }
 
 // chatOf returns the chat that counts an object in its status.

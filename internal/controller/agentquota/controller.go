@@ -26,6 +26,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/controller/owner"
 	"github.com/nestor-dev/nestor/internal/controller/poke"
 	"github.com/nestor-dev/nestor/internal/controller/status"
+	"github.com/nestor-dev/nestor/internal/controller/watch"
 	"github.com/nestor-dev/nestor/internal/engine"
 )
 
@@ -54,8 +55,8 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	r.written = map[string]time.Time{}
 	return ctrl.NewControllerManagedBy(mgr).
 		Named("agentquota").
-		Watches(&v1alpha1.AgentQuota{}, handler.EnqueueRequestsFromMapFunc(r.quotaChanged), builder.WithPredicates(predicate.GenerationChangedPredicate{})).
-		Watches(&v1alpha1.ModelProvider{}, handler.EnqueueRequestsFromMapFunc(r.pricesChanged), builder.WithPredicates(predicate.GenerationChangedPredicate{})).
+		Watches(&v1alpha1.AgentQuota{}, handler.EnqueueRequestsFromMapFunc(r.quotaChanged), builder.WithPredicates(watch.Edited())).
+		Watches(&v1alpha1.ModelProvider{}, handler.EnqueueRequestsFromMapFunc(r.pricesChanged), builder.WithPredicates(watch.Edited())).
 		Watches(&corev1.Namespace{}, handler.EnqueueRequestsFromMapFunc(namespaceCreated), builder.WithPredicates(predicate.Funcs{
 			UpdateFunc: func(event.UpdateEvent) bool { return false }, DeleteFunc: func(event.DeleteEvent) bool { return false },
 		})).

@@ -52,12 +52,12 @@ type Reconciler struct {
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	return ctrl.NewControllerManagedBy(mgr).
 		Named("agenttask").
-		For(&v1alpha1.AgentTask{}, builder.WithPredicates(predicate.Or(predicate.GenerationChangedPredicate{}, watch.Orphaned()))).
+		For(&v1alpha1.AgentTask{}, builder.WithPredicates(predicate.Or(watch.Edited(), watch.Orphaned()))).
 		Owns(&v1alpha1.SubAgent{}, builder.WithPredicates(predicate.Or(watch.Deleted(), watch.PendingReasonChanged()))).
 		Watches(&v1alpha1.AgentChat{}, handler.EnqueueRequestsFromMapFunc(r.finishedTasks), builder.WithPredicates(ttlChanged())).
 		WatchesRawSource(r.Changed.Source()).
 		WithOptions(controller.Options{MaxConcurrentReconciles: workers, RateLimiter: poke.Backoff()}).
-		Complete(r.Runner.Gate.Tree(&v1alpha1.AgentTask{}, r))
+		Complete(r.Runner.Gate.Agents(&v1alpha1.AgentTask{}, r.Tracker, r))
 }
 
 // +kubebuilder:rbac:groups=nestor.dev,resources=agenttasks,verbs=get;list;watch;create;update;delete

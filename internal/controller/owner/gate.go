@@ -34,17 +34,33 @@ type Gate struct {
 	Objects tree.Reader
 }
 
-// Tree wraps the reconciler of objects that belong to trees.
-func (g Gate) Tree(kind client.Object, next reconcile.Reconciler) reconcile.Reconciler {
-	return g.wrap(kind, g.treeHash, next)
+// Earlier ends the agents of objects that were deleted and created again with the same name.
+type Earlier interface {
+	// EndEarlier ends the agent of an earlier object with the name of the object with this UID, if this operator has it.
+	EndEarlier(name types.NamespacedName, uid types.UID) error
 }
+
+// Agents wraps the reconciler of objects that have agents. An object that was deleted and created again may belong to another operator than
+// the one before it: the owner of the shard of the old object gets only a request for the new one.
+func (g Gate) Agents(kind client.Object, earlier Earlier, next reconcile.Reconciler) reconcile.Reconciler {
+	return g.wrap(kind, g.treeHash, earlier.EndEarlier, next)
+}
+
+// Tree wraps the reconciler of other objects that belong to trees.
+func (g Gate) Tree(kind client.Object, next reconcile.Reconciler) reconcile.Reconciler {
+	return g.wrap(kind, g.treeHash, ignore, next)
+}
+
+func ignore(types.NamespacedName, types.UID) error { return nil }
 
 // Object wraps the reconciler of objects that belong to no tree; they are divided by their own UIDs.
 func (g Gate) Object(kind client.Object, next reconcile.Reconciler) reconcile.Reconciler {
-	return g.wrap(kind, func(_ context.Context, object client.Object) int { return shard.Hash(string(object.GetUID())) }, next)
+	return g.wrap(kind, func(_ context.Context, object client.Object) int { return shard.Hash(string(object.GetUID())) }, ignore, next)
 }
 
-func (g Gate) wrap(kind client.Object, hash func(context.Context, client.Object) int, next reconcile.Reconciler) reconcile.Reconciler {
+// wrap lets a reconciler act only on the objects of this operator; others is called with the rest.
+func (g Gate) wrap(kind client.Object, hash func(context.Context, client.Object) int, others func(types.NamespacedName, types.UID) error,
+	next reconcile.Reconciler) reconcile.Reconciler {
 	fresh := reflect.TypeOf(kind).Elem()
 	return reconcile.Func(func(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
 		object, ok := reflect.New(fresh).Interface().(client.Object)
@@ -58,19 +74,23 @@ func (g Gate) wrap(kind client.Object, hash func(context.Context, client.Object)
 		case found:
 			leave, ok := g.Engine.Enter(hash(ctx, object))
 			if !ok {
-				return ctrl.Result{}, nil
+				return result(ctrl.Result{}, others(request.NamespacedName, object.GetUID()))
 			}
 			defer leave()
 		}
-		result, err := next.Reconcile(ctx, request)
-		if errors.Is(err, engine.ErrShardMoving) {
-			return ctrl.Result{RequeueAfter: movingRetryDelay}, nil
-		}
-		if errors.Is(err, engine.ErrNotOwned) || errors.Is(err, engine.ErrSuperseded) {
-			return ctrl.Result{}, nil // the new owner does it
-		}
-		return result, err
+		return result(next.Reconcile(ctx, request))
 	})
+}
+
+// result returns the result of a reconcile that may have lost its shard.
+func result(result ctrl.Result, err error) (ctrl.Result, error) {
+	switch {
+	case errors.Is(err, engine.ErrShardMoving):
+		return ctrl.Result{RequeueAfter: movingRetryDelay}, nil
+	case errors.Is(err, engine.ErrNotOwned), errors.Is(err, engine.ErrSuperseded):
+		return ctrl.Result{}, nil // the new owner does it
+	}
+	return result, err
 }
 
 // read reads an object from the cache, without a copy.

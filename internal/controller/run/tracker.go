@@ -5,6 +5,7 @@ package run
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 
@@ -47,19 +48,51 @@ func (k *Tracker) Fetch(ctx context.Context, name types.NamespacedName, object c
 	return true, nil
 }
 
-// set stores the UID of an object. An earlier object with the same name has been deleted in the meantime.
-func (k *Tracker) set(name types.NamespacedName, uid types.UID) error {
+// Know stores the UID of an object whose agent was taken over, unless an object with the same name is known already.
+func (k *Tracker) Know(name types.NamespacedName, uid types.UID) {
 	k.mu.Lock()
+	defer k.mu.Unlock()
+	if _, ok := k.uids[name]; !ok {
+		k.setLocked(name, uid)
+	}
+}
+
+func (k *Tracker) setLocked(name types.NamespacedName, uid types.UID) {
 	if k.uids == nil {
 		k.uids = map[types.NamespacedName]types.UID{}
 	}
-	before, ok := k.uids[name]
 	k.uids[name] = uid
+}
+
+// set stores the UID of an object.
+func (k *Tracker) set(name types.NamespacedName, uid types.UID) error {
+	if err := k.EndEarlier(name, uid); err != nil {
+		return err
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.setLocked(name, uid)
+	return nil
+}
+
+// EndEarlier cancels the agent of an earlier object with the same name: that object has been deleted in the meantime. If another operator
+// owns the shard of the agent, it does that.
+func (k *Tracker) EndEarlier(name types.NamespacedName, uid types.UID) error {
+	k.mu.Lock()
+	before, ok := k.uids[name]
 	k.mu.Unlock()
 	if !ok || before == uid {
 		return nil
 	}
-	return k.Engine.End(string(before))
+	if err := k.Engine.End(string(before)); err != nil && !errors.Is(err, engine.ErrNotOwned) {
+		return err
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.uids[name] == before {
+		delete(k.uids, name)
+	}
+	return nil
 }
 
 // endDeleted cancels the agent of a deleted object. An object that this operator has never seen may have been deleted while no operator was

@@ -52,13 +52,13 @@ type Reconciler struct {
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	return ctrl.NewControllerManagedBy(mgr).
 		Named("subagent").
-		For(&v1alpha1.SubAgent{}, builder.WithPredicates(predicate.Or(predicate.GenerationChangedPredicate{}, watch.Orphaned()))).
+		For(&v1alpha1.SubAgent{}, builder.WithPredicates(predicate.Or(watch.Edited(), watch.Orphaned()))).
 		Watches(&v1alpha1.AgentTask{}, r.Changed.DelayedHandler(parentOf), builder.WithPredicates(watch.PhaseChanged())).
 		Watches(&v1alpha1.AgentTask{}, handler.EnqueueRequestsFromMapFunc(agentOf), builder.WithPredicates(watch.Ended())).
 		Watches(&v1alpha1.AgentTask{}, handler.EnqueueRequestsFromMapFunc(r.ownedBy), builder.WithPredicates(watch.Deleting())).
 		WatchesRawSource(r.Changed.Source()).
 		WithOptions(controller.Options{MaxConcurrentReconciles: workers, RateLimiter: poke.Backoff()}).
-		Complete(r.Runner.Gate.Tree(&v1alpha1.SubAgent{}, r))
+		Complete(r.Runner.Gate.Agents(&v1alpha1.SubAgent{}, r.Tracker, r))
 }
 
 // agentOf returns a request for the sub-agent that a task names.

@@ -12,6 +12,13 @@ import (
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 )
 
+// Edited selects objects that are created, deleted, or whose spec changes. An object that was deleted and created again while a watch was
+// interrupted appears as one update, from generation 1 to generation 1.
+func Edited() predicate.Predicate {
+	recreated := predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool { return e.ObjectOld.GetUID() != e.ObjectNew.GetUID() }}
+	return predicate.Or(predicate.GenerationChangedPredicate{}, recreated)
+}
+
 // PhaseChanged selects tasks that are created, deleted, or change their phase, which others count or wait for.
 func PhaseChanged() predicate.Predicate {
 	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {

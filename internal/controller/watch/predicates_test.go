@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
@@ -57,6 +58,24 @@ func TestATaskHearsWhyItsSubAgentDoesNotBegin(t *testing.T) {
 	} {
 		if got := PendingReasonChanged().Update(event.UpdateEvent{ObjectOld: test.before, ObjectNew: test.after}); got != test.wakes {
 			t.Errorf("%s: selected: %t", name, got)
+		}
+	}
+}
+
+func TestAnObjectThatWasCreatedAgainIsEdited(t *testing.T) {
+	chat := func(uid types.UID, generation int64, phase v1alpha1.ChatPhase) *v1alpha1.AgentChat {
+		return &v1alpha1.AgentChat{ObjectMeta: metav1.ObjectMeta{UID: uid, Generation: generation}, Status: v1alpha1.AgentChatStatus{Phase: phase}}
+	}
+	for name, test := range map[string]struct {
+		after  *v1alpha1.AgentChat
+		edited bool
+	}{
+		"its status":    {chat("one", 1, v1alpha1.ChatRunning), false},
+		"its spec":      {chat("one", 2, v1alpha1.ChatIdle), true},
+		"created again": {chat("two", 1, v1alpha1.ChatIdle), true},
+	} {
+		if got := Edited().Update(event.UpdateEvent{ObjectOld: chat("one", 1, v1alpha1.ChatIdle), ObjectNew: test.after}); got != test.edited {
+			t.Errorf("%s: edited %t", name, got)
 		}
 	}
 }
