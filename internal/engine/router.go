@@ -90,17 +90,6 @@ func (r *Router) Owns(uid string) bool {
 	return e != nil && e.recovered.Load()
 }
 
-// Owned counts the shards that this process owns.
-func (r *Router) Owned() int {
-	owned := 0
-	for _, e := range r.engines {
-		if e.recovered.Load() {
-			owned++
-		}
-	}
-	return owned
-}
-
 // OwnsFirst reports whether this process owns the first shard, and with it the work that one process does for all.
 func (r *Router) OwnsFirst() bool { return r.engines[0].recovered.Load() }
 

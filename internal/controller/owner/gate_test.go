@@ -180,7 +180,7 @@ func TestAShardIsNotHandedOverDuringAReconcile(t *testing.T) {
 		gate.Engine.Engine(gate.Engine.ShardOf(shard.Hash("mine"))).HandOver(t.Context())
 		close(handed)
 	}()
-	for gate.Engine.Owned() > 0 {
+	for !gate.Engine.Moving(shard.Hash("mine")) {
 		<-time.After(time.Millisecond)
 	}
 	select {
