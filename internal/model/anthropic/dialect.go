@@ -16,11 +16,10 @@ import (
 // thinkingForm is how a model is asked to think.
 type thinkingForm int
 
+// The forms. The first, 0, sets a number of tokens: older models know nothing else.
 const (
-	// thinkByBudget sets a number of tokens. It is tried first: older models know nothing else.
-	thinkByBudget thinkingForm = iota
 	// thinkByEffort lets the model decide, with an effort.
-	thinkByEffort
+	thinkByEffort thinkingForm = iota + 1
 	// thinkNot sends nothing.
 	thinkNot
 )

@@ -154,22 +154,24 @@ func TestThinking(t *testing.T) {
 	for name, tc := range map[string]struct {
 		model  string
 		effort model.ReasoningEffort
+		limit  int64
 		want   map[string]any
 	}{
-		"nothing is sent by default": {"gemini-3-pro", "", nil},
-		"none":                       {"gemini-3-flash", model.EffortNone, map[string]any{"thinkingLevel": "MINIMAL"}},
-		"low":                        {"gemini-3-pro", model.EffortLow, level("LOW")},
-		"medium":                     {"gemini-3-flash", model.EffortMedium, level("MEDIUM")},
-		"high":                       {"gemini-3-pro", model.EffortHigh, level("HIGH")},
-		"none of an old model":       {"gemini-2.5-flash", model.EffortNone, map[string]any{"thinkingBudget": 0.0}},
-		"low of an old model":        {"gemini-2.5-pro", model.EffortLow, budget(1024)},
-		"medium of an old model":     {"models/gemini-2.5-pro", model.EffortMedium, budget(8192)},
-		"high of an old model":       {"gemini-2.5-pro", model.EffortHigh, budget(24576)},
+		"nothing is sent by default": {"gemini-3-pro", "", 0, nil},
+		"half of a small limit":      {"gemini-2.5-pro", model.EffortHigh, 4000, budget(2000)},
+		"none":                       {"gemini-3-flash", model.EffortNone, 0, map[string]any{"thinkingLevel": "MINIMAL"}},
+		"low":                        {"gemini-3-pro", model.EffortLow, 0, level("LOW")},
+		"medium":                     {"gemini-3-flash", model.EffortMedium, 0, level("MEDIUM")},
+		"high":                       {"gemini-3-pro", model.EffortHigh, 0, level("HIGH")},
+		"none of an old model":       {"gemini-2.5-flash", model.EffortNone, 0, map[string]any{"thinkingBudget": 0.0}},
+		"low of an old model":        {"gemini-2.5-pro", model.EffortLow, 0, budget(1024)},
+		"medium of an old model":     {"models/gemini-2.5-pro", model.EffortMedium, 0, budget(8192)},
+		"high of an old model":       {"gemini-2.5-pro", model.EffortHigh, 0, budget(24576)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			client, server := playScript(t, "rules: [{reply: {text: Three.}}]")
 			req := question()
-			req.Model, req.ReasoningEffort = tc.model, tc.effort
+			req.Model, req.ReasoningEffort, req.MaxOutputTokens = tc.model, tc.effort, tc.limit
 			if _, err := client.Complete(t.Context(), req, nil); err != nil {
 				t.Fatal(err)
 			}

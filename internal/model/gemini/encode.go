@@ -74,6 +74,9 @@ func generationConfig(req model.Request, used dialect) *genai.GenerationConfig {
 	}
 	if req.MaxOutputTokens > 0 {
 		config.MaxOutputTokens = int32(min(req.MaxOutputTokens, math.MaxInt32))
+		if t := config.ThinkingConfig; t != nil && t.ThinkingBudget != nil {
+			*t.ThinkingBudget = min(*t.ThinkingBudget, config.MaxOutputTokens/2) // thoughts count as output
+		}
 	}
 	if config.ThinkingConfig == nil && config.Temperature == nil && config.MaxOutputTokens == 0 {
 		return nil
