@@ -17,8 +17,8 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// maxBody bounds the body of a write: the longest message, with room for escapes.
-const maxBody = 512 << 10
+// maxBody bounds the body of a write: the longest message with the largest attachments in base64, and room for escapes.
+const maxBody = 1280 << 10
 
 // routeKubernetes serves the allowed part of the Kubernetes API under /k8s.
 func (s *site) routeKubernetes(mux *http.ServeMux) {

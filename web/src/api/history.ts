@@ -27,6 +27,7 @@ export interface TokenUsage {
   promptTokens?: number;
   cachedTokens?: number;
   completionTokens?: number;
+  reasoningTokens?: number;
   costMicros?: number;
 }
 
@@ -53,6 +54,8 @@ export interface Entry {
   time: string;
   kind: EntryKind;
   content?: string;
+  reasoning?: string;
+  images?: { name?: string; mediaType: string; size: number; digest: string }[];
   systemPrompt?: string;
   message?: string;
   by?: string;

@@ -66,6 +66,14 @@ export interface Chat extends Resource {
   };
 }
 
+export interface Attachment {
+  name: string;
+  mediaType: string;
+  /** The content in base64. */
+  data?: string;
+  configMapKeyRef?: { name: string; key: string };
+}
+
 export interface Message extends Resource {
   spec: {
     chat?: string;
@@ -73,6 +81,7 @@ export interface Message extends Resource {
     role?: 'User' | 'Assistant' | 'System';
     user?: string;
     content?: string;
+    attachments?: Attachment[];
     approval?: { task: string; toolCall?: string; argumentsDigest?: string; decision: 'Approve' | 'Deny'; comment?: string };
     cancel?: { task?: string };
     inReplyTo?: string;

@@ -4,6 +4,13 @@
 const number = new Intl.NumberFormat('en');
 const compact = new Intl.NumberFormat('en', { notation: 'compact', maximumFractionDigits: 1 });
 
+/** A number of bytes, such as 300 KiB. */
+export function bytes(count: number): string {
+  if (count < 1024) return `${count} bytes`;
+  if (count < 1024 * 1024) return `${Math.round(count / 1024)} KiB`;
+  return `${(count / 1024 / 1024).toFixed(1)} MiB`;
+}
+
 /** 850 ms, 4.2 s, 1 min 05 s, 2 h 03 min. */
 export function duration(milliseconds: number): string {
   if (milliseconds < 1000) return `${Math.round(milliseconds)} ms`;

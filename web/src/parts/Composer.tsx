@@ -2,12 +2,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import { useEffect, useRef, useState, type RefObject } from 'react';
+import type { Attachment } from '../api/types';
+import { attach } from '../model/attachments';
+import { Attachments } from './Attachments';
 import { Icon } from './Icon';
 
 /** The maximum length of a message in the API. */
 const longest = 65536;
 
-/** The input for messages. Enter sends; Shift+Enter starts a new line. */
+/** The input for messages. Enter sends; Shift+Enter starts a new line. Files can be chosen, pasted and dropped. */
 export function Composer({
   onSend,
   onStop,
@@ -17,7 +20,7 @@ export function Composer({
   placeholder,
   input,
 }: {
-  onSend: (text: string) => Promise<boolean>;
+  onSend: (text: string, attachments: Attachment[]) => Promise<boolean>;
   onStop?: () => void;
   reply?: { who: string; text: string };
   onCancelReply?: () => void;
@@ -27,6 +30,10 @@ export function Composer({
 }) {
   const [text, setText] = useState('');
   const [sending, setSending] = useState(false);
+  const [attachments, setAttachments] = useState<Attachment[]>([]);
+  const [problems, setProblems] = useState<string[]>([]);
+  const [over, setOver] = useState(false);
+  const picker = useRef<HTMLInputElement>(null);
   const form = useRef<HTMLFormElement>(null);
   useEffect(() => {
     const area = input.current;
@@ -38,14 +45,37 @@ export function Composer({
     const words = text.trim();
     if (!words || sending) return;
     setSending(true);
-    if (await onSend(words)) setText('');
+    if (await onSend(words, attachments)) {
+      setText('');
+      setAttachments([]);
+      setProblems([]);
+    }
     setSending(false);
+    input.current?.focus();
+  };
+  const add = async (files: readonly File[]) => {
+    if (files.length === 0 || disabled) return;
+    const added = await attach(attachments, files);
+    setAttachments(added.attachments);
+    setProblems(added.problems);
     input.current?.focus();
   };
   return (
     <form
       ref={form}
-      className="composer"
+      className={`composer${over ? ' over' : ''}`}
+      onDragOver={(event) => {
+        if (disabled || !event.dataTransfer.types.includes('Files')) return;
+        event.preventDefault();
+        setOver(true);
+      }}
+      onDragLeave={() => setOver(false)}
+      onDrop={(event) => {
+        setOver(false);
+        if (!event.dataTransfer.types.includes('Files')) return;
+        event.preventDefault();
+        void add([...event.dataTransfer.files]);
+      }}
       onSubmit={(event) => {
         event.preventDefault();
         void send();
@@ -62,7 +92,30 @@ export function Composer({
           </button>
         </div>
       )}
+      <Attachments list={attachments} onRemove={(name) => setAttachments(attachments.filter((one) => one.name !== name))} />
+      {problems.length > 0 && (
+        <ul className="attachment-problems" role="alert">
+          {problems.map((problem) => (
+            <li key={problem}>{problem}</li>
+          ))}
+        </ul>
+      )}
       <div className="composer-row">
+        <button type="button" className="button ghost icon-only round" aria-label="Attach files" title="Attach images or text" disabled={Boolean(disabled)} onClick={() => picker.current?.click()}>
+          <Icon name="plus" />
+        </button>
+        <input
+          ref={picker}
+          type="file"
+          multiple
+          hidden
+          aria-label="Files to attach"
+          accept="image/png,image/jpeg,image/gif,image/webp,text/*,.md,.json,.yaml,.yml,.go,.ts,.py,.log"
+          onChange={(event) => {
+            void add([...(event.target.files ?? [])]);
+            event.target.value = '';
+          }}
+        />
         <textarea
           ref={input}
           rows={1}
@@ -72,6 +125,12 @@ export function Composer({
           aria-label={reply ? `Answer to ${reply.who}` : 'Message'}
           disabled={Boolean(disabled)}
           onChange={(event) => setText(event.target.value)}
+          onPaste={(event) => {
+            const files = [...event.clipboardData.files];
+            if (files.length === 0) return;
+            event.preventDefault();
+            void add(files);
+          }}
           onKeyDown={(event) => {
             if (event.key !== 'Enter' || event.shiftKey || event.nativeEvent.isComposing) return;
             event.preventDefault();

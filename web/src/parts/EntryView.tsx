@@ -3,7 +3,7 @@
 
 import { memo, type ReactNode } from 'react';
 import type { Entry, EntryKind } from '../api/history';
-import { clockSeconds, plural, tokens } from '../model/format';
+import { bytes, clockSeconds, plural, tokens } from '../model/format';
 import type { Item, Speaking } from '../model/transcript';
 import { Icon, type IconName } from './Icon';
 import { Code, Markdown } from './Markdown';
@@ -56,7 +56,13 @@ function Words({ entry, onInspect }: { entry: Entry; onInspect: (name: string) =
           <time dateTime={entry.time}>{clockSeconds(entry.time)}</time>
         </span>
       </header>
+      {entry.reasoning && <Reasoning text={entry.reasoning} tokens={entry.usage?.reasoningTokens} />}
       <Body entry={entry} />
+      {entry.images?.map((image) => (
+        <p key={image.digest} className="entry-image">
+          <Icon name="copy" size={14} /> {image.name ?? 'image'} <span className="muted">{`${image.mediaType}, ${bytes(image.size)}`}</span>
+        </p>
+      ))}
       {entry.kind !== 'Assistant' && entry.toolCalls?.map((call) => <code key={call.id} className="entry-call">{[call.tool, call.phase].filter(Boolean).join(': ')}</code>)}
       {entry.systemPrompt && <Folded title="System prompt">{<Code text={entry.systemPrompt} label="System prompt" />}</Folded>}
       {entry.truncated && <p className="note waiting">The reply reached the limit of output tokens and is cut off.</p>}
@@ -97,6 +103,19 @@ function Folded({ title, children }: { title: string; children: ReactNode }) {
   );
 }
 
+/** The reasoning of the model before its reply, which is folded away. While nothing else is there, the last words of it are shown. */
+function Reasoning({ text, tokens: used, live }: { text: string; tokens?: number; live?: boolean }) {
+  return (
+    <details className="folded reasoning">
+      <summary>
+        Reasoning {used ? <span className="muted">{tokens(used)} tokens</span> : null}
+        {live && <span className="reasoning-end">{text.slice(-160)}</span>}
+      </summary>
+      <Markdown text={text} />
+    </details>
+  );
+}
+
 function Thought({ text }: { text: string }) {
   return (
     <div className="thought">
@@ -125,7 +144,7 @@ export function SpeakingView({ speaking }: { speaking: Speaking }) {
         <span className="entry-who">Model</span>
         <span className="entry-facts">writing</span>
       </header>
-      {speaking.reasoning && <Thought text={speaking.reasoning} />}
+      {speaking.reasoning && <Reasoning text={speaking.reasoning} live={!speaking.text} />}
       {speaking.text && <Markdown text={speaking.text} />}
       {speaking.toolCalls.map((call, i) => (
         <p key={i} className="speaking-call">

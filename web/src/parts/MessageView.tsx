@@ -6,6 +6,7 @@ import type { Message } from '../api/types';
 import { clock } from '../model/format';
 import { isPart, questionIn, requestIn, type Tree } from '../model/tree';
 import { Approval } from './Approval';
+import { Attachments } from './Attachments';
 import { Icon } from './Icon';
 import { Markdown } from './Markdown';
 import { RoleIcon } from './RoleIcon';
@@ -43,7 +44,10 @@ export const MessageView = memo(function MessageView({
   }
   return (
     <article className="message user" aria-label={spec.user ?? 'You'}>
-      <div className="bubble">{spec.content}</div>
+      <div className="bubble">
+        {spec.content}
+        <Attachments list={spec.attachments ?? []} />
+      </div>
       <span className="message-foot">
         {status?.phase === 'Rejected' ? (
           <span className="rejected">Rejected: {reasonOf(message)}</span>

@@ -3,7 +3,7 @@
 
 import { useCallback, useMemo, useRef, useState } from 'react';
 import { deleteChat, write } from '../api/client';
-import type { Chat, Message } from '../api/types';
+import type { Attachment, Chat, Message } from '../api/types';
 import { money, tokens } from '../model/format';
 import { headOf, standstillOf } from '../model/standstill';
 import { buildTree, inOrder, questionIn } from '../model/tree';
@@ -58,8 +58,8 @@ export function ChatPage({ route, onMenu }: { route: Route & { chat: string }; o
   const asked = ordered.find((message) => message.metadata.name === answering);
   const question = asked && questionIn(asked, tree);
   const reply = question?.open ? { who: question.who, text: question.text } : undefined;
-  const send = async (content: string) => {
-    const sent = await say({ content, ...(reply ? { inReplyTo: answering } : {}) });
+  const send = async (content: string, attachments: Attachment[]) => {
+    const sent = await say({ content, ...(attachments.length > 0 ? { attachments } : {}), ...(reply ? { inReplyTo: answering } : {}) });
     if (sent) setAnswering(undefined);
     return sent;
   };

@@ -3,7 +3,7 @@
 
 import { useRef, useState } from 'react';
 import { createChat, write } from '../api/client';
-import type { Chat } from '../api/types';
+import type { Attachment, Chat } from '../api/types';
 import { randomSuffix, slug } from '../model/format';
 import { Composer } from '../parts/Composer';
 import { Icon } from '../parts/Icon';
@@ -25,7 +25,7 @@ export function Home({ onMenu }: { onMenu: () => void }) {
   useKeys({ '/': () => input.current?.focus() });
   const may = site.person.may.createChats && site.person.may.createMessages;
 
-  const begin = async (content: string) => {
+  const begin = async (content: string, attachments: Attachment[] = []) => {
     const chat = name.trim() || slug(content, randomSuffix());
     const spec: Chat['spec'] = {
       ...(role.trim() ? { role: role.trim() } : {}),
@@ -35,7 +35,7 @@ export function Home({ onMenu }: { onMenu: () => void }) {
     try {
       site.store.put('agentchats', await createChat(site.namespace, chat, spec));
       go(hrefOf({ namespace: site.namespace, chat }));
-      await write(site.namespace, chat, site.person.user, { content });
+      await write(site.namespace, chat, site.person.user, { content, ...(attachments.length > 0 ? { attachments } : {}) });
       return true;
     } catch (error) {
       site.toast((error as Error).message, 'error');
