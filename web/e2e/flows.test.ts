@@ -7,6 +7,9 @@ import { complaints, launch, visit } from './browser';
 import { Stack } from './stack';
 import { answered, badge, begin, inspect, say, task } from './talk';
 
+/** A PNG of one pixel. */
+const pixel = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg==';
+
 let stack: Stack;
 let browser: Browser;
 let alice: Page;
@@ -46,6 +49,31 @@ describe('a chat', () => {
     await alice.getByRole('link', { name: 'Timeline' }).click();
     await alice.getByRole('img', { name: /Timeline of 3 runs/ }).waitFor();
     expect(await alice.locator('.timeline .bar').count()).toBe(3);
+  });
+
+  it('takes pictures, shows them, and folds the reasoning of the model', async () => {
+    await alice.getByRole('link', { name: 'New chat' }).first().click();
+    await alice.getByRole('heading', { name: 'What should your agents do?' }).waitFor();
+    const picture = { name: 'dark.png', mimeType: 'image/png', buffer: Buffer.from(pixel, 'base64') };
+    await alice.locator('.composer input[type=file]').setInputFiles([picture, { name: 'film.mp4', mimeType: 'video/mp4', buffer: Buffer.from('film') }]);
+    await alice.getByText('film.mp4 cannot be attached').waitFor();
+    await alice.locator('.composer textarea').evaluate((area, data) => {
+      const pasted = new DataTransfer();
+      pasted.items.add(new File([Uint8Array.from(atob(data), (c) => c.charCodeAt(0))], 'dark.png', { type: 'image/png' }));
+      area.dispatchEvent(new ClipboardEvent('paste', { clipboardData: pasted, bubbles: true, cancelable: true }));
+    }, pixel);
+    await alice.getByRole('img', { name: 'dark-2.png' }).waitFor();
+    await alice.getByRole('button', { name: 'Remove dark-2.png' }).click();
+    await say(alice, 'What is on this picture?');
+    await alice.waitForURL(/\/chats\//);
+    await alice.locator('.bubble').getByRole('img', { name: 'dark.png' }).waitFor();
+    await answered(alice, 'It shows one dark pixel.');
+    expect(await alice.locator('.composer .attachments').count()).toBe(0);
+    const reasoning = alice.locator('.message.assistant .reasoning');
+    await reasoning.waitFor();
+    expect(await reasoning.getByText('not much to go on').isVisible()).toBe(false);
+    await reasoning.getByText('Reasoning').click();
+    await reasoning.getByText('not much to go on').waitFor();
   });
 
   it('takes an answer to the agent that asked', async () => {

@@ -70,7 +70,7 @@ function Inside({ person, route, again }: { person: Person; route: Route; again:
   const agent = useSyncExternalStore(store.subscribe, () => route.agent && agentName(store.read().tasks, route.agent));
   useEffect(() => {
     if (!person.may.readChats) return;
-    const transcripts = person.may.readTranscripts && route.chat ? [{ name: transcriptOf('chat', route.chat), tail: 1 }] : [];
+    const transcripts = person.may.readTranscripts && route.chat ? [{ name: transcriptOf('chat', route.chat), tail: 20 }] : [];
     if (agent) transcripts.push({ name: transcriptOf('subagent', agent), tail });
     store.listen({ namespace, chat: route.chat, transcripts });
   }, [store, namespace, person.may, route.chat, agent]);

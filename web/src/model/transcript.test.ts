@@ -3,7 +3,7 @@
 
 import { describe, expect, it } from 'vitest';
 import { anEntry } from '../testing';
-import { emptyTranscript, filterRows, hear, itemsOf, recall, rowsOf, spoken } from './transcript';
+import { emptyTranscript, filterRows, hear, itemsOf, reasoningOf, recall, rowsOf, spoken } from './transcript';
 
 describe('a transcript', () => {
   const three = [anEntry(1, { kind: 'Started', content: 'do it' }), anEntry(3, { content: 'hello' }), anEntry(5, { kind: 'User' })];
@@ -13,6 +13,12 @@ describe('a transcript', () => {
     const again = hear(once, [...three, anEntry(6, { content: 'more' })]);
     expect(again.entries.map((entry) => entry.seq)).toEqual([1, 3, 5, 6]);
     expect(again.complete).toBe(true);
+  });
+
+  it('finds the reasoning before a reply by its text', () => {
+    const state = hear(emptyTranscript, [anEntry(1, { kind: 'User', content: 'hello' }), anEntry(2, { kind: 'Assistant', content: 'Hi.\n', reasoning: 'They greet me.' }), anEntry(3, { kind: 'Assistant', content: 'Well.' })]);
+    expect([...reasoningOf(state)]).toEqual([['Hi.', 'They greet me.']]);
+    expect(reasoningOf(undefined).size).toBe(0);
   });
 
   it('hears a reply piece by piece, until the whole comes', () => {

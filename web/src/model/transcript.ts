@@ -76,6 +76,13 @@ export function spoken(state: TranscriptState | undefined, posted: string[], now
   return posted.some((content) => text.startsWith(content.trim()) || content.trim().startsWith(text)) ? '' : text;
 }
 
+/** The reasoning before the replies of an agent, by the text of the reply. */
+export function reasoningOf(state: TranscriptState | undefined): Map<string, string> {
+  const found = new Map<string, string>();
+  for (const entry of state?.entries ?? []) if (entry.kind === 'Assistant' && entry.content && entry.reasoning) found.set(entry.content.trim(), entry.reasoning);
+  return found;
+}
+
 /** Prepends older entries. */
 export function recall(state: TranscriptState, older: Entry[], complete: boolean): TranscriptState {
   const first = state.entries[0]?.seq ?? Infinity;

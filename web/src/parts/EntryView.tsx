@@ -7,6 +7,7 @@ import { bytes, clockSeconds, plural, tokens } from '../model/format';
 import type { Item, Speaking } from '../model/transcript';
 import { Icon, type IconName } from './Icon';
 import { Code, Markdown } from './Markdown';
+import { Reasoning } from './Reasoning';
 import { words } from './TaskBlock';
 import { ToolCard } from './ToolCard';
 
@@ -56,7 +57,7 @@ function Words({ entry, onInspect }: { entry: Entry; onInspect: (name: string) =
           <time dateTime={entry.time}>{clockSeconds(entry.time)}</time>
         </span>
       </header>
-      {entry.reasoning && <Reasoning text={entry.reasoning} tokens={entry.usage?.reasoningTokens} />}
+      {entry.reasoning && <Reasoning text={entry.reasoning} used={entry.usage?.reasoningTokens} />}
       <Body entry={entry} />
       {entry.images?.map((image) => (
         <p key={image.digest} className="entry-image">
@@ -99,19 +100,6 @@ function Folded({ title, children }: { title: string; children: ReactNode }) {
     <details className="folded">
       <summary>{title}</summary>
       {children}
-    </details>
-  );
-}
-
-/** The reasoning of the model before its reply, which is folded away. While nothing else is there, the last words of it are shown. */
-function Reasoning({ text, tokens: used, live }: { text: string; tokens?: number; live?: boolean }) {
-  return (
-    <details className="folded reasoning">
-      <summary>
-        Reasoning {used ? <span className="muted">{tokens(used)} tokens</span> : null}
-        {live && <span className="reasoning-end">{text.slice(-160)}</span>}
-      </summary>
-      <Markdown text={text} />
     </details>
   );
 }

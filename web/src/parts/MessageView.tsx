@@ -9,6 +9,7 @@ import { Approval } from './Approval';
 import { Attachments } from './Attachments';
 import { Icon } from './Icon';
 import { Markdown } from './Markdown';
+import { Reasoning } from './Reasoning';
 import { RoleIcon } from './RoleIcon';
 
 /** One message of the main chat. */
@@ -16,12 +17,15 @@ export const MessageView = memo(function MessageView({
   message,
   messages,
   tree,
+  reasoning,
   onAnswer,
   onInspect,
 }: {
   message: Message;
   messages: Message[];
   tree: Tree;
+  /** The model's reasoning before the message, which is not a part of it. */
+  reasoning?: string;
   onAnswer: (message: Message) => void;
   onInspect: (name: string) => void;
 }) {
@@ -37,6 +41,7 @@ export const MessageView = memo(function MessageView({
   if (spec.role === 'Assistant') {
     return (
       <article className="message assistant" aria-label="Assistant">
+        {reasoning && <Reasoning text={reasoning} />}
         <Markdown text={spec.content ?? ''} />
         <time dateTime={metadata.creationTimestamp}>{clock(metadata.creationTimestamp)}</time>
       </article>

@@ -1,15 +1,16 @@
 // Copyright 2026 The Nestor Authors
 // SPDX-License-Identifier: Apache-2.0
 
-import { Fragment, useEffect, useLayoutEffect, useRef, useState } from 'react';
+import { Fragment, useEffect, useLayoutEffect, useMemo, useRef, useState } from 'react';
 import { transcriptOf } from '../api/history';
 import type { Chat, Message } from '../api/types';
-import { spoken } from '../model/transcript';
+import { reasoningOf, spoken } from '../model/transcript';
 import { finished, type Tree } from '../model/tree';
 import { Empty, Loading } from '../parts/Empty';
 import { Icon } from '../parts/Icon';
 import { Markdown } from '../parts/Markdown';
 import { MessageView } from '../parts/MessageView';
+import { Reasoning } from '../parts/Reasoning';
 import { TaskGroup, type TaskActions } from '../parts/TaskBlock';
 import { useSnapshot } from '../state/context';
 import { useNow } from '../state/hooks';
@@ -19,7 +20,9 @@ const page = 100;
 
 /** The messages of the main chat, each with the tasks that it caused. */
 export function Conversation({ chat, ordered, tree, actions, onAnswer }: { chat: Chat; ordered: Message[]; tree: Tree; actions: TaskActions; onAnswer: (message: Message) => void }) {
-  const { synced, problems } = useSnapshot();
+  const { synced, problems, transcripts } = useSnapshot();
+  const transcript = transcripts.get(transcriptOf('chat', chat.metadata.name));
+  const reasoning = useMemo(() => reasoningOf(transcript), [transcript]);
   const [shown, setShown] = useState(page);
   const visible = ordered.slice(-shown);
   const stray = tree.byTrigger.get('') ?? [];
@@ -43,7 +46,7 @@ export function Conversation({ chat, ordered, tree, actions, onAnswer }: { chat:
           )}
           {visible.map((message) => (
             <Fragment key={message.metadata.uid}>
-              <MessageView message={message} messages={ordered} tree={tree} onAnswer={onAnswer} onInspect={actions.inspect} />
+              <MessageView message={message} messages={ordered} tree={tree} reasoning={message.spec.role === 'Assistant' ? reasoning.get((message.spec.content ?? '').trim()) : undefined} onAnswer={onAnswer} onInspect={actions.inspect} />
               {tree.byTrigger.has(message.metadata.name) && <TaskGroup nodes={tree.byTrigger.get(message.metadata.name)!} actions={actions} />}
             </Fragment>
           ))}
@@ -71,16 +74,20 @@ function Speaking({ chat, ordered, idle }: { chat: Chat; ordered: Message[]; idl
   if (text) {
     return (
       <article className="message assistant speaking" aria-label="The assistant is writing" aria-live="off">
+        {speaking?.reasoning && <Reasoning text={speaking.reasoning} />}
         <Markdown text={text} />
       </article>
     );
   }
   if (!speaking && (chat.status?.phase !== 'Running' || !idle)) return null;
   return (
-    <p className="thinking" role="status">
-      <span className="pulse" aria-hidden="true" />
-      {speaking?.toolCalls.length ? 'The orchestrator is delegating' : 'The orchestrator is thinking'}
-    </p>
+    <>
+      <p className="thinking" role="status">
+        <span className="pulse" aria-hidden="true" />
+        {speaking?.toolCalls.length ? 'The orchestrator is delegating' : 'The orchestrator is thinking'}
+      </p>
+      {speaking?.reasoning && <Reasoning text={speaking.reasoning} live />}
+    </>
   );
 }
 
