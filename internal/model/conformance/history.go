@@ -18,7 +18,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/model/wire"
 )
 
-// Images as small as a server that looks at their first bytes accepts.
+// Images as small as a server that checks their first bytes accepts.
 const (
 	png  = "\x89PNG\r\n\x1a\nfirst"
 	jpeg = "\xff\xd8\xffsecond"
@@ -121,7 +121,7 @@ func testStoredRequest(t *testing.T, s Subject) {
 	}
 }
 
-// loop is a conversation that goes on with the replies of a client.
+// loop is a conversation that continues with the replies of a client.
 type loop struct {
 	t      *testing.T
 	client model.Client
