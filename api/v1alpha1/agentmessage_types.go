@@ -14,6 +14,8 @@ import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 // +kubebuilder:validation:XValidation:rule="oldSelf.hasValue() || (self.role != 'User' || !has(self.about))",message="about is for the operator's messages: leave it out, or use inReplyTo to answer a question",optionalOldSelf=true
 // +kubebuilder:validation:XValidation:rule="oldSelf.hasValue() || (!(has(self.approval) || has(self.cancel)) || self.role != 'User' || has(self.user))",message="set user to your user name (kubectl auth whoami): an approval or a cancel must contain the name of the person",optionalOldSelf=true
 // +kubebuilder:validation:XValidation:rule="oldSelf.hasValue() || (self.role == 'User' || !has(self.user))",message="user requires role User: leave it out of the operator's messages",optionalOldSelf=true
+// +kubebuilder:validation:XValidation:rule="oldSelf.hasValue() || !has(self.attachments) || (self.role == 'User' && has(self.content))",message="attachments require role User and content",optionalOldSelf=true
+// +kubebuilder:validation:XValidation:rule="oldSelf.hasValue() || !has(self.attachments) || self.attachments.map(a, has(a.data) ? size(a.data) : 0).sum() <= 524288",message="the attachments of a message have at most 512 KiB together",optionalOldSelf=true
 type AgentMessageSpec struct {
 	// chat is the AgentChat that the message belongs to.
 	// +optional
@@ -35,6 +37,13 @@ type AgentMessageSpec struct {
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=65536
 	Content string `json:"content,omitempty"`
+	// attachments are images and texts that belong to content, together at most 512 KiB. Images are shown to models that accept
+	// them; other models get a text that describes each image. Texts become part of the message.
+	// +optional
+	// +listType=map
+	// +listMapKey=name
+	// +kubebuilder:validation:MaxItems=8
+	Attachments []Attachment `json:"attachments,omitempty"`
 	// approval decides a tool call that waits for a person.
 	// +optional
 	Approval *Approval `json:"approval,omitempty"`
@@ -47,6 +56,32 @@ type AgentMessageSpec struct {
 	// about is the AgentTask that a message of the operator is about.
 	// +optional
 	About Name `json:"about,omitempty"`
+}
+
+// Attachment is an image or a text that belongs to a message.
+// +kubebuilder:validation:XValidation:rule="has(self.data) != has(self.configMapKeyRef)",message="set exactly one of data and configMapKeyRef"
+type Attachment struct {
+	// name is the name that the model and people see, usually a file name.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=128
+	// +kubebuilder:validation:XValidation:rule="self.matches('^[^\\\\pC/`]+$')",message="must be a file name without '/', '`' and control characters"
+	Name string `json:"name"`
+	// mediaType is image/png, image/jpeg, image/gif, image/webp, application/json, application/yaml or text/ with any subtype.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=64
+	// +kubebuilder:validation:XValidation:rule="self.matches('^(image/(png|jpeg|gif|webp)|application/(json|yaml)|text/[a-z0-9.+-]+)$')",message="must be image/png, image/jpeg, image/gif, image/webp, application/json, application/yaml or a text type such as text/plain, without parameters"
+	MediaType string `json:"mediaType"`
+	// data is the content, in base64.
+	// +optional
+	// +kubebuilder:validation:MinLength=4
+	// +kubebuilder:validation:MaxLength=699052
+	Data []byte `json:"data,omitempty"`
+	// configMapKeyRef is a key of a ConfigMap in this namespace with the content. The ConfigMap must have the label
+	// nestor.dev/attachment: "true", and the author of the message must have the right to get it.
+	// +optional
+	ConfigMapKeyRef *ConfigMapKeyRef `json:"configMapKeyRef,omitempty"`
 }
 
 // MessageRole is the author of a message.

@@ -135,6 +135,8 @@ const (
 	ReasonWrongToolCall = "WrongToolCall"
 	// ReasonDigestMismatch: the message decides a call with different arguments than the waiting one.
 	ReasonDigestMismatch = "DigestMismatch"
+	// ReasonAttachmentInvalid: an attachment of the message cannot be read, is too large, or is not what its media type says.
+	ReasonAttachmentInvalid = "AttachmentInvalid"
 	// ReasonSeparation: the role of the call does not allow requesters to decide, and the author of the message is a requester, or the
 	// requesters are unknown. The call still waits.
 	ReasonSeparation = "Separation"

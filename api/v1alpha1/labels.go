@@ -29,6 +29,8 @@ const (
 	// AnnotationGitHosts is on a Secret that workspaces may use; its value is a comma-separated list of the git servers that may receive
 	// it: git.example.com, git.example.com:8443, http://git.example.com.
 	AnnotationGitHosts = "nestor.dev/git-hosts"
+	// LabelAttachment is on a ConfigMap that messages may attach; its value is "true".
+	LabelAttachment = "nestor.dev/attachment"
 	// LabelWorkspace is on a PersistentVolumeClaim that workspaces may use; its value is "true".
 	LabelWorkspace = "nestor.dev/workspace"
 )

@@ -149,9 +149,9 @@ func (s State) findQuestion(agent string) int {
 }
 
 // answerAsk queues the answer to an ask and closes the ask.
-func (s State) answerAsk(i int, text string) State {
+func (s State) answerAsk(i int, text string, images []Image) State {
 	a := s.Asks[i]
-	s = s.enqueue(Item{ID: "reply/" + a.Agent + "/" + a.Call, Kind: ItemReply, Agent: a.Agent, UID: a.UID, Call: a.Call, Text: text, About: a.Task})
+	s = s.enqueue(Item{ID: "reply/" + a.Agent + "/" + a.Call, Kind: ItemReply, Agent: a.Agent, UID: a.UID, Call: a.Call, Text: text, Images: images, About: a.Task})
 	s = s.dropQuestions(func(in Input) bool { return in.Agent == a.Agent && in.Call == a.Call })
 	return s.withAsk(i, func(a *Ask) { a.Open = false })
 }
@@ -249,7 +249,7 @@ func replyToAgent(s State, c BatchCall) (State, BatchCall) {
 	ask := s.Asks[i]
 	sure := in.Confidence >= float64(s.Config.AutoAnswer.MinConfidence)
 	if ask.PersonReplied && (sure || mostlyQuotes(in.Answer, s.Turn.PersonText)) {
-		return s.answerAsk(i, in.Answer), c.done(ToolSucceeded, fmt.Sprintf("Sent to %s. Acknowledge it to the user in a sentence.", in.SubAgent))
+		return s.answerAsk(i, in.Answer, nil), c.done(ToolSucceeded, fmt.Sprintf("Sent to %s. Acknowledge it to the user in a sentence.", in.SubAgent))
 	}
 	if ask.PersonReplied {
 		return s, c.done(ToolFailed, "Not sent: you are not sure that the user's message answers this question. If it does, pass on the user's own words; "+
@@ -262,7 +262,7 @@ func replyToAgent(s State, c BatchCall) (State, BatchCall) {
 		return s, c.done(ToolFailed, "Not sent: you are not sure enough, or have answered this question before. The user has been asked instead.")
 	}
 	s = s.withAsk(i, func(a *Ask) { a.AutoAnswers++ })
-	s = s.answerAsk(i, in.Answer)
+	s = s.answerAsk(i, in.Answer, nil)
 	s = s.post(Item{System: true, About: ask.Task, Text: textAutoAnswered(ask, in.Answer)})
 	return s, c.done(ToolSucceeded, fmt.Sprintf("Sent to %s.", in.SubAgent))
 }

@@ -97,6 +97,8 @@ type Item struct {
 	Agent string `json:"agent,omitempty"`
 	UID   string `json:"uid,omitempty"`
 	Call  string `json:"call,omitempty"`
+	// Images are part of a reply.
+	Images []Image `json:"images,omitempty"`
 	// Name is the name of a post whose usual name was taken; see PostName.
 	Name string `json:"name,omitempty"`
 	// Digest is the CallDigest of the call that a post asks to approve.

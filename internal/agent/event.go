@@ -32,6 +32,8 @@ type MessageArrived struct {
 	// By is the user name of the author. Unnamed reports that the message does not name its author.
 	By      string `json:"by,omitempty"`
 	Unnamed bool   `json:"unnamed,omitempty"`
+	// Images are attached to the message.
+	Images []Image `json:"images,omitempty"`
 	// TreeUsage is the usage of the whole tree when the message arrived. The limits per message count from there.
 	TreeUsage Amount `json:"spent,omitzero"`
 }
@@ -155,6 +157,8 @@ type Answered struct {
 	Message string `json:"message,omitempty"`
 	By      string `json:"by,omitempty"`
 	Unnamed bool   `json:"unnamed,omitempty"`
+	// Images are attached to the message.
+	Images []Image `json:"images,omitempty"`
 }
 
 // ChildFinished is the fact that a child ended.

@@ -9,17 +9,22 @@ import (
 	"strings"
 )
 
-// Image refers to an image that a tool returned. The ledger stores the bytes once for each content: states and events never
+// Image refers to an image that a tool returned or a person attached. The ledger stores the bytes once for each content: states and events never
 // contain them.
 type Image struct {
 	// Digest identifies the content: "sha256:" and hexadecimal digits.
 	Digest    string `json:"digest"`
 	MediaType string `json:"mediaType"`
 	Size      int64  `json:"size"`
+	// Name is the name of an image that a person attached.
+	Name string `json:"name,omitempty"`
 }
 
 // String returns the text that replaces the image for people and for models without image input.
 func (i Image) String() string {
+	if i.Name != "" {
+		return i.Name + ", " + Image{MediaType: i.MediaType, Size: i.Size}.String()
+	}
 	switch {
 	case i.Size >= 1<<20:
 		return fmt.Sprintf("%s, %.1f MB", i.MediaType, float64(i.Size)/(1<<20))
@@ -62,7 +67,11 @@ func limitImages(messages []Message) []Message {
 func textImagesOmitted(images []Image) string {
 	lines := make([]string, len(images))
 	for i, image := range images {
-		lines[i] = fmt.Sprintf("[An earlier image (%s) is no longer shown. Call the tool again if you need to look at it.]", image)
+		again := "Call the tool again"
+		if image.Name != "" {
+			again = "Ask the user to attach it again"
+		}
+		lines[i] = fmt.Sprintf("[An earlier image (%s) is no longer shown. %s if you need to look at it.]", image, again)
 	}
 	return strings.Join(lines, "\n")
 }
@@ -79,6 +88,10 @@ func (g Group) images(members []Child) []Image {
 func ImagesOf(fact Fact) []Image {
 	switch f := fact.(type) {
 	case ToolFinished:
+		return f.Images
+	case MessageArrived:
+		return f.Images
+	case Answered:
 		return f.Images
 	case ChildFinished:
 		if f.Outcome.Result != nil {

@@ -62,7 +62,11 @@ func (e SendItem) String() string { return e.Item.String() }
 func (i Item) String() string {
 	switch i.Kind {
 	case ItemReply:
-		return fmt.Sprintf("reply to %s [%s]: %q", i.Agent, i.Call, i.Text)
+		text := fmt.Sprintf("reply to %s [%s]: %q", i.Agent, i.Call, i.Text)
+		for _, image := range i.Images {
+			text += fmt.Sprintf(" (shows %s)", image)
+		}
+		return text
 	case ItemHandled:
 		return fmt.Sprintf("handled %s", i.Message)
 	}

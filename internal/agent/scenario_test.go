@@ -84,7 +84,7 @@ func (d *dialogue) fact(t *testing.T, td *datadriven.TestData) Fact {
 		c.ToolCall = &ToolRunCall{Tool: argument(td, "tool"), Arguments: json.RawMessage(td.Input)}
 		return Started{Config: c}
 	case "message":
-		return MessageArrived{Message: first, Text: td.Input, Answers: argument(td, "answers"), Call: argument(td, "call")}
+		return MessageArrived{Message: first, Text: td.Input, Answers: argument(td, "answers"), Call: argument(td, "call"), Images: attached(values(td, "images"))}
 	case "model":
 		return d.reply(td, first)
 	case "model-fails":
@@ -109,7 +109,7 @@ func (d *dialogue) fact(t *testing.T, td *datadriven.TestData) Fact {
 		return Decided{Call: first, Approve: td.Cmd == "approve", Comment: td.Input, By: argument(td, "by"), Digest: argument(td, "digest"),
 			Requesters: Requesters{Users: values(td, "askers"), Unknown: td.HasArg("unknown-asker")}}
 	case "answer":
-		return Answered{Call: first, Text: td.Input}
+		return Answered{Call: first, Text: td.Input, Images: attached(values(td, "images"))}
 	case "child":
 		return ChildFinished{Child: first, Outcome: outcome(t, td), Usage: usage(argument(td, "tokens"))}
 	case "child-waits", "child-resumes":
@@ -255,6 +255,15 @@ func outcome(t *testing.T, td *datadriven.TestData) Outcome {
 	}
 	o.Kind, o.Error = ErrorKind(kind), td.Input
 	return o
+}
+
+// attached returns PNG images of these sizes with names.
+func attached(sizes []string) []Image {
+	list := images(sizes)
+	for i := range list {
+		list[i].Name = fmt.Sprintf("picture-%d.png", i+1)
+	}
+	return list
 }
 
 // images returns PNG images of these sizes.

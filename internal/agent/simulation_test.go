@@ -111,8 +111,17 @@ func (sim *simulation) drawOutside() Fact {
 	case 7:
 		return sim.drawReconfigured()
 	default:
-		return MessageArrived{Message: sim.id("msg"), Text: "hello", TreeUsage: Amount{Tokens: rapid.SampledFrom([]int64{0, 5000}).Draw(t, "spent")}, Answers: rapid.SampledFrom([]string{"", agent}).Draw(t, "answers")}
+		return MessageArrived{Message: sim.id("msg"), Text: "hello", Images: drawImages(t), TreeUsage: Amount{Tokens: rapid.SampledFrom([]int64{0, 5000}).Draw(t, "spent")}, Answers: rapid.SampledFrom([]string{"", agent}).Draw(t, "answers")}
 	}
+}
+
+// drawImages draws the images of a person's message.
+func drawImages(t *rapid.T) []Image {
+	var images []Image
+	for i := range rapid.SampledFrom([]int{0, 0, 0, 1, 9}).Draw(t, "images") {
+		images = append(images, Image{Digest: fmt.Sprintf("sha256:%d", i), MediaType: "image/png", Size: 100, Name: "a.png"})
+	}
+	return images
 }
 
 // drawSuffix draws the suffix of a new name.
@@ -154,7 +163,7 @@ func (sim *simulation) answer(effect Effect) Fact {
 		return ChildFinished{Child: e.Child, Outcome: Outcome{Kind: ErrorCancelled, Error: "cancelled"}}
 	case AskPerson:
 		if e.Kind == AskQuestion {
-			return Answered{Call: e.Call, Text: "yes"}
+			return Answered{Call: e.Call, Text: "yes", Images: drawImages(t)}
 		}
 		return Decided{Call: e.Call, Approve: rapid.Bool().Draw(t, "approve"), Comment: rapid.SampledFrom([]string{"", "careful"}).Draw(t, "comment"),
 			By:         rapid.SampledFrom([]string{"", "alice", "bob", "bob"}).Draw(t, "by"),

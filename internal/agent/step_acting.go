@@ -23,7 +23,9 @@ func stepActing(s State, fact Fact) State {
 		}
 	case Answered:
 		if i := s.findCall(f.Call, CallAsked); i >= 0 {
-			return s.withCall(i, s.Batch[i].done(ToolSucceeded, f.Text)).addRequester(f.By, f.Unnamed).markHandled(f.Message)
+			done := s.Batch[i].done(ToolSucceeded, f.Text)
+			done.Images = f.Images
+			return s.withCall(i, done).addRequester(f.By, f.Unnamed).markHandled(f.Message)
 		}
 	case Restarted:
 		for i, c := range s.Batch {

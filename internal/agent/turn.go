@@ -38,7 +38,7 @@ type Input struct {
 	Call  string `json:"call,omitempty"`
 	// Thread is the person's message, or the one that caused the work that the input is about.
 	Thread string `json:"thread,omitempty"`
-	// Images are part of the results of a tool.
+	// Images are part of the results of a tool, or attached to the person's message.
 	Images []Image `json:"images,omitempty"`
 }
 
@@ -143,10 +143,10 @@ func messageArrived(s State, f MessageArrived) State {
 	}
 	s.Seen = s.Seen.with(f.Message)
 	s = s.addRequester(f.By, f.Unnamed).resetWindow(f.TreeUsage)
-	in := Input{Kind: InputMessage, Text: f.Text, Message: f.Message, Thread: f.Message}
+	in := Input{Kind: InputMessage, Text: f.Text, Message: f.Message, Thread: f.Message, Images: f.Images}
 	if i := s.findAnsweredQuestion(f); i >= 0 {
 		in.Text = textForwarded(s.Asks[i], f.Text)
-		s = s.answerAsk(i, f.Text)
+		s = s.answerAsk(i, f.Text, f.Images)
 	}
 	s.Inbox = append(slices.Clip(s.Inbox), in)
 	return s

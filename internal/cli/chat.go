@@ -41,7 +41,8 @@ func newChat(f *Factory) *cobra.Command {
 			  pgup, pgdn            scroll; with an empty input also the arrows, home and end
 			  ctrl+c                leave
 
-			Lines that begin with a slash are commands: /approve [TASK], /deny [TASK] [COMMENT], /cancel [TASK], /help, /quit.
+			Lines that begin with a slash are commands: /attach FILE (to the next message), /approve [TASK], /deny [TASK] [COMMENT],
+			/cancel [TASK], /help, /quit.
 
 			Without a terminal, or with --plain, it works line by line: each line of standard input is a message or command, sent
 			when the previous one has been handled. At the end of the input, it waits for the work to end, and exits.

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 
 	tea "charm.land/bubbletea/v2"
 
@@ -23,7 +24,7 @@ func (s *session) runFullScreen(ctx context.Context, chat string) error {
 	if err != nil {
 		return err
 	}
-	model := chatui.New(ctx, chat, s.namespace, chatActions{s, chat}, s.now())
+	model := chatui.New(ctx, chat, s.namespace, newChatActions(s, chat), s.now())
 	program := tea.NewProgram(model, tea.WithContext(ctx), tea.WithInput(s.In), tea.WithOutput(s.Out), tea.WithEnvironment(s.environ), tea.WithoutSignalHandler())
 	streams := newStreams(s.history(), program.Send)
 	go func() {
@@ -46,11 +47,50 @@ func (s *session) runFullScreen(ctx context.Context, chat string) error {
 type chatActions struct {
 	s    *session
 	chat string
+	// attached are the attachments of the next message.
+	attached *attachments
+}
+
+// attachments are files that wait for the next message. Actions run concurrently.
+type attachments struct {
+	mu    sync.Mutex
+	files []v1alpha1.Attachment
+}
+
+func newChatActions(s *session, chat string) chatActions {
+	return chatActions{s: s, chat: chat, attached: &attachments{}}
+}
+
+// Attach implements chatui.Actions.
+func (a chatActions) Attach(path string) error {
+	a.attached.mu.Lock()
+	defer a.attached.mu.Unlock()
+	files, err := readAttachments(a.attached.files, path)
+	if err == nil {
+		a.attached.files = files
+	}
+	return err
+}
+
+// take returns the attachments for a message. They wait for the next one if it is not sent.
+func (a chatActions) take() (files []v1alpha1.Attachment, restore func()) {
+	a.attached.mu.Lock()
+	defer a.attached.mu.Unlock()
+	files, a.attached.files = a.attached.files, nil
+	return files, func() {
+		a.attached.mu.Lock()
+		defer a.attached.mu.Unlock()
+		a.attached.files = append(files, a.attached.files...)
+	}
 }
 
 // Send implements chatui.Actions.
 func (a chatActions) Send(ctx context.Context, text, inReplyTo string) error {
-	_, err := a.s.post(ctx, v1alpha1.AgentMessageSpec{Chat: a.chat, Content: text, InReplyTo: inReplyTo})
+	files, restore := a.take()
+	_, err := a.s.post(ctx, v1alpha1.AgentMessageSpec{Chat: a.chat, Content: text, InReplyTo: inReplyTo, Attachments: files})
+	if err != nil {
+		restore()
+	}
 	return explain(err)
 }
 

@@ -36,7 +36,7 @@ func (s *session) runLineMode(ctx context.Context, chat string) error {
 	if err != nil {
 		return err
 	}
-	c := &lineChat{exchange: e, actions: chatActions{s, chat}, narrator: narrate.New(chat), out: s.humanOutput()}
+	c := &lineChat{exchange: e, actions: newChatActions(s, chat), narrator: narrate.New(chat), out: s.humanOutput()}
 	c.printNew(e.now)
 	lines := readLines(ctx, s.In)
 	var last error
@@ -96,6 +96,8 @@ func (c *lineChat) handle(ctx context.Context, line string) error {
 	case "help":
 		fmt.Fprintln(c.out, chatui.Help)
 		return nil
+	case "attach":
+		return c.actions.Attach(command.Text)
 	case "approve", "deny":
 		ask, found := c.pendingApproval(command.Task)
 		if !found {
@@ -120,7 +122,12 @@ func (c *lineChat) handle(ctx context.Context, line string) error {
 	default:
 		spec.InReplyTo = c.pendingQuestion()
 	}
+	restore := func() {}
+	if command.Verb == "say" {
+		spec.Attachments, restore = c.actions.take()
+	}
 	if err := c.send(ctx, spec); err != nil {
+		restore()
 		return explain(err)
 	}
 	progress, err := c.finish(ctx, c.printNew)

@@ -21,6 +21,7 @@ import (
 
 type sendOptions struct {
 	wait, follow bool
+	attach       []string
 	timeout      time.Duration
 	print        *genericclioptions.PrintFlags
 }
@@ -51,8 +52,11 @@ func newSend(f *Factory) *cobra.Command {
 			# Answer the question of the agent that works on the task first-1
 			kubectl nestor send first-1 "It is 2024"
 
-			# Send a file
+			# Send the content of a file as the message
 			kubectl nestor send first --wait < request.md
+
+			# Attach an image and a table
+			kubectl nestor send first "Does the chart show the table?" --attach chart.png --attach table.csv --wait
 		`),
 		Args:              argCount(1, -1, "the name of a chat or task, and the message"),
 		ValidArgsFunction: f.firstArg(chats, tasks(asksQuestion)),
@@ -60,6 +64,7 @@ func newSend(f *Factory) *cobra.Command {
 	}
 	cmd.Flags().BoolVar(&o.wait, "wait", false, "Wait until the work is done and print the answer.")
 	cmd.Flags().BoolVarP(&o.follow, "follow", "f", false, "Wait, and print messages and tasks meanwhile.")
+	cmd.Flags().StringArrayVar(&o.attach, "attach", nil, "Attach a file: an image (PNG, JPEG, GIF, WebP) or a text. Up to 8 times, together at most 512 KiB.")
 	cmd.Flags().DurationVar(&o.timeout, "timeout", 0, "With --wait or --follow: give up after this time, for example 5m. 0 waits forever. The work continues.")
 	addPrintFlags(cmd, o.print)
 	return cmd
@@ -74,6 +79,10 @@ func (o *sendOptions) run(ctx context.Context, s *session, args []string) error 
 	if err != nil {
 		return err
 	}
+	attachments, err := readAttachments(nil, o.attach...)
+	if err != nil {
+		return err
+	}
 	to, err := s.find(ctx, args[0])
 	if err != nil {
 		return err
@@ -81,9 +90,9 @@ func (o *sendOptions) run(ctx context.Context, s *session, args []string) error 
 	ctx, cancel := withTimeout(ctx, o.timeout)
 	defer cancel()
 	if to.task != nil && to.task.Spec.Chat == "" {
-		return o.answerStandalone(ctx, s, to.task, content)
+		return o.answerStandalone(ctx, s, to.task, v1alpha1.AgentMessageSpec{Task: to.task.Name, Content: content, Attachments: attachments})
 	}
-	spec := v1alpha1.AgentMessageSpec{Content: content}
+	spec := v1alpha1.AgentMessageSpec{Content: content, Attachments: attachments}
 	chat := ""
 	if to.chat != nil {
 		chat = to.chat.Name
@@ -173,8 +182,8 @@ func (o *sendOptions) printAnswers(s *session, answers []v1alpha1.AgentMessage) 
 }
 
 // answerStandalone answers the question of a standalone task and, with --wait or --follow, waits for the task.
-func (o *sendOptions) answerStandalone(ctx context.Context, s *session, task *v1alpha1.AgentTask, content string) error {
-	message, err := s.post(ctx, v1alpha1.AgentMessageSpec{Task: task.Name, Content: content})
+func (o *sendOptions) answerStandalone(ctx context.Context, s *session, task *v1alpha1.AgentTask, spec v1alpha1.AgentMessageSpec) error {
+	message, err := s.post(ctx, spec)
 	if err != nil {
 		return err
 	}

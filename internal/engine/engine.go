@@ -97,10 +97,10 @@ func (e *Engine) Deliver(uid string, fact agent.Fact) error {
 }
 
 // Record delivers a fact to an agent and returns when the fact is durable, or was already known. Use it for facts that are
-// acknowledged to a sender and are not sent again.
-func (e *Engine) Record(ctx context.Context, uid string, fact agent.Fact) error {
+// acknowledged to a sender and are not sent again. The images are those that the fact refers to; they are stored with it.
+func (e *Engine) Record(ctx context.Context, uid string, fact agent.Fact, images ...ledger.Image) error {
 	recorded := make(chan error, 1)
-	if err := e.enqueue(uid, delivery{fact: fact, onRecorded: func(err error) { recorded <- err }}); err != nil {
+	if err := e.enqueue(uid, delivery{fact: fact, images: images, onRecorded: func(err error) { recorded <- err }}); err != nil {
 		return err
 	}
 	select {

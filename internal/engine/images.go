@@ -21,12 +21,17 @@ func toolFinished(e agent.RunTool, result tool.Result) (agent.ToolFinished, []le
 	fact := agent.ToolFinished{Call: e.Call, Outcome: toolOutcome(result), Text: result.Text}
 	var images []ledger.Image
 	for _, image := range result.Output.Images {
-		sum := sha256.Sum256(image.Data)
-		digest := "sha256:" + hex.EncodeToString(sum[:])
+		digest := ImageDigest(image.Data)
 		fact.Images = append(fact.Images, agent.Image{Digest: digest, MediaType: image.MIMEType, Size: int64(len(image.Data))})
 		images = append(images, ledger.Image{Digest: digest, MediaType: image.MIMEType, Data: image.Data})
 	}
 	return fact, images
+}
+
+// ImageDigest returns the digest of an image by which facts refer to it.
+func ImageDigest(data []byte) string {
+	sum := sha256.Sum256(data)
+	return "sha256:" + hex.EncodeToString(sum[:])
 }
 
 // addImages adds to a batch the images that an event refers to: new ones, and references to those that the ledger has from

@@ -190,12 +190,12 @@ func (r *Router) deliver(uid string, to func(*Engine) error) error {
 }
 
 // Record delivers a fact to an agent and returns when it is durable; see Engine.Record.
-func (r *Router) Record(ctx context.Context, uid string, fact agent.Fact) error {
+func (r *Router) Record(ctx context.Context, uid string, fact agent.Fact, images ...ledger.Image) error {
 	e, err := r.find(ctx, uid)
 	if err != nil {
 		return err
 	}
-	return e.Record(ctx, uid, fact)
+	return e.Record(ctx, uid, fact, images...)
 }
 
 // View returns the recorded state of an agent, or ledger.ErrNotFound.

@@ -185,7 +185,7 @@ func (e *Engine) forwardReply(root ledger.Agent, item agent.Item) {
 	}
 	uid, err := e.findAskingAgent(e.ctx, root.UID, item.UID, item.About)
 	if err == nil {
-		err = e.enqueue(uid, delivery{fact: agent.Answered{Call: item.Call, Text: item.Text}, onRecorded: done})
+		err = e.enqueue(uid, delivery{fact: agent.Answered{Call: item.Call, Text: item.Text, Images: item.Images}, onRecorded: done})
 	}
 	if err != nil {
 		done(err)

@@ -190,8 +190,9 @@ func (s *Server) group(scheme *runtime.Scheme, options Options, may authorizer.A
 		"transcripts/log": &logs{
 			transcripts: storage, live: options.Live, poll: options.Poll, stopping: s.stopping, streams: options.Streams, reviewer: reviewer{may, options.Review},
 		},
-		"modelcalls": &modelCalls{ledger: options.Ledger},
-		"usages":     &usages{ledger: options.Ledger},
+		"transcripts/image": &images{storage},
+		"modelcalls":        &modelCalls{ledger: options.Ledger},
+		"usages":            &usages{ledger: options.Ledger},
 	}
 	return &group
 }

@@ -70,6 +70,8 @@ type Calls interface {
 	ToolOutput(ctx context.Context, agent, call string, offset int64, limit int) (ToolOutput, error)
 	// Images returns the images with these digests that the ledger has, in any order.
 	Images(ctx context.Context, digests []string) ([]Image, error)
+	// ImageOf returns the image with this digest if an event of the agent refers to it, or ErrNotFound.
+	ImageOf(ctx context.Context, agent, digest string) (Image, error)
 }
 
 // Reports answers queries about many agents.

@@ -4,23 +4,16 @@
 package tool
 
 import (
-	"bytes"
 	"fmt"
-	"image"
-	_ "image/gif"  // for DecodeConfig
-	_ "image/jpeg" // for DecodeConfig
-	_ "image/png"  // for DecodeConfig
-	"net/http"
 	"strings"
+
+	"github.com/nestor-dev/nestor/internal/attachment"
 )
 
-// Bounds of the images of one call. A provider rejects a request with an unusable image, and would reject every later
-// request of the agent too, because the image is part of the history.
+// Bounds of the images of one call, besides those of each image.
 const (
-	maxImages     = 8
-	maxImageBytes = 5 << 20
-	maxAllImages  = 10 << 20
-	maxImageSide  = 8000 // pixels
+	maxImages    = 8
+	maxAllImages = 10 << 20
 )
 
 // filterImages keeps the images that models accept, in order, with the media type detected from their bytes. For each of
@@ -30,7 +23,7 @@ func (o Output) filterImages() Output {
 	var left []string
 	size := 0
 	for i, picture := range o.Images {
-		mediaType, reason := checkImage(picture.Data)
+		mediaType, reason := attachment.CheckImage(picture.Data)
 		switch {
 		case reason != "":
 		case len(usable) == maxImages:
@@ -49,27 +42,4 @@ func (o Output) filterImages() Output {
 		o.Text = strings.TrimPrefix(o.Text+"\n"+strings.Join(left, "\n"), "\n")
 	}
 	return o
-}
-
-// checkImage returns the media type detected from the bytes, or why the image cannot be shown.
-func checkImage(data []byte) (mediaType, reason string) {
-	if len(data) > maxImageBytes {
-		return "", fmt.Sprintf("it has %d bytes, and at most %d MB are shown", len(data), maxImageBytes>>20)
-	}
-	mediaType = http.DetectContentType(data)
-	switch mediaType {
-	case "image/webp":
-		return mediaType, ""
-	case "image/png", "image/jpeg", "image/gif":
-	default:
-		return "", "it is not a PNG, JPEG, GIF or WebP image"
-	}
-	config, _, err := image.DecodeConfig(bytes.NewReader(data))
-	switch {
-	case err != nil:
-		return "", "it is damaged"
-	case config.Width > maxImageSide || config.Height > maxImageSide:
-		return "", fmt.Sprintf("it has %d x %d pixels, and at most %d x %d are shown", config.Width, config.Height, maxImageSide, maxImageSide)
-	}
-	return mediaType, ""
 }

@@ -4,12 +4,17 @@
 package api_test
 
 import (
+	"bytes"
 	"fmt"
 	"strings"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/internal/attachment"
 )
 
 var _ = Describe("Examples that are refused", func() {
@@ -22,6 +27,23 @@ var _ = Describe("Examples that are refused", func() {
 		})
 	}
 
+	// An example would be a file of 700 KB.
+	const attachmentsTooLarge = "the attachments of a message have at most 512 KiB together"
+	It("refuses attachments that are too large together", func(ctx SpecContext) {
+		namespace := newNamespace(ctx)
+		attach := func(name string, sizes ...int) error {
+			message := &v1alpha1.AgentMessage{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}, Spec: v1alpha1.AgentMessageSpec{Chat: "talk", Content: "See."}}
+			for i, size := range sizes {
+				message.Spec.Attachments = append(message.Spec.Attachments, v1alpha1.Attachment{Name: fmt.Sprint(i), MediaType: "text/plain", Data: bytes.Repeat([]byte("x"), size)})
+			}
+			return api.Create(ctx, message)
+		}
+		Expect(attach("whole", attachment.MaxBytes)).To(Succeed())
+		Expect(attach("parts", attachment.MaxBytes/2, attachment.MaxBytes/2)).To(Succeed())
+		Expect(attach("more", attachment.MaxBytes/2, attachment.MaxBytes/2, 1)).To(MatchError(ContainSubstring(attachmentsTooLarge)))
+		Expect(attach("one", attachment.MaxBytes+1)).NotTo(Succeed())
+	})
+
 	It("has at least 60 of them", func() {
 		Expect(len(examples(invalidDir))).To(BeNumerically(">=", 60))
 	})
@@ -29,6 +51,7 @@ var _ = Describe("Examples that are refused", func() {
 	It("has one for every rule on a spec", func() {
 		// A rule that several kinds share needs only one example.
 		var messages strings.Builder
+		messages.WriteString(attachmentsTooLarge + "\n")
 		for _, one := range examples(invalidDir) {
 			messages.WriteString(one.header("Refused") + "\n")
 		}

@@ -5,6 +5,7 @@ package rbac_test
 
 import (
 	"context"
+	"fmt"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -38,13 +39,25 @@ func policyCases() []policyCase {
 		noSubAgent  = "sub-agents are made by the operator alone: write an AgentMessage to a chat, or create a standalone AgentTask"
 		noSecret    = "spec.workspace.git.secretName: you may not get the Secret login, so agents may not use it for you: ask for the right to get it, or leave it out"
 		noClaim     = "spec.workspace.persistentVolumeClaim.claimName: you may not get the PersistentVolumeClaim files, so agents may not use it for you"
+		noAttach    = "spec.attachments: you may not get the ConfigMap table, so you may not attach it: ask for the right to get it, or attach data"
 		noContext   = "context Summary and Full show the conversation of the agent that asked, and a standalone task has none"
 	)
 	message := func(s spec) spec {
 		s["chat"], s["content"] = "talk", "Hello!"
 		return s
 	}
+	attach := func(count int) spec {
+		var attachments []any
+		for i := range count {
+			attachments = append(attachments, spec{"name": fmt.Sprintf("%d.csv", i), "mediaType": "text/csv", "configMapKeyRef": spec{"name": "table", "key": "a"}})
+		}
+		return message(spec{"attachments": attachments})
+	}
 	return []policyCase{
+		creates(user, "a message with a ConfigMap", "AgentMessage", attach(1), noAttach),
+		creates(user, "a message with eight ConfigMaps", "AgentMessage", attach(8), noAttach),
+		creates(user, "a message with attached data", "AgentMessage", message(spec{"attachments": []any{spec{"name": "a.txt", "mediaType": "text/plain", "data": "SGVsbG8="}}}), ""),
+		creates(owner, "a message with eight ConfigMaps", "AgentMessage", attach(8), ""),
 		creates(user, "a message without a user", "AgentMessage", message(spec{}), ""),
 		creates(user, "a message as themselves", "AgentMessage", message(spec{"user": "user"}), ""),
 		creates(user, "a message as somebody else", "AgentMessage", message(spec{"user": "owner"}), yourself+"user"),

@@ -12,6 +12,7 @@ import (
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/util/retry"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	historyv1alpha1 "github.com/nestor-dev/nestor/api/history/v1alpha1"
 )
@@ -92,8 +93,11 @@ var histories = []struct {
 		return err
 	}},
 	{"list transcripts", lists("transcripts")},
+	{"get transcripts/image", func(ctx context.Context, who person) error {
+		return client.IgnoreNotFound(readSubresource(ctx, who, historyv1alpha1.TranscriptName("AgentChat", "talk"), "image", "digest", "sha256:none"))
+	}},
 	{"get transcripts/log", func(ctx context.Context, who person) error {
-		return readLog(ctx, who, historyv1alpha1.TranscriptName("AgentChat", "talk"))
+		return readSubresource(ctx, who, historyv1alpha1.TranscriptName("AgentChat", "talk"), "log", "tail", "1")
 	}},
 	{"list modelcalls", lists("modelcalls")},
 	{"list usages", lists("usages")},
@@ -110,12 +114,14 @@ func lists(name string) func(context.Context, person) error {
 	}
 }
 
-func readLog(ctx context.Context, who person, transcript string) error {
-	client, err := kubernetes.NewForConfig(config(who))
+// readSubresource reads a subresource of a transcript with one query parameter.
+func readSubresource(ctx context.Context, who person, transcript, subresource, parameter, value string) error {
+	clients, err := kubernetes.NewForConfig(config(who))
 	if err != nil {
 		return err
 	}
-	stream, err := client.RESTClient().Get().AbsPath("/apis", historyv1alpha1.GroupVersion.String(), "namespaces", team, "transcripts", transcript, "log").Stream(ctx)
+	stream, err := clients.RESTClient().Get().AbsPath("/apis", historyv1alpha1.GroupVersion.String(), "namespaces", team, "transcripts", transcript, subresource).
+		Param(parameter, value).Stream(ctx)
 	if err != nil {
 		return err
 	}

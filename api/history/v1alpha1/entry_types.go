@@ -63,6 +63,11 @@ type Entry struct {
 	// reasoning is the text of the model's reasoning before the reply, if the provider returns it. It is never posted to the chat.
 	// +optional
 	Reasoning string `json:"reasoning,omitempty"`
+	// images are the images of the entry: those that a person attached to the message or answer, or those that a tool returned. Their
+	// bytes are served by the transcript's image subresource, as long as the ledger keeps them.
+	// +optional
+	// +listType=atomic
+	Images []Image `json:"images,omitempty"`
 	// systemPrompt is the system prompt of the agent.
 	// +optional
 	SystemPrompt string `json:"systemPrompt,omitempty"`
@@ -108,6 +113,22 @@ type Entry struct {
 	// delta is a piece of a reply.
 	// +optional
 	Delta *Delta `json:"delta,omitempty"`
+}
+
+// Image is an image of an entry.
+type Image struct {
+	// name is the name of an attached image.
+	// +optional
+	Name string `json:"name,omitempty"`
+	// mediaType is the media type of the image, such as image/png.
+	// +required
+	MediaType string `json:"mediaType"`
+	// size is the number of bytes.
+	// +required
+	Size int64 `json:"size"`
+	// digest identifies the content.
+	// +required
+	Digest string `json:"digest"`
 }
 
 // ToolCallPhase is the phase of a tool call.

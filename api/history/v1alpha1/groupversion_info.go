@@ -17,7 +17,7 @@ var GroupVersion = schema.GroupVersion{Group: "history.nestor.dev", Version: "v1
 // AddToScheme registers the kinds of this package with a scheme.
 func AddToScheme(scheme *runtime.Scheme) error {
 	scheme.AddKnownTypes(GroupVersion,
-		&Transcript{}, &TranscriptList{}, &TranscriptOptions{}, &TranscriptLogOptions{},
+		&Transcript{}, &TranscriptList{}, &TranscriptOptions{}, &TranscriptLogOptions{}, &TranscriptImageOptions{},
 		&ModelCall{}, &ModelCallList{},
 		&Usage{}, &UsageList{},
 	)

@@ -24,6 +24,9 @@ func addOptionConversions(scheme *runtime.Scheme) error {
 		scheme.AddConversionFunc((*url.Values)(nil), (*TranscriptLogOptions)(nil), func(in, out any, _ conversion.Scope) error {
 			return out.(*TranscriptLogOptions).read(*in.(*url.Values))
 		}),
+		scheme.AddConversionFunc((*url.Values)(nil), (*TranscriptImageOptions)(nil), func(in, out any, _ conversion.Scope) error {
+			return out.(*TranscriptImageOptions).read(*in.(*url.Values))
+		}),
 	)
 }
 
@@ -52,6 +55,13 @@ func (o *TranscriptLogOptions) read(query url.Values) error {
 	if o.Follow && o.Limit > 0 {
 		p.complain("limit and follow do not go together: leave one out")
 	}
+	return p.err
+}
+
+func (o *TranscriptImageOptions) read(query url.Values) error {
+	p := parameters{query: query}
+	p.known("digest")
+	o.Digest = query.Get("digest")
 	return p.err
 }
 

@@ -42,3 +42,13 @@ type TranscriptLogOptions struct {
 	// +optional
 	Deltas *bool `json:"deltas,omitempty"`
 }
+
+// TranscriptImageOptions are the query parameters of a transcript's image.
+//
+// +kubebuilder:object:root=true
+type TranscriptImageOptions struct {
+	metav1.TypeMeta `json:",inline"`
+	// digest is the digest of an image in an entry of the transcript.
+	// +required
+	Digest string `json:"digest"`
+}

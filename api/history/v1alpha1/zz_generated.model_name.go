@@ -29,6 +29,11 @@ func (in Entry) OpenAPIModelName() string {
 }
 
 // OpenAPIModelName returns the OpenAPI model name for this type.
+func (in Image) OpenAPIModelName() string {
+	return "dev.nestor.history.v1alpha1.Image"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
 func (in ModelCall) OpenAPIModelName() string {
 	return "dev.nestor.history.v1alpha1.ModelCall"
 }
@@ -81,6 +86,11 @@ func (in Transcript) OpenAPIModelName() string {
 // OpenAPIModelName returns the OpenAPI model name for this type.
 func (in TranscriptAgent) OpenAPIModelName() string {
 	return "dev.nestor.history.v1alpha1.TranscriptAgent"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in TranscriptImageOptions) OpenAPIModelName() string {
+	return "dev.nestor.history.v1alpha1.TranscriptImageOptions"
 }
 
 // OpenAPIModelName returns the OpenAPI model name for this type.

@@ -54,6 +54,6 @@ subjects:
   resources: [transcripts, modelcalls, usages]
   verbs: [get, list]
 - apiGroups: [history.nestor.dev]
-  resources: [transcripts/log]
+  resources: [transcripts/log, transcripts/image]
   verbs: [get]
 {{- end }}

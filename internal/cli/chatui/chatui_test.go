@@ -27,6 +27,11 @@ type recorder struct {
 	err   error
 }
 
+func (r *recorder) Attach(path string) error {
+	r.did = append(r.did, "attach "+path)
+	return r.err
+}
+
 func (r *recorder) Send(_ context.Context, text, inReplyTo string) error {
 	r.did = append(r.did, fmt.Sprintf("say %q to %q", text, inReplyTo))
 	return r.err
@@ -247,6 +252,22 @@ func TestStreamedReplyIsReplacedByItsMessage(t *testing.T) {
 	s.send(Updated(now))
 	s.shows("Again and whole")
 	s.hides("nestor …")
+}
+
+func TestFilesAreAttachedToTheNextMessage(t *testing.T) {
+	s := newHarness(t)
+	now := chat()
+	m := v1alpha1.AgentMessage{ObjectMeta: metav1.ObjectMeta{Name: "u9"}}
+	m.Spec.Role, m.Spec.Content = v1alpha1.RoleUser, "See."
+	m.Spec.Attachments = []v1alpha1.Attachment{{Name: "a.png", MediaType: "image/png", Data: []byte("12345")},
+		{Name: "b.csv", MediaType: "text/csv", ConfigMapKeyRef: &v1alpha1.ConfigMapKeyRef{Name: "tables", Key: "b"}}}
+	now.Messages = append(now.Messages, m)
+	s.send(Updated(now))
+	s.shows("[image a.png, image/png, 5 bytes]", "[b.csv, text/csv, ConfigMap tables]")
+	s.keys(strings.Split("/attach c.png", "")...)
+	s.keys("enter")
+	s.did("attach c.png")
+	s.shows("attached c.png to the next message")
 }
 
 func TestReasoningIsOneLineUntilTheReplyIsComplete(t *testing.T) {

@@ -4,22 +4,23 @@
 package chatui
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 )
 
 // Command is a parsed line of input.
 type Command struct {
-	// Verb is say, approve, deny, cancel, help or quit.
+	// Verb is say, attach, approve, deny, cancel, help or quit.
 	Verb string
 	// Task is the task that the command names, or "".
 	Task string
-	// Text is the message, or the comment on a decision.
+	// Text is the message, the comment on a decision, or the path of a file to attach.
 	Text string
 }
 
 // Help lists the commands.
-const Help = "/approve [TASK] · /deny [TASK] [COMMENT] · /cancel [TASK] · /quit"
+const Help = "/attach FILE · /approve [TASK] · /deny [TASK] [COMMENT] · /cancel [TASK] · /quit"
 
 // Parse parses a line. A line that begins with a slash is a command; a leading double slash stands for a literal
 // slash. isTask reports whether a word is the name of a task.
@@ -41,6 +42,11 @@ func Parse(line string, isTask func(string) bool) (Command, error) {
 		}
 		if verb == "cancel" && c.Text != "" {
 			return c, fmt.Errorf("there is no task %q: /cancel TASK stops a task, /cancel stops everything", c.Text)
+		}
+		return c, nil
+	case "attach":
+		if c.Text == "" {
+			return c, errors.New("/attach needs the path of a file")
 		}
 		return c, nil
 	case "help", "quit":

@@ -84,6 +84,9 @@ func (m Model) writeMessage(s *canvas, message v1alpha1.AgentMessage) {
 	s.write(terminal.Fit(head+messageState(message), m.width))
 	if message.Spec.Role == v1alpha1.RoleUser || message.Spec.Role == "" {
 		s.write(terminal.Indent(terminal.Wrap(terminal.Clean(message.Spec.Content), m.width-2), "  ")...)
+		for _, line := range narrate.AttachmentLines(message) {
+			s.write("  " + terminal.Faint.Render(terminal.Fit(line, m.width-2)))
+		}
 		return
 	}
 	s.write(terminal.Indent(m.pages.markdown(message.Spec.Content, m.width-2), "  ")...)

@@ -20,6 +20,8 @@ import (
 type Actions interface {
 	// Send sends a message. With inReplyTo it answers the question in the message of that name.
 	Send(ctx context.Context, text, inReplyTo string) error
+	// Attach attaches a file to the next message.
+	Attach(path string) error
 	// FullArguments returns an ask with the full arguments of its call.
 	FullArguments(ctx context.Context, ask live.Ask) (live.Ask, error)
 	// Decide decides about a tool call.

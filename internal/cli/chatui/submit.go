@@ -32,6 +32,8 @@ func (m Model) submit() (Model, tea.Cmd) {
 	case "help":
 		m.notice = notice{Help, false}
 		return m, nil
+	case "attach":
+		return m, m.attach(c.Text)
 	case "approve":
 		return m.decideNamed(c, v1alpha1.DecisionApprove)
 	case "deny":
@@ -51,6 +53,13 @@ func (m Model) sendMessage(text string) tea.Cmd {
 	}
 	return func() tea.Msg {
 		return actionDone{done: done, text: text, err: m.actions.Send(m.ctx, text, inReplyTo)}
+	}
+}
+
+// attach attaches a file to the next message.
+func (m Model) attach(path string) tea.Cmd {
+	return func() tea.Msg {
+		return actionDone{done: "attached " + path + " to the next message", text: "/attach " + path, err: m.actions.Attach(path)}
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	historyv1 "github.com/nestor-dev/nestor/api/history/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1alpha1"
 	"github.com/nestor-dev/nestor/internal/cli/terminal"
 )
 
@@ -43,6 +44,9 @@ func detailLines(e historyv1.Entry, prompts bool) []string {
 	if prompts && e.SystemPrompt != "" {
 		lines = append(lines, terminal.Faint.Render("system prompt:"))
 		lines = append(lines, terminal.Indent(strings.Split(terminal.Clean(e.SystemPrompt), "\n"), "  ")...)
+	}
+	for _, image := range e.Images {
+		lines = append(lines, attachedLine(image.Name, image.MediaType, image.Size))
 	}
 	for _, call := range e.ToolCalls {
 		lines = append(lines, callLines(e, call)...)
@@ -96,4 +100,34 @@ func outcomeLines(o historyv1.Outcome) []string {
 		}
 	}
 	return lines
+}
+
+// AttachmentLines returns a line for each attachment of a message.
+func AttachmentLines(m v1alpha1.AgentMessage) []string {
+	var lines []string
+	for _, a := range m.Spec.Attachments {
+		size := int64(len(a.Data))
+		if a.ConfigMapKeyRef != nil {
+			lines = append(lines, fmt.Sprintf("[%s, %s, ConfigMap %s]", terminal.Line(a.Name), terminal.Line(a.MediaType), terminal.Line(a.ConfigMapKeyRef.Name)))
+			continue
+		}
+		lines = append(lines, attachedLine(a.Name, a.MediaType, size))
+	}
+	return lines
+}
+
+// attachedLine describes an image or another attachment.
+func attachedLine(name, mediaType string, size int64) string {
+	parts := []string{terminal.Line(mediaType), fmt.Sprintf("%d bytes", size)}
+	if size >= 1<<10 {
+		parts[1] = fmt.Sprintf("%d KB", size>>10)
+	}
+	if name != "" {
+		parts = append([]string{terminal.Line(name)}, parts...)
+	}
+	kind := ""
+	if strings.HasPrefix(mediaType, "image/") {
+		kind = "image "
+	}
+	return "[" + kind + strings.Join(parts, ", ") + "]"
 }

@@ -125,6 +125,16 @@ func TestReasoningIsAMarkedBlock(t *testing.T) {
 	}
 }
 
+func TestImagesAreDescribed(t *testing.T) {
+	var out bytes.Buffer
+	NewTranscriptPrinter(terminal.Writer(&out, nil)).Print(historyv1.Entry{Seq: 1, Kind: historyv1.EntryUser, Content: "See.", Images: []historyv1.Image{
+		{Name: "a\x1b[2J.png", MediaType: "image/png", Size: 2048}, {MediaType: "image/gif", Size: 9},
+	}})
+	if diff := cmp.Diff("user  #1\n  See.\n  [image a␛[2J.png, image/png, 2 KB]\n  [image image/gif, 9 bytes]\n", out.String()); diff != "" {
+		t.Error(diff)
+	}
+}
+
 func TestStandstillIsPrintedOnceUntilItEnds(t *testing.T) {
 	chat := v1alpha1.AgentChat{ObjectMeta: metav1.ObjectMeta{Name: "chat"}}
 	at := func(kind string, status metav1.ConditionStatus, reason, message string) live.Snapshot {

@@ -126,10 +126,10 @@ func (r *Reconciler) reportOutage(ctx context.Context, owner client.Object, mess
 
 // record records a fact of an agent. It does not wait for a ledger that does not respond: the fact stays in the agent's mailbox, and the
 // next attempt reads the outcome.
-func (r *Reconciler) record(ctx context.Context, uid string, fact agent.Fact) error {
+func (r *Reconciler) record(ctx context.Context, uid string, fact agent.Fact, images ...ledger.Image) error {
 	ctx, cancel := context.WithTimeout(ctx, recordTimeout)
 	defer cancel()
-	err := r.Runner.Engine.Record(ctx, uid, fact)
+	err := r.Runner.Engine.Record(ctx, uid, fact, images...)
 	if blocked := r.Runner.Engine.Blocked(uid); err != nil && blocked != nil {
 		return blocked
 	}
@@ -225,8 +225,13 @@ func (r *Reconciler) wasTaken(ctx context.Context, owner client.Object, message 
 
 // deliverMessage delivers a message to the orchestrator, which reports when it has taken the message into a turn.
 func (r *Reconciler) deliverMessage(ctx context.Context, chat client.Object, message *v1alpha1.AgentMessage) (*outcome, error) {
-	if _, started, err := r.Runner.State(ctx, string(chat.GetUID())); err != nil || !started {
+	state, started, err := r.Runner.State(ctx, string(chat.GetUID()))
+	if err != nil || !started {
 		return ptr(pending(reasonChatNotReady, "The message waits until the chat is ready: see the chat's conditions.")), err
+	}
+	delivered := ptr(pending("Delivered", "The message waits for the next turn."))
+	if len(message.Spec.Attachments) > 0 && state.HasHandled(message.Name) {
+		return delivered, nil // a ConfigMap that changes later has no effect
 	}
 	record, err := r.Runner.Engine.Lookup(ctx, string(chat.GetUID()))
 	if err != nil {
@@ -239,10 +244,17 @@ func (r *Reconciler) deliverMessage(ctx context.Context, chat client.Object, mes
 	if err != nil {
 		return nil, err
 	}
-	err = r.Runner.Engine.Deliver(string(chat.GetUID()), agent.MessageArrived{
-		Message: message.Name, Text: message.Spec.Content, Answers: answers, Call: call, By: message.Spec.User, Unnamed: message.Spec.User == "",
-	})
-	return ptr(pending("Delivered", "The message waits for the next turn.")), err
+	read, rejection, err := r.readContent(ctx, message)
+	if rejection != nil || err != nil {
+		return rejection, err
+	}
+	fact := agent.MessageArrived{
+		Message: message.Name, Text: read.text, Images: read.images, Answers: answers, Call: call, By: message.Spec.User, Unnamed: message.Spec.User == "",
+	}
+	if len(message.Spec.Attachments) > 0 {
+		return delivered, r.record(ctx, string(chat.GetUID()), fact, read.stored...)
+	}
+	return delivered, r.Runner.Engine.Deliver(string(chat.GetUID()), fact)
 }
 
 // questionOf returns the agent and the question that a message replies to.

@@ -194,8 +194,12 @@ func (r *Reconciler) answer(ctx context.Context, owner client.Object, message *v
 	if rejection != nil || err != nil {
 		return rejection, err
 	}
+	read, rejection, err := r.readContent(ctx, message)
+	if rejection != nil || err != nil {
+		return rejection, err
+	}
 	for call := range asks(about.state, agent.AskQuestion) {
-		return ptr(handled()), r.record(ctx, about.uid, answered(call, message))
+		return ptr(handled()), r.record(ctx, about.uid, answered(call, message, read), read.stored...)
 	}
 	below, recorded, err := r.asksBelow(ctx, about.uid, message)
 	if recorded || err != nil {
@@ -203,15 +207,15 @@ func (r *Reconciler) answer(ctx context.Context, owner client.Object, message *v
 	}
 	for _, ask := range below {
 		if ask.Kind == agent.AskQuestion {
-			return ptr(handled()), r.record(ctx, ask.Agent.UID, answered(ask.Call, message))
+			return ptr(handled()), r.record(ctx, ask.Agent.UID, answered(ask.Call, message, read), read.stored...)
 		}
 	}
 	return rejected(v1alpha1.ReasonNotWaiting, "The task %q has asked nothing.", message.Spec.Task), nil
 }
 
 // answered returns the fact that a message answers a question.
-func answered(call string, message *v1alpha1.AgentMessage) agent.Answered {
-	return agent.Answered{Call: call, Text: message.Spec.Content, Message: message.Name, By: message.Spec.User, Unnamed: message.Spec.User == ""}
+func answered(call string, message *v1alpha1.AgentMessage, read content) agent.Answered {
+	return agent.Answered{Call: call, Text: read.text, Images: read.images, Message: message.Name, By: message.Spec.User, Unnamed: message.Spec.User == ""}
 }
 
 // cancel cancels a task, or all the work of a chat or standalone task.

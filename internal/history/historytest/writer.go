@@ -63,7 +63,12 @@ func (p *Writer) Researcher(limits agent.Limits) agent.Started {
 
 // Write appends facts in one batch, with the model calls that they start and end.
 func (p *Writer) Write(ctx context.Context, l ledger.Writer, facts ...agent.Fact) error {
-	batch := ledger.Batch{Agent: p.Record.UID, After: p.seq}
+	return p.WriteImages(ctx, l, nil, facts...)
+}
+
+// WriteImages is Write with the images that the facts refer to.
+func (p *Writer) WriteImages(ctx context.Context, l ledger.Writer, images []ledger.Image, facts ...agent.Fact) error {
+	batch := ledger.Batch{Agent: p.Record.UID, After: p.seq, Images: images}
 	if p.seq == 0 {
 		batch.Create = &p.Record
 	}

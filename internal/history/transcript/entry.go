@@ -57,7 +57,7 @@ func (s Step) fill(e *api.Entry) bool {
 	case agent.Started:
 		e.Kind, e.Content, e.SystemPrompt = api.EntryStarted, s.assignment(), agent.SystemPrompt(f.Config)
 	case agent.MessageArrived:
-		e.Kind, e.Content, e.Message, e.Child = api.EntryUser, f.Text, f.Message, f.Answers
+		e.Kind, e.Content, e.Message, e.Child, e.Images = api.EntryUser, f.Text, f.Message, f.Answers, images(f.Images)
 	case agent.ModelReplied:
 		s.fillReply(e, f)
 	case agent.ModelFailed:
@@ -67,14 +67,14 @@ func (s Step) fill(e *api.Entry) bool {
 			e.Usage = usage(*f.Usage)
 		}
 	case agent.ToolFinished:
-		e.Kind, e.Content = api.EntryToolResult, f.Text
+		e.Kind, e.Content, e.Images = api.EntryToolResult, f.Text, images(f.Images)
 	case agent.Decided:
 		e.Kind, e.Content, e.By, e.Decision = api.EntryDecision, f.Comment, f.By, "Deny"
 		if f.Approve {
 			e.Decision = "Approve"
 		}
 	case agent.Answered:
-		e.Kind, e.Content = api.EntryAnswer, f.Text
+		e.Kind, e.Content, e.Images = api.EntryAnswer, f.Text, images(f.Images)
 	case agent.ChildFinished:
 		s.fillChild(e, f)
 	case agent.Asked:
@@ -157,6 +157,14 @@ func (s Step) outcome() *api.Outcome {
 		ok.TestsRun, ok.TestsPassed = number(r.TestsRun), number(r.TestsPassed)
 	}
 	return ok
+}
+
+func images(list []agent.Image) []api.Image {
+	var shown []api.Image
+	for _, i := range list {
+		shown = append(shown, api.Image{Name: i.Name, MediaType: i.MediaType, Size: i.Size, Digest: i.Digest})
+	}
+	return shown
 }
 
 func number(n *int) *int32 {

@@ -39,6 +39,14 @@ func testImagesAreStoredOnce(t *testing.T, db Database) {
 			t.Errorf("image %+v, want %+v", image, want)
 		}
 	}
+	if own := must(l.ImageOf(t.Context(), "c", blue.Digest))(t); own.MediaType != blue.MediaType || !bytes.Equal(own.Data, blue.Data) {
+		t.Errorf("the image of an agent is %+v, want %+v", own, blue)
+	}
+	for agent, digest := range map[string]string{"b": blue.Digest, "c": red.Digest, "a": "sha256:none", "nobody": red.Digest} {
+		if other, err := l.ImageOf(t.Context(), agent, digest); !errors.Is(err, ledger.ErrNotFound) {
+			t.Errorf("agent %s does not refer to %s, but got %+v (%v)", agent, digest, other, err)
+		}
+	}
 	if none := must(l.Images(t.Context(), nil))(t); len(none) != 0 {
 		t.Errorf("no digests returned %d images", len(none))
 	}

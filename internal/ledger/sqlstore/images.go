@@ -5,6 +5,7 @@ package sqlstore
 
 import (
 	"context"
+	"fmt"
 	"strings"
 
 	"github.com/nestor-dev/nestor/internal/ledger"
@@ -48,6 +49,19 @@ func (s *Store) Images(ctx context.Context, digests []string) ([]ledger.Image, e
 	images, err := list(ctx, s.driver.Reader(), scanImage,
 		`SELECT digest, media_type, data FROM images WHERE digest IN (`+strings.Join(these, ", ")+`)`, w.args...)
 	return images, s.fail("read images", err)
+}
+
+// ImageOf implements ledger.Calls.
+func (s *Store) ImageOf(ctx context.Context, agent, digest string) (ledger.Image, error) {
+	found, err := list(ctx, s.driver.Reader(), scanImage,
+		`SELECT i.digest, i.media_type, i.data FROM image_uses u JOIN images i ON i.digest = u.digest WHERE u.agent_uid = $1 AND u.digest = $2`, agent, text(digest))
+	if err == nil && len(found) == 0 {
+		return ledger.Image{}, fmt.Errorf("image %s of agent %s: %w", digest, agent, ledger.ErrNotFound)
+	}
+	if err != nil {
+		return ledger.Image{}, s.fail("read an image", err)
+	}
+	return found[0], nil
 }
 
 func scanImage(r row) (ledger.Image, error) {
