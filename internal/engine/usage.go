@@ -31,6 +31,7 @@ func callUsage(req model.Request, reply model.Reply, e agent.CallModel, prices m
 	reported.PromptTokens = min(reported.PromptTokens, max(context, maxUsageRatio*prompt))
 	reported.CompletionTokens = min(reported.CompletionTokens, max(context, maxUsageRatio*completion, req.MaxOutputTokens))
 	reported.CachedTokens = min(reported.CachedTokens, reported.PromptTokens)
+	reported.CacheWriteTokens = min(reported.CacheWriteTokens, reported.PromptTokens-reported.CachedTokens)
 	reported.ReasoningTokens = min(reported.ReasoningTokens, reported.CompletionTokens)
 	reported.TotalTokens = reported.PromptTokens + reported.CompletionTokens
 	return &reported, agent.Usage{PromptTokens: reported.PromptTokens, CompletionTokens: reported.CompletionTokens, ReasoningTokens: reported.ReasoningTokens,

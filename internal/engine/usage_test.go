@@ -11,6 +11,8 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"pgregory.net/rapid"
+
 	"github.com/nestor-dev/nestor/internal/agent"
 	"github.com/nestor-dev/nestor/internal/ledger"
 	"github.com/nestor-dev/nestor/internal/model"
@@ -185,4 +187,23 @@ func TestEmptyChoicesAreAModelError(t *testing.T) {
 	if state.Usage.Total() != 20 {
 		t.Errorf("%d tokens are counted, want the 20 that the provider reported", state.Usage.Total())
 	}
+}
+
+// A provider may report anything. What is counted is consistent, and costs no more than the counted tokens can cost.
+func TestReportedUsageIsConsistent(t *testing.T) {
+	price, write := int64(1_000_000), int64(1_250_000)
+	prices := model.Prices{{Name: "m", InputMicrosPerMillion: &price, CacheWriteMicrosPerMillion: &write, OutputMicrosPerMillion: &price}}
+	rapid.Check(t, func(t *rapid.T) {
+		count := rapid.OneOf(rapid.Int64Range(0, 1000), rapid.Int64Range(0, 1<<40))
+		reported, counted := callUsage(model.Request{Model: "m"}, model.Reply{Usage: &model.Usage{
+			PromptTokens: count.Draw(t, "prompt"), CachedTokens: count.Draw(t, "cached"), CacheWriteTokens: count.Draw(t, "written"),
+			CompletionTokens: count.Draw(t, "completion"), ReasoningTokens: count.Draw(t, "reasoning"),
+		}}, agent.CallModel{Reserve: agent.Amount{Tokens: 500}}, prices)
+		if reported.CachedTokens+reported.CacheWriteTokens > reported.PromptTokens || reported.ReasoningTokens > reported.CompletionTokens || reported.PromptTokens > model.DefaultContextTokens {
+			t.Fatalf("counted %+v", reported)
+		}
+		if most := prices.MostCost("m", counted.PromptTokens, counted.CompletionTokens); *counted.CostMicros > *most {
+			t.Fatalf("%+v costs %d, at most %d is possible", reported, *counted.CostMicros, *most)
+		}
+	})
 }
