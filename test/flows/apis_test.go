@@ -52,7 +52,7 @@ func coreFlows(w *world) {
 		Eventually(r.posts).WithContext(ctx).Should(HavePost(WithText("The lighthouse of Alexandria was begun under Ptolemy I"), ReplyingTo("request")))
 		r.sendMessage(ctx, "more", "Add how tall it was.")
 		Eventually(r.posts).WithContext(ctx).Should(HavePost(WithText("at least 100 metres"), ReplyingTo("more")))
-		Expect(must(ctx, r.task("chat-2")).Status.Usage.TotalTokens).To(BeNumerically(">", 0))
+		Eventually(r.task("chat-2")).WithContext(ctx).Should(HaveField("Status.Usage.TotalTokens", BeNumerically(">", 0))) // the status follows the post
 	})
 
 	It("asks a person, and fans out", func(ctx SpecContext) {
