@@ -37,8 +37,8 @@ func (c *Clients) Key(ctx context.Context, object *v1alpha1.ModelProvider) (stri
 	return readKeyFile(c.KeyDir, object.Namespace, object.Spec.APIKeyFile)
 }
 
-// readKeyFile reads a key from the directory of a namespace. Each namespace has a directory of its own, because the keys belong
-// to those who may create providers there; links cannot lead out of it, as the links of a mounted volume do not.
+// readKeyFile reads a key from the directory of a namespace. Each namespace has a directory of its own, because anyone who
+// may create providers there can use its keys. Symbolic links that leave the directory are not followed.
 func readKeyFile(dir, namespace, name string) (string, error) {
 	if dir == "" {
 		return "", missingKeyFile("This operator reads no keys from files: start it with --api-key-dir, or use apiKeySecretRef.")

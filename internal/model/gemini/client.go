@@ -60,20 +60,11 @@ func (c *Client) Complete(ctx context.Context, req model.Request, listen func(mo
 	if listen == nil {
 		listen = func(model.Delta) {}
 	}
-	learned := req.Model + " " + string(req.ReasoningEffort)
-	used := c.dialects.Find(learned)
-	for {
-		reply, err := c.attempt(call, req, used, listen)
-		if err == nil {
-			return reply, nil
-		}
-		next := used.after(err)
-		if next == used {
-			return model.Reply{}, err
-		}
-		c.dialects.Update(learned, used, next.lasting())
-		used = next
-	}
+	attempt := func(used dialect) (model.Reply, error) { return c.attempt(call, req, used, listen) }
+	return c.dialects.Try(req.Model+" "+string(req.ReasoningEffort), attempt, func(used dialect, err error) (next, lasting dialect) {
+		next = used.after(err)
+		return next, next.lasting()
+	})
 }
 
 // attempt sends one HTTP request in the given dialect.

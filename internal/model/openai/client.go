@@ -94,17 +94,11 @@ func (c *Client) Complete(ctx context.Context, req model.Request, listen func(mo
 	if listen == nil {
 		listen = func(model.Delta) {}
 	}
-	for {
-		used := c.dialects.Find(req.Model)
-		reply, err := c.attempt(call, req, used, listen)
-		if err != nil && c.dialects.Update(req.Model, used, used.after(err)) {
-			continue
-		}
-		if err != nil {
-			return model.Reply{}, err
-		}
-		return reply, nil
-	}
+	attempt := func(used dialect) (model.Reply, error) { return c.attempt(call, req, used, listen) }
+	return c.dialects.Try(req.Model, attempt, func(used dialect, err error) (next, lasting dialect) {
+		next = used.after(err)
+		return next, next
+	})
 }
 
 // Models lists the provider's models, which is a cheap check of the address and the key.

@@ -44,14 +44,11 @@ func (c *Client) Complete(ctx context.Context, req model.Request, listen func(mo
 	if listen == nil {
 		listen = func(model.Delta) {}
 	}
-	for {
-		used := c.dialects.Find(req.Model)
-		reply, err := c.attempt(call, req, used, listen)
-		if err != nil && c.dialects.Update(req.Model, used, used.after(err)) {
-			continue
-		}
-		return reply, err
-	}
+	attempt := func(used dialect) (model.Reply, error) { return c.attempt(call, req, used, listen) }
+	return c.dialects.Try(req.Model, attempt, func(used dialect, err error) (next, lasting dialect) {
+		next = used.after(err)
+		return next, next
+	})
 }
 
 // Models implements model.Client.

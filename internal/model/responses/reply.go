@@ -233,7 +233,7 @@ func (a *accumulator) addItem(index int, raw json.RawMessage, complete bool) err
 	return a.complete(it)
 }
 
-// complete replaces what the deltas of an item gave by its final form, and passes on what they lacked.
+// complete adds the rest of an item's final form to what its deltas contained, and reports that rest as a delta.
 func (a *accumulator) complete(it *item) error {
 	text, refusal := it.content()
 	for _, part := range []struct {
