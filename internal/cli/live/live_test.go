@@ -129,6 +129,22 @@ func TestTree(t *testing.T) {
 	}
 }
 
+func TestTreeFollowsTheOrderOfTheCalls(t *testing.T) {
+	created := func(second int) func(*v1alpha1.AgentTask) {
+		return func(t *v1alpha1.AgentTask) { t.CreationTimestamp = at(second) }
+	}
+	s := Snapshot{Tasks: []v1alpha1.AgentTask{
+		task("chat-10-x7k2p", "", created(1)), task("by-hand", "", created(0)), task("chat-3", "", created(2)), task("chat-2", "", created(3)),
+	}}
+	var names []string
+	for _, node := range s.Tree("chat") {
+		names = append(names, node.Task.Name)
+	}
+	if diff := cmp.Diff([]string{"chat-2", "chat-3", "chat-10-x7k2p", "by-hand"}, names); diff != "" {
+		t.Error(diff)
+	}
+}
+
 // waiting returns a chat with open asks.
 func waiting(items ...v1alpha1.ChatWaitingItem) v1alpha1.AgentChat {
 	c := v1alpha1.AgentChat{ObjectMeta: metav1.ObjectMeta{Name: "chat"}}

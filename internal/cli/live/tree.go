@@ -5,7 +5,10 @@ package live
 
 import (
 	"cmp"
+	"math"
 	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 )
@@ -17,7 +20,7 @@ type Node struct {
 	Children []*Node
 }
 
-// Tree returns the tasks of a chat, or with an empty name the standalone ones, the oldest first.
+// Tree returns the tasks of a chat, or with an empty name the standalone ones, in the order in which they were asked for.
 func (s Snapshot) Tree(chat string) []*Node {
 	nodes := map[string]*Node{}
 	for _, task := range s.Tasks {
@@ -54,10 +57,23 @@ func Find(nodes []*Node, task string) *Node {
 	return nil
 }
 
+// sortNodes sorts siblings in the order in which they were asked for. Tasks of one reply are created at once, in any order.
 func sortNodes(nodes []*Node) {
 	slices.SortFunc(nodes, func(a, b *Node) int {
-		return cmp.Or(a.Task.CreationTimestamp.Compare(b.Task.CreationTimestamp.Time), compareNumbered(a.Task.Name, b.Task.Name))
+		return cmp.Or(cmp.Compare(ordinal(&a.Task), ordinal(&b.Task)), a.Task.CreationTimestamp.Compare(b.Task.CreationTimestamp.Time),
+			compareNumbered(a.Task.Name, b.Task.Name))
 	})
+}
+
+// ordinal returns the number that the parent gave a task, which follows the parent's name. Tasks that people created have none and come last.
+func ordinal(task *v1alpha1.AgentTask) int {
+	parent := cmp.Or(task.Labels[v1alpha1.LabelParent], task.Spec.Chat)
+	number, numbered := strings.CutPrefix(task.Name, parent+"-")
+	number, _, _ = strings.Cut(number, "-") // a suffix follows if the name was taken
+	if n, err := strconv.Atoi(number); numbered && parent != "" && err == nil {
+		return n
+	}
+	return math.MaxInt
 }
 
 // Phase returns the phase of the sub-agent while it runs, because it is more detailed than the task's.

@@ -34,6 +34,12 @@ describe('the tree', () => {
     expect(built.roots.map((node) => node.name)).toEqual(['chat-2', 'chat-9', 'chat-10']);
   });
 
+  it('orders siblings by the calls that asked for them, not by when they were created', () => {
+    const of = (name: string, created: string) => aTask(name, { spec: { chat: 'chat' }, created: `2026-01-01T00:00:0${created}Z` });
+    const built = tree([of('chat-10-x7k2p', '1'), of('by-hand', '0'), of('chat-3', '2'), of('chat-2', '3')]);
+    expect(built.roots.map((node) => node.name)).toEqual(['chat-2', 'chat-3', 'chat-10-x7k2p', 'by-hand']);
+  });
+
   it('keeps tasks whose message is gone', () => {
     expect(tree([aTask('a', { spec: { triggerMessage: 'gone' } })]).byTrigger.get('')).toHaveLength(1);
   });

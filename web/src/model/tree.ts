@@ -60,9 +60,20 @@ function settle(node: Node, depth: number): void {
   node.children.forEach((child) => settle(child, depth + 1));
 }
 
-/** Names end in an increasing number, which orders tasks better than timestamps with a precision of one second. */
+/** Sorts siblings in the order in which they were asked for. Tasks of one reply are created at once, in any order. */
 function byStart(a: Node, b: Node): number {
-  return a.task.metadata.creationTimestamp.localeCompare(b.task.metadata.creationTimestamp) || a.name.localeCompare(b.name, 'en', { numeric: true });
+  return (
+    ordinal(a.task) - ordinal(b.task) ||
+    a.task.metadata.creationTimestamp.localeCompare(b.task.metadata.creationTimestamp) ||
+    a.name.localeCompare(b.name, 'en', { numeric: true })
+  );
+}
+
+/** The number that the parent gave a task, which follows the parent's name. Tasks that people created have none and come last. */
+function ordinal(task: Task): number {
+  const parent = task.metadata.labels?.[labelParent] || task.spec.chat;
+  const number = parent && task.metadata.name.startsWith(`${parent}-`) && /^\d+/.exec(task.metadata.name.slice(parent.length + 1));
+  return number ? Number(number[0]) : Number.MAX_SAFE_INTEGER;
 }
 
 /** Every node of a tree, parents before their children. */
