@@ -1,8 +1,8 @@
 // Copyright 2026 The Nestor Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Command slowest reads the output of `go test -json`, prints what go test prints without -json, and then the ten slowest tests. With -v it
-// prints the output of tests that passed, too.
+// Command slowest reads the output of `go test -json`, prints what go test prints without -json, then the ten slowest tests, and last what
+// failed, because the end of a long log is what people and CI show. With -v it prints the output of tests that passed, too.
 package main
 
 import (
@@ -13,6 +13,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -43,6 +44,7 @@ func run(in io.Reader, out io.Writer, verbose bool) error {
 	lines := bufio.NewReader(in)
 	outputs := map[test][]string{}
 	var timings []timing
+	var failures []string
 	for {
 		line, err := lines.ReadBytes('\n')
 		if len(line) > 0 {
@@ -68,6 +70,7 @@ func run(in io.Reader, out io.Writer, verbose bool) error {
 			case e.Test != "" && (e.Action == "pass" || e.Action == "fail"):
 				if e.Action == "fail" {
 					fmt.Fprint(out, strings.Join(outputs[of], ""))
+					failures = append(failures, failure(of, outputs[of])...)
 				}
 				timings = append(timings, timing{of, e.Elapsed})
 				delete(outputs, of)
@@ -75,6 +78,7 @@ func run(in io.Reader, out io.Writer, verbose bool) error {
 		}
 		if err == io.EOF {
 			report(out, timings)
+			reportFailures(out, failures)
 			return nil
 		}
 		if err != nil {
@@ -87,6 +91,33 @@ func run(in io.Reader, out io.Writer, verbose bool) error {
 func isNoise(line string) bool {
 	return line == "PASS\n" || strings.HasSuffix(line, "[no test files]\n") || strings.HasPrefix(line, "testing: warning")
 }
+
+// failure returns the name of a test that failed, and the specs that failed in it if it is a suite of Ginkgo.
+func failure(of test, output []string) []string {
+	lines := []string{shortPackage(of.pkg) + " " + of.name}
+	for _, line := range output {
+		line = ansi.ReplaceAllString(strings.TrimSpace(line), "")
+		if strings.HasPrefix(line, "[FAIL]") || strings.HasPrefix(line, "[PANICKED!]") || strings.HasPrefix(line, "[TIMEDOUT]") {
+			lines = append(lines, "  "+line)
+		}
+	}
+	return lines
+}
+
+// ansi matches the codes with which Ginkgo colours its output.
+var ansi = regexp.MustCompile("\x1b\\[[0-9;]*m")
+
+func reportFailures(out io.Writer, failures []string) {
+	if len(failures) == 0 {
+		return
+	}
+	fmt.Fprintln(out, "\nFailed:")
+	for _, line := range failures {
+		fmt.Fprintln(out, "  "+line)
+	}
+}
+
+func shortPackage(pkg string) string { return strings.TrimPrefix(pkg, "github.com/nestor-dev/nestor/") }
 
 func report(out io.Writer, timings []timing) {
 	parents := map[test]bool{}
@@ -102,6 +133,6 @@ func report(out io.Writer, timings []timing) {
 	slices.SortStableFunc(timings, func(a, b timing) int { return cmp.Compare(b.seconds, a.seconds) })
 	fmt.Fprintln(out, "\nThe slowest tests:")
 	for _, t := range timings[:min(10, len(timings))] {
-		fmt.Fprintf(out, "%7.1fs  %s %s\n", t.seconds, strings.TrimPrefix(t.pkg, "github.com/nestor-dev/nestor/"), t.name)
+		fmt.Fprintf(out, "%7.1fs  %s %s\n", t.seconds, shortPackage(t.pkg), t.name)
 	}
 }

@@ -14,6 +14,7 @@ const log = `{"Action":"start","Package":"github.com/nestor-dev/nestor/a"}
 {"Action":"pass","Package":"github.com/nestor-dev/nestor/a","Test":"TestBoth/one","Elapsed":3}
 {"Action":"pass","Package":"github.com/nestor-dev/nestor/a","Test":"TestBoth","Elapsed":3.2}
 {"Action":"output","Package":"github.com/nestor-dev/nestor/a","Test":"TestWrong","Output":"    a_test.go:7: no\n"}
+{"Action":"output","Package":"github.com/nestor-dev/nestor/a","Test":"TestWrong","Output":"  \u001b[38;5;9m[FAIL]\u001b[0m With SQLite [It] works\n"}
 {"Action":"fail","Package":"github.com/nestor-dev/nestor/a","Test":"TestWrong","Elapsed":1}
 {"Action":"output","Package":"github.com/nestor-dev/nestor/a","Output":"FAIL\tgithub.com/nestor-dev/nestor/a\t4.3s\n"}
 {"Action":"output","Package":"github.com/nestor-dev/nestor/b","Output":"PASS\n"}
@@ -24,7 +25,7 @@ a line that is not JSON
 
 func TestSlowest(t *testing.T) {
 	const want = `    a_test.go:7: no
-FAIL	github.com/nestor-dev/nestor/a	4.3s
+` + "  \x1b[38;5;9m[FAIL]\x1b[0m With SQLite [It] works\n" + `FAIL	github.com/nestor-dev/nestor/a	4.3s
 ok  	github.com/nestor-dev/nestor/b	0.1s
 a line that is not JSON
 
@@ -32,6 +33,10 @@ The slowest tests:
     3.0s  a TestBoth/one
     1.0s  a TestWrong
     0.1s  a TestQuick
+
+Failed:
+  a TestWrong
+    [FAIL] With SQLite [It] works
 `
 	var out strings.Builder
 	if err := run(strings.NewReader(log), &out, false); err != nil || out.String() != want {

@@ -83,7 +83,7 @@ func (w *world) newNamespace(t *testing.T) *testNamespace {
 
 func expecting(t *testing.T) *WithT {
 	g := NewWithT(t)
-	g.SetDefaultEventuallyTimeout(45 * time.Second)
+	g.SetDefaultEventuallyTimeout(2 * time.Minute)
 	g.SetDefaultEventuallyPollingInterval(25 * time.Millisecond)
 	return g
 }

@@ -22,8 +22,8 @@ import (
 // patience is the timeout of a page, and retryTimeout how long read-only commands are repeated until they print what the
 // page shows.
 const (
-	pageTimeout  = 5 * time.Minute
-	retryTimeout = time.Minute
+	pageTimeout  = 8 * time.Minute
+	retryTimeout = 2 * time.Minute
 )
 
 // TestCommands runs the commands of every page.

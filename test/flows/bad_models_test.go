@@ -5,6 +5,7 @@ package flows
 
 import (
 	"context"
+	"strings"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -19,7 +20,11 @@ func badModels(w *world) []TableEntry {
 	fails := func(kind v1alpha1.ErrorKind, texts, instruction string) badInput {
 		return func(ctx context.Context, r *testNamespace) {
 			GinkgoHelper()
-			r.create(ctx, MakeProvider("default", w.ModelURL).Retries(0).TimeoutSeconds(1).Obj())
+			timeout := int32(60)
+			if strings.Contains(strings.ToLower(instruction), "hang") {
+				timeout = 1
+			}
+			r.create(ctx, MakeProvider("default", w.ModelURL).Retries(0).TimeoutSeconds(timeout).Obj())
 			r.create(ctx, MakeTask("work", instruction).MaxIterations(3).Obj())
 			Eventually(r.task("work")).WithContext(ctx).Should(BeDone(v1alpha1.TaskFailed, string(kind), texts))
 		}

@@ -115,7 +115,7 @@ func (w *world) loseLedger(ctx context.Context, r *testNamespace) {
 			}
 		}
 		r.create(ctx, MakeTask("unlucky", "Submit something").Obj())
-		Eventually(r.task("unlucky")).WithContext(ctx).WithTimeout(30 * time.Second).Should(HaveStatus(ContainSubstring("(Unknown " + string(ledger.ReasonMissing) + ": ")))
+		Eventually(r.task("unlucky")).WithContext(ctx).Should(HaveStatus(ContainSubstring("(Unknown " + string(ledger.ReasonMissing) + ": ")))
 	}
 	Expect(w.Operator.Kill()).To(Succeed())
 	if w.Postgres != nil {

@@ -26,8 +26,8 @@ const apisVariable = "NESTOR_TEST_FLOWS_APIS"
 func TestFlows(t *testing.T) {
 	t.Parallel()
 	RegisterFailHandler(Fail)
-	// The machine may be busy.
-	SetDefaultEventuallyTimeout(45 * time.Second)
+	// The machine may be busy, and a spec that passes does not wait longer for it.
+	SetDefaultEventuallyTimeout(2 * time.Minute)
 	EnforceDefaultTimeoutsWhenUsingContexts()
 	SetDefaultEventuallyPollingInterval(25 * time.Millisecond)
 	RunSpecs(t, "Flows")

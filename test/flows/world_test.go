@@ -12,7 +12,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -95,7 +94,7 @@ func (w *world) checkAfterSpec(ctx context.Context) {
 		return
 	}
 	for _, r := range rooms {
-		Eventually(r.problems).WithContext(ctx).WithTimeout(15*time.Second).Should(BeEmpty(), "the statuses of "+r.namespace)
+		Eventually(r.problems).WithContext(ctx).Should(BeEmpty(), "the statuses of "+r.namespace)
 	}
 }
 
