@@ -78,7 +78,7 @@ func tasks(want func(v1alpha1.AgentTask) bool) lister {
 
 func anyTask(v1alpha1.AgentTask) bool { return true }
 
-func roles(ctx context.Context, s *session) []cobra.Completion {
+func roleNames(ctx context.Context, s *session) []cobra.Completion {
 	var names []cobra.Completion
 	for _, name := range role.Names() {
 		built, _ := role.BuiltIn(name)

@@ -9,8 +9,8 @@ import (
 	"fmt"
 
 	historyv1 "github.com/nestor-dev/nestor/api/history/v1alpha1"
-	"github.com/nestor-dev/nestor/internal/cli/history"
-	"github.com/nestor-dev/nestor/internal/cli/live"
+	"github.com/nestor-dev/nestor/internal/client/history"
+	"github.com/nestor-dev/nestor/internal/client/live"
 )
 
 // errFound stops the reading of a transcript.

@@ -65,7 +65,7 @@ func newNewChat(f *Factory) *cobra.Command {
 	o.workspace.register(cmd)
 	o.dryRun.register(cmd)
 	addPrintFlags(cmd, o.print)
-	_ = cmd.RegisterFlagCompletionFunc("role", f.flag(roles))
+	_ = cmd.RegisterFlagCompletionFunc("role", f.flag(roleNames))
 	_ = cmd.RegisterFlagCompletionFunc("provider", f.flag(providers))
 	return cmd
 }

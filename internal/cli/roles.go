@@ -6,22 +6,17 @@ package cli
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
-	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/utils/ptr"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 	"github.com/nestor-dev/nestor/internal/cli/terminal"
-	"github.com/nestor-dev/nestor/internal/controller/resolve"
-	"github.com/nestor-dev/nestor/internal/role"
+	"github.com/nestor-dev/nestor/internal/client/roles"
 )
 
 type rolesOptions struct {
@@ -48,7 +43,7 @@ func newRoles(f *Factory) *cobra.Command {
 			kubectl nestor roles coder
 		`),
 		Args:              argCount(0, 1, "at most one name of a role"),
-		ValidArgsFunction: f.firstArg(roles),
+		ValidArgsFunction: f.firstArg(roleNames),
 		RunE:              f.runE(o.run),
 	}
 	o.output.register(cmd)
@@ -56,25 +51,16 @@ func newRoles(f *Factory) *cobra.Command {
 	return cmd
 }
 
-// roleEntry is a role in the output of the command.
-type roleEntry struct {
-	role.Role `json:",inline"`
-	// Source is where the role comes from.
-	Source string `json:"source"`
-	// Problem is why the role cannot be used.
-	Problem string `json:"problem,omitempty"`
-}
-
 func (o *rolesOptions) run(ctx context.Context, s *session, args []string) error {
 	if err := o.output.check(); err != nil {
 		return err
 	}
-	entries, err := o.collectRoles(ctx, s)
+	entries, err := roles.List(ctx, s.api, s.namespace, o.operatorNamespace)
 	if err != nil {
 		return err
 	}
 	if len(args) == 1 {
-		entries = slices.DeleteFunc(entries, func(e roleEntry) bool { return e.Name != args[0] })
+		entries = slices.DeleteFunc(entries, func(e roles.Entry) bool { return e.Name != args[0] })
 		if len(entries) == 0 {
 			return fmt.Errorf("there is no role %q in namespace %s: `kubectl nestor roles` lists all roles", args[0], s.namespace)
 		}
@@ -95,75 +81,7 @@ func (o *rolesOptions) run(ctx context.Context, s *session, args []string) error
 	return nil
 }
 
-// collectRoles returns the roles that the namespace may use, resolved as the operator does.
-func (o *rolesOptions) collectRoles(ctx context.Context, s *session) ([]roleEntry, error) {
-	var here, shared v1alpha1.AgentRoleList
-	if err := s.api.List(ctx, &here, client.InNamespace(s.namespace)); err != nil {
-		return nil, err
-	}
-	finder := resolve.Finder{Reader: s.api, Live: s.api, OperatorNamespace: o.operatorNamespace}
-	if err := s.api.List(ctx, &shared, client.InNamespace(o.operatorNamespace)); err != nil || s.namespace == o.operatorNamespace {
-		// Most users may not read the operator's namespace; its shared roles are then not listed.
-		finder.OperatorNamespace, shared.Items = s.namespace, nil
-	}
-	objects := map[string]*v1alpha1.AgentRole{}
-	for _, list := range []v1alpha1.AgentRoleList{shared, here} {
-		for i := range list.Items {
-			objects[list.Items[i].Name] = &list.Items[i]
-		}
-	}
-	var entries []roleEntry
-	for _, name := range union(role.Names(), slices.Collect(maps.Keys(objects))) {
-		entry, usable, err := s.entryOf(ctx, finder, name, objects[name])
-		if err != nil {
-			return nil, err
-		}
-		if usable {
-			entries = append(entries, entry)
-		}
-	}
-	return entries, nil
-}
-
-func union(a, b []string) []string {
-	all := slices.Concat(a, b)
-	slices.Sort(all)
-	return slices.Compact(all)
-}
-
-// entryOf returns the role with a name, given the AgentRole of that name if there is one. It reports false for a
-// shared role that this namespace may not use.
-func (s *session) entryOf(ctx context.Context, finder resolve.Finder, name string, object *v1alpha1.AgentRole) (roleEntry, bool, error) {
-	builtIn, isBuiltIn := role.BuiltIn(name)
-	found, err := finder.Role(ctx, s.namespace, name)
-	var missing *resolve.Missing
-	switch {
-	case errors.As(err, &missing) && object != nil && object.Namespace == s.namespace:
-		builtIn.Name = name
-		return roleEntry{Role: builtIn, Source: "namespace", Problem: missing.Reason + ": " + missing.Message}, true, nil
-	case errors.As(err, &missing):
-		return roleEntry{}, false, nil
-	case err != nil:
-		return roleEntry{}, false, err
-	}
-	entry := roleEntry{Role: found, Source: "built in"}
-	if object == nil || (isBuiltIn && object.Namespace != s.namespace && found.SystemPrompt == builtIn.SystemPrompt && found.Model == builtIn.Model) {
-		return entry, true, nil
-	}
-	entry.Source = "namespace"
-	if object.Namespace != s.namespace {
-		entry.Source = "shared"
-	}
-	if isBuiltIn {
-		entry.Source += ", overrides a built-in role"
-	}
-	if c := meta.FindStatusCondition(object.Status.Conditions, v1alpha1.ConditionReady); c != nil && c.Status == "False" {
-		entry.Problem = c.Reason + ": " + c.Message
-	}
-	return entry, true, nil
-}
-
-func (s *session) printRoles(entries []roleEntry) {
+func (s *session) printRoles(entries []roles.Entry) {
 	table := terminal.Table{Heading: []string{"NAME", "SOURCE", "DELEGATES TO", "ITERATIONS", "DESCRIPTION"}}
 	for _, e := range entries {
 		note := terminal.Fit(terminal.Line(e.Description), noteWidth)
@@ -177,7 +95,7 @@ func (s *session) printRoles(entries []roleEntry) {
 	table.Print(s.humanOutput())
 }
 
-func (s *session) printRole(e roleEntry) {
+func (s *session) printRole(e roles.Entry) {
 	out := s.humanOutput()
 	line := func(label, value string) {
 		if value != "" {

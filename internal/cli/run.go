@@ -53,7 +53,7 @@ func newRun(f *Factory) *cobra.Command {
 			kubectl nestor run planner - --wait -o json < plan.md
 		`),
 		Args:              argCount(1, -1, "a role and an instruction"),
-		ValidArgsFunction: f.firstArg(roles),
+		ValidArgsFunction: f.firstArg(roleNames),
 		RunE:              f.runE(o.run),
 	}
 	flags := cmd.Flags()

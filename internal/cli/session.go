@@ -13,15 +13,13 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime"
-	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	historyv1 "github.com/nestor-dev/nestor/api/history/v1alpha1"
-	"github.com/nestor-dev/nestor/api/v1alpha1"
-	"github.com/nestor-dev/nestor/internal/cli/history"
-	"github.com/nestor-dev/nestor/internal/cli/live"
 	"github.com/nestor-dev/nestor/internal/cli/terminal"
+	"github.com/nestor-dev/nestor/internal/client/history"
+	"github.com/nestor-dev/nestor/internal/client/kube"
+	"github.com/nestor-dev/nestor/internal/client/live"
 
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
@@ -60,45 +58,13 @@ func (f *Factory) connect() (*session, error) {
 	config = rest.CopyConfig(config)
 	config.QPS, config.Burst = 50, 100
 	s := &session{IOStreams: f.streams, config: config, namespace: namespace, environ: f.environ, now: time.Now}
-	if s.scheme, err = newScheme(); err != nil {
-		return nil, err
-	}
-	s.mapper = newMapper(s.scheme)
+	s.scheme = kube.NewScheme()
+	s.mapper = kube.NewMapper(s.scheme)
 	s.api, err = client.NewWithWatch(config, client.Options{Scheme: s.scheme, Mapper: s.mapper})
 	if err != nil {
 		return nil, fmt.Errorf("connect to the cluster: %w", err)
 	}
 	return s, nil
-}
-
-func newScheme() (*runtime.Scheme, error) {
-	scheme := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, v1alpha1.AddToScheme, historyv1.AddToScheme} {
-		if err := add(scheme); err != nil {
-			return nil, fmt.Errorf("build the scheme: %w", err)
-		}
-	}
-	return scheme, nil
-}
-
-// newMapper returns a mapper with the resources that commands use, which saves the discovery requests.
-func newMapper(scheme *runtime.Scheme) meta.RESTMapper {
-	mapper := meta.NewDefaultRESTMapper(nil)
-	for _, version := range scheme.PrioritizedVersionsAllGroups() {
-		for kind := range scheme.KnownTypes(version) {
-			scope := meta.RESTScopeNamespace
-			if clusterScoped[version.WithKind(kind).GroupKind().String()] {
-				scope = meta.RESTScopeRoot
-			}
-			mapper.Add(version.WithKind(kind), scope)
-		}
-	}
-	return mapper
-}
-
-// clusterScoped lists the cluster-scoped kinds that commands use.
-var clusterScoped = map[string]bool{
-	"Namespace": true, "SelfSubjectAccessReview.authorization.k8s.io": true, "SelfSubjectReview.authentication.k8s.io": true,
 }
 
 func (s *session) cluster() live.Cluster {

@@ -6,7 +6,7 @@ package cli
 import (
 	"context"
 
-	"github.com/nestor-dev/nestor/internal/cli/live"
+	"github.com/nestor-dev/nestor/internal/client/live"
 )
 
 // readSnapshot reads the current state of a scope.

@@ -12,8 +12,8 @@ import (
 
 	historyv1 "github.com/nestor-dev/nestor/api/history/v1alpha1"
 	"github.com/nestor-dev/nestor/api/v1alpha1"
-	"github.com/nestor-dev/nestor/internal/cli/live"
 	"github.com/nestor-dev/nestor/internal/cli/narrate"
+	"github.com/nestor-dev/nestor/internal/client/live"
 )
 
 // printFromStatus prints the part of a transcript that statuses hold, for clusters that do not serve the history. With

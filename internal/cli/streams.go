@@ -14,8 +14,8 @@ import (
 	historyv1 "github.com/nestor-dev/nestor/api/history/v1alpha1"
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 	"github.com/nestor-dev/nestor/internal/cli/chatui"
-	"github.com/nestor-dev/nestor/internal/cli/history"
-	"github.com/nestor-dev/nestor/internal/cli/live"
+	"github.com/nestor-dev/nestor/internal/client/history"
+	"github.com/nestor-dev/nestor/internal/client/live"
 )
 
 // actionTimeout is how long an action of the screen waits for the operator.

@@ -14,9 +14,9 @@ import (
 
 	historyv1 "github.com/nestor-dev/nestor/api/history/v1alpha1"
 	"github.com/nestor-dev/nestor/api/v1alpha1"
-	"github.com/nestor-dev/nestor/internal/cli/history"
-	"github.com/nestor-dev/nestor/internal/cli/live"
 	"github.com/nestor-dev/nestor/internal/cli/narrate"
+	"github.com/nestor-dev/nestor/internal/client/history"
+	"github.com/nestor-dev/nestor/internal/client/live"
 )
 
 type transcriptOptions struct {

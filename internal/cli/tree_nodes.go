@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
-	"github.com/nestor-dev/nestor/internal/cli/live"
 	"github.com/nestor-dev/nestor/internal/cli/terminal"
+	"github.com/nestor-dev/nestor/internal/client/live"
 )
 
 // treeReport is the output of tree with -o json or yaml.

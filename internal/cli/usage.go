@@ -17,9 +17,9 @@ import (
 	"k8s.io/apimachinery/pkg/fields"
 
 	historyv1 "github.com/nestor-dev/nestor/api/history/v1alpha1"
-	"github.com/nestor-dev/nestor/internal/cli/history"
-	"github.com/nestor-dev/nestor/internal/cli/live"
 	"github.com/nestor-dev/nestor/internal/cli/terminal"
+	"github.com/nestor-dev/nestor/internal/client/history"
+	"github.com/nestor-dev/nestor/internal/client/live"
 	"github.com/nestor-dev/nestor/internal/diagnose"
 )
 

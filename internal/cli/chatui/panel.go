@@ -11,8 +11,8 @@ import (
 	"strings"
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
-	"github.com/nestor-dev/nestor/internal/cli/live"
 	"github.com/nestor-dev/nestor/internal/cli/terminal"
+	"github.com/nestor-dev/nestor/internal/client/live"
 )
 
 // panel renders what waits for the person in at most height lines. The keys come last and are never cut off.

@@ -14,8 +14,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
-	"github.com/nestor-dev/nestor/internal/cli/live"
 	"github.com/nestor-dev/nestor/internal/cli/terminal"
+	"github.com/nestor-dev/nestor/internal/client/live"
 )
 
 // layout computes the size of all parts. The conversation gets the remaining height and stays scrolled to its end.

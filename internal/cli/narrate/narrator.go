@@ -8,8 +8,8 @@ import (
 	"slices"
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
-	"github.com/nestor-dev/nestor/internal/cli/live"
 	"github.com/nestor-dev/nestor/internal/cli/terminal"
+	"github.com/nestor-dev/nestor/internal/client/live"
 )
 
 // Narrator prints a chat. Use New.

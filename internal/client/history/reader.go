@@ -20,7 +20,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	historyv1 "github.com/nestor-dev/nestor/api/history/v1alpha1"
-	"github.com/nestor-dev/nestor/internal/cli/live"
+	"github.com/nestor-dev/nestor/internal/client/live"
 )
 
 // ErrNotServed means that the cluster does not serve the API, temporarily or at all.

@@ -1,0 +1,96 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package roles lists the roles that agents of a namespace can have, with the rights of the reader.
+package roles
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/internal/controller/resolve"
+	"github.com/nestor-dev/nestor/internal/role"
+)
+
+// Entry is a role of a namespace.
+type Entry struct {
+	role.Role `json:",inline"`
+	// Source is where the role comes from.
+	Source string `json:"source"`
+	// Problem is why the role cannot be used.
+	Problem string `json:"problem,omitempty"`
+}
+
+// List returns the roles that a namespace may use, resolved as the operator does.
+func List(ctx context.Context, api client.Reader, namespace, operatorNamespace string) ([]Entry, error) {
+	var here, shared v1alpha1.AgentRoleList
+	if err := api.List(ctx, &here, client.InNamespace(namespace)); err != nil {
+		return nil, err
+	}
+	finder := resolve.Finder{Reader: api, Live: api, OperatorNamespace: operatorNamespace}
+	if err := api.List(ctx, &shared, client.InNamespace(operatorNamespace)); err != nil || namespace == operatorNamespace {
+		// Most users may not read the operator's namespace; its shared roles are then not listed.
+		finder.OperatorNamespace, shared.Items = namespace, nil
+	}
+	objects := map[string]*v1alpha1.AgentRole{}
+	for _, list := range []v1alpha1.AgentRoleList{shared, here} {
+		for i := range list.Items {
+			objects[list.Items[i].Name] = &list.Items[i]
+		}
+	}
+	var entries []Entry
+	for _, name := range union(role.Names(), slices.Collect(maps.Keys(objects))) {
+		entry, usable, err := entryOf(ctx, finder, namespace, name, objects[name])
+		if err != nil {
+			return nil, err
+		}
+		if usable {
+			entries = append(entries, entry)
+		}
+	}
+	return entries, nil
+}
+
+func union(a, b []string) []string {
+	all := slices.Concat(a, b)
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// entryOf returns the role with a name, given the AgentRole of that name if there is one. It reports false for a
+// shared role that this namespace may not use.
+func entryOf(ctx context.Context, finder resolve.Finder, namespace, name string, object *v1alpha1.AgentRole) (Entry, bool, error) {
+	builtIn, isBuiltIn := role.BuiltIn(name)
+	found, err := finder.Role(ctx, namespace, name)
+	var missing *resolve.Missing
+	switch {
+	case errors.As(err, &missing) && object != nil && object.Namespace == namespace:
+		builtIn.Name = name
+		return Entry{Role: builtIn, Source: "namespace", Problem: missing.Reason + ": " + missing.Message}, true, nil
+	case errors.As(err, &missing):
+		return Entry{}, false, nil
+	case err != nil:
+		return Entry{}, false, err
+	}
+	entry := Entry{Role: found, Source: "built in"}
+	if object == nil || (isBuiltIn && object.Namespace != namespace && found.SystemPrompt == builtIn.SystemPrompt && found.Model == builtIn.Model) {
+		return entry, true, nil
+	}
+	entry.Source = "namespace"
+	if object.Namespace != namespace {
+		entry.Source = "shared"
+	}
+	if isBuiltIn {
+		entry.Source += ", overrides a built-in role"
+	}
+	if c := meta.FindStatusCondition(object.Status.Conditions, v1alpha1.ConditionReady); c != nil && c.Status == "False" {
+		entry.Problem = c.Reason + ": " + c.Message
+	}
+	return entry, true, nil
+}
