@@ -14,6 +14,18 @@ const AnnotationArgumentsDigest = "nestor.dev/arguments-digest"
 // the cause. Only the operator writes it.
 const AnnotationCancelledBy = "nestor.dev/cancelled-by"
 
+// AnnotationRequest is on a task or message that came through the gateway; its value is a digest of the request, by which a repeated request
+// with the same idempotency key is recognised.
+const AnnotationRequest = "nestor.dev/request"
+
+// Labels on objects that came through the gateway.
+const (
+	// LabelDoor is on a task or message; its value is the protocol of the request: openai, a2a, mcp or ag-ui.
+	LabelDoor = "nestor.dev/door"
+	// LabelConversation is on a task; its value is a digest by which a later request of the same conversation finds it.
+	LabelConversation = "nestor.dev/conversation"
+)
+
 // Labels on objects that the operator creates.
 const (
 	// LabelChat is on everything that belongs to a chat; its value is the chat's name.

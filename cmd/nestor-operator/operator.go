@@ -83,6 +83,7 @@ func (o *options) register(set *flag.FlagSet) {
 	set.IntVar(&o.operator.Page.Streams.PerUser, "web-max-streams-per-user", 16, "maximum number of open web pages per user; 0 means no limit")
 	set.IntVar(&o.operator.History.Streams.Total, "history-max-streams", 1000, "maximum number of transcripts followed through the history API at once; more are rejected with status 429; 0 means no limit")
 	set.IntVar(&o.operator.History.Streams.PerUser, "history-max-streams-per-user", 100, "maximum number of transcripts that one user follows at once; a page follows up to two; 0 means no limit")
+	registerGateway(&o.operator.Gateway, set)
 	set.StringVar(&o.logLevel, "log-level", "info", "debug, info, warn or error")
 	set.StringVar(&o.logFormat, "log-format", "text", "text or json")
 	set.Float64Var(&o.qps, "kube-api-qps", 500, "maximum requests per second to the API server")
@@ -128,6 +129,9 @@ func (o *options) complete() (err error) {
 		return errors.New("--kube-api-writes must be at least 1, or 0 to adapt to the API server")
 	}
 	if err := completeCertificate(&o.operator.History.Certificate); err != nil {
+		return err
+	}
+	if err := checkGateway(o.operator.Gateway); err != nil {
 		return err
 	}
 	controllers := &o.operator.Controllers

@@ -10,7 +10,7 @@ import (
 )
 
 var (
-	streamsOpen    = prometheus.NewDesc("nestor_streams", "Open streams, by server: `web` (pages), `history` (followed transcripts) or `replica` (agents followed through other replicas).", []string{"server"}, nil)
+	streamsOpen    = prometheus.NewDesc("nestor_streams", "Open streams, by server: `web` (pages), `history` (followed transcripts), `gateway` (requests of other protocols) or `replica` (agents followed through other replicas).", []string{"server"}, nil)
 	streamsRefused = prometheus.NewDesc("nestor_streams_refused_total", "Streams that were refused because of a limit, by server.", []string{"server"}, nil)
 )
 

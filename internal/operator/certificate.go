@@ -29,8 +29,11 @@ func (o *Operator) historyHost() string {
 	return o.options.History.Certificate.Service + "." + o.options.Controllers.OperatorNamespace + ".svc"
 }
 
-// newKeeper adds a keeper to the manager that creates and renews the certificate in the Secret.
-func (o *Operator) newKeeper() (*servingcert.Keeper, error) {
+// certificateKeeper returns the keeper that creates and renews the certificate in the Secret. The first call adds it to the manager.
+func (o *Operator) certificateKeeper() (*servingcert.Keeper, error) {
+	if o.keeper != nil {
+		return o.keeper, nil
+	}
 	core, err := kubernetes.NewForConfig(o.manager.GetConfig())
 	if err != nil {
 		return nil, fmt.Errorf("connect to the cluster: %w", err)
@@ -41,7 +44,7 @@ func (o *Operator) newKeeper() (*servingcert.Keeper, error) {
 	}
 	certificate := o.options.History.Certificate
 	keeper := servingcert.New(servingcert.Options{
-		Names: []string{o.historyHost()}, SecretName: certificate.Secret, Secrets: core.CoreV1().Secrets(o.options.Controllers.OperatorNamespace),
+		Names: o.certificateHosts(), SecretName: certificate.Secret, Secrets: core.CoreV1().Secrets(o.options.Controllers.OperatorNamespace),
 		APIService: servingcert.APIService{Name: certificate.APIService, Client: registered.APIServices()},
 		Log:        o.manager.GetLogger().WithName("certificate"),
 	})
@@ -51,5 +54,15 @@ func (o *Operator) newKeeper() (*servingcert.Keeper, error) {
 	if err := o.manager.Add(keeper); err != nil {
 		return nil, fmt.Errorf("add the keeper of the certificate: %w", err)
 	}
+	o.keeper = keeper
 	return keeper, nil
+}
+
+// certificateHosts returns the names of the certificate that the operator creates.
+func (o *Operator) certificateHosts() []string {
+	hosts := []string{o.historyHost()}
+	if gateway := o.options.Gateway; !off(gateway.Address) && !gateway.Insecure && gateway.CertFile == "" {
+		hosts = append(hosts, o.gatewayHost())
+	}
+	return hosts
 }

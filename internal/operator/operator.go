@@ -25,6 +25,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/history/live"
 	"github.com/nestor-dev/nestor/internal/history/relay"
 	"github.com/nestor-dev/nestor/internal/metrics"
+	"github.com/nestor-dev/nestor/internal/servingcert"
 	"github.com/nestor-dev/nestor/internal/telemetry"
 	"github.com/nestor-dev/nestor/internal/version"
 )
@@ -51,6 +52,7 @@ type Options struct {
 	Live    *live.Hub
 	History History
 	Page    Page
+	Gateway Gateway
 	// ReplicaAddress is the address to listen on for other replicas, which get live text there; empty and "0" turn it off. It needs shards, and
 	// Controllers.Replica.Address must be the address by which they reach it.
 	ReplicaAddress string
@@ -65,7 +67,8 @@ type Operator struct {
 	manager     ctrl.Manager
 	controllers *controller.Controllers
 	telemetry   *telemetry.Telemetry
-	identity    *relay.Identity // nil without a relay
+	identity    *relay.Identity     // nil without a relay
+	keeper      *servingcert.Keeper // nil if nothing uses the operator's own certificate
 }
 
 // NewScheme returns a scheme with the kinds of Kubernetes and of Nestor.

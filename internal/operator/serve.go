@@ -39,7 +39,8 @@ type Page struct {
 func (o *Operator) serve(ctx context.Context) error {
 	ofHistory, ofPage := streams.NewLimiter(o.options.History.Streams), streams.NewLimiter(o.options.Page.Streams)
 	ofReplicas := streams.NewLimiter(streams.Limits{PerUser: maxReplicaStreams})
-	stats := map[string]func() streams.Stats{"history": ofHistory.Stats, "web": ofPage.Stats, "replica": ofReplicas.Stats}
+	ofGateway := streams.NewLimiter(o.options.Gateway.Streams)
+	stats := map[string]func() streams.Stats{"history": ofHistory.Stats, "web": ofPage.Stats, "replica": ofReplicas.Stats, "gateway": ofGateway.Stats}
 	if err := o.register(metrics.Streams{Stats: stats}); err != nil {
 		return err
 	}
@@ -48,6 +49,9 @@ func (o *Operator) serve(ctx context.Context) error {
 		return err
 	}
 	if err := o.serveHistory(ctx, ofHistory, hub); err != nil {
+		return err
+	}
+	if err := o.serveGateway(ofGateway); err != nil {
 		return err
 	}
 	return o.servePage(ofPage)
@@ -79,7 +83,7 @@ func (o *Operator) serveHistory(ctx context.Context, limiter *streams.Limiter, h
 		CertFile: certificate.File, KeyFile: certificate.KeyFile, Hosts: []string{o.historyHost()}, Streams: limiter,
 	}
 	if certificate.Secret != "" {
-		keeper, err := o.newKeeper()
+		keeper, err := o.certificateKeeper()
 		if err != nil {
 			return err
 		}

@@ -57,6 +57,8 @@ type Options struct {
 	Build []string
 	// NoOperator leaves starting the operator to the caller.
 	NoOperator bool
+	// Gateway serves the history API and the gateway.
+	Gateway bool
 	// LedgerDir is the directory of the SQLite file; empty means the stack's directory.
 	LedgerDir string
 }
@@ -82,6 +84,8 @@ type Stack struct {
 	// Operator is the newest operator; Metrics, Probes and Profiles (pprof) are its addresses.
 	Operator                  *Process
 	Metrics, Probes, Profiles string
+	// GatewayURL is the address of the gateway, which stays the same when the operator is restarted.
+	GatewayURL string
 
 	options  Options
 	log      *os.File
@@ -131,6 +135,9 @@ func Start(ctx context.Context, options Options) (s *Stack, err error) {
 	}
 	if options.NoOperator {
 		return s, nil
+	}
+	if options.Gateway {
+		return s, s.startWithGateway(ctx)
 	}
 	return s, s.StartOperator(ctx)
 }

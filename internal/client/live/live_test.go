@@ -249,11 +249,11 @@ func TestUsagesCountNothingTwice(t *testing.T) {
 func TestOnlyArgumentsThatMatchTheDigestAreComplete(t *testing.T) {
 	const arguments = `{"command":"make everything"}`
 	w := v1alpha1.Waiting{Kind: v1alpha1.WaitingApproval, Text: "bash " + arguments, ToolCall: "c1", ArgumentsDigest: agent.CallDigest("bash", arguments)}
-	if ask := newAsk("chat", "chat-1", w); ask.Truncated || ask.Arguments != arguments {
+	if ask := NewAsk("chat", "chat-1", w); ask.Truncated || ask.Arguments != arguments {
 		t.Errorf("whole arguments: %+v", ask)
 	}
 	w.Text = `bash {"command":"make every…`
-	ask := newAsk("chat", "chat-1", w)
+	ask := NewAsk("chat", "chat-1", w)
 	if !ask.Truncated {
 		t.Errorf("cut arguments: %+v", ask)
 	}

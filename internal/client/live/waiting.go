@@ -73,7 +73,7 @@ func (s Snapshot) Asks(chat string) []Ask {
 	}
 	var asks []Ask
 	for _, item := range c.Status.Waiting {
-		ask := s.withPostedText(newAsk(chat, item.Task, item.Waiting))
+		ask := s.withPostedText(NewAsk(chat, item.Task, item.Waiting))
 		if ask.Requesters = c.Status.Askers; ask.Separation && len(ask.Requesters) > 0 && c.Spec.User != "" {
 			ask.Requesters = append(slices.Clip(ask.Requesters), c.Spec.User)
 		}
@@ -93,7 +93,7 @@ func (s Snapshot) standaloneAsks() []Ask {
 		if task.Spec.Chat != "" || task.Status.Waiting == nil || waitsForDescendant(task) {
 			continue
 		}
-		first := s.withPostedText(newAsk("", task.Name, *task.Status.Waiting))
+		first := s.withPostedText(NewAsk("", task.Name, *task.Status.Waiting))
 		if top := s.rootTask(task); top.Spec.User != "" {
 			first.Requesters = []string{top.Spec.User}
 		}
@@ -145,7 +145,8 @@ func (s Snapshot) rootTask(task v1alpha1.AgentTask) v1alpha1.AgentTask {
 	return task
 }
 
-func newAsk(chat, task string, w v1alpha1.Waiting) Ask {
+// NewAsk returns the ask in a status.
+func NewAsk(chat, task string, w v1alpha1.Waiting) Ask {
 	ask := Ask{Kind: w.Kind, Chat: chat, Task: task, Call: w.ToolCall, Digest: w.ArgumentsDigest, Separation: w.Separation, Truncated: strings.HasSuffix(w.Text, shorten.Ellipsis)}
 	if w.Kind == v1alpha1.WaitingQuestion {
 		ask.Question = w.Text

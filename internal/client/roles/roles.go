@@ -10,6 +10,7 @@ import (
 	"maps"
 	"slices"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -93,4 +94,16 @@ func entryOf(ctx context.Context, finder resolve.Finder, namespace, name string,
 		entry.Problem = c.Reason + ": " + c.Message
 	}
 	return entry, true, nil
+}
+
+// Get returns the role with a name.
+func Get(ctx context.Context, api client.Reader, namespace, operatorNamespace, name string) (role.Role, error) {
+	finder := resolve.Finder{Reader: api, Live: api, OperatorNamespace: operatorNamespace}
+	found, err := finder.Role(ctx, namespace, name)
+	if apierrors.IsForbidden(err) && namespace != operatorNamespace {
+		// Most users may not read the operator's namespace; its shared roles are then not found.
+		finder.OperatorNamespace = namespace
+		found, err = finder.Role(ctx, namespace, name)
+	}
+	return found, err
 }

@@ -1,0 +1,48 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package run
+
+import (
+	historyv1 "github.com/nestor-dev/nestor/api/history/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/internal/client/live"
+)
+
+// Kind is the kind of an event.
+type Kind string
+
+// The kinds of events.
+const (
+	// Text is the next piece of the answer: of a chat, what its orchestrator writes; of a task, its result.
+	Text Kind = "Text"
+	// Replace means that the text since the last recorded entry is void: the reply broke off and was requested again.
+	Replace Kind = "Replace"
+	// Entry is a recorded entry of the run's history.
+	Entry Kind = "Entry"
+	// Waiting means that the run waits for a person.
+	Waiting Kind = "Waiting"
+	// Working means that the run no longer waits.
+	Working Kind = "Working"
+	// End is the last event.
+	End Kind = "End"
+)
+
+// Event is something that happened in a run.
+type Event struct {
+	Kind   Kind
+	Cursor Cursor
+	// Text is a piece of the answer. Begin reports that it begins a reply.
+	Text  string
+	Begin bool
+	Entry *historyv1.Entry
+	// Ask is the question or approval that the run waits for.
+	Ask *Ask
+	// Task is the task after the event; it is set on Waiting, Working and End of a task's run.
+	Task *v1alpha1.AgentTask
+	// Progress is how the handling of a chat's message ended, on End, and Chat the chat.
+	Progress live.Progress
+	Chat     *v1alpha1.AgentChat
+	// Answer is the whole answer, on End of a task's run.
+	Answer string
+}

@@ -1,0 +1,185 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package run
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	historyv1 "github.com/nestor-dev/nestor/api/history/v1alpha1"
+	"github.com/nestor-dev/nestor/internal/client/history"
+)
+
+const (
+	// reconnectPause is the pause before a transcript is followed again after its stream broke.
+	reconnectPause = 200 * time.Millisecond
+	// catchUpTimeout limits how long the end of a run waits for a history that cannot be read at the moment.
+	catchUpTimeout = 15 * time.Second
+)
+
+// errStopped means that the reader of the events wants no more.
+var errStopped = errors.New("the reader stopped")
+
+// story turns the transcript of a run into events.
+type story struct {
+	history    *history.Reader
+	transcript string // empty until it is known
+	emit       func(Event) error
+	// textOf returns the answer as far as a delta completes it.
+	live   liveText
+	cursor Cursor
+	// delivered is the text since the entry at the cursor; skip is the part of it that was delivered before this story began.
+	delivered string
+	skip      int
+	void      bool
+	// blind reports that the caller may not read the transcript, or that it is not served.
+	blind bool
+	// outcome is that of the agent, once it has ended.
+	outcome *historyv1.Outcome
+}
+
+// liveText returns the text of an answer while it streams in, and the text of a recorded entry.
+type liveText interface {
+	// add returns the whole text of the reply so far.
+	add(entry historyv1.Entry) string
+	// recorded returns the text of an entry.
+	recorded(entry historyv1.Entry) string
+}
+
+// handle emits the events of an entry of the transcript. Entries before the cursor are skipped.
+func (s *story) handle(e historyv1.Entry) error {
+	if e.Kind == historyv1.EntryDelta {
+		return s.extend(s.live.add(e))
+	}
+	if e.Seq <= s.cursor.Seq {
+		return nil
+	}
+	if e.Outcome != nil {
+		s.outcome = e.Outcome
+	}
+	text := s.live.recorded(e)
+	if err := s.extend(text); err != nil {
+		return err
+	}
+	if text == "" && s.delivered != "" {
+		s.void = true // the reply broke off, or did not end the run
+	}
+	if text == "" && s.skip > 0 && (e.Kind == historyv1.EntryAssistant || e.Kind == historyv1.EntryError) {
+		s.void = true
+	}
+	s.cursor, s.delivered = Cursor{Seq: e.Seq}, ""
+	if e.Kind == historyv1.EntryAssistant || e.Kind == historyv1.EntryError {
+		s.skip = 0
+	}
+	if s.skip > 0 {
+		s.cursor.Offset = s.skip
+	}
+	return s.emit(Event{Kind: Entry, Cursor: s.cursor, Entry: &e})
+}
+
+// extend emits what a text has beyond the text that was delivered.
+func (s *story) extend(text string) error {
+	if text == "" {
+		return nil
+	}
+	begin := s.delivered == "" && s.skip == 0
+	if s.skip > 0 {
+		if len(text) < s.skip {
+			return nil // it was delivered before
+		}
+		s.delivered, s.skip = text[:s.skip], 0
+	}
+	if s.void || !strings.HasPrefix(text, s.delivered) {
+		s.void, s.delivered, begin = false, "", true
+		if err := s.emit(Event{Kind: Replace, Cursor: s.cursor}); err != nil {
+			return err
+		}
+	}
+	piece := text[len(s.delivered):]
+	if piece == "" {
+		return nil
+	}
+	s.delivered = text
+	s.cursor.Offset = len(text)
+	return s.emit(Event{Kind: Text, Cursor: s.cursor, Text: piece, Begin: begin})
+}
+
+// follow sends the entries of the transcript until ctx ends. It reports on unreadable whether the caller may not read the transcript.
+func (s *story) follow(ctx context.Context, since int64, entries chan<- historyv1.Entry) {
+	for ctx.Err() == nil {
+		err := s.history.Log(ctx, s.transcript, history.Query{Since: since, Follow: true, Deltas: true}, func(e historyv1.Entry) error {
+			if e.Kind != historyv1.EntryDelta {
+				since = e.Seq
+			}
+			select {
+			case entries <- e:
+				return nil
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+		})
+		if isUnreadable(err) {
+			return
+		}
+		select {
+		case <-time.After(reconnectPause):
+		case <-ctx.Done():
+		}
+	}
+}
+
+// isUnreadable reports whether a transcript cannot be read, now or later.
+func isUnreadable(err error) bool {
+	return apierrors.IsForbidden(err) || apierrors.IsUnauthorized(err) || errors.Is(err, history.ErrNotServed) && !apierrors.IsServiceUnavailable(err)
+}
+
+// catchUp emits everything that is recorded. The state of a run is derived from its record, so nothing that led to the state is missing.
+func (s *story) catchUp(ctx context.Context) error {
+	if s.transcript == "" || s.blind {
+		return nil
+	}
+	limited, cancel := context.WithTimeout(ctx, catchUpTimeout)
+	defer cancel()
+	for {
+		var stopped error
+		err := s.history.Log(limited, s.transcript, history.Query{Since: s.cursor.Seq}, func(e historyv1.Entry) error {
+			stopped = s.handle(e)
+			return stopped
+		})
+		switch {
+		case stopped != nil:
+			return stopped
+		case err == nil:
+			return nil
+		case isUnreadable(err) || apierrors.IsNotFound(err):
+			s.blind = isUnreadable(err)
+			return nil
+		}
+		select {
+		case <-time.After(reconnectPause):
+		case <-limited.Done():
+			if ctx.Err() != nil {
+				return context.Cause(ctx)
+			}
+			return nil // the state of the run has what matters
+		}
+	}
+}
+
+// Newest returns the position after everything that is recorded of a chat.
+func (c *Caller) Newest(ctx context.Context, namespace, chat string) (Cursor, error) {
+	seq, err := c.history(namespace).Newest(ctx, historyv1.TranscriptName("AgentChat", chat))
+	if isUnreadable(err) || apierrors.IsNotFound(err) {
+		return Cursor{}, nil
+	}
+	if err != nil {
+		return Cursor{}, fmt.Errorf("read the history: %w", err)
+	}
+	return Cursor{Seq: seq}, nil
+}

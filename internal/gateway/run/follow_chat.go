@@ -1,0 +1,152 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package run
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"time"
+
+	historyv1 "github.com/nestor-dev/nestor/api/history/v1alpha1"
+	"github.com/nestor-dev/nestor/internal/client/live"
+)
+
+// quietTime is how long a chat may be idle without a reply before its turn counts as ended: its status follows its work with a delay.
+const quietTime = 3 * time.Second
+
+// FollowChat returns the events of a chat after a cursor until it has handled a message. The last event is End, unless there is an error.
+// The chat may wait for a person meanwhile.
+func (c *Caller) FollowChat(ctx context.Context, namespace, chat, message string, from Cursor) iter.Seq2[Event, error] {
+	return func(yield func(Event, error) bool) {
+		ctx, cancel := context.WithCancel(ctx)
+		defer cancel()
+		f := &chatFollower{caller: c, namespace: namespace, chat: chat, message: message, entries: make(chan historyv1.Entry)}
+		f.story = &story{
+			history: c.history(namespace), transcript: historyv1.TranscriptName("AgentChat", chat), live: &chatText{}, cursor: from, skip: from.Offset,
+			emit: func(e Event) error {
+				if !yield(e, nil) {
+					return errStopped
+				}
+				return nil
+			},
+		}
+		if err := f.run(ctx); err != nil && !errors.Is(err, errStopped) {
+			yield(Event{}, err)
+		}
+	}
+}
+
+// chatFollower follows a chat.
+type chatFollower struct {
+	caller                   *Caller
+	namespace, chat, message string
+	story                    *story
+	entries                  chan historyv1.Entry
+	waiting                  string
+}
+
+func (f *chatFollower) run(ctx context.Context) error {
+	snapshots, err := live.Watch(ctx, f.caller.cluster(), live.Scope{Namespace: f.namespace, Chat: f.chat})
+	if err != nil {
+		return err
+	}
+	go f.story.follow(ctx, f.story.cursor.Seq, f.entries)
+	quiet := time.NewTimer(quietTime)
+	quiet.Stop()
+	defer quiet.Stop()
+	var now live.Snapshot
+	for {
+		select {
+		case snapshot, open := <-snapshots:
+			if !open {
+				return context.Cause(ctx)
+			}
+			now = snapshot
+			progress := now.ProgressOf(f.chat, f.message, messagesUpTo(now, f.message))
+			if progress == live.Quiet {
+				quiet.Reset(quietTime)
+				continue
+			}
+			quiet.Stop()
+			ended, err := f.update(ctx, now, progress)
+			if ended || err != nil {
+				return err
+			}
+		case <-quiet.C:
+			return f.end(ctx, now, live.Answered)
+		case e := <-f.entries:
+			if err := f.story.handle(e); err != nil {
+				return err
+			}
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// messagesUpTo counts the messages of a chat up to a message, as ProgressOf expects.
+func messagesUpTo(now live.Snapshot, message string) int {
+	for i, m := range now.Messages {
+		if m.Name == message {
+			return i + 1
+		}
+	}
+	return len(now.Messages)
+}
+
+// update emits the events of a new state of the chat, and reports whether it has handled the message.
+func (f *chatFollower) update(ctx context.Context, now live.Snapshot, progress live.Progress) (ended bool, err error) {
+	asks := now.Asks(f.chat)
+	if progress == live.NeedsPerson && len(asks) > 0 {
+		ask := &Ask{Ask: asks[0], Namespace: f.namespace}
+		if ask.ID() == f.waiting {
+			return false, nil
+		}
+		if ask.Truncated {
+			f.caller.complete(ctx, ask)
+		}
+		if err := f.story.catchUp(ctx); err != nil {
+			return false, err
+		}
+		f.waiting = ask.ID()
+		return false, f.story.emit(Event{Kind: Waiting, Cursor: f.story.cursor, Ask: ask, Chat: now.Chat(f.chat)})
+	}
+	if f.waiting != "" && progress == live.Working {
+		f.waiting = ""
+		return false, f.story.emit(Event{Kind: Working, Cursor: f.story.cursor, Chat: now.Chat(f.chat)})
+	}
+	if progress == live.Working {
+		return false, nil
+	}
+	return true, f.end(ctx, now, progress)
+}
+
+func (f *chatFollower) end(ctx context.Context, now live.Snapshot, progress live.Progress) error {
+	if err := f.story.catchUp(ctx); err != nil {
+		return err
+	}
+	return f.story.emit(Event{Kind: End, Cursor: f.story.cursor, Progress: progress, Chat: now.Chat(f.chat)})
+}
+
+// chatText reads the answer of a chat: what its orchestrator writes.
+type chatText struct {
+	call string
+	text string
+}
+
+func (t *chatText) add(e historyv1.Entry) string {
+	if e.ModelCall != t.call {
+		*t = chatText{call: e.ModelCall}
+	}
+	t.text += e.Delta.Text
+	return t.text
+}
+
+func (t *chatText) recorded(e historyv1.Entry) string {
+	if e.Kind != historyv1.EntryAssistant {
+		return ""
+	}
+	return e.Content
+}

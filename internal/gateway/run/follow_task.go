@@ -1,0 +1,180 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package run
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"strings"
+
+	historyv1 "github.com/nestor-dev/nestor/api/history/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/internal/agent"
+	"github.com/nestor-dev/nestor/internal/client/live"
+	"github.com/nestor-dev/nestor/internal/kubewatch"
+)
+
+// FollowTask returns the events of a standalone task after a cursor, through all its waits. The last event is End, unless there is an error.
+// It ends when the task has ended, ctx ends, or the reader stops.
+func (c *Caller) FollowTask(ctx context.Context, namespace, name string, from Cursor) iter.Seq2[Event, error] {
+	return func(yield func(Event, error) bool) {
+		ctx, cancel := context.WithCancel(ctx)
+		defer cancel()
+		f := &taskFollower{caller: c, namespace: namespace, name: name}
+		f.story = &story{history: c.history(namespace), live: &taskText{}, cursor: from, skip: from.Offset, emit: func(e Event) error {
+			if !yield(e, nil) {
+				return errStopped
+			}
+			return nil
+		}}
+		if err := f.run(ctx); err != nil && !errors.Is(err, errStopped) {
+			yield(Event{}, err)
+		}
+	}
+}
+
+// taskFollower follows a task.
+type taskFollower struct {
+	caller          *Caller
+	namespace, name string
+	story           *story
+	entries         chan historyv1.Entry
+	// waiting is the ID of the ask that was emitted last; it is empty while the task works.
+	waiting string
+}
+
+func (f *taskFollower) run(ctx context.Context) error {
+	states, failed := f.caller.watchTask(ctx, f.namespace, f.name)
+	for {
+		select {
+		case task := <-states:
+			ended, err := f.update(ctx, task)
+			if ended || err != nil {
+				return err
+			}
+		case e := <-f.entries:
+			if err := f.story.handle(e); err != nil {
+				return err
+			}
+		case err := <-failed:
+			return err
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// update emits the events of a new state of the task, and reports whether it has ended.
+func (f *taskFollower) update(ctx context.Context, task *v1alpha1.AgentTask) (ended bool, err error) {
+	if f.story.transcript == "" && task.Status.SubAgent != "" {
+		f.story.transcript = historyv1.TranscriptName("SubAgent", task.Status.SubAgent)
+		f.entries = make(chan historyv1.Entry)
+		go f.story.follow(ctx, f.story.cursor.Seq, f.entries)
+	}
+	if live.Ended(task.Status.Phase) {
+		return true, f.end(ctx, task)
+	}
+	ask, err := f.caller.OpenAsk(ctx, task)
+	switch {
+	case err != nil:
+		return false, err
+	case ask == nil && f.waiting != "":
+		f.waiting = ""
+		return false, f.story.emit(Event{Kind: Working, Cursor: f.story.cursor, Task: task})
+	case ask == nil || ask.ID() == f.waiting:
+		return false, nil
+	}
+	if err := f.story.catchUp(ctx); err != nil {
+		return false, err
+	}
+	f.waiting = ask.ID()
+	return false, f.story.emit(Event{Kind: Waiting, Cursor: f.story.cursor, Task: task, Ask: ask})
+}
+
+// end emits the rest of the answer and the end.
+func (f *taskFollower) end(ctx context.Context, task *v1alpha1.AgentTask) error {
+	if err := f.story.catchUp(ctx); err != nil {
+		return err
+	}
+	answer := Answer(task)
+	if o := f.story.outcome; o != nil && o.Result != "" {
+		answer = o.Result
+	} else if err := f.story.extend(answer); err != nil {
+		return err
+	}
+	return f.story.emit(Event{Kind: End, Cursor: f.story.cursor, Task: task, Answer: answer})
+}
+
+// Answer returns the answer in the status of a task, which may be shortened.
+func Answer(task *v1alpha1.AgentTask) string {
+	result := task.Status.Result
+	if result == nil {
+		return ""
+	}
+	return strings.TrimSpace(result.Summary + "\n\n" + result.Details)
+}
+
+// taskText reads the answer of a task: its result.
+type taskText struct {
+	call    string
+	index   int32
+	found   bool
+	partial partialResult
+}
+
+func (t *taskText) add(e historyv1.Entry) string {
+	if e.ModelCall != t.call {
+		*t = taskText{call: e.ModelCall}
+	}
+	delta := e.Delta.ToolCall
+	if delta == nil {
+		return ""
+	}
+	if delta.Tool == agent.ToolSubmit && !t.found {
+		t.index, t.found = delta.Index, true
+	}
+	if !t.found || delta.Index != t.index {
+		return ""
+	}
+	return t.partial.add(delta.Arguments)
+}
+
+func (t *taskText) recorded(e historyv1.Entry) string {
+	if e.Outcome == nil {
+		return ""
+	}
+	return e.Outcome.Result
+}
+
+// watchTask sends the states of a task: the current one, and each newer one unless an even newer one replaced it. A task that is deleted, or
+// that the caller may not read, is an error.
+func (c *Caller) watchTask(ctx context.Context, namespace, name string) (<-chan *v1alpha1.AgentTask, <-chan error) {
+	states, failed := make(chan *v1alpha1.AgentTask, 1), make(chan error, 1)
+	go func() {
+		// A watch that is forbidden is retried without an error, so the task is read first.
+		if _, err := c.Task(ctx, namespace, name); err != nil {
+			failed <- err
+			return
+		}
+		task := &v1alpha1.AgentTask{}
+		task.Namespace, task.Name = namespace, name
+		_, err := kubewatch.Until(ctx, c.API, task, &v1alpha1.AgentTaskList{}, func(t *v1alpha1.AgentTask) bool {
+			select {
+			case <-states: // replace a state that was not read yet
+			default:
+			}
+			states <- t
+			return live.Ended(t.Status.Phase)
+		})
+		if errors.Is(err, kubewatch.ErrDeleted) {
+			err = fmt.Errorf("the task %s was deleted before it ended: %w", name, err)
+		}
+		if err != nil {
+			failed <- err
+		}
+	}()
+	return states, failed
+}

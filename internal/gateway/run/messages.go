@@ -1,0 +1,98 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package run
+
+import (
+	"context"
+	"fmt"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/nestor-dev/nestor/api/v1alpha1"
+)
+
+// Message is a message to a chat.
+type Message struct {
+	Namespace, Chat, Content string
+	// InReplyTo is the posted question that the message answers.
+	InReplyTo   string
+	Attachments []v1alpha1.Attachment
+	// Key is an idempotency key; see [Request].
+	Key, Door string
+}
+
+// Send sends a message to a chat. It reports false if an earlier request with the same key did.
+func (c *Caller) Send(ctx context.Context, m Message) (_ *v1alpha1.AgentMessage, created bool, err error) {
+	return c.post(ctx, m.Namespace, m.Chat, m.Key, m.Door, v1alpha1.AgentMessageSpec{
+		Chat: m.Chat, Content: m.Content, InReplyTo: m.InReplyTo, Attachments: m.Attachments,
+	})
+}
+
+// Answer answers a question.
+func (c *Caller) Answer(ctx context.Context, ask Ask, text, key string) error {
+	spec := v1alpha1.AgentMessageSpec{Chat: ask.Chat, Content: text, InReplyTo: ask.Message}
+	if ask.Chat == "" {
+		spec.Task = ask.Task
+	}
+	_, _, err := c.post(ctx, ask.Namespace, ask.Task, key, ask.Door, spec)
+	return err
+}
+
+// Decide approves or denies a tool call.
+func (c *Caller) Decide(ctx context.Context, ask Ask, approve bool, comment, key string) error {
+	if err := ask.CheckMayDecide(c.User); err != nil {
+		return apierrors.NewForbidden(v1alpha1.GroupVersion.WithResource("agentmessages").GroupResource(), ask.Task, err)
+	}
+	decision := &v1alpha1.Approval{Task: ask.Task, ToolCall: ask.Call, ArgumentsDigest: ask.Digest, Decision: v1alpha1.DecisionDeny, Comment: comment}
+	if approve {
+		decision.Decision = v1alpha1.DecisionApprove
+	}
+	spec := v1alpha1.AgentMessageSpec{Chat: ask.Chat, Approval: decision}
+	if ask.Chat == "" {
+		spec.Task = ask.Task
+	}
+	_, _, err := c.post(ctx, ask.Namespace, ask.Task, key, ask.Door, spec)
+	return err
+}
+
+// Cancel cancels a standalone task with everything below it.
+func (c *Caller) Cancel(ctx context.Context, namespace, task, key string) error {
+	_, _, err := c.post(ctx, namespace, task, key, "", v1alpha1.AgentMessageSpec{Task: task, Cancel: &v1alpha1.Cancel{}})
+	return err
+}
+
+// post creates a message. It reports false if an earlier request with the same key did.
+func (c *Caller) post(ctx context.Context, namespace, about, key, door string, spec v1alpha1.AgentMessageSpec) (_ *v1alpha1.AgentMessage, created bool, err error) {
+	if len(key) > maxKey {
+		return nil, false, apierrors.NewBadRequest(fmt.Sprintf("The idempotency key has more than %d characters.", maxKey))
+	}
+	spec.Role, spec.User = v1alpha1.RoleUser, c.User
+	digest, err := digestOf(spec)
+	if err != nil {
+		return nil, false, err
+	}
+	message := &v1alpha1.AgentMessage{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: namespace, Name: c.name(about, namespace, "message/"+about, key), Annotations: map[string]string{v1alpha1.AnnotationRequest: digest},
+		},
+		Spec: spec,
+	}
+	if door != "" {
+		message.Labels = map[string]string{v1alpha1.LabelDoor: door}
+	}
+	err = c.API.Create(ctx, message)
+	if err == nil || !apierrors.IsAlreadyExists(err) || key == "" {
+		return message, err == nil, err
+	}
+	found := &v1alpha1.AgentMessage{}
+	if err := c.API.Get(ctx, client.ObjectKeyFromObject(message), found); err != nil {
+		return nil, false, err
+	}
+	if found.Annotations[v1alpha1.AnnotationRequest] != digest {
+		return nil, false, ErrKeyReused
+	}
+	return found, false, nil
+}

@@ -1,0 +1,113 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package run
+
+import (
+	"encoding/json"
+	"strings"
+	"unicode/utf8"
+)
+
+// partialResult reads the result from the arguments of submit_result while a model writes them.
+type partialResult struct {
+	text strings.Builder
+	// start is the index after the quote that opens the result's value; 0 means that it was not found yet.
+	start int
+}
+
+// add adds a piece of the arguments, and returns the result as far as it is complete characters.
+func (p *partialResult) add(piece string) string {
+	p.text.WriteString(piece)
+	text := p.text.String()
+	if p.start == 0 {
+		p.start = findResult(text)
+	}
+	if p.start == 0 {
+		return ""
+	}
+	value := text[p.start:]
+	end := closingQuote(value)
+	if end < 0 {
+		end = completePrefix(value)
+	}
+	var decoded string
+	if json.Unmarshal([]byte(`"`+value[:end]+`"`), &decoded) != nil {
+		return ""
+	}
+	return decoded
+}
+
+// findResult returns the index after the quote that opens the value of the field "result", or 0. Only a field of the outermost object counts.
+func findResult(text string) int {
+	decoder := json.NewDecoder(strings.NewReader(text))
+	if token, err := decoder.Token(); err != nil || token != json.Delim('{') {
+		return 0
+	}
+	for {
+		key, err := decoder.Token()
+		if err != nil {
+			return 0
+		}
+		if key == "result" {
+			rest := text[decoder.InputOffset():]
+			value := strings.TrimLeft(rest, " \t\r\n:")
+			if strings.HasPrefix(value, `"`) {
+				return len(text) - len(value) + 1
+			}
+			return 0
+		}
+		var skipped json.RawMessage
+		if decoder.Decode(&skipped) != nil {
+			return 0
+		}
+	}
+}
+
+// closingQuote returns the index of the quote that ends a JSON string, or -1.
+func closingQuote(value string) int {
+	for i := 0; i < len(value); i++ {
+		switch value[i] {
+		case '\\':
+			i++
+		case '"':
+			return i
+		}
+	}
+	return -1
+}
+
+// completePrefix returns the length of the longest beginning of a JSON string that has no incomplete escape, surrogate pair or character.
+func completePrefix(value string) int {
+	complete := 0
+	for i := 0; i < len(value); {
+		switch {
+		case value[i] != '\\':
+			if !utf8.FullRuneInString(value[i:]) {
+				return complete
+			}
+			_, size := utf8.DecodeRuneInString(value[i:])
+			i += size
+		case i+1 >= len(value):
+			return complete
+		case value[i+1] != 'u':
+			i += 2
+		case i+6 > len(value):
+			return complete
+		case isHighSurrogate(value[i+2 : i+6]):
+			if i+12 > len(value) {
+				return complete
+			}
+			i += 12
+		default:
+			i += 6
+		}
+		complete = i
+	}
+	return complete
+}
+
+// isHighSurrogate reports whether four hexadecimal digits are the first half of a pair.
+func isHighSurrogate(digits string) bool {
+	return strings.ContainsRune("dD", rune(digits[0])) && strings.ContainsRune("89abAB", rune(digits[1]))
+}

@@ -1,0 +1,146 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package run
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base32"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/nestor-dev/nestor/api/v1alpha1"
+)
+
+// ErrKeyReused means that an idempotency key was used before for another request.
+var ErrKeyReused = errors.New("this idempotency key was used for another request: use a new key for each request")
+
+// maxKey bounds an idempotency key.
+const maxKey = 256
+
+// Request describes a standalone task.
+type Request struct {
+	Namespace, Role string
+	// Instruction is the work. Arguments is the input of a role with an input schema.
+	Instruction     string
+	Arguments       json.RawMessage
+	SuccessCriteria string
+	ModelProvider   string
+	Model           string
+	// ContinueFrom is a finished SubAgent of the same role whose memory the agent continues.
+	ContinueFrom string
+	Limits       *v1alpha1.TaskLimits
+	TTLSeconds   *int32
+	// Key is an idempotency key: requests of the same user with the same key, namespace and role are one request. If empty, each request
+	// starts a run.
+	Key string
+	// Door is the protocol of the request; it becomes a label.
+	Door string
+	// Labels and Annotations are added to the task.
+	Labels, Annotations map[string]string
+}
+
+// Start creates a standalone task. It reports false if an earlier request with the same key created it.
+func (c *Caller) Start(ctx context.Context, r Request) (_ *v1alpha1.AgentTask, created bool, err error) {
+	task, err := c.task(r)
+	if err != nil {
+		return nil, false, err
+	}
+	err = c.API.Create(ctx, task)
+	if err == nil {
+		return task, true, nil
+	}
+	if !apierrors.IsAlreadyExists(err) || r.Key == "" {
+		return nil, false, err
+	}
+	found := &v1alpha1.AgentTask{}
+	if err := c.API.Get(ctx, client.ObjectKeyFromObject(task), found); err != nil {
+		return nil, false, err
+	}
+	if found.Annotations[v1alpha1.AnnotationRequest] != task.Annotations[v1alpha1.AnnotationRequest] || found.Spec.User != c.User {
+		return nil, false, ErrKeyReused
+	}
+	return found, false, nil
+}
+
+// task returns the task that a request asks for.
+func (c *Caller) task(r Request) (*v1alpha1.AgentTask, error) {
+	if len(r.Key) > maxKey {
+		return nil, apierrors.NewBadRequest(fmt.Sprintf("The idempotency key has more than %d characters.", maxKey))
+	}
+	task := &v1alpha1.AgentTask{ObjectMeta: metav1.ObjectMeta{
+		Namespace: r.Namespace, Name: c.name(r.Role, r.Namespace, r.Role, r.Key),
+		Labels: map[string]string{v1alpha1.LabelDoor: r.Door}, Annotations: map[string]string{},
+	}}
+	for key, value := range r.Labels {
+		task.Labels[key] = value
+	}
+	for key, value := range r.Annotations {
+		task.Annotations[key] = value
+	}
+	task.Spec = v1alpha1.AgentTaskSpec{
+		Type: v1alpha1.TaskAgent, Role: r.Role, Instruction: r.Instruction, SuccessCriteria: r.SuccessCriteria, ModelProvider: r.ModelProvider,
+		Model: r.Model, ContinueFrom: r.ContinueFrom, Limits: r.Limits, TTLSecondsAfterFinished: r.TTLSeconds, User: c.User,
+	}
+	if len(r.Arguments) > 0 {
+		task.Spec.Arguments = &runtime.RawExtension{Raw: r.Arguments}
+	}
+	digest, err := digestOf(task.Spec)
+	if err != nil {
+		return nil, err
+	}
+	task.Annotations[v1alpha1.AnnotationRequest] = digest
+	return task, nil
+}
+
+// digestOf returns a digest of a spec, to recognise a repeated request.
+func digestOf(spec any) (string, error) {
+	text, err := json.Marshal(spec)
+	if err != nil {
+		return "", fmt.Errorf("encode the request: %w", err)
+	}
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:16]), nil
+}
+
+// maxPrefix bounds the readable part of a name, so that the tasks of a run and their suffixes fit into 63 characters.
+const maxPrefix = 30
+
+// name returns the name of an object: derived from an idempotency key and what it is for, or random without a key.
+func (c *Caller) name(prefix, namespace, scope, key string) string {
+	suffix := rand.Text()
+	if key != "" {
+		// Lengths separate the parts, so that no two lists of parts are the same.
+		h := sha256.New()
+		for _, part := range []string{c.User, namespace, scope, key} {
+			fmt.Fprintf(h, "%d:%s", len(part), part)
+		}
+		suffix = base32.StdEncoding.EncodeToString(h.Sum(nil))
+	}
+	prefix = strings.TrimRight(prefix[:min(len(prefix), maxPrefix)], "-")
+	return prefix + "-" + strings.ToLower(suffix[:16])
+}
+
+// Task returns a task.
+func (c *Caller) Task(ctx context.Context, namespace, name string) (*v1alpha1.AgentTask, error) {
+	task := &v1alpha1.AgentTask{}
+	err := c.API.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, task)
+	return task, err
+}
+
+// Tasks returns the tasks with labels.
+func (c *Caller) Tasks(ctx context.Context, namespace string, labels map[string]string) ([]v1alpha1.AgentTask, error) {
+	var list v1alpha1.AgentTaskList
+	err := c.API.List(ctx, &list, client.InNamespace(namespace), client.MatchingLabels(labels))
+	return list.Items, err
+}

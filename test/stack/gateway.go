@@ -1,0 +1,89 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package stack
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"strconv"
+
+	authenticationv1 "k8s.io/api/authentication/v1"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	certutil "k8s.io/client-go/util/cert"
+
+	historyv1 "github.com/nestor-dev/nestor/api/history/v1alpha1"
+	"github.com/nestor-dev/nestor/internal/localcluster"
+)
+
+// historyService is the name of the Service of the history API.
+const historyService = "nestor-history"
+
+// startWithGateway runs an operator that serves the history API and the gateway, at addresses that later operators keep.
+func (s *Stack) startWithGateway(ctx context.Context) error {
+	certificate, key, err := certutil.GenerateSelfSignedCertKey(historyService+"."+OperatorNamespace+".svc", nil, []string{"localhost"})
+	if err != nil {
+		return fmt.Errorf("create a certificate: %w", err)
+	}
+	certFile, keyFile := filepath.Join(s.Dir, "history.crt"), filepath.Join(s.Dir, "history.key")
+	if err := os.WriteFile(certFile, certificate, 0o600); err != nil {
+		return fmt.Errorf("write a certificate: %w", err)
+	}
+	if err := os.WriteFile(keyFile, key, 0o600); err != nil {
+		return fmt.Errorf("write a key: %w", err)
+	}
+	history, err := FreeAddress(ctx)
+	if err != nil {
+		return err
+	}
+	gateway, err := FreeAddress(ctx)
+	if err != nil {
+		return err
+	}
+	s.GatewayURL = "http://" + gateway
+	s.options.OperatorFlags = append(s.options.OperatorFlags, "--history-bind-address", history, "--history-cert-file", certFile, "--history-key-file", keyFile,
+		"--gateway-bind-address", gateway, "--gateway-insecure")
+	if err := s.StartOperator(ctx); err != nil {
+		return err
+	}
+	_, port, err := net.SplitHostPort(history)
+	if err != nil {
+		return fmt.Errorf("read the port of the history API: %w", err)
+	}
+	number, err := strconv.ParseInt(port, 10, 32)
+	if err != nil {
+		return fmt.Errorf("read the port of the history API: %w", err)
+	}
+	return s.Cluster.ServeAPI(ctx, localcluster.API{
+		GroupVersion: historyv1.GroupVersion, Namespace: OperatorNamespace, Service: historyService, Port: int32(number), CABundle: certificate,
+	})
+}
+
+// Token returns the token of a new or existing service account that is bound to ClusterRoles in its namespace.
+func (s *Stack) Token(ctx context.Context, namespace, name string, clusterRoles ...string) (string, error) {
+	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
+	if err := s.API.Create(ctx, account); err != nil && !apierrors.IsAlreadyExists(err) {
+		return "", fmt.Errorf("create the service account %s: %w", name, err)
+	}
+	for _, role := range clusterRoles {
+		binding := &rbacv1.RoleBinding{
+			ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name + "-" + role},
+			Subjects:   []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: namespace, Name: name}},
+			RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: role},
+		}
+		if err := s.API.Create(ctx, binding); err != nil && !apierrors.IsAlreadyExists(err) {
+			return "", fmt.Errorf("bind %s to %s: %w", name, role, err)
+		}
+	}
+	request := &authenticationv1.TokenRequest{}
+	if err := s.API.SubResource("token").Create(ctx, account, request); err != nil {
+		return "", fmt.Errorf("request a token for %s: %w", name, err)
+	}
+	return request.Status.Token, nil
+}
