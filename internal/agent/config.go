@@ -58,6 +58,9 @@ type Config struct {
 	ConversationID string `json:"conversation,omitempty"`
 	// AwaitStartPublished makes a tool run wait for StartPublished before it runs its tool.
 	AwaitStartPublished bool `json:"awaitShown,omitempty"`
+	// Remote reports that the work is done by an agent elsewhere, which the model calls reach: what they started may continue there
+	// after this agent has ended, so it is cancelled.
+	Remote bool `json:"remote,omitempty"`
 	// Origin is the message and tool call that led to this agent. The core only passes it on.
 	Origin Origin `json:"origin,omitzero"`
 }

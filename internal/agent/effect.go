@@ -44,6 +44,9 @@ type CancelChild struct {
 	Child string `json:"child"`
 }
 
+// CancelRemote ensures that the remote agent stops the work of this agent. It ends with RemoteCancelled.
+type CancelRemote struct{}
+
 // AskPerson publishes a question or an approval. It ends with Answered or Decided.
 type AskPerson struct {
 	Call      string  `json:"call"`

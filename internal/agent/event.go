@@ -220,6 +220,12 @@ type Cancelled struct {
 	By string `json:"by,omitempty"`
 }
 
+// RemoteCancelled is the fact that the remote agent was asked to stop the work of an agent that ends.
+type RemoteCancelled struct {
+	// Problem is why it may continue, or empty.
+	Problem string `json:"problem,omitempty"`
+}
+
 // Woke is the fact that the time of a WakeAt has come.
 type Woke struct{}
 
@@ -246,20 +252,21 @@ type NameTaken struct {
 	Suffix string `json:"suffix"`
 }
 
-func (Started) fact()        {}
-func (MessageArrived) fact() {}
-func (ModelReplied) fact()   {}
-func (ModelFailed) fact()    {}
-func (ToolFinished) fact()   {}
-func (Decided) fact()        {}
-func (Answered) fact()       {}
-func (ChildFinished) fact()  {}
-func (ChildWaits) fact()     {}
-func (Asked) fact()          {}
-func (AskResolved) fact()    {}
-func (Cancelled) fact()      {}
-func (Woke) fact()           {}
-func (Restarted) fact()      {}
-func (Resumed) fact()        {}
-func (ItemSent) fact()       {}
-func (NameTaken) fact()      {}
+func (Started) fact()         {}
+func (MessageArrived) fact()  {}
+func (ModelReplied) fact()    {}
+func (ModelFailed) fact()     {}
+func (ToolFinished) fact()    {}
+func (Decided) fact()         {}
+func (Answered) fact()        {}
+func (ChildFinished) fact()   {}
+func (ChildWaits) fact()      {}
+func (Asked) fact()           {}
+func (AskResolved) fact()     {}
+func (Cancelled) fact()       {}
+func (RemoteCancelled) fact() {}
+func (Woke) fact()            {}
+func (Restarted) fact()       {}
+func (Resumed) fact()         {}
+func (ItemSent) fact()        {}
+func (NameTaken) fact()       {}

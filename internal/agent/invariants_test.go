@@ -130,7 +130,7 @@ func TestInvariant5CancelLeadsOnlyToTheEnd(t *testing.T) {
 			}
 			for _, e := range s.effects {
 				switch e.(type) {
-				case CancelChild, ReportOutcome:
+				case CancelChild, CancelRemote, ReportOutcome:
 				default:
 					t.Fatalf("new effects after a cancel: %v", e)
 				}

@@ -29,6 +29,9 @@ func (s State) ownEffects() []Effect {
 	if s.Phase == PhaseActing {
 		effects = append(effects, s.callEffects()...)
 	}
+	if s.Phase == PhaseCancelling && s.RemoteOpen {
+		effects = append(effects, CancelRemote{})
+	}
 	if at, ok := s.nextWake(); ok {
 		effects = append(effects, WakeAt{At: at})
 	}
@@ -153,6 +156,9 @@ func (e StartChild) Key() string { return "start/" + e.Child.Name }
 
 // Key identifies the child.
 func (e CancelChild) Key() string { return "cancel/" + e.Child }
+
+// Key returns a constant: an agent ends once.
+func (e CancelRemote) Key() string { return "cancel-remote" }
 
 // Key identifies the tool call.
 func (e AskPerson) Key() string { return "ask/" + e.Call }

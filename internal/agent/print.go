@@ -50,6 +50,8 @@ func (e StartChild) String() string {
 
 func (e CancelChild) String() string { return "cancel " + e.Child }
 
+func (e CancelRemote) String() string { return "cancel the remote work" }
+
 func (e AskPerson) String() string {
 	if e.Kind == AskApproval {
 		return fmt.Sprintf("ask for approval of %s %s [%s]", e.Tool, e.Arguments, e.Call)

@@ -84,8 +84,12 @@ func (s State) withOutputLimit(p Prompt) Prompt {
 	return p
 }
 
-// SystemPrompt combines the role's prompt, the context of a sub-agent, and the delegation guidelines.
+// SystemPrompt combines the role's prompt, the context of a sub-agent, and the delegation guidelines. It is empty for a remote
+// agent, which has a prompt of its own.
 func SystemPrompt(c Config) string {
+	if c.Remote {
+		return ""
+	}
 	parts := []string{strings.TrimSpace(c.Role.Prompt)}
 	if c.Kind == SubAgent {
 		parts = append(parts, subAgentContext(c), responseRequirements, constraints(c))

@@ -123,6 +123,8 @@ func (d *dialogue) fact(t *testing.T, td *datadriven.TestData) Fact {
 		return AskResolved{Agent: first, Call: argument(td, "call"), AgentEnded: td.HasArg("gone")}
 	case "cancel":
 		return Cancelled{Message: argument(td, "message"), By: argument(td, "by")}
+	case "remote-cancelled":
+		return RemoteCancelled{Problem: td.Input}
 	case "name-taken":
 		return NameTaken{Name: first, Item: argument(td, "item"), Suffix: argument(td, "suffix")}
 	case "wake":
@@ -188,6 +190,7 @@ func (d *dialogue) config(td *datadriven.TestData, kind Kind) Config {
 	if kind != Orchestrator {
 		c.Depth = 1
 	}
+	c.Remote = td.HasArg("remote")
 	if criteria := argument(td, "criteria"); criteria != "" {
 		c.Task.SuccessCriteria = criteria
 	}

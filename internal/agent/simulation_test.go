@@ -161,6 +161,8 @@ func (sim *simulation) answer(effect Effect) Fact {
 			PromptTokens: rapid.Int64Range(0, 500).Draw(t, "child used"), ModelCalls: 1, Tasks: rapid.Int64Range(0, 2).Draw(t, "child tasks")}}
 	case CancelChild:
 		return ChildFinished{Child: e.Child, Outcome: Outcome{Kind: ErrorCancelled, Error: "cancelled"}}
+	case CancelRemote:
+		return RemoteCancelled{Problem: rapid.SampledFrom([]string{"", "it cannot be reached"}).Draw(t, "problem")}
 	case AskPerson:
 		if e.Kind == AskQuestion {
 			return Answered{Call: e.Call, Text: "yes", Images: drawImages(t)}
@@ -239,6 +241,7 @@ func drawForeign(t *rapid.T) Fact {
 		ChildFinished{Child: "nope", Outcome: Outcome{Result: &Result{Text: "?"}}}, ChildWaits{Child: "nope", Waiting: true},
 		QuotaReached{Call: "m999", Attempt: 1}, QuotaGranted{Call: "m999", Attempt: 1},
 		AskResolved{Agent: "nope", Call: "nope"}, ItemSent{ID: "nope"}, NameTaken{Name: "nope", Suffix: "x7k2p"}, NameTaken{Name: "a-post-1", Item: "nope", Suffix: "x7k2p"}, Started{Config: Config{Kind: SubAgent, Name: "usurper"}},
+		RemoteCancelled{},
 		Reconfigured{}, Reconfigured{Hold: &Hold{}}, Reconfigured{Config: &Config{}},
 	}).Draw(t, "foreign")
 }
@@ -280,6 +283,7 @@ func drawConfig(t *rapid.T) Config {
 	if c.Kind == ToolRun {
 		c.ToolCall = &ToolRunCall{Tool: rapid.SampledFrom([]string{"read", "bash", "nonsense"}).Draw(t, "tool"), Arguments: json.RawMessage(`{}`)}
 	}
+	c.Remote = c.Kind == SubAgent && rapid.IntRange(0, 4).Draw(t, "remote") == 0
 	if c.SummarisesContext = rapid.Bool().Draw(t, "shares"); c.SummarisesContext && rapid.IntRange(0, 9).Draw(t, "files") == 0 {
 		c.Task.ContextMode, c.Task.ContextFiles = ContextSelective, []string{"a.txt", "b.txt"}
 	}
@@ -332,7 +336,7 @@ func TestSimulationCoverage(t *testing.T) {
 	for _, want := range []string{
 		"phase Idle", "phase Requesting", "phase Acting", "phase Cancelling", "phase Completed", "phase Failed",
 		"stage WaitingForUser", "stage AwaitingApproval", "stage AwaitingSubAgents",
-		"effect agent.CallModel", "effect agent.RunTool", "effect agent.StartChild", "effect agent.CancelChild", "effect agent.AskPerson",
+		"effect agent.CallModel", "effect agent.RunTool", "effect agent.StartChild", "effect agent.CancelChild", "effect agent.CancelRemote", "effect agent.AskPerson",
 		"effect agent.SendItem", "effect agent.ReportOutcome", "effect agent.WakeAt",
 		"kind ", "kind Cancelled", "kind TimedOut", "kind IterationLimit", "kind BudgetExhausted", "kind LoopDetected", "kind ModelError",
 		"kind ToolError", "kind SubAgentError", "purpose turn", "purpose last-words", "purpose compact",

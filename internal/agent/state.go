@@ -76,6 +76,8 @@ type State struct {
 	HistoryLoss *HistoryLoss `json:"lost,omitempty"`
 	// StartPublished reports that the status of a tool run's object shows that the run has started.
 	StartPublished bool `json:"shown,omitempty"`
+	// RemoteOpen reports that a remote agent may have unfinished work of this agent.
+	RemoteOpen bool `json:"remoteOpen,omitempty"`
 	// LimitReached is the limit that was reached, if any.
 	LimitReached *Failure `json:"bailout,omitempty"`
 	// Outcome is the outcome of the agent, set from PhaseCancelling on.
@@ -221,7 +223,7 @@ func (s State) UnchangedSince(t State) bool {
 		s.Children.Started == t.Children.Started && s.Children.Completed == t.Children.Completed &&
 		s.Turn == t.Turn && s.Window.same(t.Window) && s.Paused == t.Paused && same(s.Inbox, t.Inbox) && same(s.Asks, t.Asks) && same(s.Outbox, t.Outbox) && s.TurnFailure == t.TurnFailure &&
 		s.Budget == t.Budget && s.Loop == t.Loop && s.Iterations == t.Iterations && s.LimitReached == t.LimitReached && s.Outcome == t.Outcome &&
-		same(s.Seen, t.Seen) && same(s.CallIDs, t.CallIDs) && s.StartPublished == t.StartPublished && s.HistoryLoss == t.HistoryLoss
+		same(s.Seen, t.Seen) && same(s.CallIDs, t.CallIDs) && s.StartPublished == t.StartPublished && s.RemoteOpen == t.RemoteOpen && s.HistoryLoss == t.HistoryLoss
 }
 
 func same[T any](a, b []T) bool { return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0]) }

@@ -91,6 +91,8 @@ func dispatch(s State, fact Fact) State {
 		return nameTaken(s, f)
 	case Reconfigured:
 		return reconfigured(s, f)
+	case RemoteCancelled:
+		return remoteCancelled(s, f)
 	}
 	switch s.Phase {
 	case PhaseRequesting:
@@ -118,7 +120,7 @@ func advance(s State) State {
 			s = startCalls(s, s.startableCalls())
 		case s.Phase == PhaseActing && s.allAnswered():
 			s = endBatch(s)
-		case s.Phase == PhaseCancelling && s.Children.Pending() == 0:
+		case s.Phase == PhaseCancelling && s.Children.Pending() == 0 && !s.RemoteOpen:
 			return finish(s)
 		default:
 			return s

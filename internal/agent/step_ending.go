@@ -60,6 +60,20 @@ func beginEnd(s State, outcome Outcome) State {
 	return s
 }
 
+// remoteCancelled ends the wait for the remote agent of an agent that ends.
+func remoteCancelled(s State, f RemoteCancelled) State {
+	if s.Phase != PhaseCancelling || !s.RemoteOpen {
+		return s
+	}
+	s.RemoteOpen = false
+	if f.Problem != "" && !s.Outcome.Succeeded() {
+		outcome := *s.Outcome
+		outcome.Error += fmt.Sprintf(" (the remote agent may go on with its work: %s)", f.Problem)
+		s.Outcome = &outcome
+	}
+	return s
+}
+
 // finish moves an agent to its terminal phase.
 func finish(s State) State {
 	outcome := *s.Outcome

@@ -5,6 +5,7 @@ package agent
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -70,6 +71,7 @@ func startModelCall(s State, purpose Purpose, keep int) State {
 		ID: "m" + strconv.Itoa(s.ModelCalls), Attempt: 1, Purpose: purpose, Reserved: reserve, Keep: keep,
 	}
 	s.Phase = PhaseRequesting
+	s.RemoteOpen = s.Config.Remote
 	return s
 }
 
@@ -119,6 +121,7 @@ func modelReplied(s State, f ModelReplied) State {
 		f.Text = ""
 	}
 	s = s.endModelCall(f.Usage).countIteration(call.Purpose)
+	s.RemoteOpen = s.Config.Remote && slices.ContainsFunc(calls, func(c ToolCall) bool { return c.Tool == ToolAskUser })
 	switch call.Purpose {
 	case PurposeCompact:
 		return compacted(s, call.Keep, f.Text)

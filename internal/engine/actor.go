@@ -194,6 +194,7 @@ func (a *actor) handle(batch []delivery) (err error) {
 	confirmDeliveries(batch, nil)
 	if r.end {
 		a.engine.Evict(a.uid)
+		a.cancelRemoteOfDeleted(r)
 		a.notifyOthers(r)
 		if r.before.Children.Pending() > 0 {
 			a.engine.endBelow(r.record)

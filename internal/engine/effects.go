@@ -22,6 +22,8 @@ func (a *actor) perform(r *stepResult, e agent.Effect) {
 		start = func(ctx context.Context) { a.callModel(ctx, r, e) }
 	case agent.RunTool:
 		start = func(ctx context.Context) { a.runTool(ctx, r.record, e) }
+	case agent.CancelRemote:
+		start = func(ctx context.Context) { a.cancelRemote(ctx, r, e) }
 	case agent.WakeAt:
 		start = func(ctx context.Context) { a.wakeAt(ctx, e) }
 	default:

@@ -245,6 +245,7 @@ func (a *actor) complete(ctx context.Context, grant *schedule.Grant, record ledg
 		return
 	}
 	req := call.requestAt(endpoint)
+	req.Conversation, req.Call = a.uid, e.Call
 	if req, err = a.engine.withImages(ctx, req); err != nil {
 		grant.Release(schedule.Result{})
 		a.failModel(e, nil, e.Reserve, agent.ModelFailed{Failure: agent.FailureRetry, Message: err.Error()}, 0)

@@ -14,6 +14,8 @@ const (
 	OpenAIResponses API = "OpenAIResponses"
 	Anthropic       API = "Anthropic"
 	Gemini          API = "Gemini"
+	// A2A is the protocol of remote agents. It is that of roles, not of providers.
+	A2A API = "A2A"
 )
 
 // Client calls one provider. It is safe for concurrent use.
@@ -25,4 +27,10 @@ type Client interface {
 	Models(ctx context.Context) ([]string, error)
 	// Host returns the host of the provider, with its port if that is not the scheme's default.
 	Host() string
+}
+
+// Canceller is a Client whose calls start work that continues without a call: that of a remote agent.
+type Canceller interface {
+	// Cancel ends the unfinished work of the request's conversation, if there is any. It may be repeated. Every error is an *Error.
+	Cancel(ctx context.Context, req Request) error
 }

@@ -36,6 +36,9 @@ type Request struct {
 	// IdempotencyKey is sent as the Idempotency-Key header, for gateways that answer a repeated call from their
 	// cache.
 	IdempotencyKey string `json:"idempotencyKey,omitempty"`
+	// Conversation identifies the agent, and Call the model call, whatever the attempt. They are not part of the JSON form.
+	Conversation string `json:"-"`
+	Call         string `json:"-"`
 }
 
 // Message is one entry of the conversation that a model sees.
