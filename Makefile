@@ -48,7 +48,7 @@ demo-clean: ## Remove what the demo has kept
 	else echo "$$dir was not made by the demo: remove it yourself" >&2; exit 1; fi
 
 .PHONY: test
-test: control-plane mcp-servers model-servers ## Run all tests and print the slowest ten (PACKAGES=./internal/agent/... for some)
+test: control-plane mcp-servers model-servers a2a-sdk ## Run all tests and print the slowest ten (PACKAGES=./internal/agent/... for some)
 	@go build -o bin/slowest ./hack/slowest
 	KUBEBUILDER_ASSETS="$(K8S_BIN)" go test -json -timeout 14m -p $(PARALLEL_PACKAGES) $(GOTESTFLAGS) $(PACKAGES) | bin/slowest $(filter -v,$(GOTESTFLAGS))
 	@if command -v npm >/dev/null; then $(MAKE) --no-print-directory web-test; else echo "no npm: the tests of the web page are skipped"; fi
@@ -76,6 +76,13 @@ model-servers: hack/model-servers/node_modules/.package-lock.json ## Install the
 hack/model-servers/node_modules/.package-lock.json: hack/model-servers/package-lock.json
 	@if command -v npm >/dev/null; then npm ci --prefix hack/model-servers --no-audit --no-fund && touch $@; \
 	else echo "no npm: the tests against a model endpoint from npm are skipped"; fi
+
+.PHONY: a2a-sdk
+a2a-sdk: hack/a2a-sdk/node_modules/.package-lock.json ## Install the A2A SDK for JavaScript from npm that tests talk to
+
+hack/a2a-sdk/node_modules/.package-lock.json: hack/a2a-sdk/package-lock.json
+	@if command -v npm >/dev/null; then npm ci --prefix hack/a2a-sdk --no-audit --no-fund && touch $@; \
+	else echo "no npm: the tests against the A2A SDK for JavaScript are skipped"; fi
 
 ##@ Measure
 
