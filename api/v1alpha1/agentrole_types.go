@@ -10,6 +10,8 @@ import (
 
 // AgentRoleSpec defines the agents of a role. A change applies to agents that start afterwards.
 // +kubebuilder:validation:XValidation:rule="!(has(self.systemPrompt) && has(self.systemPromptFrom))",message="set only one of systemPrompt and systemPromptFrom"
+// +kubebuilder:validation:XValidation:rule="!has(self.remote) || !(has(self.systemPrompt) || has(self.systemPromptFrom) || has(self.modelProvider) || has(self.model) || has(self.temperature) || has(self.maxOutputTokens) || has(self.reasoningEffort) || has(self.tools) || has(self.approval) || has(self.delegation))",message="a role with remote has no prompt, model, tools, approval or delegation: the remote agent has its own"
+// +kubebuilder:validation:XValidation:rule="!has(self.remote) || !has(self.limits) || !has(self.limits.maxCostMicros) || self.limits.maxCostMicros == 0",message="a role with remote cannot limit the cost, which is not known here: limit the duration or the tokens",fieldPath=".limits.maxCostMicros"
 type AgentRoleSpec struct {
 	// displayName is the name that people see. Defaults to the role's name.
 	// +optional
@@ -66,12 +68,43 @@ type AgentRoleSpec struct {
 	// asTool also offers the role as a tool with its own name and input to agents that may delegate to it.
 	// +optional
 	AsTool *RoleAsTool `json:"asTool,omitempty"`
+	// remote is an agent elsewhere that does the work of agents with this role. They have no prompt, model or tools of their own.
+	// +optional
+	Remote *RemoteAgent `json:"remote,omitempty"`
 	// limits apply to each agent with this role.
 	// +optional
 	Limits *RoleLimits `json:"limits,omitempty"`
 	// allowedNamespaces selects the other namespaces that may use the role, if the role is in the operator's own namespace.
 	// +optional
 	AllowedNamespaces *AllowedNamespaces `json:"allowedNamespaces,omitempty"`
+}
+
+// RemoteAgent is an agent elsewhere.
+type RemoteAgent struct {
+	// a2a is an agent that speaks the A2A protocol.
+	// +required
+	A2A A2AAgent `json:"a2a"`
+}
+
+// The rules for url are on the struct: an error contains the value of the field that the rule is on, and the URL may contain a
+// password.
+
+// A2AAgent is an agent that speaks A2A 1.0.
+// +kubebuilder:validation:XValidation:rule="isURL(self.url) && url(self.url).getScheme() in ['http', 'https'] && size(url(self.url).getHost()) > 0",message="must be an http or https URL, for example https://agents.example.com/weather",fieldPath=".url"
+// +kubebuilder:validation:XValidation:rule="!self.url.matches('^https?://[^/?#]*@')",message="must not contain a user or password: put them into a Secret and name it in headersFrom",fieldPath=".url"
+type A2AAgent struct {
+	// url is the URL below which the agent's card is (/.well-known/agent-card.json), or that of the card itself if it ends with .json.
+	// All requests go to the host of this URL.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=1024
+	URL string `json:"url"`
+	// headersFrom are HTTP headers whose values are in Secrets in this namespace.
+	// +optional
+	// +listType=map
+	// +listMapKey=name
+	// +kubebuilder:validation:MaxItems=16
+	HeadersFrom []HeaderSource `json:"headersFrom,omitempty"`
 }
 
 // ReasoningEffort is how much a model should reason before it answers.
@@ -213,10 +246,11 @@ type AgentRoleStatus struct {
 // +kubebuilder:printcolumn:name="Seconds",type=integer,JSONPath=`.spec.limits.maxDurationSeconds`
 // +kubebuilder:printcolumn:name="Delegates to",type=string,JSONPath=`.spec.delegation.roles`
 // +kubebuilder:printcolumn:name="As tool",type=string,JSONPath=`.spec.asTool.name`,priority=1
+// +kubebuilder:printcolumn:name="Remote",type=string,JSONPath=`.spec.remote.a2a.url`,priority=1
 // +kubebuilder:printcolumn:name="Approval",type=string,JSONPath=`.spec.approval.mode`,priority=1
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 // +kubebuilder:validation:XValidation:rule="size(self.metadata.name) <= 63 && !self.metadata.name.contains('.')",message="metadata.name must have at most 63 characters and no dots: it becomes a label of every agent with this role"
-// +kubebuilder:validation:XValidation:rule="has(self.spec.systemPrompt) || has(self.spec.systemPromptFrom) || self.metadata.name in ['orchestrator', 'general', 'researcher', 'planner', 'coder', 'tester', 'reviewer', 'debugger', 'code-search', 'code-review']",message="set spec.systemPrompt or spec.systemPromptFrom: only a role with the name of a built-in one may leave them out and keep its prompt"
+// +kubebuilder:validation:XValidation:rule="has(self.spec.systemPrompt) || has(self.spec.systemPromptFrom) || has(self.spec.remote) || self.metadata.name in ['orchestrator', 'general', 'researcher', 'planner', 'coder', 'tester', 'reviewer', 'debugger', 'code-search', 'code-review']",message="set spec.systemPrompt, spec.systemPromptFrom or spec.remote: only a role with the name of a built-in one may leave them out and keep its prompt"
 type AgentRole struct {
 	metav1.TypeMeta `json:",inline"`
 	// +optional

@@ -108,6 +108,9 @@ func (s *session) printRole(e roles.Entry) {
 	line("Problem", e.Problem)
 	line("Description", e.Description)
 	line("Model", strings.Trim(e.ModelProvider+" "+e.Model, " "))
+	if e.Remote != nil {
+		line("Remote agent", e.Remote.A2A.URL+" (A2A)")
+	}
 	if e.Tools != nil {
 		line("Tools", strings.Join(e.Tools.Allow, ", "))
 		line("Denied tools", strings.Join(e.Tools.Deny, ", "))
@@ -121,5 +124,7 @@ func (s *session) printRole(e roles.Entry) {
 	}
 	limits := ptr.Deref(e.Limits, v1alpha1.RoleLimits{})
 	line("Limits", fmt.Sprintf("%d iterations, %d seconds", limits.MaxIterations, limits.MaxDurationSeconds))
-	fmt.Fprintf(out, "\n%s\n", terminal.Clean(e.SystemPrompt))
+	if e.SystemPrompt != "" {
+		fmt.Fprintf(out, "\n%s\n", terminal.Clean(e.SystemPrompt))
+	}
 }

@@ -12,8 +12,12 @@ import (
 )
 
 // Overlay returns r with the fields that are set in over. A part such as Tools or Delegation is replaced as a whole, while limits
-// are replaced one by one. SystemPromptFrom and AllowedNamespaces are left out: they are for finding and reading a role.
+// are replaced one by one. A remote role keeps no prompt, model or tools. SystemPromptFrom and AllowedNamespaces are left out: they are for finding and reading a role.
 func (r Role) Overlay(over Role) Role {
+	if over.Remote != nil { // the remote agent has its own
+		r.ModelProvider, r.Model, r.Temperature, r.MaxOutputTokens, r.ReasoningEffort, r.SystemPrompt = "", "", "", 0, "", ""
+		r.Tools, r.Approval, r.Delegation = nil, nil, nil
+	}
 	return Role{
 		Name:         cmp.Or(over.Name, r.Name),
 		DelegateWhen: delegateWhen(r, over),
@@ -31,6 +35,7 @@ func (r Role) Overlay(over Role) Role {
 			Approval:        cmp.Or(over.Approval, r.Approval),
 			Delegation:      cmp.Or(over.Delegation, r.Delegation),
 			AsTool:          cmp.Or(over.AsTool, r.AsTool),
+			Remote:          cmp.Or(over.Remote, r.Remote),
 			Limits:          overlayLimits(r.Limits, over.Limits),
 		},
 	}

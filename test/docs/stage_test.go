@@ -21,6 +21,7 @@ import (
 
 	"github.com/nestor-dev/nestor/config/operator"
 	"github.com/nestor-dev/nestor/internal/localmode"
+	"github.com/nestor-dev/nestor/internal/model/a2a/a2atest"
 	"github.com/nestor-dev/nestor/internal/model/scripted"
 	"github.com/nestor-dev/nestor/test/stack"
 )
@@ -34,6 +35,7 @@ type suite struct {
 	local  *localmode.Local
 	model  *httptest.Server
 	office *httptest.Server
+	remote *httptest.Server
 	hosts  *strings.Replacer
 }
 
@@ -128,7 +130,7 @@ func (s *suite) putHelm(ctx context.Context) error {
 }
 
 // serve runs the servers behind the endpoints of the pages: a model with the pages' own script before the built-in
-// ones, and an MCP server.
+// ones, an MCP server, and a remote agent.
 func (s *suite) serve() error {
 	data, err := os.ReadFile("testdata/model.yaml")
 	if err != nil {
@@ -144,6 +146,8 @@ func (s *suite) serve() error {
 	}
 	s.model = httptest.NewServer(scripted.NewServer(scripted.Options{Scripts: append([]*scripted.Script{own}, builtin...), NoDelay: true}))
 	s.office = serveOffice()
+	_, agent := a2atest.New(a2atest.Options{})
+	s.remote = httptest.NewServer(agent)
 	s.hosts = strings.NewReplacer(
 		"https://api.openai.com/v1", s.model.URL+"/v1",
 		"https://my-resource.openai.azure.com/openai/v1", s.model.URL+"/v1",
@@ -153,6 +157,7 @@ func (s *suite) serve() error {
 		"http://busy.models.svc:8000/v1", "http://127.0.0.1:9/v1", // where nothing listens
 		"http://ollama.models.svc:11434/v1", s.model.URL+"/v1",
 		"https://mcp.example.com/mcp", s.office.URL,
+		"https://agents.example.com/weather", s.remote.URL,
 	)
 	return nil
 }
@@ -162,7 +167,7 @@ func (s *suite) close() error {
 	if s.local != nil {
 		errs = append(errs, s.local.Stop())
 	}
-	for _, server := range []*httptest.Server{s.model, s.office} {
+	for _, server := range []*httptest.Server{s.model, s.office, s.remote} {
 		if server != nil {
 			server.CloseClientConnections()
 			server.Close()

@@ -108,6 +108,7 @@ func flows(ledger string) {
 	nestedWaits(w)
 	housekeeping(w)
 	toolResults(w)
+	remoteAgents(w)
 	quotas(w)
 	deletion(w)
 	identity(w)

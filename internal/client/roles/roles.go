@@ -87,6 +87,9 @@ func entryOf(ctx context.Context, finder resolve.Finder, namespace, name string,
 	if object.Namespace != namespace {
 		entry.Source = "shared"
 	}
+	if found.Remote != nil {
+		entry.Source += ", remote"
+	}
 	if isBuiltIn {
 		entry.Source += ", overrides a built-in role"
 	}

@@ -31,9 +31,12 @@ func firstModel(own, role, parent ModelChoice) ModelChoice {
 	return ModelChoice{Provider: firstOf(parent.Provider, defaultProvider), Model: firstOf(chosen.Model, parent.Model)}
 }
 
-// ModelOf returns the provider and model of a task's sub-agent. The model is empty if it is the default of a provider that does not exist
+// ModelOf returns the provider and model of a task's sub-agent; a remote role has none. The model is empty if it is the default of a provider that does not exist
 // yet: the sub-agent waits for that provider.
 func (r *Resolver) ModelOf(ctx context.Context, task *v1alpha1.AgentTask, of role.Role) (ModelChoice, error) {
+	if of.Remote != nil {
+		return ModelChoice{}, nil
+	}
 	parent, err := r.parentModel(ctx, task)
 	if err != nil {
 		return ModelChoice{}, err

@@ -90,6 +90,9 @@ func (r *Resolver) Resolve(ctx context.Context, s Subject) (Resolved, error) {
 		out.Config.Tools = toolsOf(set)
 		return out, err
 	}
+	if found.Remote != nil {
+		return out, r.resolveRemote(ctx, s, &out)
+	}
 	set, err := r.Tools.ForObject(ctx, s.Object, found)
 	if err != nil {
 		return Resolved{}, err

@@ -9,6 +9,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -36,7 +37,7 @@ type Reconciler struct {
 	Changed *poke.Queue
 }
 
-// SetupWithManager registers the controller. Roles depend on other roles, providers and config maps, so changes of
+// SetupWithManager registers the controller. Roles depend on other roles, providers, config maps and Secrets, so changes of
 // these reconcile the roles that may depend on them.
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	everyRole := handler.EnqueueRequestsFromMapFunc(r.allRoles)
@@ -46,6 +47,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		Watches(&v1alpha1.AgentRole{}, everyRole).
 		Watches(&v1alpha1.ModelProvider{}, everyRole).
 		Watches(&corev1.ConfigMap{}, handler.EnqueueRequestsFromMapFunc(r.rolesUsingConfigMap), builder.OnlyMetadata).
+		Watches(&corev1.Secret{}, handler.EnqueueRequestsFromMapFunc(r.rolesUsingSecret), builder.OnlyMetadata).
 		WatchesRawSource(r.Changed.Source()).
 		Complete(r.Gate.Object(&v1alpha1.AgentRole{}, r))
 }
@@ -80,6 +82,15 @@ func (r *Reconciler) check(ctx context.Context, object *v1alpha1.AgentRole) (met
 	}
 	if read.ModelProvider != "" {
 		_, err := r.Finder.Provider(ctx, object.Namespace, read.ModelProvider)
+		if condition, missing := status.FromMissing(generation, err); missing {
+			return condition, nil
+		}
+		if err != nil {
+			return metav1.Condition{}, err
+		}
+	}
+	if read.Remote != nil {
+		_, err := r.Finder.Headers(object.Namespace, read.Remote.A2A.HeadersFrom)(ctx)
 		if condition, missing := status.FromMissing(generation, err); missing {
 			return condition, nil
 		}
@@ -161,6 +172,22 @@ func (r *Reconciler) rolesUsingConfigMap(ctx context.Context, config client.Obje
 	for i := range list.Items {
 		from := list.Items[i].Spec.SystemPromptFrom
 		if from != nil && from.ConfigMapKeyRef.Name == config.GetName() {
+			requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&list.Items[i])})
+		}
+	}
+	return requests
+}
+
+// rolesUsingSecret returns the remote roles with a header whose value is in a Secret.
+func (r *Reconciler) rolesUsingSecret(ctx context.Context, secret client.Object) []reconcile.Request {
+	var list v1alpha1.AgentRoleList
+	if err := r.Client.List(ctx, &list, client.InNamespace(secret.GetNamespace())); err != nil {
+		return nil
+	}
+	var requests []reconcile.Request
+	for i := range list.Items {
+		remote := list.Items[i].Spec.Remote
+		if remote != nil && slices.ContainsFunc(remote.A2A.HeadersFrom, func(h v1alpha1.HeaderSource) bool { return h.SecretKeyRef.Name == secret.GetName() }) {
 			requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&list.Items[i])})
 		}
 	}

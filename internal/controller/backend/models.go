@@ -32,6 +32,10 @@ type Models struct {
 // Route implements engine.Models. A provider is identified by namespace/name. It is read before each call, so that an agent cannot continue
 // to use a provider that was deleted or is no longer shared with its namespace.
 func (m *Models) Route(ctx context.Context, a ledger.Agent) (string, error) {
+	if _, _, remote := endpoint.RemoteRole(a.Provider); remote {
+		_, err := m.remoteRole(ctx, a)
+		return a.Provider, err
+	}
 	object, err := m.permitted(ctx, a)
 	if err != nil {
 		return a.Provider, err
@@ -53,6 +57,9 @@ func fallbacks(object *v1alpha1.ModelProvider) []string {
 
 // Endpoint implements engine.Models.
 func (m *Models) Endpoint(ctx context.Context, a ledger.Agent, name string) (engine.Endpoint, error) {
+	if _, _, remote := endpoint.RemoteRole(a.Provider); remote {
+		return m.remote(ctx, a)
+	}
 	object, err := m.permitted(ctx, a)
 	if err == nil && name != a.Provider {
 		object, err = m.provider(ctx, name)
