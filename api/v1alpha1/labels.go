@@ -18,6 +18,9 @@ const AnnotationCancelledBy = "nestor.dev/cancelled-by"
 // with the same idempotency key is recognised.
 const AnnotationRequest = "nestor.dev/request"
 
+// AnnotationRun is on a task that came through the gateway; its value is the id that the client gave the run.
+const AnnotationRun = "nestor.dev/run"
+
 // Labels on objects that came through the gateway.
 const (
 	// LabelDoor is on a task or message; its value is the protocol of the request: openai, a2a, mcp or ag-ui.

@@ -1,0 +1,122 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package agui
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/nestor-dev/nestor/internal/gateway/run"
+)
+
+// The reasons of interrupts.
+const (
+	reasonQuestion = "input_required"
+	reasonApproval = "tool_call"
+)
+
+// The statuses of a resume entry.
+const (
+	statusResolved  = "resolved"
+	statusCancelled = "cancelled"
+)
+
+var (
+	answerSchema = map[string]any{
+		"type": "object", "required": []string{"answer"},
+		"properties": map[string]any{"answer": map[string]any{"type": "string", "minLength": 1}},
+	}
+	decisionSchema = map[string]any{
+		"type": "object", "required": []string{"approved"},
+		"properties": map[string]any{"approved": map[string]any{"type": "boolean"}, "comment": map[string]any{"type": "string"}},
+	}
+)
+
+// position is where a run was interrupted: which task waited for which ask, and what the client had received.
+type position struct {
+	task, ask string
+	cursor    run.Cursor
+}
+
+// interruptID returns the id of an interrupt. It contains the position, so that the request that resumes the run needs nothing else.
+func (p position) interruptID() string {
+	return strings.Join([]string{p.task, p.cursor.String(), p.ask}, "/")
+}
+
+// parsePosition parses the id of an interrupt.
+func parsePosition(id string) (position, error) {
+	parts := strings.SplitN(id, "/", 3)
+	if len(parts) != 3 || parts[0] == "" || parts[2] == "" {
+		return position{}, fmt.Errorf("%q is not the id of an interrupt of this agent", id)
+	}
+	cursor, err := run.ParseCursor(parts[1])
+	if err != nil {
+		return position{}, fmt.Errorf("%q is not the id of an interrupt of this agent", id)
+	}
+	return position{task: parts[0], ask: parts[2], cursor: cursor}, nil
+}
+
+// interruptOf returns the interrupt for an ask of a task.
+func interruptOf(task string, ask run.Ask, cursor run.Cursor) interrupt {
+	i := interrupt{
+		ID: position{task, ask.ID(), cursor}.interruptID(), Reason: reasonQuestion, Message: ask.Text(), ResponseSchema: answerSchema,
+		Metadata: map[string]any{"task": ask.Task, "role": ask.Role},
+	}
+	if ask.IsApproval() {
+		i.Reason, i.ResponseSchema = reasonApproval, decisionSchema
+		i.Metadata["tool"], i.Metadata["arguments"] = ask.Tool, ask.Arguments
+		if ask.Call != "" {
+			i.ToolCallID = callID(ask.Task, ask.Call)
+		}
+	}
+	return i
+}
+
+// answerOf reads the answer to a question from the payload: a text, or an object with an answer.
+func answerOf(payload json.RawMessage) (string, error) {
+	var text string
+	if json.Unmarshal(payload, &text) != nil {
+		var object struct {
+			Answer string `json:"answer"`
+		}
+		if err := json.Unmarshal(payload, &object); err != nil {
+			return "", fmt.Errorf(`the payload of an answer must be a text, or an object such as {"answer": "Green"}`)
+		}
+		text = object.Answer
+	}
+	if strings.TrimSpace(text) == "" {
+		return "", fmt.Errorf(`the answer is empty: send a payload such as {"answer": "Green"}`)
+	}
+	return text, nil
+}
+
+// decisionOf reads a decision from the payload: an object, a boolean, or a text such as "deny: not on a Friday".
+func decisionOf(payload json.RawMessage) (approve bool, comment string, err error) {
+	const form = `the payload of a decision must be an object such as {"approved": true}, a boolean, or "approve" or "deny"`
+	var text string
+	switch trimmed := bytes.TrimSpace(payload); {
+	case json.Unmarshal(payload, &text) == nil && text != "":
+		approve, comment, ok := run.ParseDecision(text)
+		if !ok {
+			return false, "", fmt.Errorf("%s", form)
+		}
+		return approve, comment, nil
+	case bytes.Equal(trimmed, []byte("true")), bytes.Equal(trimmed, []byte("false")):
+		return trimmed[0] == 't', "", nil
+	}
+	var object struct {
+		Approved   *bool           `json:"approved"`
+		Comment    string          `json:"comment"`
+		EditedArgs json.RawMessage `json:"editedArgs"`
+	}
+	if err := json.Unmarshal(payload, &object); err != nil || object.Approved == nil {
+		return false, "", fmt.Errorf("%s", form)
+	}
+	if len(object.EditedArgs) > 0 {
+		return false, "", fmt.Errorf("arguments cannot be edited: deny the call and say in comment what to do instead")
+	}
+	return *object.Approved, object.Comment, nil
+}

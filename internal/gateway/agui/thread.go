@@ -1,0 +1,173 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package agui
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"net/http"
+	"slices"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/internal/gateway/run"
+)
+
+var notAcceptable = metav1.Status{
+	Status: metav1.StatusFailure, Code: http.StatusNotAcceptable, Reason: metav1.StatusReasonNotAcceptable,
+	Message: "the events of a run are sent as text/event-stream",
+}
+
+// thread is the conversation of a request: the tasks of a role that were started with the same threadId, as far as the caller may read them.
+type thread struct {
+	runs            runs
+	in              *input
+	namespace, role string
+}
+
+// start is where a stream begins.
+type start struct {
+	task *v1alpha1.AgentTask
+	from run.Cursor
+	// answered is the ask that the request answered.
+	answered string
+}
+
+// open finds or starts the run of a request.
+func (t *thread) open(ctx context.Context) (start, error) {
+	if len(t.in.Resume) > 0 {
+		return t.resume(ctx, t.in.Resume[0])
+	}
+	instruction, err := t.in.instruction()
+	if err != nil {
+		return start{}, apierrors.NewBadRequest(err.Error())
+	}
+	tasks, err := t.tasks(ctx)
+	if err != nil {
+		return start{}, err
+	}
+	request := run.Request{
+		Namespace: t.namespace, Role: t.role, Instruction: instruction, Door: doorName,
+		Key:         t.label() + "/" + digest(t.in.RunID),
+		Labels:      map[string]string{v1alpha1.LabelConversation: t.label()},
+		Annotations: map[string]string{v1alpha1.AnnotationRun: t.in.RunID},
+	}
+	if i := slices.IndexFunc(tasks, func(task v1alpha1.AgentTask) bool { return task.Annotations[v1alpha1.AnnotationRun] == t.in.RunID }); i >= 0 {
+		return t.repeat(&tasks[i], instruction)
+	}
+	if len(tasks) > 0 {
+		last := &tasks[len(tasks)-1]
+		if !ended(last) {
+			return t.join(ctx, last)
+		}
+		request.ContinueFrom = continuable(last)
+	}
+	task, _, err := t.runs.Start(ctx, request)
+	return start{task: task}, err
+}
+
+// label returns the value of the label on the tasks of the thread.
+func (t *thread) label() string { return digest(doorName + "/" + t.in.ThreadID) }
+
+// tasks returns the tasks of the thread, oldest first.
+func (t *thread) tasks(ctx context.Context) ([]v1alpha1.AgentTask, error) {
+	tasks, err := t.runs.Tasks(ctx, t.namespace, map[string]string{v1alpha1.LabelConversation: t.label()})
+	if err != nil {
+		return nil, err
+	}
+	tasks = slices.DeleteFunc(tasks, func(task v1alpha1.AgentTask) bool { return task.Spec.Role != t.role || task.Spec.Chat != "" })
+	slices.SortFunc(tasks, func(a, b v1alpha1.AgentTask) int {
+		return cmp.Or(a.CreationTimestamp.Compare(b.CreationTimestamp.Time), cmp.Compare(a.Name, b.Name))
+	})
+	return tasks, nil
+}
+
+// repeat returns the beginning of the run that an earlier request with the same runId started.
+func (t *thread) repeat(task *v1alpha1.AgentTask, instruction string) (start, error) {
+	if task.Spec.Instruction != instruction {
+		return start{}, run.ErrKeyReused
+	}
+	return start{task: task}, nil
+}
+
+// join returns the end of a run that waits for a person, so that the client learns of its interrupt. A run that works cannot take a message.
+func (t *thread) join(ctx context.Context, task *v1alpha1.AgentTask) (start, error) {
+	ask, err := t.runs.OpenAsk(ctx, task)
+	if err != nil {
+		return start{}, err
+	}
+	if ask == nil {
+		return start{}, conflict(task.Name, "this thread has a run that works: wait for its end, or repeat its runId to follow it")
+	}
+	return start{task: task}, nil
+}
+
+func conflict(name, message string) error {
+	return apierrors.NewConflict(schema.GroupResource{Group: v1alpha1.GroupVersion.Group, Resource: "agenttasks"}, name, fmt.Errorf("%s", message))
+}
+
+func ended(task *v1alpha1.AgentTask) bool {
+	switch task.Status.Phase {
+	case v1alpha1.TaskSuccess, v1alpha1.TaskFailed, v1alpha1.TaskCancelled:
+		return true
+	}
+	return false
+}
+
+// continuable returns the sub-agent whose history the next task of a thread continues, if there is one.
+func continuable(task *v1alpha1.AgentTask) string {
+	if task.Status.Phase != v1alpha1.TaskSuccess {
+		return ""
+	}
+	return task.Status.SubAgent
+}
+
+// resume answers an interrupt, and returns the position after it.
+func (t *thread) resume(ctx context.Context, entry resumeEntry) (start, error) {
+	where, err := parsePosition(entry.InterruptID)
+	if err != nil {
+		return start{}, apierrors.NewBadRequest(err.Error())
+	}
+	task, err := t.runs.Task(ctx, t.namespace, where.task)
+	if err != nil {
+		return start{}, err
+	}
+	if task.Labels[v1alpha1.LabelConversation] != t.label() || task.Spec.Role != t.role {
+		return start{}, apierrors.NewBadRequest(fmt.Sprintf("the interrupt %q is not from this thread", entry.InterruptID))
+	}
+	at := start{task: task, from: where.cursor, answered: where.ask}
+	ask, err := t.runs.OpenAsk(ctx, task)
+	if err != nil || ask == nil || ask.ID() != where.ask {
+		return at, err // it was answered before, here or elsewhere
+	}
+	return at, t.answer(ctx, task.Name, *ask, entry)
+}
+
+// answer sends the answer to an ask. The key follows from the ask and the run, so that a repeated request sends nothing twice.
+func (t *thread) answer(ctx context.Context, task string, ask run.Ask, entry resumeEntry) error {
+	key := digest(ask.ID()) + "/" + digest(t.in.RunID)
+	switch {
+	case entry.Status == statusCancelled && ask.IsApproval():
+		return t.runs.Decide(ctx, ask, false, "The request was dismissed.", key)
+	case entry.Status == statusCancelled:
+		return t.runs.Cancel(ctx, t.namespace, task, key)
+	case entry.Status != statusResolved:
+		return apierrors.NewBadRequest(fmt.Sprintf("the status of a resume entry is %q or %q, not %q", statusResolved, statusCancelled, entry.Status))
+	case ask.IsApproval():
+		approve, comment, err := decisionOf(entry.Payload)
+		if err != nil {
+			return apierrors.NewBadRequest(err.Error())
+		}
+		return t.runs.Decide(ctx, ask, approve, comment, key)
+	}
+	text, err := answerOf(entry.Payload)
+	if err != nil {
+		return apierrors.NewBadRequest(err.Error())
+	}
+	return t.runs.Answer(ctx, ask, text, key)
+}

@@ -1,0 +1,315 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package mcp
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/internal/gateway/run"
+	"github.com/nestor-dev/nestor/internal/role"
+	"github.com/nestor-dev/nestor/internal/tool"
+)
+
+const (
+	// metaKey is the idempotency key in _meta of a call; headerKey is the header with the same meaning.
+	metaKey   = "nestor.dev/idempotency-key"
+	headerKey = "Idempotency-Key"
+	// revisionStateless is the first revision with requests for input in place of elicitation.
+	revisionStateless = "2026-07-28"
+	// resolveTimeout limits how long answer and decide wait for the effect.
+	resolveTimeout = 30 * time.Second
+)
+
+// runs are the runs of a caller.
+type runs interface {
+	Start(ctx context.Context, r run.Request) (*v1alpha1.AgentTask, bool, error)
+	Task(ctx context.Context, namespace, name string) (*v1alpha1.AgentTask, error)
+	OpenAsk(ctx context.Context, task *v1alpha1.AgentTask) (*run.Ask, error)
+	FollowTask(ctx context.Context, namespace, name string, from run.Cursor) iter.Seq2[run.Event, error]
+	Answer(ctx context.Context, ask run.Ask, text, key string) error
+	Decide(ctx context.Context, ask run.Ask, approve bool, comment, key string) error
+	Cancel(ctx context.Context, namespace, task, key string) error
+}
+
+// place is the namespace of a request.
+type place struct {
+	// namespace is that of the path, or the default of the caller.
+	namespace string
+	// fixed reports that the path names it.
+	fixed bool
+}
+
+// serviceAccount begins the user name of a service account, which is followed by its namespace and name.
+const serviceAccount = "system:serviceaccount:"
+
+// placeOf returns the place of a request. A service account's own namespace is its default.
+func placeOf(path, user string) place {
+	if path != "" {
+		return place{namespace: path, fixed: true}
+	}
+	if rest, ok := strings.CutPrefix(user, serviceAccount); ok {
+		namespace, _, _ := strings.Cut(rest, ":")
+		return place{namespace: namespace}
+	}
+	return place{}
+}
+
+// visit is who sent a request, and where.
+type visit struct {
+	place
+	user  string
+	runs  runs
+	roles func(ctx context.Context, namespace string) ([]role.Role, error)
+	// ended is closed with the HTTP request. In a session of an earlier revision a call would outlive it, although its result could not be delivered.
+	ended <-chan struct{}
+}
+
+// tools returns the tools of the caller. A caller who may not read roles has those for runs.
+func (v *visit) tools(ctx context.Context) []*sdk.Tool {
+	var tools []*sdk.Tool
+	for _, t := range runTools {
+		tools = append(tools, t.definition(v.place))
+	}
+	if v.namespace == "" {
+		return tools
+	}
+	all, err := v.roles(ctx, v.namespace)
+	if err != nil {
+		return tools
+	}
+	for _, r := range offered(all) {
+		tools = append(tools, roleTool(r))
+	}
+	return tools
+}
+
+// call is one call of a tool.
+type call struct {
+	*visit
+	request *sdk.CallToolRequest
+	checker *tool.Checker
+}
+
+// arguments are those of the tools for runs.
+type arguments struct {
+	Namespace, Task, Ask, Answer, Decision, Comment string
+
+	Role, Instruction, SuccessCriteria, ModelProvider, Model string
+
+	Arguments   json.RawMessage
+	WaitSeconds int
+}
+
+// perform performs a call. Errors that a model can read are results.
+func (c *call) perform(ctx context.Context, name string) (*sdk.CallToolResult, error) {
+	t, ok := findRunTool(name)
+	if !ok {
+		return c.performRole(ctx, name)
+	}
+	raw := c.rawArguments()
+	parameters, err := json.Marshal(t.input(c.place))
+	if err != nil {
+		return nil, err
+	}
+	if problem := c.checker.Problem(name, parameters, raw); problem != "" {
+		return refusal(errors.New(problem)), nil
+	}
+	var a arguments
+	if err := json.Unmarshal(raw, &a); err != nil {
+		return refusal(err), nil
+	}
+	if a.Namespace == "" {
+		a.Namespace = c.namespace
+	}
+	return c.performRunTool(ctx, name, a)
+}
+
+func (c *call) rawArguments() json.RawMessage {
+	if len(c.request.Params.Arguments) == 0 {
+		return json.RawMessage(`{}`)
+	}
+	return c.request.Params.Arguments
+}
+
+func (c *call) performRunTool(ctx context.Context, name string, a arguments) (*sdk.CallToolResult, error) {
+	switch name {
+	case toolRun, toolStart:
+		r := run.Request{
+			Namespace: a.Namespace, Role: a.Role, Instruction: a.Instruction, Arguments: a.Arguments, SuccessCriteria: a.SuccessCriteria,
+			ModelProvider: a.ModelProvider, Model: a.Model,
+		}
+		return c.start(ctx, r, name == toolRun)
+	case toolGet:
+		return c.get(ctx, a)
+	case toolAnswer, toolDecide:
+		return c.resolve(ctx, name, a)
+	default:
+		if err := c.runs.Cancel(ctx, a.Namespace, a.Task, c.key()); err != nil {
+			return refusal(err), nil
+		}
+		return c.current(ctx, a.Namespace, a.Task)
+	}
+}
+
+// performRole runs the role that is offered under a name.
+func (c *call) performRole(ctx context.Context, name string) (*sdk.CallToolResult, error) {
+	unknown := &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: fmt.Sprintf("unknown tool %q", name)}
+	if c.namespace == "" {
+		return nil, unknown
+	}
+	all, err := c.roles(ctx, c.namespace)
+	if err != nil {
+		return refusal(err), nil
+	}
+	all = offered(all)
+	i := slices.IndexFunc(all, func(r role.Role) bool { return r.AsTool.Name == name })
+	if i < 0 {
+		return nil, unknown
+	}
+	if problem := c.checker.Problem(name, roleSchema(all[i]), c.rawArguments()); problem != "" {
+		return refusal(errors.New(problem)), nil
+	}
+	r := run.Request{Namespace: c.namespace, Role: all[i].Name, Arguments: c.rawArguments()}
+	if all[i].InputSchema() == nil {
+		var in struct{ Task string }
+		if err := json.Unmarshal(r.Arguments, &in); err != nil {
+			return refusal(err), nil
+		}
+		r.Instruction, r.Arguments = in.Task, nil
+	}
+	return c.start(ctx, r, true)
+}
+
+// start starts a run, or finds the one that an earlier request started, and follows it if wait is true.
+func (c *call) start(ctx context.Context, r run.Request, wait bool) (*sdk.CallToolResult, error) {
+	if text := c.request.Params.RequestState; text != "" && wait {
+		s, err := parseRequestState(text)
+		if err == nil && s.namespace != r.Namespace {
+			err = fmt.Errorf("requestState is from another namespace: repeat the call without it")
+		}
+		if err != nil {
+			return refusal(err), nil
+		}
+		return c.follow(ctx, s.namespace, s.task)
+	}
+	r.Key, r.Door = c.key(), doorName
+	task, _, err := c.runs.Start(ctx, r)
+	if err != nil {
+		return refusal(err), nil
+	}
+	if !wait {
+		return report(task, nil, ""), nil
+	}
+	return c.follow(ctx, task.Namespace, task.Name)
+}
+
+// key returns the idempotency key of the call, or "".
+func (c *call) key() string {
+	if key, ok := c.request.Params.Meta[metaKey].(string); ok && key != "" {
+		return key
+	}
+	if c.request.Extra == nil {
+		return ""
+	}
+	return c.request.Extra.Header.Get(headerKey)
+}
+
+// get returns the state of a run, after waiting for it to end or to wait for a person.
+func (c *call) get(ctx context.Context, a arguments) (*sdk.CallToolResult, error) {
+	if a.WaitSeconds == 0 {
+		return c.current(ctx, a.Namespace, a.Task)
+	}
+	limited, cancel := context.WithTimeout(ctx, time.Duration(a.WaitSeconds)*time.Second)
+	defer cancel()
+	for e, err := range c.runs.FollowTask(limited, a.Namespace, a.Task, run.Cursor{}) {
+		switch {
+		case err != nil && ctx.Err() == nil && limited.Err() != nil:
+			return c.current(ctx, a.Namespace, a.Task)
+		case err != nil:
+			return refusal(err), nil
+		case e.Kind == run.Waiting || e.Kind == run.End:
+			return report(e.Task, e.Ask, e.Answer), nil
+		}
+	}
+	return c.current(ctx, a.Namespace, a.Task)
+}
+
+// current returns the state of a run as it is.
+func (c *call) current(ctx context.Context, namespace, name string) (*sdk.CallToolResult, error) {
+	task, err := c.runs.Task(ctx, namespace, name)
+	if err != nil {
+		return refusal(err), nil
+	}
+	ask, err := c.runs.OpenAsk(ctx, task)
+	if err != nil {
+		return refusal(err), nil
+	}
+	return report(task, ask, run.Answer(task)), nil
+}
+
+// resolve answers a question or decides about a call, and returns the state of the run when it no longer waits for that.
+func (c *call) resolve(ctx context.Context, name string, a arguments) (*sdk.CallToolResult, error) {
+	task, err := c.runs.Task(ctx, a.Namespace, a.Task)
+	if err != nil {
+		return refusal(err), nil
+	}
+	ask, err := c.runs.OpenAsk(ctx, task)
+	if err != nil {
+		return refusal(err), nil
+	}
+	if ask == nil || ask.ID() != a.Ask {
+		return refusal(fmt.Errorf("the task %s does not wait for %q: read with %s what it waits for", a.Task, a.Ask, toolGet)), nil
+	}
+	if ask.IsApproval() != (name == toolDecide) {
+		return refusal(fmt.Errorf("the task %s waits for %s: %s it with the tool %s", a.Task, kindOf(*ask), toolFor(*ask), toolFor(*ask))), nil
+	}
+	if err := c.submit(ctx, *ask, reply{answer: a.Answer, approve: a.Decision == decisionApprove, comment: a.Comment}); err != nil {
+		return refusal(err), nil
+	}
+	limited, cancel := context.WithTimeout(ctx, resolveTimeout)
+	defer cancel()
+	for e, err := range c.runs.FollowTask(limited, a.Namespace, a.Task, run.Cursor{}) {
+		if err != nil || e.Kind == run.Working || e.Kind == run.End || (e.Kind == run.Waiting && e.Ask.ID() != ask.ID()) {
+			break
+		}
+	}
+	return c.current(ctx, a.Namespace, a.Task)
+}
+
+func kindOf(ask run.Ask) string {
+	if ask.IsApproval() {
+		return "a decision"
+	}
+	return "an answer"
+}
+
+func toolFor(ask run.Ask) string {
+	if ask.IsApproval() {
+		return toolDecide
+	}
+	return toolAnswer
+}
+
+// submit sends what a person submitted. Its key follows from the ask and the content, so that a repeated request submits nothing twice.
+func (c *call) submit(ctx context.Context, ask run.Ask, r reply) error {
+	sum := sha256.Sum256(fmt.Appendf(nil, "%q %q %v %q", ask.ID(), r.answer, r.approve, r.comment))
+	key := doorName + "/" + hex.EncodeToString(sum[:])
+	if ask.IsApproval() {
+		return c.runs.Decide(ctx, ask, r.approve, r.comment, key)
+	}
+	return c.runs.Answer(ctx, ask, r.answer, key)
+}

@@ -1,0 +1,72 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package mcp
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/nestor-dev/nestor/internal/gateway"
+	"github.com/nestor-dev/nestor/internal/gateway/run"
+	"github.com/nestor-dev/nestor/internal/role"
+)
+
+// Door serves MCP at /mcp and /mcp/NAMESPACE.
+type Door struct{ handler *handler }
+
+// New returns the door.
+func New(logger *slog.Logger) *Door { return &Door{newHandler(logger)} }
+
+// Name implements gateway.Door.
+func (d *Door) Name() string { return doorName }
+
+// Routes implements gateway.Door.
+func (d *Door) Routes(mux *gateway.Mux) {
+	mux.Handle("/mcp", d.serve)
+	mux.Handle("/mcp/{namespace}", d.serve)
+}
+
+// WriteError implements gateway.Door.
+func (d *Door) WriteError(w http.ResponseWriter, err error) { writeError(w, err) }
+
+// errorCode is the code of errors of the server in JSON-RPC.
+const errorCode = -32000
+
+// writeError writes an error that is not the answer to a message, as JSON-RPC without an id.
+func writeError(w http.ResponseWriter, err error) {
+	p := gateway.ProblemOf(err)
+	p.WriteHeaders(w)
+	gateway.WriteJSON(w, p.Code, map[string]any{"jsonrpc": "2.0", "id": nil, "error": map[string]any{
+		"code": errorCode, "message": p.Message, "data": map[string]any{"reason": p.Reason},
+	}})
+}
+
+func (d *Door) serve(w http.ResponseWriter, r *http.Request, caller *run.Caller) {
+	namespace := r.PathValue("namespace")
+	if namespace != "" && len(validation.IsDNS1123Label(namespace)) > 0 {
+		http.NotFound(w, r)
+		return
+	}
+	d.handler.serve(w, r, &visit{place: placeOf(namespace, caller.User), user: caller.User, runs: caller, roles: rolesOf(caller), ended: r.Context().Done()})
+}
+
+// rolesOf returns a function that lists the roles of a namespace that can be used.
+func rolesOf(caller *run.Caller) func(context.Context, string) ([]role.Role, error) {
+	return func(ctx context.Context, namespace string) ([]role.Role, error) {
+		entries, err := caller.Roles(ctx, namespace)
+		if err != nil {
+			return nil, err
+		}
+		var usable []role.Role
+		for _, entry := range entries {
+			if entry.Problem == "" {
+				usable = append(usable, entry.Role)
+			}
+		}
+		return usable, nil
+	}
+}

@@ -1,0 +1,218 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package mcp
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	historyv1 "github.com/nestor-dev/nestor/api/history/v1alpha1"
+	"github.com/nestor-dev/nestor/internal/gateway/run"
+)
+
+// heartbeat is the interval of progress notifications while nothing happens. Clients end calls without progress after a while.
+const heartbeat = 15 * time.Second
+
+// eventOrError is one item of the events of a run.
+type eventOrError struct {
+	event run.Event
+	err   error
+}
+
+// elicited is the answer to an elicitation.
+type elicited struct {
+	ask    run.Ask
+	result *sdk.ElicitResult
+	err    error
+}
+
+// follower follows a run for a call.
+type follower struct {
+	*call
+	progress *progress
+	// submitted are the asks that were answered by this call, until their effect shows.
+	submitted map[string]bool
+	// asking cancels the open elicitation; elicited receives its answer.
+	asking   context.CancelFunc
+	elicited chan elicited
+}
+
+// follow follows a run until it ends, or needs input that this call cannot get.
+func (c *call) follow(ctx context.Context, namespace, name string) (*sdk.CallToolResult, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	events := make(chan eventOrError)
+	go func() {
+		defer close(events)
+		for e, err := range c.runs.FollowTask(ctx, namespace, name, run.Cursor{}) {
+			select {
+			case events <- eventOrError{e, err}:
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+	f := &follower{call: c, progress: c.newProgress(name), submitted: map[string]bool{}, asking: func() {}, elicited: make(chan elicited, 1)}
+	defer func() { f.asking() }()
+	ticker := time.NewTicker(heartbeat)
+	defer ticker.Stop()
+	for {
+		var result *sdk.CallToolResult
+		select {
+		case item, ok := <-events:
+			if !ok {
+				return nil, context.Cause(ctx)
+			}
+			if item.err != nil {
+				return refusal(item.err), nil
+			}
+			result = f.handle(ctx, item.event)
+		case answer := <-f.elicited:
+			result = f.receive(ctx, answer)
+		case <-ticker.C:
+			f.progress.notify(ctx, "")
+		case <-f.ended:
+			return nil, context.Canceled
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
+		if result != nil {
+			return result, nil
+		}
+	}
+}
+
+// handle handles an event, and returns the result if the call ends with it.
+func (f *follower) handle(ctx context.Context, e run.Event) *sdk.CallToolResult {
+	switch e.Kind {
+	case run.Entry:
+		f.progress.notify(ctx, describe(*e.Entry))
+	case run.Working:
+		f.asking()
+	case run.Waiting:
+		return f.ask(ctx, e)
+	case run.End:
+		return report(e.Task, nil, e.Answer)
+	}
+	return nil
+}
+
+// ask gets the input that the run waits for, and returns the result if the call ends for it.
+func (f *follower) ask(ctx context.Context, e run.Event) *sdk.CallToolResult {
+	f.asking()
+	if f.submitted[e.Ask.ID()] {
+		return nil
+	}
+	if given, ok := f.request.Params.InputResponses[e.Ask.ID()].(*sdk.ElicitResult); ok {
+		return f.receive(ctx, elicited{ask: *e.Ask, result: given})
+	}
+	f.progress.notify(ctx, "waits for a person")
+	switch {
+	case !f.takesForms():
+		return report(e.Task, e.Ask, "")
+	case f.request.ProtocolVersion() >= revisionStateless:
+		return &sdk.CallToolResult{
+			InputRequests: sdk.InputRequestMap{e.Ask.ID(): elicitation(*e.Ask)},
+			RequestState:  requestState{e.Task.Namespace, e.Task.Name}.String(),
+		}
+	}
+	asking, cancel := context.WithCancel(ctx)
+	f.asking = cancel
+	go func() {
+		result, err := f.request.Session.Elicit(asking, elicitation(*e.Ask))
+		if asking.Err() == nil {
+			f.elicited <- elicited{*e.Ask, result, err}
+		}
+	}()
+	return nil
+}
+
+// takesForms reports whether the client can show forms to a person.
+func (f *follower) takesForms() bool {
+	capabilities := f.request.ClientCapabilities()
+	if capabilities == nil || capabilities.Elicitation == nil {
+		return false
+	}
+	// A client that names no kind of elicitation has forms, and nothing else.
+	return capabilities.Elicitation.Form != nil || capabilities.Elicitation.URL == nil
+}
+
+// receive submits the answer of a person. A form that was closed or declined, or is incomplete, submits nothing: the run goes on waiting.
+func (f *follower) receive(ctx context.Context, given elicited) *sdk.CallToolResult {
+	if given.err != nil || given.result.Action != actionAccept {
+		return f.waits(ctx, given.ask)
+	}
+	submitted, err := readReply(given.ask, given.result.Content)
+	if err != nil {
+		return f.waits(ctx, given.ask)
+	}
+	if err := f.submit(ctx, given.ask, submitted); err != nil {
+		return refusal(err)
+	}
+	f.submitted[given.ask.ID()] = true
+	return nil
+}
+
+// waits returns the result of a call whose run waits.
+func (f *follower) waits(ctx context.Context, ask run.Ask) *sdk.CallToolResult {
+	s, err := f.runs.Task(ctx, ask.Namespace, f.progress.task)
+	if err != nil {
+		return refusal(err)
+	}
+	return report(s, &ask, "")
+}
+
+// progress notifies the client of what happens.
+type progress struct {
+	task    string
+	session *sdk.ServerSession
+	token   any
+	count   float64
+}
+
+func (c *call) newProgress(task string) *progress {
+	return &progress{task: task, session: c.request.Session, token: c.request.Params.GetProgressToken()}
+}
+
+// notify sends a notification if the client wants them. One that cannot be sent is lost: the result does not depend on it.
+func (p *progress) notify(ctx context.Context, message string) {
+	if p.token == nil {
+		return
+	}
+	p.count++
+	if message != "" {
+		message = p.task + ": " + message
+	}
+	_ = p.session.NotifyProgress(ctx, &sdk.ProgressNotificationParams{ProgressToken: p.token, Progress: p.count, Message: message})
+}
+
+// describe describes an entry of the history in a few words.
+func describe(e historyv1.Entry) string {
+	switch e.Kind {
+	case historyv1.EntryStarted:
+		return "started"
+	case historyv1.EntryAssistant:
+		if len(e.ToolCalls) == 0 {
+			return "replied"
+		}
+		return "calls " + e.ToolCalls[0].Tool + more(len(e.ToolCalls)-1)
+	case historyv1.EntryToolResult:
+		if len(e.ToolCalls) > 0 {
+			return e.ToolCalls[0].Tool + " ended"
+		}
+	case historyv1.EntryChildResult:
+		return e.Child + " ended"
+	}
+	return string(e.Kind)
+}
+
+func more(n int) string {
+	if n == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" and %d more", n)
+}

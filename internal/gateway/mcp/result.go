@@ -1,0 +1,80 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package mcp
+
+import (
+	"cmp"
+	"fmt"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/internal/gateway/run"
+)
+
+// state is the structured content of a result: the state of a run.
+type state struct {
+	Namespace string               `json:"namespace"`
+	Task      string               `json:"task"`
+	Role      string               `json:"role,omitempty"`
+	Phase     v1alpha1.TaskPhase   `json:"phase"`
+	Answer    string               `json:"answer,omitempty"`
+	Result    *v1alpha1.TaskResult `json:"result,omitempty"`
+	Error     *v1alpha1.RunError   `json:"error,omitempty"`
+	Waiting   *waiting             `json:"waiting,omitempty"`
+	Usage     v1alpha1.Usage       `json:"usage,omitzero"`
+	Next      string               `json:"next,omitempty"`
+}
+
+type waiting struct {
+	Ask       string               `json:"ask"`
+	Kind      v1alpha1.WaitingKind `json:"kind"`
+	Text      string               `json:"text"`
+	Tool      string               `json:"tool,omitempty"`
+	Arguments string               `json:"arguments,omitempty"`
+}
+
+// report returns the state of a run as the result of a call. answer is the whole answer, which the status of a task may have shortened.
+func report(task *v1alpha1.AgentTask, ask *run.Ask, answer string) *sdk.CallToolResult {
+	s := state{
+		Namespace: task.Namespace, Task: task.Name, Role: task.Spec.Role, Phase: cmp.Or(task.Status.Phase, v1alpha1.TaskPending),
+		Result: task.Status.Result, Error: task.Status.Error, Usage: task.Status.Usage, Answer: answer,
+	}
+	result := &sdk.CallToolResult{}
+	var words string
+	switch {
+	case s.Phase == v1alpha1.TaskSuccess:
+		words = cmp.Or(answer, "The agent ended without a text.")
+	case s.Phase == v1alpha1.TaskFailed || s.Phase == v1alpha1.TaskCancelled:
+		result.IsError = true
+		words = fmt.Sprintf("The task %s ended without success: %s.", task.Name, s.Phase)
+		if s.Error != nil {
+			words = fmt.Sprintf("The task %s ended without success: %s: %s", task.Name, s.Error.Kind, s.Error.Message)
+		}
+		if answer != "" {
+			words += "\n\nPartial result:\n" + answer
+		}
+	case ask != nil:
+		s.Phase = v1alpha1.TaskWaiting
+		s.Waiting = &waiting{Ask: ask.ID(), Kind: ask.Kind, Text: ask.Text(), Tool: ask.Tool, Arguments: ask.Arguments}
+		s.Next = fmt.Sprintf("A person has to answer. Then call %s with task %q and ask %q.", toolAnswer, task.Name, ask.ID())
+		if ask.IsApproval() {
+			s.Next = fmt.Sprintf("A person has to decide. Then call %s with task %q, ask %q and the decision approve or deny.", toolDecide, task.Name, ask.ID())
+		}
+		words = fmt.Sprintf("The task %s waits for a person:\n\n%s\n\n%s", task.Name, ask.Text(), s.Next)
+	default:
+		s.Next = fmt.Sprintf("Call %s with task %q to read its result.", toolGet, task.Name)
+		words = fmt.Sprintf("The task %s is %s. %s", task.Name, s.Phase, s.Next)
+	}
+	result.Content = []sdk.Content{&sdk.TextContent{Text: words}}
+	result.StructuredContent = s
+	return result
+}
+
+// refusal returns an error as the result of a call, so that a model can read it.
+func refusal(err error) *sdk.CallToolResult {
+	result := &sdk.CallToolResult{}
+	result.SetError(err)
+	return result
+}

@@ -1,0 +1,187 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package mcp
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/nestor-dev/nestor/internal/role"
+)
+
+// The tools for runs.
+const (
+	toolRun    = "run_agent"
+	toolStart  = "start_task"
+	toolGet    = "get_task"
+	toolAnswer = "answer"
+	toolDecide = "decide"
+	toolCancel = "cancel"
+)
+
+// maxWaitSeconds bounds how long get_task waits.
+const maxWaitSeconds = 300
+
+type schema = map[string]any
+
+func text(description string) schema {
+	return schema{"type": "string", "minLength": 1, "description": description}
+}
+
+func object(required []string, properties schema) schema {
+	return schema{"type": "object", "properties": properties, "required": required, "additionalProperties": false}
+}
+
+// taskProperty is the argument that names a run.
+var taskProperty = text("The name of the task, from the result of run_agent, start_task or a role's tool")
+
+var startProperties = schema{
+	"role":            text("The role of the agent"),
+	"instruction":     text("What the agent is to do, with everything that it needs to know"),
+	"arguments":       schema{"type": "object", "description": "The input of a role with an input schema, in place of instruction"},
+	"successCriteria": text("When the work is done"),
+	"modelProvider":   text("The ModelProvider, in place of the role's"),
+	"model":           text("The model, in place of the role's"),
+}
+
+// runTool is one of the tools for runs.
+type runTool struct {
+	name, title, description string
+	required                 []string
+	properties               schema
+	annotations              sdk.ToolAnnotations
+}
+
+var runTools = []runTool{
+	{
+		name: toolRun, title: "Run an agent", required: []string{"role"}, properties: startProperties,
+		description: "Starts an agent and returns its result. If the agent asks a person, the call asks the person.",
+	},
+	{
+		name: toolStart, title: "Start a task", required: []string{"role"}, properties: startProperties,
+		description: "Starts an agent and returns at once with the name of its task, to be read with get_task. Use it for work that takes longer than a call may.",
+	},
+	{
+		name: toolGet, title: "Read a task", required: []string{"task"}, annotations: sdk.ToolAnnotations{ReadOnlyHint: true},
+		description: "Returns the state of a task: its phase, its result, and the question or approval that it waits for.",
+		properties: schema{"task": taskProperty, "waitSeconds": schema{
+			"type": "integer", "minimum": 0, "maximum": maxWaitSeconds, "description": "How long to wait until the task ends or waits for a person; by default it returns at once",
+		}},
+	},
+	{
+		name: toolAnswer, title: "Answer a question", required: []string{"task", "ask", "answer"}, annotations: sdk.ToolAnnotations{IdempotentHint: true},
+		description: "Answers the question that a task waits for, with the words of a person.",
+		properties:  schema{"task": taskProperty, "ask": text("The id of the question, from waiting.ask of the task"), "answer": text("The answer")},
+	},
+	{
+		name: toolDecide, title: "Decide about a tool call", required: []string{"task", "ask", "decision"}, annotations: sdk.ToolAnnotations{IdempotentHint: true},
+		description: "Approves or denies the tool call that a task waits for. Only a person may decide.",
+		properties: schema{
+			"task": taskProperty, "ask": text("The id of the approval, from waiting.ask of the task"),
+			"decision": schema{"type": "string", "enum": []string{decisionApprove, decisionDeny}}, "comment": text("A reason, which the agent reads"),
+		},
+	},
+	{
+		name: toolCancel, title: "Cancel a task", required: []string{"task"}, annotations: sdk.ToolAnnotations{IdempotentHint: true},
+		description: "Cancels a task and everything below it.", properties: schema{"task": taskProperty},
+	},
+}
+
+// outputSchema describes the structured content of every tool.
+var outputSchema = json.RawMessage(`{
+  "type": "object", "required": ["namespace", "task", "phase"],
+  "properties": {
+    "namespace": {"type": "string"}, "task": {"type": "string"}, "role": {"type": "string"},
+    "phase": {"type": "string", "enum": ["Pending", "Running", "Waiting", "Success", "Failed", "Cancelled"]},
+    "answer": {"type": "string"},
+    "result": {"type": "object"},
+    "error": {"type": "object", "properties": {"kind": {"type": "string"}, "message": {"type": "string"}}},
+    "waiting": {"type": "object", "required": ["ask", "kind", "text"], "properties": {
+      "ask": {"type": "string"}, "kind": {"type": "string", "enum": ["Question", "Approval"]}, "text": {"type": "string"},
+      "tool": {"type": "string"}, "arguments": {"type": "string"}
+    }},
+    "usage": {"type": "object"},
+    "next": {"type": "string"}
+  }
+}`)
+
+// definition returns the tool as clients see it. A door without a namespace of its own takes it as an argument, which is required unless the
+// caller has a default.
+func (t runTool) definition(door place) *sdk.Tool {
+	annotations := t.annotations
+	return &sdk.Tool{
+		Name: t.name, Title: t.title, Description: t.description, InputSchema: t.input(door), OutputSchema: outputSchema, Annotations: &annotations,
+	}
+}
+
+// input returns the schema of the tool's arguments.
+func (t runTool) input(door place) schema {
+	properties, required := maps.Clone(t.properties), slices.Clone(t.required)
+	if !door.fixed {
+		properties["namespace"] = text("The namespace of the run")
+		if door.namespace == "" {
+			required = append(required, "namespace")
+		}
+	}
+	return object(required, properties)
+}
+
+// findRunTool returns the tool for runs with a name.
+func findRunTool(name string) (runTool, bool) {
+	i := slices.IndexFunc(runTools, func(t runTool) bool { return t.name == name })
+	if i < 0 {
+		return runTool{}, false
+	}
+	return runTools[i], true
+}
+
+// roleInput is the input of a role without an input schema.
+var roleInput = json.RawMessage(`{"type":"object","required":["task"],"additionalProperties":false,"properties":{"task":{"type":"string","minLength":1,"description":"What the agent is to do"}}}`)
+
+// roleSchema returns the schema of a role's input.
+func roleSchema(r role.Role) json.RawMessage {
+	if schema := r.InputSchema(); schema != nil {
+		return schema
+	}
+	return roleInput
+}
+
+// roleTool returns a role as a tool.
+func roleTool(r role.Role) *sdk.Tool {
+	description := r.Description
+	if description == "" {
+		description = fmt.Sprintf("Runs the agent %s and returns its result.", r.Name)
+	}
+	return &sdk.Tool{Name: r.AsTool.Name, Title: r.DisplayName, Description: description, InputSchema: withType(roleSchema(r)), OutputSchema: outputSchema, Annotations: &sdk.ToolAnnotations{}}
+}
+
+// withType returns a schema with type object, which MCP requires and a role may leave out.
+func withType(source json.RawMessage) any {
+	var object schema
+	if json.Unmarshal(source, &object) != nil {
+		return schema{"type": "object"}
+	}
+	object["type"] = "object"
+	return object
+}
+
+// offered returns the roles that are offered as tools. A tool for runs, and the first role with a name, win over a later role with that name.
+func offered(all []role.Role) []role.Role {
+	var result []role.Role
+	for _, r := range all {
+		if r.AsTool == nil {
+			continue
+		}
+		_, taken := findRunTool(r.AsTool.Name)
+		if taken || slices.ContainsFunc(result, func(other role.Role) bool { return other.AsTool.Name == r.AsTool.Name }) {
+			continue
+		}
+		result = append(result, r)
+	}
+	return result
+}
