@@ -8,11 +8,15 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"log/slog"
 	"sync"
 
+	"github.com/go-logr/logr"
 	"k8s.io/apiserver/pkg/server/dynamiccertificates"
 
 	"github.com/nestor-dev/nestor/internal/gateway"
+	"github.com/nestor-dev/nestor/internal/gateway/agui"
+	"github.com/nestor-dev/nestor/internal/gateway/mcp"
 	"github.com/nestor-dev/nestor/internal/gateway/run"
 	"github.com/nestor-dev/nestor/internal/metrics"
 	"github.com/nestor-dev/nestor/internal/streams"
@@ -44,7 +48,7 @@ func (o *Operator) serveGateway(limiter *streams.Limiter) error {
 	}
 	handler := gateway.New(gateway.Options{
 		Callers: run.NewConnector(o.manager.GetConfig(), o.options.Controllers.OperatorNamespace), Streams: limiter, OnRequest: requests.Observe,
-		Doors: []gateway.Door{},
+		Doors: []gateway.Door{mcp.New(slog.New(logr.ToSlogHandler(o.manager.GetLogger().WithName("mcp")))), agui.New()},
 	})
 	served := gateway.Server{Address: configured.Address, Handler: handler}
 	if !configured.Insecure {
