@@ -68,7 +68,7 @@ func sameQuestion(a, b string) bool {
 }
 
 func (s State) mayAutoAnswer(a Ask) bool {
-	return s.Config.AutoAnswer.Enabled && a.AutoAnswers < s.Config.AutoAnswer.MaxPerQuestion
+	return s.Config.AutoAnswer.Enabled && !a.OfTool && a.AutoAnswers < s.Config.AutoAnswer.MaxPerQuestion
 }
 
 // askResolved closes an ask that was resolved, by this orchestrator or elsewhere.
@@ -248,7 +248,8 @@ func replyToAgent(s State, c BatchCall) (State, BatchCall) {
 	}
 	ask := s.Asks[i]
 	sure := in.Confidence >= float64(s.Config.AutoAnswer.MinConfidence)
-	if ask.PersonReplied && (sure || mostlyQuotes(in.Answer, s.Turn.PersonText)) {
+	// What a tool server gets are the words of the person: a model could be made to tell it more.
+	if ask.PersonReplied && (sure && !ask.OfTool || mostlyQuotes(in.Answer, s.Turn.PersonText)) {
 		return s.answerAsk(i, in.Answer, nil), c.done(ToolSucceeded, fmt.Sprintf("Sent to %s. Acknowledge it to the user in a sentence.", in.SubAgent))
 	}
 	if ask.PersonReplied {

@@ -49,6 +49,8 @@ type BatchCall struct {
 	// DecidedBy is the person who approved or denied the call.
 	DecidedBy string `json:"decidedBy,omitempty"`
 	At        Time   `json:"at,omitempty"`
+	// Input is set once the tool has asked for input.
+	Input *ToolInput `json:"input,omitempty"`
 }
 
 func (c BatchCall) done(outcome ToolOutcome, answer string) BatchCall {
@@ -108,11 +110,15 @@ func forHistory(calls []ToolCall) []ToolCall {
 	return shown
 }
 
-// CalledAt returns when the model made a tool call of the batch, or zero if the batch does not contain the call.
-func (s State) CalledAt(call string) Time {
-	i := slices.IndexFunc(s.Batch, func(c BatchCall) bool { return c.ID == call })
-	if i < 0 {
-		return 0
+// AskedAt returns when an ask of the batch began: when the model made the call, or when the tool asked. It is zero for an unknown ask.
+func (s State) AskedAt(ask string) Time {
+	for _, c := range s.Batch {
+		switch {
+		case c.ID == ask:
+			return c.At
+		case c.Input != nil && c.Input.Ask == ask:
+			return c.Input.At
+		}
 	}
-	return s.Batch[i].At
+	return 0
 }

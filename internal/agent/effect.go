@@ -22,7 +22,7 @@ type CallModel struct {
 	Reserve Amount `json:"reserve,omitzero"`
 }
 
-// RunTool runs a plain tool. It ends with ToolFinished.
+// RunTool runs a plain tool. It ends with ToolFinished, or with ToolAsked.
 type RunTool struct {
 	Call string `json:"call"`
 	// ModelCall is the model call whose reply contains the tool call. Tool call ids may repeat in a long history; the pair does
@@ -32,6 +32,9 @@ type RunTool struct {
 	Attempt   int             `json:"attempt,omitempty"`
 	Tool      string          `json:"tool"`
 	Arguments json.RawMessage `json:"arguments,omitempty"`
+	// Round is how often the tool ran before and ended with a question; Input is then its state and the answer.
+	Round int         `json:"round,omitempty"`
+	Input *RoundInput `json:"input,omitempty"`
 }
 
 // StartChild ensures that a child exists. It ends with ChildFinished.
@@ -56,6 +59,8 @@ type AskPerson struct {
 	Arguments string  `json:"arguments,omitempty"`
 	// Separation requires a decision by a person who is not a requester of the work.
 	Separation bool `json:"separation,omitempty"`
+	// OfTool reports that a tool server asks. Only a person may answer it.
+	OfTool bool `json:"ofTool,omitempty"`
 }
 
 // SendItem sends an item of the outbox. It ends with ItemSent.

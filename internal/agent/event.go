@@ -149,7 +149,7 @@ type Decided struct {
 
 // Answered is the fact that the agent's question was answered.
 type Answered struct {
-	// Call is the ask_user call that is answered.
+	// Call is the ask that is answered: the ask_user call, or the id of a tool's question.
 	Call string `json:"call"`
 	Text string `json:"text"`
 	// Message is the name of the message that contains the answer, if any, and By the user name of its author. Unnamed reports
@@ -193,6 +193,8 @@ type Asked struct {
 	Arguments string `json:"arguments,omitempty"`
 	// Separation requires a decision by a person who is not a requester of the work.
 	Separation bool `json:"separation,omitempty"`
+	// OfTool reports that a tool server asks: a model must not answer it, because the text is not trusted.
+	OfTool bool `json:"ofTool,omitempty"`
 }
 
 // AskKind is the kind of an ask.

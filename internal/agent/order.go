@@ -55,7 +55,7 @@ func (s State) startableCalls() []int {
 		if c.State == CallDone {
 			continue
 		}
-		p := orderedCall{queued: c.State == CallQueued, started: c.State == CallRunning, passable: c.State == CallAsked}
+		p := orderedCall{queued: c.State == CallQueued, started: c.State == CallRunning || c.inFlight(), passable: c.State == CallAsked && c.Input == nil}
 		if t, ok := s.plainTool(c.Tool); ok {
 			p.tool, p.exclusive = true, !t.ReadOnly
 		}

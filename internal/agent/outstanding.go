@@ -3,10 +3,7 @@
 
 package agent
 
-import (
-	"encoding/json"
-	"fmt"
-)
+import "fmt"
 
 // Outstanding lists the effects that must be in flight, derived from the state alone. A driver that has just started performs all
 // of them; a running one performs those that a step adds and stops those in flight that are no longer listed.
@@ -52,9 +49,12 @@ func (s State) callEffects() []Effect {
 			if s.AwaitsStartPublished() {
 				continue
 			}
-			effects = append(effects, RunTool{Call: c.ID, ModelCall: c.ModelCall, Attempt: c.Attempt, Tool: c.Tool, Arguments: json.RawMessage(c.Arguments)})
+			effects = append(effects, c.runEffect())
 		case CallUndecided, CallAsked:
 			effects = append(effects, s.askEffect(c))
+			if c.inFlight() {
+				effects = append(effects, c.runEffect())
+			}
 		}
 	}
 	return effects
@@ -64,7 +64,7 @@ func (s State) askEffect(c BatchCall) AskPerson {
 	if c.State == CallUndecided {
 		return AskPerson{Call: c.ID, Kind: AskApproval, Tool: c.Tool, Arguments: c.Arguments, Separation: s.Config.Role.Separation}
 	}
-	return AskPerson{Call: c.ID, Kind: AskQuestion, Text: c.question()}
+	return AskPerson{Call: c.askID(), Kind: AskQuestion, Text: c.askText(), OfTool: c.Input != nil}
 }
 
 // PendingAsks returns the asks of an agent that wait for a person.
@@ -148,8 +148,13 @@ func addedEffects(before, now []Effect) []Effect {
 // Key identifies the attempt.
 func (e CallModel) Key() string { return fmt.Sprintf("model/%s/%d", e.Call, e.Attempt) }
 
-// Key identifies the tool call and the reply that contains it.
-func (e RunTool) Key() string { return "tool/" + e.ModelCall + "/" + e.Call }
+// Key identifies the tool call, the reply that contains it, and the round.
+func (e RunTool) Key() string {
+	if e.Round > 0 {
+		return fmt.Sprintf("tool/%s/%s/round-%d", e.ModelCall, e.Call, e.Round)
+	}
+	return "tool/" + e.ModelCall + "/" + e.Call
+}
 
 // Key identifies the child.
 func (e StartChild) Key() string { return "start/" + e.Child.Name }

@@ -21,7 +21,12 @@ func (e CallModel) String() string {
 	return text
 }
 
-func (e RunTool) String() string { return fmt.Sprintf("run %s %s [%s]", e.Tool, e.Arguments, e.Call) }
+func (e RunTool) String() string {
+	if e.Input != nil {
+		return fmt.Sprintf("run %s %s [%s] again with answer %q and state %s", e.Tool, e.Arguments, e.Call, e.Input.Answer, e.Input.State)
+	}
+	return fmt.Sprintf("run %s %s [%s]", e.Tool, e.Arguments, e.Call)
+}
 
 func (e StartChild) String() string {
 	c := e.Child

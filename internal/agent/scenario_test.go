@@ -105,6 +105,13 @@ func (d *dialogue) fact(t *testing.T, td *datadriven.TestData) Fact {
 			outcome = ToolSucceeded
 		}
 		return ToolFinished{Call: first, Outcome: outcome, Text: td.Input, Images: images(values(td, "images"))}
+	case "tool-asks":
+		n, _ := strconv.Atoi(argument(td, "answered"))
+		f := ToolAsked{Call: first, Question: td.Input, Answered: n, Open: td.HasArg("open")}
+		if state := argument(td, "state"); state != "" {
+			f.State = json.RawMessage(strconv.Quote(state))
+		}
+		return f
 	case "approve", "deny":
 		return Decided{Call: first, Approve: td.Cmd == "approve", Comment: td.Input, By: argument(td, "by"), Digest: argument(td, "digest"),
 			Requesters: Requesters{Users: values(td, "askers"), Unknown: td.HasArg("unknown-asker")}}
@@ -115,7 +122,7 @@ func (d *dialogue) fact(t *testing.T, td *datadriven.TestData) Fact {
 	case "child-waits", "child-resumes":
 		return ChildWaits{Child: first, Waiting: td.Cmd == "child-waits"}
 	case "asks":
-		return Asked{Agent: first, Task: first, Display: argument(td, "display"), Call: argument(td, "call"), Kind: AskQuestion, Text: td.Input}
+		return Asked{Agent: first, Task: first, Display: argument(td, "display"), Call: argument(td, "call"), Kind: AskQuestion, Text: td.Input, OfTool: td.HasArg("of-tool")}
 	case "asks-approval":
 		return Asked{Agent: first, Task: first, Display: argument(td, "display"), Call: argument(td, "call"), Kind: AskApproval,
 			Tool: argument(td, "tool"), Arguments: td.Input}

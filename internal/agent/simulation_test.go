@@ -84,7 +84,7 @@ func (sim *simulation) id(prefix string) string {
 func (sim *simulation) runningCalls() []string {
 	var ids []string
 	for _, c := range sim.state.Batch {
-		if c.State == CallRunning && rapid.Bool().Draw(sim.t, "unknown") {
+		if (c.State == CallRunning || c.inFlight()) && rapid.Bool().Draw(sim.t, "unknown") {
 			ids = append(ids, c.ID)
 		}
 	}
@@ -150,6 +150,10 @@ func (sim *simulation) answer(effect Effect) Fact {
 	case RunTool:
 		if sim.repeatsCalls {
 			return ToolFinished{Call: e.Call, Text: "same", Outcome: ToolSucceeded}
+		}
+		if rapid.IntRange(0, 3).Draw(t, "asks") == 0 {
+			return ToolAsked{Call: e.Call, Answered: len(sim.state.ToolAnswers(e.Call)), Open: rapid.Bool().Draw(t, "open"), State: json.RawMessage(`{}`),
+				Question: rapid.SampledFrom([]string{"Sure?", "Which?"}).Draw(t, "tool question")}
 		}
 		return ToolFinished{Call: e.Call, Text: rapid.SampledFrom([]string{"same", "other"}).Draw(t, "result"),
 			Outcome: rapid.SampledFrom([]ToolOutcome{ToolSucceeded, ToolFailed, ToolUnknown}).Draw(t, "outcome")}
@@ -237,7 +241,7 @@ var callChoices = []ToolCall{
 func drawForeign(t *rapid.T) Fact {
 	return rapid.SampledFrom([]Fact{
 		ModelReplied{Call: "m999", Text: "hi"}, ModelFailed{Call: "m999", Attempt: 1, Failure: FailureFinal},
-		ToolFinished{Call: "nope", Outcome: ToolSucceeded}, Decided{Call: "nope", Approve: true}, Answered{Call: "nope", Text: "?"},
+		ToolFinished{Call: "nope", Outcome: ToolSucceeded}, ToolAsked{Call: "nope", Question: "?"}, Decided{Call: "nope", Approve: true}, Answered{Call: "nope", Text: "?"},
 		ChildFinished{Child: "nope", Outcome: Outcome{Result: &Result{Text: "?"}}}, ChildWaits{Child: "nope", Waiting: true},
 		QuotaReached{Call: "m999", Attempt: 1}, QuotaGranted{Call: "m999", Attempt: 1},
 		AskResolved{Agent: "nope", Call: "nope"}, ItemSent{ID: "nope"}, NameTaken{Name: "nope", Suffix: "x7k2p"}, NameTaken{Name: "a-post-1", Item: "nope", Suffix: "x7k2p"}, Started{Config: Config{Kind: SubAgent, Name: "usurper"}},
@@ -322,6 +326,9 @@ func TestSimulationCoverage(t *testing.T) {
 			}
 			for _, c := range s.after.Batch {
 				seen["call "+string(c.State)]++
+				if c.Input != nil {
+					seen[fmt.Sprintf("tool asks %s %t", c.State, c.Input.Open)]++
+				}
 			}
 			for m := range s.after.History.Backward() {
 				for _, item := range m.ReasoningItems {
@@ -341,7 +348,7 @@ func TestSimulationCoverage(t *testing.T) {
 		"kind ", "kind Cancelled", "kind TimedOut", "kind IterationLimit", "kind BudgetExhausted", "kind LoopDetected", "kind ModelError",
 		"kind ToolError", "kind SubAgentError", "purpose turn", "purpose last-words", "purpose compact",
 		"pause PausedTurnLimit", "pause PausedTaskLimit", "pause PausedTokenLimit", "call Queued",
-		"reasoning of a call true", "reasoning of a call false",
+		"tool asks Asked true", "tool asks Asked false", "tool asks Running true", "tool asks Running false", "reasoning of a call true", "reasoning of a call false",
 	} {
 		if seen[want] == 0 {
 			t.Errorf("the simulation never reached %q", want)

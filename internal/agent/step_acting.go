@@ -12,7 +12,8 @@ func stepActing(s State, fact Fact) State {
 	switch f := fact.(type) {
 	case ToolFinished:
 		// Earlier releases ran the calls of a reply in any order: their logs contain results of calls that are queued here.
-		if i := s.findCall(f.Call, CallRunning, CallQueued); i >= 0 {
+		i := s.findCall(f.Call, CallRunning, CallQueued, CallAsked)
+		if i >= 0 && (s.Batch[i].State != CallAsked || s.Batch[i].inFlight()) {
 			done := s.Batch[i].done(f.Outcome, s.Batch[i].withComment(f.Text))
 			done.Images = f.Images
 			return s.withCall(i, done)
@@ -22,15 +23,22 @@ func stepActing(s State, fact Fact) State {
 			return s.withCall(i, s.Batch[i].withDecision(f)).markHandled(f.Message)
 		}
 	case Answered:
-		if i := s.findCall(f.Call, CallAsked); i >= 0 {
-			done := s.Batch[i].done(ToolSucceeded, f.Text)
-			done.Images = f.Images
-			return s.withCall(i, done).addRequester(f.By, f.Unnamed).markHandled(f.Message)
+		if i := s.findAsked(f.Call); i >= 0 {
+			answered := s.Batch[i]
+			if answered.Input != nil {
+				answered = answered.withAnswer(f.Text)
+			} else {
+				answered = answered.done(ToolSucceeded, f.Text)
+				answered.Images = f.Images
+			}
+			return s.withCall(i, answered).addRequester(f.By, f.Unnamed).markHandled(f.Message)
 		}
+	case ToolAsked:
+		return toolAsked(s, f)
 	case Restarted:
 		for i, c := range s.Batch {
 			// A call that is queued here may have started under an earlier release, which did not order the calls of a reply.
-			mayHaveStarted := c.State == CallRunning || c.State == CallQueued
+			mayHaveStarted := c.State == CallRunning || c.State == CallQueued || c.inFlight()
 			if mayHaveStarted && slices.Contains(f.Unknown, c.ID) && !s.Config.Repeatable(c.Tool) {
 				s = s.withCall(i, c.done(ToolUnknown, textUnknownOutcome))
 			}
@@ -146,12 +154,8 @@ func abandonBatch(s State, reason string) State {
 	s = s.cancelPlanned()
 	s.Batch = slices.Clone(s.Batch)
 	for i, c := range s.Batch {
-		switch {
-		case c.State == CallDone:
-		case c.State == CallRunning && !s.Config.Repeatable(c.Tool):
-			s.Batch[i] = c.done(ToolUnknown, reason+" "+textUnknownOutcome)
-		default:
-			s.Batch[i] = c.done(ToolFailed, reason)
+		if c.State != CallDone {
+			s.Batch[i] = c.interrupted(s.Config, reason)
 		}
 	}
 	return s.flushBatch()

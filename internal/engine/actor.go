@@ -26,8 +26,11 @@ type actor struct {
 	fence    ledger.Fence           // of the current batch
 	calling  map[string]bool        // calls that are being made, by the key of the effect
 	detached map[string]*detachment // those that continue after a hand-over
-	queued   *queued                // the model call that waits at its provider, if any
-	blocked  error                  // why the ledger does not accept the mailbox
+	// questions are those of tool calls in flight, and abandoned the calls that waited for a person at a hand-over, by the key of the effect.
+	questions map[string]*openQuestion
+	abandoned map[string]bool
+	queued    *queued // the model call that waits at its provider, if any
+	blocked   error   // why the ledger does not accept the mailbox
 
 	// Only the working goroutine changes the following fields, with this lock held.
 	stateMu      sync.Mutex
@@ -184,6 +187,7 @@ func (a *actor) handle(batch []delivery) (err error) {
 	}
 	committed = true
 	a.commit(r)
+	a.answerTools(r.next)
 	a.engine.quotas.callsEnded(r.record.Namespace, r.batch.ModelResults)
 	a.engine.ledgerQuota.appended(r.record, r.batch.AddedSize())
 	for _, call := range r.inlineCalls {
@@ -336,6 +340,7 @@ func (a *actor) quiesce() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.draining = true
+	a.abandonQuestionsLocked()
 }
 
 // drop stops all effects and discards the mailbox.

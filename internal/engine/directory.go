@@ -24,7 +24,7 @@ type Ask struct {
 func AsksOf(record ledger.Agent, s agent.State) []Ask {
 	var asks []Ask
 	for _, ask := range agent.PendingAsks(s) {
-		asks = append(asks, Ask{Agent: record, AskPerson: ask, Since: s.CalledAt(ask.Call)})
+		asks = append(asks, Ask{Agent: record, AskPerson: ask, Since: s.AskedAt(ask.Call)})
 	}
 	return asks
 }

@@ -92,8 +92,11 @@ func (a *actor) useTool(ctx context.Context, record ledger.Agent, e agent.RunToo
 	if errors.Is(a.engine.ctx.Err(), context.Canceled) {
 		return // shutdown: the outcome is unknown, and the ledger has only the intent
 	}
+	if a.dropAbandoned(e) {
+		return
+	}
 	a.engine.notifyPoint(AfterEffect)
-	fact, images := toolFinished(e, result)
+	fact, images := a.toolFact(e, result)
 	a.finishEffect(e, delivery{fact: fact, images: images, toolResult: a.toolRow(e, result, a.engine.options.Now()), call: completed})
 }
 
@@ -107,13 +110,18 @@ func (a *actor) execute(ctx context.Context, record ledger.Agent, e agent.RunToo
 		text := fmt.Sprintf("The tool %s cannot be reached: %s. Try again later, or find another way.", e.Tool, err)
 		return tool.Result{CallID: e.Call, Name: e.Tool, Text: text, Failure: tool.Failed, Output: tool.Output{Text: text}, Err: err}
 	}
-	return a.engine.options.Executor.Execute(ctx, set, a.toolCall(record, e))
+	call := a.toolCall(record, e)
+	call.Ask = a.asker(e)
+	return a.engine.options.Executor.Execute(ctx, set, call)
 }
 
 func (a *actor) toolCall(record ledger.Agent, e agent.RunTool) tool.Invocation {
 	call := tool.Invocation{ID: e.Call, Name: e.Tool, Arguments: e.Arguments, IdempotencyKey: a.ledgerKey(e), Namespace: record.Namespace, Agent: a.uid}
 	if e.Call != record.Name { // the call of a tool run has the name of the run
 		call.Reference = record.Name + "/" + e.Call
+	}
+	if e.Input != nil {
+		call.Input = &tool.RoundInput{State: e.Input.State, Answer: e.Input.Answer}
 	}
 	return call
 }

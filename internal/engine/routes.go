@@ -59,7 +59,7 @@ func askedFact(uid string, s agent.State, e agent.AskPerson) agent.Asked {
 	}
 	return agent.Asked{
 		Agent: s.Config.Name, UID: uid, Task: s.Config.ChildName(), Display: display, Call: e.Call, Kind: e.Kind, Text: e.Text, Tool: e.Tool,
-		Arguments: e.Arguments, Separation: e.Separation,
+		Arguments: e.Arguments, Separation: e.Separation, OfTool: e.OfTool,
 	}
 }
 

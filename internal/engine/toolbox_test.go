@@ -24,6 +24,8 @@ type toolbox struct {
 	beforeWrite, beforeAny func(ctx context.Context, call tool.Invocation)
 	// text, if set, computes the output of a tool.
 	text func(tool.Invocation) string
+	// output, if set, runs the tools.
+	output func(context.Context, tool.Invocation) (tool.Output, error)
 }
 
 func (w *toolbox) Set(context.Context, ledger.Agent, string) (tool.Set, error) {
@@ -57,6 +59,9 @@ func (w *toolbox) run(t agent.Tool) tool.Func {
 		}
 		if gateAll != nil {
 			gateAll(ctx, call)
+		}
+		if w.output != nil {
+			return w.output(ctx, call)
 		}
 		if w.text != nil {
 			return tool.Output{Text: w.text(call)}, ctx.Err()

@@ -43,8 +43,12 @@ func waitingSince(s agent.State) agent.Time {
 	since := agent.Time(0)
 	for _, c := range s.Batch {
 		waits := c.State == agent.CallAsked || c.State == agent.CallUndecided
-		if waits && (since == 0 || c.At < since) {
-			since = c.At
+		at := c.At
+		if c.Input != nil {
+			at = c.Input.At
+		}
+		if waits && (since == 0 || at < since) {
+			since = at
 		}
 	}
 	return since

@@ -78,9 +78,13 @@ func waiting(s agent.State) *v1alpha1.Waiting {
 	case agent.StageAwaitingApproval:
 		return approval(s)
 	case agent.StageWaitingForUser:
-		for _, c := range s.Batch {
-			if c.State == agent.CallAsked {
-				return &v1alpha1.Waiting{Kind: v1alpha1.WaitingQuestion, SubAgent: s.Config.Name, Text: shorten.Head(question(s), maxWaitingText), ToolCall: c.ID, Since: moment(c.At)}
+		for _, ask := range agent.PendingAsks(s) {
+			if ask.Kind == agent.AskQuestion {
+				w := &v1alpha1.Waiting{Kind: v1alpha1.WaitingQuestion, SubAgent: s.Config.Name, Text: shorten.Head(ask.Text, maxWaitingText), ToolCall: ask.Call, Since: moment(s.AskedAt(ask.Call))}
+				if s.Config.Kind == agent.ToolRun {
+					w.ToolCall, w.SubAgent = "", ""
+				}
+				return w
 			}
 		}
 	}

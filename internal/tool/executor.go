@@ -53,8 +53,9 @@ func (e Executor) Execute(ctx context.Context, set Set, call Invocation) Result 
 // agent.
 func (e Executor) run(ctx context.Context, t *Tool, call Invocation) outcome {
 	limit := positive(t.spec.Timeout, positive(e.Timeout, DefaultTimeout))
-	ctx, cancel := context.WithTimeout(ctx, limit)
-	defer cancel()
+	ctx, timer := newCallTimer(ctx, limit)
+	defer timer.stop()
+	call.Ask = timer.paused(call.Ask)
 
 	done := make(chan outcome, 1)
 	go func() { done <- runRecovered(ctx, t, call) }()
@@ -71,10 +72,10 @@ func (e Executor) run(ctx context.Context, t *Tool, call Invocation) outcome {
 	if errors.As(o.err, new(panicError)) {
 		return toolDefect(t.spec, o.err)
 	}
-	switch ctx.Err() {
-	case context.DeadlineExceeded:
+	switch {
+	case errors.Is(context.Cause(ctx), context.DeadlineExceeded):
 		return timedOut(t.spec, limit, o.err)
-	case context.Canceled:
+	case ctx.Err() != nil:
 		return cancelled(t.spec, o.err)
 	default:
 		return failed(t.spec, o.err)
@@ -115,6 +116,10 @@ func runRecovered(ctx context.Context, t *Tool, call Invocation) (o outcome) {
 
 // result formats the outcome for the model and for the ledger.
 func (e Executor) result(call Invocation, o outcome) Result {
+	if o.output.Input != nil {
+		o.output = Output{Text: sanitizeText(o.output.Input.Question), Input: o.output.Input}
+		o.output.Input.Question = o.output.Text
+	}
 	if o.output.Text == "" && len(o.output.Structured) > 0 {
 		o.output.Text = string(o.output.Structured)
 	}

@@ -3,7 +3,10 @@
 
 package tool
 
-import "encoding/json"
+import (
+	"context"
+	"encoding/json"
+)
 
 // Invocation is one run of a tool that a model asked for.
 type Invocation struct {
@@ -20,6 +23,25 @@ type Invocation struct {
 	IdempotencyKey string
 	// Namespace and Agent (its unique ID) identify the agent that the tool runs for.
 	Namespace, Agent string
+	// Input is set when the tool runs again after it ended with a question.
+	Input *RoundInput
+	// Ask asks a person during the call and returns the answer. Meanwhile the time limit of the call stands still. It may take for
+	// ever, and is nil if no person can be asked.
+	Ask func(ctx context.Context, question string) (string, error)
+}
+
+// InputRequest ends a call with a question to a person.
+type InputRequest struct {
+	// Question is shown to the person. It must be bounded and must say who asks.
+	Question string
+	// State is returned with the answer; it has no meaning outside the tool.
+	State json.RawMessage
+}
+
+// RoundInput is the answer to an InputRequest, with its state.
+type RoundInput struct {
+	State  json.RawMessage
+	Answer string
 }
 
 // Image is an image for a model that accepts images.
@@ -37,6 +59,8 @@ type Output struct {
 	Images     []Image
 	// IsError means that the tool itself reports a failure, which Text describes.
 	IsError bool
+	// Input means that the tool has not finished: it runs again with the answer of a person.
+	Input *InputRequest
 }
 
 // Failure is a stable, machine-readable reason why a call did not succeed.

@@ -27,6 +27,9 @@ func title(e historyv1.Entry) string {
 	case historyv1.EntryChildResult:
 		return "result of " + child
 	case historyv1.EntryQuestion:
+		if e.Child == "" && len(e.ToolCalls) > 0 {
+			return "tool " + terminal.Line(e.ToolCalls[0].Tool) + " asks"
+		}
 		return child + " asks"
 	case historyv1.EntryApproval:
 		return child + " needs approval"

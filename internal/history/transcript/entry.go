@@ -73,6 +73,8 @@ func (s Step) fill(e *api.Entry) bool {
 		if f.Approve {
 			e.Decision = "Approve"
 		}
+	case agent.ToolAsked:
+		e.Kind, e.Content = api.EntryQuestion, f.Question
 	case agent.Answered:
 		e.Kind, e.Content, e.Images = api.EntryAnswer, f.Text, images(f.Images)
 	case agent.ChildFinished:

@@ -1,0 +1,138 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package engine
+
+import (
+	"context"
+	"errors"
+	"sync"
+
+	"github.com/nestor-dev/nestor/internal/agent"
+	"github.com/nestor-dev/nestor/internal/ledger"
+	"github.com/nestor-dev/nestor/internal/tool"
+)
+
+// A tool asks a person in one of two ways (agent.ToolAsked). It ends its call with the question and runs again with the answer: nothing
+// is in flight meanwhile. Or it asks during the call, which stays in flight in this process until the answer is recorded. When the
+// agent changes hands, such a call is abandoned: the next owner runs a repeatable tool again, answers it with what is recorded, and
+// reports any other as unknown.
+
+var errAbandoned = errors.New("the call waited for a person when its agent was handed over")
+
+// openQuestion is a question of a call in flight.
+type openQuestion struct {
+	call string
+	// answered is how many answers the call had when it asked.
+	answered int
+	answer   chan string
+}
+
+// toolAsked returns the fact that a tool ended its call with a question.
+func (a *actor) toolAsked(e agent.RunTool, request *tool.InputRequest) agent.ToolAsked {
+	return agent.ToolAsked{Call: e.Call, Question: request.Question, State: request.State, Answered: len(a.toolAnswers(e.Call))}
+}
+
+func (a *actor) toolAnswers(call string) []agent.ToolAnswer {
+	a.stateMu.Lock()
+	defer a.stateMu.Unlock()
+	return a.state.ToolAnswers(call)
+}
+
+// asker returns the function with which a tool asks a person during a call. Questions of one call wait for each other.
+func (a *actor) asker(e agent.RunTool) func(context.Context, string) (string, error) {
+	var mu sync.Mutex
+	used := 0 // how many of the recorded answers this run of the tool has used
+	return func(ctx context.Context, question string) (string, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		answers := a.toolAnswers(e.Call)
+		for n := used; n < len(answers); n++ {
+			if answers[n].Question == question { // the tool runs again and asks the same
+				used = n + 1
+				return answers[n].Answer, nil
+			}
+		}
+		answer, err := a.askDuringCall(ctx, e, question, len(answers))
+		used = len(answers) + 1
+		return answer, err
+	}
+}
+
+// askDuringCall asks a person and waits for the answer.
+func (a *actor) askDuringCall(ctx context.Context, e agent.RunTool, question string, answered int) (string, error) {
+	q := &openQuestion{call: e.Call, answered: answered, answer: make(chan string, 1)}
+	a.mu.Lock()
+	if a.draining || a.dropped {
+		a.abandonLocked(e.Key())
+		a.mu.Unlock()
+		return "", errAbandoned
+	}
+	if a.questions == nil {
+		a.questions = map[string]*openQuestion{}
+	}
+	a.questions[e.Key()] = q
+	a.enqueueLocked(delivery{fact: agent.ToolAsked{Call: e.Call, Question: question, Answered: answered, Open: true}})
+	a.mu.Unlock()
+	defer func() {
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		if a.questions[e.Key()] == q {
+			delete(a.questions, e.Key())
+		}
+	}()
+	select {
+	case answer := <-q.answer:
+		return answer, nil
+	case <-ctx.Done():
+		return "", ctx.Err()
+	}
+}
+
+// answerTools passes recorded answers to the calls in flight that wait for them.
+func (a *actor) answerTools(s agent.State) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for key, q := range a.questions {
+		if answers := s.ToolAnswers(q.call); len(answers) > q.answered {
+			q.answer <- answers[q.answered].Answer
+			delete(a.questions, key)
+		}
+	}
+}
+
+// abandonQuestionsLocked abandons the calls that wait for a person, which could take for ever.
+func (a *actor) abandonQuestionsLocked() {
+	for key := range a.questions {
+		a.abandonLocked(key)
+	}
+}
+
+func (a *actor) abandonLocked(key string) {
+	if a.abandoned == nil {
+		a.abandoned = map[string]bool{}
+	}
+	a.abandoned[key] = true
+	if stop, ok := a.inFlight[key]; ok {
+		stop()
+	}
+}
+
+// dropAbandoned reports whether a call was abandoned. The ledger has only its intent then.
+func (a *actor) dropAbandoned(e agent.RunTool) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if !a.abandoned[e.Key()] {
+		return false
+	}
+	delete(a.inFlight, e.Key())
+	return true
+}
+
+// toolFact returns the fact that a run of a tool led to.
+func (a *actor) toolFact(e agent.RunTool, result tool.Result) (agent.Fact, []ledger.Image) {
+	if request := result.Output.Input; request != nil && result.Failure == tool.NoFailure {
+		return a.toolAsked(e, request), nil
+	}
+	return toolFinished(e, result)
+}
