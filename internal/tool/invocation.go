@@ -6,6 +6,10 @@ package tool
 import (
 	"context"
 	"encoding/json"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
 )
 
 // Invocation is one run of a tool that a model asked for.
@@ -28,6 +32,30 @@ type Invocation struct {
 	// Ask asks a person during the call and returns the answer. Meanwhile the time limit of the call stands still. It may take for
 	// ever, and is nil if no person can be asked.
 	Ask func(ctx context.Context, question string) (string, error)
+	// Progress, if set, is called when the tool reports progress. It must not block.
+	Progress func(Progress)
+}
+
+// Progress is how far a tool is with a call.
+type Progress struct {
+	// Done is the part that is done, of Total; Total is 0 if it is unknown.
+	Done, Total float64
+	// Message describes what the tool is doing. It is one bounded line.
+	Message string
+}
+
+// String returns the progress as text: "3/10 reading files", "30% reading files".
+func (p Progress) String() string {
+	part := ""
+	switch {
+	case p.Total > 0 && p.Total != 100 && p.Total == math.Trunc(p.Total) && p.Done == math.Trunc(p.Done) && p.Total < 1e9:
+		part = fmt.Sprintf("%.0f/%.0f", p.Done, p.Total)
+	case p.Total > 0:
+		part = fmt.Sprintf("%.0f%%", 100*p.Done/p.Total)
+	case p.Done > 0:
+		part = strconv.FormatFloat(p.Done, 'f', -1, 64)
+	}
+	return strings.TrimSpace(part + " " + p.Message)
 }
 
 // InputRequest ends a call with a question to a person.

@@ -17,47 +17,53 @@ import (
 // IdempotencyKeyMeta is the key in a call's _meta that holds its idempotency key.
 const IdempotencyKeyMeta = "nestor.dev/idempotency-key"
 
-// Call runs a server's tool, by the server's own name. A lost call is sent a second time on a working connection if
-// that is safe: if the tool is repeatable, or if the call cannot have reached the server.
-func (s *Session) Call(ctx context.Context, name string, repeatable bool, call tool.Invocation) (tool.Output, error) {
+// attempt sends a call. A lost call is sent a second time on a working connection if that is safe: if the tool is repeatable, or if
+// the call cannot have reached the server. The error of a call that requires input is a *jsonrpc.Error.
+func (s *Session) attempt(ctx context.Context, name string, repeatable bool, call tool.Invocation, r round) (*sdk.CallToolResult, error) {
 	conn, err := s.connection(ctx, nil)
 	if err != nil {
-		return tool.Output{}, err
+		return nil, err
 	}
-	result, lost, err := s.send(ctx, conn, name, call)
+	result, lost, err := s.send(ctx, conn, name, call, r)
 	if lost != nil && ctx.Err() == nil && lost.retryable(repeatable) {
 		if conn, err = s.workingConnection(ctx, conn); err != nil {
-			return tool.Output{}, err
+			return nil, err
 		}
-		result, lost, err = s.send(ctx, conn, name, call)
+		result, lost, err = s.send(ctx, conn, name, call, r)
 	}
 	switch {
 	case ctx.Err() != nil:
-		return tool.Output{}, ctx.Err()
+		return nil, ctx.Err()
 	case lost != nil:
-		return tool.Output{}, lost.explain(s.server.Key.Server)
-	case err != nil:
-		return tool.Output{}, err
+		return nil, lost.explain(s.server.Key.Server)
 	}
-	return output(result)
+	return result, err
 }
 
 // send makes one attempt. It returns a result, a lost call that the server did not answer, or the error with which
 // the server answered.
-func (s *Session) send(ctx context.Context, conn *connection, name string, call tool.Invocation) (*sdk.CallToolResult, *lostCall, error) {
+func (s *Session) send(ctx context.Context, conn *connection, name string, call tool.Invocation, r round) (*sdk.CallToolResult, *lostCall, error) {
 	ctx, seen := observe(ctx)
-	params := &sdk.CallToolParams{Name: name, Arguments: call.Arguments, Meta: sdk.Meta{}}
+	active := newActiveCall(ctx, s.server.Key.Server, name, call)
+	defer conn.register(active)()
+	ctx = withActiveCall(ctx, active)
+	params := &sdk.CallToolParams{Name: name, Arguments: call.Arguments, Meta: sdk.Meta{}, InputResponses: r.responses(), RequestState: r.State}
 	if len(call.Arguments) == 0 {
 		params.Arguments = struct{}{}
 	}
 	if call.IdempotencyKey != "" {
 		params.Meta[IdempotencyKeyMeta] = call.IdempotencyKey
 	}
+	if active.token != "" {
+		params.Meta["progressToken"] = active.token
+	}
 	result, err := conn.call(ctx, params, s.inHeaders(name))
 	var answer *jsonrpc.Error
 	switch {
 	case err == nil:
 		return result, nil, nil
+	case seen.wasAccepted() && errors.As(err, &answer) && answer.Code == codeURLElicitation:
+		return nil, nil, answer
 	case seen.wasAccepted() && errors.As(err, &answer):
 		return nil, nil, fmt.Errorf("the server answers: %s", seen.messageUpTo(errors.New(answer.Message), maxAnswer))
 	default:

@@ -38,6 +38,9 @@ type connection struct {
 	over, idle, ended chan struct{}
 	once              sync.Once
 	err               error // why it ended, unless it was closed here
+
+	activeMu sync.Mutex
+	active   map[*activeCall]bool // the calls in flight
 }
 
 // connect opens a connection and lists the server's tools.
@@ -62,13 +65,14 @@ func (s *Session) connect() (*connection, listing, error) {
 		}
 	}
 	nestor := &sdk.Implementation{Name: "nestor", Version: s.options.Version}
-	session, err := s.client(nestor, notify).Connect(ctx, s.server.transport(tripper), nil)
+	conn := &connection{listChanged: changed, cancel: cancel, over: make(chan struct{}), idle: make(chan struct{}), ended: make(chan struct{})}
+	session, err := s.client(nestor, notify, conn).Connect(ctx, s.server.transport(tripper), nil)
 	if err != nil {
 		err = connectError(ctx, seen, err)
 		cancel(nil)
 		return nil, listing{}, err
 	}
-	conn := &connection{session: session, listChanged: changed, cancel: cancel, over: make(chan struct{}), idle: make(chan struct{}), ended: make(chan struct{})}
+	conn.session = session
 	if s.server.Transport == StreamableHTTP {
 		conn.direct = &directCaller{
 			tripper: tripper, url: tripper.origin, session: session.ID(), version: session.InitializeResult().ProtocolVersion,
@@ -108,13 +112,14 @@ func connectError(ctx context.Context, seen *exchange, err error) error {
 }
 
 // client returns an MCP client for one connection.
-func (s *Session) client(nestor *sdk.Implementation, changed func()) *sdk.Client {
+func (s *Session) client(nestor *sdk.Implementation, changed func(), conn *connection) *sdk.Client {
 	return sdk.NewClient(nestor, &sdk.ClientOptions{
-		// Agents offer servers no sampling, no elicitation and no roots.
-		Capabilities:           &sdk.ClientCapabilities{},
-		MultiRoundTrip:         &sdk.MultiRoundTripOptions{Disabled: true},
-		KeepAlive:              s.options.KeepAlive,
-		ToolListChangedHandler: func(context.Context, *sdk.ToolListChangedRequest) { changed() },
+		Capabilities:                capabilities(),
+		ElicitationHandler:          conn.elicitOnSession,
+		ProgressNotificationHandler: conn.progressOnSession,
+		MultiRoundTrip:              &sdk.MultiRoundTripOptions{Disabled: true},
+		KeepAlive:                   s.options.KeepAlive,
+		ToolListChangedHandler:      func(context.Context, *sdk.ToolListChangedRequest) { changed() },
 	})
 }
 

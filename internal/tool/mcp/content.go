@@ -16,9 +16,6 @@ import (
 // output converts a server's result to a tool's output. Content that is not text gets a note at its place in the
 // text, for models that accept only text.
 func output(result *sdk.CallToolResult) (tool.Output, error) {
-	if result.NeedsInput() {
-		return tool.Output{Text: "The tool asks for input of a kind that is not supported here. Go on without it.", IsError: true}, nil
-	}
 	o := tool.Output{IsError: result.IsError}
 	if result.StructuredContent != nil {
 		structured, err := json.Marshal(result.StructuredContent)

@@ -27,6 +27,8 @@ const (
 	methodPing        = "ping"
 	methodCancelled   = "notifications/cancelled"
 	methodListChanged = "notifications/tools/list_changed"
+	methodProgress    = "notifications/progress"
+	methodElicit      = "elicitation/create"
 	// statelessVersion is the first version of MCP in which every request repeats what initialization carried before.
 	statelessVersion = "2026-07-28"
 	// firstID separates the IDs of calls from those of the SDK, which counts from 1. It fits into 32 bits, which some
@@ -80,12 +82,15 @@ type callParams struct {
 	Meta      sdk.Meta `json:"_meta,omitempty"`
 	Name      string   `json:"name"`
 	Arguments any      `json:"arguments"`
+	// InputResponses and RequestState continue a call that asked for input.
+	InputResponses sdk.InputResponseMap `json:"inputResponses,omitempty"`
+	RequestState   string               `json:"requestState,omitempty"`
 }
 
 // callTool calls a tool and waits for the answer. When ctx ends, it notifies the server.
 func (d *directCaller) callTool(ctx context.Context, params *sdk.CallToolParams) (*sdk.CallToolResult, error) {
 	id := strconv.AppendInt(nil, d.last.Add(1), 10)
-	call := rpcRequest{JSONRPC: "2.0", ID: id, Method: methodCall, Params: callParams{d.withClientMeta(params.Meta), params.Name, params.Arguments}}
+	call := rpcRequest{JSONRPC: "2.0", ID: id, Method: methodCall, Params: callParams{d.withClientMeta(params.Meta), params.Name, params.Arguments, params.InputResponses, params.RequestState}}
 	// The request outlives the call until its body has been drained.
 	during, end := context.WithCancel(context.WithoutCancel(ctx))
 	stop := context.AfterFunc(ctx, end)
@@ -111,7 +116,7 @@ func (d *directCaller) callTool(ctx context.Context, params *sdk.CallToolParams)
 // withClientMeta adds the metadata that newer servers expect with each call.
 func (d *directCaller) withClientMeta(meta sdk.Meta) sdk.Meta {
 	if d.version >= statelessVersion {
-		meta[sdk.MetaKeyProtocolVersion], meta[sdk.MetaKeyClientInfo], meta[sdk.MetaKeyClientCapabilities] = d.version, d.client, struct{}{}
+		meta[sdk.MetaKeyProtocolVersion], meta[sdk.MetaKeyClientInfo], meta[sdk.MetaKeyClientCapabilities] = d.version, d.client, capabilities()
 	}
 	return meta
 }

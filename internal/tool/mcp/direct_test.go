@@ -186,7 +186,7 @@ func TestAnswersThatAreStreams(t *testing.T) {
 			streams: []string{`data: {"id":ID,"result":{"content":[],"structuredContent":{"b":1,"a":12345678901234567890}}}` + "\n\n"},
 			text:    `{"b":1,"a":12345678901234567890}`,
 		},
-		"unsupported input": {streams: []string{`data: {"id":ID,"result":{"resultType":"input_required"}}` + "\n\n"}, failure: tool.Failed, text: "The tool asks for input of a kind that is not supported here. Go on without it."},
+		"a server that is too busy at first": {streams: []string{`data: {"id":ID,"result":{"resultType":"input_required"}}` + "\n\n", done}, text: "done"},
 		"requests of the server": {
 			streams: []string{"data: {\"id\":\"a\",\"method\":\"ping\"}\n\ndata: {\"id\":2,\"method\":\"sampling/createMessage\"}\n\n" + done}, text: "done",
 			told: []string{`{"jsonrpc":"2.0","id":"a","result":{}}`, `{"jsonrpc":"2.0","id":2,"error":{"code":-32601,"message":"not supported"}}`},

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/nestor-dev/nestor/internal/outbound"
 )
@@ -127,6 +128,13 @@ func (d *directCaller) handleIncoming(ctx context.Context, m rpcResponse) {
 		d.onListChanged()
 	case m.Method == methodPing && len(m.ID) > 0:
 		d.notify(ctx, rpcRequest{JSONRPC: "2.0", ID: m.ID, Result: struct{}{}})
+	case m.Method == methodProgress:
+		var params sdk.ProgressNotificationParams
+		if json.Unmarshal(m.Params, &params) == nil {
+			activeCallOf(ctx).progress(&params)
+		}
+	case m.Method == methodElicit && len(m.ID) > 0:
+		d.answerElicitation(ctx, m)
 	case m.Method != "" && len(m.ID) > 0:
 		refusal := &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: "not supported"}
 		d.notify(ctx, rpcRequest{JSONRPC: "2.0", ID: m.ID, Error: refusal})
