@@ -185,6 +185,10 @@ type AgentTaskStatus struct {
 	// waiting describes the question or approval that the task waits for.
 	// +optional
 	Waiting *Waiting `json:"waiting,omitempty"`
+	// progress is what the tool of a task of type Tool reports while it runs: "3/10 reading files".
+	// +optional
+	// +kubebuilder:validation:MaxLength=256
+	Progress string `json:"progress,omitempty"`
 	// result is the result of the work; a task that reached a limit may have a partial one.
 	// +optional
 	Result *TaskResult `json:"result,omitempty"`

@@ -228,6 +228,10 @@ type ToolCallStatus struct {
 	// phase is the phase of the call.
 	// +required
 	Phase ToolCallPhase `json:"phase"`
+	// progress is what the tool reports about a call that runs: "3/10 reading files". It is not part of the history.
+	// +optional
+	// +kubebuilder:validation:MaxLength=256
+	Progress string `json:"progress,omitempty"`
 	// result is the result of the tool, shortened.
 	// +optional
 	// +kubebuilder:validation:MaxLength=256

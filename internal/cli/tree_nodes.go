@@ -33,6 +33,8 @@ type treeNode struct {
 	Waiting    []waitingItem  `json:"waiting,omitempty"`
 	// Standstill is why the work makes no progress: a pause of the chat, or a wait for a provider or a quota.
 	Standstill string     `json:"standstill,omitempty"`
+	// Progress is what a running tool reports.
+	Progress string `json:"progress,omitempty"`
 	Error      string     `json:"error,omitempty"`
 	Children   []treeNode `json:"children,omitempty"`
 }
@@ -86,6 +88,7 @@ func treeNodes(now live.Snapshot, nodes []*live.Node, chat string) []treeNode {
 		if still, ok := n.Standstill(); ok {
 			b.Standstill = still.String()
 		}
+		b.Progress = n.ToolProgress()
 		if e := n.Task.Status.Error; e != nil {
 			b.Error = string(e.Kind) + ": " + e.Message
 		}
@@ -146,9 +149,9 @@ func roleOf(b treeNode) string {
 	return b.Role
 }
 
-// noteOf returns the note on a node: what it waits for, its standstill or its error.
+// noteOf returns the note on a node: what it waits for, its standstill, its error, or the progress of a tool.
 func noteOf(b treeNode) string {
-	note := cmp.Or(b.Error, b.Standstill)
+	note := cmp.Or(b.Error, b.Standstill, b.Progress)
 	for _, w := range b.Waiting {
 		if w.Kind == v1alpha1.WaitingQuestion {
 			note = "asks: " + w.Text

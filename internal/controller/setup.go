@@ -238,7 +238,7 @@ func Setup(mgr ctrl.Manager, options Options) (*Controllers, error) {
 		},
 		PointReached:  options.Reached,
 		CallCompleted: counted.CallCompleted,
-		QueuedChanged: wake.providerWaitChanged,
+		QueuedChanged: wake.workChanged, ProgressChanged: wake.workChanged,
 		Recorded: func(c engine.Change) {
 			counted.Recorded(c)
 			options.Telemetry.Recorded(c)

@@ -30,8 +30,9 @@ type wakers struct {
 	find func(uid string) (ledger.Agent, bool)
 }
 
-// providerWaitChanged enqueues the objects whose status shows that a model call waits for its provider, or no longer waits.
-func (w *wakers) providerWaitChanged(a ledger.Agent) {
+// workChanged enqueues the objects whose status shows something that is not in the state of an agent: that a model call waits for its
+// provider, or the progress of a tool.
+func (w *wakers) workChanged(a ledger.Agent) {
 	name := types.NamespacedName{Namespace: a.Namespace, Name: a.Name}
 	if a.Kind == "AgentChat" {
 		w.chats.AddDelayed(name)

@@ -29,6 +29,7 @@ type actor struct {
 	// questions are those of tool calls in flight, and abandoned the calls that waited for a person at a hand-over, by the key of the effect.
 	questions map[string]*openQuestion
 	abandoned map[string]bool
+	progress  toolProgress
 	queued    *queued // the model call that waits at its provider, if any
 	blocked   error   // why the ledger does not accept the mailbox
 

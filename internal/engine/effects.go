@@ -53,6 +53,9 @@ func (a *actor) finishEffect(e agent.Effect, d delivery) {
 		stop()
 		delete(a.inFlight, e.Key())
 	}
+	if run, ok := e.(agent.RunTool); ok {
+		delete(a.progress.texts, run.Call)
+	}
 	if detached := a.detached[e.Key()]; detached != nil {
 		delete(a.detached, e.Key())
 		detached.finish(a, e, d)
@@ -111,7 +114,7 @@ func (a *actor) execute(ctx context.Context, record ledger.Agent, e agent.RunToo
 		return tool.Result{CallID: e.Call, Name: e.Tool, Text: text, Failure: tool.Failed, Output: tool.Output{Text: text}, Err: err}
 	}
 	call := a.toolCall(record, e)
-	call.Ask = a.asker(e)
+	call.Ask, call.Progress = a.asker(e), a.reporter(record, e)
 	return a.engine.options.Executor.Execute(ctx, set, call)
 }
 

@@ -83,6 +83,8 @@ type Options struct {
 	// QueuedChanged is called when the model call of an agent has waited at a provider for a while, and again when it no longer
 	// waits; see Engine.Queued.
 	QueuedChanged func(ledger.Agent)
+	// ProgressChanged is called when a tool of an agent reports progress, at most every two seconds; see Engine.Progress.
+	ProgressChanged func(ledger.Agent)
 	// OnDelta is called with the deltas of streamed replies and the ledger key of the call.
 	OnDelta func(uid, call string, delta model.Delta)
 	// ReportError is called with errors that concern no single agent, such as an unavailable ledger.
@@ -137,6 +139,9 @@ func (options Options) withDefaults() Options {
 	}
 	if options.QueuedChanged == nil {
 		options.QueuedChanged = func(ledger.Agent) {}
+	}
+	if options.ProgressChanged == nil {
+		options.ProgressChanged = func(ledger.Agent) {}
 	}
 	if options.ReportError == nil {
 		options.ReportError = func(error) {}

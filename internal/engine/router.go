@@ -300,6 +300,14 @@ func (r *Router) Queued(uid string) (Queue, bool) {
 	return Queue{}, false
 }
 
+// Progress returns what the tools of an agent report about their calls in flight; see Engine.Progress.
+func (r *Router) Progress(uid string) map[string]string {
+	if e := r.inMemory(uid); e != nil {
+		return e.Progress(uid)
+	}
+	return nil
+}
+
 // AcquireSlot gives a sub-agent a slot; see Engine.AcquireSlot.
 func (r *Router) AcquireSlot(record ledger.Agent, wake func()) bool {
 	return r.of(record.ShardHash).AcquireSlot(record, wake)

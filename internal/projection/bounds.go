@@ -23,6 +23,7 @@ const (
 	maxToolResult    = 256
 	maxToolError     = 256
 	maxToolName      = 128
+	maxProgress      = 256
 	maxSummary       = 2048
 	maxQuestion      = 1024
 	maxWaitingText   = 1024

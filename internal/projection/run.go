@@ -14,7 +14,7 @@ func SubAgent(s agent.State, w Work, old v1alpha1.SubAgentStatus, generation int
 	status := v1alpha1.SubAgentStatus{
 		Phase:      v1alpha1.SubAgentPhase(w.standing(s)),
 		Messages:   messages(s),
-		ToolCalls:  toolCalls(s),
+		ToolCalls:  toolCalls(s, w),
 		Children:   v1alpha1.ChildCounts{Pending: int32(s.Children.Pending()), Completed: int32(s.Children.Completed)},
 		Summary:    shorten.Head(s.Summary, maxSummary),
 		Question:   shorten.Head(question(s), maxQuestion),
@@ -43,8 +43,13 @@ func Task(s agent.State, w Work, old v1alpha1.AgentTaskStatus, generation int64)
 		StartTime:  moment(s.Clock.Started),
 		Conditions: withProgress(withCondition(old.Conditions, succeeded(s, w, generation), s.Clock.Now), s, w, generation),
 	}
-	if s.Config.Kind == agent.SubAgent {
+	switch s.Config.Kind {
+	case agent.SubAgent:
 		status.SubAgent = s.Config.Name
+	case agent.ToolRun:
+		for _, c := range s.Batch {
+			status.Progress = w.progress(c)
+		}
 	}
 	if s.Phase.Terminal() {
 		status.Result, status.Error = result(s.Outcome.Result), runError(*s.Outcome)

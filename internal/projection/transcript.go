@@ -32,10 +32,12 @@ func messages(s agent.State) []v1alpha1.TranscriptMessage {
 const searched = 4 * maxToolCalls
 
 // toolCalls returns the newest tool calls: those in flight, and before them those in the history.
-func toolCalls(s agent.State) []v1alpha1.ToolCallStatus {
+func toolCalls(s agent.State, w Work) []v1alpha1.ToolCallStatus {
 	var calls []v1alpha1.ToolCallStatus
 	for _, c := range slices.Backward(s.Batch) {
-		calls = append(calls, callStatus(c))
+		status := callStatus(c)
+		status.Progress = w.progress(c)
+		calls = append(calls, status)
 	}
 	open := make(map[string]bool, len(s.Batch))
 	for _, c := range s.Batch {

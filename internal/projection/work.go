@@ -6,6 +6,7 @@ package projection
 import (
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 	"github.com/nestor-dev/nestor/internal/agent"
+	"github.com/nestor-dev/nestor/internal/shorten"
 )
 
 // Work is the engine's information about an agent that is not in its state.
@@ -16,6 +17,8 @@ type Work struct {
 	Quota string
 	// Queued is the provider for which the model call waits, if it has waited for some time.
 	Queued *Queue
+	// Progress is what the tools report about their calls in flight, by the id of the call.
+	Progress map[string]string
 }
 
 // Queue is a wait for a provider.
@@ -31,6 +34,14 @@ func (w Work) standing(s agent.State) agent.Stage {
 		return standing
 	}
 	return agent.StagePending
+}
+
+// progress returns what a tool reports about a call that runs.
+func (w Work) progress(c agent.BatchCall) string {
+	if c.State != agent.CallRunning {
+		return ""
+	}
+	return shorten.Head(w.Progress[c.ID], maxProgress)
 }
 
 // pending returns why an agent is not active.

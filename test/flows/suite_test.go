@@ -109,6 +109,7 @@ func flows(ledger string) {
 	housekeeping(w)
 	toolResults(w)
 	remoteAgents(w)
+	toolInput(w)
 	quotas(w)
 	deletion(w)
 	identity(w)

@@ -46,5 +46,17 @@ func toolResults(w *world) {
 				Expect(request.Body.Messages).NotTo(ContainElement(HaveField("Content", ContainSubstring(base64.StdEncoding.EncodeToString(picture)))))
 			}
 		})
+
+		It("is preceded by its progress, in the status of the agent and of a task of type Tool", func(ctx SpecContext) {
+			r := w.newNamespace(ctx)
+			r.addToolServer(ctx, MakeToolServer("box", w.tools.URL))
+			gate := r.namespace + "-progress"
+			r.create(ctx, MakeTask("work", "Wait at "+gate).Obj(), MakeToolTask("tool", "box__wait", `{"gate":"`+gate+`"}`).Obj())
+			Eventually(r.sub("work")).WithContext(ctx).Should(HaveField("Status.ToolCalls", ContainElement(HaveField("Progress", "3/10 at the gate"))))
+			Eventually(r.task("tool")).WithContext(ctx).Should(HaveField("Status.Progress", "3/10 at the gate"))
+			w.tools.open(gate)
+			Eventually(r.task("work")).WithContext(ctx).Should(BeIn(v1alpha1.TaskSuccess))
+			Eventually(r.task("tool")).WithContext(ctx).Should(And(BeIn(v1alpha1.TaskSuccess), HaveField("Status.Progress", BeEmpty())))
+		})
 	})
 }

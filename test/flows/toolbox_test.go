@@ -57,7 +57,8 @@ func startToolbox() *toolbox {
 			return text("saw " + in.What), nil, nil
 		})
 	mcp.AddTool(server, &mcp.Tool{Name: "wait", Description: "Waits at a gate.", Annotations: readOnly},
-		func(ctx context.Context, _ *mcp.CallToolRequest, in gateInput) (*mcp.CallToolResult, any, error) {
+		func(ctx context.Context, request *mcp.CallToolRequest, in gateInput) (*mcp.CallToolResult, any, error) {
+			b.reportProgress(ctx, request)
 			return text("went through " + in.Gate), nil, b.wait(ctx, in.Gate)
 		})
 	mcp.AddTool(server, &mcp.Tool{Name: "fail", Description: "Fails.", Annotations: readOnly},
@@ -91,6 +92,13 @@ func (b *toolbox) Close() {
 
 func text(s string) *mcp.CallToolResult {
 	return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: s}}}
+}
+
+// reportProgress reports the progress of a call, if the client wants to know.
+func (b *toolbox) reportProgress(ctx context.Context, request *mcp.CallToolRequest) {
+	if token := request.Params.GetProgressToken(); token != nil {
+		_ = request.Session.NotifyProgress(ctx, &mcp.ProgressNotificationParams{ProgressToken: token, Progress: 3, Total: 10, Message: "at the gate"})
+	}
 }
 
 func (b *toolbox) wait(ctx context.Context, name string) error {

@@ -72,6 +72,9 @@ func (m Model) activity(n *live.Node) string {
 	case m.reasoning[n.Task.Name] != "":
 		return m.reasoningLine(n.Task.Name, m.width/2+1)
 	}
+	if progress := n.ToolProgress(); progress != "" {
+		return terminal.Line(progress)
+	}
 	if n.Agent != nil {
 		if calls := n.Agent.Status.ToolCalls; len(calls) > 0 {
 			return terminal.Line(calls[len(calls)-1].Tool + " " + calls[len(calls)-1].Arguments)
@@ -96,11 +99,17 @@ func (m Model) details(n *live.Node, width int) []string {
 	if rest > 0 {
 		lines = append(lines, terminal.Faint.Render(fmt.Sprintf("… %d more lines", rest)))
 	}
+	if p := n.Task.Status.Progress; p != "" && !n.Ended() {
+		lines = append(lines, terminal.Faint.Render(terminal.Fit(terminal.Line(p), width)))
+	}
 	if n.Agent == nil {
 		return lines
 	}
 	for _, call := range n.Agent.Status.ToolCalls {
 		lines = append(lines, terminal.Fit(terminal.Mark(callPhase(call.Phase))+" "+terminal.Line(call.Tool+" "+call.Arguments), width))
+		if call.Progress != "" {
+			lines = append(lines, terminal.Faint.Render(terminal.Fit("  "+terminal.Line(call.Progress), width)))
+		}
 		if call.Error != "" {
 			lines = append(lines, terminal.Bad.Render(terminal.Fit("  "+terminal.Line(call.Error), width)))
 		}

@@ -24,5 +24,6 @@ func (r *Runner) Work(ctx context.Context, namespace, uid string) projection.Wor
 	if q, ok := r.Engine.Queued(uid); ok {
 		work.Queued = &projection.Queue{Provider: q.Provider, Since: agent.Time(q.Since.UnixMilli())}
 	}
+	work.Progress = r.Engine.Progress(uid)
 	return work
 }

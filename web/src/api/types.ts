@@ -123,6 +123,7 @@ export interface Task extends Resource {
     phase?: TaskPhase;
     subAgent?: string;
     waiting?: Waiting;
+    progress?: string;
     result?: Result;
     error?: { kind: string; message?: string };
     iterations?: number;
@@ -150,7 +151,7 @@ export interface SubAgent extends Resource {
   };
   status?: {
     phase?: string;
-    toolCalls?: { id: string; tool: string; arguments?: string; phase: ToolCallPhase; result?: string; error?: string; at?: string }[];
+    toolCalls?: { id: string; tool: string; arguments?: string; phase: ToolCallPhase; progress?: string; result?: string; error?: string; at?: string }[];
     children?: { pending?: number; completed?: number };
     summary?: string;
     question?: string;

@@ -4,6 +4,7 @@
 import { useId, useState } from 'react';
 import type { Result } from '../api/types';
 import { duration, money, plural, tokens } from '../model/format';
+import { progressOf } from '../model/progress';
 import { headOf, standstillOf } from '../model/standstill';
 import { badgeOf, elapsed, finished, flatten, type Node } from '../model/tree';
 import { useNow } from '../state/hooks';
@@ -93,6 +94,7 @@ function TaskBody({ node, actions }: { node: Node; actions: TaskActions }) {
   const { spec, status } = node.task;
   const waiting = status?.phase === 'Waiting' ? status.waiting : undefined;
   const still = finished(node) ? undefined : (standstillOf(node.agent?.status?.conditions) ?? standstillOf(status?.conditions));
+  const progress = progressOf(node);
   const why = status?.phase === 'Pending' || !status?.phase ? status?.conditions?.find((c) => c.type === 'Succeeded') : undefined;
   return (
     <>
@@ -110,6 +112,12 @@ function TaskBody({ node, actions }: { node: Node; actions: TaskActions }) {
           <span>
             <strong>{headOf(still)}.</strong> {still.message}
           </span>
+        </p>
+      )}
+      {progress && (
+        <p className="note" role="status">
+          <Icon name="tool" size={14} />
+          <span>{progress}</span>
         </p>
       )}
       {waiting?.kind === 'Question' && (
