@@ -32,11 +32,11 @@ type treeNode struct {
 	CreatedAt  time.Time      `json:"createdAt"`
 	Waiting    []waitingItem  `json:"waiting,omitempty"`
 	// Standstill is why the work makes no progress: a pause of the chat, or a wait for a provider or a quota.
-	Standstill string     `json:"standstill,omitempty"`
+	Standstill string `json:"standstill,omitempty"`
 	// Progress is what a running tool reports.
-	Progress string `json:"progress,omitempty"`
-	Error      string     `json:"error,omitempty"`
-	Children   []treeNode `json:"children,omitempty"`
+	Progress string     `json:"progress,omitempty"`
+	Error    string     `json:"error,omitempty"`
+	Children []treeNode `json:"children,omitempty"`
 }
 
 type waitingItem struct {

@@ -85,7 +85,7 @@ rules:
   reply: {toolCalls: [{name: write, arguments: {path: a.go}}]}
 - match: {role: coder, lastMessage: /done with blue/}
   reply: {toolCalls: [{name: submit_result, arguments: {result: Written.}}]}
-- match: {role: orchestrator, lastMessage: /Start/}
+- match: {role: orchestrator, from: user, lastMessage: /^Begin$/}
   reply: {toolCalls: [{name: delegate_to_agent, arguments: {role: coder, task: Write it.}}]}
 - match: {role: orchestrator, lastMessage: /blue/}
   reply: {toolCalls: [{name: reply_to_agent, arguments: {sub_agent: chat-1, answer: blue, confidence: 90}}]}
@@ -102,7 +102,7 @@ rules:
 		return tool.Output{Text: "done with " + call.Input.Answer}, nil
 	}
 	w.chat(nil)
-	w.sendMessage("m1", "Start")
+	w.sendMessage("m1", "Begin")
 	w.untilPosted("needs input: Which color?")
 	w.restart()
 	w.sendMessage("m2", "blue")

@@ -18,6 +18,7 @@ import (
 )
 
 func TestProgressOfACall(t *testing.T) {
+	var seenFirst chan struct{} // closed when the client has the first notification
 	works := func(ctx context.Context, request *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 		token := request.Params.GetProgressToken()
 		for _, p := range []*sdk.ProgressNotificationParams{
@@ -29,15 +30,19 @@ func TestProgressOfACall(t *testing.T) {
 				return nil, err
 			}
 		}
+		<-seenFirst
 		return &sdk.CallToolResult{Content: []sdk.Content{text("done")}}, nil
 	}
 	sessions(t, func() *sdk.Server { return lab(addTool(sdk.Tool{Name: "works"}, works)) }, func(t *testing.T, session *mcp.Session) {
 		var mu sync.Mutex
 		var seen []tool.Progress
+		seenFirst = make(chan struct{})
 		call := tool.Invocation{ID: "c", Name: "lab__works", Arguments: json.RawMessage(`{}`), Progress: func(p tool.Progress) {
 			mu.Lock()
 			defer mu.Unlock()
-			seen = append(seen, p)
+			if seen = append(seen, p); len(seen) == 1 {
+				close(seenFirst)
+			}
 		}}
 		if result := (tool.Executor{}).Execute(t.Context(), session.Tools(), call); result.Text != "done" {
 			t.Fatalf("the tool says %q", result.Text)
