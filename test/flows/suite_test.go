@@ -117,6 +117,7 @@ func flows(ledger string) {
 	configuration(w)
 	badInputs(w)
 	handover(w)
+	doors(w)
 	record(w)
 	It("every column of the ledger was filled", func(ctx SpecContext) {
 		if !wholeSuite() {

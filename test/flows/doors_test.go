@@ -1,0 +1,182 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package flows
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/nestor-dev/nestor/api/v1alpha1"
+)
+
+// doorClients is the directory where make door-clients installs clients from npm.
+const doorClients = "../../hack/door-clients"
+
+// runClient runs a program with node, and decodes what it prints.
+func runClient(ctx context.Context, into any, script string, args ...string) {
+	GinkgoHelper()
+	if _, err := os.Stat(filepath.Join(doorClients, "node_modules")); err != nil && os.Getenv("CI") != "true" {
+		Skip("the clients are missing: install node and run make door-clients")
+	}
+	cmd := exec.CommandContext(ctx, "node", append([]string{filepath.Join(doorClients, script)}, args...)...)
+	cmd.Stderr = GinkgoWriter
+	output, err := cmd.Output()
+	Expect(err).NotTo(HaveOccurred(), "%s", output)
+	Expect(json.Unmarshal(output, into)).To(Succeed(), "%s", output)
+}
+
+// post sends a request to the gateway.
+func (w *world) post(ctx context.Context, path, token, body string) (int, string) {
+	GinkgoHelper()
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, w.GatewayURL+path, strings.NewReader(body))
+	Expect(err).NotTo(HaveOccurred())
+	request.Header = http.Header{"Authorization": {"Bearer " + token}, "Content-Type": {"application/json"}, "Accept": {"application/json, text/event-stream"}}
+	response, err := http.DefaultClient.Do(request)
+	Expect(err).NotTo(HaveOccurred())
+	defer func() { _ = response.Body.Close() }()
+	text, err := io.ReadAll(response.Body)
+	Expect(err).NotTo(HaveOccurred())
+	return response.StatusCode, string(text)
+}
+
+// mcpResult is the result of a tool.
+type mcpResult struct {
+	IsError           bool
+	Content           []struct{ Text string }
+	StructuredContent struct {
+		Task, Phase, Answer string
+		Waiting             *struct{ Ask, Kind string }
+	}
+}
+
+// doors runs clients that nobody here wrote: each runs a flow with a question and an approval.
+func doors(w *world) {
+	Describe("A door", func() {
+		// prepare returns the namespace, a token that may use it, and an instruction that leads to a question and an approval.
+		prepare := func(ctx context.Context) (r *testNamespace, token, instruction string) {
+			GinkgoHelper()
+			r = w.newNamespace(ctx)
+			r.create(ctx, MakeToolServer("box", w.tools.URL), MakeRole("tester").Allow("box__*").Obj())
+			token, err := w.Token(ctx, r.namespace, "client", "nestor-user", "nestor-runner")
+			Expect(err).NotTo(HaveOccurred())
+			return r, token, `Spawn [{"task":"Ask: Which colour?","role":"tester"},{"task":"Write ` + r.namespace + `/door","role":"tester"}]`
+		}
+
+		for _, revision := range []string{"2026-07-28", "legacy"} {
+			It("serves @modelcontextprotocol/client, "+revision, func(ctx SpecContext) {
+				r, token, instruction := prepare(ctx)
+				var seen struct {
+					Tools, Forms []string
+					Progress     int
+					Result       mcpResult
+				}
+				runClient(ctx, &seen, "mcp.mjs", w.GatewayURL+"/mcp/"+r.namespace, token, revision, "coder", instruction)
+				Expect(seen.Tools).To(ContainElements("run_agent", "start_task", "get_task", "answer", "decide", "cancel", "Planner"))
+				Expect(seen.Forms).To(ConsistOf(ContainSubstring("Which colour?"), ContainSubstring("box__write")))
+				Expect(seen.Result.IsError).To(BeFalse(), "%+v", seen.Result)
+				Expect(seen.Result.StructuredContent.Phase).To(BeEquivalentTo(v1alpha1.TaskSuccess))
+				Expect(seen.Progress).To(BeNumerically(">", 0))
+				Expect(w.tools.writeCount(r.namespace + "/door")()).To(Equal(1))
+			})
+		}
+
+		It("serves the command line of the MCP inspector, which takes no forms", func(ctx SpecContext) {
+			r, token, instruction := prepare(ctx)
+			call := func(tool string, arguments ...string) (result mcpResult) {
+				GinkgoHelper()
+				args := []string{w.GatewayURL + "/mcp/" + r.namespace, "--transport", "http", "--header", "Authorization: Bearer " + token, "--method", "tools/call", "--tool-name", tool}
+				for _, argument := range arguments {
+					args = append(args, "--tool-arg", argument)
+				}
+				runClient(ctx, &result, "node_modules/@modelcontextprotocol/inspector/cli/build/index.js", args...)
+				return result
+			}
+			result := call("run_agent", "role=coder", "instruction="+instruction)
+			for range 2 {
+				waiting := result.StructuredContent.Waiting
+				Expect(waiting).NotTo(BeNil(), "%+v", result)
+				task := "task=" + result.StructuredContent.Task
+				if waiting.Kind == string(v1alpha1.WaitingApproval) {
+					call("decide", task, "ask="+waiting.Ask, "decision=approve")
+				} else {
+					call("answer", task, "ask="+waiting.Ask, "answer=Green")
+				}
+				result = call("get_task", task, "waitSeconds=120")
+			}
+			Expect(result.StructuredContent.Phase).To(BeEquivalentTo(v1alpha1.TaskSuccess), "%+v", result)
+			Expect(w.tools.writeCount(r.namespace + "/door")()).To(Equal(1))
+		})
+
+		It("acts with the rights of the caller and no others", func(ctx SpecContext) {
+			r := w.newNamespace(ctx)
+			elsewhere := w.newNamespace(ctx)
+			bearer := func(namespace, name string, roles ...string) string {
+				GinkgoHelper()
+				token, err := w.Token(ctx, namespace, name, roles...)
+				Expect(err).NotTo(HaveOccurred())
+				return token
+			}
+			for _, c := range []struct {
+				who, token string
+				code       int
+			}{
+				{"nobody", "not-a-token", http.StatusUnauthorized},
+				{"an outsider", bearer(elsewhere.namespace, "outsider", "nestor-runner"), http.StatusForbidden},
+				{"a viewer", bearer(r.namespace, "viewer", "nestor-viewer"), http.StatusForbidden},
+				{"a user", bearer(r.namespace, "user", "nestor-user"), http.StatusForbidden},
+				{"a runner", bearer(r.namespace, "runner", "nestor-runner"), http.StatusOK},
+			} {
+				run := `{"threadId":"` + c.who + `","runId":"r","messages":[{"id":"m","role":"user","content":"Submit it"}]}`
+				code, body := w.post(ctx, "/ag-ui/"+r.namespace+"/general", c.token, run)
+				Expect(code).To(Equal(c.code), "%s over AG-UI: %s", c.who, body)
+				call := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"start_task","arguments":{"role":"general","instruction":"Submit it"}}}`
+				code, body = w.post(ctx, "/mcp/"+r.namespace, c.token, call)
+				if c.code == http.StatusUnauthorized {
+					Expect(code).To(Equal(c.code), "%s over MCP: %s", c.who, body)
+					continue
+				}
+				Expect(code).To(Equal(http.StatusOK), "%s over MCP: %s", c.who, body)
+				Expect(strings.Contains(body, `"isError":true`)).To(Equal(c.code != http.StatusOK), "%s over MCP: %s", c.who, body)
+			}
+			var tasks v1alpha1.AgentTaskList
+			Expect(w.API.List(ctx, &tasks, client.InNamespace(r.namespace))).To(Succeed())
+			Expect(tasks.Items).To(HaveLen(2), "only the runner starts tasks")
+		})
+
+		It("serves @ag-ui/client", func(ctx SpecContext) {
+			r, token, instruction := prepare(ctx)
+			var seen struct {
+				Interrupts     []struct{ ID, Reason, Message string }
+				Types          []string
+				Outcome, Error string
+				Messages       []struct {
+					Role    string
+					Content any
+				}
+				State struct{ Nestor struct{ Task, Phase string } }
+			}
+			runClient(ctx, &seen, "agui.mjs", w.GatewayURL+"/ag-ui/"+r.namespace+"/coder", token, instruction)
+			Expect(seen.Error).To(BeEmpty())
+			Expect(seen.Outcome).To(Equal("success"))
+			Expect(seen.Interrupts).To(ConsistOf(
+				And(HaveField("Reason", "input_required"), HaveField("Message", ContainSubstring("Which colour?"))),
+				And(HaveField("Reason", "tool_call"), HaveField("Message", ContainSubstring("box__write"))),
+			))
+			Expect(seen.Types).To(ContainElements("RUN_STARTED", "STATE_SNAPSHOT", "TOOL_CALL_START", "SUBAGENT_STARTED", "STEP_STARTED", "SUBAGENT_FINISHED", "TEXT_MESSAGE_CONTENT", "RUN_FINISHED"))
+			Expect(seen.State.Nestor.Phase).To(BeEquivalentTo(v1alpha1.TaskSuccess))
+			Eventually(r.task(seen.State.Nestor.Task)).WithContext(ctx).Should(BeIn(v1alpha1.TaskSuccess))
+			Expect(w.tools.writeCount(r.namespace + "/door")()).To(Equal(1))
+		})
+	})
+}
