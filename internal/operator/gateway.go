@@ -15,6 +15,7 @@ import (
 	"k8s.io/apiserver/pkg/server/dynamiccertificates"
 
 	"github.com/nestor-dev/nestor/internal/gateway"
+	"github.com/nestor-dev/nestor/internal/gateway/a2a"
 	"github.com/nestor-dev/nestor/internal/gateway/agui"
 	"github.com/nestor-dev/nestor/internal/gateway/mcp"
 	"github.com/nestor-dev/nestor/internal/gateway/run"
@@ -48,7 +49,7 @@ func (o *Operator) serveGateway(limiter *streams.Limiter) error {
 	}
 	handler := gateway.New(gateway.Options{
 		Callers: run.NewConnector(o.manager.GetConfig(), o.options.Controllers.OperatorNamespace), Streams: limiter, OnRequest: requests.Observe,
-		Doors: []gateway.Door{mcp.New(slog.New(logr.ToSlogHandler(o.manager.GetLogger().WithName("mcp")))), agui.New()},
+		Doors: []gateway.Door{mcp.New(slog.New(logr.ToSlogHandler(o.manager.GetLogger().WithName("mcp")))), agui.New(), a2a.New()},
 	})
 	served := gateway.Server{Address: configured.Address, Handler: handler}
 	if !configured.Insecure {

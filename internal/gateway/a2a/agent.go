@@ -1,0 +1,257 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package a2a
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"iter"
+	"net/http"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/a2aproject/a2a-go/v2/a2a"
+	"github.com/a2aproject/a2a-go/v2/a2asrv"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/internal/client/live"
+	"github.com/nestor-dev/nestor/internal/controller/resolve"
+	"github.com/nestor-dev/nestor/internal/gateway"
+	"github.com/nestor-dev/nestor/internal/gateway/run"
+)
+
+// cancelTimeout is how long a cancel waits for the end of the task.
+const cancelTimeout = 30 * time.Second
+
+// agent is a role as an A2A agent, for one caller.
+type agent struct {
+	caller          *run.Caller
+	namespace, role string
+	address         string
+}
+
+var _ a2asrv.RequestHandler = agent{}
+
+func newAgent(r *http.Request, caller *run.Caller) agent {
+	return agent{caller: caller, namespace: r.PathValue("namespace"), role: r.PathValue("role"), address: addressOf(r)}
+}
+
+func (a agent) path() string { return "/a2a/" + a.namespace + "/" + a.role }
+
+// card returns the agent card.
+func (a agent) card(ctx context.Context) (*a2a.AgentCard, error) {
+	found, err := a.caller.Role(ctx, a.namespace, a.role)
+	if missing := new(resolve.Missing); errors.As(err, &missing) {
+		return nil, apierrors.NewNotFound(v1alpha1.GroupVersion.WithResource("agentroles").GroupResource(), a.namespace+"/"+a.role)
+	}
+	if err != nil {
+		return nil, err
+	}
+	text, modes := cmp.Or(found.Description, "An agent with the role "+a.role+"."), []string{"text/plain", "application/json"}
+	name := cmp.Or(found.DisplayName, a.role)
+	return &a2a.AgentCard{
+		Name: name, Description: text, Version: "1", DefaultInputModes: modes, DefaultOutputModes: modes,
+		Capabilities: a2a.AgentCapabilities{Streaming: true},
+		SupportedInterfaces: []*a2a.AgentInterface{
+			a2a.NewAgentInterface(a.address+a.path(), a2a.TransportProtocolJSONRPC),
+			a2a.NewAgentInterface(a.address+a.path()+restPath, a2a.TransportProtocolHTTPJSON),
+		},
+		Skills:               []a2a.AgentSkill{{ID: a.role, Name: name, Description: text, Tags: []string{"nestor"}}},
+		SecuritySchemes:      a2a.NamedSecuritySchemes{"bearer": a2a.HTTPAuthSecurityScheme{Scheme: "Bearer", Description: "A token of the Kubernetes cluster."}},
+		SecurityRequirements: a2a.SecurityRequirementsOptions{{"bearer": {}}},
+	}, nil
+}
+
+// GetTask implements a2asrv.RequestHandler.
+func (a agent) GetTask(ctx context.Context, req *a2a.GetTaskRequest) (*a2a.Task, error) {
+	task, err := a.task(ctx, req.ID)
+	if err != nil {
+		return nil, err
+	}
+	return a.whole(ctx, task, req.HistoryLength)
+}
+
+// ListTasks implements a2asrv.RequestHandler.
+func (a agent) ListTasks(ctx context.Context, req *a2a.ListTasksRequest) (*a2a.ListTasksResponse, error) {
+	size := cmp.Or(req.PageSize, 50)
+	offset, err := strconv.Atoi(cmp.Or(req.PageToken, "0"))
+	if err != nil || offset < 0 || size < 1 || size > 100 {
+		return nil, a2a.NewError(a2a.ErrInvalidParams, "pageSize must be from 1 to 100, and pageToken from an earlier response")
+	}
+	tasks, err := a.tasks(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var found []*a2a.Task
+	for i := range tasks {
+		task := &tasks[i]
+		seen := stateOf(task)
+		changed := changedAt(task)
+		if req.ContextID != "" && contextOf(task) != req.ContextID || req.Status != "" && seen != req.Status || req.StatusTimestampAfter != nil && changed.Before(*req.StatusTimestampAfter) {
+			continue
+		}
+		shown := convert(task, nil, req.HistoryLength)
+		if req.IncludeArtifacts && live.Ended(task.Status.Phase) {
+			shown.Artifacts = artifacts(run.Answer(task))
+		}
+		found = append(found, shown)
+	}
+	response := &a2a.ListTasksResponse{TotalSize: len(found), PageSize: size, Tasks: []*a2a.Task{}}
+	if offset < len(found) {
+		response.Tasks = found[offset:min(offset+size, len(found))]
+	}
+	if offset+size < len(found) {
+		response.NextPageToken = strconv.Itoa(offset + size)
+	}
+	return response, nil
+}
+
+// CancelTask implements a2asrv.RequestHandler.
+func (a agent) CancelTask(ctx context.Context, req *a2a.CancelTaskRequest) (*a2a.Task, error) {
+	task, err := a.task(ctx, req.ID)
+	if err != nil {
+		return nil, err
+	}
+	if live.Ended(task.Status.Phase) {
+		return nil, a2a.ErrTaskNotCancelable
+	}
+	if err := a.caller.Cancel(ctx, a.namespace, task.Name, "a2a-cancel"); err != nil {
+		return nil, failure(err)
+	}
+	limited, cancel := context.WithTimeout(ctx, cancelTimeout)
+	defer cancel()
+	for event, err := range a.caller.FollowTask(limited, a.namespace, task.Name, run.Cursor{}) {
+		if err != nil {
+			break // the task shows how far it is
+		}
+		if event.Kind == run.End {
+			task = event.Task
+		}
+	}
+	return a.whole(ctx, task, nil)
+}
+
+// SendMessage implements a2asrv.RequestHandler.
+func (a agent) SendMessage(ctx context.Context, req *a2a.SendMessageRequest) (a2a.SendMessageResult, error) {
+	task, answered, err := a.receive(ctx, req)
+	if err != nil {
+		return nil, err
+	}
+	if config := req.Config; config != nil && config.ReturnImmediately {
+		return convert(task, nil, config.HistoryLength), nil
+	}
+	for event, err := range a.caller.FollowTask(ctx, a.namespace, task.Name, run.Cursor{}) {
+		switch {
+		case err != nil:
+			return nil, failure(err)
+		case event.Kind == run.End:
+			shown := convert(event.Task, nil, nil)
+			shown.Artifacts = artifacts(event.Answer)
+			return shown, nil
+		case event.Kind == run.Waiting && event.Ask.ID() != answered:
+			return convert(event.Task, event.Ask, nil), nil
+		}
+	}
+	return nil, a2a.NewError(a2a.ErrInternalError, "the task cannot be followed")
+}
+
+// SendStreamingMessage implements a2asrv.RequestHandler.
+func (a agent) SendStreamingMessage(ctx context.Context, req *a2a.SendMessageRequest) iter.Seq2[a2a.Event, error] {
+	return func(yield func(a2a.Event, error) bool) {
+		task, answered, err := a.receive(ctx, req)
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		a.stream(ctx, task, answered, yield)
+	}
+}
+
+// SubscribeToTask implements a2asrv.RequestHandler. The text so far is sent first, as a whole.
+func (a agent) SubscribeToTask(ctx context.Context, req *a2a.SubscribeToTaskRequest) iter.Seq2[a2a.Event, error] {
+	return func(yield func(a2a.Event, error) bool) {
+		task, err := a.task(ctx, req.ID)
+		if err == nil && live.Ended(task.Status.Phase) {
+			err = a2a.NewError(a2a.ErrUnsupportedOperation, "the task has ended: read it with GetTask")
+		}
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		a.stream(ctx, task, "", yield)
+	}
+}
+
+// task returns a standalone task of the role.
+func (a agent) task(ctx context.Context, id a2a.TaskID) (*v1alpha1.AgentTask, error) {
+	task, err := a.caller.Task(ctx, a.namespace, string(id))
+	if apierrors.IsNotFound(err) || err == nil && !a.owns(task) {
+		return nil, a2a.NewError(a2a.ErrTaskNotFound, "there is no task "+string(id)+" of the role "+a.role)
+	}
+	if err != nil {
+		return nil, failure(err)
+	}
+	return task, nil
+}
+
+// owns reports whether a task is a standalone task of the role.
+func (a agent) owns(task *v1alpha1.AgentTask) bool {
+	return task.Spec.Role == a.role && task.Spec.Chat == "" && task.Labels[v1alpha1.LabelParent] == "" && task.Spec.Type != v1alpha1.TaskTool
+}
+
+// tasks returns the standalone tasks of the role, the newest first.
+func (a agent) tasks(ctx context.Context) ([]v1alpha1.AgentTask, error) {
+	var list v1alpha1.AgentTaskList
+	if err := a.caller.API.List(ctx, &list, client.InNamespace(a.namespace)); err != nil {
+		return nil, failure(err)
+	}
+	tasks := slices.DeleteFunc(list.Items, func(t v1alpha1.AgentTask) bool { return !a.owns(&t) })
+	slices.SortFunc(tasks, func(x, y v1alpha1.AgentTask) int {
+		return cmp.Or(y.CreationTimestamp.Compare(x.CreationTimestamp.Time), cmp.Compare(x.Name, y.Name))
+	})
+	return tasks, nil
+}
+
+// whole returns a task with its ask or its whole answer.
+func (a agent) whole(ctx context.Context, task *v1alpha1.AgentTask, historyLength *int) (*a2a.Task, error) {
+	if !live.Ended(task.Status.Phase) {
+		ask, err := a.caller.OpenAsk(ctx, task)
+		if err != nil {
+			return nil, failure(err)
+		}
+		return convert(task, ask, historyLength), nil
+	}
+	shown := convert(task, nil, historyLength)
+	for event, err := range a.caller.FollowTask(ctx, a.namespace, task.Name, run.Cursor{}) {
+		if err != nil {
+			return nil, failure(err)
+		}
+		if event.Kind == run.End {
+			shown.Artifacts = artifacts(event.Answer)
+		}
+	}
+	return shown, nil
+}
+
+// failure converts an error of the cluster.
+func failure(err error) error {
+	var reported *a2a.Error
+	if errors.As(err, &reported) {
+		return err
+	}
+	problem := gateway.ProblemOf(err)
+	kinds := map[int]error{
+		http.StatusBadRequest: a2a.ErrInvalidParams, http.StatusUnprocessableEntity: a2a.ErrInvalidParams, http.StatusConflict: a2a.ErrInvalidParams,
+		http.StatusUnauthorized: a2a.ErrUnauthenticated, http.StatusForbidden: a2a.ErrUnauthorized, http.StatusNotFound: a2a.ErrTaskNotFound,
+	}
+	kind, ok := kinds[problem.Code]
+	if !ok {
+		kind = a2a.ErrInternalError
+	}
+	return a2a.NewError(kind, problem.Message)
+}

@@ -1,0 +1,8 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package a2a serves runs over the A2A protocol, version 1.0: each role is an agent at /a2a/NAMESPACE/ROLE.
+//
+// An A2A task is a standalone AgentTask with the same name. There is no store of tasks here: every answer is read from the AgentTask and its
+// history, with the caller's rights, so that a task that was begun elsewhere is visible too, and nothing is lost with a process.
+package a2a

@@ -1,0 +1,100 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package a2a
+
+import (
+	"bytes"
+	"io"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/a2aproject/a2a-go/v2/a2a"
+	"github.com/a2aproject/a2a-go/v2/a2asrv"
+
+	"github.com/nestor-dev/nestor/internal/gateway"
+	"github.com/nestor-dev/nestor/internal/gateway/run"
+)
+
+// doorName is the value of the label nestor.dev/door.
+const doorName = "a2a"
+
+// keepAlive is the interval of comments on an idle stream.
+const keepAlive = 15 * time.Second
+
+// restPath is the path of the HTTP+JSON binding below an agent.
+const restPath = "/v1"
+
+type door struct{}
+
+// New returns the door.
+func New() gateway.Door { return door{} }
+
+// Name implements gateway.Door.
+func (door) Name() string { return doorName }
+
+// Routes implements gateway.Door.
+func (d door) Routes(mux *gateway.Mux) {
+	const agent = "/a2a/{namespace}/{role}"
+	mux.Handle("GET "+agent+a2asrv.WellKnownAgentCardPath, d.card)
+	mux.Handle("POST "+agent, d.jsonRPC)
+	mux.Handle(agent+restPath+"/", d.rest)
+}
+
+// WriteError implements gateway.Door. It is for errors before the protocol: those of its methods are in the form of the binding.
+func (door) WriteError(w http.ResponseWriter, err error) {
+	problem := gateway.ProblemOf(err)
+	problem.WriteHeaders(w)
+	gateway.WriteJSON(w, problem.Code, map[string]any{"error": map[string]any{"code": problem.Code, "status": problem.Reason, "message": problem.Message}})
+}
+
+func (d door) jsonRPC(w http.ResponseWriter, r *http.Request, caller *run.Caller) {
+	d.serve(w, r, a2asrv.NewJSONRPCHandler(newAgent(r, caller), a2asrv.WithTransportKeepAlive(keepAlive)))
+}
+
+func (d door) rest(w http.ResponseWriter, r *http.Request, caller *run.Caller) {
+	agent := newAgent(r, caller)
+	d.serve(w, r, http.StripPrefix(agent.path()+restPath, a2asrv.NewRESTHandler(agent, a2asrv.WithTransportKeepAlive(keepAlive))))
+}
+
+// serve reads the whole request, because the server's limit for reading must not end a stream, and then handles it.
+func (d door) serve(w http.ResponseWriter, r *http.Request, handler http.Handler) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		d.WriteError(w, err)
+		return
+	}
+	_ = http.NewResponseController(w).SetReadDeadline(time.Time{}) // not every writer has one
+	r = r.Clone(r.Context())
+	r.Body = io.NopCloser(bytes.NewReader(body))
+	handler.ServeHTTP(w, r)
+}
+
+// card serves the agent card of a role.
+func (d door) card(w http.ResponseWriter, r *http.Request, caller *run.Caller) {
+	agent := newAgent(r, caller)
+	card, err := agent.card(r.Context())
+	if err != nil {
+		d.WriteError(w, err)
+		return
+	}
+	gateway.WriteJSON(w, http.StatusOK, card)
+}
+
+// addressOf returns the address of the gateway as the caller sees it.
+func addressOf(r *http.Request) string {
+	if r.TLS != nil {
+		return "https://" + r.Host
+	}
+	return "http://" + r.Host
+}
+
+// supported returns an error if a request is of a version of the protocol that is not served. Clients of 1.0 send the version.
+func supported(params *a2asrv.ServiceParams) error {
+	versions, ok := params.Get(a2a.SvcParamVersion)
+	if ok && len(versions) > 0 && versions[0] != "" && versions[0] != "1" && !strings.HasPrefix(versions[0], "1.") {
+		return a2a.ErrVersionNotSupported
+	}
+	return nil
+}

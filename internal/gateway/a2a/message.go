@@ -1,0 +1,206 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package a2a
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/a2aproject/a2a-go/v2/a2a"
+	"github.com/a2aproject/a2a-go/v2/a2asrv"
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/internal/client/live"
+	"github.com/nestor-dev/nestor/internal/controller/resolve"
+	"github.com/nestor-dev/nestor/internal/gateway/run"
+)
+
+// Metadata of tasks that were started over A2A.
+const (
+	// labelContext is the context id that the client chose; a task without it is a context of its own.
+	labelContext = "nestor.dev/a2a-context"
+	// annotationMessage is the id of the message that started the task.
+	annotationMessage = "nestor.dev/a2a-message"
+)
+
+// receive handles a message: it starts a task, or answers the ask of one, whose ID it returns.
+func (a agent) receive(ctx context.Context, req *a2a.SendMessageRequest) (_ *v1alpha1.AgentTask, answered string, err error) {
+	call, ok := a2asrv.CallContextFrom(ctx)
+	if ok {
+		if err := supported(call.ServiceParams()); err != nil {
+			return nil, "", err
+		}
+	}
+	message := req.Message
+	switch {
+	case message == nil || message.ID == "":
+		return nil, "", a2a.NewError(a2a.ErrInvalidParams, "the message needs a messageId")
+	case message.ContextID != "" && len(validation.IsValidLabelValue(message.ContextID)) > 0:
+		return nil, "", a2a.NewError(a2a.ErrInvalidParams, "contextId may have up to 63 letters, digits, '-', '_' and '.'")
+	case req.Config != nil && req.Config.PushConfig != nil:
+		return nil, "", a2a.ErrPushNotificationNotSupported
+	}
+	in, err := read(message)
+	if err != nil {
+		return nil, "", err
+	}
+	if message.TaskID != "" {
+		return a.answer(ctx, message, in)
+	}
+	task, err := a.start(ctx, message, in)
+	return task, "", err
+}
+
+// start starts a task. A message in a context continues the newest finished task of the context.
+func (a agent) start(ctx context.Context, message *a2a.Message, in input) (*v1alpha1.AgentTask, error) {
+	if in.text() == "" {
+		return nil, a2a.NewError(a2a.ErrInvalidParams, "the message has no text")
+	}
+	request := run.Request{Namespace: a.namespace, Role: a.role, Instruction: in.text(), Key: "a2a/" + message.ID, Door: doorName,
+		Annotations: map[string]string{annotationMessage: message.ID}}
+	found, err := a.caller.Role(ctx, a.namespace, a.role)
+	if missing := new(resolve.Missing); errors.As(err, &missing) {
+		return nil, a2a.NewError(a2a.ErrInvalidParams, missing.Message)
+	}
+	if err == nil && found.InputSchema() != nil && len(in.data) == 1 {
+		request.Instruction, request.Arguments = strings.Join(in.texts, "\n\n"), in.data[0]
+	}
+	if message.ContextID != "" {
+		request.Labels = map[string]string{labelContext: message.ContextID}
+		tasks, err := a.tasks(ctx)
+		if err != nil {
+			return nil, err
+		}
+		for i := range tasks {
+			task := &tasks[i]
+			if contextOf(task) != message.ContextID || task.Spec.User != a.caller.User {
+				continue
+			}
+			if task.Annotations[annotationMessage] == message.ID {
+				return task, nil // a repeated message
+			}
+			if request.ContinueFrom == "" && live.Ended(task.Status.Phase) {
+				request.ContinueFrom = task.Status.SubAgent
+			}
+		}
+	}
+	task, _, err := a.caller.Start(ctx, request)
+	if err != nil {
+		return nil, failure(err)
+	}
+	return task, nil
+}
+
+// answer answers the question of a task, or decides about its call.
+func (a agent) answer(ctx context.Context, message *a2a.Message, in input) (_ *v1alpha1.AgentTask, answered string, err error) {
+	task, err := a.task(ctx, message.TaskID)
+	if err != nil {
+		return nil, "", err
+	}
+	if message.ContextID != "" && message.ContextID != contextOf(task) {
+		return nil, "", a2a.NewError(a2a.ErrInvalidParams, "the task belongs to another context")
+	}
+	key := "a2a/" + message.ID
+	if done, err := a.caller.HasAnswered(ctx, a.namespace, task.Name, key); err != nil || done {
+		return task, "", wrapped(err)
+	}
+	ask, err := a.caller.OpenAsk(ctx, task)
+	switch {
+	case err != nil:
+		return nil, "", failure(err)
+	case ask == nil:
+		return nil, "", a2a.NewError(a2a.ErrUnsupportedOperation, "the task does not wait for input: a message without a taskId starts another one")
+	}
+	decision := in.decision()
+	if decision.Ask != "" && decision.Ask != ask.ID() {
+		return nil, "", a2a.NewError(a2a.ErrInvalidParams, "the task waits for something else now: "+ask.Text())
+	}
+	if !ask.IsApproval() {
+		if in.text() == "" {
+			return nil, "", a2a.NewError(a2a.ErrInvalidParams, "the message has no text")
+		}
+		return task, ask.ID(), wrapped(a.caller.Answer(ctx, *ask, in.text(), key))
+	}
+	approve, comment, ok := run.ParseDecision(decision.Decision)
+	if !ok {
+		return nil, "", a2a.NewError(a2a.ErrInvalidParams, fmt.Sprintf("the task waits for a decision: reply with \"approve\" or \"deny\", or with data {\"decision\": \"approve\"}. It asks: %s", ask.Text()))
+	}
+	if decision.Comment != "" {
+		comment = decision.Comment
+	}
+	return task, ask.ID(), wrapped(a.caller.Decide(ctx, *ask, approve, comment, key))
+}
+
+func wrapped(err error) error {
+	if err == nil {
+		return nil
+	}
+	return failure(err)
+}
+
+// input is the content of a message.
+type input struct {
+	texts []string
+	data  []json.RawMessage
+}
+
+// read reads the parts of a message. Files are not accepted.
+func read(message *a2a.Message) (input, error) {
+	var in input
+	for _, part := range message.Parts {
+		if part == nil {
+			continue
+		}
+		switch content := part.Content.(type) {
+		case a2a.Text:
+			if text := strings.TrimSpace(string(content)); text != "" {
+				in.texts = append(in.texts, text)
+			}
+		case a2a.Data:
+			data, err := json.Marshal(content.Value)
+			if err != nil {
+				return in, a2a.NewError(a2a.ErrInvalidParams, "a data part cannot be read")
+			}
+			in.data = append(in.data, data)
+		default:
+			return in, a2a.NewError(a2a.ErrUnsupportedContentType, "files are not accepted: send text or data")
+		}
+	}
+	return in, nil
+}
+
+// text returns the message as text.
+func (in input) text() string {
+	parts := append([]string{}, in.texts...)
+	for _, data := range in.data {
+		parts = append(parts, string(data))
+	}
+	return strings.Join(parts, "\n\n")
+}
+
+// decision is the decision in a message: a data part, or its text.
+type decision struct {
+	Decision string `json:"decision"`
+	Comment  string `json:"comment"`
+	// Ask is the id of the ask that is decided, if the client sends it back.
+	Ask string `json:"ask"`
+}
+
+func (in input) decision() decision {
+	d := decision{}
+	for _, data := range in.data {
+		var read decision
+		if json.Unmarshal(data, &read) == nil && (read.Decision != "" || read.Ask != "") {
+			d = read
+		}
+	}
+	if d.Decision == "" {
+		d.Decision = strings.Join(in.texts, " ")
+	}
+	return d
+}
