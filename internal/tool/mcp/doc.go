@@ -26,6 +26,12 @@
 // on a reused connection, without extra goroutines. The stream for the server's own messages is opened only if the
 // server declares that its list of tools changes.
 //
+// # Questions
+//
+// A server that asks for input asks a person. If it ends the call with its requests (revision 2026-07-28), so does the tool: the output
+// has the question, and the next invocation with the answer continues the call. If it elicits during the call (earlier revisions),
+// the invocation asks, and the call stays in flight. Sampling and roots are not offered.
+//
 // # What a server may not do
 //
 // Headers from Secrets are read for each request, sent only to the origin of the configured URL, and removed from
