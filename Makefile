@@ -85,10 +85,10 @@ hack/a2a-sdk/node_modules/.package-lock.json: hack/a2a-sdk/package-lock.json
 	else echo "no npm: the tests against the A2A SDK for JavaScript are skipped"; fi
 
 .PHONY: door-clients
-door-clients: hack/door-clients/node_modules/.package-lock.json ## Install the clients of MCP and AG-UI from npm that tests run
+door-clients: hack/door-clients/node_modules/.package-lock.json ## Install the clients from npm with which tests use the gateway
 
 hack/door-clients/node_modules/.package-lock.json: hack/door-clients/package-lock.json
-	@if command -v npm >/dev/null; then npm ci --prefix hack/door-clients --no-audit --no-fund && touch $@; \
+	@if command -v npm >/dev/null; then npm ci --prefix hack/door-clients --no-audit --no-fund --ignore-scripts && touch $@; \
 	else echo "no npm: the tests with clients of MCP and AG-UI from npm are skipped"; fi
 
 ##@ Measure

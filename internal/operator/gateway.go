@@ -18,6 +18,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/gateway/a2a"
 	"github.com/nestor-dev/nestor/internal/gateway/agui"
 	"github.com/nestor-dev/nestor/internal/gateway/mcp"
+	"github.com/nestor-dev/nestor/internal/gateway/openai"
 	"github.com/nestor-dev/nestor/internal/gateway/run"
 	"github.com/nestor-dev/nestor/internal/metrics"
 	"github.com/nestor-dev/nestor/internal/streams"
@@ -49,7 +50,7 @@ func (o *Operator) serveGateway(limiter *streams.Limiter) error {
 	}
 	handler := gateway.New(gateway.Options{
 		Callers: run.NewConnector(o.manager.GetConfig(), o.options.Controllers.OperatorNamespace), Streams: limiter, OnRequest: requests.Observe,
-		Doors: []gateway.Door{mcp.New(slog.New(logr.ToSlogHandler(o.manager.GetLogger().WithName("mcp")))), agui.New(), a2a.New()},
+		Doors: []gateway.Door{openai.New(), mcp.New(slog.New(logr.ToSlogHandler(o.manager.GetLogger().WithName("mcp")))), agui.New(), a2a.New()},
 	})
 	served := gateway.Server{Address: configured.Address, Handler: handler}
 	if !configured.Insecure {

@@ -27,6 +27,8 @@ type Ask struct {
 	Namespace string
 	// SubAgent is the agent that asks; it may be any number of levels below the run.
 	SubAgent string
+	// Root is the standalone task at the top of the run; empty in a chat.
+	Root string
 	// Door labels the messages that answer the ask.
 	Door string
 }
@@ -71,7 +73,7 @@ func (c *Caller) OpenAsk(ctx context.Context, task *v1alpha1.AgentTask) (*Ask, e
 	if waiting == nil || task.Status.Phase != v1alpha1.TaskWaiting {
 		return nil, nil
 	}
-	ask := Ask{Ask: live.NewAsk("", task.Name, *waiting), Namespace: task.Namespace, SubAgent: string(waiting.SubAgent), Door: task.Labels[v1alpha1.LabelDoor]}
+	ask := Ask{Ask: live.NewAsk("", task.Name, *waiting), Namespace: task.Namespace, Root: task.Name, SubAgent: string(waiting.SubAgent), Door: task.Labels[v1alpha1.LabelDoor]}
 	ask.Role, ask.Requesters = task.Spec.Role, requesters(task)
 	if ask.SubAgent != "" && ask.SubAgent != task.Status.SubAgent {
 		below := &v1alpha1.SubAgent{}
@@ -85,6 +87,26 @@ func (c *Caller) OpenAsk(ctx context.Context, task *v1alpha1.AgentTask) (*Ask, e
 	}
 	c.complete(ctx, &ask)
 	return &ask, nil
+}
+
+// ChatAsk returns what a chat waits for, or nil. If several asks are open, it is the oldest.
+func (c *Caller) ChatAsk(ctx context.Context, namespace, chat string) (*Ask, error) {
+	now, err := live.ReadSnapshot(ctx, c.API, live.Scope{Namespace: namespace, Chat: chat})
+	if err != nil {
+		return nil, err
+	}
+	if now.Chat(chat) == nil {
+		return nil, apierrors.NewNotFound(v1alpha1.GroupVersion.WithResource("agentchats").GroupResource(), chat)
+	}
+	asks := now.Asks(chat)
+	if len(asks) == 0 {
+		return nil, nil
+	}
+	ask := &Ask{Ask: asks[0], Namespace: namespace}
+	if ask.Truncated {
+		c.complete(ctx, ask)
+	}
+	return ask, nil
 }
 
 func requesters(task *v1alpha1.AgentTask) []string {

@@ -24,6 +24,8 @@ const (
 	Waiting Kind = "Waiting"
 	// Working means that the run no longer waits.
 	Working Kind = "Working"
+	// Blocked means that the run cannot start: its condition says what is missing.
+	Blocked Kind = "Blocked"
 	// End is the last event.
 	End Kind = "End"
 )

@@ -172,6 +172,19 @@ func (s *story) catchUp(ctx context.Context) error {
 	}
 }
 
+// lastOutcome returns the outcome in the last entry of the transcript, or nil.
+func (s *story) lastOutcome(ctx context.Context) (outcome *historyv1.Outcome) {
+	if s.transcript == "" || s.blind {
+		return nil
+	}
+	// Without it, the answer in the status is used.
+	_ = s.history.Log(ctx, s.transcript, history.Query{Tail: 1}, func(e historyv1.Entry) error {
+		outcome = e.Outcome
+		return nil
+	})
+	return outcome
+}
+
 // Newest returns the position after everything that is recorded of a chat.
 func (c *Caller) Newest(ctx context.Context, namespace, chat string) (Cursor, error) {
 	seq, err := c.history(namespace).Newest(ctx, historyv1.TranscriptName("AgentChat", chat))

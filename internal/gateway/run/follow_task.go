@@ -10,6 +10,9 @@ import (
 	"iter"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	historyv1 "github.com/nestor-dev/nestor/api/history/v1alpha1"
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 	"github.com/nestor-dev/nestor/internal/agent"
@@ -44,6 +47,8 @@ type taskFollower struct {
 	entries         chan historyv1.Entry
 	// waiting is the ID of the ask that was emitted last; it is empty while the task works.
 	waiting string
+	// blocked is the reason that was emitted last why the task cannot start.
+	blocked string
 }
 
 func (f *taskFollower) run(ctx context.Context) error {
@@ -77,6 +82,10 @@ func (f *taskFollower) update(ctx context.Context, task *v1alpha1.AgentTask) (en
 	if live.Ended(task.Status.Phase) {
 		return true, f.end(ctx, task)
 	}
+	if c := meta.FindStatusCondition(task.Status.Conditions, v1alpha1.ConditionSucceeded); isBlocked(task, c) && c.Reason != f.blocked {
+		f.blocked = c.Reason
+		return false, f.story.emit(Event{Kind: Blocked, Cursor: f.story.cursor, Task: task, Text: c.Reason + ": " + c.Message})
+	}
 	ask, err := f.caller.OpenAsk(ctx, task)
 	switch {
 	case err != nil:
@@ -94,14 +103,23 @@ func (f *taskFollower) update(ctx context.Context, task *v1alpha1.AgentTask) (en
 	return false, f.story.emit(Event{Kind: Waiting, Cursor: f.story.cursor, Task: task, Ask: ask})
 }
 
+// isBlocked reports whether a task cannot start without a change elsewhere.
+func isBlocked(task *v1alpha1.AgentTask, c *metav1.Condition) bool {
+	return task.Status.Phase == v1alpha1.TaskPending && c != nil && c.Reason != v1alpha1.ReasonPending && c.Reason != v1alpha1.ReasonParallelLimit
+}
+
 // end emits the rest of the answer and the end.
 func (f *taskFollower) end(ctx context.Context, task *v1alpha1.AgentTask) error {
 	if err := f.story.catchUp(ctx); err != nil {
 		return err
 	}
 	answer := Answer(task)
-	if o := f.story.outcome; o != nil && o.Result != "" {
-		answer = o.Result
+	outcome := f.story.outcome
+	if outcome == nil && f.story.cursor.Seq > 0 {
+		outcome = f.story.lastOutcome(ctx) // the cursor is after it
+	}
+	if outcome != nil && outcome.Result != "" {
+		answer = outcome.Result
 	} else if err := f.story.extend(answer); err != nil {
 		return err
 	}

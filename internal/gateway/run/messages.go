@@ -4,6 +4,7 @@
 package run
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
@@ -26,9 +27,17 @@ type Message struct {
 
 // Send sends a message to a chat. It reports false if an earlier request with the same key did.
 func (c *Caller) Send(ctx context.Context, m Message) (_ *v1alpha1.AgentMessage, created bool, err error) {
-	return c.post(ctx, m.Namespace, m.Chat, m.Key, m.Door, v1alpha1.AgentMessageSpec{
-		Chat: m.Chat, Content: m.Content, InReplyTo: m.InReplyTo, Attachments: m.Attachments,
-	})
+	return c.post(ctx, m.Namespace, m.Chat, m.Key, m.Door, m.spec())
+}
+
+func (m Message) spec() v1alpha1.AgentMessageSpec {
+	return v1alpha1.AgentMessageSpec{Chat: m.Chat, Content: m.Content, InReplyTo: m.InReplyTo, Attachments: m.Attachments}
+}
+
+// authored returns a spec with the caller as its author.
+func (c *Caller) authored(spec v1alpha1.AgentMessageSpec) v1alpha1.AgentMessageSpec {
+	spec.Role, spec.User = v1alpha1.RoleUser, c.User
+	return spec
 }
 
 // Answer answers a question.
@@ -37,14 +46,20 @@ func (c *Caller) Answer(ctx context.Context, ask Ask, text, key string) error {
 	if ask.Chat == "" {
 		spec.Task = ask.Task
 	}
-	_, _, err := c.post(ctx, ask.Namespace, ask.Task, key, ask.Door, spec)
+	_, _, err := c.post(ctx, ask.Namespace, cmp.Or(ask.Root, ask.Task), key, ask.Door, spec)
 	return err
 }
 
 // Decide approves or denies a tool call.
 func (c *Caller) Decide(ctx context.Context, ask Ask, approve bool, comment, key string) error {
+	_, err := c.DecideInChat(ctx, ask, approve, comment, key)
+	return err
+}
+
+// DecideInChat is Decide; it also returns the name of the message with the decision, which a chat handles as any other.
+func (c *Caller) DecideInChat(ctx context.Context, ask Ask, approve bool, comment, key string) (message string, err error) {
 	if err := ask.CheckMayDecide(c.User); err != nil {
-		return apierrors.NewForbidden(v1alpha1.GroupVersion.WithResource("agentmessages").GroupResource(), ask.Task, err)
+		return "", apierrors.NewForbidden(v1alpha1.GroupVersion.WithResource("agentmessages").GroupResource(), ask.Task, err)
 	}
 	decision := &v1alpha1.Approval{Task: ask.Task, ToolCall: ask.Call, ArgumentsDigest: ask.Digest, Decision: v1alpha1.DecisionDeny, Comment: comment}
 	if approve {
@@ -54,8 +69,11 @@ func (c *Caller) Decide(ctx context.Context, ask Ask, approve bool, comment, key
 	if ask.Chat == "" {
 		spec.Task = ask.Task
 	}
-	_, _, err := c.post(ctx, ask.Namespace, ask.Task, key, ask.Door, spec)
-	return err
+	posted, _, err := c.post(ctx, ask.Namespace, cmp.Or(ask.Root, ask.Task), key, ask.Door, spec)
+	if err != nil {
+		return "", err
+	}
+	return posted.Name, nil
 }
 
 // Cancel cancels a standalone task with everything below it.
@@ -64,19 +82,30 @@ func (c *Caller) Cancel(ctx context.Context, namespace, task, key string) error 
 	return err
 }
 
+// Answered reports whether the caller has already answered an ask with this key.
+func (c *Caller) Answered(ctx context.Context, ask Ask, key string) (bool, error) {
+	message := &v1alpha1.AgentMessage{}
+	err := c.API.Get(ctx, client.ObjectKey{Namespace: ask.Namespace, Name: c.messageName(ask.Namespace, ask.Task, key)}, message)
+	return err == nil, client.IgnoreNotFound(err)
+}
+
+func (c *Caller) messageName(namespace, about, key string) string {
+	return c.name(about, namespace, "message/"+about, key)
+}
+
 // post creates a message. It reports false if an earlier request with the same key did.
 func (c *Caller) post(ctx context.Context, namespace, about, key, door string, spec v1alpha1.AgentMessageSpec) (_ *v1alpha1.AgentMessage, created bool, err error) {
 	if len(key) > maxKey {
 		return nil, false, apierrors.NewBadRequest(fmt.Sprintf("The idempotency key has more than %d characters.", maxKey))
 	}
-	spec.Role, spec.User = v1alpha1.RoleUser, c.User
+	spec = c.authored(spec)
 	digest, err := digestOf(spec)
 	if err != nil {
 		return nil, false, err
 	}
 	message := &v1alpha1.AgentMessage{
 		ObjectMeta: metav1.ObjectMeta{
-			Namespace: namespace, Name: c.name(about, namespace, "message/"+about, key), Annotations: map[string]string{v1alpha1.AnnotationRequest: digest},
+			Namespace: namespace, Name: c.messageName(namespace, about, key), Annotations: map[string]string{v1alpha1.AnnotationRequest: digest},
 		},
 		Spec: spec,
 	}

@@ -20,6 +20,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/internal/role"
 )
 
 // ErrKeyReused means that an idempotency key was used before for another request.
@@ -56,6 +57,9 @@ func (c *Caller) Start(ctx context.Context, r Request) (_ *v1alpha1.AgentTask, c
 	if err != nil {
 		return nil, false, err
 	}
+	if err := c.checkRole(ctx, r.Namespace, r.Role); err != nil {
+		return nil, false, err
+	}
 	err = c.API.Create(ctx, task)
 	if err == nil {
 		return task, true, nil
@@ -71,6 +75,27 @@ func (c *Caller) Start(ctx context.Context, r Request) (_ *v1alpha1.AgentTask, c
 		return nil, false, ErrKeyReused
 	}
 	return found, false, nil
+}
+
+// checkRole returns an error if there is no such role: its task would wait for it. A caller who may not read roles learns it from the task.
+func (c *Caller) checkRole(ctx context.Context, namespace, name string) error {
+	if _, ok := role.BuiltIn(name); ok {
+		return nil
+	}
+	for _, place := range []string{namespace, c.connector.operatorNamespace} {
+		err := c.API.Get(ctx, client.ObjectKey{Namespace: place, Name: name}, &v1alpha1.AgentRole{})
+		if !apierrors.IsNotFound(err) {
+			return client.IgnoreNotFound(ignoreForbidden(err))
+		}
+	}
+	return apierrors.NewNotFound(v1alpha1.GroupVersion.WithResource("agentroles").GroupResource(), namespace+"/"+name)
+}
+
+func ignoreForbidden(err error) error {
+	if apierrors.IsForbidden(err) {
+		return nil
+	}
+	return err
 }
 
 // task returns the task that a request asks for.

@@ -1,0 +1,242 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package openai
+
+import (
+	"net/http"
+	"strings"
+
+	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/internal/gateway"
+	"github.com/nestor-dev/nestor/internal/gateway/run"
+)
+
+// completionRequest is a request for a chat completion. Sampling parameters are accepted and have no effect: the role decides.
+type completionRequest struct {
+	Model    string `json:"model"`
+	Messages []struct {
+		Role    string  `json:"role"`
+		Content content `json:"content"`
+	} `json:"messages"`
+	Stream        bool `json:"stream"`
+	StreamOptions struct {
+		IncludeUsage bool `json:"include_usage"`
+	} `json:"stream_options"`
+	Metadata map[string]string `json:"metadata"`
+}
+
+const (
+	whyTools   = "the tools of a run are those of its role. Give the AgentRole the tools that it needs."
+	whySamples = "a run has one result."
+)
+
+// refusedInCompletions are the parameters that have no meaning for runs.
+var refusedInCompletions = map[string]string{
+	"n": whySamples, "logprobs": "a run has no token probabilities.", "top_logprobs": "a run has no token probabilities.",
+	"logit_bias": "a run calls models several times, and the role decides how.", "tools": whyTools, "tool_choice": whyTools, "functions": whyTools,
+	"function_call": whyTools, "audio": "runs return text.", "modalities": "runs return text.", "prediction": "a run is more than one reply.",
+	"stop": "a run ends when its work is done.", "response_format": "runs return text.",
+	"web_search_options": whyTools,
+}
+
+// complete serves POST /v1/chat/completions.
+func (d door) complete(w http.ResponseWriter, r *http.Request, caller *run.Caller) {
+	var in completionRequest
+	if err := decodeBody(r, &in, refusedInCompletions); err != nil {
+		d.WriteError(w, err)
+		return
+	}
+	q := inquiry{model: in.Model, metadata: in.Metadata, byConversation: true}
+	q.key, q.repeated = header(r)
+	var err error
+	if q.target, err = parseModel(in.Model); err != nil {
+		d.WriteError(w, err)
+		return
+	}
+	for _, m := range in.Messages {
+		if m.Role == "tool" || m.Role == "function" {
+			d.WriteError(w, badf("messages", "Messages with the role %s are not supported: %s", m.Role, whyTools))
+			return
+		}
+		q.turns = append(q.turns, turn{Role: m.Role, Text: m.Content.text, Images: m.Content.images})
+	}
+	e, err := q.begin(r.Context(), caller)
+	if err != nil {
+		d.WriteError(w, err)
+		return
+	}
+	c := completion{Object: "chat.completion", Created: d.now().Unix(), Model: in.Model, ID: "chatcmpl-" + e.name(), Metadata: e.metadata()}
+	if in.Stream {
+		d.streamCompletion(w, r, caller, e, c, in.StreamOptions.IncludeUsage)
+		return
+	}
+	d.wholeCompletion(w, r, caller, e, c)
+}
+
+// completion is a chat completion, or a chunk of one.
+type completion struct {
+	ID      string   `json:"id"`
+	Object  string   `json:"object"`
+	Created int64    `json:"created"`
+	Model   string   `json:"model"`
+	Choices []choice `json:"choices"`
+	Usage   *usage   `json:"usage,omitempty"`
+	// Metadata names the task or chat, and what it waits for.
+	Metadata map[string]string `json:"metadata,omitempty"`
+}
+
+type choice struct {
+	Index        int      `json:"index"`
+	Message      *message `json:"message,omitempty"`
+	Delta        *message `json:"delta,omitempty"`
+	FinishReason *string  `json:"finish_reason"`
+	Logprobs     *string  `json:"logprobs"` // always null
+}
+
+type message struct {
+	Role    string  `json:"role,omitempty"`
+	Content *string `json:"content,omitempty"`
+	Refusal *string `json:"refusal,omitempty"`
+}
+
+// usage is the usage of a run with everything below it.
+type usage struct {
+	Prompt     int64 `json:"prompt_tokens"`
+	Completion int64 `json:"completion_tokens"`
+	Total      int64 `json:"total_tokens"`
+}
+
+func usageOf(e run.Event) *usage {
+	if e.Task == nil {
+		return nil
+	}
+	u := e.Task.Status.Usage
+	return &usage{u.PromptTokens, u.CompletionTokens, u.TotalTokens}
+}
+
+// name returns the name of the run's object.
+func (e exchange) name() string {
+	if e.chat != "" {
+		return e.message
+	}
+	return e.task
+}
+
+// metadata returns where the run is, for kubectl and for later requests.
+func (e exchange) metadata() map[string]string {
+	if e.chat != "" {
+		return map[string]string{"chat": e.namespace + "/" + e.chat}
+	}
+	return map[string]string{"task": e.namespace + "/" + e.task}
+}
+
+// reply collects the text of a response.
+type reply struct {
+	text strings.Builder
+	// continued means that a part of the text was sent by an earlier response.
+	continued bool
+}
+
+// add returns the text that an event adds to the response.
+func (r *reply) add(e run.Event) string {
+	piece := ""
+	switch e.Kind {
+	case run.Text:
+		if e.Begin && (r.text.Len() > 0 || r.continued) {
+			piece = "\n\n"
+		}
+		piece += e.Text
+	case run.Waiting:
+		piece = e.Text
+		if piece == "" {
+			piece = e.Ask.Text()
+		}
+		if r.text.Len() > 0 || r.continued {
+			piece = "\n\n" + piece
+		}
+	}
+	r.text.WriteString(piece)
+	return piece
+}
+
+func (d door) wholeCompletion(w http.ResponseWriter, r *http.Request, caller *run.Caller, e exchange, c completion) {
+	var said reply
+	for event, err := range e.follow(r.Context(), caller) {
+		if err == nil {
+			err = failure(event)
+		}
+		if err != nil {
+			d.WriteError(w, err)
+			return
+		}
+		if event.Kind == run.Replace {
+			said = reply{} // nothing was sent yet
+			continue
+		}
+		said.add(event)
+		addState(c.Metadata, event)
+		c.Usage = usageOf(event)
+	}
+	text, stop := said.text.String(), "stop"
+	c.Choices = []choice{{Message: &message{Role: "assistant", Content: &text}, FinishReason: &stop}}
+	gateway.WriteJSON(w, http.StatusOK, c)
+}
+
+// addState adds what a run waits for.
+func addState(metadata map[string]string, e run.Event) {
+	if e.Kind == run.Waiting && e.Ask.Kind != "" {
+		metadata["waiting"] = string(e.Ask.Kind)
+		if e.Ask.IsApproval() {
+			metadata["tool"] = e.Ask.Tool
+		}
+	}
+	if e.Task != nil && e.Task.Status.Phase == v1alpha1.TaskWaiting {
+		metadata["phase"] = string(e.Task.Status.Phase)
+	}
+}
+
+func (d door) streamCompletion(w http.ResponseWriter, r *http.Request, caller *run.Caller, e exchange, c completion, withUsage bool) {
+	out := gateway.NewEventStream(w)
+	defer out.Close()
+	c.Object = "chat.completion.chunk"
+	send := func(delta message, finish *string) error {
+		c.Choices = []choice{{Delta: &delta, FinishReason: finish}}
+		return out.Send("", "", c)
+	}
+	empty := ""
+	if send(message{Role: "assistant", Content: &empty}, nil) != nil {
+		return
+	}
+	c.Metadata = nil
+	var said reply
+	state := map[string]string{}
+	var used *usage
+	for event, err := range e.follow(r.Context(), caller) {
+		if err == nil {
+			err = failure(event)
+		}
+		if err != nil {
+			_, body := describe(err)
+			_ = out.Send("", "", map[string]any{"error": body}) // the client may have disconnected
+			return
+		}
+		addState(state, event)
+		used = usageOf(event)
+		if piece := said.add(event); piece != "" && send(message{Content: &piece}, nil) != nil {
+			return
+		}
+	}
+	stop := "stop"
+	c.Metadata = state
+	if send(message{}, &stop) != nil {
+		return
+	}
+	if withUsage {
+		c.Choices, c.Usage = []choice{}, used
+		if out.Send("", "", c) != nil {
+			return
+		}
+	}
+	_ = out.SendText("[DONE]") // the client may have disconnected
+}

@@ -1,0 +1,173 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package openai
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"net/http"
+	"strconv"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/nestor-dev/nestor/internal/gateway"
+	"github.com/nestor-dev/nestor/internal/gateway/run"
+)
+
+// responseRequest is a request for a response.
+type responseRequest struct {
+	Model        string            `json:"model"`
+	Input        input             `json:"input"`
+	Instructions string            `json:"instructions"`
+	Previous     string            `json:"previous_response_id"`
+	Stream       bool              `json:"stream"`
+	Background   bool              `json:"background"`
+	Metadata     map[string]string `json:"metadata"`
+}
+
+// refusedInResponses are the parameters that have no meaning for runs.
+var refusedInResponses = map[string]string{
+	"tools": whyTools, "tool_choice": whyTools, "top_logprobs": "a run has no token probabilities.", "conversation": "use previous_response_id, or metadata.chat.",
+	"prompt": "the prompt of a run is that of its role.", "max_tool_calls": "set the limits in the AgentRole.",
+}
+
+// input is the input of a response: a text, or a list of messages.
+type input struct{ turns []turn }
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (i *input) UnmarshalJSON(data []byte) error {
+	var text string
+	if json.Unmarshal(data, &text) == nil {
+		i.turns = []turn{{Role: "user", Text: text}}
+		return nil
+	}
+	var items []struct {
+		Type    string  `json:"type"`
+		Role    string  `json:"role"`
+		Content content `json:"content"`
+	}
+	if err := json.Unmarshal(data, &items); err != nil {
+		return err
+	}
+	for _, item := range items {
+		if item.Type != "" && item.Type != "message" {
+			continue // reasoning and other items of earlier responses
+		}
+		i.turns = append(i.turns, turn{Role: item.Role, Text: item.Content.text, Images: item.Content.images})
+	}
+	return nil
+}
+
+// reference is the content of a response's ID.
+type reference struct {
+	Namespace string `json:"n"`
+	Task      string `json:"t,omitempty"`
+	Chat      string `json:"c,omitempty"`
+	Message   string `json:"m,omitempty"`
+	Seq       int64  `json:"s,omitempty"`
+	Answered  string `json:"a,omitempty"`
+}
+
+const idPrefix = "resp_"
+
+// id returns the ID of a response, which contains everything that is needed to find it again.
+func (e exchange) id() string {
+	text, err := json.Marshal(reference{e.namespace, e.task, e.chat, e.message, e.from.Seq, e.answered})
+	if err != nil {
+		panic(err) // it is all strings and numbers
+	}
+	return idPrefix + base64.RawURLEncoding.EncodeToString(text)
+}
+
+func parseID(param, id string) (*exchange, error) {
+	encoded, ok := strings.CutPrefix(id, idPrefix)
+	text, err := base64.RawURLEncoding.DecodeString(encoded)
+	var r reference
+	if !ok || err != nil || json.Unmarshal(text, &r) != nil || r.Namespace == "" || (r.Task == "") == (r.Chat == "") {
+		return nil, badf(param, "%q is not the ID of a response.", id)
+	}
+	return &exchange{namespace: r.Namespace, task: r.Task, chat: r.Chat, message: r.Message, from: run.Cursor{Seq: r.Seq}, answered: r.Answered}, nil
+}
+
+// createResponse serves POST /v1/responses.
+func (d door) createResponse(w http.ResponseWriter, r *http.Request, caller *run.Caller) {
+	var in responseRequest
+	if err := decodeBody(r, &in, refusedInResponses); err != nil {
+		d.WriteError(w, err)
+		return
+	}
+	q := inquiry{model: in.Model, metadata: in.Metadata, turns: in.Input.turns}
+	q.key, q.repeated = header(r)
+	if in.Instructions != "" {
+		q.turns = append([]turn{{Role: "developer", Text: in.Instructions}}, q.turns...)
+	}
+	var err error
+	if in.Previous != "" {
+		if q.previous, err = parseID("previous_response_id", in.Previous); err != nil {
+			d.WriteError(w, err)
+			return
+		}
+	}
+	if q.target, err = parseModel(in.Model); err != nil && q.previous == nil {
+		d.WriteError(w, err)
+		return
+	}
+	e, err := q.begin(r.Context(), caller)
+	if err != nil {
+		d.WriteError(w, err)
+		return
+	}
+	out := d.newResponse(e, in.Model)
+	if in.Previous != "" {
+		out.Previous = &in.Previous
+	}
+	switch {
+	case in.Stream:
+		d.streamResponse(w, r, caller, e, out, -1)
+	case in.Background:
+		out.Status, out.Background = statusInProgress, true
+		gateway.WriteJSON(w, http.StatusOK, out)
+	default:
+		d.wholeResponse(w, r, caller, e, out)
+	}
+}
+
+// getResponse serves GET /v1/responses/ID: it waits for the end, streams from a position, or returns the current state.
+func (d door) getResponse(w http.ResponseWriter, r *http.Request, caller *run.Caller) {
+	e, err := parseID("response_id", r.PathValue("id"))
+	if err != nil {
+		d.WriteError(w, err)
+		return
+	}
+	out := d.newResponse(*e, "")
+	if r.URL.Query().Get("stream") != "true" {
+		d.currentResponse(w, r, caller, *e, out)
+		return
+	}
+	after := int64(-1)
+	if text := r.URL.Query().Get("starting_after"); text != "" {
+		if after, err = strconv.ParseInt(text, 10, 64); err != nil || after < 0 {
+			d.WriteError(w, badf("starting_after", "starting_after is a sequence number, not %q.", text))
+			return
+		}
+	}
+	d.streamResponse(w, r, caller, *e, out, after)
+}
+
+// cancelResponse serves POST /v1/responses/ID/cancel.
+func (d door) cancelResponse(w http.ResponseWriter, r *http.Request, caller *run.Caller) {
+	e, err := parseID("response_id", r.PathValue("id"))
+	if err == nil && e.chat != "" {
+		err = badf("response_id", "This response belongs to a chat: cancel its work with kubectl nestor cancel %s.", e.chat)
+	}
+	if err == nil {
+		err = caller.Cancel(r.Context(), e.namespace, e.task, "cancel")
+	}
+	if err != nil && !apierrors.IsAlreadyExists(err) {
+		d.WriteError(w, err)
+		return
+	}
+	d.wholeResponse(w, r, caller, *e, d.newResponse(*e, ""))
+}

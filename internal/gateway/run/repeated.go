@@ -1,0 +1,69 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package run
+
+import (
+	"context"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/nestor-dev/nestor/api/v1alpha1"
+)
+
+// repeatWindow is how long a client may take to repeat a request without an idempotency key.
+const repeatWindow = time.Hour
+
+// StartOnce is Start for a request that the client marks as repeated, but that has no idempotency key: it returns the newest run of the same
+// caller for exactly the same request, if there is a recent one.
+func (c *Caller) StartOnce(ctx context.Context, r Request) (*v1alpha1.AgentTask, bool, error) {
+	wanted, err := c.task(r)
+	if err != nil {
+		return nil, false, err
+	}
+	tasks, err := c.Tasks(ctx, r.Namespace, wanted.Labels)
+	if err != nil {
+		return nil, false, err
+	}
+	var found *v1alpha1.AgentTask
+	for i := range tasks {
+		if c.isRepeated(&tasks[i], tasks[i].Spec.User, wanted.Annotations) && (found == nil || found.CreationTimestamp.Before(&tasks[i].CreationTimestamp)) {
+			found = &tasks[i]
+		}
+	}
+	if found != nil {
+		return found, false, nil
+	}
+	return c.Start(ctx, r)
+}
+
+// SendOnce is Send for a message that the client marks as repeated; see StartOnce.
+func (c *Caller) SendOnce(ctx context.Context, m Message) (*v1alpha1.AgentMessage, bool, error) {
+	digest, err := digestOf(c.authored(m.spec()))
+	if err != nil {
+		return nil, false, err
+	}
+	var list v1alpha1.AgentMessageList
+	if err := c.API.List(ctx, &list, client.InNamespace(m.Namespace), client.MatchingLabels{v1alpha1.LabelDoor: m.Door}); err != nil {
+		return nil, false, err
+	}
+	var found *v1alpha1.AgentMessage
+	for i := range list.Items {
+		message := &list.Items[i]
+		if c.isRepeated(message, message.Spec.User, map[string]string{v1alpha1.AnnotationRequest: digest}) && (found == nil || found.CreationTimestamp.Before(&message.CreationTimestamp)) {
+			found = message
+		}
+	}
+	if found != nil {
+		return found, false, nil
+	}
+	return c.Send(ctx, m)
+}
+
+// isRepeated reports whether an object was created recently by the same caller for the same request.
+func (c *Caller) isRepeated(object metav1.Object, user string, wanted map[string]string) bool {
+	return user == c.User && object.GetAnnotations()[v1alpha1.AnnotationRequest] == wanted[v1alpha1.AnnotationRequest] &&
+		c.connector.now().Sub(object.GetCreationTimestamp().Time) < repeatWindow
+}

@@ -1,0 +1,174 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package doors
+
+import (
+	"bytes"
+	"context"
+	"flag"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/test/stack"
+)
+
+// world is the stack that all tests share.
+var world *stack.Stack
+
+func TestMain(m *testing.M) {
+	flag.Parse()
+	os.Exit(func() int {
+		var err error
+		world, err = stack.Start(context.Background(), stack.Options{
+			Scripts: []string{filepath.Join("testdata", "doors.yaml"), "builtin:demo"}, ModelFlags: []string{"--no-delay"}, Gateway: true,
+		})
+		if err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			return 1
+		}
+		code := m.Run()
+		if code != 0 {
+			fmt.Fprintln(os.Stderr, world.OperatorLog())
+		}
+		if err := world.Stop(); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			return 1
+		}
+		return code
+	}())
+}
+
+// room is a namespace of one test, with a model, a tool server and the role releaser, which asks for a version and needs an approval.
+type room struct {
+	*WithT
+	t         *testing.T
+	namespace string
+	// token is that of a user who may run tasks and talk.
+	token string
+	box   *toolbox
+}
+
+var rooms atomic.Int64
+
+func newRoom(t *testing.T) *room {
+	t.Helper()
+	g := NewWithT(t)
+	g.SetDefaultEventuallyTimeout(2 * time.Minute)
+	g.SetDefaultEventuallyPollingInterval(25 * time.Millisecond)
+	r := &room{WithT: g, t: t, namespace: fmt.Sprintf("room-%d", rooms.Add(1)), box: startToolbox(t)}
+	r.create(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: r.namespace}})
+	r.Expect(world.Provider(t.Context(), r.namespace, "default")).To(Succeed())
+	server := &v1alpha1.ToolServer{ObjectMeta: metav1.ObjectMeta{Namespace: r.namespace, Name: "box"}}
+	server.Spec.URL = r.box.URL
+	role := &v1alpha1.AgentRole{ObjectMeta: metav1.ObjectMeta{Namespace: r.namespace, Name: "releaser"}}
+	role.Spec.Description, role.Spec.SystemPrompt = "Releases things.", "You release things."
+	role.Spec.Tools = &v1alpha1.ToolPolicy{Allow: []v1alpha1.ToolGlob{"box__*"}}
+	role.Spec.AsTool = &v1alpha1.RoleAsTool{Name: "release"}
+	orchestrator := &v1alpha1.AgentRole{ObjectMeta: metav1.ObjectMeta{Namespace: r.namespace, Name: "orchestrator"}}
+	orchestrator.Spec.Delegation = &v1alpha1.Delegation{Roles: []v1alpha1.Name{"releaser"}}
+	r.create(server, role, orchestrator)
+	var err error
+	r.token, err = world.Token(t.Context(), r.namespace, "alice", "nestor-runner", "nestor-user")
+	r.Expect(err).NotTo(HaveOccurred())
+	r.Eventually(func() (bool, error) {
+		err := world.API.Get(t.Context(), client.ObjectKeyFromObject(server), server)
+		return server.Status.ToolCount > 0, err
+	}).Should(BeTrue(), "the tools are listed")
+	return r
+}
+
+// create creates objects as an administrator.
+func (r *room) create(objects ...client.Object) {
+	r.t.Helper()
+	for _, object := range objects {
+		r.Expect(world.API.Create(r.t.Context(), object)).To(Succeed())
+	}
+}
+
+// tasks returns the standalone tasks of the room.
+func (r *room) tasks() []v1alpha1.AgentTask {
+	r.t.Helper()
+	var list v1alpha1.AgentTaskList
+	r.Expect(world.API.List(r.t.Context(), &list, client.InNamespace(r.namespace))).To(Succeed())
+	return slices.DeleteFunc(list.Items, func(task v1alpha1.AgentTask) bool {
+		return task.Spec.Chat != "" || task.Labels[v1alpha1.LabelParent] != ""
+	})
+}
+
+// npm runs a script with clients from npm, and returns what it prints. The script gets the gateway's address, the token and the namespace.
+func (r *room) npm(script string, env ...string) string {
+	r.t.Helper()
+	node, err := exec.LookPath("node")
+	dir := filepath.Join("..", "..", "hack", "door-clients")
+	if err == nil {
+		_, err = os.Stat(filepath.Join(dir, "node_modules", ".package-lock.json"))
+	}
+	if err != nil && os.Getenv("CI") == "true" {
+		r.t.Fatalf("clients from npm are needed in CI: install node and run make door-clients: %v", err)
+	}
+	if err != nil {
+		r.t.Skipf("clients from npm are missing: install node and run make door-clients: %v", err)
+	}
+	cmd := exec.CommandContext(r.t.Context(), node, script)
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), append([]string{"NESTOR_URL=" + world.GatewayURL, "NESTOR_TOKEN=" + r.token, "NESTOR_NAMESPACE=" + r.namespace}, env...)...)
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		r.t.Fatalf("%s: %v\n%s\n%s", script, err, out, stderr.Bytes())
+	}
+	return string(out)
+}
+
+// toolbox is an MCP server that writes, which needs an approval.
+type toolbox struct {
+	*httptest.Server
+	mu      sync.Mutex
+	written []string
+}
+
+func startToolbox(t *testing.T) *toolbox {
+	t.Helper()
+	b := &toolbox{}
+	server := mcp.NewServer(&mcp.Implementation{Name: "toolbox", Version: "1"}, nil)
+	type input struct {
+		Path string `json:"path"`
+	}
+	mcp.AddTool(server, &mcp.Tool{Name: "write", Description: "Writes a file."}, func(_ context.Context, _ *mcp.CallToolRequest, in input) (*mcp.CallToolResult, any, error) {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		b.written = append(b.written, in.Path)
+		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: "wrote " + in.Path}}}, nil, nil
+	})
+	b.Server = httptest.NewServer(mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return server }, &mcp.StreamableHTTPOptions{Stateless: true}))
+	t.Cleanup(func() {
+		b.CloseClientConnections() // the operator keeps one open
+		b.Close()
+	})
+	return b
+}
+
+// files returns what was written.
+func (b *toolbox) files() []string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return slices.Clone(b.written)
+}
