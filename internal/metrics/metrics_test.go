@@ -98,7 +98,7 @@ nestor_shards 32
 # HELP nestor_shards_held Shards that this replica holds. The sum over all replicas is ` + "`nestor_shards`" + `, except for a moment when shards move.
 # TYPE nestor_shards_held gauge
 nestor_shards_held 11
-# HELP nestor_streams Open streams, by server: ` + "`web` (pages), `history` (followed transcripts) or `replica`" + ` (agents followed through other replicas).
+# HELP nestor_streams Open streams, by server: ` + "`web` (pages), `history` (followed transcripts), `gateway` (requests of other protocols) or `replica`" + ` (agents followed through other replicas).
 # TYPE nestor_streams gauge
 nestor_streams{server="web"} 2
 # HELP nestor_streams_refused_total Streams that were refused because of a limit, by server.

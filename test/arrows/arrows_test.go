@@ -62,6 +62,8 @@ var rules = []rule{
 	{part: "cmd/nestor-operator", mayNot: commandLine, why: "the operator does not depend on its clients"},
 	{part: "internal/operator", mayNot: commandLine, why: "the operator does not depend on its clients"},
 	{part: "internal/controller", mayNot: commandLine, why: "the operator does not depend on its clients"},
+	{part: "internal/gateway", mayNot: []string{module + "internal/engine", module + "internal/ledger", module + "internal/cli", module + "internal/operator"},
+		why: "a door does everything with the rights of its caller, through the API server"},
 	{part: "internal/diagnose", mayNot: commandLine, why: "the operator and the command line share these checks"},
 	{part: "internal/engine", mayNot: append([]string{module + "internal/controller", module + "internal/cli"}, kubernetesClients...),
 		why: "only controllers and commands know Kubernetes clients"},
@@ -103,7 +105,7 @@ func bad(r rule, dep string) bool {
 	}
 	for _, prefix := range r.mayNot {
 		// Vendored copies inside the standard library have a path of their own and do not count.
-		if strings.HasPrefix(dep, prefix) {
+		if part, isOurs := strings.CutPrefix(prefix, module); isOurs && ours && within(local, part) || !isOurs && strings.HasPrefix(dep, prefix) {
 			return true
 		}
 	}
