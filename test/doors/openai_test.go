@@ -7,6 +7,9 @@ import (
 	"testing"
 
 	. "github.com/onsi/gomega"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/nestor-dev/nestor/api/v1alpha1"
 )
 
 func TestOpenAIClient(t *testing.T) {
@@ -14,6 +17,23 @@ func TestOpenAIClient(t *testing.T) {
 	r := newRoom(t)
 	r.Expect(r.npm("openai.mjs")).To(Equal("ok\n"))
 	r.Expect(r.box.files()).To(ConsistOf("notes-1.2", "notes-1.3"))
-	// Two releases, two greetings, one continued run, one in the background, one with a key, one without a role and one that gave up: no retry started another.
-	r.Expect(r.tasks()).To(HaveLen(9))
+	// Two releases, one greeting, one continued run, one in the background, one with a key, one without a role and one that gave up: no retry started another.
+	r.Expect(r.tasks()).To(HaveLen(8))
+}
+
+func TestOpenAIChat(t *testing.T) {
+	t.Parallel()
+	r := newRoom(t)
+	chat := &v1alpha1.AgentChat{ObjectMeta: metav1.ObjectMeta{Namespace: r.namespace, Name: "talk"}}
+	r.create(chat)
+	r.Expect(r.npm("openai-chat.mjs")).To(Equal("ok\n"))
+	r.Expect(r.box.files()).To(ConsistOf("notes-2.0"))
+}
+
+func TestOpenAIAgentsSDK(t *testing.T) {
+	t.Parallel()
+	r := newRoom(t)
+	r.Expect(r.npm("openai-agents.mjs")).To(Equal("ok\n"))
+	r.Expect(r.box.files()).To(ConsistOf("notes-3.0", "notes-3.1"))
+	r.Expect(r.tasks()).To(HaveLen(2))
 }
