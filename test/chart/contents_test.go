@@ -63,6 +63,27 @@ var _ = Describe("The chart", func() {
 		Expect(operatorOf(ctx, postgres...).Spec.Template.Spec.Containers[0].Ports).To(ContainElement(And(HaveField("Name", "replicas"), HaveField("ContainerPort", BeEquivalentTo(9443)))))
 	})
 
+	It("serves the gateway only if asked to, under the name in its certificate", func(ctx SpecContext) {
+		isGateway := HaveField("Name", "gateway")
+		byDefault := operatorOf(ctx).Spec.Template.Spec.Containers[0]
+		Expect(byDefault.Args).NotTo(ContainElement(HavePrefix("--gateway")))
+		Expect(byDefault.Ports).NotTo(ContainElement(isGateway))
+		Expect(find(rendered(ctx), "Service", "nestor-gateway")).To(BeNil())
+		Expect(find(rendered(ctx), "NetworkPolicy", "nestor-gateway")).To(BeNil())
+
+		values := []string{"gateway.enabled=true", "gateway.requests.max=20", "gateway.requests.maxPerUser=3", "networkPolicy.gatewayFrom[0].podSelector.matchLabels.app=client"}
+		container := operatorOf(ctx, values...).Spec.Template.Spec.Containers[0]
+		Expect(container.Args).To(ContainElements("--gateway-bind-address=:8444", "--gateway-service=nestor-gateway", "--gateway-max-requests=20", "--gateway-max-requests-per-user=3"))
+		Expect(container.Ports).To(ContainElement(And(isGateway, HaveField("ContainerPort", BeEquivalentTo(8444)))))
+		var service corev1.Service
+		convert(find(rendered(ctx, values...), "Service", "nestor-gateway"), &service)
+		Expect(service.Spec.Ports).To(ConsistOf(And(HaveField("Port", BeEquivalentTo(443)), HaveField("TargetPort.StrVal", "gateway"))))
+		var policy networkingv1.NetworkPolicy
+		convert(find(rendered(ctx, values...), "NetworkPolicy", "nestor-gateway"), &policy)
+		client := networkingv1.NetworkPolicyPeer{PodSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "client"}}}
+		Expect(policy.Spec.Ingress).To(ConsistOf(And(HaveField("Ports", ConsistOf(HaveField("Port.StrVal", "gateway"))), HaveField("From", ConsistOf(client)))))
+	})
+
 	It("has a disruption budget for several replicas, which never forbids all drains", func(ctx SpecContext) {
 		Expect(find(rendered(ctx, postgres...), "PodDisruptionBudget", "nestor-operator")).To(BeNil())
 		for value, want := range map[string]string{"replicas=2": "1", "replicas=3": "1", "autoscaling.enabled=true": "1"} {

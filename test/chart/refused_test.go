@@ -31,6 +31,7 @@ var _ = DescribeTable("Values that are refused", func(ctx SpecContext, message s
 	Entry("an ingress without the web page", "set web.enabled", []string{"web.ingress.enabled=true"}),
 	Entry("an ingress without a host", "set web.ingress.host", []string{"web.enabled=true", "web.ingress.enabled=true"}),
 	Entry("an ingress without TLS", "it must be reached over TLS", []string{"web.enabled=true", "web.ingress.enabled=true", "web.ingress.host=x.example"}),
+	Entry("a gateway without the history API", "set history.enabled", []string{"gateway.enabled=true", "history.enabled=false"}),
 	Entry("a load balancer without TLS", "which a Service of type LoadBalancer does not speak", []string{"web.enabled=true", "web.service.type=LoadBalancer"}),
 	Entry("a port of the nodes without TLS", "which a Service of type NodePort does not speak", []string{"web.enabled=true", "web.service.type=NodePort"}),
 	Entry("a monitor without metrics", "set metrics.enabled", []string{"metrics.enabled=false", "metrics.serviceMonitor.enabled=true"}),

@@ -38,6 +38,9 @@
 {{- if and .Values.web.enabled (ne .Values.web.service.type "ClusterIP") (not .Values.web.service.tlsElsewhere) }}
 {{- fail (printf "people send their tokens to the web page, so it must be reached over TLS, which a Service of type %s does not speak: %sset web.service.tlsElsewhere if something before it speaks TLS" .Values.web.service.type (ternary "" "use web.ingress, or " .Values.web.ingress.enabled)) }}
 {{- end }}
+{{- if and .Values.gateway.enabled (not .Values.history.enabled) }}
+{{- fail "gateway.enabled needs the history API, whose certificate and transcripts the gateway uses: set history.enabled" }}
+{{- end }}
 {{- if and .Values.metrics.serviceMonitor.enabled (not .Values.metrics.enabled) }}
 {{- fail "metrics.serviceMonitor.enabled needs metrics: set metrics.enabled" }}
 {{- end }}

@@ -24,6 +24,10 @@
 {{ include "nestor.fullname" . }}-web
 {{- end }}
 
+{{- define "nestor.gatewayName" -}}
+{{ include "nestor.fullname" . }}-gateway
+{{- end }}
+
 {{- define "nestor.testName" -}}
 {{ include "nestor.fullname" . }}-test
 {{- end }}

@@ -24,6 +24,12 @@
 - --web-max-streams={{ .Values.web.streams.max }}
 - --web-max-streams-per-user={{ .Values.web.streams.maxPerUser }}
 {{- end }}
+{{- if .Values.gateway.enabled }}
+- --gateway-bind-address=:8444
+- --gateway-service={{ include "nestor.gatewayName" . }}
+- --gateway-max-requests={{ .Values.gateway.requests.max }}
+- --gateway-max-requests-per-user={{ .Values.gateway.requests.maxPerUser }}
+{{- end }}
 {{- with .Values.ledger.retention }}
 - --history-retention={{ . }}
 {{- end }}
