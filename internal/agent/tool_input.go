@@ -116,7 +116,7 @@ func (s State) findAsked(ask string) int {
 	return slices.IndexFunc(s.Batch, func(c BatchCall) bool { return c.State == CallAsked && c.askID() == ask })
 }
 
-// withAnswer records the answer to the question of a tool. A call in flight goes on; otherwise the tool runs again.
+// withAnswer records the answer to the question of a tool. A call in flight continues; otherwise the tool runs again.
 func (c BatchCall) withAnswer(answer string) BatchCall {
 	input := *c.Input
 	input.Answers = append(slices.Clip(input.Answers), ToolAnswer{Question: input.Question, Answer: answer})

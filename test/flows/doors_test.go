@@ -60,7 +60,7 @@ type mcpResult struct {
 	}
 }
 
-// doors runs clients that nobody here wrote: each runs a flow with a question and an approval.
+// doors runs clients of other projects: each runs a flow with a question and an approval.
 func doors(w *world) {
 	Describe("A door", func() {
 		// prepare returns the namespace, a token that may use it, and an instruction that leads to a question and an approval.

@@ -24,7 +24,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/gateway/run"
 )
 
-// agents are runs with a recorded history. Where the history has a wait, it goes on when the wait is over.
+// agents are runs with a recorded history. Where the history has a wait, it continues when the wait is over.
 type agents struct {
 	mu      sync.Mutex
 	history []run.Event

@@ -59,7 +59,7 @@ func readReply(ask run.Ask, content map[string]any) (reply, error) {
 }
 
 // requestState names the run and the ask of a request for input. It is no secret and needs no signature: everything that it leads to is done with
-// the rights of whoever sends it back.
+// the rights of the caller that sends it back.
 type requestState struct{ namespace, task string }
 
 // stateVersion begins a state, so that a later release can tell its own from this one.

@@ -141,7 +141,7 @@ func (f *follower) takesForms() bool {
 	return capabilities.Elicitation.Form != nil || capabilities.Elicitation.URL == nil
 }
 
-// receive submits the answer of a person. A form that was closed or declined, or is incomplete, submits nothing: the run goes on waiting.
+// receive submits the answer of a person. A form that was closed or declined, or is incomplete, submits nothing: the run still waits.
 func (f *follower) receive(ctx context.Context, given elicited) *sdk.CallToolResult {
 	if given.err != nil || given.result.Action != actionAccept {
 		return f.waits(ctx, given.ask)

@@ -94,7 +94,7 @@ func (d door) getModel(w http.ResponseWriter, r *http.Request, caller *run.Calle
 	})
 }
 
-// asNotFound returns an error that says that a role does not exist.
+// asNotFound returns the error for a role that does not exist.
 func asNotFound(err error) error {
 	if _, ok := err.(apierrors.APIStatus); ok { //nolint:errorlint // the resolver wraps what it explains
 		return err

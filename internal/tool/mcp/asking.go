@@ -37,7 +37,7 @@ type activeCall struct {
 	server, name string
 	call         tool.Invocation
 	requests     chan struct{} // holds a value for each request that is being answered
-	// token identifies the call in progress notifications; it is empty if nobody wants them.
+	// token identifies the call in progress notifications; it is empty if none are requested.
 	token string
 }
 

@@ -223,7 +223,7 @@ func TestCallThatRequiresAPage(t *testing.T) {
 	}
 }
 
-// Sampling is not offered: the model is told, and nobody is asked.
+// Sampling is not offered: the model gets an error, and no person is asked.
 func TestUnsupportedInput(t *testing.T) {
 	h := makeHost(t, mcp.StreamableHTTP, lab(addTool(sdk.Tool{Name: "samples"}, answer(text("no")))))
 	h.setIntercept(func(w http.ResponseWriter, r *http.Request, method string, next http.Handler) {
