@@ -75,6 +75,10 @@ func TestInvariant3RepeatedAndForeignEventsChangeNothing(t *testing.T) {
 				if sim.state.Config.Kind == SubAgent {
 					continue // a repeated cancel may arrive before an end that it did not cause
 				}
+			case RemoteCancelled:
+				if sim.state.RemoteOpen {
+					continue // it is the answer to the cancel that is outstanding
+				}
 			case Asked:
 				continue // the asks of an agent that has ended are dropped
 			case AskResolved, ChildWaits, ItemSent, NameTaken, QuotaReached, QuotaGranted:

@@ -96,7 +96,7 @@ func (d door) getModel(w http.ResponseWriter, r *http.Request, caller *run.Calle
 
 // asNotFound returns the error for a role that does not exist.
 func asNotFound(err error) error {
-	if _, ok := err.(apierrors.APIStatus); ok { //nolint:errorlint // the resolver wraps what it explains
+	if _, ok := err.(apierrors.APIStatus); ok {
 		return err
 	}
 	return apierrors.NewGenericServerResponse(http.StatusNotFound, "get", v1Resource, "", err.Error(), 0, false)

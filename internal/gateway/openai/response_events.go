@@ -225,15 +225,13 @@ func (d door) streamResponse(w http.ResponseWriter, r *http.Request, caller *run
 		return
 	}
 	for event, err := range e.follow(r.Context(), caller) {
-		if err == nil {
-			err = s.handle(event)
-		} else {
+		if err != nil {
 			_, problem := describe(err)
-			err = s.out.Send("error", "", map[string]any{"type": "error", "code": problem.Type, "message": problem.Message, "param": nil, "sequence_number": after + 1})
-			_ = err // the client may have disconnected
+			// The client may have disconnected.
+			_ = s.out.Send("error", "", map[string]any{"type": "error", "code": problem.Type, "message": problem.Message, "param": nil, "sequence_number": after + 1})
 			return
 		}
-		if err != nil {
+		if s.handle(event) != nil {
 			return
 		}
 	}

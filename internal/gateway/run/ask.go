@@ -73,7 +73,7 @@ func (c *Caller) OpenAsk(ctx context.Context, task *v1alpha1.AgentTask) (*Ask, e
 	if waiting == nil || task.Status.Phase != v1alpha1.TaskWaiting {
 		return nil, nil
 	}
-	ask := Ask{Ask: live.NewAsk("", task.Name, *waiting), Namespace: task.Namespace, Root: task.Name, SubAgent: string(waiting.SubAgent), Door: task.Labels[v1alpha1.LabelDoor]}
+	ask := Ask{Ask: live.NewAsk("", task.Name, *waiting), Namespace: task.Namespace, Root: task.Name, SubAgent: waiting.SubAgent, Door: task.Labels[v1alpha1.LabelDoor]}
 	ask.Role, ask.Requesters = task.Spec.Role, requesters(task)
 	if ask.SubAgent != "" && ask.SubAgent != task.Status.SubAgent {
 		below := &v1alpha1.SubAgent{}
