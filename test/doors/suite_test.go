@@ -59,6 +59,7 @@ func TestMain(m *testing.M) {
 type room struct {
 	*WithT
 	t         *testing.T
+	stack     *stack.Stack
 	namespace string
 	// token is that of a user who may run tasks and talk.
 	token string
@@ -67,14 +68,21 @@ type room struct {
 
 var rooms atomic.Int64
 
+// newRoom returns a room in the shared stack.
 func newRoom(t *testing.T) *room {
+	t.Helper()
+	return newRoomIn(t, world)
+}
+
+// newRoomIn returns a room in a stack.
+func newRoomIn(t *testing.T, in *stack.Stack) *room {
 	t.Helper()
 	g := NewWithT(t)
 	g.SetDefaultEventuallyTimeout(2 * time.Minute)
 	g.SetDefaultEventuallyPollingInterval(25 * time.Millisecond)
-	r := &room{WithT: g, t: t, namespace: fmt.Sprintf("room-%d", rooms.Add(1)), box: startToolbox(t)}
+	r := &room{WithT: g, t: t, stack: in, namespace: fmt.Sprintf("room-%d", rooms.Add(1)), box: startToolbox(t)}
 	r.create(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: r.namespace}})
-	r.Expect(world.Provider(t.Context(), r.namespace, "default")).To(Succeed())
+	r.Expect(r.stack.Provider(t.Context(), r.namespace, "default")).To(Succeed())
 	server := &v1alpha1.ToolServer{ObjectMeta: metav1.ObjectMeta{Namespace: r.namespace, Name: "box"}}
 	server.Spec.URL = r.box.URL
 	role := &v1alpha1.AgentRole{ObjectMeta: metav1.ObjectMeta{Namespace: r.namespace, Name: "releaser"}}
@@ -85,10 +93,10 @@ func newRoom(t *testing.T) *room {
 	orchestrator.Spec.Delegation = &v1alpha1.Delegation{Roles: []v1alpha1.Name{"releaser"}}
 	r.create(server, role, orchestrator)
 	var err error
-	r.token, err = world.Token(t.Context(), r.namespace, "alice", "nestor-runner", "nestor-user")
+	r.token, err = r.stack.Token(t.Context(), r.namespace, "alice", "nestor-runner", "nestor-user")
 	r.Expect(err).NotTo(HaveOccurred())
 	r.Eventually(func() (bool, error) {
-		err := world.API.Get(t.Context(), client.ObjectKeyFromObject(server), server)
+		err := r.stack.API.Get(t.Context(), client.ObjectKeyFromObject(server), server)
 		return server.Status.ToolCount > 0, err
 	}).Should(BeTrue(), "the tools are listed")
 	return r
@@ -98,7 +106,7 @@ func newRoom(t *testing.T) *room {
 func (r *room) create(objects ...client.Object) {
 	r.t.Helper()
 	for _, object := range objects {
-		r.Expect(world.API.Create(r.t.Context(), object)).To(Succeed())
+		r.Expect(r.stack.API.Create(r.t.Context(), object)).To(Succeed())
 	}
 }
 
@@ -106,7 +114,7 @@ func (r *room) create(objects ...client.Object) {
 func (r *room) tasks() []v1alpha1.AgentTask {
 	r.t.Helper()
 	var list v1alpha1.AgentTaskList
-	r.Expect(world.API.List(r.t.Context(), &list, client.InNamespace(r.namespace))).To(Succeed())
+	r.Expect(r.stack.API.List(r.t.Context(), &list, client.InNamespace(r.namespace))).To(Succeed())
 	return slices.DeleteFunc(list.Items, func(task v1alpha1.AgentTask) bool {
 		return task.Spec.Chat != "" || task.Labels[v1alpha1.LabelParent] != ""
 	})
@@ -128,7 +136,7 @@ func (r *room) npm(script string, env ...string) string {
 	}
 	cmd := exec.CommandContext(r.t.Context(), node, script)
 	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), append([]string{"NESTOR_URL=" + world.GatewayURL, "NESTOR_TOKEN=" + r.token, "NESTOR_NAMESPACE=" + r.namespace}, env...)...)
+	cmd.Env = append(os.Environ(), append([]string{"NESTOR_URL=" + r.stack.GatewayURL, "NESTOR_TOKEN=" + r.token, "NESTOR_NAMESPACE=" + r.namespace}, env...)...)
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()
@@ -141,8 +149,34 @@ func (r *room) npm(script string, env ...string) string {
 // toolbox is an MCP server that writes, which needs an approval.
 type toolbox struct {
 	*httptest.Server
+	// entered receives a value when a write begins, and then release is awaited; both are nil unless a test holds writes.
+	entered, release chan struct{}
+
 	mu      sync.Mutex
 	written []string
+}
+
+// hold makes writes wait. The returned channels tell that one began, and let them go on when closed.
+func (b *toolbox) hold() (entered <-chan struct{}, release chan<- struct{}) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.entered, b.release = make(chan struct{}, 10), make(chan struct{})
+	return b.entered, b.release
+}
+
+// wait waits until writes may go on.
+func (b *toolbox) wait(ctx context.Context) {
+	b.mu.Lock()
+	entered, release := b.entered, b.release
+	b.mu.Unlock()
+	if release == nil {
+		return
+	}
+	entered <- struct{}{}
+	select {
+	case <-release:
+	case <-ctx.Done():
+	}
 }
 
 func startToolbox(t *testing.T) *toolbox {
@@ -152,7 +186,8 @@ func startToolbox(t *testing.T) *toolbox {
 	type input struct {
 		Path string `json:"path"`
 	}
-	mcp.AddTool(server, &mcp.Tool{Name: "write", Description: "Writes a file."}, func(_ context.Context, _ *mcp.CallToolRequest, in input) (*mcp.CallToolResult, any, error) {
+	mcp.AddTool(server, &mcp.Tool{Name: "write", Description: "Writes a file."}, func(ctx context.Context, _ *mcp.CallToolRequest, in input) (*mcp.CallToolResult, any, error) {
+		b.wait(ctx)
 		b.mu.Lock()
 		defer b.mu.Unlock()
 		b.written = append(b.written, in.Path)

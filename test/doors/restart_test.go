@@ -1,0 +1,225 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package doors
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"net/http"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/a2aproject/a2a-go/v2/a2a"
+	"github.com/a2aproject/a2a-go/v2/a2aclient"
+	"github.com/a2aproject/a2a-go/v2/a2aclient/agentcard"
+	. "github.com/onsi/gomega"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/test/stack"
+)
+
+const released = "Released the notes: wrote notes-1.2."
+
+// TestRunSurvivesTheOperator starts a run over A2A, kills the operator while its stream is open, decides with the Kubernetes API, and reads
+// the end over A2A and the OpenAI API. It has a stack of its own, because the other tests need their operator.
+func TestRunSurvivesTheOperator(t *testing.T) {
+	t.Parallel()
+	own, err := stack.Start(t.Context(), stack.Options{
+		Scripts: []string{filepath.Join("testdata", "doors.yaml")}, ModelFlags: []string{"--no-delay"}, Gateway: true,
+	})
+	r := newRoomOf(t, own, err)
+	remote := r.a2aClient("releaser")
+	asked, err := lastStatus(remote.SendStreamingMessage(t.Context(), &a2a.SendMessageRequest{Message: a2a.NewMessage(a2a.MessageRoleUser, a2a.NewTextPart("Release the notes"))}))
+	r.Expect(err).NotTo(HaveOccurred())
+	r.Expect(asked.state).To(Equal(a2a.TaskStateInputRequired))
+	r.Expect(asked.message).To(ContainSubstring("Which version?"))
+
+	r.killDuring(remote, asked)
+	r.Expect(own.StartOperator(t.Context())).To(Succeed())
+	r.Expect(r.box.files()).To(BeEmpty(), "nothing is written before the approval")
+
+	entered, release := r.box.hold()
+	r.approve(asked.task)
+	r.Eventually(entered).Should(Receive(), "the approved call runs")
+	r.Eventually(func() (v1alpha1.TaskPhase, error) {
+		task, err := r.task(asked.task)
+		return task.Status.Phase, err
+	}).Should(Equal(v1alpha1.TaskRunning))
+	ended, err := lastStatus(func(yield func(a2a.Event, error) bool) {
+		for event, err := range remote.SubscribeToTask(t.Context(), &a2a.SubscribeToTaskRequest{ID: a2a.TaskID(asked.task)}) {
+			if release != nil {
+				close(release) // the subscription has begun
+				release = nil
+			}
+			if !yield(event, err) {
+				return
+			}
+		}
+	})
+	r.Expect(err).NotTo(HaveOccurred())
+	r.Expect(ended.state).To(Equal(a2a.TaskStateCompleted))
+	r.Expect(ended.artifact).To(Equal(released))
+
+	status, answer := r.openAIResponse(asked.task)
+	r.Expect(status).To(Equal("completed"))
+	r.Expect(answer).To(Equal(released))
+	r.Expect(r.box.files()).To(Equal([]string{"notes-1.2"}), "the tool ran once")
+	r.Expect(r.tasks()).To(HaveLen(1))
+}
+
+// newRoomOf returns a room in a stack that was just started, and stops the stack with the test.
+func newRoomOf(t *testing.T, own *stack.Stack, err error) *room {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Log(own.OperatorLog())
+		}
+		if err := own.Stop(); err != nil {
+			t.Error(err)
+		}
+	})
+	return newRoomIn(t, own)
+}
+
+// killDuring answers the question of a run, and kills the operator while the stream of the answer is open. The model is stopped meanwhile,
+// so that the run cannot come to its next ask.
+func (r *room) killDuring(remote *a2aclient.Client, asked seen) {
+	r.t.Helper()
+	r.Expect(r.stack.Model.Signal(syscall.SIGSTOP)).To(Succeed())
+	answer := a2a.NewMessage(a2a.MessageRoleUser, a2a.NewTextPart("1.2"))
+	answer.TaskID, answer.ContextID = a2a.TaskID(asked.task), asked.context
+	opened := false
+	last, _ := lastStatus(func(yield func(a2a.Event, error) bool) { // clients may report the end of the connection as an error
+		for event, err := range remote.SendStreamingMessage(r.t.Context(), &a2a.SendMessageRequest{Message: answer}) {
+			if !opened {
+				r.Expect(err).NotTo(HaveOccurred())
+				opened = true
+				r.Expect(r.stack.Operator.Kill()).To(Succeed())
+			}
+			if !yield(event, err) {
+				return
+			}
+		}
+	})
+	r.Expect(opened).To(BeTrue(), "the stream was open")
+	r.Expect(last.state).To(BeElementOf(a2a.TaskStateWorking, a2a.TaskStateSubmitted), "the stream broke off")
+	r.Expect(r.stack.Model.Signal(syscall.SIGCONT)).To(Succeed())
+}
+
+// approve approves the call that a task waits for, as kubectl would.
+func (r *room) approve(name string) {
+	r.t.Helper()
+	var waiting *v1alpha1.Waiting
+	r.Eventually(func() (bool, error) {
+		task, err := r.task(name)
+		waiting = task.Status.Waiting
+		return waiting != nil && waiting.Kind == v1alpha1.WaitingApproval, err
+	}).Should(BeTrue(), "the task waits for an approval")
+	message := &v1alpha1.AgentMessage{ObjectMeta: metav1.ObjectMeta{Namespace: r.namespace, GenerateName: "approve-"}}
+	message.Spec = v1alpha1.AgentMessageSpec{
+		Task: name, Role: v1alpha1.RoleUser, User: stack.Admin,
+		Approval: &v1alpha1.Approval{Task: name, ToolCall: waiting.ToolCall, ArgumentsDigest: waiting.ArgumentsDigest, Decision: v1alpha1.DecisionApprove},
+	}
+	r.create(message)
+}
+
+func (r *room) task(name string) (*v1alpha1.AgentTask, error) {
+	task := &v1alpha1.AgentTask{}
+	err := r.stack.API.Get(r.t.Context(), client.ObjectKey{Namespace: r.namespace, Name: name}, task)
+	return task, err
+}
+
+// a2aClient returns a client of a role, made from its card.
+func (r *room) a2aClient(role string) *a2aclient.Client {
+	r.t.Helper()
+	authorized := &http.Client{Transport: bearer(r.token)}
+	card, err := agentcard.NewResolver(authorized).Resolve(r.t.Context(), r.stack.GatewayURL+"/a2a/"+r.namespace+"/"+role)
+	r.Expect(err).NotTo(HaveOccurred())
+	remote, err := a2aclient.NewFromCard(r.t.Context(), card, a2aclient.WithDefaultsDisabled(), a2aclient.WithJSONRPCTransport(authorized))
+	r.Expect(err).NotTo(HaveOccurred())
+	return remote
+}
+
+// bearer adds a token to requests.
+type bearer string
+
+// RoundTrip implements http.RoundTripper.
+func (token bearer) RoundTrip(req *http.Request) (*http.Response, error) {
+	req = req.Clone(req.Context())
+	req.Header.Set("Authorization", "Bearer "+string(token))
+	return http.DefaultTransport.RoundTrip(req)
+}
+
+// seen is what a stream showed of a task.
+type seen struct {
+	task, context     string
+	state             a2a.TaskState
+	message, artifact string
+}
+
+// lastStatus reads a stream to its end.
+func lastStatus(events func(yield func(a2a.Event, error) bool)) (seen, error) {
+	var s seen
+	for event, err := range events {
+		if err != nil {
+			return s, err
+		}
+		switch e := event.(type) {
+		case *a2a.Task:
+			s.task, s.context, s.state = string(e.ID), e.ContextID, e.Status.State
+		case *a2a.TaskStatusUpdateEvent:
+			s.state, s.message = e.Status.State, ""
+			if e.Status.Message != nil {
+				s.message = textOf(e.Status.Message.Parts)
+			}
+		case *a2a.TaskArtifactUpdateEvent:
+			if !e.Append {
+				s.artifact = ""
+			}
+			s.artifact += textOf(e.Artifact.Parts)
+		}
+	}
+	return s, nil
+}
+
+func textOf(parts a2a.ContentParts) string {
+	var b strings.Builder
+	for _, part := range parts {
+		b.WriteString(part.Text())
+	}
+	return b.String()
+}
+
+// openAIResponse reads a run over the OpenAI API. The ID of a response contains the run, whichever protocol started it.
+func (r *room) openAIResponse(task string) (status, text string) {
+	r.t.Helper()
+	reference, err := json.Marshal(map[string]string{"n": r.namespace, "t": task})
+	r.Expect(err).NotTo(HaveOccurred())
+	id := "resp_" + base64.RawURLEncoding.EncodeToString(reference)
+	req, err := http.NewRequestWithContext(r.t.Context(), http.MethodGet, r.stack.GatewayURL+"/v1/responses/"+id, http.NoBody)
+	r.Expect(err).NotTo(HaveOccurred())
+	got, err := (&http.Client{Transport: bearer(r.token)}).Do(req)
+	r.Expect(err).NotTo(HaveOccurred())
+	defer func() { _ = got.Body.Close() }()
+	r.Expect(got.StatusCode).To(Equal(http.StatusOK))
+	var body struct {
+		Status string `json:"status"`
+		Output []struct {
+			Content []struct {
+				Text string `json:"text"`
+			} `json:"content"`
+		} `json:"output"`
+	}
+	r.Expect(json.NewDecoder(got.Body).Decode(&body)).To(Succeed())
+	r.Expect(body.Output).To(HaveLen(1))
+	r.Expect(body.Output[0].Content).To(HaveLen(1))
+	return body.Status, body.Output[0].Content[0].Text
+}
