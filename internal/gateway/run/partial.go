@@ -95,10 +95,14 @@ func completePrefix(value string) int {
 		case i+6 > len(value):
 			return complete
 		case isHighSurrogate(value[i+2 : i+6]):
-			if i+12 > len(value) {
-				return complete
+			next := value[i+6:]
+			if len(next) < len(`\u0000`) && (strings.HasPrefix(`\u`, next) || strings.HasPrefix(next, `\u`)) {
+				return complete // the second half may follow
 			}
-			i += 12
+			i += 6
+			if strings.HasPrefix(next, `\u`) && isLowSurrogate(next[2:6]) {
+				i += 6
+			}
 		default:
 			i += 6
 		}
@@ -110,4 +114,9 @@ func completePrefix(value string) int {
 // isHighSurrogate reports whether four hexadecimal digits are the first half of a pair.
 func isHighSurrogate(digits string) bool {
 	return strings.ContainsRune("dD", rune(digits[0])) && strings.ContainsRune("89abAB", rune(digits[1]))
+}
+
+// isLowSurrogate reports whether four hexadecimal digits are the second half of a pair.
+func isLowSurrogate(digits string) bool {
+	return strings.ContainsRune("dD", rune(digits[0])) && strings.ContainsRune("cdefCDEF", rune(digits[1]))
 }
