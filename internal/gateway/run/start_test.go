@@ -89,8 +89,8 @@ func TestLongKeysAreRefused(t *testing.T) {
 func TestRequestDigest(t *testing.T) {
 	base := Request{Namespace: "team-a", Role: "reviewer", Instruction: "Review it.", Key: "1"}
 	digest := func(r Request) string { return startedAs(t, "alice", r).Annotations[v1alpha1.AnnotationRequest] }
-	if digest(base) == "" || digest(base) != digest(base) {
-		t.Errorf("the digests of one request are %q and %q", digest(base), digest(base))
+	if first, again := digest(base), digest(base); first == "" || first != again {
+		t.Errorf("the digests of one request are %q and %q", first, again)
 	}
 	for name, change := range map[string]func(*Request){
 		"instruction": func(r *Request) { r.Instruction = "Review it again." },
