@@ -156,7 +156,7 @@ type toolbox struct {
 	written []string
 }
 
-// hold makes writes wait. The returned channels tell that one began, and let them go on when closed.
+// hold makes writes wait. The returned channels tell that one began, and let them continue when closed.
 func (b *toolbox) hold() (entered <-chan struct{}, release chan<- struct{}) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -164,7 +164,7 @@ func (b *toolbox) hold() (entered <-chan struct{}, release chan<- struct{}) {
 	return b.entered, b.release
 }
 
-// wait waits until writes may go on.
+// wait waits until writes may continue.
 func (b *toolbox) wait(ctx context.Context) {
 	b.mu.Lock()
 	entered, release := b.entered, b.release
