@@ -33,7 +33,6 @@ func NewEventStream(w http.ResponseWriter) *EventStream {
 	w.Header().Set("Content-Type", "text/event-stream")
 	w.Header().Set("X-Accel-Buffering", "no") // proxies must not buffer events
 	s := &EventStream{w: w, control: http.NewResponseController(w), stop: make(chan struct{})}
-	_ = s.control.SetReadDeadline(time.Time{}) // the server's limit is for reading the request
 	w.WriteHeader(http.StatusOK)
 	_ = s.control.Flush()
 	s.stopped.Go(s.beat)

@@ -4,9 +4,11 @@
 package gateway
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"runtime/debug"
 	"strings"
@@ -21,6 +23,8 @@ import (
 const (
 	// maxBody bounds the body of a request: the longest instruction, with room for attachments and escapes.
 	maxBody = 2 << 20
+	// bodyTimeout limits how long a client may take to send the body of a request.
+	bodyTimeout = time.Minute
 	// maxToken bounds a bearer token.
 	maxToken = 16 << 10
 	// reviewInterval is how often the token of an open request is checked.
@@ -67,9 +71,29 @@ func (m *Mux) HandlePublic(pattern string, handler http.Handler) {
 			}
 			m.options.OnRequest(m.door.Name(), recorder.code, time.Since(began))
 		}()
-		r.Body = http.MaxBytesReader(recorder, r.Body, maxBody)
+		if err := readBody(recorder, r, bodyTimeout); err != nil {
+			m.door.WriteError(recorder, err)
+			return
+		}
 		handler.ServeHTTP(recorder, r)
 	})
+}
+
+// readBody reads the body of a request within a time limit. A limit of the server would also end requests that wait for a run.
+func readBody(w http.ResponseWriter, r *http.Request, timeout time.Duration) error {
+	control := http.NewResponseController(w)
+	_ = control.SetReadDeadline(time.Now().Add(timeout)) // not all connections have deadlines
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
+	var tooLarge *http.MaxBytesError
+	if err != nil && !errors.As(err, &tooLarge) {
+		return apierrors.NewTimeoutError("the body of the request was not received in time", 0)
+	}
+	if err != nil {
+		return err
+	}
+	_ = control.SetReadDeadline(time.Time{})
+	r.Body = io.NopCloser(bytes.NewReader(body))
+	return nil
 }
 
 // admit returns the caller of a request, and counts the request until release is called.

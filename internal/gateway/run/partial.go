@@ -12,8 +12,11 @@ import (
 // partialResult reads the result from the arguments of submit_result while a model writes them.
 type partialResult struct {
 	text strings.Builder
-	// start is the index after the quote that opens the result's value; 0 means that it was not found yet.
+	// start is the index of what was not decoded yet of the result's value; 0 means that the value was not found yet.
 	start int
+	ended bool
+	// decoded is the result so far.
+	decoded strings.Builder
 }
 
 // add adds a piece of the arguments, and returns the result as far as it is complete characters.
@@ -26,16 +29,26 @@ func (p *partialResult) add(piece string) string {
 	if p.start == 0 {
 		return ""
 	}
-	value := text[p.start:]
+	if !p.ended {
+		p.decode(text[p.start:])
+	}
+	return p.decoded.String()
+}
+
+// decode decodes a part of the value that begins with a whole character, as far as it is complete.
+func (p *partialResult) decode(value string) {
 	end := closingQuote(value)
+	p.ended = end >= 0
 	if end < 0 {
 		end = completePrefix(value)
 	}
 	var decoded string
 	if json.Unmarshal([]byte(`"`+value[:end]+`"`), &decoded) != nil {
-		return ""
+		p.ended = true // it is not JSON: the recorded result is delivered in its place
+		return
 	}
-	return decoded
+	p.start += end
+	p.decoded.WriteString(decoded)
 }
 
 // findResult returns the index after the quote that opens the value of the field "result", or 0. Only a field of the outermost object counts.
