@@ -47,8 +47,9 @@ func (s *Stack) startWithGateway(ctx context.Context) error {
 		return err
 	}
 	s.GatewayURL = "http://" + gateway
-	s.options.OperatorFlags = append(s.options.OperatorFlags, "--history-bind-address", history, "--history-cert-file", certFile, "--history-key-file", keyFile,
-		"--gateway-bind-address", gateway, "--gateway-insecure")
+	s.gatewayFlags = []string{
+		"--history-bind-address", history, "--history-cert-file", certFile, "--history-key-file", keyFile, "--gateway-bind-address", gateway, "--gateway-insecure",
+	}
 	if err := s.StartOperator(ctx); err != nil {
 		return err
 	}

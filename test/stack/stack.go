@@ -87,10 +87,12 @@ type Stack struct {
 	// GatewayURL is the address of the gateway, which stays the same when the operator is restarted.
 	GatewayURL string
 
-	options  Options
-	log      *os.File
-	served   []*Process
-	replicas []*Process
+	options Options
+	// gatewayFlags are those of the newest operator only: others cannot listen at the same addresses.
+	gatewayFlags []string
+	log          *os.File
+	served       []*Process
+	replicas     []*Process
 }
 
 const loopbackFlag = "allow-loopback-endpoints"
@@ -222,7 +224,7 @@ func (s *Stack) StartOperator(ctx context.Context) error {
 
 // LaunchOperator runs an operator without waiting. env is added to the environment of this operator only.
 func (s *Stack) LaunchOperator(ctx context.Context, env ...string) error {
-	r, err := s.LaunchReplica(ctx, ReplicaOptions{Env: env})
+	r, err := s.LaunchReplica(ctx, ReplicaOptions{Env: env, Flags: s.gatewayFlags})
 	if err != nil {
 		return err
 	}
