@@ -123,9 +123,12 @@ func TestServerEverything(t *testing.T) {
 func TestServerEverythingGetsNoModel(t *testing.T) {
 	session := makeClient(t, mcp.Options{}).connect(t, foreign("every", mcp.StreamableHTTP, startEverything(t, "streamableHttp")+"/mcp"))
 	for _, name := range session.Tools().Names() {
-		if strings.Contains(name, "sampling") || strings.Contains(name, "elicitation") || strings.Contains(name, "roots") {
+		if strings.Contains(name, "sampling") || strings.Contains(name, "roots") {
 			t.Errorf("the server offers %s", name)
 		}
+	}
+	if _, ok := session.Tools().Lookup("every__trigger-elicitation-request"); !ok {
+		t.Error("the server does not know that it may ask")
 	}
 }
 
