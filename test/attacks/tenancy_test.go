@@ -132,6 +132,10 @@ func (r *testNamespace) recreate() {
 	r.Eventually(func() error {
 		return r.API.Create(r.t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: r.namespace}})
 	}).Should(Succeed())
+	// Admission reads namespaces from a cache, in which this one may still be terminating.
+	r.Eventually(func() error {
+		return r.API.Create(r.t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: r.namespace, Name: "accepted"}})
+	}).Should(Succeed())
 }
 
 // used returns the usage of the namespace's quota.
