@@ -58,7 +58,7 @@ func header(r *http.Request) (key string, repeated bool) {
 	return gateway.IdempotencyKey(r), count != "" && count != "0"
 }
 
-// begin does what a request asks for, and returns what to follow.
+// begin starts or continues the run of a request.
 func (q inquiry) begin(ctx context.Context, caller *run.Caller) (exchange, error) {
 	before, last, err := splitLast(q.turns)
 	if err != nil {
@@ -155,7 +155,7 @@ func (q inquiry) find(ctx context.Context, caller *run.Caller, before []turn, la
 			return &found, err
 		}
 		// The question may have been answered by an earlier attempt of this request.
-		answered, err := caller.Answered(ctx, run.Ask{Namespace: task.Namespace, Ask: live.Ask{Task: task.Name}}, q.answerKey())
+		answered, err := caller.HasAnswered(ctx, task.Namespace, task.Name, q.answerKey())
 		if answered || err != nil {
 			return &exchange{namespace: task.Namespace, task: task.Name}, err
 		}
@@ -189,7 +189,7 @@ func (q inquiry) resume(ctx context.Context, caller *run.Caller, namespace, name
 		return q.reply(ctx, caller, *ask, last)
 	}
 	if !live.Ended(task.Status.Phase) {
-		answered, err := caller.Answered(ctx, run.Ask{Namespace: namespace, Ask: live.Ask{Task: name}}, q.answerKey())
+		answered, err := caller.HasAnswered(ctx, namespace, name, q.answerKey())
 		if answered || err != nil {
 			return exchange{namespace: namespace, task: name}, err
 		}

@@ -82,10 +82,9 @@ func (c *Caller) Cancel(ctx context.Context, namespace, task, key string) error 
 	return err
 }
 
-// Answered reports whether the caller has already answered an ask with this key.
-func (c *Caller) Answered(ctx context.Context, ask Ask, key string) (bool, error) {
-	message := &v1alpha1.AgentMessage{}
-	err := c.API.Get(ctx, client.ObjectKey{Namespace: ask.Namespace, Name: c.messageName(ask.Namespace, ask.Task, key)}, message)
+// HasAnswered reports whether the caller has sent a message about a standalone task with this idempotency key.
+func (c *Caller) HasAnswered(ctx context.Context, namespace, task, key string) (bool, error) {
+	err := c.API.Get(ctx, client.ObjectKey{Namespace: namespace, Name: c.messageName(namespace, task, key)}, &v1alpha1.AgentMessage{})
 	return err == nil, client.IgnoreNotFound(err)
 }
 

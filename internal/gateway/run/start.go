@@ -77,7 +77,7 @@ func (c *Caller) Start(ctx context.Context, r Request) (_ *v1alpha1.AgentTask, c
 	return found, false, nil
 }
 
-// checkRole returns an error if there is no such role: its task would wait for it. A caller who may not read roles learns it from the task.
+// checkRole returns an error if the role does not exist, because its task would never start. It returns nil if the caller may not read roles.
 func (c *Caller) checkRole(ctx context.Context, namespace, name string) error {
 	if _, ok := role.BuiltIn(name); ok {
 		return nil
