@@ -98,11 +98,11 @@ const (
 	ReasonInvalidSpec = "InvalidSpec"
 	// ReasonUnreachable: the endpoint does not answer.
 	ReasonUnreachable = "Unreachable"
-	// ReasonUnauthorized: the endpoint refuses the key.
+	// ReasonUnauthorized: the endpoint refuses the key or the access token, or the authorization server refuses the client.
 	ReasonUnauthorized = "Unauthorized"
 	// ReasonEndpointNotAllowed: the endpoint is at a loopback, link-local or metadata address, or redirects; the operator does not connect to it.
 	ReasonEndpointNotAllowed = "EndpointNotAllowed"
-	// ReasonInvalidResponse: the response of the endpoint is too large or does not end.
+	// ReasonInvalidResponse: the response of the endpoint is too large or does not end, or the one of the token endpoint has no token.
 	ReasonInvalidResponse = "InvalidResponse"
 )
 

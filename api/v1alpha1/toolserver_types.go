@@ -11,6 +11,7 @@ import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 // ToolServerSpec is an MCP server. Agents see its tools as <server>__<tool>.
 // +kubebuilder:validation:XValidation:rule="isURL(self.url) && url(self.url).getScheme() in ['http', 'https'] && size(url(self.url).getHost()) > 0",message="must be an http or https URL, for example https://tools.example.com/mcp",fieldPath=".url"
 // +kubebuilder:validation:XValidation:rule="!self.url.matches('^https?://[^/?#]*@')",message="must not contain a user or password: put them into a Secret and name it in headersFrom",fieldPath=".url"
+// +kubebuilder:validation:XValidation:rule="!has(self.auth) || !has(self.headersFrom) || self.headersFrom.all(h, h.name.lowerAscii() != 'authorization')",message="must not contain Authorization together with auth: the access token is sent in this header",fieldPath=".headersFrom"
 type ToolServerSpec struct {
 	// transport is the MCP transport of the server.
 	// +optional
@@ -27,6 +28,9 @@ type ToolServerSpec struct {
 	// +listMapKey=name
 	// +kubebuilder:validation:MaxItems=16
 	HeadersFrom []HeaderSource `json:"headersFrom,omitempty"`
+	// auth makes the operator obtain access tokens for the server, in place of a header Authorization in headersFrom.
+	// +optional
+	Auth *ToolServerAuth `json:"auth,omitempty"`
 	// readOnlyTools are further tools that change nothing, although the server does not mark them as read-only; they need no approval. The names
 	// are the server's own, without prefix.
 	// +optional
@@ -49,6 +53,53 @@ type ToolServerSpec struct {
 	// +optional
 	AllowedNamespaces *AllowedNamespaces `json:"allowedNamespaces,omitempty"`
 }
+
+// ToolServerAuth is how the operator obtains access tokens.
+type ToolServerAuth struct {
+	// oauth is a client of an OAuth 2.0 authorization server that may use the client credentials grant.
+	// +required
+	OAuth OAuthClient `json:"oauth,omitzero"`
+}
+
+// OAuthClient is a client of an OAuth 2.0 authorization server. Its secret is sent with HTTP Basic authentication (client_secret_basic).
+// +kubebuilder:validation:XValidation:rule="isURL(self.tokenURL) && url(self.tokenURL).getScheme() in ['http', 'https'] && size(url(self.tokenURL).getHost()) > 0",message="must be an https URL, for example https://login.example.com/oauth/token",fieldPath=".tokenURL"
+// +kubebuilder:validation:XValidation:rule="!self.tokenURL.matches('^https?://[^/?#]*@') && !self.tokenURL.contains('#')",message="must not contain a user, a password or a fragment: the client is in clientID and clientSecretRef",fieldPath=".tokenURL"
+// +kubebuilder:validation:XValidation:rule="!isURL(self.tokenURL) || url(self.tokenURL).getScheme() != 'http' || self.tokenURL.matches('^http://(localhost|127[.][0-9.]+|[[]::1[]]|[a-z0-9-]+[.][a-z0-9-]+[.]svc|[a-z0-9-]+[.][a-z0-9-]+[.]svc[.]cluster[.]local)(:[0-9]+)?([/?]|$)')",message="must be https: the client secret is sent there. http is only for a Service of the cluster (NAME.NAMESPACE.svc) and for loopback addresses",fieldPath=".tokenURL"
+type OAuthClient struct {
+	// tokenURL is the token endpoint of the authorization server.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=1024
+	TokenURL string `json:"tokenURL"`
+	// clientID identifies the client.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=256
+	ClientID string `json:"clientID"`
+	// clientSecretRef is the key of a Secret in this namespace that contains the client secret.
+	// +required
+	ClientSecretRef SecretKeyRef `json:"clientSecretRef,omitzero"`
+	// scopes are the requested scopes.
+	// +optional
+	// +listType=set
+	// +kubebuilder:validation:MaxItems=32
+	Scopes []OAuthScope `json:"scopes,omitempty"`
+	// audience is sent as the parameter audience, which some authorization servers require.
+	// +optional
+	// +kubebuilder:validation:MaxLength=1024
+	Audience string `json:"audience,omitempty"`
+	// resource is the server that the tokens are for (RFC 8707). Defaults to url without its query. If it is empty, no resource is sent, for
+	// authorization servers that do not accept it.
+	// +optional
+	// +kubebuilder:validation:MaxLength=1024
+	Resource *string `json:"resource,omitempty"`
+}
+
+// OAuthScope is a scope of OAuth 2.0.
+// +kubebuilder:validation:MinLength=1
+// +kubebuilder:validation:MaxLength=256
+// +kubebuilder:validation:XValidation:rule="self.matches('^[]!#-[^-~]+$')",message="must be one scope: no spaces, quotes and backslashes. Write several scopes as several entries"
+type OAuthScope = string
 
 // ServerToolName is the server's own name of a tool.
 // +kubebuilder:validation:MinLength=1

@@ -71,6 +71,35 @@ func wholeSuite() bool {
 // emptyColumns returns the columns of the ledger without a value in any row: NULL, or the zero value of a column that cannot be
 // NULL.
 func (w *world) emptyColumns(ctx context.Context) ([]string, error) {
+	columns, err := w.countColumns(ctx, func(c column) string {
+		if c.nullable {
+			return c.name + " IS NOT NULL"
+		}
+		return "CAST(" + c.name + " AS TEXT) NOT IN ('', '0', 'false')"
+	})
+	var empty []string
+	for _, c := range columns {
+		if c.rows == 0 && unfilled[c.table] == "" && unfilled[c.table+"."+c.name] == "" {
+			empty = append(empty, c.table+"."+c.name)
+		}
+	}
+	return empty, err
+}
+
+// columnsWith returns the columns of the ledger that contain a text, which must not contain quotes.
+func (w *world) columnsWith(ctx context.Context, text string) ([]string, error) {
+	columns, err := w.countColumns(ctx, func(c column) string { return "CAST(" + c.name + " AS TEXT) LIKE '%" + text + "%'" })
+	var found []string
+	for _, c := range columns {
+		if c.rows > 0 {
+			found = append(found, c.table+"."+c.name)
+		}
+	}
+	return found, err
+}
+
+// countColumns returns the columns of the ledger, with the number of rows, at most one, that meet a condition.
+func (w *world) countColumns(ctx context.Context, condition func(column) string) ([]column, error) {
 	driver, name := "pgx", w.LedgerURL
 	query := `SELECT table_name, column_name, is_nullable = 'YES' FROM information_schema.columns WHERE table_schema = current_schema()`
 	if path, ok := strings.CutPrefix(w.LedgerURL, "sqlite:"); ok {
@@ -86,26 +115,18 @@ func (w *world) emptyColumns(ctx context.Context) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	var empty []string
-	for _, c := range columns {
-		filled := c.name + " IS NOT NULL"
-		if !c.nullable {
-			filled = "CAST(" + c.name + " AS TEXT) NOT IN ('', '0', 'false')"
-		}
-		var n int
-		if err := db.QueryRowContext(ctx, fmt.Sprintf("SELECT COUNT(*) FROM (SELECT 1 FROM %s WHERE %s LIMIT 1) AS found", c.table, filled)).Scan(&n); err != nil {
-			return nil, fmt.Errorf("count values of %s.%s: %w", c.table, c.name, err)
-		}
-		if n == 0 && unfilled[c.table] == "" && unfilled[c.table+"."+c.name] == "" {
-			empty = append(empty, c.table+"."+c.name)
+	for i, c := range columns {
+		if err := db.QueryRowContext(ctx, fmt.Sprintf("SELECT COUNT(*) FROM (SELECT 1 FROM %s WHERE %s LIMIT 1) AS found", c.table, condition(c))).Scan(&columns[i].rows); err != nil {
+			return nil, fmt.Errorf("search %s.%s: %w", c.table, c.name, err)
 		}
 	}
-	return empty, nil
+	return columns, nil
 }
 
 type column struct {
 	table, name string
 	nullable    bool
+	rows        int
 }
 
 func readColumns(ctx context.Context, db *sql.DB, query string) ([]column, error) {

@@ -110,6 +110,7 @@ func flows(ledger string) {
 	toolResults(w)
 	remoteAgents(w)
 	toolInput(w)
+	oauthTokens(w)
 	quotas(w)
 	deletion(w)
 	identity(w)

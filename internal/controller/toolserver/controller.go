@@ -7,6 +7,7 @@ package toolserver
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -77,8 +78,8 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		return ctrl.Result{}, nil
 	}
 	defer leave()
-	for _, header := range object.Spec.HeadersFrom {
-		_, err := r.Finder.Secret(ctx, object.Namespace, header.SecretKeyRef)
+	for _, ref := range secretRefs(object.Spec) {
+		_, err := r.Finder.Secret(ctx, object.Namespace, ref)
 		if condition, missing := status.FromMissing(object.Generation, err); missing {
 			return status.Result(status.WriteCondition(ctx, r.Client, &object, &object.Status.Conditions, condition, nil))
 		}
@@ -108,6 +109,7 @@ func Server(finder resolve.Finder, object *v1alpha1.ToolServer, key mcp.Key) mcp
 		Transport:     mcp.Transport(object.Spec.Transport),
 		URL:           object.Spec.URL,
 		Headers:       finder.Headers(object.Namespace, object.Spec.HeadersFrom),
+		OAuth:         oauthClient(finder, object),
 		ReadOnlyTools: object.Spec.ReadOnlyTools,
 		Timeout:       time.Duration(object.Spec.TimeoutSeconds) * time.Second,
 	}
@@ -157,7 +159,7 @@ func sessionKey(name types.NamespacedName) mcp.Key {
 	return mcp.Key{Namespace: name.Namespace, Server: name.Name}
 }
 
-// serversUsingSecret returns the servers whose headers come from a Secret.
+// serversUsingSecret returns the servers whose headers or client secret come from a Secret.
 func (r *Reconciler) serversUsingSecret(ctx context.Context, secret client.Object) []reconcile.Request {
 	var list v1alpha1.ToolServerList
 	if err := r.Client.List(ctx, &list, client.InNamespace(secret.GetNamespace())); err != nil {
@@ -165,11 +167,8 @@ func (r *Reconciler) serversUsingSecret(ctx context.Context, secret client.Objec
 	}
 	var requests []reconcile.Request
 	for i := range list.Items {
-		for _, h := range list.Items[i].Spec.HeadersFrom {
-			if h.SecretKeyRef.Name == secret.GetName() {
-				requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&list.Items[i])})
-				break
-			}
+		if slices.ContainsFunc(secretRefs(list.Items[i].Spec), func(ref v1alpha1.SecretKeyRef) bool { return ref.Name == secret.GetName() }) {
+			requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&list.Items[i])})
 		}
 	}
 	return requests

@@ -11,6 +11,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/nestor-dev/nestor/internal/outbound/oauth"
 	"github.com/nestor-dev/nestor/internal/tool"
 )
 
@@ -66,9 +67,10 @@ func (s *Session) send(ctx context.Context, conn *connection, name string, call 
 		return nil, nil, answer
 	case seen.wasAccepted() && errors.As(err, &answer):
 		return nil, nil, fmt.Errorf("the server answers: %s", seen.messageUpTo(errors.New(answer.Message), maxAnswer))
-	default:
-		return nil, &lostCall{err, seen}, nil
+	case errors.As(seen.cause(), new(*oauth.Error)):
+		conn.close() // without tokens nothing works: connecting again shows why, until it succeeds
 	}
+	return nil, &lostCall{err, seen}, nil
 }
 
 // workingConnection returns conn if it still works, else its successor.

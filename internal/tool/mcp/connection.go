@@ -15,13 +15,14 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/nestor-dev/nestor/internal/outbound"
+	"github.com/nestor-dev/nestor/internal/outbound/oauth"
 )
 
 // pingTimeout limits how long a suspect connection may take to answer a ping.
 const pingTimeout = 5 * time.Second
 
 var (
-	errUnauthorized  = errors.New("the server refuses the headers")
+	errUnauthorized  = errors.New("the server refuses the credentials")
 	errInvalidServer = errors.New("invalid tool server")
 	errSlowConnect   = errors.New("the server does not answer in time")
 )
@@ -45,7 +46,7 @@ type connection struct {
 
 // connect opens a connection and lists the server's tools.
 func (s *Session) connect() (*connection, listing, error) {
-	tripper, err := s.server.tripper(s.options.HTTP, &s.tasks)
+	tripper, err := s.tripper()
 	if err != nil {
 		return nil, listing{}, fmt.Errorf("%w: %w", errInvalidServer, err)
 	}
@@ -68,7 +69,7 @@ func (s *Session) connect() (*connection, listing, error) {
 	conn := &connection{listChanged: changed, cancel: cancel, over: make(chan struct{}), idle: make(chan struct{}), ended: make(chan struct{})}
 	session, err := s.client(nestor, notify, conn).Connect(ctx, s.server.transport(tripper), nil)
 	if err != nil {
-		err = connectError(ctx, seen, err)
+		err = s.connectError(ctx, seen, err)
 		cancel(nil)
 		return nil, listing{}, err
 	}
@@ -88,7 +89,7 @@ func (s *Session) connect() (*connection, listing, error) {
 		err = cmp.Or(conn.err, sdk.ErrConnectionClosed)
 	}
 	if err != nil {
-		err = connectError(ctx, seen, fmt.Errorf("list tools: %w", err))
+		err = s.connectError(ctx, seen, fmt.Errorf("list tools: %w", err))
 		conn.close()
 		return nil, listing{}, err
 	}
@@ -96,16 +97,23 @@ func (s *Session) connect() (*connection, listing, error) {
 }
 
 // connectError returns why there is no connection, in a form that may be shown.
-func connectError(ctx context.Context, seen *exchange, err error) error {
+func (s *Session) connectError(ctx context.Context, seen *exchange, err error) error {
+	var noToken *oauth.Error
 	switch {
 	case errors.Is(context.Cause(ctx), errSlowConnect):
 		return errSlowConnect
+	case errors.As(seen.cause(), &noToken):
+		return &unusableError{tokenReasons[noToken.Problem], seen.message(err)}
 	case errors.As(seen.cause(), new(*outbound.NotAllowedError)) || errors.Is(seen.cause(), errRedirect):
 		return &unusableError{NotAllowed, seen.message(err)}
 	case seen.cause() != nil || errors.As(err, new(*unusableError)):
 		return &unusableError{InvalidResponse, seen.message(err)}
 	case seen.unauthorized():
-		return fmt.Errorf("%w (%s): check headersFrom and the Secret that it names", errUnauthorized, seen.message(err))
+		check := "check headersFrom and the Secret that it names"
+		if s.tokens != nil {
+			check = "check what the token of auth.oauth is for: scopes, audience and resource"
+		}
+		return fmt.Errorf("%w (%s): %s", errUnauthorized, seen.message(err), check)
 	default:
 		return errors.New(seen.message(err))
 	}

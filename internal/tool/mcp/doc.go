@@ -34,7 +34,8 @@
 //
 // # What a server may not do
 //
-// Headers from Secrets are read for each request, sent only to the origin of the configured URL, and removed from
+// Access tokens are obtained with package oauth, and shared by the sessions of a server. A request that is answered with 401 was not
+// executed; it is sent once more with a new token. Headers from Secrets are read for each request, sent only to the origin of the configured URL, and removed from
 // error texts. Redirects are not followed. The size of answers is bounded. A tool whose name or schema is unusable is
 // left out and named in the status.
 package mcp

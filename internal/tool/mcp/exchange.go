@@ -16,6 +16,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 
 	"github.com/nestor-dev/nestor/internal/outbound"
+	"github.com/nestor-dev/nestor/internal/outbound/oauth"
 	"github.com/nestor-dev/nestor/internal/shorten"
 )
 
@@ -77,7 +78,7 @@ func (e *exchange) recordResponse(method string, status int) {
 
 // recordProblem records why the server is unusable, and returns err.
 func (e *exchange) recordProblem(err error) error {
-	if errors.As(err, new(*outbound.NotAllowedError)) || errors.Is(err, outbound.ErrTooLarge) || errors.Is(err, errRedirect) {
+	if errors.As(err, new(*outbound.NotAllowedError)) || errors.As(err, new(*oauth.Error)) || errors.Is(err, outbound.ErrTooLarge) || errors.Is(err, errRedirect) {
 		e.mu.Lock()
 		defer e.mu.Unlock()
 		e.problem = err
@@ -92,11 +93,12 @@ func (e *exchange) cause() error {
 	return e.problem
 }
 
-// recordSecrets records header values that must not appear in texts.
-func (e *exchange) recordSecrets(headers http.Header) {
+// setSecrets sets headers of a request, and records their values, which must not appear in texts.
+func (e *exchange) setSecrets(request *http.Request, headers http.Header) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	for _, values := range headers {
+	for name, values := range headers {
+		request.Header[http.CanonicalHeaderKey(name)] = values
 		for _, value := range values {
 			e.secrets[value] = true
 			// A server may repeat "Bearer abc" as "abc".
@@ -123,10 +125,14 @@ func (e *exchange) hadNoEffect() bool {
 	return !e.sent || refused && !e.accepted
 }
 
-// unauthorized reports whether the server does not accept the headers.
+// unauthorized reports whether the server does not accept the headers, or the token endpoint the client.
 func (e *exchange) unauthorized() bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
+	var noToken *oauth.Error
+	if errors.As(e.problem, &noToken) {
+		return noToken.Problem == oauth.Rejected
+	}
 	return e.status == http.StatusUnauthorized || e.status == http.StatusForbidden
 }
 

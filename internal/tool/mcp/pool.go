@@ -5,12 +5,14 @@ package mcp
 
 import (
 	"context"
+	"maps"
 	"math/rand/v2"
 	"net/http"
 	"sync"
 	"time"
 
 	"github.com/nestor-dev/nestor/internal/outbound"
+	"github.com/nestor-dev/nestor/internal/outbound/oauth"
 )
 
 // Options are the settings of a pool. The zero value uses defaults.
@@ -43,6 +45,7 @@ type Pool struct {
 
 	mu       sync.Mutex
 	sessions map[Key]*Session
+	tokens   map[string]*oauth.Source // by the revision of the server
 	closed   bool
 	closing  sync.WaitGroup
 }
@@ -64,7 +67,7 @@ func NewPool(options Options) *Pool {
 	if options.HTTP == nil {
 		options.HTTP = outbound.New(outbound.Options{AllowLoopback: true})
 	}
-	return &Pool{options: options, sessions: map[Key]*Session{}}
+	return &Pool{options: options, sessions: map[Key]*Session{}, tokens: map[string]*oauth.Source{}}
 }
 
 // Ensure returns the session for server and starts it if there is none. A session of another revision is replaced;
@@ -79,14 +82,37 @@ func (p *Pool) Ensure(server Server) *Session {
 	if ok {
 		old.stop()
 	}
-	session := newSession(server, p.options)
+	session := newSession(server, p.tokensFor(server), p.options)
 	if p.closed {
 		session.stop()
 	} else {
 		p.sessions[server.Key] = session
 	}
+	p.dropTokens()
 	p.closing.Go(session.run)
 	return session
+}
+
+// tokensFor returns the source of a server's tokens, which all namespaces share, or nil. The caller holds the lock.
+func (p *Pool) tokensFor(server Server) *oauth.Source {
+	if server.OAuth == nil {
+		return nil
+	}
+	source, ok := p.tokens[server.Revision]
+	if !ok {
+		source = oauth.NewSource(*server.OAuth, p.options.HTTP)
+		p.tokens[server.Revision] = source
+	}
+	return source
+}
+
+// dropTokens drops the tokens that no session uses. The caller holds the lock.
+func (p *Pool) dropTokens() {
+	used := make(map[string]bool, len(p.tokens))
+	for _, session := range p.sessions {
+		used[session.server.Revision] = true
+	}
+	maps.DeleteFunc(p.tokens, func(revision string, _ *oauth.Source) bool { return !used[revision] })
 }
 
 // Lookup returns the session for key, if there is one.
@@ -108,6 +134,7 @@ func (p *Pool) Retain(keep func(Key) bool) {
 			delete(p.sessions, key)
 		}
 	}
+	p.dropTokens()
 }
 
 // Close closes all sessions and waits until they have ended or ctx ends.

@@ -9,6 +9,8 @@ import (
 	"net/http"
 	"net/url"
 	"time"
+
+	"github.com/nestor-dev/nestor/internal/outbound/oauth"
 )
 
 // Transport is the transport protocol of a server.
@@ -36,8 +38,8 @@ type Headers func(ctx context.Context) (http.Header, error)
 // Server describes how to reach an MCP server and how to treat its tools.
 type Server struct {
 	Key Key
-	// Revision changes whenever a field below changes, for example a generation. A new revision replaces the session;
-	// a new value in a Secret need not.
+	// Revision identifies the server and changes whenever a field below changes, for example a UID and a generation. A new
+	// revision replaces the session; a new value in a Secret need not. The sessions of one revision share access tokens.
 	Revision string
 	// Prefix is prepended to the names of the tools; see [Prefix].
 	Prefix    string
@@ -45,6 +47,8 @@ type Server struct {
 	URL       string
 	// Headers may be nil.
 	Headers Headers
+	// OAuth is the client that obtains access tokens for the requests; nil if they need none.
+	OAuth *oauth.Client
 	// ReadOnlyTools are tools, by the server's own names, that count as read-only regardless of the server's hints.
 	ReadOnlyTools []string
 	// Timeout limits one call; zero uses the executor's.

@@ -13,6 +13,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 	"golang.org/x/time/rate"
 
+	"github.com/nestor-dev/nestor/internal/outbound/oauth"
 	"github.com/nestor-dev/nestor/internal/tool"
 )
 
@@ -26,6 +27,7 @@ const (
 type Session struct {
 	server  Server
 	options Options
+	tokens  *oauth.Source // nil if the server needs none
 	tasks   taskTools
 	ctx     context.Context
 	stop    context.CancelFunc
@@ -43,10 +45,10 @@ type Session struct {
 	changed chan struct{} // closed and replaced when a field above changes
 }
 
-func newSession(server Server, options Options) *Session {
+func newSession(server Server, tokens *oauth.Source, options Options) *Session {
 	ctx, stop := context.WithCancel(context.Background())
 	return &Session{
-		server: server, options: options, ctx: ctx, stop: stop,
+		server: server, tokens: tokens, options: options, ctx: ctx, stop: stop,
 		status:  Status{Reason: Connecting, Message: "connecting"},
 		changed: make(chan struct{}),
 	}

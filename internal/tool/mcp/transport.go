@@ -18,6 +18,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/nestor-dev/nestor/internal/outbound"
+	"github.com/nestor-dev/nestor/internal/outbound/oauth"
 )
 
 const (
@@ -43,12 +44,12 @@ var (
 var errRedirect = errors.New("the server redirects, which is not followed: set spec.url to where it is")
 
 // tripper returns the round tripper for all requests to the server.
-func (s Server) tripper(base http.RoundTripper, tasks *taskTools) (*guardedTripper, error) {
-	origin, err := s.origin()
+func (s *Session) tripper() (*guardedTripper, error) {
+	origin, err := s.server.origin()
 	if err != nil {
 		return nil, err
 	}
-	return &guardedTripper{base: base, origin: origin, headers: s.Headers, tasks: tasks}, nil
+	return &guardedTripper{base: s.options.HTTP, origin: origin, headers: s.server.Headers, tokens: s.tokens, tasks: &s.tasks}, nil
 }
 
 // transport returns the SDK's transport for the server.
@@ -69,6 +70,7 @@ type guardedTripper struct {
 	base    http.RoundTripper
 	origin  *url.URL
 	headers Headers
+	tokens  *oauth.Source
 	tasks   *taskTools
 	// noListChanges is set if the server declares that it does not report changes of its tools. Its stream is then not
 	// opened.
@@ -96,17 +98,14 @@ func (g *guardedTripper) send(request *http.Request, sent outgoingMessage) (*htt
 		if err != nil {
 			return nil, fmt.Errorf("read headers: %w", err)
 		}
-		seen.recordSecrets(headers)
-		for name, values := range headers {
-			request.Header[http.CanonicalHeaderKey(name)] = values
-		}
+		seen.setSecrets(request, headers)
 	}
 	if request.Method == http.MethodPost && !sent.expectsResponse() {
 		limited, cancel := context.WithTimeout(ctx, noticeTimeout)
 		request = request.WithContext(limited)
 		defer cancel()
 	}
-	response, err := g.base.RoundTrip(request)
+	response, err := g.authorize(ctx, request)
 	if err != nil {
 		return nil, seen.recordProblem(err)
 	}
