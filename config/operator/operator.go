@@ -32,6 +32,9 @@ func Access() ([]*unstructured.Unstructured, error) {
 	return objects("serviceaccount.yaml", "rbac.yaml", "userroles.yaml", "policies.yaml")
 }
 
+// PeopleRoles returns the roles of people.
+func PeopleRoles() ([]*unstructured.Unstructured, error) { return objects("userroles.yaml") }
+
 // History returns what registers the history API.
 func History() ([]*unstructured.Unstructured, error) { return objects("history.yaml") }
 

@@ -72,7 +72,9 @@ func names(doors []Door) []string {
 
 // Server serves a gateway until it is stopped. It is a manager.Runnable that runs in every replica.
 type Server struct {
-	Address string
+	// Address is the address to listen on, unless there is a Listener.
+	Address  string
+	Listener net.Listener
 	// TLS is the certificate; nil serves without TLS, which is for loopback addresses only.
 	TLS     *tls.Config
 	Handler http.Handler
@@ -83,13 +85,16 @@ func (Server) NeedLeaderElection() bool { return false }
 
 // Start implements manager.Runnable.
 func (s Server) Start(ctx context.Context) error {
-	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", s.Address)
-	if err != nil {
-		return fmt.Errorf("serve the gateway: %w", err)
+	listener := s.Listener
+	if listener == nil {
+		var err error
+		if listener, err = new(net.ListenConfig).Listen(ctx, "tcp", s.Address); err != nil {
+			return fmt.Errorf("serve the gateway: %w", err)
+		}
 	}
 	if address, ok := listener.Addr().(*net.TCPAddr); s.TLS == nil && (!ok || !address.IP.IsLoopback()) {
 		_ = listener.Close()
-		return fmt.Errorf("serve the gateway: %s is not a loopback address, and callers send their tokens: give it a certificate", s.Address)
+		return fmt.Errorf("serve the gateway: %s is not a loopback address, and callers send their tokens: give it a certificate", listener.Addr())
 	}
 	if s.TLS != nil {
 		listener = tls.NewListener(listener, s.TLS)

@@ -52,7 +52,7 @@ func (m *Mux) Handle(pattern string, handle Handler) {
 		defer release()
 		ctx, cancel := context.WithCancel(r.Context())
 		defer cancel()
-		go endWithToken(ctx, cancel, caller)
+		go endWithToken(ctx, cancel, caller.StillValid)
 		handle(w, r.WithContext(ctx), caller)
 	}))
 }
@@ -114,7 +114,7 @@ func (m *Mux) admit(r *http.Request) (_ *run.Caller, release func(), err error) 
 }
 
 // endWithToken ends a request whose token is no longer valid.
-func endWithToken(ctx context.Context, end context.CancelFunc, caller *run.Caller) {
+func endWithToken(ctx context.Context, end context.CancelFunc, valid func(context.Context) bool) {
 	ticker := time.NewTicker(reviewInterval)
 	defer ticker.Stop()
 	for {
@@ -122,7 +122,7 @@ func endWithToken(ctx context.Context, end context.CancelFunc, caller *run.Calle
 		case <-ctx.Done():
 			return
 		case <-ticker.C:
-			if !caller.StillValid(ctx) {
+			if !valid(ctx) {
 				end()
 				return
 			}

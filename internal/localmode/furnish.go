@@ -22,6 +22,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
+	manifests "github.com/nestor-dev/nestor/config/operator"
 )
 
 // Namespace contains the demo's chat and roles.
@@ -77,6 +78,9 @@ func (l *Local) furnish(ctx context.Context) error {
 	if err := l.ensure(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: operatorNamespace}}); err != nil {
 		return err
 	}
+	if err := l.furnishPeople(ctx); err != nil {
+		return err
+	}
 	if err := l.furnishModel(ctx); err != nil {
 		return err
 	}
@@ -84,6 +88,20 @@ func (l *Local) furnish(ctx context.Context) error {
 		return err
 	}
 	return l.ensure(ctx, l.NewChat(l.ChatName()))
+}
+
+// furnishPeople brings the roles of people up to date, for service accounts that use the gateway.
+func (l *Local) furnishPeople(ctx context.Context) error {
+	roles, err := manifests.PeopleRoles()
+	if err != nil {
+		return err
+	}
+	for _, role := range roles {
+		if err := l.Client.Apply(ctx, client.ApplyConfigurationFromUnstructured(role), client.FieldOwner("demo"), client.ForceOwnership); err != nil {
+			return fmt.Errorf("create the role %s: %w", role.GetName(), err)
+		}
+	}
+	return nil
 }
 
 // NewChat returns a chat that has the sample project as its workspace.

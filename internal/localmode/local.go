@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"os"
 	"path/filepath"
 	"sync/atomic"
@@ -53,6 +54,7 @@ type Local struct {
 	cluster  *localcluster.Cluster
 	ledger   ledger.Ledger
 	history  *history.Server
+	gateway  net.Listener
 	modelURL string
 	page     string
 	log      *os.File
@@ -74,6 +76,7 @@ func (l *Local) steps() []step {
 		{"checking the state in " + l.Dir, l.openState},
 		{"starting the control plane: etcd, the API server, the garbage collector", l.startCluster},
 		{"opening the ledger", l.openLedger},
+		{"opening the port of the gateway", l.openGateway},
 		{"starting the model", l.startModel},
 		{"laying out the sample project", l.layOutSample},
 		{"starting the operator", l.startOperator},

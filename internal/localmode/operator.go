@@ -50,6 +50,7 @@ func (l *Local) startOperator(ctx context.Context) error {
 			LocalWorkspaces: []string{l.Sample}, WorkspaceScratch: scratch,
 		},
 		History: operator.History{Address: "127.0.0.1:0", Certificate: operator.Certificate{Service: historyService}},
+		Gateway: operator.Gateway{Listener: l.gateway, Insecure: true},
 	})
 	if err != nil {
 		return err

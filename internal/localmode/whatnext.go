@@ -19,8 +19,8 @@ var commands string
 
 // writeCommands writes the file that a shell reads to reach the demo.
 func (l *Local) writeCommands(context.Context) error {
-	text := fmt.Sprintf("# Written by the demo. Read it with: . %s\nexport KUBECONFIG=%s\nexport PATH=%s:\"$PATH\"\nNESTOR_CHAT=%s\n%s",
-		quote(l.commandFile()), quote(l.Kubeconfig), quote(filepath.Dir(l.Kubectl)), l.ChatName(), commands)
+	text := fmt.Sprintf("# Written by the demo. Read it with: . %s\nexport KUBECONFIG=%s\nexport PATH=%s:\"$PATH\"\nexport NESTOR_GATEWAY=%s\nNESTOR_CHAT=%s\n%s",
+		quote(l.commandFile()), quote(l.Kubeconfig), quote(filepath.Dir(l.Kubectl)), l.GatewayURL(), l.ChatName(), commands)
 	if err := os.WriteFile(l.commandFile(), []byte(text), 0o600); err != nil {
 		return fmt.Errorf("write the commands of the demo: %w", err)
 	}
@@ -50,9 +50,10 @@ Or talk to it from another terminal:
   kubectl get usages                    # what it used
   say Hello                             # what else there is to try
 
+Programs reach the same agents over OpenAI's API, A2A, MCP and AG-UI at %s (docs/concepts/gateway.md).
 The agents' files are in %s, the log of all parts is %s.
 Ctrl-C stops everything and keeps the state; make demo-clean removes it.
-`, l.page, quote(l.commandFile()), l.ChatName(), l.Sample, l.Log)
+`, l.page, quote(l.commandFile()), l.ChatName(), l.GatewayURL(), l.Sample, l.Log)
 }
 
 func quote(path string) string { return "'" + strings.ReplaceAll(path, "'", `'\''`) + "'" }

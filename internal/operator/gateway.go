@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net"
 	"sync"
 
 	"github.com/go-logr/logr"
@@ -28,6 +29,8 @@ import (
 type Gateway struct {
 	// Address is the address to listen on; empty and "0" turn it off.
 	Address string
+	// Listener is used instead of Address, if it is not nil.
+	Listener net.Listener
 	// CertFile and KeyFile are its certificate. If empty, the operator's own certificate is used, which is also valid for Service.
 	CertFile, KeyFile string
 	// Service is the name of the gateway's Service.
@@ -41,7 +44,7 @@ type Gateway struct {
 // serveGateway adds the gateway, which does not wait for leadership. It acts only with the permissions of its callers.
 func (o *Operator) serveGateway(limiter *streams.Limiter) error {
 	configured := o.options.Gateway
-	if off(configured.Address) {
+	if configured.Listener == nil && off(configured.Address) {
 		return nil
 	}
 	requests := metrics.NewGateway()
@@ -52,7 +55,7 @@ func (o *Operator) serveGateway(limiter *streams.Limiter) error {
 		Callers: run.NewConnector(o.manager.GetConfig(), o.options.Controllers.OperatorNamespace), Streams: limiter, OnRequest: requests.Observe,
 		Doors: []gateway.Door{openai.New(), mcp.New(slog.New(logr.ToSlogHandler(o.manager.GetLogger().WithName("mcp")))), agui.New(), a2a.New()},
 	})
-	served := gateway.Server{Address: configured.Address, Handler: handler}
+	served := gateway.Server{Address: configured.Address, Listener: configured.Listener, Handler: handler}
 	if !configured.Insecure {
 		certificate, err := o.gatewayCertificate()
 		if err != nil {

@@ -55,7 +55,7 @@ func (s *suite) prepareDirectory(t *testing.T, r *environment, kubeconfig string
 	t.Helper()
 	s.copyParts(t, r.dir)
 	r.env = append(os.Environ(),
-		"KUBECONFIG="+kubeconfig, "HOME="+r.scratch, "TERM=dumb", "NO_COLOR=1",
+		"KUBECONFIG="+kubeconfig, "HOME="+r.scratch, "TERM=dumb", "NO_COLOR=1", "NESTOR_GATEWAY="+s.local.GatewayURL(),
 		"PATH="+strings.Join([]string{s.bin, filepath.Dir(s.local.Kubectl), os.Getenv("PATH")}, string(filepath.ListSeparator)),
 		// The page's home directory is not the one with Go's caches.
 		"GOCACHE="+goEnv(t, "GOCACHE"), "GOMODCACHE="+goEnv(t, "GOMODCACHE"), "GOFLAGS="+goEnv(t, "GOFLAGS"),

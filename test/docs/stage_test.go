@@ -18,6 +18,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/nestor-dev/nestor/config/operator"
 	"github.com/nestor-dev/nestor/internal/localmode"
@@ -89,7 +90,7 @@ func (s *suite) grant(ctx context.Context) error {
 				return fmt.Errorf("change the policy %s: %w", object.GetName(), err)
 			}
 		}
-		if err := s.local.Client.Create(ctx, object); err != nil {
+		if err := s.local.Client.Create(ctx, object); client.IgnoreAlreadyExists(err) != nil { // the demo has the roles of people
 			return fmt.Errorf("create %s %s: %w", object.GetKind(), object.GetName(), err)
 		}
 	}

@@ -118,6 +118,10 @@ func (t *thread) stream(ctx context.Context, where start, send func(event) error
 		case err != nil:
 			p := gateway.ProblemOf(err)
 			m.fail(p.Message, p.Reason)
+		case e.Kind == run.Blocked:
+			p := gateway.ProblemOf(run.CannotStart(ctx, t.runs, e))
+			m.fail(p.Message, p.Reason)
+			last = true
 		case e.Kind == run.Waiting && e.Ask.ID() == where.answered:
 			// The answer was sent; the task does not show it yet.
 		default:

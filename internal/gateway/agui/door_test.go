@@ -4,319 +4,16 @@
 package agui
 
 import (
-	"bufio"
-	"bytes"
-	"context"
 	"encoding/json"
 	"fmt"
-	"iter"
 	"net/http"
-	"net/http/httptest"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
-	historyv1 "github.com/nestor-dev/nestor/api/history/v1alpha1"
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 	"github.com/nestor-dev/nestor/internal/gateway/run"
 )
-
-// agents are runs with a recorded history. Where the history has a wait, it continues when the wait is over.
-type agents struct {
-	mu      sync.Mutex
-	history []run.Event
-	phase   v1alpha1.TaskPhase
-	tasks   []*v1alpha1.AgentTask
-	replies []string
-	keys    []string
-}
-
-func (a *agents) Start(_ context.Context, r run.Request) (*v1alpha1.AgentTask, bool, error) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	task := &v1alpha1.AgentTask{
-		ObjectMeta: metav1.ObjectMeta{Namespace: r.Namespace, Name: fmt.Sprintf("%s-%d", r.Role, len(a.tasks)), Labels: r.Labels, Annotations: r.Annotations},
-		Spec:       v1alpha1.AgentTaskSpec{Role: r.Role, Instruction: r.Instruction, ContinueFrom: r.ContinueFrom},
-		Status:     v1alpha1.AgentTaskStatus{Phase: v1alpha1.TaskRunning},
-	}
-	task.Status.SubAgent = task.Name
-	task.CreationTimestamp = metav1.Unix(int64(len(a.tasks)), 0)
-	a.tasks, a.keys = append(a.tasks, task), append(a.keys, r.Key)
-	a.replies = nil
-	return task.DeepCopy(), true, nil
-}
-
-func (a *agents) Task(_ context.Context, _, name string) (*v1alpha1.AgentTask, error) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	for _, task := range a.tasks {
-		if task.Name == name {
-			return task.DeepCopy(), nil
-		}
-	}
-	return nil, fmt.Errorf("%s not found", name)
-}
-
-func (a *agents) Tasks(_ context.Context, _ string, labels map[string]string) ([]v1alpha1.AgentTask, error) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	var found []v1alpha1.AgentTask
-	for _, task := range a.tasks {
-		if task.Labels[v1alpha1.LabelConversation] == labels[v1alpha1.LabelConversation] {
-			found = append(found, *task.DeepCopy())
-		}
-	}
-	return found, nil
-}
-
-// open returns the wait that has no reply yet.
-func (a *agents) open() *run.Ask {
-	waits := 0
-	for _, e := range a.history {
-		if e.Kind == run.Waiting {
-			if waits++; waits > len(a.replies) {
-				return e.Ask
-			}
-		}
-	}
-	return nil
-}
-
-func (a *agents) OpenAsk(context.Context, *v1alpha1.AgentTask) (*run.Ask, error) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.tasks[len(a.tasks)-1].Status.Phase != v1alpha1.TaskWaiting {
-		return nil, nil
-	}
-	return a.open(), nil
-}
-
-func (a *agents) FollowTask(_ context.Context, _, name string, from run.Cursor) iter.Seq2[run.Event, error] {
-	return func(yield func(run.Event, error) bool) {
-		a.mu.Lock()
-		defer a.mu.Unlock()
-		var task *v1alpha1.AgentTask
-		for _, t := range a.tasks {
-			if t.Name == name {
-				task = t
-			}
-		}
-		open := a.open()
-		for _, e := range a.history {
-			if e.Kind == run.Waiting {
-				if open == nil || e.Ask.ID() != open.ID() {
-					continue
-				}
-				task.Status.Phase = v1alpha1.TaskWaiting
-				e.Task = task
-				yield(e, nil)
-				return
-			}
-			if e.Cursor.Seq > from.Seq || (e.Cursor.Seq == from.Seq && e.Cursor.Offset > from.Offset) {
-				if !yield(e, nil) {
-					return
-				}
-			}
-		}
-		task.Status.Phase = a.phase
-		task.Status.Result = &v1alpha1.TaskResult{Summary: "It is green."}
-		task.Status.Error = &v1alpha1.RunError{Kind: "Failed", Message: "out of paint"}
-		yield(run.Event{Kind: run.End, Task: task}, nil)
-	}
-}
-
-func (a *agents) reply(text string) error {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.replies = append(a.replies, text)
-	a.tasks[len(a.tasks)-1].Status.Phase = v1alpha1.TaskRunning
-	return nil
-}
-
-func (a *agents) Answer(_ context.Context, _ run.Ask, text, _ string) error { return a.reply(text) }
-
-func (a *agents) Decide(_ context.Context, _ run.Ask, approve bool, comment, _ string) error {
-	return a.reply(strings.TrimSpace(fmt.Sprintf("%v %s", approve, comment)))
-}
-
-func (a *agents) Cancel(_ context.Context, _, task, _ string) error { return a.reply("cancel " + task) }
-
-func tokens(n int64) *historyv1.TokenUsage {
-	return &historyv1.TokenUsage{PromptTokens: &n, CompletionTokens: &n}
-}
-
-func entry(e historyv1.Entry) run.Event {
-	return run.Event{Kind: run.Entry, Cursor: run.Cursor{Seq: e.Seq}, Entry: &e}
-}
-
-func waits(kind v1alpha1.WaitingKind, seq int64, call string) run.Event {
-	ask := &run.Ask{SubAgent: "coder-0-1"}
-	ask.Kind, ask.Task, ask.Role, ask.Call, ask.Question = kind, "coder-0", "coder", call, "Which colour?"
-	if kind == v1alpha1.WaitingApproval {
-		ask.Tool, ask.Arguments, ask.Question = "paint", `{"colour":"green"}`, ""
-	}
-	return run.Event{Kind: run.Waiting, Cursor: run.Cursor{Seq: seq}, Ask: ask}
-}
-
-func called(id, tool string, phase historyv1.ToolCallPhase) []historyv1.ToolCall {
-	return []historyv1.ToolCall{{ID: id, Tool: tool, Arguments: `{}`, Phase: phase}}
-}
-
-// flow is a run with a question, an approval, a sub-agent, reasoning, and a result that breaks off once.
-func flow() *agents {
-	return &agents{phase: v1alpha1.TaskSuccess, history: []run.Event{
-		entry(historyv1.Entry{Seq: 1, Kind: historyv1.EntryStarted}),
-		entry(historyv1.Entry{Seq: 2, Kind: historyv1.EntryAssistant, Content: "I ask.", Reasoning: "I need a colour.", Usage: tokens(10), ToolCalls: called("q", "ask_user", historyv1.ToolCallWaitingForUser)}),
-		waits(v1alpha1.WaitingQuestion, 2, "q"),
-		entry(historyv1.Entry{Seq: 3, Kind: historyv1.EntryAnswer, Content: "Green", ToolCalls: called("q", "ask_user", historyv1.ToolCallSuccess)}),
-		entry(historyv1.Entry{Seq: 4, Kind: historyv1.EntryAssistant, Usage: tokens(5), ToolCalls: called("d", "delegate_to_agent", historyv1.ToolCallDelegated),
-			Children: []historyv1.ChildRun{{Name: "coder-0-1", Role: "painter", ToolCall: "d", Instruction: "Paint"}}}),
-		waits(v1alpha1.WaitingApproval, 4, "p"),
-		entry(historyv1.Entry{Seq: 5, Kind: historyv1.EntryChildResult, Child: "coder-0-1", Content: "Painted.", Usage: tokens(7), ToolCalls: called("d", "delegate_to_agent", historyv1.ToolCallSuccess)}),
-		{Kind: run.Text, Cursor: run.Cursor{Seq: 5, Offset: 3}, Text: "Void", Begin: true},
-		{Kind: run.Replace, Cursor: run.Cursor{Seq: 5, Offset: 4}},
-		{Kind: run.Text, Cursor: run.Cursor{Seq: 5, Offset: 6}, Text: "It is ", Begin: true},
-		{Kind: run.Text, Cursor: run.Cursor{Seq: 5, Offset: 12}, Text: "green."},
-		entry(historyv1.Entry{Seq: 6, Kind: historyv1.EntryAssistant, Usage: tokens(3), Outcome: &historyv1.Outcome{Result: "It is green."}, ToolCalls: called("s", "submit_result", historyv1.ToolCallSuccess)}),
-	}}
-}
-
-// received is a decoded event.
-type received = map[string]any
-
-// post sends a RunAgentInput and returns the events, which it checks.
-func post(t *testing.T, a *agents, in map[string]any) (int, []received) {
-	t.Helper()
-	body, err := json.Marshal(in)
-	if err != nil {
-		t.Fatal(err)
-	}
-	recorder := httptest.NewRecorder()
-	serve(recorder, httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/ag-ui/team-a/coder", bytes.NewReader(body)), a, "team-a", "coder")
-	if recorder.Code != http.StatusOK {
-		return recorder.Code, []received{{"message": recorder.Body.String()}}
-	}
-	var events []received
-	scanner := bufio.NewScanner(recorder.Body)
-	for scanner.Scan() {
-		if data, ok := strings.CutPrefix(scanner.Text(), "data: "); ok {
-			var e received
-			if err := json.Unmarshal([]byte(data), &e); err != nil {
-				t.Fatal(err)
-			}
-			events = append(events, e)
-		}
-	}
-	checkOrder(t, events)
-	return recorder.Code, events
-}
-
-// brackets are the events that open and close something, by the field that identifies it.
-var brackets = []struct{ open, end, field string }{
-	{typeTextStart, typeTextEnd, "messageId"}, {typeToolStart, typeToolEnd, "toolCallId"}, {typeReasoningStart, typeReasoningEnd, "messageId"},
-	{typeReasoningOpen, typeReasoningClose, "messageId"}, {typeStepStarted, typeStepFinished, "stepName"}, {typeSubagentStarted, typeSubagentFinished, "subagentRunId"},
-}
-
-// checkOrder checks the rules of AG-UI: a run starts and ends once, and everything that was opened is closed in between.
-func checkOrder(t *testing.T, events []received) {
-	t.Helper()
-	if len(events) < 2 || events[0]["type"] != typeRunStarted {
-		t.Fatalf("events: %v", events)
-	}
-	last := events[len(events)-1]["type"]
-	if last != typeRunFinished && last != typeRunError {
-		t.Errorf("the last event is %v", last)
-	}
-	open := map[string]bool{}
-	for _, e := range events {
-		for _, b := range brackets {
-			key := fmt.Sprint(b.open, e[b.field])
-			switch {
-			case e["type"] == b.open && open[key]:
-				t.Errorf("opened twice: %v", e)
-			case e["type"] == b.open:
-				open[key] = true
-			case e["type"] == typeSubagentError && b.open == typeSubagentStarted:
-				delete(open, key)
-			case e["type"] == b.end && !open[key]:
-				t.Errorf("closed and not open: %v", e)
-			case e["type"] == b.end:
-				delete(open, key)
-			}
-		}
-	}
-	if len(open) > 0 {
-		t.Errorf("never closed: %v", open)
-	}
-}
-
-func find(events []received, kind string) received {
-	for _, e := range events {
-		if e["type"] == kind {
-			return e
-		}
-	}
-	return nil
-}
-
-func types(events []received) []string {
-	var all []string
-	for _, e := range events {
-		all = append(all, e["type"].(string))
-	}
-	return all
-}
-
-// at returns a value inside an event.
-func at(t *testing.T, value any, path ...any) any {
-	t.Helper()
-	for _, key := range path {
-		switch k := key.(type) {
-		case string:
-			object, _ := value.(map[string]any)
-			value = object[k]
-		case int:
-			list, _ := value.([]any)
-			if k >= len(list) {
-				t.Fatalf("%v has no %d", value, k)
-			}
-			value = list[k]
-		}
-	}
-	return value
-}
-
-func request(run string, more map[string]any) map[string]any {
-	in := map[string]any{
-		"threadId": "t1", "runId": run, "protocolVersion": "1.0", "state": map[string]any{"theme": "dark"}, "tools": []any{}, "context": []any{},
-		"messages": []any{map[string]any{"id": "m1", "role": "user", "content": "Paint it"}},
-	}
-	for key, value := range more {
-		in[key] = value
-	}
-	return in
-}
-
-func resume(id any, status string, payload any) map[string]any {
-	entry := map[string]any{"interruptId": id, "status": status}
-	if payload != nil {
-		entry["payload"] = payload
-	}
-	return map[string]any{"resume": []any{entry}}
-}
-
-// interruptIn returns the id of the interrupt that ends the events.
-func interruptIn(t *testing.T, events []received) any {
-	t.Helper()
-	id := at(t, find(events, typeRunFinished), "outcome", "interrupts", 0, "id")
-	if id == nil {
-		t.Fatalf("no interrupt: %v", events[len(events)-1])
-	}
-	return id
-}
 
 func TestRunWithInterrupts(t *testing.T) {
 	a := flow()
@@ -526,5 +223,23 @@ func TestContextIsAppended(t *testing.T) {
 	}
 	if text, err := in.instruction(); err != nil || text != "Hi\n\nContext from the application:\n- page: /home" {
 		t.Errorf("%q %v", text, err)
+	}
+}
+
+func TestRunThatCannotStart(t *testing.T) {
+	for text, want := range map[string]struct{ message, code, reply string }{
+		"ProviderNotFound: create a ModelProvider named default.": {"cannot start yet: ProviderNotFound: create a ModelProvider named default. It starts by itself", "ServiceUnavailable", ""},
+		"RoleNotFound: there is no role coder.":                   {"RoleNotFound: there is no role coder.", "NotFound", "cancel coder-0"},
+	} {
+		a := flow()
+		a.history = []run.Event{{Kind: run.Blocked, Text: text, Cursor: run.Cursor{Offset: 1}}}
+		_, events := post(t, a, request("r1", nil))
+		last := find(events, typeRunError)
+		if message, _ := last["message"].(string); !strings.Contains(message, want.message) || last["code"] != want.code {
+			t.Errorf("%s: the last event is %v", text, last)
+		}
+		if got := strings.Join(a.replies, ","); got != want.reply {
+			t.Errorf("%s: the client sent %q, want %q", text, got, want.reply)
+		}
 	}
 }

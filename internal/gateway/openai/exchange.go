@@ -278,24 +278,13 @@ func (e exchange) follow(ctx context.Context, caller *run.Caller) iter.Seq2[run.
 				continue // the status has not noticed the answer yet
 			}
 			if err == nil && event.Kind == run.Blocked {
-				err = e.blocked(ctx, caller, event)
+				err = run.CannotStart(ctx, caller, event)
 			}
 			if !yield(event, err) || err != nil || event.Kind == run.Waiting || event.Kind == run.End {
 				return
 			}
 		}
 	}
-}
-
-// blocked returns the error of a task that cannot start. One whose role does not exist is cancelled: the caller most likely mistyped it.
-func (e exchange) blocked(ctx context.Context, caller *run.Caller, event run.Event) error {
-	if !strings.HasPrefix(event.Text, v1alpha1.ReasonRoleNotFound+":") {
-		return apierrors.NewServiceUnavailable("the task " + e.task + " cannot start yet: " + event.Text + " It starts by itself after that.")
-	}
-	if err := caller.Cancel(ctx, e.namespace, e.task, "no such role"); err != nil {
-		return err
-	}
-	return apierrors.NewGenericServerResponse(http.StatusNotFound, "create", v1Resource, event.Task.Spec.Role, event.Text, 0, true)
 }
 
 // failure returns the error of a run that ended without success, or nil.

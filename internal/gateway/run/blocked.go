@@ -1,0 +1,31 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package run
+
+import (
+	"context"
+	"net/http"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/nestor-dev/nestor/api/v1alpha1"
+)
+
+// CannotStart returns the error of a Blocked event, for a client that would otherwise wait without knowing why. The task stays, and starts by
+// itself when what is missing is there. A task whose role does not exist is cancelled: the caller most likely mistyped it.
+func CannotStart(ctx context.Context, caller interface {
+	Cancel(ctx context.Context, namespace, task, key string) error
+}, event Event) error {
+	task := event.Task
+	if !strings.HasPrefix(event.Text, v1alpha1.ReasonRoleNotFound+":") {
+		return apierrors.NewServiceUnavailable("the task " + task.Name + " cannot start yet: " + event.Text + " It starts by itself after that.")
+	}
+	if err := caller.Cancel(ctx, task.Namespace, task.Name, "no such role"); err != nil {
+		return err
+	}
+	roles := schema.GroupResource{Group: v1alpha1.GroupVersion.Group, Resource: "agentroles"}
+	return apierrors.NewGenericServerResponse(http.StatusNotFound, "create", roles, task.Spec.Role, event.Text, 0, true)
+}
