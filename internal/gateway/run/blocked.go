@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/runtime/schema"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 )
@@ -26,6 +26,7 @@ func CannotStart(ctx context.Context, caller interface {
 	if err := caller.Cancel(ctx, task.Namespace, task.Name, "no such role"); err != nil {
 		return err
 	}
-	roles := schema.GroupResource{Group: v1alpha1.GroupVersion.Group, Resource: "agentroles"}
-	return apierrors.NewGenericServerResponse(http.StatusNotFound, "create", roles, task.Spec.Role, event.Text, 0, true)
+	return &apierrors.StatusError{ErrStatus: metav1.Status{
+		Status: metav1.StatusFailure, Code: http.StatusNotFound, Reason: metav1.StatusReasonNotFound, Message: event.Text,
+	}}
 }
