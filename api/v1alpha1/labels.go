@@ -21,6 +21,14 @@ const AnnotationRequest = "nestor.dev/request"
 // AnnotationRun is on a task that came through the gateway; its value is the id that the client gave the run.
 const AnnotationRun = "nestor.dev/run"
 
+// Annotations on a task with push notifications.
+const (
+	// AnnotationPush has the push notification configurations of the task. Secrets in it are sealed.
+	AnnotationPush = "nestor.dev/a2a-push"
+	// AnnotationPushed has the newest notification of each configuration, and why it could not be delivered. Only the operator writes it.
+	AnnotationPushed = "nestor.dev/a2a-pushed"
+)
+
 // Labels on objects that came through the gateway.
 const (
 	// LabelDoor is on a task or message; its value is the protocol of the request: openai, a2a, mcp or ag-ui.

@@ -1,0 +1,177 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package push
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/netip"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/internal/outbound"
+)
+
+// Limits of configurations.
+const (
+	// MaxConfigs is how many configurations a task may have.
+	MaxConfigs = 4
+	// MaxURL is the longest URL.
+	MaxURL         = 1024
+	maxToken       = 1024
+	maxCredentials = 4096
+	maxSealed      = 8192
+)
+
+// ErrTooMany means that a task has as many configurations as it may have.
+var ErrTooMany = fmt.Errorf("a task has at most %d push notification configurations: delete one first", MaxConfigs)
+
+// Secrets are what a notification proves its origin with.
+type Secrets struct {
+	// Token is sent in the headers for notification tokens.
+	Token string `json:"token,omitempty"`
+	// Scheme and Credentials are sent in the header Authorization.
+	Scheme      string `json:"scheme,omitempty"`
+	Credentials string `json:"credentials,omitempty"`
+}
+
+// Config is a configuration as it is stored.
+type Config struct {
+	ID  string `json:"id"`
+	URL string `json:"url"`
+	// Sealed are the sealed [Secrets]; empty if there are none.
+	Sealed []byte `json:"sealed,omitempty"`
+}
+
+var validID = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9._-]{0,62}[A-Za-z0-9])?$`)
+
+// CheckID returns an error if id cannot identify a configuration.
+func CheckID(id string) error {
+	if !validID.MatchString(id) {
+		return errors.New("the id of a push notification configuration has up to 64 letters, digits, '-', '_' and '.'")
+	}
+	return nil
+}
+
+// CheckURL returns an error if no notification may be sent to a URL. The address behind a name is checked when a connection is made. Plain
+// HTTP is allowed only together with loopback addresses, for local mode and tests.
+func CheckURL(text string, allowLoopback bool) error {
+	if len(text) > MaxURL {
+		return fmt.Errorf("the URL for push notifications has more than %d characters", MaxURL)
+	}
+	u, err := url.Parse(text)
+	switch {
+	case err != nil || u.Hostname() == "" || u.Opaque != "":
+		return errors.New("the URL for push notifications is not valid: use for example https://client.example.com/notifications")
+	case u.User != nil:
+		return errors.New("the URL for push notifications must not contain a user or a password: use authentication")
+	case u.Fragment != "":
+		return errors.New("the URL for push notifications must not have a fragment")
+	case u.Scheme != "https" && (u.Scheme != "http" || !allowLoopback):
+		return errors.New("the URL for push notifications must begin with https://")
+	}
+	if address, err := netip.ParseAddr(u.Hostname()); err == nil {
+		return outbound.CheckAddress(address, allowLoopback)
+	}
+	if name := strings.TrimSuffix(strings.ToLower(u.Hostname()), "."); !allowLoopback && (name == "localhost" || strings.HasSuffix(name, ".localhost")) {
+		return &outbound.NotAllowedError{Address: name, Reason: "a loopback address"}
+	}
+	return nil
+}
+
+// check returns an error if secrets cannot be sent.
+func (s Secrets) check() error {
+	switch {
+	case len(s.Token) > maxToken || len(s.Credentials) > maxCredentials:
+		return fmt.Errorf("the token has at most %d characters, and the credentials %d", maxToken, maxCredentials)
+	case !printable(s.Token) || !printable(s.Credentials):
+		return errors.New("the token and the credentials are sent in HTTP headers: they must be printable ASCII")
+	case s.Credentials != "" && !strings.EqualFold(s.Scheme, "Bearer") && !strings.EqualFold(s.Scheme, "Basic"):
+		return errors.New("the authentication scheme must be Bearer or Basic")
+	}
+	return nil
+}
+
+func printable(text string) bool {
+	return !strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r > '~' })
+}
+
+// Read returns the configurations of a task. Those that do not keep to the limits are left out, because the annotation can be edited by hand.
+func Read(task *v1alpha1.AgentTask) []Config {
+	var list []Config
+	if json.Unmarshal([]byte(task.Annotations[v1alpha1.AnnotationPush]), &list) != nil {
+		return nil
+	}
+	seen := map[string]bool{}
+	list = slices.DeleteFunc(list, func(c Config) bool {
+		bad := CheckID(c.ID) != nil || len(c.URL) > MaxURL || len(c.Sealed) > maxSealed || seen[c.ID]
+		seen[c.ID] = true
+		return bad
+	})
+	return list[:min(len(list), MaxConfigs)]
+}
+
+// Write stores configurations in the annotation of a task.
+func Write(task *v1alpha1.AgentTask, list []Config) error {
+	if len(list) > MaxConfigs {
+		return ErrTooMany
+	}
+	if len(list) == 0 {
+		delete(task.Annotations, v1alpha1.AnnotationPush)
+		return nil
+	}
+	text, err := json.Marshal(list)
+	if err != nil {
+		return fmt.Errorf("encode the push notification configurations: %w", err)
+	}
+	if task.Annotations == nil {
+		task.Annotations = map[string]string{}
+	}
+	task.Annotations[v1alpha1.AnnotationPush] = string(text)
+	return nil
+}
+
+// Add adds a configuration to a list, or replaces that with the same ID.
+func Add(list []Config, added Config) []Config {
+	list = slices.Clone(list)
+	if i := slices.IndexFunc(list, func(c Config) bool { return c.ID == added.ID }); i >= 0 {
+		list[i] = added
+		return list
+	}
+	return append(list, added)
+}
+
+// Record is the outcome of the newest notification of a configuration.
+type Record struct {
+	// State identifies the state of the task that was notified.
+	State string `json:"state"`
+	// Error is why it could not be delivered; empty if it was.
+	Error string `json:"error,omitempty"`
+}
+
+// Records returns the outcomes that are recorded with a task, by the IDs of its configurations.
+func Records(task *v1alpha1.AgentTask) map[string]Record {
+	records := map[string]Record{}
+	if json.Unmarshal([]byte(task.Annotations[v1alpha1.AnnotationPushed]), &records) != nil {
+		return map[string]Record{}
+	}
+	return records
+}
+
+// WriteRecords records outcomes with a task.
+func WriteRecords(task *v1alpha1.AgentTask, records map[string]Record) error {
+	text, err := json.Marshal(records)
+	if err != nil {
+		return fmt.Errorf("encode the record of notifications: %w", err)
+	}
+	if task.Annotations == nil {
+		task.Annotations = map[string]string{}
+	}
+	task.Annotations[v1alpha1.AnnotationPushed] = string(text)
+	return nil
+}
