@@ -32,6 +32,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/controller/backend"
 	"github.com/nestor-dev/nestor/internal/controller/endpoint"
 	"github.com/nestor-dev/nestor/internal/controller/modelprovider"
+	"github.com/nestor-dev/nestor/internal/controller/notify"
 	"github.com/nestor-dev/nestor/internal/controller/owner"
 	"github.com/nestor-dev/nestor/internal/controller/poke"
 	"github.com/nestor-dev/nestor/internal/controller/reference"
@@ -96,6 +97,8 @@ type Options struct {
 	Shards int
 	// Replica is this operator's part in the division of the shards.
 	Replica Replica
+	// Notifications delivers push notifications; nil if the operator does not.
+	Notifications *notify.Reconciler
 	// Reached is engine.Options.Reached.
 	Reached func(engine.Point)
 }
@@ -309,7 +312,7 @@ func Setup(mgr ctrl.Manager, options Options) (*Controllers, error) {
 	}
 	messages := &agentmessage.Reconciler{Client: c, Runner: runner, Changed: wake.messages, Blocked: wake.ledgerBlockChanged}
 	wake.chatBegan = messages.ChatStarted
-	for _, reconciler := range []interface{ SetupWithManager(ctrl.Manager) error }{
+	reconcilers := []interface{ SetupWithManager(ctrl.Manager) error }{
 		&agentquota.Reconciler{Client: c, Engine: eng, Gate: gate, Used: quotaUsed, Retry: references.Retry},
 		&agentrole.Reconciler{Client: c, Finder: finder, Gate: gate, Changed: wake.roles},
 		&modelprovider.Reconciler{Client: c, Finder: finder, Gate: gate, Changed: wake.providers, Clients: clients},
@@ -319,7 +322,13 @@ func Setup(mgr ctrl.Manager, options Options) (*Controllers, error) {
 		&agenttask.Reconciler{Client: c, Runner: runner, Changed: wake.tasks, Tracker: trackers["AgentTask"], Unresolved: tasks},
 		&subagent.Reconciler{Client: c, Runner: runner, Changed: wake.agents, Tracker: trackers["SubAgent"], Unresolved: agents},
 		&workspace.Reconciler{Client: c, Workspaces: workspaces, WhileActive: func(next reconcile.Reconciler) reconcile.Reconciler { return gate.Tree(&corev1.Pod{}, next) }},
-	} {
+	}
+	if n := options.Notifications; n != nil {
+		wake.notifications = poke.New()
+		n.Client, n.Gate, n.Changed = c, gate, wake.notifications
+		reconcilers = append(reconcilers, n)
+	}
+	for _, reconciler := range reconcilers {
 		if err := reconciler.SetupWithManager(mgr); err != nil {
 			return nil, fmt.Errorf("set up %T: %w", reconciler, err)
 		}

@@ -24,6 +24,8 @@ import (
 // wakers enqueue objects when the state of an agent or session in this process changes.
 type wakers struct {
 	chats, messages, tasks, agents, servers, providers, roles, quotas *poke.Queue
+	// notifications is nil if this operator delivers none.
+	notifications *poke.Queue
 	// chatBegan is called for each chat that starts to accept messages.
 	chatBegan func(context.Context, types.NamespacedName)
 	// find finds a live agent.
@@ -127,6 +129,9 @@ func (w *wakers) wakeShards(ctx context.Context, gate owner.Gate, shards map[int
 		err := meta.EachListItem(kind.list, func(item runtime.Object) error {
 			if object, ok := item.(client.Object); ok && needsReconcile(object) && kind.holds(object) {
 				kind.queue.Add(client.ObjectKeyFromObject(object))
+				if task, ok := object.(*v1alpha1.AgentTask); ok && w.notifications != nil && task.Annotations[v1alpha1.AnnotationPush] != "" {
+					w.notifications.Add(client.ObjectKeyFromObject(object))
+				}
 			}
 			return nil
 		})

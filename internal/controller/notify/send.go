@@ -1,0 +1,135 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package notify
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/nestor-dev/nestor/internal/outbound"
+	"github.com/nestor-dev/nestor/internal/push"
+)
+
+const (
+	// sendTimeout limits an attempt, with everything that belongs to it.
+	sendTimeout = 10 * time.Second
+	// maxReply is how much of a reply is read, so that its connection can be used again.
+	maxReply = 4 << 10
+)
+
+// SignatureHeader has the signed token if the header Authorization has the credentials that the client registered.
+const SignatureHeader = "Nestor-Notification-Signature"
+
+// tokenHeaders have the client's token. The specification names no header; the SDKs differ.
+var tokenHeaders = []string{"X-A2A-Notification-Token", "A2A-Notification-Token"}
+
+// Sender sends notifications.
+type Sender struct {
+	Keys *push.Keyring
+	// Issuer is the issuer of the tokens: the address of the gateway in the cluster.
+	Issuer string
+	// AllowLoopback permits receivers on loopback addresses, and plain HTTP, for local mode and tests.
+	AllowLoopback bool
+
+	client *http.Client
+}
+
+// NewSender returns a sender.
+func NewSender(keys *push.Keyring, issuer string, allowLoopback bool) *Sender {
+	transport := outbound.New(outbound.Options{AllowLoopback: allowLoopback})
+	transport.MaxIdleConnsPerHost = 2
+	transport.IdleConnTimeout = 30 * time.Second
+	return &Sender{Keys: keys, Issuer: issuer, AllowLoopback: allowLoopback, client: &http.Client{
+		Transport:     transport,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}}
+}
+
+// send makes one attempt to deliver a notification. The error of the HTTP client is not shown: it contains the URL.
+func (s *Sender) send(ctx context.Context, task types.NamespacedName, config push.Config, body []byte) outcome {
+	if err := push.CheckURL(config.URL, s.AllowLoopback); err != nil {
+		return outcome{err.Error(), true}
+	}
+	request, failed := s.request(ctx, task, config, body)
+	if failed.failure != "" {
+		return failed
+	}
+	reply, err := s.client.Do(request)
+	if err != nil {
+		return connectionFailure(err)
+	}
+	_, _ = io.Copy(io.Discard, io.LimitReader(reply.Body, maxReply)) // what a receiver answers does not matter
+	_ = reply.Body.Close()
+	switch code := reply.StatusCode; {
+	case code/100 == 2:
+		return outcome{}
+	case code/100 == 3:
+		return outcome{fmt.Sprintf("the receiver answered with status %d: redirects are not followed", code), true}
+	case code/100 == 5, code == http.StatusTooManyRequests, code == http.StatusRequestTimeout, code == http.StatusTooEarly:
+		return outcome{fmt.Sprintf("the receiver answered with status %d", code), false}
+	default:
+		return outcome{fmt.Sprintf("the receiver refused the notification with status %d", code), true}
+	}
+}
+
+// request returns the signed request.
+func (s *Sender) request(ctx context.Context, task types.NamespacedName, config push.Config, body []byte) (*http.Request, outcome) {
+	keys, err := s.Keys.Keys(ctx)
+	if err != nil {
+		return nil, outcome{"the operator cannot read its keys for push notifications", false}
+	}
+	secrets, err := keys.Open(task.Namespace, task.Name, config)
+	if err != nil {
+		return nil, outcome{err.Error(), true}
+	}
+	receiver, err := url.Parse(config.URL)
+	if err != nil {
+		return nil, outcome{"the URL is not valid", true}
+	}
+	token, err := keys.Sign(s.Issuer, receiver.Host, task.Namespace, task.Name, body, time.Now())
+	if err != nil {
+		return nil, outcome{"the notification cannot be signed", false}
+	}
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, config.URL, bytes.NewReader(body))
+	if err != nil {
+		return nil, outcome{"the URL is not valid", true}
+	}
+	request.Header.Set("Content-Type", "application/json")
+	request.Header.Set("User-Agent", "nestor-operator")
+	request.Header.Set("A2A-Version", "1.0")
+	if secrets.Token != "" {
+		for _, name := range tokenHeaders {
+			request.Header.Set(name, secrets.Token)
+		}
+	}
+	if secrets.Credentials == "" {
+		request.Header.Set("Authorization", "Bearer "+token)
+		return request, outcome{}
+	}
+	request.Header.Set("Authorization", secrets.Scheme+" "+secrets.Credentials)
+	request.Header.Set(SignatureHeader, token)
+	return request, outcome{}
+}
+
+// connectionFailure describes why there is no reply.
+func connectionFailure(err error) outcome {
+	var notAllowed *outbound.NotAllowedError
+	var timeout net.Error
+	switch {
+	case errors.As(err, &notAllowed):
+		return outcome{notAllowed.Error(), true}
+	case errors.As(err, &timeout) && timeout.Timeout(), errors.Is(err, context.DeadlineExceeded):
+		return outcome{"the receiver did not answer in time", false}
+	}
+	return outcome{"no connection to the receiver", false}
+}
