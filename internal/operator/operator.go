@@ -25,6 +25,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/history/live"
 	"github.com/nestor-dev/nestor/internal/history/relay"
 	"github.com/nestor-dev/nestor/internal/metrics"
+	"github.com/nestor-dev/nestor/internal/push"
 	"github.com/nestor-dev/nestor/internal/servingcert"
 	"github.com/nestor-dev/nestor/internal/telemetry"
 	"github.com/nestor-dev/nestor/internal/version"
@@ -69,6 +70,7 @@ type Operator struct {
 	telemetry   *telemetry.Telemetry
 	identity    *relay.Identity     // nil without a relay
 	keeper      *servingcert.Keeper // nil if nothing uses the operator's own certificate
+	pushKeys    *push.Keyring       // nil without a gateway
 }
 
 // NewScheme returns a scheme with the kinds of Kubernetes and of Nestor.
@@ -123,6 +125,9 @@ func New(ctx context.Context, options Options) (_ *Operator, err error) {
 			return nil, err
 		}
 		controllers.Replica.Fingerprint = o.identity.Fingerprint()
+	}
+	if controllers.Notifications, err = o.notifications(ctx); err != nil {
+		return nil, err
 	}
 	if o.controllers, err = controller.Setup(o.manager, controllers); err != nil {
 		return nil, err

@@ -33,12 +33,13 @@ type agent struct {
 	caller          *run.Caller
 	namespace, role string
 	address         string
+	push            Push
 }
 
 var _ a2asrv.RequestHandler = agent{}
 
-func newAgent(r *http.Request, caller *run.Caller) agent {
-	return agent{caller: caller, namespace: r.PathValue("namespace"), role: r.PathValue("role"), address: addressOf(r)}
+func (d door) agent(r *http.Request, caller *run.Caller) agent {
+	return agent{caller: caller, namespace: r.PathValue("namespace"), role: r.PathValue("role"), address: addressOf(r), push: d.push}
 }
 
 func (a agent) path() string { return "/a2a/" + a.namespace + "/" + a.role }
@@ -56,7 +57,7 @@ func (a agent) card(ctx context.Context) (*a2a.AgentCard, error) {
 	name := cmp.Or(found.DisplayName, a.role)
 	return &a2a.AgentCard{
 		Name: name, Description: text, Version: "1", DefaultInputModes: modes, DefaultOutputModes: modes,
-		Capabilities: a2a.AgentCapabilities{Streaming: true},
+		Capabilities: a2a.AgentCapabilities{Streaming: true, PushNotifications: a.push.Keys != nil},
 		SupportedInterfaces: []*a2a.AgentInterface{
 			a2a.NewAgentInterface(a.address+a.path(), a2a.TransportProtocolJSONRPC),
 			a2a.NewAgentInterface(a.address+a.path()+restPath, a2a.TransportProtocolHTTPJSON),

@@ -60,11 +60,15 @@ func status(task *v1alpha1.AgentTask, ask *run.Ask) a2a.TaskStatus {
 	}
 	switch {
 	case ask != nil:
-		data := map[string]any{"ask": ask.ID(), "kind": "question"}
+		id, data := ask.ID(), map[string]any{"ask": ask.ID(), "kind": "question"}
+		if ask.Task == "" { // that of an agent below, as the status of the task shows it
+			id = string(task.UID) + "-ask"
+			delete(data, "ask")
+		}
 		if ask.IsApproval() {
 			data["kind"], data["tool"], data["arguments"] = "approval", ask.Tool, ask.Arguments
 		}
-		say(ask.ID(), a2a.NewTextPart(ask.Text()), a2a.NewDataPart(data))
+		say(id, a2a.NewTextPart(ask.Text()), a2a.NewDataPart(data))
 	case task.Status.Error != nil:
 		say(string(task.UID)+"-error", a2a.NewTextPart(string(task.Status.Error.Kind)+": "+task.Status.Error.Message))
 	case s.State == a2a.TaskStateSubmitted:

@@ -26,10 +26,10 @@ const keepAlive = 15 * time.Second
 // restPath is the path of the HTTP+JSON binding below an agent.
 const restPath = "/v1"
 
-type door struct{}
+type door struct{ push Push }
 
 // New returns the door.
-func New() gateway.Door { return door{} }
+func New(push Push) gateway.Door { return door{push} }
 
 // Name implements gateway.Door.
 func (door) Name() string { return doorName }
@@ -40,6 +40,9 @@ func (d door) Routes(mux *gateway.Mux) {
 	mux.Handle("GET "+agent+a2asrv.WellKnownAgentCardPath, d.card)
 	mux.Handle("POST "+agent, d.jsonRPC)
 	mux.Handle(agent+restPath+"/", d.rest)
+	if d.push.Keys != nil {
+		mux.HandlePublic("GET "+keysPath, http.HandlerFunc(d.keys))
+	}
 }
 
 // WriteError implements gateway.Door. It is for errors before the protocol: those of its methods are in the form of the binding.
@@ -50,11 +53,11 @@ func (door) WriteError(w http.ResponseWriter, err error) {
 }
 
 func (d door) jsonRPC(w http.ResponseWriter, r *http.Request, caller *run.Caller) {
-	d.serve(w, r, a2asrv.NewJSONRPCHandler(newAgent(r, caller), a2asrv.WithTransportKeepAlive(keepAlive)))
+	d.serve(w, r, a2asrv.NewJSONRPCHandler(d.agent(r, caller), a2asrv.WithTransportKeepAlive(keepAlive)))
 }
 
 func (d door) rest(w http.ResponseWriter, r *http.Request, caller *run.Caller) {
-	agent := newAgent(r, caller)
+	agent := d.agent(r, caller)
 	d.serve(w, r, http.StripPrefix(agent.path()+restPath, a2asrv.NewRESTHandler(agent, a2asrv.WithTransportKeepAlive(keepAlive))))
 }
 
@@ -73,7 +76,7 @@ func (d door) serve(w http.ResponseWriter, r *http.Request, handler http.Handler
 
 // card serves the agent card of a role.
 func (d door) card(w http.ResponseWriter, r *http.Request, caller *run.Caller) {
-	agent := newAgent(r, caller)
+	agent := d.agent(r, caller)
 	card, err := agent.card(r.Context())
 	if err != nil {
 		d.WriteError(w, err)

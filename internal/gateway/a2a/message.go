@@ -42,27 +42,41 @@ func (a agent) receive(ctx context.Context, req *a2a.SendMessageRequest) (_ *v1a
 		return nil, "", a2a.NewError(a2a.ErrInvalidParams, "the message needs a messageId")
 	case message.ContextID != "" && len(validation.IsValidLabelValue(message.ContextID)) > 0:
 		return nil, "", a2a.NewError(a2a.ErrInvalidParams, "contextId may have up to 63 letters, digits, '-', '_' and '.'")
-	case req.Config != nil && req.Config.PushConfig != nil:
-		return nil, "", a2a.ErrPushNotificationNotSupported
 	}
 	in, err := read(message)
 	if err != nil {
 		return nil, "", err
 	}
+	var registered *a2a.PushConfig
+	if req.Config != nil {
+		registered = req.Config.PushConfig
+	}
 	if message.TaskID != "" {
+		if registered != nil {
+			if _, err := a.register(ctx, message.TaskID, registered); err != nil {
+				return nil, "", err
+			}
+		}
 		return a.answer(ctx, message, in)
 	}
-	task, err := a.start(ctx, message, in)
+	task, err := a.start(ctx, message, in, registered)
 	return task, "", err
 }
 
 // start starts a task. A message in a context continues the newest finished task of the context.
-func (a agent) start(ctx context.Context, message *a2a.Message, in input) (*v1alpha1.AgentTask, error) {
+func (a agent) start(ctx context.Context, message *a2a.Message, in input, registered *a2a.PushConfig) (*v1alpha1.AgentTask, error) {
 	if in.text() == "" {
 		return nil, a2a.NewError(a2a.ErrInvalidParams, "the message has no text")
 	}
 	request := run.Request{Namespace: a.namespace, Role: a.role, Instruction: in.text(), Key: "a2a/" + message.ID, Door: doorName,
 		Annotations: map[string]string{annotationMessage: message.ID}}
+	if registered != nil {
+		annotation, err := a.pushAnnotation(ctx, a.caller.TaskName(request), registered)
+		if err != nil {
+			return nil, err
+		}
+		request.Annotations[v1alpha1.AnnotationPush] = annotation
+	}
 	found, err := a.caller.Role(ctx, a.namespace, a.role)
 	if missing := new(resolve.Missing); errors.As(err, &missing) {
 		return nil, a2a.NewError(a2a.ErrInvalidParams, missing.Message)

@@ -77,6 +77,9 @@ func (c *Caller) Start(ctx context.Context, r Request) (_ *v1alpha1.AgentTask, c
 	return found, false, nil
 }
 
+// TaskName returns the name of the task that a request with an idempotency key creates.
+func (c *Caller) TaskName(r Request) string { return c.name(r.Role, r.Namespace, r.Role, r.Key) }
+
 // checkRole returns an error if the role does not exist, because its task would never start. It returns nil if the caller may not read roles.
 func (c *Caller) checkRole(ctx context.Context, namespace, name string) error {
 	if _, ok := role.BuiltIn(name); ok {
@@ -104,7 +107,7 @@ func (c *Caller) task(r Request) (*v1alpha1.AgentTask, error) {
 		return nil, apierrors.NewBadRequest(fmt.Sprintf("The idempotency key has more than %d characters.", maxKey))
 	}
 	task := &v1alpha1.AgentTask{ObjectMeta: metav1.ObjectMeta{
-		Namespace: r.Namespace, Name: c.name(r.Role, r.Namespace, r.Role, r.Key),
+		Namespace: r.Namespace, Name: c.TaskName(r),
 		Labels: map[string]string{v1alpha1.LabelDoor: r.Door}, Annotations: map[string]string{},
 	}}
 	for key, value := range r.Labels {

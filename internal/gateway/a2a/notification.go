@@ -1,0 +1,58 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package a2a
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+
+	"github.com/a2aproject/a2a-go/v2/a2a"
+
+	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/internal/client/live"
+	"github.com/nestor-dev/nestor/internal/gateway/run"
+)
+
+// Notification returns the body of a push notification about a task, and an identifier of the state that it describes. The identifier is
+// empty if there is nothing to notify: the client knows that it has submitted the task. Only the status of the task is read, so a long
+// result or question is shortened.
+func Notification(task *v1alpha1.AgentTask) (state string, body []byte, err error) {
+	now := stateOf(task)
+	if now == a2a.TaskStateSubmitted {
+		return "", nil, nil
+	}
+	state = string(now)
+	var ask *run.Ask
+	if waiting := task.Status.Waiting; waiting != nil && now == a2a.TaskStateInputRequired {
+		ask = statusAsk(task, *waiting)
+		text, err := json.Marshal(waiting)
+		if err != nil {
+			return "", nil, fmt.Errorf("encode what the task waits for: %w", err)
+		}
+		sum := sha256.Sum256(text)
+		state += "/" + hex.EncodeToString(sum[:6])
+	}
+	none := 0
+	shown := convert(task, ask, &none)
+	if live.Ended(task.Status.Phase) {
+		shown.Artifacts = artifacts(run.Answer(task))
+	}
+	body, err = json.Marshal(a2a.StreamResponse{Event: shown})
+	if err != nil {
+		return "", nil, fmt.Errorf("encode a notification: %w", err)
+	}
+	return state, body, nil
+}
+
+// statusAsk returns the ask in the status of a task.
+func statusAsk(task *v1alpha1.AgentTask, waiting v1alpha1.Waiting) *run.Ask {
+	ask := &run.Ask{Ask: live.NewAsk("", task.Name, waiting), Namespace: task.Namespace, Root: task.Name, SubAgent: waiting.SubAgent}
+	ask.Role = task.Spec.Role
+	if waiting.SubAgent != "" && waiting.SubAgent != task.Status.SubAgent {
+		ask.Task, ask.Role = "", "" // it is that of an agent below
+	}
+	return ask
+}

@@ -1,0 +1,176 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package a2a
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/a2aproject/a2a-go/v2/a2a"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/client-go/util/retry"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/internal/gateway"
+	"github.com/nestor-dev/nestor/internal/push"
+)
+
+// keysPath is where the public keys are that verify notifications.
+const keysPath = "/.well-known/jwks.json"
+
+// Push configures push notifications. The operator delivers them; the door registers where to.
+type Push struct {
+	// Keys seal the tokens of clients; nil turns push notifications off.
+	Keys *push.Keyring
+	// AllowLoopback permits receivers on loopback addresses, and plain HTTP, for local mode and tests.
+	AllowLoopback bool
+}
+
+// keys serves the public keys.
+func (d door) keys(w http.ResponseWriter, r *http.Request) {
+	keys, err := d.push.Keys.Keys(r.Context())
+	if err != nil {
+		d.WriteError(w, apierrors.NewServiceUnavailable("the keys cannot be read at the moment"))
+		return
+	}
+	gateway.WriteJSON(w, http.StatusOK, keys.Public())
+}
+
+// CreateTaskPushConfig implements a2asrv.RequestHandler.
+func (a agent) CreateTaskPushConfig(ctx context.Context, req *a2a.PushConfig) (*a2a.PushConfig, error) {
+	return a.register(ctx, req.TaskID, req)
+}
+
+// GetTaskPushConfig implements a2asrv.RequestHandler.
+func (a agent) GetTaskPushConfig(ctx context.Context, req *a2a.GetTaskPushConfigRequest) (*a2a.PushConfig, error) {
+	list, err := a.pushConfigs(ctx, req.TaskID)
+	if err != nil {
+		return nil, err
+	}
+	i := slices.IndexFunc(list, func(c push.Config) bool { return c.ID == req.ID })
+	if i < 0 {
+		return nil, a2a.NewError(a2a.ErrTaskNotFound, "the task has no push notification configuration "+req.ID)
+	}
+	return shownConfig(req.TaskID, list[i]), nil
+}
+
+// ListTaskPushConfigs implements a2asrv.RequestHandler.
+func (a agent) ListTaskPushConfigs(ctx context.Context, req *a2a.ListTaskPushConfigRequest) (*a2a.ListTaskPushConfigResponse, error) {
+	list, err := a.pushConfigs(ctx, req.TaskID)
+	if err != nil {
+		return nil, err
+	}
+	response := &a2a.ListTaskPushConfigResponse{Configs: []*a2a.PushConfig{}} // so few that there is one page
+	for _, config := range list {
+		response.Configs = append(response.Configs, shownConfig(req.TaskID, config))
+	}
+	return response, nil
+}
+
+// DeleteTaskPushConfig implements a2asrv.RequestHandler. Deleting what does not exist succeeds, so that it can be repeated.
+func (a agent) DeleteTaskPushConfig(ctx context.Context, req *a2a.DeleteTaskPushConfigRequest) error {
+	return a.changePush(ctx, req.TaskID, func(list []push.Config) ([]push.Config, error) {
+		return slices.DeleteFunc(list, func(c push.Config) bool { return c.ID == req.ID }), nil
+	})
+}
+
+// shownConfig returns a configuration without its secrets: they are not returned to anyone.
+func shownConfig(task a2a.TaskID, c push.Config) *a2a.PushConfig {
+	return &a2a.PushConfig{TaskID: task, ID: c.ID, URL: c.URL}
+}
+
+// register adds a configuration to a task, or replaces that with the same ID.
+func (a agent) register(ctx context.Context, id a2a.TaskID, req *a2a.PushConfig) (*a2a.PushConfig, error) {
+	sealed, err := a.sealed(ctx, string(id), req)
+	if err != nil {
+		return nil, err
+	}
+	err = a.changePush(ctx, id, func(list []push.Config) ([]push.Config, error) { return push.Add(list, sealed), nil })
+	if err != nil {
+		return nil, err
+	}
+	return shownConfig(id, sealed), nil
+}
+
+// pushAnnotation returns the annotation of a task that is created with a configuration.
+func (a agent) pushAnnotation(ctx context.Context, task string, req *a2a.PushConfig) (string, error) {
+	sealed, err := a.sealed(ctx, task, req)
+	if err != nil {
+		return "", err
+	}
+	created := &v1alpha1.AgentTask{}
+	if err := push.Write(created, []push.Config{sealed}); err != nil {
+		return "", failure(err)
+	}
+	return created.Annotations[v1alpha1.AnnotationPush], nil
+}
+
+// sealed checks a configuration and seals its secrets.
+func (a agent) sealed(ctx context.Context, task string, req *a2a.PushConfig) (push.Config, error) {
+	if a.push.Keys == nil {
+		return push.Config{}, a2a.ErrPushNotificationNotSupported
+	}
+	config := push.Config{ID: req.ID, URL: req.URL}
+	if config.ID == "" {
+		config.ID = strings.ToLower(rand.Text()[:12])
+	}
+	err := errors.Join(push.CheckID(config.ID), push.CheckURL(config.URL, a.push.AllowLoopback))
+	if err != nil {
+		return push.Config{}, a2a.NewError(a2a.ErrInvalidParams, err.Error())
+	}
+	keys, err := a.push.Keys.Keys(ctx)
+	if err != nil {
+		return push.Config{}, a2a.NewError(a2a.ErrInternalError, "the operator's keys for push notifications cannot be read at the moment")
+	}
+	secrets := push.Secrets{Token: req.Token}
+	if req.Auth != nil {
+		secrets.Scheme, secrets.Credentials = req.Auth.Scheme, req.Auth.Credentials
+	}
+	config, err = keys.Seal(a.namespace, task, config, secrets)
+	if err != nil {
+		return push.Config{}, a2a.NewError(a2a.ErrInvalidParams, err.Error())
+	}
+	return config, nil
+}
+
+// pushConfigs returns the configurations of a task.
+func (a agent) pushConfigs(ctx context.Context, id a2a.TaskID) ([]push.Config, error) {
+	if a.push.Keys == nil {
+		return nil, a2a.ErrPushNotificationNotSupported
+	}
+	task, err := a.task(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	return push.Read(task), nil
+}
+
+// changePush changes the configurations of a task, with the rights of the caller.
+func (a agent) changePush(ctx context.Context, id a2a.TaskID, change func([]push.Config) ([]push.Config, error)) error {
+	if a.push.Keys == nil {
+		return a2a.ErrPushNotificationNotSupported
+	}
+	return wrapped(retry.RetryOnConflict(retry.DefaultBackoff, func() error {
+		task, err := a.task(ctx, id)
+		if err != nil {
+			return err
+		}
+		before := task.DeepCopy()
+		list, err := change(push.Read(task))
+		if err != nil {
+			return err
+		}
+		if err := push.Write(task, list); errors.Is(err, push.ErrTooMany) {
+			return a2a.NewError(a2a.ErrInvalidParams, err.Error())
+		} else if err != nil {
+			return err
+		}
+		return a.caller.API.Patch(ctx, task, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}))
+	}))
+}

@@ -1,0 +1,33 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package operator
+
+import (
+	"context"
+	"fmt"
+
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/nestor-dev/nestor/internal/controller/notify"
+	"github.com/nestor-dev/nestor/internal/gateway/a2a"
+	"github.com/nestor-dev/nestor/internal/push"
+)
+
+// notifications returns the controller of push notifications, or nil without a gateway: only a client of the gateway can register for them.
+func (o *Operator) notifications(ctx context.Context) (*notify.Reconciler, error) {
+	if off(o.options.Gateway.Address) {
+		return nil, nil
+	}
+	core, err := kubernetes.NewForConfig(o.manager.GetConfig())
+	if err != nil {
+		return nil, fmt.Errorf("connect to the cluster: %w", err)
+	}
+	o.pushKeys = &push.Keyring{
+		Secrets: core.CoreV1().Secrets(o.options.Controllers.OperatorNamespace), Name: o.options.Gateway.Service + "-keys", Owner: o.leaseOwner().find(ctx),
+	}
+	return &notify.Reconciler{
+		Sender:   notify.NewSender(o.pushKeys, "https://"+o.gatewayHost(), o.options.Controllers.AllowLoopbackEndpoints),
+		Describe: a2a.Notification,
+	}, nil
+}
