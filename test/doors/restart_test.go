@@ -14,7 +14,6 @@ import (
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
 	"github.com/a2aproject/a2a-go/v2/a2aclient"
-	"github.com/a2aproject/a2a-go/v2/a2aclient/agentcard"
 	. "github.com/onsi/gomega"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -33,8 +32,9 @@ func TestRunSurvivesTheOperator(t *testing.T) {
 		Scripts: []string{filepath.Join("testdata", "doors.yaml")}, ModelFlags: []string{"--no-delay"}, Gateway: true,
 	})
 	r := newRoomOf(t, own, err)
-	remote := r.a2aClient("releaser")
-	asked, err := lastStatus(remote.SendStreamingMessage(t.Context(), &a2a.SendMessageRequest{Message: a2a.NewMessage(a2a.MessageRoleUser, a2a.NewTextPart("Release the notes"))}))
+	remote := r.client(a2a.TransportProtocolJSONRPC)
+	to := r.receiver()
+	asked, err := lastStatus(remote.SendStreamingMessage(t.Context(), registered(say("Release the notes"), &a2a.PushConfig{URL: to.URL, Token: "t0ken"})))
 	r.Expect(err).NotTo(HaveOccurred())
 	r.Expect(asked.state).To(Equal(a2a.TaskStateInputRequired))
 	r.Expect(asked.message).To(ContainSubstring("Which version?"))
@@ -65,6 +65,8 @@ func TestRunSurvivesTheOperator(t *testing.T) {
 	r.Expect(ended.state).To(Equal(a2a.TaskStateCompleted))
 	r.Expect(ended.artifact).To(Equal(released))
 
+	r.Eventually(func() ([]string, error) { return to.states(a2a.TaskID(asked.task)) }).Should(ContainElements(
+		ContainSubstring("INPUT_REQUIRED Which version?"), ContainSubstring("INPUT_REQUIRED releaser wants to run box__write"), ContainSubstring("COMPLETED Released.")))
 	status, answer := r.openAIResponse(asked.task)
 	r.Expect(status).To(Equal("completed"))
 	r.Expect(answer).To(Equal(released))
@@ -135,17 +137,6 @@ func (r *room) task(name string) (*v1alpha1.AgentTask, error) {
 	task := &v1alpha1.AgentTask{}
 	err := r.stack.API.Get(r.t.Context(), client.ObjectKey{Namespace: r.namespace, Name: name}, task)
 	return task, err
-}
-
-// a2aClient returns a client of a role, made from its card.
-func (r *room) a2aClient(role string) *a2aclient.Client {
-	r.t.Helper()
-	authorized := &http.Client{Transport: bearer(r.token)}
-	card, err := agentcard.NewResolver(authorized).Resolve(r.t.Context(), r.stack.GatewayURL+"/a2a/"+r.namespace+"/"+role)
-	r.Expect(err).NotTo(HaveOccurred())
-	remote, err := a2aclient.NewFromCard(r.t.Context(), card, a2aclient.WithDefaultsDisabled(), a2aclient.WithJSONRPCTransport(authorized))
-	r.Expect(err).NotTo(HaveOccurred())
-	return remote
 }
 
 // bearer adds a token to requests.

@@ -4,14 +4,12 @@
 package doors
 
 import (
-	"bytes"
 	"context"
 	"flag"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"sync"
@@ -26,6 +24,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/test/npm"
 	"github.com/nestor-dev/nestor/test/stack"
 )
 
@@ -123,27 +122,8 @@ func (r *room) tasks() []v1alpha1.AgentTask {
 // npm runs a script with clients from npm, and returns what it prints. The script gets the gateway's address, the token and the namespace.
 func (r *room) npm(script string, env ...string) string {
 	r.t.Helper()
-	node, err := exec.LookPath("node")
-	dir := filepath.Join("..", "..", "hack", "door-clients")
-	if err == nil {
-		_, err = os.Stat(filepath.Join(dir, "node_modules", ".package-lock.json"))
-	}
-	if err != nil && os.Getenv("CI") == "true" {
-		r.t.Fatalf("clients from npm are needed in CI: install node and run make door-clients: %v", err)
-	}
-	if err != nil {
-		r.t.Skipf("clients from npm are missing: install node and run make door-clients: %v", err)
-	}
-	cmd := exec.CommandContext(r.t.Context(), node, script)
-	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), append([]string{"NESTOR_URL=" + r.stack.GatewayURL, "NESTOR_TOKEN=" + r.token, "NESTOR_NAMESPACE=" + r.namespace}, env...)...)
-	var stderr bytes.Buffer
-	cmd.Stderr = &stderr
-	out, err := cmd.Output()
-	if err != nil {
-		r.t.Fatalf("%s: %v\n%s\n%s", script, err, out, stderr.Bytes())
-	}
-	return string(out)
+	env = append([]string{"NESTOR_URL=" + r.stack.GatewayURL, "NESTOR_TOKEN=" + r.token, "NESTOR_NAMESPACE=" + r.namespace}, env...)
+	return npm.Program{Dir: "door-clients", Script: script, Env: env}.Output(r.t.Context(), r.t)
 }
 
 // toolbox is an MCP server that writes, which needs an approval.

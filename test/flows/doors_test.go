@@ -8,9 +8,6 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"strings"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -18,22 +15,14 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/test/npm"
 )
-
-// doorClients is the directory where make door-clients installs clients from npm.
-const doorClients = "../../hack/door-clients"
 
 // runClient runs a program with node, and decodes what it prints.
 func runClient(ctx context.Context, into any, script string, args ...string) {
 	GinkgoHelper()
-	if _, err := os.Stat(filepath.Join(doorClients, "node_modules")); err != nil && os.Getenv("CI") != "true" {
-		Skip("the clients are missing: install node and run make door-clients")
-	}
-	cmd := exec.CommandContext(ctx, "node", append([]string{filepath.Join(doorClients, script)}, args...)...)
-	cmd.Stderr = GinkgoWriter
-	output, err := cmd.Output()
-	Expect(err).NotTo(HaveOccurred(), "%s", output)
-	Expect(json.Unmarshal(output, into)).To(Succeed(), "%s", output)
+	output := npm.Program{Dir: "door-clients", Script: script, Args: args}.Output(ctx, GinkgoT())
+	Expect(json.Unmarshal([]byte(output), into)).To(Succeed(), "%s", output)
 }
 
 // post sends a request to the gateway.

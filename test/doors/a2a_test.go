@@ -1,13 +1,10 @@
 // Copyright 2026 The Nestor Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package a2a
+package doors
 
 import (
 	"net/http"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -17,27 +14,23 @@ import (
 	. "github.com/onsi/gomega"
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/test/npm"
 )
-
-// authorized sends a token with each request.
-type authorized string
-
-// RoundTrip implements http.RoundTripper.
-func (token authorized) RoundTrip(req *http.Request) (*http.Response, error) {
-	req = req.Clone(req.Context())
-	req.Header.Set("Authorization", "Bearer "+string(token))
-	return http.DefaultTransport.RoundTrip(req)
-}
 
 // dial returns a client of an agent over one binding, made from its card.
 func (r *room) dial(token, role string, binding a2a.TransportProtocol) (*a2aclient.Client, error) {
-	httpClient := &http.Client{Transport: authorized(token)}
+	httpClient := &http.Client{Transport: bearer(token)}
 	card, err := agentcard.NewResolver(httpClient).Resolve(r.t.Context(), r.url(role))
 	if err != nil {
 		return nil, err
 	}
 	return a2aclient.NewFromCard(r.t.Context(), card, a2aclient.WithDefaultsDisabled(), a2aclient.WithJSONRPCTransport(httpClient), a2aclient.WithRESTTransport(httpClient),
 		a2aclient.WithConfig(a2aclient.Config{PreferredTransports: []a2a.TransportProtocol{binding}}))
+}
+
+// url returns the address of a role as an A2A agent.
+func (r *room) url(role string) string {
+	return r.stack.GatewayURL + "/a2a/" + r.namespace + "/" + role
 }
 
 func (r *room) client(binding a2a.TransportProtocol) *a2aclient.Client {
@@ -66,16 +59,9 @@ func (r *room) send(client *a2aclient.Client, req *a2a.SendMessageRequest) *a2a.
 	return task
 }
 
-func text(parts a2a.ContentParts) string {
-	var b strings.Builder
-	for _, part := range parts {
-		b.WriteString(part.Text())
-	}
-	return b.String()
-}
-
-// TestQuestionAndApproval runs a whole flow over each binding, and repeats each message as after a lost response.
-func TestQuestionAndApproval(t *testing.T) {
+// TestA2AQuestionAndApproval runs a whole flow over each binding, and repeats each message as after a lost response.
+func TestA2AQuestionAndApproval(t *testing.T) {
+	t.Parallel()
 	for _, binding := range []a2a.TransportProtocol{a2a.TransportProtocolJSONRPC, a2a.TransportProtocolHTTPJSON} {
 		t.Run(string(binding), func(t *testing.T) {
 			r := newRoom(t)
@@ -83,29 +69,29 @@ func TestQuestionAndApproval(t *testing.T) {
 			first := say("Release the notes")
 			asked := r.send(client, first)
 			r.Expect(asked.Status.State).To(Equal(a2a.TaskStateInputRequired))
-			r.Expect(text(asked.Status.Message.Parts)).To(ContainSubstring("Which version?"))
+			r.Expect(textOf(asked.Status.Message.Parts)).To(ContainSubstring("Which version?"))
 			r.Expect(r.send(client, first).ID).To(Equal(asked.ID))
 
 			answer := reply(asked, a2a.NewTextPart("1.2"))
 			approval := r.send(client, answer)
 			r.Expect(approval.Status.State).To(Equal(a2a.TaskStateInputRequired))
-			r.Expect(text(approval.Status.Message.Parts)).To(ContainSubstring("box__write"))
+			r.Expect(textOf(approval.Status.Message.Parts)).To(ContainSubstring("box__write"))
 			r.Expect(r.send(client, answer).Status.Message.ID).To(Equal(approval.Status.Message.ID))
 			_, err := client.SendMessage(t.Context(), reply(asked, a2a.NewTextPart("perhaps")))
 			r.Expect(err).To(MatchError(ContainSubstring("waits for a decision")))
-			r.Expect(r.files()).To(BeEmpty())
+			r.Expect(r.box.files()).To(BeEmpty())
 
 			decision := reply(asked, a2a.NewDataPart(map[string]any{"decision": "approve", "ask": approval.Status.Message.ID}))
 			done := r.send(client, decision)
 			r.Expect(done.Status.State).To(Equal(a2a.TaskStateCompleted))
-			r.Expect(text(done.Artifacts[0].Parts)).To(Equal("Released the notes: wrote notes-1.2."))
+			r.Expect(textOf(done.Artifacts[0].Parts)).To(Equal("Released the notes: wrote notes-1.2."))
 			r.Expect(r.send(client, decision).Status.State).To(Equal(a2a.TaskStateCompleted))
-			r.Expect(r.files()).To(Equal([]string{"notes-1.2"}))
+			r.Expect(r.box.files()).To(Equal([]string{"notes-1.2"}))
 			r.Expect(r.tasks()).To(HaveLen(1))
 
 			again, err := client.GetTask(t.Context(), &a2a.GetTaskRequest{ID: asked.ID})
 			r.Expect(err).NotTo(HaveOccurred())
-			r.Expect(text(again.Artifacts[0].Parts)).To(Equal("Released the notes: wrote notes-1.2."))
+			r.Expect(textOf(again.Artifacts[0].Parts)).To(Equal("Released the notes: wrote notes-1.2."))
 			list, err := client.ListTasks(t.Context(), &a2a.ListTasksRequest{ContextID: asked.ContextID})
 			r.Expect(err).NotTo(HaveOccurred())
 			r.Expect(list.Tasks).To(HaveLen(1))
@@ -115,8 +101,9 @@ func TestQuestionAndApproval(t *testing.T) {
 	}
 }
 
-// TestStream streams a run, answers in the middle, and subscribes again.
-func TestStream(t *testing.T) {
+// TestA2AStream streams a run, answers in the middle, and subscribes again.
+func TestA2AStream(t *testing.T) {
+	t.Parallel()
 	r := newRoom(t)
 	client := r.client(a2a.TransportProtocolJSONRPC)
 	var last a2a.Event
@@ -133,7 +120,7 @@ func TestStream(t *testing.T) {
 		r.Expect(err).NotTo(HaveOccurred())
 		last = event
 	}
-	r.Expect(text(last.(*a2a.TaskStatusUpdateEvent).Status.Message.Parts)).To(ContainSubstring("Which version?"))
+	r.Expect(textOf(last.(*a2a.TaskStatusUpdateEvent).Status.Message.Parts)).To(ContainSubstring("Which version?"))
 	for _, words := range []string{"2.0", "deny: not today"} {
 		for event, err := range client.SendStreamingMessage(t.Context(), reply(task, a2a.NewTextPart(words))) {
 			r.Expect(err).NotTo(HaveOccurred())
@@ -141,7 +128,7 @@ func TestStream(t *testing.T) {
 		}
 	}
 	r.Expect(last.(*a2a.TaskStatusUpdateEvent).Status.State).To(Equal(a2a.TaskStateCompleted))
-	r.Expect(r.files()).To(BeEmpty())
+	r.Expect(r.box.files()).To(BeEmpty())
 
 	var streamed strings.Builder
 	for event, err := range client.SendStreamingMessage(t.Context(), say("Say hello")) {
@@ -150,13 +137,14 @@ func TestStream(t *testing.T) {
 			if !update.Append {
 				streamed.Reset()
 			}
-			streamed.WriteString(text(update.Artifact.Parts))
+			streamed.WriteString(textOf(update.Artifact.Parts))
 		}
 	}
 	r.Expect(streamed.String()).To(Equal("Hello, world!"))
 }
 
-func TestCancelAndFailure(t *testing.T) {
+func TestA2ACancelAndFailure(t *testing.T) {
+	t.Parallel()
 	r := newRoom(t)
 	client := r.client(a2a.TransportProtocolJSONRPC)
 	asked := r.send(client, say("Release the notes"))
@@ -165,21 +153,22 @@ func TestCancelAndFailure(t *testing.T) {
 	r.Expect(cancelled.Status.State).To(Equal(a2a.TaskStateCanceled))
 	failed := r.send(client, say("Give up"))
 	r.Expect(failed.Status.State).To(Equal(a2a.TaskStateFailed))
-	r.Expect(text(failed.Status.Message.Parts)).To(ContainSubstring("It cannot be done."))
+	r.Expect(textOf(failed.Status.Message.Parts)).To(ContainSubstring("It cannot be done."))
 	_, err = client.SendMessage(t.Context(), reply(failed, a2a.NewTextPart("go on")))
 	r.Expect(err).To(MatchError(a2a.ErrUnsupportedOperation))
 	_, err = client.GetTask(t.Context(), &a2a.GetTaskRequest{ID: "nothing"})
 	r.Expect(err).To(MatchError(a2a.ErrTaskNotFound))
 }
 
-// TestOnlyTheCallersRights tries what a caller may not do: without a token, with an invalid one, and in another namespace.
-func TestOnlyTheCallersRights(t *testing.T) {
+// TestA2AOnlyTheCallersRights tries what a caller may not do: without a token, with an invalid one, and in another namespace.
+func TestA2AOnlyTheCallersRights(t *testing.T) {
+	t.Parallel()
 	r, other := newRoom(t), newRoom(t)
 	for _, token := range []string{"", "nonsense", other.token} {
 		_, err := r.dial(token, "releaser", a2a.TransportProtocolJSONRPC)
 		r.Expect(err).To(HaveOccurred(), "the card with the token %q", token)
 	}
-	viewer, err := world.Token(t.Context(), r.namespace, "viewer", "nestor-viewer")
+	viewer, err := r.stack.Token(t.Context(), r.namespace, "viewer", "nestor-viewer")
 	r.Expect(err).NotTo(HaveOccurred())
 	client, err := r.dial(viewer, "releaser", a2a.TransportProtocolJSONRPC)
 	r.Expect(err).NotTo(HaveOccurred())
@@ -190,8 +179,9 @@ func TestOnlyTheCallersRights(t *testing.T) {
 	r.Expect(err).To(MatchError(ContainSubstring("404")))
 }
 
-// TestTaskOfKubectl continues a task that was created as an object.
-func TestTaskOfKubectl(t *testing.T) {
+// TestA2ATaskOfKubectl continues a task that was created as an object.
+func TestA2ATaskOfKubectl(t *testing.T) {
+	t.Parallel()
 	r := newRoom(t)
 	task := &v1alpha1.AgentTask{Spec: v1alpha1.AgentTaskSpec{Type: v1alpha1.TaskAgent, Role: "releaser", Instruction: "Release the notes"}}
 	task.Namespace, task.Name = r.namespace, "release"
@@ -205,31 +195,18 @@ func TestTaskOfKubectl(t *testing.T) {
 		return shown.Status.State, nil
 	}).Should(Equal(a2a.TaskStateInputRequired))
 	shown := r.send(client, reply(a2a.TaskInfo{TaskID: "release", ContextID: "release"}, a2a.NewTextPart("3.0")))
-	r.Expect(text(shown.Status.Message.Parts)).To(ContainSubstring("box__write"))
+	r.Expect(textOf(shown.Status.Message.Parts)).To(ContainSubstring("box__write"))
 }
 
-// TestForeignClient runs a whole flow with the client of the A2A SDK for JavaScript.
-func TestForeignClient(t *testing.T) {
-	node, err := exec.LookPath("node")
-	dir := filepath.Join("..", "..", "hack", "a2a-sdk")
-	if err == nil {
-		_, err = os.Stat(filepath.Join(dir, "node_modules", "@a2a-js", "sdk"))
-	}
-	if err != nil && os.Getenv("CI") == "true" {
-		t.Fatalf("the A2A SDK is needed in CI: install node and run make a2a-sdk: %v", err)
-	}
-	if err != nil {
-		t.Skipf("the A2A SDK is missing: install node and run make a2a-sdk: %v", err)
-	}
+// TestA2AForeignClient runs a whole flow with the client of the A2A SDK for JavaScript.
+func TestA2AForeignClient(t *testing.T) {
+	t.Parallel()
 	for _, binding := range []string{"JSONRPC", "HTTP+JSON"} {
 		t.Run(binding, func(t *testing.T) {
 			r := newRoom(t)
-			command := exec.CommandContext(t.Context(), node, "client.mjs", r.url("releaser")+"/", binding)
-			command.Dir, command.Env = dir, append(os.Environ(), "NESTOR_TOKEN="+r.token)
-			output, err := command.CombinedOutput()
-			r.Expect(err).NotTo(HaveOccurred(), "%s", output)
-			r.Expect(string(output)).To(ContainSubstring("result: Released the notes: wrote notes-1.2."))
-			r.Expect(r.files()).To(Equal([]string{"notes-1.2"}))
+			output := npm.Program{Dir: "a2a-sdk", Script: "client.mjs", Args: []string{r.url("releaser") + "/", binding}, Env: []string{"NESTOR_TOKEN=" + r.token}}.Output(t.Context(), t)
+			r.Expect(output).To(ContainSubstring("result: Released the notes: wrote notes-1.2."))
+			r.Expect(r.box.files()).To(Equal([]string{"notes-1.2"}))
 		})
 	}
 }
