@@ -34,6 +34,9 @@ type Config struct {
 	MaxDepth int `json:"maxDepth"`
 	// Task is the work of a sub-agent.
 	Task Task `json:"task,omitzero"`
+	// OutputSchema is the JSON schema of the data that a sub-agent submits with its result. It is nil if the result is text only. It is
+	// used in the parameters of submit_result as the property data, and its references start there.
+	OutputSchema json.RawMessage `json:"outputSchema,omitempty"`
 	// ToolCall is the call of a tool run.
 	ToolCall *ToolRunCall `json:"call,omitempty"`
 	// Tools are all tools that exist for this agent; the function Tools selects those that its role allows.

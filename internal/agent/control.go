@@ -56,13 +56,20 @@ func (c Config) submission(call ToolCall) (Outcome, bool) {
 			TestsPassed   *int     `json:"tests_passed"`
 			Warnings      []string `json:"warnings"`
 			Suggestions   []string `json:"suggestions"`
+
+			Data json.RawMessage `json:"data"`
 		}
 		if json.Unmarshal([]byte(call.Arguments), &in) != nil || in.Result == "" {
+			return Outcome{}, false
+		}
+		data, ok := c.submittedData(in.Data)
+		if !ok {
 			return Outcome{}, false
 		}
 		return Outcome{Result: &Result{
 			Text: in.Result, Summary: in.Summary, Details: in.Details, FilesModified: in.FilesModified, FilesCreated: in.FilesCreated,
 			TestsRun: in.TestsRun, TestsPassed: in.TestsPassed, Warnings: in.Warnings, Suggestions: in.Suggestions,
+			Data: data,
 		}}, true
 	case ToolGiveUp:
 		var in struct {
@@ -76,11 +83,27 @@ func (c Config) submission(call ToolCall) (Outcome, bool) {
 	return Outcome{}, false
 }
 
+// submittedData returns the data of a submission as a log stores it. It reports false if the agent must submit data and this is not
+// an object. The driver has checked it against the schema.
+func (c Config) submittedData(data json.RawMessage) (json.RawMessage, bool) {
+	if len(c.OutputSchema) == 0 {
+		return nil, true
+	}
+	if !isObject(string(data)) {
+		return nil, false
+	}
+	normalised, err := json.Marshal(data)
+	return normalised, err == nil
+}
+
 // badSubmission answers an invalid call of submit_result or submit_error.
 func badSubmission(s State, c BatchCall) (State, BatchCall) {
 	field := "result"
 	if c.Tool == ToolGiveUp {
 		field = "error"
+	}
+	if c.Tool == ToolSubmit && len(s.Config.OutputSchema) > 0 {
+		return s, c.done(ToolFailed, `submit_result needs "result", a text that is not empty, and "data", an object that matches its schema. Nothing was submitted; call it again.`)
 	}
 	return s, c.done(ToolFailed, fmt.Sprintf("%s needs %q, a text that is not empty. Nothing was submitted; call it again.", c.Tool, field))
 }

@@ -11,19 +11,6 @@ var (
 		Description: "Ask the user a question when you cannot go on without the answer. Ask one clear question; look for the answer yourself first.",
 		Parameters:  json.RawMessage(`{"type":"object","required":["question"],"properties":{"question":{"type":"string","description":"The question, understandable without knowing your work"}}}`),
 	}
-	submitTool = Tool{Name: ToolSubmit,
-		Description: "Submit your final result and end. Call it once, alone, when the task is done. Report only what you did and found.",
-		Parameters: json.RawMessage(`{"type":"object","required":["result"],"properties":{` +
-			`"result":{"type":"string","description":"The result in full"},` +
-			`"summary":{"type":"string","description":"One or two sentences on what you accomplished"},` +
-			`"details":{"type":"string","description":"Technical specifics"},` +
-			`"files_modified":{"type":"array","items":{"type":"string"}},` +
-			`"files_created":{"type":"array","items":{"type":"string"}},` +
-			`"tests_run":{"type":"integer","minimum":0},` +
-			`"tests_passed":{"type":"integer","minimum":0},` +
-			`"warnings":{"type":"array","items":{"type":"string"}},` +
-			`"suggestions":{"type":"array","items":{"type":"string"}}}}`),
-	}
 	giveUpTool = Tool{Name: ToolGiveUp,
 		Description: "Report that the task cannot be done, and end. Say what stands in the way.",
 		Parameters:  json.RawMessage(`{"type":"object","required":["error"],"properties":{"error":{"type":"string","description":"Why the task could not be completed"}}}`),
@@ -46,6 +33,30 @@ var (
 		Parameters:  json.RawMessage(`{"type":"object","required":["task"],"properties":{"task":{"type":"string","description":"The name of the task"}}}`),
 	}
 )
+
+const submitProperties = `"summary":{"type":"string","description":"One or two sentences on what you accomplished"},` +
+	`"details":{"type":"string","description":"Technical specifics"},` +
+	`"files_modified":{"type":"array","items":{"type":"string"}},` +
+	`"files_created":{"type":"array","items":{"type":"string"}},` +
+	`"tests_run":{"type":"integer","minimum":0},` +
+	`"tests_passed":{"type":"integer","minimum":0},` +
+	`"warnings":{"type":"array","items":{"type":"string"}},` +
+	`"suggestions":{"type":"array","items":{"type":"string"}}`
+
+// submitTool returns submit_result. An agent with an OutputSchema must submit data too.
+func submitTool(c Config) Tool {
+	t := Tool{Name: ToolSubmit,
+		Description: "Submit your final result and end. Call it once, alone, when the task is done. Report only what you did and found.",
+		Parameters: json.RawMessage(`{"type":"object","required":["result"],"properties":{` +
+			`"result":{"type":"string","description":"The result in full"},` + submitProperties + `}}`),
+	}
+	if len(c.OutputSchema) > 0 {
+		t.Description += " A program reads data; people and agents read the rest."
+		t.Parameters = json.RawMessage(`{"type":"object","required":["result","data"],"properties":{` +
+			`"result":{"type":"string","minLength":1,"description":"The result in words"},` + submitProperties + `,"data":` + string(c.OutputSchema) + `}}`)
+	}
+	return t
+}
 
 const contextSchema = `"context":{"type":"string","enum":["none","summary","full","selective"],` +
 	`"description":"What the agent is shown beside its task: nothing (default), a summary of your conversation, all of it, or the contents of context_files"}`

@@ -25,7 +25,7 @@ func (g Group) resultText(members []Child) string {
 	case g.Style == StyleDelegate:
 		return formatDelegateResult(*child.Outcome)
 	case child.Outcome.Succeeded():
-		return child.Outcome.Result.Brief()
+		return child.Outcome.Result.briefWithData()
 	}
 	return failureText(*child.Outcome)
 }
@@ -60,12 +60,15 @@ func formatDelegateResult(o Outcome) string {
 		result = &Result{}
 	}
 	out := struct {
-		Status        string   `json:"status"`
-		Error         string   `json:"error,omitempty"`
-		ErrorKind     string   `json:"error_kind,omitempty"`
-		Result        string   `json:"result,omitempty"`
-		Summary       string   `json:"summary,omitempty"`
-		Details       string   `json:"details,omitempty"`
+		Status    string `json:"status"`
+		Error     string `json:"error,omitempty"`
+		ErrorKind string `json:"error_kind,omitempty"`
+		Result    string `json:"result,omitempty"`
+		Summary   string `json:"summary,omitempty"`
+		Details   string `json:"details,omitempty"`
+
+		Data json.RawMessage `json:"data,omitempty"`
+
 		FilesModified []string `json:"files_modified,omitempty"`
 		FilesCreated  []string `json:"files_created,omitempty"`
 		TestsRun      *int     `json:"tests_run,omitempty"`
@@ -76,7 +79,7 @@ func formatDelegateResult(o Outcome) string {
 		Duration      Millis   `json:"duration_ms"`
 	}{
 		Status: status, Error: o.Error, ErrorKind: snakeCase(string(o.Kind)), Result: result.Text, Summary: result.Summary,
-		Details: result.Details, FilesModified: result.FilesModified, FilesCreated: result.FilesCreated, TestsRun: result.TestsRun,
+		Details: result.Details, Data: result.Data, FilesModified: result.FilesModified, FilesCreated: result.FilesCreated, TestsRun: result.TestsRun,
 		TestsPassed: result.TestsPassed, Warnings: result.Warnings, Suggestions: result.Suggestions, Iterations: o.Iterations, Duration: o.Duration,
 	}
 	return toJSON(out)
@@ -85,7 +88,8 @@ func formatDelegateResult(o Outcome) string {
 // formatSpawnResults formats the results of spawn_agents, in the order of the tasks.
 func formatSpawnResults(members []Child) string {
 	type success struct {
-		Result string `json:"result"`
+		Result string          `json:"result"`
+		Data   json.RawMessage `json:"data,omitempty"`
 	}
 	type failure struct {
 		Error     string `json:"error"`
@@ -110,7 +114,7 @@ func formatSpawnResults(members []Child) string {
 		case child.pending():
 			e.Outcome.Failure = &failure{Error: "not waited for: enough of the others succeeded", ErrorKind: snakeCase(string(ErrorCancelled))}
 		case child.Outcome.Succeeded():
-			e.Outcome.Success = &success{Result: child.Outcome.Result.Brief()}
+			e.Outcome.Success = &success{Result: child.Outcome.Result.Brief(), Data: child.Outcome.Result.Data}
 		default:
 			e.Outcome.Failure = &failure{
 				Error: child.Outcome.Error, ErrorKind: snakeCase(string(child.Outcome.Kind)), Partial: child.Outcome.Result.Brief(),

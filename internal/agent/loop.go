@@ -75,7 +75,7 @@ func (g Group) resultDigest(members []Child) string {
 	for _, m := range members {
 		parts = append(parts, m.Role, m.Tool, m.Task, string(m.Arguments))
 		if m.Outcome != nil {
-			parts = append(parts, string(m.Outcome.Kind), m.Outcome.Error, m.Outcome.Result.Brief())
+			parts = append(parts, string(m.Outcome.Kind), m.Outcome.Error, m.Outcome.Result.briefWithData())
 		}
 	}
 	return hashParts(parts...)

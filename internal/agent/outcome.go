@@ -3,6 +3,8 @@
 
 package agent
 
+import "encoding/json"
+
 // ErrorKind is the reason why an agent failed.
 type ErrorKind string
 
@@ -46,6 +48,8 @@ type Result struct {
 	TestsPassed   *int     `json:"testsPassed,omitempty"`
 	Warnings      []string `json:"warnings,omitempty"`
 	Suggestions   []string `json:"suggestions,omitempty"`
+	// Data is the structured result of an agent that has an OutputSchema: a JSON object.
+	Data json.RawMessage `json:"data,omitempty"`
 	// Images are the images that a tool run returned.
 	Images []Image `json:"images,omitempty"`
 }
@@ -59,4 +63,12 @@ func (r *Result) Brief() string {
 		return r.Summary
 	}
 	return r.Text
+}
+
+// briefWithData returns Brief, followed by the data if there is any.
+func (r *Result) briefWithData() string {
+	if r == nil || len(r.Data) == 0 {
+		return r.Brief()
+	}
+	return r.Brief() + "\n\nData: " + string(r.Data)
 }

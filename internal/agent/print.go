@@ -100,7 +100,11 @@ func (e WakeAt) String() string { return fmt.Sprintf("wake at %d", e.At) }
 
 func (o Outcome) String() string {
 	if o.Succeeded() {
-		return fmt.Sprintf("success %q after %d iterations", o.Result.Brief(), o.Iterations)
+		text := fmt.Sprintf("success %q after %d iterations", o.Result.Brief(), o.Iterations)
+		if o.Result != nil && len(o.Result.Data) > 0 {
+			text += fmt.Sprintf(", data %s", o.Result.Data)
+		}
+		return text
 	}
 	text := fmt.Sprintf("%s %q after %d iterations", o.Kind, o.Error, o.Iterations)
 	if partial := o.Result.Brief(); partial != "" {

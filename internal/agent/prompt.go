@@ -92,7 +92,7 @@ func SystemPrompt(c Config) string {
 	}
 	parts := []string{strings.TrimSpace(c.Role.Prompt)}
 	if c.Kind == SubAgent {
-		parts = append(parts, subAgentContext(c), responseRequirements, constraints(c))
+		parts = append(parts, subAgentContext(c), c.responseRequirements(), constraints(c))
 	}
 	if c.mayDelegate() {
 		parts = append(parts, delegationGuidelines(c))
@@ -129,6 +129,16 @@ When the task is done, call submit_result with:
 3. the files you modified and created,
 4. warnings and suggestions for your parent, if there are any.
 If it cannot be done, call submit_error and say why. Your parent sees only what you submit.`
+
+const dataRequirement = `
+Your result must also contain data, which a program reads: it has to match the schema of submit_result exactly.`
+
+func (c Config) responseRequirements() string {
+	if len(c.OutputSchema) > 0 {
+		return responseRequirements + dataRequirement
+	}
+	return responseRequirements
+}
 
 func constraints(c Config) string {
 	lines := []string{"## Constraints", ""}

@@ -198,6 +198,9 @@ func (d *dialogue) config(td *datadriven.TestData, kind Kind) Config {
 		c.Depth = 1
 	}
 	c.Remote = td.HasArg("remote")
+	if td.HasArg("output") {
+		c.OutputSchema = json.RawMessage(`{"type":"object","required":["verdict"],"properties":{"verdict":{"enum":["approve","reject"]}}}`)
+	}
 	if criteria := argument(td, "criteria"); criteria != "" {
 		c.Task.SuccessCriteria = criteria
 	}

@@ -188,7 +188,7 @@ func (sim *simulation) answer(effect Effect) Fact {
 
 func drawOutcome(t *rapid.T) Outcome {
 	if rapid.Bool().Draw(t, "success") {
-		return Outcome{Result: &Result{Text: "done"}}
+		return Outcome{Result: &Result{Text: "done", Data: rapid.SampledFrom([]json.RawMessage{nil, json.RawMessage(`{"verdict":"yes"}`)}).Draw(t, "data")}}
 	}
 	return Outcome{Kind: rapid.SampledFrom([]ErrorKind{ErrorTimedOut, ErrorSubAgent, ErrorModel}).Draw(t, "kind"), Error: "sorry"}
 }
@@ -230,6 +230,9 @@ var callChoices = []ToolCall{
 	{Tool: ToolAskUser, Arguments: `{}`},
 	{Tool: ToolSubmit, Arguments: `{"result":"done","summary":"done"}`},
 	{Tool: ToolSubmit, Arguments: `{"result":7}`},
+	{Tool: ToolSubmit, Arguments: `{"result":"done","data": {"verdict":"<yes>", "n": 1.50}}`},
+	{Tool: ToolSubmit, Arguments: `{"result":"done","data":7}`},
+	{Tool: ToolSubmit, Arguments: `{"result":"done","data":{}}`, Problem: "/data: missing property 'verdict'"},
 	{Tool: ToolGiveUp, Arguments: `{"error":"cannot"}`},
 	{Tool: ToolReply, Arguments: `{"sub_agent":"a-1","answer":"me","confidence":90}`},
 	{Tool: ToolReply, Arguments: `{"sub_agent":"a-2","answer":"me","confidence":10}`},
@@ -287,7 +290,10 @@ func drawConfig(t *rapid.T) Config {
 	if c.Kind == ToolRun {
 		c.ToolCall = &ToolRunCall{Tool: rapid.SampledFrom([]string{"read", "bash", "nonsense"}).Draw(t, "tool"), Arguments: json.RawMessage(`{}`)}
 	}
-	c.Remote = c.Kind == SubAgent && rapid.IntRange(0, 4).Draw(t, "remote") == 0
+	if c.Kind == SubAgent && rapid.IntRange(0, 2).Draw(t, "structured") == 0 {
+		c.OutputSchema = json.RawMessage(`{"type":"object","required":["verdict"],"properties":{"verdict":{"type":"string"}}}`)
+	}
+	c.Remote = c.Kind == SubAgent && c.OutputSchema == nil && rapid.IntRange(0, 4).Draw(t, "remote") == 0
 	if c.SummarisesContext = rapid.Bool().Draw(t, "shares"); c.SummarisesContext && rapid.IntRange(0, 9).Draw(t, "files") == 0 {
 		c.Task.ContextMode, c.Task.ContextFiles = ContextSelective, []string{"a.txt", "b.txt"}
 	}
@@ -320,6 +326,7 @@ func TestSimulationCoverage(t *testing.T) {
 			}
 			if o := s.after.Outcome; o != nil {
 				seen["kind "+string(o.Kind)]++
+				seen[fmt.Sprintf("data %t", o.Result != nil && len(o.Result.Data) > 0)]++
 			}
 			if p := s.after.Paused; p != nil {
 				seen["pause "+string(p.Reason)]++
@@ -346,7 +353,7 @@ func TestSimulationCoverage(t *testing.T) {
 		"effect agent.CallModel", "effect agent.RunTool", "effect agent.StartChild", "effect agent.CancelChild", "effect agent.CancelRemote", "effect agent.AskPerson",
 		"effect agent.SendItem", "effect agent.ReportOutcome", "effect agent.WakeAt",
 		"kind ", "kind Cancelled", "kind TimedOut", "kind IterationLimit", "kind BudgetExhausted", "kind LoopDetected", "kind ModelError",
-		"kind ToolError", "kind SubAgentError", "purpose turn", "purpose last-words", "purpose compact",
+		"kind ToolError", "data true", "data false", "kind SubAgentError", "purpose turn", "purpose last-words", "purpose compact",
 		"pause PausedTurnLimit", "pause PausedTaskLimit", "pause PausedTokenLimit", "call Queued",
 		"tool asks Asked true", "tool asks Asked false", "tool asks Running true", "tool asks Running false", "reasoning of a call true", "reasoning of a call false",
 	} {

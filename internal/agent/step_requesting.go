@@ -160,6 +160,9 @@ func finalAnswer(s State, f ModelReplied) State {
 	case f.Text == "":
 		return requestModelCall(s.appendUserText(textEmpty))
 	}
+	if len(s.Config.OutputSchema) > 0 {
+		return requestModelCall(s.appendUserText(textNoData))
+	}
 	return beginEnd(s, Outcome{Result: &Result{Text: f.Text}})
 }
 

@@ -63,7 +63,7 @@ func (c Config) controlTool(name string) (Tool, bool) {
 	case ToolAskUser:
 		return askUserTool, c.Kind != ToolRun
 	case ToolSubmit:
-		return submitTool, c.Kind == SubAgent
+		return submitTool(c), c.Kind == SubAgent
 	case ToolGiveUp:
 		return giveUpTool, c.Kind == SubAgent
 	case ToolReply:
@@ -106,9 +106,10 @@ func (c Config) withholds(name string) bool {
 }
 
 // SchemaOf returns the JSON schema of the arguments of a plain tool, or of a role as a tool, that the agent has. Control tools
-// check their arguments themselves.
+// check their arguments themselves, except submit_result of an agent with an OutputSchema.
 func (c Config) SchemaOf(name string) (json.RawMessage, bool) {
-	if slices.Contains(controlNames, name) {
+	structured := name == ToolSubmit && len(c.OutputSchema) > 0
+	if slices.Contains(controlNames, name) && !structured {
 		return nil, false
 	}
 	t, ok := c.offered(name)

@@ -70,3 +70,29 @@ func TestArgumentsAreCheckedBeforeApprovalAndDelegation(t *testing.T) {
 	}
 	checkReplay(t, w, "uid-task")
 }
+
+const structuredScript = `
+name: structured
+rules:
+- match: {role: coder, turn: 1}
+  reply: {toolCalls: [{name: submit_result, arguments: {result: Done., data: {verdict: perhaps}}}]}
+- match: {role: coder}
+  reply: {toolCalls: [{name: submit_result, arguments: {result: Done., data: {verdict: approve}}}]}
+`
+
+// The data of a result is checked before the reply becomes an event, so that invalid data never ends an agent.
+func TestDataOfAResultIsCheckedAgainstTheOutputSchema(t *testing.T) {
+	w := newWorld(t, structuredScript)
+	w.task("task", func(c *agent.Config) {
+		c.OutputSchema = json.RawMessage(`{"type":"object","required":["verdict"],"properties":{"verdict":{"enum":["approve","reject"]}}}`)
+	})
+	s := w.untilEnded("task")
+	if s.Outcome.Kind != "" || string(s.Outcome.Result.Data) != `{"verdict":"approve"}` {
+		t.Fatalf("it ended with %s", s.Outcome)
+	}
+	answer := s.History.Messages()[2].Text
+	if !strings.Contains(answer, "/data/verdict: value must be one of 'approve', 'reject'") || s.Iterations != 2 {
+		t.Errorf("after %d iterations, the model got: %s", s.Iterations, answer)
+	}
+	checkReplay(t, w, "uid-task")
+}
