@@ -10,7 +10,7 @@ import (
 
 // AgentRoleSpec defines the agents of a role. A change applies to agents that start afterwards.
 // +kubebuilder:validation:XValidation:rule="!(has(self.systemPrompt) && has(self.systemPromptFrom))",message="set only one of systemPrompt and systemPromptFrom"
-// +kubebuilder:validation:XValidation:rule="!has(self.remote) || !(has(self.systemPrompt) || has(self.systemPromptFrom) || has(self.modelProvider) || has(self.model) || has(self.temperature) || has(self.maxOutputTokens) || has(self.reasoningEffort) || has(self.tools) || has(self.approval) || has(self.delegation))",message="a role with remote has no prompt, model, tools, approval or delegation: the remote agent has its own"
+// +kubebuilder:validation:XValidation:rule="!has(self.remote) || !(has(self.systemPrompt) || has(self.systemPromptFrom) || has(self.modelProvider) || has(self.model) || has(self.temperature) || has(self.maxOutputTokens) || has(self.reasoningEffort) || has(self.tools) || has(self.approval) || has(self.delegation) || has(self.outputSchema))",message="a role with remote has no prompt, model, tools, approval, delegation or outputSchema: the remote agent has its own"
 // +kubebuilder:validation:XValidation:rule="!has(self.remote) || !has(self.limits) || !has(self.limits.maxCostMicros) || self.limits.maxCostMicros == 0",message="a role with remote cannot limit the cost, which is not known here: limit the duration or the tokens",fieldPath=".limits.maxCostMicros"
 type AgentRoleSpec struct {
 	// displayName is the name that people see. Defaults to the role's name.
@@ -71,6 +71,14 @@ type AgentRoleSpec struct {
 	// remote is an agent elsewhere that does the work of agents with this role. They have no prompt, model or tools of their own.
 	// +optional
 	Remote *RemoteAgent `json:"remote,omitempty"`
+	// outputSchema is the JSON schema, of type object, of the data that agents with this role submit with their result. Data that does
+	// not match is returned to the agent with what is wrong. At most 16 KiB. References within the schema are followed, others are not.
+	// +optional
+	// +kubebuilder:pruning:PreserveUnknownFields
+	// +kubebuilder:validation:Type=object
+	// +kubebuilder:validation:MinProperties=1
+	// +kubebuilder:validation:MaxProperties=32
+	OutputSchema *runtime.RawExtension `json:"outputSchema,omitempty"`
 	// limits apply to each agent with this role.
 	// +optional
 	Limits *RoleLimits `json:"limits,omitempty"`

@@ -3,7 +3,10 @@
 
 package v1alpha1
 
-import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+)
 
 // The aliases below define bounds that many fields share. They are aliases, not types, so that Go code needs no
 // conversions.
@@ -239,6 +242,16 @@ type TaskResult struct {
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=8
 	Suggestions []Remark `json:"suggestions,omitempty"`
+	// data is the structured result of an agent that has an outputSchema, which it matches.
+	// +optional
+	// +kubebuilder:pruning:PreserveUnknownFields
+	// +kubebuilder:validation:Type=object
+	// +kubebuilder:validation:MaxProperties=8192
+	Data *runtime.RawExtension `json:"data,omitempty"`
+	// dataOmitted is true if the data is left out because its JSON is too large: more than 32 KiB for an AgentTask, or 4 KiB for a
+	// SubAgent. The history contains it.
+	// +optional
+	DataOmitted bool `json:"dataOmitted,omitempty"`
 }
 
 // SecretKeyRef names a key of a Secret in the namespace of the object that refers to it.

@@ -63,6 +63,15 @@ type SubAgentSpec struct {
 	// +kubebuilder:validation:MaxLength=4096
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="cannot change: only cancel can; create a new AgentTask, which launches a new sub-agent"
 	SuccessCriteria string `json:"successCriteria,omitempty"`
+	// outputSchema is the JSON schema of the data that the agent submits with its result, if the task has one. If absent, the one of the
+	// role applies.
+	// +optional
+	// +kubebuilder:pruning:PreserveUnknownFields
+	// +kubebuilder:validation:Type=object
+	// +kubebuilder:validation:MinProperties=1
+	// +kubebuilder:validation:MaxProperties=32
+	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="cannot change: only cancel can; create a new AgentTask, which launches a new sub-agent"
+	OutputSchema *runtime.RawExtension `json:"outputSchema,omitempty"`
 	// context is what the agent is shown beside its instruction: None; Summary, a summary of its parent's conversation; Full, that
 	// conversation; Selective, the contents of contextFiles. Defaults to None.
 	// +optional
@@ -333,7 +342,7 @@ type SubAgentStatus struct {
 // +kubebuilder:printcolumn:name="Question",type=string,JSONPath=`.status.question`,priority=1
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 // +kubebuilder:validation:XValidation:rule="oldSelf.hasValue() || (self.metadata.name == self.spec.task || (size(self.metadata.name) > 6 && self.spec.task.startsWith(self.metadata.name.substring(0, size(self.metadata.name) - 6))))",message="metadata.name must be the name of the task in spec.task, with a suffix of five characters if that name is taken",optionalOldSelf=true
-// +kubebuilder:validation:XValidation:rule="(has(self.status) && (!has(oldSelf.status) || self.status.?iterations.orValue(0) != oldSelf.status.?iterations.orValue(0))) || self.spec == oldSelf.spec || [has(self.spec.chat) == has(oldSelf.spec.chat), has(self.spec.parent) == has(oldSelf.spec.parent), has(self.spec.instruction) == has(oldSelf.spec.instruction), has(self.spec.arguments) == has(oldSelf.spec.arguments), has(self.spec.contextFiles) == has(oldSelf.spec.contextFiles), has(self.spec.successCriteria) == has(oldSelf.spec.successCriteria), has(self.spec.context) == has(oldSelf.spec.context), has(self.spec.continueFrom) == has(oldSelf.spec.continueFrom), has(self.spec.cwd) == has(oldSelf.spec.cwd), has(self.spec.modelProvider) == has(oldSelf.spec.modelProvider), has(self.spec.model) == has(oldSelf.spec.model), has(self.spec.limits) == has(oldSelf.spec.limits)].all(same, same) && (!has(self.spec.limits) || self.spec.limits == oldSelf.spec.limits)",message="only cancel can change, be added or be removed: create a new AgentTask, which launches a new sub-agent",fieldPath=".spec"
+// +kubebuilder:validation:XValidation:rule="(has(self.status) && (!has(oldSelf.status) || self.status.?iterations.orValue(0) != oldSelf.status.?iterations.orValue(0))) || self.spec == oldSelf.spec || [has(self.spec.chat) == has(oldSelf.spec.chat), has(self.spec.parent) == has(oldSelf.spec.parent), has(self.spec.instruction) == has(oldSelf.spec.instruction), has(self.spec.arguments) == has(oldSelf.spec.arguments), has(self.spec.contextFiles) == has(oldSelf.spec.contextFiles), has(self.spec.successCriteria) == has(oldSelf.spec.successCriteria), has(self.spec.outputSchema) == has(oldSelf.spec.outputSchema), has(self.spec.context) == has(oldSelf.spec.context), has(self.spec.continueFrom) == has(oldSelf.spec.continueFrom), has(self.spec.cwd) == has(oldSelf.spec.cwd), has(self.spec.modelProvider) == has(oldSelf.spec.modelProvider), has(self.spec.model) == has(oldSelf.spec.model), has(self.spec.limits) == has(oldSelf.spec.limits)].all(same, same) && (!has(self.spec.limits) || self.spec.limits == oldSelf.spec.limits)",message="only cancel can change, be added or be removed: create a new AgentTask, which launches a new sub-agent",fieldPath=".spec"
 type SubAgent struct {
 	metav1.TypeMeta `json:",inline"`
 	// +optional

@@ -497,6 +497,11 @@ func (in *AgentRoleSpec) DeepCopyInto(out *AgentRoleSpec) {
 		*out = new(RemoteAgent)
 		(*in).DeepCopyInto(*out)
 	}
+	if in.OutputSchema != nil {
+		in, out := &in.OutputSchema, &out.OutputSchema
+		*out = new(runtime.RawExtension)
+		(*in).DeepCopyInto(*out)
+	}
 	if in.Limits != nil {
 		in, out := &in.Limits, &out.Limits
 		*out = new(RoleLimits)
@@ -612,6 +617,11 @@ func (in *AgentTaskSpec) DeepCopyInto(out *AgentTaskSpec) {
 		in, out := &in.ContextFiles, &out.ContextFiles
 		*out = make([]FilePath, len(*in))
 		copy(*out, *in)
+	}
+	if in.OutputSchema != nil {
+		in, out := &in.OutputSchema, &out.OutputSchema
+		*out = new(runtime.RawExtension)
+		(*in).DeepCopyInto(*out)
 	}
 	if in.Limits != nil {
 		in, out := &in.Limits, &out.Limits
@@ -1423,6 +1433,11 @@ func (in *SubAgentSpec) DeepCopyInto(out *SubAgentSpec) {
 		*out = make([]FilePath, len(*in))
 		copy(*out, *in)
 	}
+	if in.OutputSchema != nil {
+		in, out := &in.OutputSchema, &out.OutputSchema
+		*out = new(runtime.RawExtension)
+		(*in).DeepCopyInto(*out)
+	}
 	out.Limits = in.Limits
 }
 
@@ -1574,6 +1589,11 @@ func (in *TaskResult) DeepCopyInto(out *TaskResult) {
 		in, out := &in.Suggestions, &out.Suggestions
 		*out = make([]Remark, len(*in))
 		copy(*out, *in)
+	}
+	if in.Data != nil {
+		in, out := &in.Data, &out.Data
+		*out = new(runtime.RawExtension)
+		(*in).DeepCopyInto(*out)
 	}
 }
 

@@ -31,6 +31,8 @@ const (
 	maxBailout       = 256
 	maxResultSummary = 4096
 	maxResultDetails = 8192
+	maxTaskData      = 32 << 10 // bytes of JSON
+	maxSubAgentData  = 4 << 10  // bytes of JSON; the rest of its status is large
 	maxFiles         = 32
 	maxRemarks       = 8
 	maxEntry         = 256 // a path or a remark

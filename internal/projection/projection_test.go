@@ -243,3 +243,27 @@ func validate(t *testing.T, kind string, status any) {
 	}
 	t.Fatalf("no CRD of kind %s", kind)
 }
+
+// Data that does not fit is left out as a whole: a part of it would not match its schema.
+func TestDataOfAResultIsBounded(t *testing.T) {
+	largest := `{"a":"` + strings.Repeat("x", maxTaskData-len(`{"a":""}`)) + `"}`
+	for name, test := range map[string]struct {
+		data    string
+		want    string
+		omitted bool
+	}{
+		"none":           {"", "", false},
+		"some":           {`{"verdict":"approve"}`, `{"verdict":"approve"}`, false},
+		"the largest":    {largest, largest, false},
+		"one byte above": {strings.Replace(largest, "x", "xx", 1), "", true},
+	} {
+		got := result(&agent.Result{Text: "done", Data: json.RawMessage(test.data)}, maxTaskData)
+		raw := ""
+		if got.Data != nil {
+			raw = string(got.Data.Raw)
+		}
+		if raw != test.want || got.DataOmitted != test.omitted {
+			t.Errorf("%s: data of %d bytes, omitted: %v", name, len(raw), got.DataOmitted)
+		}
+	}
+}

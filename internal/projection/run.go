@@ -4,6 +4,10 @@
 package projection
 
 import (
+	"encoding/json"
+
+	"k8s.io/apimachinery/pkg/runtime"
+
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 	"github.com/nestor-dev/nestor/internal/agent"
 	"github.com/nestor-dev/nestor/internal/shorten"
@@ -27,7 +31,7 @@ func SubAgent(s agent.State, w Work, old v1alpha1.SubAgentStatus, generation int
 		status.BailoutReason = shorten.Head(s.LimitReached.Reason, maxBailout)
 	}
 	if s.Phase.Terminal() {
-		status.Result, status.Error = result(s.Outcome.Result), runError(*s.Outcome)
+		status.Result, status.Error = result(s.Outcome.Result, maxSubAgentData), runError(*s.Outcome)
 		status.CompletionTime = moment(s.Clock.Now)
 	}
 	return status
@@ -52,7 +56,7 @@ func Task(s agent.State, w Work, old v1alpha1.AgentTaskStatus, generation int64)
 		}
 	}
 	if s.Phase.Terminal() {
-		status.Result, status.Error = result(s.Outcome.Result), runError(*s.Outcome)
+		status.Result, status.Error = result(s.Outcome.Result, maxTaskData), runError(*s.Outcome)
 		status.CompletionTime = moment(s.Clock.Now)
 		duration := int64(s.Outcome.Duration)
 		status.DurationMillis = &duration
@@ -134,8 +138,8 @@ func runError(o agent.Outcome) *v1alpha1.RunError {
 }
 
 // result shortens a result to the bounds of the API. A plain final answer is its own summary; a result with a summary keeps its full text
-// in the details.
-func result(r *agent.Result) *v1alpha1.TaskResult {
+// in the details. maxData is the size of the largest data.
+func result(r *agent.Result, maxData int) *v1alpha1.TaskResult {
 	if r == nil {
 		return nil
 	}
@@ -143,6 +147,7 @@ func result(r *agent.Result) *v1alpha1.TaskResult {
 	if details == "" && r.Summary != "" && r.Text != r.Summary {
 		details = r.Text
 	}
+	data, omitted := resultData(r.Data, maxData)
 	return &v1alpha1.TaskResult{
 		Summary:       shorten.Head(r.Brief(), maxResultSummary),
 		Details:       shorten.Head(details, maxResultDetails),
@@ -152,7 +157,21 @@ func result(r *agent.Result) *v1alpha1.TaskResult {
 		TestsPassed:   count(r.TestsPassed),
 		Warnings:      shortenAll(r.Warnings, maxRemarks),
 		Suggestions:   shortenAll(r.Suggestions, maxRemarks),
+		Data:          data,
+		DataOmitted:   omitted,
 	}
+}
+
+// resultData returns the data of a result for a status, and whether it was left out because it is too large: a part of it would not
+// match its schema.
+func resultData(data json.RawMessage, most int) (*runtime.RawExtension, bool) {
+	switch {
+	case len(data) == 0:
+		return nil, false
+	case len(data) > most:
+		return nil, true
+	}
+	return &runtime.RawExtension{Raw: data}, false
 }
 
 // count returns a count that a model reported, if it is a valid count.

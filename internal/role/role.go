@@ -5,6 +5,8 @@ package role
 
 import (
 	"encoding/json"
+	"maps"
+	"slices"
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 )
@@ -37,4 +39,18 @@ func (r Role) InputSchema() json.RawMessage {
 		return nil
 	}
 	return r.AsTool.InputSchema.Raw
+}
+
+// OutputFields returns the names of the fields of the data that agents with r submit, in order.
+func (r Role) OutputFields() []string {
+	if r.OutputSchema == nil {
+		return nil
+	}
+	var schema struct {
+		Properties map[string]json.RawMessage `json:"properties"`
+	}
+	if json.Unmarshal(r.OutputSchema.Raw, &schema) != nil {
+		return nil // the role's status says what is wrong
+	}
+	return slices.Sorted(maps.Keys(schema.Properties))
 }

@@ -36,7 +36,8 @@ var immutableKinds = []struct {
 		fields: map[string][2]any{
 			"type": {"Agent", "Tool"}, "chat": {"a", "b"}, "role": {"a", "b"}, "tool": {"think", "calculator"}, "instruction": {"a", "b"},
 			"arguments": {values{"a": "1"}, values{"a": "2"}}, "contextFiles": {[]any{"a"}, []any{"b"}}, "successCriteria": {"a", "b"},
-			"context": {"Full", "Summary"}, "continueFrom": {"a", "b"}, "cwd": {"a", "b"}, "user": {"a", "b"}, "triggerMessage": {"a", "b"}, "group": {"a", "b"},
+			"outputSchema": {values{"type": "object"}, values{"type": "object", "title": "b"}},
+			"context":      {"Full", "Summary"}, "continueFrom": {"a", "b"}, "cwd": {"a", "b"}, "user": {"a", "b"}, "triggerMessage": {"a", "b"}, "group": {"a", "b"},
 			"limits": {values{"maxIterations": int64(1)}, values{"maxIterations": int64(2)}}, "modelProvider": {"a", "b"}, "model": {"a", "b"},
 			"workspace": {values{"emptyDir": values{}}, values{"persistentVolumeClaim": values{"claimName": "files"}}},
 		},
@@ -50,7 +51,8 @@ var immutableKinds = []struct {
 		fields: map[string][2]any{
 			"task": {"fixed", "other"}, "chat": {"a", "b"}, "role": {"a", "b"}, "depth": {int64(2), int64(3)}, "parent": {"a", "b"}, "instruction": {"a", "b"},
 			"arguments": {values{"a": "1"}, values{"a": "2"}}, "contextFiles": {[]any{"a"}, []any{"b"}}, "successCriteria": {"a", "b"},
-			"context": {"Full", "Summary"}, "continueFrom": {"a", "b"}, "cwd": {"a", "b"}, "modelProvider": {"a", "b"}, "model": {"a", "b"},
+			"outputSchema": {values{"type": "object"}, values{"type": "object", "title": "b"}},
+			"context":      {"Full", "Summary"}, "continueFrom": {"a", "b"}, "cwd": {"a", "b"}, "modelProvider": {"a", "b"}, "model": {"a", "b"},
 			"limits": {values{"maxIterations": int64(1)}, values{"maxIterations": int64(2)}},
 		},
 		needed: []string{"task", "role", "depth", "parent", "instruction"},

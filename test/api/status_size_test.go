@@ -22,7 +22,7 @@ var _ = Describe("A status that is filled to its bounds", func() {
 		DescribeTable("of "+kind,
 			func(ctx SpecContext, letter string, limit int) {
 				status := definition.Spec.Versions[0].Schema.OpenAPIV3Schema.Properties["status"]
-				filled, err := filler{letter: letter}.fill("status", &status)
+				filled, err := filler{letter: letter, maxData: maxData(kind)}.fill("status", &status)
 				Expect(err).NotTo(HaveOccurred())
 
 				object := sample(kind)
@@ -63,4 +63,12 @@ func stored(ctx context.Context, definition *apiextensionsv1.CustomResourceDefin
 	Expect(err).NotTo(HaveOccurred())
 	Expect(data).To(HavePrefix("{"), "JSON")
 	return data
+}
+
+// maxData returns the bound of the data of a result of a kind, which the projection applies.
+func maxData(kind string) int {
+	if kind == "SubAgent" {
+		return 4 * kibibyte
+	}
+	return 32 * kibibyte
 }

@@ -111,6 +111,12 @@ func (b taskBuilder) Model(name string) taskBuilder { b.task.Spec.Model = name; 
 
 func (b taskBuilder) ContinueFrom(name string) taskBuilder { b.task.Spec.ContinueFrom = name; return b }
 
+// Output sets the schema of the data that the agent must submit.
+func (b taskBuilder) Output(schema string) taskBuilder {
+	b.task.Spec.OutputSchema = &runtime.RawExtension{Raw: []byte(schema)}
+	return b
+}
+
 func (b taskBuilder) MaxIterations(n int32) taskBuilder {
 	b.limits().MaxIterations = &n
 	return b
@@ -160,6 +166,12 @@ func (b roleBuilder) Delegates(roles ...string) roleBuilder {
 
 func (b roleBuilder) AsTool(name, schema string) roleBuilder {
 	b.role.Spec.AsTool = &v1alpha1.RoleAsTool{Name: name, InputSchema: &runtime.RawExtension{Raw: []byte(schema)}}
+	return b
+}
+
+// Output sets the schema of the data that agents with the role must submit.
+func (b roleBuilder) Output(schema string) roleBuilder {
+	b.role.Spec.OutputSchema = &runtime.RawExtension{Raw: []byte(schema)}
 	return b
 }
 

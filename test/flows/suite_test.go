@@ -100,6 +100,7 @@ func flows(ledger string) {
 	nestedAgents(w)
 	centralOrchestration(w)
 	roleDelegation(w)
+	structuredResults(w)
 	agentsAsTools(w)
 	parallelAgents(w)
 	runaway(w)

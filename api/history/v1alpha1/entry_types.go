@@ -3,7 +3,10 @@
 
 package v1alpha1
 
-import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+)
 
 // EntryKind is the kind of an entry of a transcript.
 // +enum
@@ -236,6 +239,9 @@ type Outcome struct {
 	// +optional
 	// +listType=atomic
 	Suggestions []string `json:"suggestions,omitempty"`
+	// data is the structured result of an agent that has an outputSchema.
+	// +optional
+	Data *runtime.RawExtension `json:"data,omitempty"`
 	// iterations is the number of model calls.
 	// +optional
 	Iterations int32 `json:"iterations,omitempty"`

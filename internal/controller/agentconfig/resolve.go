@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"strconv"
 
+	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
@@ -56,6 +57,8 @@ type Subject struct {
 	TaskLimits  *v1alpha1.TaskLimits
 	// Tool is the tool of a tool run.
 	Tool string
+	// OutputSchema is the one of the object itself, which replaces the role's.
+	OutputSchema *runtime.RawExtension
 	// Generation is the generation of the object.
 	Generation int64
 }
@@ -89,6 +92,11 @@ func (r *Resolver) Resolve(ctx context.Context, s Subject) (Resolved, error) {
 		set, err := r.Tools.ForTool(ctx, s.Object, s.Tool)
 		out.Config.Tools = toolsOf(set)
 		return out, err
+	}
+	if s.Kind == agent.SubAgent {
+		if out.Config.OutputSchema, err = outputSchema(s.Role, found, s.OutputSchema); err != nil {
+			return Resolved{}, err
+		}
 	}
 	if found.Remote != nil {
 		return out, r.resolveRemote(ctx, s, &out)

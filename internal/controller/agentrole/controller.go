@@ -130,8 +130,13 @@ func (r *Reconciler) missingRoles(ctx context.Context, namespace string, names [
 	return notFound, nil
 }
 
-// checkSchema returns what is wrong with the input schema of a role that is offered as a tool, or "".
+// checkSchema returns what is wrong with the output schema of a role, or with the input schema of one that is offered as a tool, or "".
 func checkSchema(object *v1alpha1.AgentRole) string {
+	if output := object.Spec.OutputSchema; output != nil {
+		if _, err := tool.OutputSchema(output.Raw); err != nil {
+			return fmt.Sprintf("spec.outputSchema cannot be used: %s. It must be a JSON schema of an object.", err)
+		}
+	}
 	as := object.Spec.AsTool
 	if as == nil || as.InputSchema == nil {
 		return ""

@@ -21,6 +21,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/ledger"
 	"github.com/nestor-dev/nestor/internal/role"
 	"github.com/nestor-dev/nestor/internal/shard"
+	"github.com/nestor-dev/nestor/internal/tool"
 )
 
 // standaloneDepth is the depth limit for the agents of a standalone task.
@@ -104,6 +105,9 @@ func (r *Reconciler) createSubAgent(ctx context.Context, task *v1alpha1.AgentTas
 	if err := r.checkInput(task, found); err != nil {
 		return err
 	}
+	if err := checkOutput(task, found); err != nil {
+		return err
+	}
 	depth, maxDepth, cwd := placement(task, lineage)
 	if depth > maxDepth {
 		return startErrorf(v1alpha1.ErrorDepthLimit, "Its sub-agent would have the depth %d, and the limit is %d: delegate less deeply, or raise limits.maxDepth of the chat.", depth, maxDepth)
@@ -116,7 +120,8 @@ func (r *Reconciler) createSubAgent(ctx context.Context, task *v1alpha1.AgentTas
 	sub.Spec = v1alpha1.SubAgentSpec{
 		Chat: task.Spec.Chat, Task: task.Name, Role: task.Spec.Role, Depth: depth, Instruction: task.Spec.Instruction, Arguments: task.Spec.Arguments,
 		ContextFiles: task.Spec.ContextFiles, SuccessCriteria: task.Spec.SuccessCriteria, Context: task.Spec.Context, ContinueFrom: task.Spec.ContinueFrom,
-		Cwd: cwd, ModelProvider: uses.Provider, Model: uses.Model, Cancel: task.Spec.Cancel,
+		OutputSchema: task.Spec.OutputSchema,
+		Cwd:          cwd, ModelProvider: uses.Provider, Model: uses.Model, Cancel: task.Spec.Cancel,
 		Limits: agentconfig.OfTask(found, task.Spec.Limits, maxDepth, task.Spec.Chat == "" && depth == 1),
 	}
 	if lineage.Chat != nil {
@@ -144,6 +149,20 @@ func (r *Reconciler) checkInput(task *v1alpha1.AgentTask, found role.Role) error
 	if lines := r.checker.Violations(schema, task.Spec.Arguments.Raw); len(lines) > 0 {
 		return startErrorf(v1alpha1.ErrorInvalidSpec, "spec.arguments do not fit the inputSchema of the role %s: %s. Create the task again with arguments that do.",
 			task.Spec.Role, strings.Join(lines, "; "))
+	}
+	return nil
+}
+
+// checkOutput checks the output schema of a task.
+func checkOutput(task *v1alpha1.AgentTask, found role.Role) error {
+	switch {
+	case task.Spec.OutputSchema == nil:
+		return nil
+	case found.Remote != nil:
+		return startErrorf(v1alpha1.ErrorInvalidSpec, "The role %s is that of a remote agent, which submits no data: create the task again without spec.outputSchema, or with another role.", task.Spec.Role)
+	}
+	if _, err := tool.OutputSchema(task.Spec.OutputSchema.Raw); err != nil {
+		return startErrorf(v1alpha1.ErrorInvalidSpec, "spec.outputSchema cannot be used: %s. Create the task again with a JSON schema of an object.", err)
 	}
 	return nil
 }

@@ -217,7 +217,7 @@ func (r *Reconciler) start(ctx context.Context, sub *v1alpha1.SubAgent, lineage 
 func (r *Reconciler) prepare(ctx context.Context, sub *v1alpha1.SubAgent, lineage tree.Lineage) (ledger.Agent, agent.Started, error) {
 	resolved, err := r.Runner.Config.Resolve(ctx, agentconfig.Subject{
 		Kind: agent.SubAgent, Object: sub, Namespace: sub.Namespace, Name: sub.Name, Role: sub.Spec.Role, Provider: sub.Spec.ModelProvider, Model: sub.Spec.Model,
-		Depth: int(sub.Spec.Depth), MaxDepth: int(sub.Spec.Limits.MaxDepth), AgentLimits: &sub.Spec.Limits,
+		Depth: int(sub.Spec.Depth), MaxDepth: int(sub.Spec.Limits.MaxDepth), AgentLimits: &sub.Spec.Limits, OutputSchema: sub.Spec.OutputSchema,
 	})
 	if err != nil {
 		return ledger.Agent{}, agent.Started{}, err

@@ -1012,6 +1012,12 @@ func schema_nestor_api_history_v1alpha1_Outcome(ref common.ReferenceCallback) co
 							},
 						},
 					},
+					"data": {
+						SchemaProps: spec.SchemaProps{
+							Description: "data is the structured result of an agent that has an outputSchema.",
+							Ref:         ref(runtime.RawExtension{}.OpenAPIModelName()),
+						},
+					},
 					"iterations": {
 						SchemaProps: spec.SchemaProps{
 							Description: "iterations is the number of model calls.",
@@ -1029,6 +1035,8 @@ func schema_nestor_api_history_v1alpha1_Outcome(ref common.ReferenceCallback) co
 				},
 			},
 		},
+		Dependencies: []string{
+			runtime.RawExtension{}.OpenAPIModelName()},
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 
 	api "github.com/nestor-dev/nestor/api/history/v1alpha1"
 	"github.com/nestor-dev/nestor/internal/agent"
@@ -157,6 +158,9 @@ func (s Step) outcome() *api.Outcome {
 		ok.Summary, ok.Result, ok.Details = r.Summary, r.Text, r.Details
 		ok.FilesModified, ok.FilesCreated, ok.Warnings, ok.Suggestions = r.FilesModified, r.FilesCreated, r.Warnings, r.Suggestions
 		ok.TestsRun, ok.TestsPassed = number(r.TestsRun), number(r.TestsPassed)
+		if len(r.Data) > 0 {
+			ok.Data = &runtime.RawExtension{Raw: r.Data}
+		}
 	}
 	return ok
 }
