@@ -4,7 +4,9 @@
 package cli
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"strings"
 
@@ -114,10 +116,26 @@ func (s *session) printResult(name string, result *v1alpha1.TaskResult) {
 		}
 		fmt.Fprintln(s.Out, strings.TrimRight(terminal.Clean(part), "\n"))
 	}
+	s.printData(name, result)
 	for _, warning := range result.Warnings {
 		s.noticef("warning: %s", terminal.Line(warning))
 	}
 	if strings.HasSuffix(result.Summary, shorten.Ellipsis) || strings.HasSuffix(result.Details, shorten.Ellipsis) {
 		s.noticef("the result is truncated; `kubectl nestor transcript %s` prints all of it", name)
 	}
+}
+
+// printData prints the structured part of a result as JSON.
+func (s *session) printData(name string, result *v1alpha1.TaskResult) {
+	if result.DataOmitted {
+		s.noticef("the data of the result is too large for the task's status; `kubectl nestor transcript %s -o json` prints it", name)
+	}
+	if result.Data == nil {
+		return
+	}
+	var pretty bytes.Buffer
+	if json.Indent(&pretty, result.Data.Raw, "", "  ") != nil {
+		return
+	}
+	fmt.Fprintf(s.Out, "\n%s\n", terminal.Clean(pretty.String()))
 }

@@ -122,6 +122,7 @@ func (s *session) printRole(e roles.Entry) {
 	if e.AsTool != nil {
 		line("As a tool", e.AsTool.Name)
 	}
+	line("Result data", strings.Join(e.OutputFields(), ", "))
 	limits := ptr.Deref(e.Limits, v1alpha1.RoleLimits{})
 	line("Limits", fmt.Sprintf("%d iterations, %d seconds", limits.MaxIterations, limits.MaxDurationSeconds))
 	if e.SystemPrompt != "" {

@@ -6,19 +6,24 @@ package cli
 import (
 	"context"
 	"encoding/json"
+	"fmt"
+	"os"
 	"time"
 
 	"github.com/spf13/cobra"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
+	"sigs.k8s.io/yaml"
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/internal/tool"
 )
 
 type runOptions struct {
 	name, criteria, input, provider, model string
 	contextFiles                           []string
+	outputSchema                           string
 	maxIterations                          int32
 	maxDuration, ttl, timeout              time.Duration
 	wait                                   bool
@@ -49,6 +54,10 @@ func newRun(f *Factory) *cobra.Command {
 			kubectl nestor run researcher "Summarise the releases of 2024." --name releases
 			kubectl nestor transcript releases -f
 
+			# Get a verdict that a program can read
+			kubectl nestor run reviewer "Review the last commit." --git https://example.com/team/shop.git \\
+			  --output-schema verdict.json --wait -o jsonpath='{.status.result.data.verdict}'
+
 			# Read the instruction from a file, and print the task as JSON
 			kubectl nestor run planner - --wait -o json < plan.md
 		`),
@@ -62,6 +71,7 @@ func newRun(f *Factory) *cobra.Command {
 	flags.StringVar(&o.name, "name", "", "The name of the task (default: generated from the role's name).")
 	flags.StringVar(&o.criteria, "criteria", "", "The acceptance criteria of the work.")
 	flags.StringVar(&o.input, "input", "", "The input, as JSON, of a role that has an input schema.")
+	flags.StringVar(&o.outputSchema, "output-schema", "", "A file with the JSON schema, as JSON or YAML, of the data that the agent must submit.")
 	flags.StringSliceVar(&o.contextFiles, "context-file", nil, "A file of the workspace that the agent should read first; may be repeated.")
 	flags.StringVar(&o.provider, "provider", "", "The ModelProvider (default: the role's, else the one named default).")
 	flags.StringVar(&o.model, "model", "", "The model (default: the role's, else the provider's).")
@@ -121,6 +131,9 @@ func (o *runOptions) buildTask(s *session, args []string) (*v1alpha1.AgentTask, 
 		}
 		task.Spec.Arguments = &runtime.RawExtension{Raw: []byte(o.input)}
 	}
+	if err := o.readOutputSchema(task); err != nil {
+		return nil, err
+	}
 	if o.input == "" || len(args) > 1 {
 		var err error
 		if task.Spec.Instruction, err = s.readMessage(args[1:]); err != nil {
@@ -142,6 +155,26 @@ func (o *runOptions) buildTask(s *session, args []string) (*v1alpha1.AgentTask, 
 	var err error
 	task.Spec.Workspace, err = o.workspace.workspace()
 	return task, err
+}
+
+// readOutputSchema reads the file of --output-schema into the task.
+func (o *runOptions) readOutputSchema(task *v1alpha1.AgentTask) error {
+	if o.outputSchema == "" {
+		return nil
+	}
+	content, err := os.ReadFile(o.outputSchema)
+	if err != nil {
+		return &exitStatus{exitUsage, fmt.Errorf("read --output-schema: %w", err)}
+	}
+	schema, err := yaml.YAMLToJSONStrict(content)
+	if err != nil {
+		return usagef("--output-schema %s is neither JSON nor YAML: %s", o.outputSchema, err)
+	}
+	if _, err := tool.OutputSchema(schema); err != nil {
+		return usagef("--output-schema %s cannot be used: %s", o.outputSchema, err)
+	}
+	task.Spec.OutputSchema = &runtime.RawExtension{Raw: schema}
+	return nil
 }
 
 // seconds converts a duration to seconds, rounded up.

@@ -102,6 +102,9 @@ func outcomeLines(o historyv1.Outcome) []string {
 			lines = append(lines, terminal.Indent(strings.Split(terminal.Clean(part), "\n"), "  ")...)
 		}
 	}
+	if o.Data != nil {
+		lines = append(lines, "  data: "+terminal.Line(string(o.Data.Raw)))
+	}
 	return lines
 }
 

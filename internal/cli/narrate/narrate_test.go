@@ -12,6 +12,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 
 	historyv1 "github.com/nestor-dev/nestor/api/history/v1alpha1"
 	"github.com/nestor-dev/nestor/api/v1alpha1"
@@ -160,5 +161,12 @@ func TestStandstillIsPrintedOnceUntilItEnds(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, printed); diff != "" {
 		t.Error(diff)
+	}
+}
+
+func TestOutcomeShowsItsData(t *testing.T) {
+	got := ansi.Strip(strings.Join(outcomeLines(historyv1.Outcome{Summary: "Judged.", Data: &runtime.RawExtension{Raw: []byte(`{"verdict":"reject\u001b[2J"}`)}}), "\n"))
+	if want := "✓ done: Judged.\n  data: {\"verdict\":\"reject\\u001b[2J\"}"; got != want {
+		t.Errorf("got %q, want %q", got, want)
 	}
 }

@@ -37,6 +37,7 @@ export interface Outcome {
   summary?: string;
   result?: string;
   details?: string;
+  data?: Record<string, unknown>;
   iterations?: number;
   durationMillis?: number;
 }

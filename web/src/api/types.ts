@@ -99,6 +99,8 @@ export interface Result {
   testsPassed?: number;
   warnings?: string[];
   suggestions?: string[];
+  data?: Record<string, unknown>;
+  dataOmitted?: boolean;
 }
 
 export type TaskPhase = 'Pending' | 'Running' | 'Waiting' | 'Success' | 'Failed' | 'Cancelled';

@@ -5,6 +5,7 @@ import { memo, type ReactNode } from 'react';
 import type { Entry, EntryKind } from '../api/history';
 import { bytes, clockSeconds, plural, tokens } from '../model/format';
 import type { Item, Speaking } from '../model/transcript';
+import { DataView } from './DataView';
 import { Icon, type IconName } from './Icon';
 import { Code, Markdown } from './Markdown';
 import { Reasoning } from './Reasoning';
@@ -90,6 +91,7 @@ function OutcomeView({ entry }: { entry: Entry }) {
       {outcome.error && <p>{outcome.error}</p>}
       {outcome.summary && <Markdown text={outcome.summary} />}
       {outcome.result && outcome.result !== outcome.summary && outcome.result !== entry.content && <Markdown text={outcome.result} />}
+      {outcome.data && <DataView data={outcome.data} />}
       {outcome.details && <Folded title="Details">{<Markdown text={outcome.details} />}</Folded>}
     </div>
   );

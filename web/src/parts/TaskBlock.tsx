@@ -8,6 +8,7 @@ import { progressOf } from '../model/progress';
 import { headOf, standstillOf } from '../model/standstill';
 import { badgeOf, elapsed, finished, flatten, type Node } from '../model/tree';
 import { useNow } from '../state/hooks';
+import { DataView } from './DataView';
 import { Badge } from './Badge';
 import { Icon } from './Icon';
 import { Markdown } from './Markdown';
@@ -197,6 +198,8 @@ function ResultView({ result, partial }: { result: Result; partial: boolean }) {
           {result.testsPassed ?? 0} of {plural(result.testsRun, 'test')} passed
         </p>
       )}
+      {result.data && <DataView data={result.data} />}
+      {result.dataOmitted && <p className="label">The data is too large for this page; the transcript has it.</p>}
       {(result.warnings ?? []).map((text) => (
         <p key={text} className="note waiting">
           <Icon name="alert" size={14} /> <span>{text}</span>
