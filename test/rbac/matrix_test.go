@@ -33,6 +33,10 @@ var _ = Describe("The matrix", func() {
 		for _, h := range histories {
 			t.row(h.does, func(who person) error { return h.try(ctx, who) })
 		}
+		t.gap()
+		for _, d := range doors {
+			t.row(d.does, func(who person) error { return d.try(ctx, who) })
+		}
 		AddReportEntry("cells", t.cells)
 		Expect(t.cells).To(BeNumerically(">=", 100))
 		expectGolden("matrix.txt", t.String())
@@ -48,7 +52,8 @@ type table struct {
 // legend explains the table.
 const legend = `# Who may do what in a namespace. yes: it is done; -: no role allows it; policy: a role does, a policy refuses it.
 # outsider has nestor-user in another namespace; viewer, user, runner and admin have the chart's roles; view, edit and owner have
-# the cluster's own (owner: admin), to which the chart's are added.
+# the cluster's own (owner: admin), to which the chart's are added. The last rows are requests to the gateway with the token of a
+# service account that has the same role.
 `
 
 func newTable() *table {

@@ -43,13 +43,19 @@ var _ = BeforeSuite(func(ctx SpecContext) {
 	ctrllog.SetLogger(GinkgoLogr)
 	address, err := stack.FreeAddress(ctx)
 	Expect(err).NotTo(HaveOccurred())
-	env, err = stack.Start(ctx, stack.Options{NoOperator: true, Scripts: []string{"builtin:load"}, OperatorFlags: []string{"--history-bind-address", address}})
+	gateway.address, err = stack.FreeAddress(ctx)
+	Expect(err).NotTo(HaveOccurred())
+	env, err = stack.Start(ctx, stack.Options{NoOperator: true, Scripts: []string{"builtin:load"}, OperatorFlags: []string{
+		"--history-bind-address", address, "--gateway-bind-address", gateway.address,
+	}})
 	Expect(err).NotTo(HaveOccurred())
 	DeferCleanup(func() { Expect(env.Stop()).To(Succeed()) })
 	registerHistory(ctx, netip.MustParseAddrPort(address).Port())
 	Expect(env.StartOperator(ctx)).To(Succeed())
 	createPeople(ctx)
+	createPrograms(ctx)
 	createObjects(ctx)
+	connectGateway(ctx)
 	awaitPolicies(ctx)
 }, NodeTimeout(5*time.Minute))
 

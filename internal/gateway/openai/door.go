@@ -9,8 +9,6 @@ import (
 	"strings"
 	"time"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-
 	"github.com/nestor-dev/nestor/internal/gateway"
 	"github.com/nestor-dev/nestor/internal/gateway/run"
 )
@@ -36,8 +34,7 @@ func (d door) Routes(mux *gateway.Mux) {
 	mux.Handle("GET /v1/responses/{id}", d.getResponse)
 	mux.Handle("POST /v1/responses/{id}/cancel", d.cancelResponse)
 	mux.Handle("/v1/", func(w http.ResponseWriter, r *http.Request, _ *run.Caller) {
-		d.WriteError(w, apierrors.NewGenericServerResponse(http.StatusNotFound, r.Method, v1Resource, r.URL.Path,
-			"Nestor serves models, chat completions and responses of this API.", 0, false))
+		d.WriteError(w, run.NotFound("There is no "+r.Method+" "+r.URL.Path+": Nestor serves models, chat completions and responses of this API."))
 	})
 }
 

@@ -11,15 +11,11 @@ import (
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 	"github.com/nestor-dev/nestor/internal/gateway"
 	"github.com/nestor-dev/nestor/internal/gateway/run"
 )
-
-// v1Resource stands for the API in errors.
-var v1Resource = schema.GroupResource{Resource: "models"}
 
 // maxNamespaces bounds the namespaces whose roles are listed.
 const maxNamespaces = 100
@@ -37,9 +33,10 @@ type model struct {
 // listModels lists the roles of the namespaces that the caller may use.
 func (d door) listModels(w http.ResponseWriter, r *http.Request, caller *run.Caller) {
 	models := []model{}
-	for _, namespace := range namespacesOf(r.Context(), caller, r.URL.Query()["namespace"]) {
+	asked := r.URL.Query()["namespace"]
+	for _, namespace := range namespacesOf(r.Context(), caller, asked) {
 		entries, err := caller.Roles(r.Context(), namespace)
-		if apierrors.IsForbidden(err) {
+		if apierrors.IsForbidden(err) && len(asked) == 0 {
 			continue
 		}
 		if err != nil {
@@ -99,5 +96,5 @@ func asNotFound(err error) error {
 	if _, ok := err.(apierrors.APIStatus); ok {
 		return err
 	}
-	return apierrors.NewGenericServerResponse(http.StatusNotFound, "get", v1Resource, "", err.Error(), 0, false)
+	return run.NotFound(err.Error())
 }

@@ -26,7 +26,10 @@ func CannotStart(ctx context.Context, caller interface {
 	if err := caller.Cancel(ctx, task.Namespace, task.Name, "no such role"); err != nil {
 		return err
 	}
-	return &apierrors.StatusError{ErrStatus: metav1.Status{
-		Status: metav1.StatusFailure, Code: http.StatusNotFound, Reason: metav1.StatusReasonNotFound, Message: event.Text,
-	}}
+	return NotFound(event.Text)
+}
+
+// NotFound returns a NotFound error with a message for people. [apierrors.NewNotFound] has a message of its own.
+func NotFound(message string) error {
+	return &apierrors.StatusError{ErrStatus: metav1.Status{Status: metav1.StatusFailure, Code: http.StatusNotFound, Reason: metav1.StatusReasonNotFound, Message: message}}
 }
