@@ -3,17 +3,19 @@
 
 package v1alpha1
 
-// ConditionReady is the condition of long-lived objects: AgentChat, AgentRole, ModelProvider, ToolServer and AgentQuota.
+// ConditionReady is the condition of long-lived objects: AgentChat, AgentRole, ModelProvider, ToolServer, AgentQuota and
+// AgentTrigger.
 //
 // Meaning: the object can be used now. Polarity: True is good. Present: as soon as the operator has seen the object.
 //
 //   - True: ReasonReady; for a chat that pauses until a person sends the next message, ReasonPausedTurnLimit,
 //     ReasonPausedTaskLimit, ReasonPausedTokenLimit or ReasonPausedLoop; for an AgentQuota also ReasonQuotaExhausted, while runs
-//     wait for it.
+//     wait for it; for an AgentTrigger also ReasonSuspended.
 //   - False: for a chat, a reason of a missing reference, ReasonModelError, ReasonPriceUnknown, ReasonBudgetExhausted,
 //     ReasonQuotaExhausted, ReasonPostRefused, ReasonHistoryLost, ReasonLedgerUnavailable or another reason of a failing
 //     ledger; for the other kinds, a reason of a missing reference, ReasonInvalidSpec, ReasonUnreachable, ReasonUnauthorized,
-//     ReasonEndpointNotAllowed or ReasonInvalidResponse. The message describes what to create or fix.
+//     ReasonEndpointNotAllowed, ReasonInvalidResponse, and for an AgentTrigger ReasonInvalidExpression, ReasonKindNotFound,
+//     ReasonWatchNotAllowed or ReasonCreationRefused. The message describes what to create or fix.
 //   - Unknown: ReasonProgressing, until the operator has checked it.
 const ConditionReady = "Ready"
 
@@ -102,6 +104,16 @@ const (
 	ReasonUnauthorized = "Unauthorized"
 	// ReasonEndpointNotAllowed: the endpoint is at a loopback, link-local or metadata address, or redirects; the operator does not connect to it.
 	ReasonEndpointNotAllowed = "EndpointNotAllowed"
+	// ReasonSuspended: the trigger has spec.suspend and does not fire.
+	ReasonSuspended = "Suspended"
+	// ReasonInvalidExpression: an expression or template of the trigger does not compile; the message has the place.
+	ReasonInvalidExpression = "InvalidExpression"
+	// ReasonKindNotFound: the API server has no resource for the kind that the trigger watches.
+	ReasonKindNotFound = "KindNotFound"
+	// ReasonWatchNotAllowed: the operator may not watch the kind that the trigger watches.
+	ReasonWatchNotAllowed = "WatchNotAllowed"
+	// ReasonCreationRefused: the API server does not allow the operator to create the task or message now; it is retried.
+	ReasonCreationRefused = "CreationRefused"
 	// ReasonInvalidResponse: the response of the endpoint is too large or does not end, or the one of the token endpoint has no token.
 	ReasonInvalidResponse = "InvalidResponse"
 )

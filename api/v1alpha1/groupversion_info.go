@@ -1,9 +1,9 @@
 // Copyright 2026 The Nestor Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package v1alpha1 is Nestor's Kubernetes API: eight namespaced kinds in the group nestor.dev.
+// Package v1alpha1 is Nestor's Kubernetes API: nine namespaced kinds in the group nestor.dev.
 //
-// Users write AgentChat and AgentMessage; platform teams write AgentRole, ModelProvider, ToolServer and AgentQuota; the operator
+// Users write AgentChat, AgentMessage and AgentTrigger; platform teams write AgentRole, ModelProvider, ToolServer and AgentQuota; the operator
 // writes AgentTask and SubAgent (users write standalone AgentTasks). Spec is intent, status is a bounded projection of
 // the ledger, and phases are for people: programs read conditions, which are documented in condition_types.go.
 //
@@ -28,6 +28,7 @@ func AddToScheme(scheme *runtime.Scheme) error {
 		&AgentQuota{}, &AgentQuotaList{},
 		&AgentRole{}, &AgentRoleList{},
 		&AgentTask{}, &AgentTaskList{},
+		&AgentTrigger{}, &AgentTriggerList{},
 		&ModelProvider{}, &ModelProviderList{},
 		&SubAgent{}, &SubAgentList{},
 		&ToolServer{}, &ToolServerList{},

@@ -29,6 +29,21 @@ const (
 	AnnotationPushed = "nestor.dev/a2a-pushed"
 )
 
+// AnnotationFire is on a trigger that a person fires; its value is JSON with an id and, optionally, the body and headers of a request or
+// the object of a watch. The operator removes it when the firing is recorded.
+const AnnotationFire = "nestor.dev/fire"
+
+// AnnotationFireUser is beside AnnotationFire; its value is the user name of the person, who requests the work.
+const AnnotationFireUser = "nestor.dev/fire-user"
+
+// AnnotationFiring is on a task or message that a trigger created; its value is the UID of the trigger and the id of the firing. Only the
+// operator writes it.
+const AnnotationFiring = "nestor.dev/firing"
+
+// FinalizerFiring is on a task or message whose firing is not confirmed. Until it is removed, the operator does not start the work, and the
+// object keeps its name.
+const FinalizerFiring = "nestor.dev/firing"
+
 // Labels on objects that came through the gateway.
 const (
 	// LabelDoor is on a task or message; its value is the protocol of the request: openai, a2a, mcp or ag-ui.
@@ -43,6 +58,8 @@ const (
 	LabelChat = "nestor.dev/chat"
 	// LabelRole is on a task and its sub-agent; its value is the name of the role.
 	LabelRole = "nestor.dev/role"
+	// LabelTrigger is on a task or message that a trigger created; its value is the trigger's name.
+	LabelTrigger = "nestor.dev/trigger"
 	// LabelParent is on a task and its sub-agent that a sub-agent delegated; its value is the name of that sub-agent.
 	LabelParent = "nestor.dev/parent"
 )

@@ -21,6 +21,9 @@ var exempt = map[string]string{
 	".asTool.inputSchema":          "a JSON schema may have any form; its properties are counted",
 	".spec.outputSchema":           "a JSON schema may have any form; its properties are counted",
 	".status.result.data":          "the data of a result has the form of its outputSchema; the projection bounds its size",
+	".watch.selector":              "LabelSelector is used as Kubernetes defines it, and a large one costs only its author",
+	".task.arguments":              "the input of a role may have any form; its properties are counted",
+	".task.outputSchema":           "a JSON schema may have any form; its properties are counted",
 	".spec.arguments":              "the input of a tool may have any form; its properties are counted",
 }
 
@@ -39,8 +42,8 @@ func definitions(t *testing.T) []*apiextensionsv1.CustomResourceDefinition {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(crds) != 8 {
-		t.Fatalf("%d CRDs, want the eight kinds", len(crds))
+	if len(crds) != 9 {
+		t.Fatalf("%d CRDs, want the nine kinds", len(crds))
 	}
 	return crds
 }

@@ -37,7 +37,7 @@ func (t Target) cluster(ctx context.Context) Finding {
 }
 
 // wanted are the resources that the operator needs.
-var wanted = []string{"agentchats", "agentmessages", "agentquotas", "agentroles", "agenttasks", "modelproviders", "subagents", "toolservers"}
+var wanted = []string{"agentchats", "agentmessages", "agentquotas", "agentroles", "agenttasks", "agenttriggers", "modelproviders", "subagents", "toolservers"}
 
 // resources checks that the server has Nestor's kinds.
 func (t Target) resources() Finding {
@@ -61,7 +61,7 @@ func (t Target) resources() Finding {
 		return found("resources", Failed, "the server does not have %s of %s", strings.Join(missing, ", "), v1alpha1.GroupVersion).
 			advise("Install Nestor's CRDs: kubectl apply -f config/crd/bases, or choose another cluster with --context.")
 	}
-	return found("resources", OK, "the server has the eight kinds of %s", v1alpha1.GroupVersion)
+	return found("resources", OK, "the server has the nine kinds of %s", v1alpha1.GroupVersion)
 }
 
 // leaseName is the lease of the active operator.

@@ -50,8 +50,8 @@ func TestStopRemovesEverything(t *testing.T) {
 	stateDir := filepath.Dir(cluster.Kubeconfig)
 	pids := recordedPIDs(t, stateDir)
 	out, err := exec.Command(cluster.Kubectl, "--kubeconfig", cluster.Kubeconfig, "get", "crd", "-o", "name").CombinedOutput()
-	if err != nil || strings.Count(string(out), ".nestor.dev") != 8 {
-		t.Errorf("kubectl get crd: %v, want Nestor's eight:\n%s", err, out)
+	if err != nil || strings.Count(string(out), ".nestor.dev") != 9 {
+		t.Errorf("kubectl get crd: %v, want Nestor's nine:\n%s", err, out)
 	}
 	if err := cluster.Stop(); err != nil {
 		t.Fatal(err)

@@ -125,6 +125,25 @@ func exampleObjects() []client.Object {
 				Conditions: condition(nestor.ConditionReady, metav1.ConditionTrue, nestor.ReasonQuotaExhausted),
 			},
 		},
+		&nestor.AgentTrigger{
+			ObjectMeta: metav1.ObjectMeta{Name: "nightly-review"},
+			Spec: nestor.AgentTriggerSpec{
+				Schedule: &nestor.TriggerSchedule{Cron: "0 7 * * 1-5", TimeZone: "Europe/Berlin"},
+				Task:     &nestor.TriggerTask{Role: "reviewer", Instruction: "Review the dependencies."},
+			},
+			Status: nestor.AgentTriggerStatus{
+				Firings: 12, Dropped: 1, Active: []string{"nightly-review-bcdfghjklm"}, Conditions: ready,
+				NextTime: &metav1.Time{Time: time.Date(2026, time.November, 17, 6, 0, 0, 0, time.UTC)},
+			},
+		},
+		&nestor.AgentTrigger{
+			ObjectMeta: metav1.ObjectMeta{Name: "pull-requests"},
+			Spec: nestor.AgentTriggerSpec{
+				Suspend: true, Webhook: &nestor.TriggerWebhook{Format: nestor.WebhookGitHub, SecretKeyRef: nestor.SecretKeyRef{Name: "github", Key: "webhook"}},
+				Message: &nestor.TriggerMessage{Chat: "release-notes", Content: "Look at {{ body.number }}."},
+			},
+			Status: nestor.AgentTriggerStatus{Conditions: condition(nestor.ConditionReady, metav1.ConditionTrue, nestor.ReasonSuspended)},
+		},
 		&nestor.ToolServer{
 			ObjectMeta: metav1.ObjectMeta{Name: "github"},
 			Spec:       nestor.ToolServerSpec{URL: "https://tools.example.com/mcp"},

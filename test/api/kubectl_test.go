@@ -30,7 +30,7 @@ var _ = Describe("kubectl", func() {
 		createExampleObjects(ctx, namespace)
 		for short, kind := range map[string]string{
 			"achat": "agentchat", "amsg": "agentmessage", "atask": "agenttask", "sagent": "subagent",
-			"arole": "agentrole", "mprov": "modelprovider", "tsrv": "toolserver",
+			"arole": "agentrole", "atrigger": "agenttrigger", "mprov": "modelprovider", "tsrv": "toolserver",
 		} {
 			names := kubectl(ctx, "get", short, "--namespace", namespace, "--output=name")
 			Expect(names).To(HavePrefix(kind+".nestor.dev/"), short)

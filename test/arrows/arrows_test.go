@@ -45,6 +45,8 @@ var rules = []rule{
 		why: "only the engine brings agent, model and tool together"},
 	{part: "internal/outbound", may: []string{"internal/outbound", "internal/shorten"}, mayNot: []string{"k8s.io/", "sigs.k8s.io/", "github.com/"},
 		why: "what guards connections stands on the standard library"},
+	{part: "internal/trigger", may: []string{"internal/trigger", "internal/shorten", "api"}, mayNot: kubernetesClients,
+		why: "which firings start work is a pure function of the spec, the status and the time"},
 	{part: "internal/role", may: []string{"internal/role", "api"}, mayNot: kubernetesClients,
 		why: "built-in roles are data with the fields of an AgentRole's spec, which the API defines"},
 	{part: "internal/lifeline", may: []string{"internal/lifeline"}, mayNot: []string{"k8s.io/", "sigs.k8s.io/", "github.com/"},

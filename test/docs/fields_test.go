@@ -82,7 +82,7 @@ func step(schema *apiextensionsv1.JSONSchemaProps, name, path string) (*apiexten
 	return nil, fmt.Errorf("%s has no field %s", path, name)
 }
 
-// otherFields are fields in pages that do not belong to our eight kinds.
+// otherFields are fields in pages that do not belong to our nine kinds.
 var otherFields = map[string]string{
 	"spec.agent":  "selects modelcalls of the history API",
 	"spec.parent": "selects modelcalls of the history API, too",

@@ -21,7 +21,7 @@ import (
 // spec is the spec of an object.
 type spec = map[string]any
 
-// kind is one of the eight kinds, with an existing object and the spec of another one.
+// kind is one of the nine kinds, with an existing object and the spec of another one.
 type kind struct {
 	resource, kind string
 	standing       string

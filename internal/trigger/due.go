@@ -1,0 +1,92 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package trigger
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/nestor-dev/nestor/api/v1alpha1"
+)
+
+// Observe returns the status with the schedule that applies now. A schedule applies from the creation of the trigger, or from when it was
+// changed; times before that do not fire. After a suspension, it also applies to the startingDeadlineSeconds before, if there are any.
+func Observe(spec v1alpha1.AgentTriggerSpec, status v1alpha1.AgentTriggerStatus, created, now time.Time) v1alpha1.AgentTriggerStatus {
+	status = *status.DeepCopy()
+	if spec.Schedule == nil {
+		status.ObservedSchedule, status.ScheduleSince, status.NextTime = "", nil, nil
+		return status
+	}
+	since := now
+	if spec.Suspend {
+		status.NextTime = nil
+		if status.ObservedSchedule != "" || status.ScheduleSince == nil {
+			status.ObservedSchedule, status.ScheduleSince = "", timeOf(since)
+		}
+		return status
+	}
+	observed := strings.TrimSpace(spec.Schedule.Cron + " " + spec.Schedule.TimeZone)
+	switch deadline := spec.Schedule.StartingDeadlineSeconds; {
+	case status.ObservedSchedule == observed:
+		return status
+	case status.ScheduleSince == nil:
+		since = created
+	case status.ObservedSchedule == "" && deadline != nil:
+		since = now.Add(-time.Duration(*deadline) * time.Second)
+	}
+	if since.Before(created) {
+		since = created
+	}
+	status.ObservedSchedule, status.ScheduleSince = observed, timeOf(since)
+	return status
+}
+
+func timeOf(t time.Time) *metav1.Time {
+	at := metav1.NewTime(t.Truncate(time.Second))
+	return &at
+}
+
+// Due returns the firing of a schedule that is due, if there is one. The status must be observed. A time that is later than the deadline
+// allows is due as well: PastDeadline reports it, and it is to be dropped.
+func Due(schedule *Schedule, status v1alpha1.AgentTriggerStatus, now time.Time) (Firing, bool) {
+	newest, older, found := schedule.Newest(from(status), now)
+	if !found {
+		return Firing{}, false
+	}
+	return Firing{ID: ScheduleID(newest), Time: newest, Missed: older}, true
+}
+
+// PastDeadline returns why a time of a schedule must not fire any more, or "".
+func PastDeadline(spec v1alpha1.AgentTriggerSpec, f Firing, now time.Time) string {
+	deadline := spec.Schedule.StartingDeadlineSeconds
+	if deadline == nil || now.Sub(f.Time) <= time.Duration(*deadline)*time.Second {
+		return ""
+	}
+	return fmt.Sprintf("The time %s was missed by more than startingDeadlineSeconds.", f.Time.UTC().Format(time.RFC3339))
+}
+
+// NextTime returns the next time of a schedule, or the zero time if there is none. It is after every time that fired before, also if the
+// clock was set back.
+func NextTime(schedule *Schedule, status v1alpha1.AgentTriggerStatus, now time.Time) time.Time {
+	after := from(status)
+	if now.After(after) {
+		after = now
+	}
+	return schedule.Next(after)
+}
+
+// from returns the time after which times may fire.
+func from(status v1alpha1.AgentTriggerStatus) time.Time {
+	var after time.Time
+	if status.ScheduleSince != nil {
+		after = status.ScheduleSince.Time
+	}
+	if last := status.LastScheduleTime; last != nil && last.After(after) {
+		after = last.Time
+	}
+	return after
+}

@@ -1,0 +1,197 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package expr compiles and evaluates the CEL expressions and templates of triggers. Their authors are not trusted: what an expression may
+// cost, how long it may take and how large its result may be is bounded.
+package expr
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/google/cel-go/cel"
+	"github.com/google/cel-go/common/types"
+	"github.com/google/cel-go/common/types/ref"
+)
+
+const (
+	// costLimit bounds one evaluation. A cost of 1 is about one operation, or ten characters of text that are read or written.
+	costLimit = 200_000
+	// interruptCheckFrequency is the number of iterations of a loop after which the context is checked.
+	interruptCheckFrequency = 100
+	// MaxSize bounds the text and the JSON that an expression may result in, in bytes.
+	MaxSize = 256 << 10
+	// Timeout bounds all evaluations of one firing.
+	Timeout = 2 * time.Second
+)
+
+// Source is the source of a trigger. It decides which variables an expression may use.
+type Source string
+
+// The sources of triggers.
+const (
+	// Schedule has the variable trigger.
+	Schedule Source = "schedule"
+	// Webhook has the variables trigger, body and headers.
+	Webhook Source = "webhook"
+	// Watch has the variables trigger, object and oldObject.
+	Watch Source = "watch"
+)
+
+func (s Source) variables() []string {
+	switch s {
+	case Webhook:
+		return []string{"trigger", "body", "headers"}
+	case Watch:
+		return []string{"trigger", "object", "oldObject"}
+	}
+	return []string{"trigger"}
+}
+
+// Input contains the values of the variables. A variable that is missing is null.
+type Input struct {
+	// Trigger describes the firing: name, namespace, id and time.
+	Trigger map[string]any
+	// Body and Headers are those of a request. The names of headers are in lower case.
+	Body    any
+	Headers map[string]string
+	// Object and OldObject are the watched object now and before.
+	Object, OldObject map[string]any
+}
+
+func (in Input) activation() map[string]any {
+	headers := make(map[string]any, len(in.Headers))
+	for name, value := range in.Headers {
+		headers[name] = value
+	}
+	values := map[string]any{"trigger": in.Trigger, "body": in.Body, "headers": headers, "object": nil, "oldObject": nil}
+	if in.Object != nil {
+		values["object"] = in.Object
+	}
+	if in.OldObject != nil {
+		values["oldObject"] = in.OldObject
+	}
+	return values
+}
+
+// Error is a failure of an expression, with its place.
+type Error struct {
+	// Field is the field of the spec.
+	Field string
+	// Line and Column are the place in the expression, from 1; 0 if the place is unknown.
+	Line, Column int
+	// Problem is what is wrong.
+	Problem string
+}
+
+// Error implements error.
+func (e *Error) Error() string {
+	if e.Line == 0 {
+		return e.Field + ": " + e.Problem
+	}
+	return fmt.Sprintf("%s: line %d, column %d: %s", e.Field, e.Line, e.Column, e.Problem)
+}
+
+// environments are shared by all expressions of a source: one takes more memory than many expressions.
+var environments = map[Source]func() (*cel.Env, error){
+	Schedule: sync.OnceValues(func() (*cel.Env, error) { return newEnvironment(Schedule) }),
+	Webhook:  sync.OnceValues(func() (*cel.Env, error) { return newEnvironment(Webhook) }),
+	Watch:    sync.OnceValues(func() (*cel.Env, error) { return newEnvironment(Watch) }),
+}
+
+func newEnvironment(source Source) (*cel.Env, error) {
+	options := []cel.EnvOption{cel.OptionalTypes(), cel.CrossTypeNumericComparisons(true), cel.DefaultUTCTimeZone(true), cel.ParserRecursionLimit(100)}
+	for _, name := range source.variables() {
+		options = append(options, cel.Variable(name, cel.DynType))
+	}
+	env, err := cel.NewEnv(append(options, functions()...)...)
+	if err != nil {
+		return nil, fmt.Errorf("create the environment of %s expressions: %w", source, err)
+	}
+	return env, nil
+}
+
+// Program is a compiled expression.
+type Program struct {
+	field   string
+	program cel.Program
+}
+
+// Compile compiles an expression. Field is the field of the spec that contains it, for errors.
+func Compile(source Source, field, text string) (*Program, error) {
+	env, err := environments[source]()
+	if err != nil {
+		return nil, err
+	}
+	compiled, issues := env.Compile(text)
+	if issues.Err() != nil {
+		return nil, firstIssue(field, issues)
+	}
+	program, err := env.Program(compiled, cel.CostLimit(costLimit), cel.CostTracking(sizeCost{}), cel.InterruptCheckFrequency(interruptCheckFrequency))
+	if err != nil {
+		return nil, &Error{Field: field, Problem: err.Error()}
+	}
+	return &Program{field: field, program: program}, nil
+}
+
+// firstIssue returns the first of the issues of an expression. Further ones are often consequences of it.
+func firstIssue(field string, issues *cel.Issues) *Error {
+	for _, issue := range issues.Errors() {
+		e := &Error{Field: field, Problem: strings.TrimSuffix(issue.Message, " (in container '')")}
+		if issue.Location != nil {
+			e.Line, e.Column = issue.Location.Line(), issue.Location.Column()+1
+		}
+		return e
+	}
+	return &Error{Field: field, Problem: issues.Err().Error()}
+}
+
+// eval evaluates an expression.
+func (p *Program) eval(ctx context.Context, in Input) (ref.Val, error) {
+	value, _, err := p.program.ContextEval(ctx, in.activation())
+	if err != nil {
+		if ctx.Err() != nil {
+			return nil, &Error{Field: p.field, Problem: "the evaluation takes too long"}
+		}
+		return nil, &Error{Field: p.field, Problem: err.Error()}
+	}
+	return value, nil
+}
+
+// Bool evaluates a condition.
+func (p *Program) Bool(ctx context.Context, in Input) (bool, error) {
+	value, err := p.eval(ctx, in)
+	if err != nil {
+		return false, err
+	}
+	result, ok := value.(types.Bool)
+	if !ok {
+		return false, &Error{Field: p.field, Problem: fmt.Sprintf("the result is of type %s, not bool", value.Type().TypeName())}
+	}
+	return bool(result), nil
+}
+
+// Value evaluates an expression to a JSON value: nil, a bool, a number, a string, a list or a map.
+func (p *Program) Value(ctx context.Context, in Input) (any, error) {
+	value, err := p.eval(ctx, in)
+	if err != nil {
+		return nil, err
+	}
+	plain, err := toJSON(value)
+	if err != nil {
+		return nil, &Error{Field: p.field, Problem: err.Error()}
+	}
+	return plain, nil
+}
+
+// Text evaluates an expression to text: strings as they are, other values as JSON.
+func (p *Program) Text(ctx context.Context, in Input) (string, error) {
+	value, err := p.Value(ctx, in)
+	if err != nil {
+		return "", err
+	}
+	return textOf(value)
+}

@@ -1,0 +1,84 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package trigger
+
+import (
+	"fmt"
+	"time"
+	_ "time/tzdata" // the operator's image has no time zones
+
+	"github.com/robfig/cron/v3"
+
+	"github.com/nestor-dev/nestor/api/v1alpha1"
+)
+
+const (
+	// maxCounted bounds how many missed times are counted one by one.
+	maxCounted = 1000
+	// firstWindow is where the search for the newest time before a time begins.
+	firstWindow = time.Hour
+)
+
+// Schedule is a compiled cron schedule in a time zone.
+type Schedule struct {
+	schedule cron.Schedule
+	location *time.Location
+}
+
+// ParseSchedule compiles a schedule.
+func ParseSchedule(spec v1alpha1.TriggerSchedule) (*Schedule, error) {
+	location := time.UTC
+	if spec.TimeZone != "" {
+		var err error
+		if location, err = time.LoadLocation(spec.TimeZone); err != nil {
+			return nil, fmt.Errorf("spec.schedule.timeZone: %q is not a known time zone", spec.TimeZone)
+		}
+	}
+	schedule, err := cron.ParseStandard(spec.Cron)
+	if err != nil {
+		return nil, fmt.Errorf("spec.schedule.cron: %w", err)
+	}
+	s := &Schedule{schedule: schedule, location: location}
+	if s.Next(time.Date(2000, time.January, 1, 0, 0, 0, 0, time.UTC)).IsZero() {
+		return nil, fmt.Errorf("spec.schedule.cron: %q has no time: the day does not exist", spec.Cron)
+	}
+	return s, nil
+}
+
+// Next returns the first time after t, or the zero time if there is none within five years.
+func (s *Schedule) Next(t time.Time) time.Time {
+	next := s.schedule.Next(t.In(s.location))
+	if next.IsZero() {
+		return next
+	}
+	return next.UTC()
+}
+
+// Newest returns the newest time of the schedule after a time and not after now, and how many older ones there are after that time, counted
+// up to a bound. It reports false if there is none.
+func (s *Schedule) Newest(after, now time.Time) (newest time.Time, older int64, found bool) {
+	first := s.Next(after)
+	if first.IsZero() || first.After(now) {
+		return time.Time{}, 0, false
+	}
+	// Begin close to now: after a long time, stepping through all minutes would take seconds.
+	newest = first
+	for window := firstWindow; window > 0; window *= 2 {
+		from := now.Add(-window)
+		if !from.After(first) {
+			break
+		}
+		if t := s.Next(from); !t.IsZero() && !t.After(now) {
+			newest = t
+			break
+		}
+	}
+	for t := s.Next(newest); !t.IsZero() && !t.After(now); t = s.Next(t) {
+		newest = t
+	}
+	for t := first; t.Before(newest) && older < maxCounted; t = s.Next(t) {
+		older++
+	}
+	return newest, older, true
+}
