@@ -21,6 +21,7 @@ const (
 	FigureWaitingRSS = "operator memory while all wait"
 	FigureProgress   = "all progress again after"
 	FigureGrowth     = "cost of a turn at the end / at the beginning"
+	FigureDoor       = "what the door adds to a run, p95"
 	// FigureSteady is for the replicas scenarios, and the others for hand-overs and limits with several operators.
 	FigureSteady      = "turns/s between the first and the last fifth of the turns"
 	FigureStandstill  = "longest time without a step, agents of the operator that ended, beyond the model's latency"
@@ -38,6 +39,8 @@ const (
 	LatencyDelegate = "delegation until the agent's first model call"
 	LatencyReturn   = "result until the parent's next model call"
 	LatencyCancel   = "cancel until the request at depth 3 is aborted"
+	LatencyOverAPI  = "a run over the Kubernetes API"
+	LatencyOverDoor = "a run over the OpenAI door"
 )
 
 var targets = []target{
@@ -61,6 +64,7 @@ var targets = []target{
 	{"operator memory, 1,000 agents, latency 2 s", "at most 250 MiB", "live-1000x20-2s", peakMemory(250)},
 	{"a question at depth 2 until it is posted, 100 active agents", "p95 at most 100 ms", "ask-latency", latency(LatencyAsk, 100)},
 	{"a cancel until the request at depth 3 is aborted, 100 active agents", "p95 at most 100 ms", "cancel-depth-3", latency(LatencyCancel, 100)},
+	{"a run over the OpenAI door, in comparison with the Kubernetes API", "p95 at most 10 ms more", "gateway", figure(FigureDoor, 10, "ms")},
 	{"API writes per tool turn, runs of 20 turns", "at most 0.5", "agents-1000x20-mcp", writesPerTurn(0.5)},
 	{"API writes of a short agent, its task included", "at most 5", "agents-1000x5-mcp", writesPerAgent(5)},
 	{"operator memory, 10,000 agents waiting for a person", "at most 300 MiB", "waiting-10000", figure(FigureWaitingRSS, 300, "MiB")},

@@ -47,7 +47,7 @@ func All() []Scenario {
 	}
 	all = append(all, HandOver(sigterm, handOverAgents), HandOver(sigkill, handOverAgents), Limits(limitsDuration))
 	return append(all, Live(1000, 20, 2*time.Second), Live(5000, fewTurns, 20*time.Second),
-		AskLatency(busyAgents, busyTurns), DelegateLatency(busyAgents, busyTurns), CancelDepth3(busyAgents, busyTurns), Chat(1000), Waiting(10_000))
+		AskLatency(busyAgents, busyTurns), DelegateLatency(busyAgents, busyTurns), CancelDepth3(busyAgents, busyTurns), Chat(1000), Waiting(10_000), Gateway(gatewayRuns))
 }
 
 // Choose returns scenarios by names or globs, separated by spaces or commas; empty means all. A name may also have

@@ -60,7 +60,7 @@ func startHarness(ctx context.Context, env Environment, s Scenario) (r *harness,
 	options := stack.Options{
 		Ledger: env.Ledger, Programs: env.Programs, Scripts: []string{script},
 		ModelFlags: []string{"--record=-1", "--strict=false"}, OperatorFlags: env.OperatorFlags,
-		Build: []string{ToolPackage}, NoOperator: true,
+		Build: []string{ToolPackage}, NoOperator: !s.gateway, Gateway: s.gateway,
 	}
 	if s.replicas != nil {
 		options.Ledger = stack.PostgreSQL
@@ -70,7 +70,9 @@ func startHarness(ctx context.Context, env Environment, s Scenario) (r *harness,
 		return r, err // it was stopped
 	}
 	r.stack = started
-	if err := r.startOperators(ctx, s.replicas); err != nil {
+	if s.gateway { // the stack has started the operator
+		r.operators = []*operator{newOperator(r.stack)}
+	} else if err := r.startOperators(ctx, s.replicas); err != nil {
 		return r, err
 	}
 	if r.api, err = drive.NewClient(r.stack.Cluster.Config); err != nil {

@@ -25,6 +25,8 @@ type Scenario struct {
 	replicas *replicas
 	// lasts is the duration of a scenario that runs for a fixed time, which is added to its timeout.
 	lasts time.Duration
+	// gateway serves the gateway and the history API.
+	gateway bool
 	// script is the model's script; warm is the phase that the warm-up agent must reach.
 	script string
 	warm   string
