@@ -22,7 +22,6 @@ import (
 )
 
 const (
-	methodInitialize  = "initialize"
 	methodCall        = "tools/call"
 	methodPing        = "ping"
 	methodCancelled   = "notifications/cancelled"

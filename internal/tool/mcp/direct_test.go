@@ -94,36 +94,54 @@ func TestConnectionsAreUsedAgain(t *testing.T) {
 	}
 }
 
-func TestStreamIsOpenedOnlyIfItIsNeeded(t *testing.T) {
-	for _, says := range []bool{true, false} {
-		var mu sync.Mutex
-		var methods []string
-		handler := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			mu.Lock()
-			methods = append(methods, r.Method)
-			mu.Unlock()
-			var m struct {
-				ID     json.RawMessage
-				Method string
+// TestServerAsksOnItsOwnStream: servers of earlier revisions may send a request for input on the stream that a GET opened, whether they report
+// changes of their tools or not.
+func TestServerAsksOnItsOwnStream(t *testing.T) {
+	asked, answered := make(chan struct{}), make(chan json.RawMessage, 1)
+	handler := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var m struct {
+			ID, Result json.RawMessage
+			Method     string
+		}
+		body, _ := io.ReadAll(r.Body)
+		_ = json.Unmarshal(body, &m)
+		switch {
+		case r.Method == http.MethodGet:
+			w.Header().Set("Content-Type", "text/event-stream")
+			w.(http.Flusher).Flush()
+			select {
+			case <-asked:
+				fmt.Fprint(w, `data: {"jsonrpc":"2.0","id":7,"method":"elicitation/create","params":{"message":"Really?"}}`+"\n\n")
+				w.(http.Flusher).Flush()
+				<-r.Context().Done()
+			case <-r.Context().Done():
 			}
-			body, _ := io.ReadAll(r.Body)
-			_ = json.Unmarshal(body, &m)
-			if m.Method == "initialize" {
-				result(w, m.ID, fmt.Sprintf(`{"protocolVersion":"2025-06-18","capabilities":{"tools":{"listChanged":%t}},"serverInfo":{"name":"foe","version":"1"}}`, says))
-				return
+		case m.Method == "initialize":
+			result(w, m.ID, `{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"foe","version":"1"}}`)
+		case m.Method == "tools/call":
+			close(asked)
+			select {
+			case answer := <-answered:
+				result(w, m.ID, fmt.Sprintf(`{"content":[{"type":"text","text":%q}]}`, answer))
+			case <-r.Context().Done():
 			}
+		case string(m.ID) == "7":
+			answered <- m.Result
+			w.WriteHeader(http.StatusAccepted)
+		default:
 			r.Body = io.NopCloser(bytes.NewReader(body))
 			maliciousServer{}.ServeHTTP(w, r)
-		})
-		session := maliciousServer{}.session(t, func(o *mcp.Options) { o.HTTP = inProcess{handler} })
-		if status := session.AwaitStatus(t.Context()); !status.Ready {
-			t.Fatalf("status is %+v", status)
 		}
-		mu.Lock()
-		if opened := slices.Contains(methods, http.MethodGet); opened != says {
-			t.Errorf("a server says of changes by itself: %t, and its stream is opened: %t", says, opened)
-		}
-		mu.Unlock()
+	})
+	web := httptest.NewServer(handler)
+	t.Cleanup(func() {
+		web.CloseClientConnections()
+		web.Close()
+	})
+	session := makeClient(t, mcp.Options{}).connect(t, mcp.Server{Key: mcp.Key{Server: "lab"}, Prefix: mcp.Prefix("lab"), Transport: mcp.StreamableHTTP, URL: web.URL})
+	outcome, questions := respond(t, session, session.Tools().Names()[0], "yes")
+	if !strings.Contains(outcome.Text, `"action":"accept"`) || len(questions) != 1 {
+		t.Errorf("got %q after the questions %q", outcome.Text, questions)
 	}
 }
 

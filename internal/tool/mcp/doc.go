@@ -23,8 +23,8 @@
 // with [tool.ErrOutcomeUnknown].
 //
 // Over streamable HTTP, this package makes the calls itself, on the session that the SDK manages: one POST per call,
-// on a reused connection, without extra goroutines. The stream for the server's own messages is opened only if the
-// server declares that its list of tools changes.
+// on a reused connection, without extra goroutines. The SDK keeps the stream for the server's own messages open, because
+// servers of earlier revisions may also ask for input there.
 //
 // # Questions
 //

@@ -5,14 +5,12 @@ package mcp
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"net/url"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -72,9 +70,6 @@ type guardedTripper struct {
 	headers Headers
 	tokens  *oauth.Source
 	tasks   *taskTools
-	// noListChanges is set if the server declares that it does not report changes of its tools. Its stream is then not
-	// opened.
-	noListChanges atomic.Bool
 }
 
 // RoundTrip implements http.RoundTripper.
@@ -86,9 +81,6 @@ func (g *guardedTripper) RoundTrip(request *http.Request) (*http.Response, error
 func (g *guardedTripper) send(request *http.Request, sent outgoingMessage) (*http.Response, error) {
 	if request.URL.Scheme != g.origin.Scheme || request.URL.Host != g.origin.Host {
 		return nil, fmt.Errorf("the server points to %s, which is not the configured host", request.URL.Host)
-	}
-	if request.Method == http.MethodGet && g.noListChanges.Load() && request.Header.Get("Last-Event-ID") == "" {
-		return &http.Response{Status: "405 Method Not Allowed", StatusCode: http.StatusMethodNotAllowed, Header: http.Header{}, Body: http.NoBody, Request: request}, nil
 	}
 	ctx := request.Context()
 	seen := exchangeOf(ctx)
@@ -115,23 +107,8 @@ func (g *guardedTripper) send(request *http.Request, sent outgoingMessage) (*htt
 		return nil, seen.recordProblem(errRedirect)
 	}
 	response.Body = &observedBody{bound(sent, response), seen}
-	if sent.Method == methodInitialize {
-		response.Body = &watchedBody{ReadCloser: response.Body, onMessage: g.recordCapabilities, stream: isStream(response)}
-	}
 	g.tasks.watch(request, sent, response)
 	return response, nil
-}
-
-// recordCapabilities reads the response to the initialization.
-func (g *guardedTripper) recordCapabilities(encoded []byte) {
-	var answer struct {
-		Result *sdk.InitializeResult `json:"result"`
-	}
-	if json.Unmarshal(encoded, &answer) != nil || answer.Result == nil || answer.Result.Capabilities == nil {
-		return // the SDK reports the error
-	}
-	tools := answer.Result.Capabilities.Tools
-	g.noListChanges.Store(tools == nil || !tools.ListChanged)
 }
 
 func isStream(response *http.Response) bool {
