@@ -8,10 +8,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net/http"
 	"runtime/debug"
 	"sync"
-	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -72,6 +70,7 @@ func New(o Options) (*Workspace, error) {
 		Instructions: instructions,
 		Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}},
 	})
+	w.server.AddReceivingMiddleware(onlyTools)
 	w.addReaders()
 	if !o.ReadOnly {
 		w.addWriters()
@@ -115,24 +114,3 @@ func add[In any](w *Workspace, tool func() *mcp.Tool, run func(context.Context, 
 		return result, nil, err
 	})
 }
-
-// sessionIdleTimeout is how long a session may be idle before it is dropped; the client then has to initialize again.
-const sessionIdleTimeout = 30 * time.Minute
-
-// Handler serves MCP at every path except /healthz.
-func (w *Workspace) Handler() http.Handler {
-	// Cancelling a call must reach its command: by notification in sessions, by the end of the request in protocol
-	// versions without sessions.
-	transport := mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return w.server }, &mcp.StreamableHTTPOptions{
-		SessionTimeout:               sessionIdleTimeout,
-		PropagateRequestCancellation: true,
-		MaxRequestBodyBytes:          requestBytes(w.limits.FileBytes),
-	})
-	mux := http.NewServeMux()
-	mux.HandleFunc("GET /healthz", func(rw http.ResponseWriter, _ *http.Request) { fmt.Fprintln(rw, "ok") })
-	mux.Handle("/", requireToken(w.token, http.NewCrossOriginProtection().Handler(transport)))
-	return mux
-}
-
-// requestBytes leaves room for JSON escapes, which can double the size of a text.
-func requestBytes(file int64) int64 { return 2*file + 1<<20 }
