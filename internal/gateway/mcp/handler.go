@@ -7,12 +7,16 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/auth"
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
@@ -38,6 +42,9 @@ const (
 // instructions are shown to the model of a client.
 const instructions = "Runs agents of Nestor in Kubernetes. Each run is an AgentTask that outlives this connection. run_agent returns the result of an agent; " +
 	"start_task and get_task are for work that takes longer than a call may. Answers to questions and decisions about tool calls come from a person: ask one, do not make them up."
+
+// undeclared are capabilities that the server does not declare. The SDK would answer some of their methods, with empty lists.
+var undeclared = []string{"completion", "logging", "prompts", "resources"}
 
 type (
 	visitKey struct{}
@@ -104,6 +111,9 @@ func (h *handler) receive(next sdk.MethodHandler) sdk.MethodHandler {
 			params.Name = dispatcher
 			ctx = context.WithValue(ctx, toolKey{}, original.Params.Name)
 			return next(ctx, method, &sdk.CallToolRequest{Session: original.Session, Params: &params, Extra: original.Extra})
+		}
+		if capability, _, _ := strings.Cut(method, "/"); slices.Contains(undeclared, capability) {
+			return nil, &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: fmt.Sprintf("method not found: %q", method)}
 		}
 		return next(ctx, method, req)
 	}
