@@ -64,7 +64,7 @@ control-plane: ## Put etcd, kube-apiserver, kube-controller-manager and kubectl 
 	@hack/controlplane/install.sh "$(K8S_BIN)"
 
 .PHONY: mcp-servers
-mcp-servers: hack/mcp-servers/node_modules/.package-lock.json ## Install the MCP servers from npm that tests talk to
+mcp-servers: hack/mcp-servers/node_modules/.package-lock.json ## Install the MCP servers from npm that tests talk to, and the conformance suite of MCP
 
 hack/mcp-servers/node_modules/.package-lock.json: hack/mcp-servers/package-lock.json
 	@if command -v npm >/dev/null; then npm ci --prefix hack/mcp-servers --no-audit --no-fund && touch $@; \
