@@ -48,12 +48,13 @@ type AgentRoleSpec struct {
 	// whose entry in the ModelProvider sets reasoning to false.
 	// +optional
 	ReasoningEffort ReasoningEffort `json:"reasoningEffort,omitempty"`
-	// systemPrompt is the system prompt of the model.
+	// systemPrompt is the system prompt of the model. {{ include "NAME/KEY" }} in it is replaced by the text under the key of a ConfigMap
+	// in the role's namespace, when an agent starts. With includes, a prompt has at most 65536 characters.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=65536
 	SystemPrompt string `json:"systemPrompt,omitempty"`
-	// systemPromptFrom is the source of the prompt, if it is not in systemPrompt.
+	// systemPromptFrom is the source of the prompt, if it is not in systemPrompt. Its text may have includes, too.
 	// +optional
 	SystemPromptFrom *PromptSource `json:"systemPromptFrom,omitempty"`
 	// tools lists the tools of the agent besides its control tools. Defaults to the built-in tools.

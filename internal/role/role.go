@@ -18,6 +18,8 @@ type Role struct {
 	Name string `json:"name"`
 	// Namespace is the namespace of the AgentRole; empty for a built-in role.
 	Namespace string `json:"-"`
+	// ConfigMaps are the names of the ConfigMaps in that namespace that the role was read from.
+	ConfigMaps []string `json:"-"`
 	// DelegateWhen completes "delegate to this role when:". Only built-in roles have it; others use Description.
 	DelegateWhen []string `json:"delegateWhen,omitempty"`
 

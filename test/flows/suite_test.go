@@ -101,6 +101,7 @@ func flows(ledger string) {
 	centralOrchestration(w)
 	roleDelegation(w)
 	structuredResults(w)
+	promptIncludes(w)
 	agentsAsTools(w)
 	parallelAgents(w)
 	runaway(w)

@@ -68,7 +68,7 @@ func union(a, b []string) []string {
 // shared role that this namespace may not use.
 func entryOf(ctx context.Context, finder resolve.Finder, namespace, name string, object *v1alpha1.AgentRole) (Entry, bool, error) {
 	builtIn, isBuiltIn := role.BuiltIn(name)
-	found, err := finder.Role(ctx, namespace, name)
+	found, err := read(ctx, finder, namespace, name)
 	var missing *resolve.Missing
 	switch {
 	case errors.As(err, &missing) && object != nil && object.Namespace == namespace:
@@ -102,11 +102,20 @@ func entryOf(ctx context.Context, finder resolve.Finder, namespace, name string,
 // Get returns the role with a name.
 func Get(ctx context.Context, api client.Reader, namespace, operatorNamespace, name string) (role.Role, error) {
 	finder := resolve.Finder{Reader: api, Live: api, OperatorNamespace: operatorNamespace}
-	found, err := finder.Role(ctx, namespace, name)
+	found, err := read(ctx, finder, namespace, name)
 	if apierrors.IsForbidden(err) && namespace != operatorNamespace {
 		// Most users may not read the operator's namespace; its shared roles are then not found.
 		finder.OperatorNamespace = namespace
-		found, err = finder.Role(ctx, namespace, name)
+		found, err = read(ctx, finder, namespace, name)
+	}
+	return found, err
+}
+
+// read reads a role, without the texts in ConfigMaps if the reader may not read those.
+func read(ctx context.Context, finder resolve.Finder, namespace, name string) (role.Role, error) {
+	found, err := finder.Role(ctx, namespace, name)
+	if apierrors.IsForbidden(err) {
+		return finder.WithoutTexts(ctx, namespace, name)
 	}
 	return found, err
 }

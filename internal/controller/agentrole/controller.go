@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
@@ -35,6 +36,8 @@ type Reconciler struct {
 	Gate   owner.Gate
 	// Changed queues the roles to check again.
 	Changed *poke.Queue
+
+	uses configMapUses
 }
 
 // SetupWithManager registers the controller. Roles depend on other roles, providers, config maps and Secrets, so changes of
@@ -46,7 +49,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		For(&v1alpha1.AgentRole{}).
 		Watches(&v1alpha1.AgentRole{}, everyRole).
 		Watches(&v1alpha1.ModelProvider{}, everyRole).
-		Watches(&corev1.ConfigMap{}, handler.EnqueueRequestsFromMapFunc(r.rolesUsingConfigMap), builder.OnlyMetadata).
+		Watches(&corev1.ConfigMap{}, handler.EnqueueRequestsFromMapFunc(r.uses.roles), builder.OnlyMetadata).
 		Watches(&corev1.Secret{}, handler.EnqueueRequestsFromMapFunc(r.rolesUsingSecret), builder.OnlyMetadata).
 		WatchesRawSource(r.Changed.Source()).
 		Complete(r.Gate.Object(&v1alpha1.AgentRole{}, r))
@@ -61,6 +64,9 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	var object v1alpha1.AgentRole
 	if err := r.Client.Get(ctx, req.NamespacedName, &object); err != nil {
+		if apierrors.IsNotFound(err) {
+			r.uses.set(req.NamespacedName, nil)
+		}
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
 	condition, err := r.check(ctx, &object)
@@ -74,6 +80,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 func (r *Reconciler) check(ctx context.Context, object *v1alpha1.AgentRole) (metav1.Condition, error) {
 	generation := object.Generation
 	read, err := r.Finder.ReadRole(ctx, object)
+	r.uses.set(client.ObjectKeyFromObject(object), read.ConfigMaps)
 	if condition, missing := status.FromMissing(generation, err); missing {
 		return condition, nil
 	}
@@ -161,22 +168,6 @@ func (r *Reconciler) allRoles(ctx context.Context, changed client.Object) []reco
 	var requests []reconcile.Request
 	for i := range list.Items {
 		if list.Items[i].UID != changed.GetUID() {
-			requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&list.Items[i])})
-		}
-	}
-	return requests
-}
-
-// rolesUsingConfigMap returns the roles whose prompt comes from a config map.
-func (r *Reconciler) rolesUsingConfigMap(ctx context.Context, config client.Object) []reconcile.Request {
-	var list v1alpha1.AgentRoleList
-	if err := r.Client.List(ctx, &list, client.InNamespace(config.GetNamespace())); err != nil {
-		return nil
-	}
-	var requests []reconcile.Request
-	for i := range list.Items {
-		from := list.Items[i].Spec.SystemPromptFrom
-		if from != nil && from.ConfigMapKeyRef.Name == config.GetName() {
 			requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&list.Items[i])})
 		}
 	}

@@ -26,34 +26,69 @@ const (
 
 // Role finds a role that a namespace may use, with its prompt and its defaults.
 func (f Finder) Role(ctx context.Context, namespace, name string) (role.Role, error) {
+	object, builtIn, err := f.findRole(ctx, namespace, name)
+	if err != nil || object == nil {
+		return builtIn, err
+	}
+	return f.ReadRole(ctx, object)
+}
+
+// findRole finds the AgentRole with a name, or the built-in role if there is no object.
+func (f Finder) findRole(ctx context.Context, namespace, name string) (*v1alpha1.AgentRole, role.Role, error) {
 	object, err := find(ctx, f, namespace, name, &v1alpha1.AgentRole{}, v1alpha1.ReasonRoleNotFound,
 		func(r *v1alpha1.AgentRole) *v1alpha1.AllowedNamespaces { return r.Spec.AllowedNamespaces })
 	var missing *Missing
 	if errors.As(err, &missing) {
 		if builtIn, ok := role.BuiltIn(name); ok {
-			return withDefaults(builtIn), nil
+			return nil, withDefaults(builtIn), nil
 		}
 	}
 	if err != nil {
-		return role.Role{}, err
+		return nil, role.Role{}, err
 	}
-	return f.ReadRole(ctx, object)
+	return object, role.Role{}, nil
 }
 
-// ReadRole reads an AgentRole: what it leaves out is taken from the built-in role of the same name, if there is one.
-func (f Finder) ReadRole(ctx context.Context, object *v1alpha1.AgentRole) (role.Role, error) {
-	over := role.Role{Name: object.Name, AgentRoleSpec: *object.Spec.DeepCopy()} // the object may be in the cache
-	if from := object.Spec.SystemPromptFrom; from != nil {
-		prompt, err := f.ConfigMap(ctx, object.Namespace, from.ConfigMapKeyRef)
-		if err != nil {
-			return role.Role{}, err
-		}
-		over.SystemPrompt = prompt
+// WithoutTexts returns a role as Role does, for callers that may not read ConfigMaps: the texts that are in ConfigMaps are left out.
+func (f Finder) WithoutTexts(ctx context.Context, namespace, name string) (role.Role, error) {
+	object, builtIn, err := f.findRole(ctx, namespace, name)
+	if err != nil || object == nil {
+		return builtIn, err
 	}
+	return overlay(object), nil
+}
+
+// ReadRole reads an AgentRole: what it leaves out is taken from the built-in role of the same name, if there is one. The ConfigMaps that it
+// was read from are returned with an error, too.
+func (f Finder) ReadRole(ctx context.Context, object *v1alpha1.AgentRole) (role.Role, error) {
+	texts := &configMaps{finder: f, namespace: object.Namespace}
+	read := overlay(object)
+	prompt, err := texts.prompt(ctx, object)
+	read.ConfigMaps = texts.names()
+	if prompt != "" {
+		read.SystemPrompt = prompt
+	}
+	return read, err
+}
+
+// prompt returns the prompt of an AgentRole with its includes, or "" if the role has none of its own.
+func (c *configMaps) prompt(ctx context.Context, object *v1alpha1.AgentRole) (string, error) {
+	prompt := object.Spec.SystemPrompt
+	if from := object.Spec.SystemPromptFrom; from != nil {
+		var err error
+		if prompt, err = c.text(ctx, from.ConfigMapKeyRef, fmt.Sprintf("it is the prompt of the role %s", object.Name)); err != nil {
+			return "", err
+		}
+	}
+	return c.expandIncludes(ctx, object.Name, prompt)
+}
+
+// overlay returns an AgentRole over the built-in role of the same name, without the texts that are in ConfigMaps.
+func overlay(object *v1alpha1.AgentRole) role.Role {
 	builtIn, _ := role.BuiltIn(object.Name)
-	read := withDefaults(builtIn.Overlay(over))
+	read := withDefaults(builtIn.Overlay(role.Role{Name: object.Name, AgentRoleSpec: *object.Spec.DeepCopy()})) // the object may be in the cache
 	read.Namespace = object.Namespace
-	return read, nil
+	return read
 }
 
 // MayUseRole returns an error with the reason if a namespace may no longer use a shared AgentRole.
