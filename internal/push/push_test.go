@@ -145,7 +145,10 @@ func TestSignature(t *testing.T) {
 		return data
 	}
 	public := k.Public().Keys[0]
-	verifier := &ecdsa.PublicKey{Curve: elliptic.P256(), X: new(big.Int).SetBytes(decode(public.X)), Y: new(big.Int).SetBytes(decode(public.Y))}
+	verifier, err := ecdsa.ParseUncompressedPublicKey(elliptic.P256(), append(append([]byte{4}, decode(public.X)...), decode(public.Y)...))
+	if err != nil {
+		t.Fatal(err)
+	}
 	signature, sum := decode(parts[2]), sha256.Sum256([]byte(parts[0]+"."+parts[1]))
 	if len(signature) != 64 || !ecdsa.Verify(verifier, sum[:], new(big.Int).SetBytes(signature[:32]), new(big.Int).SetBytes(signature[32:])) {
 		t.Error("the signature is not valid")

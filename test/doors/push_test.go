@@ -90,7 +90,7 @@ func (v *receiver) verify(req *http.Request) (*a2a.Task, error) {
 
 // claims returns the claims of a token whose signature is valid.
 func (v *receiver) claims(token string) (*push.Claims, error) {
-	reply, err := http.Get(v.gateway + "/.well-known/jwks.json") //nolint:noctx // the server of a test
+	reply, err := http.Get(v.gateway + "/.well-known/jwks.json")
 	if err != nil {
 		return nil, err
 	}
@@ -109,7 +109,10 @@ func (v *receiver) claims(token string) (*push.Claims, error) {
 			return nil, err
 		}
 	}
-	key := &ecdsa.PublicKey{Curve: elliptic.P256(), X: new(big.Int).SetBytes(decoded[3]), Y: new(big.Int).SetBytes(decoded[4])}
+	key, err := ecdsa.ParseUncompressedPublicKey(elliptic.P256(), append(append([]byte{4}, decoded[3]...), decoded[4]...))
+	if err != nil {
+		return nil, err
+	}
 	sum := sha256.Sum256([]byte(parts[0] + "." + parts[1]))
 	if len(decoded[2]) != 64 || !ecdsa.Verify(key, sum[:], new(big.Int).SetBytes(decoded[2][:32]), new(big.Int).SetBytes(decoded[2][32:])) {
 		return nil, errors.New("the signature is not valid")
