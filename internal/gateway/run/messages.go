@@ -9,10 +9,12 @@ import (
 	"fmt"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/internal/kubewatch"
 )
 
 // Message is a message to a chat.
@@ -80,6 +82,52 @@ func (c *Caller) DecideInChat(ctx context.Context, ask Ask, approve bool, commen
 func (c *Caller) Cancel(ctx context.Context, namespace, task, key string) error {
 	_, _, err := c.post(ctx, namespace, task, key, "", v1alpha1.AgentMessageSpec{Task: task, Cancel: &v1alpha1.Cancel{}})
 	return err
+}
+
+// CancelChat cancels all the work of a chat. It returns the name of the message.
+func (c *Caller) CancelChat(ctx context.Context, namespace, chat, key string) (message string, err error) {
+	posted, _, err := c.post(ctx, namespace, chat, key, "", v1alpha1.AgentMessageSpec{Chat: chat, Cancel: &v1alpha1.Cancel{}})
+	if err != nil {
+		return "", err
+	}
+	return posted.Name, nil
+}
+
+// MessageName returns the name of the message about a standalone task, or in a chat, that a request with an idempotency key creates.
+func (c *Caller) MessageName(namespace, about, key string) string {
+	return c.messageName(namespace, about, key)
+}
+
+// RejectedError means that a message was rejected.
+type RejectedError struct{ Reason, Message string }
+
+// Error implements error.
+func (e *RejectedError) Error() string {
+	return "the message was rejected (" + e.Reason + "): " + e.Message
+}
+
+// Rejection returns why a message was rejected, or nil if it was not.
+func Rejection(m *v1alpha1.AgentMessage) *RejectedError {
+	if m.Status.Phase != v1alpha1.MessageRejected {
+		return nil
+	}
+	rejected := &RejectedError{Reason: m.Status.Reason}
+	if c := meta.FindStatusCondition(m.Status.Conditions, v1alpha1.ConditionSucceeded); c != nil {
+		rejected.Message = c.Message
+	}
+	return rejected
+}
+
+// AwaitRejection waits until a message is handled or rejected. It returns nil if it was not rejected, or if that cannot be known: the run
+// itself shows whether it continues.
+func (c *Caller) AwaitRejection(ctx context.Context, namespace, name string) *RejectedError {
+	message := &v1alpha1.AgentMessage{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
+	if handled, err := kubewatch.Until(ctx, c.API, message, &v1alpha1.AgentMessageList{}, func(m *v1alpha1.AgentMessage) bool {
+		return m.Status.Phase != "" && m.Status.Phase != v1alpha1.MessagePending
+	}); err == nil {
+		return Rejection(handled)
+	}
+	return nil
 }
 
 // HasAnswered reports whether the caller has sent a message about a standalone task with this idempotency key.
