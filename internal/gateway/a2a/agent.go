@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
@@ -23,6 +24,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/controller/resolve"
 	"github.com/nestor-dev/nestor/internal/gateway"
 	"github.com/nestor-dev/nestor/internal/gateway/run"
+	"github.com/nestor-dev/nestor/internal/role"
 )
 
 // cancelTimeout is how long a cancel waits for the end of the task.
@@ -53,6 +55,11 @@ func (a agent) card(ctx context.Context) (*a2a.AgentCard, error) {
 	if err != nil {
 		return nil, err
 	}
+	return a.cardOf(found), nil
+}
+
+// cardOf returns the card of a role.
+func (a agent) cardOf(found role.Role) *a2a.AgentCard {
 	text, modes := cmp.Or(found.Description, "An agent with the role "+a.role+"."), []string{"text/plain", "application/json"}
 	name := cmp.Or(found.DisplayName, a.role)
 	return &a2a.AgentCard{
@@ -65,11 +72,18 @@ func (a agent) card(ctx context.Context) (*a2a.AgentCard, error) {
 		Skills:               []a2a.AgentSkill{{ID: a.role, Name: name, Description: text, Tags: []string{"nestor"}}},
 		SecuritySchemes:      a2a.NamedSecuritySchemes{"bearer": a2a.HTTPAuthSecurityScheme{Scheme: "Bearer", Description: "A token of the Kubernetes cluster."}},
 		SecurityRequirements: a2a.SecurityRequirementsOptions{{"bearer": {}}},
-	}, nil
+	}
 }
 
 // GetTask implements a2asrv.RequestHandler.
 func (a agent) GetTask(ctx context.Context, req *a2a.GetTaskRequest) (*a2a.Task, error) {
+	if isTurn(req.ID) {
+		t, err := a.turn(ctx, req.ID)
+		if err != nil {
+			return nil, err
+		}
+		return a.wholeTurn(ctx, t, req.HistoryLength)
+	}
 	task, err := a.task(ctx, req.ID)
 	if err != nil {
 		return nil, err
@@ -84,24 +98,13 @@ func (a agent) ListTasks(ctx context.Context, req *a2a.ListTasksRequest) (*a2a.L
 	if err != nil || offset < 0 || size < 1 || size > 100 {
 		return nil, a2a.NewError(a2a.ErrInvalidParams, "pageSize must be from 1 to 100, and pageToken from an earlier response")
 	}
-	tasks, err := a.tasks(ctx)
+	all, err := a.list(ctx, req)
 	if err != nil {
 		return nil, err
 	}
-	var found []*a2a.Task
-	for i := range tasks {
-		task := &tasks[i]
-		seen := stateOf(task)
-		changed := changedAt(task)
-		if req.ContextID != "" && contextOf(task) != req.ContextID || req.Status != "" && seen != req.Status || req.StatusTimestampAfter != nil && changed.Before(*req.StatusTimestampAfter) {
-			continue
-		}
-		shown := convert(task, nil, req.HistoryLength)
-		if req.IncludeArtifacts && live.Ended(task.Status.Phase) {
-			shown.Artifacts = artifacts(run.Answer(task))
-		}
-		found = append(found, shown)
-	}
+	found := slices.DeleteFunc(all, func(t *a2a.Task) bool {
+		return req.Status != "" && t.Status.State != req.Status || req.StatusTimestampAfter != nil && t.Status.Timestamp.Before(*req.StatusTimestampAfter)
+	})
 	response := &a2a.ListTasksResponse{TotalSize: len(found), PageSize: size, Tasks: []*a2a.Task{}}
 	if offset < len(found) {
 		response.Tasks = found[offset:min(offset+size, len(found))]
@@ -112,8 +115,75 @@ func (a agent) ListTasks(ctx context.Context, req *a2a.ListTasksRequest) (*a2a.L
 	return response, nil
 }
 
+// list returns the tasks of a context, or all standalone tasks.
+func (a agent) list(ctx context.Context, req *a2a.ListTasksRequest) ([]*a2a.Task, error) {
+	var found []*a2a.Task
+	if chat, ok := strings.CutPrefix(req.ContextID, chatPrefix); ok {
+		turns, err := a.turns(ctx, chat)
+		if err != nil {
+			return nil, err
+		}
+		for _, t := range turns {
+			state, note := t.state()
+			shown := t.show(t.status(state, note, nil), req.HistoryLength)
+			if req.IncludeArtifacts {
+				shown.Artifacts = artifacts(t.text())
+			}
+			found = append(found, shown)
+		}
+		return found, nil
+	}
+	tasks, err := a.tasks(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for i := range tasks {
+		task := &tasks[i]
+		if req.ContextID != "" && contextOf(task) != req.ContextID {
+			continue
+		}
+		shown := convert(task, nil, req.HistoryLength)
+		if req.IncludeArtifacts && live.Ended(task.Status.Phase) {
+			shown.Artifacts = artifacts(run.Answer(task))
+		}
+		found = append(found, shown)
+	}
+	return found, nil
+}
+
+func isTurn(id a2a.TaskID) bool { return strings.HasPrefix(string(id), turnPrefix) }
+
+// cancelTurn cancels the work of the chat of a turn.
+func (a agent) cancelTurn(ctx context.Context, id a2a.TaskID) (*a2a.Task, error) {
+	t, err := a.turn(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	if state, _ := t.state(); !t.newest() || state.Terminal() {
+		return nil, a2a.ErrTaskNotCancelable
+	}
+	message, err := a.caller.CancelChat(ctx, a.namespace, t.chat.Name, "a2a-cancel/"+t.message.Name)
+	if err != nil {
+		return nil, failure(err)
+	}
+	limited, cancel := context.WithTimeout(ctx, cancelTimeout)
+	defer cancel()
+	for _, err := range a.caller.FollowChat(limited, a.namespace, t.chat.Name, message, run.Cursor{}) {
+		if err != nil {
+			break // the chat shows how far it is
+		}
+	}
+	if t, err = a.turn(ctx, id); err != nil {
+		return nil, err
+	}
+	return a.wholeTurn(ctx, t, nil)
+}
+
 // CancelTask implements a2asrv.RequestHandler.
 func (a agent) CancelTask(ctx context.Context, req *a2a.CancelTaskRequest) (*a2a.Task, error) {
+	if isTurn(req.ID) {
+		return a.cancelTurn(ctx, req.ID)
+	}
 	task, err := a.task(ctx, req.ID)
 	if err != nil {
 		return nil, err
@@ -139,23 +209,22 @@ func (a agent) CancelTask(ctx context.Context, req *a2a.CancelTaskRequest) (*a2a
 
 // SendMessage implements a2asrv.RequestHandler.
 func (a agent) SendMessage(ctx context.Context, req *a2a.SendMessageRequest) (a2a.SendMessageResult, error) {
-	task, answered, err := a.receive(ctx, req)
+	x, err := a.receive(ctx, req)
 	if err != nil {
 		return nil, err
 	}
 	if config := req.Config; config != nil && config.ReturnImmediately {
-		return convert(task, nil, config.HistoryLength), nil
+		if x.turn != nil {
+			return a.wholeTurn(ctx, x.turn, config.HistoryLength)
+		}
+		return convert(x.task, nil, config.HistoryLength), nil
 	}
-	for event, err := range a.caller.FollowTask(ctx, a.namespace, task.Name, run.Cursor{}) {
+	for event, err := range a.follow(ctx, x) {
 		switch {
 		case err != nil:
 			return nil, failure(err)
-		case event.Kind == run.End:
-			shown := convert(event.Task, nil, nil)
-			shown.Artifacts = artifacts(event.Answer)
-			return shown, nil
-		case event.Kind == run.Waiting && event.Ask.ID() != answered:
-			return convert(event.Task, event.Ask, nil), nil
+		case event.Kind == run.End || event.Kind == run.Waiting:
+			return a.finished(ctx, x, event)
 		}
 	}
 	return nil, a2a.NewError(a2a.ErrInternalError, "the task cannot be followed")
@@ -164,28 +233,49 @@ func (a agent) SendMessage(ctx context.Context, req *a2a.SendMessageRequest) (a2
 // SendStreamingMessage implements a2asrv.RequestHandler.
 func (a agent) SendStreamingMessage(ctx context.Context, req *a2a.SendMessageRequest) iter.Seq2[a2a.Event, error] {
 	return func(yield func(a2a.Event, error) bool) {
-		task, answered, err := a.receive(ctx, req)
+		x, err := a.receive(ctx, req)
 		if err != nil {
 			yield(nil, err)
 			return
 		}
-		a.stream(ctx, task, answered, yield)
+		a.stream(ctx, x, yield)
 	}
 }
 
 // SubscribeToTask implements a2asrv.RequestHandler. The text so far is sent first, as a whole.
 func (a agent) SubscribeToTask(ctx context.Context, req *a2a.SubscribeToTaskRequest) iter.Seq2[a2a.Event, error] {
 	return func(yield func(a2a.Event, error) bool) {
-		task, err := a.task(ctx, req.ID)
-		if err == nil && live.Ended(task.Status.Phase) {
-			err = a2a.NewError(a2a.ErrUnsupportedOperation, "the task has ended: read it with GetTask")
-		}
+		x, err := a.subscription(ctx, req.ID)
 		if err != nil {
 			yield(nil, err)
 			return
 		}
-		a.stream(ctx, task, "", yield)
+		a.stream(ctx, x, yield)
 	}
+}
+
+// subscription returns what to follow of a task that has not ended.
+func (a agent) subscription(ctx context.Context, id a2a.TaskID) (exchange, error) {
+	ended := a2a.NewError(a2a.ErrUnsupportedOperation, "the task has ended: read it with GetTask")
+	if !isTurn(id) {
+		task, err := a.task(ctx, id)
+		if err == nil && live.Ended(task.Status.Phase) {
+			err = ended
+		}
+		return exchange{task: task}, err
+	}
+	t, err := a.turn(ctx, id)
+	if err != nil {
+		return exchange{}, err
+	}
+	if state, _ := t.state(); state.Terminal() {
+		return exchange{}, ended
+	}
+	from, err := a.caller.Newest(ctx, a.namespace, t.chat.Name)
+	if err != nil {
+		return exchange{}, failure(err)
+	}
+	return exchange{turn: t, message: t.message.Name, from: from}, nil
 }
 
 // task returns a standalone task of the role.

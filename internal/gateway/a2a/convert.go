@@ -5,14 +5,12 @@ package a2a
 
 import (
 	"cmp"
-	"context"
 	"time"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
 	"k8s.io/apimachinery/pkg/api/meta"
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
-	"github.com/nestor-dev/nestor/internal/client/live"
 	"github.com/nestor-dev/nestor/internal/gateway/run"
 )
 
@@ -55,28 +53,39 @@ func convert(task *v1alpha1.AgentTask, ask *run.Ask, historyLength *int) *a2a.Ta
 func status(task *v1alpha1.AgentTask, ask *run.Ask) a2a.TaskStatus {
 	changed := changedAt(task)
 	s := a2a.TaskStatus{State: stateOf(task), Timestamp: &changed}
-	say := func(id string, parts ...*a2a.Part) {
-		s.Message = &a2a.Message{ID: id, Role: a2a.MessageRoleAgent, TaskID: a2a.TaskID(task.Name), ContextID: contextOf(task), Parts: parts}
+	info := a2a.TaskInfo{TaskID: a2a.TaskID(task.Name), ContextID: contextOf(task)}
+	say := func(id, text string) {
+		s.Message = &a2a.Message{ID: id, Role: a2a.MessageRoleAgent, TaskID: info.TaskID, ContextID: info.ContextID, Parts: a2a.ContentParts{a2a.NewTextPart(text)}}
 	}
 	switch {
 	case ask != nil:
-		id, data := ask.ID(), map[string]any{"ask": ask.ID(), "kind": "question"}
-		if ask.Task == "" { // that of an agent below, as the status of the task shows it
-			id = string(task.UID) + "-ask"
-			delete(data, "ask")
-		}
-		if ask.IsApproval() {
-			data["kind"], data["tool"], data["arguments"] = "approval", ask.Tool, ask.Arguments
-		}
-		say(id, a2a.NewTextPart(ask.Text()), a2a.NewDataPart(data))
+		s.Message = askMessage(info, ask, "")
 	case task.Status.Error != nil:
-		say(string(task.UID)+"-error", a2a.NewTextPart(string(task.Status.Error.Kind)+": "+task.Status.Error.Message))
+		say(string(task.UID)+"-error", string(task.Status.Error.Kind)+": "+task.Status.Error.Message)
 	case s.State == a2a.TaskStateSubmitted:
 		if c := meta.FindStatusCondition(task.Status.Conditions, v1alpha1.ConditionSucceeded); c != nil && c.Message != "" {
-			say(string(task.UID)+"-"+c.Reason, a2a.NewTextPart(c.Reason+": "+c.Message))
+			say(string(task.UID)+"-"+c.Reason, c.Reason+": "+c.Message)
 		}
 	}
 	return s
+}
+
+// askMessage returns the message of a task that waits for a person. rejected is why the last answer was rejected, or empty.
+func askMessage(info a2a.TaskInfo, ask *run.Ask, rejected string) *a2a.Message {
+	id, data := ask.ID(), map[string]any{"ask": ask.ID(), "kind": "question"}
+	if ask.Task == "" { // that of an agent below, as the status of the task shows it
+		id = string(info.TaskID) + "-ask"
+		delete(data, "ask")
+	}
+	if ask.IsApproval() {
+		data["kind"], data["tool"], data["arguments"] = "approval", ask.Tool, ask.Arguments
+	}
+	text := ask.Text()
+	if rejected != "" {
+		data["rejected"] = rejected
+		text = rejected + "\n\n" + text
+	}
+	return &a2a.Message{ID: id, Role: a2a.MessageRoleAgent, TaskID: info.TaskID, ContextID: info.ContextID, Parts: a2a.ContentParts{a2a.NewTextPart(text), a2a.NewDataPart(data)}}
 }
 
 // artifacts returns the artifacts of an answer.
@@ -87,81 +96,92 @@ func artifacts(answer string) []*a2a.Artifact {
 	return []*a2a.Artifact{{ID: resultArtifact, Name: "result", Parts: a2a.ContentParts{a2a.NewTextPart(answer)}}}
 }
 
-// stream sends the task and then its events, until it has ended or waits for a person. answered is the ask that was just answered: the
-// task may show it for a moment.
-func (a agent) stream(ctx context.Context, task *v1alpha1.AgentTask, answered string, yield func(a2a.Event, error) bool) {
-	first := convert(task, nil, nil)
-	if first.Status.State == a2a.TaskStateInputRequired {
-		first.Status.State = a2a.TaskStateWorking // the ask follows, if it is still open
-	}
-	if !yield(first, nil) {
-		return
-	}
-	s := streamed{task: first}
-	for event, err := range a.caller.FollowTask(ctx, a.namespace, task.Name, run.Cursor{}) {
-		if err != nil {
-			yield(nil, failure(err))
-			return
-		}
-		for _, out := range s.events(event, answered) {
-			if !yield(out, nil) {
-				return
-			}
-		}
-		if event.Kind == run.End || event.Kind == run.Waiting && event.Ask.ID() != answered {
-			return
-		}
-	}
-}
-
 // streamed is what was sent of a task.
 type streamed struct {
-	task a2a.TaskInfoProvider
-	text string
-	// void reports that the text is replaced by the next piece.
+	exchange
+	// text is the text of the artifact, and before the part of it that earlier replies of a chat have.
+	text, before string
+	// void reports that the text after before is replaced by the next piece.
 	void bool
 }
 
+// first returns the first event: the task.
+func (s *streamed) first() *a2a.Task {
+	if s.turn != nil {
+		if earlier := s.turn.text(); earlier != "" { // it is sent with the next piece, or at the end
+			s.before, s.void = earlier+"\n\n", true
+		}
+		return s.turn.show(s.turn.status(a2a.TaskStateWorking, "", nil), nil)
+	}
+	shown := convert(s.task, nil, nil)
+	if shown.Status.State == a2a.TaskStateInputRequired {
+		shown.Status.State = a2a.TaskStateWorking // the ask follows, if it is still open
+	}
+	return shown
+}
+
 // events converts an event of a run.
-func (s *streamed) events(event run.Event, answered string) []a2a.Event {
+func (s *streamed) events(event run.Event) []a2a.Event {
 	switch event.Kind {
 	case run.Text:
 		return []a2a.Event{s.add(event.Text, event.Begin)}
 	case run.Replace:
 		s.void = true
-	case run.Working:
-		return []a2a.Event{s.status(event.Task, nil)}
-	case run.Waiting:
-		if event.Ask.ID() != answered {
-			return []a2a.Event{s.status(event.Task, event.Ask)}
-		}
-	case run.End:
+	case run.Working, run.Blocked:
+		return []a2a.Event{s.update(event)}
+	case run.Waiting, run.End:
 		var out []a2a.Event
 		if event.Answer != "" && event.Answer != s.text {
-			out = append(out, s.add(event.Answer, true))
+			out = append(out, s.replace(event.Answer))
 		}
-		return append(out, s.status(event.Task, nil))
+		return append(out, s.update(event))
 	}
 	return nil
 }
 
-// add returns the update of the artifact for a piece of text.
+// add returns the update of the artifact for a piece of text. The replies of a chat's turn are parts of one text; the result of a task
+// replaces what was sent before.
 func (s *streamed) add(text string, begin bool) *a2a.TaskArtifactUpdateEvent {
-	info := s.task.TaskInfo()
-	begin = begin || s.void || s.text == ""
-	if begin {
-		s.text = ""
+	switch {
+	case s.void && s.turn != nil:
+		return s.replace(s.before + text)
+	case s.void || begin && s.turn == nil:
+		return s.replace(text)
+	case begin && s.text != "":
+		s.before = s.text + "\n\n"
+		text = "\n\n" + text
 	}
-	s.text, s.void = s.text+text, false
-	return &a2a.TaskArtifactUpdateEvent{TaskID: info.TaskID, ContextID: info.ContextID, Append: !begin,
-		Artifact: &a2a.Artifact{ID: resultArtifact, Name: "result", Parts: a2a.ContentParts{a2a.NewTextPart(text)}}}
+	begin = s.text == ""
+	s.text += text
+	return s.artifact(text, !begin)
 }
 
-func (s *streamed) status(task *v1alpha1.AgentTask, ask *run.Ask) *a2a.TaskStatusUpdateEvent {
-	info := s.task.TaskInfo()
-	shown := status(task, ask)
-	if ask == nil && !live.Ended(task.Status.Phase) {
-		shown.State = a2a.TaskStateWorking
+// replace returns the update that replaces the text of the artifact.
+func (s *streamed) replace(text string) *a2a.TaskArtifactUpdateEvent {
+	s.text, s.void = text, false
+	return s.artifact(text, false)
+}
+
+func (s *streamed) artifact(text string, add bool) *a2a.TaskArtifactUpdateEvent {
+	info := s.TaskInfo()
+	return &a2a.TaskArtifactUpdateEvent{TaskID: info.TaskID, ContextID: info.ContextID, Append: add, Artifact: &a2a.Artifact{ID: resultArtifact, Name: "result", Parts: a2a.ContentParts{a2a.NewTextPart(text)}}}
+}
+
+// update returns the status after an event.
+func (s *streamed) update(event run.Event) *a2a.TaskStatusUpdateEvent {
+	info := s.TaskInfo()
+	out := &a2a.TaskStatusUpdateEvent{TaskID: info.TaskID, ContextID: info.ContextID}
+	if s.turn != nil {
+		out.Status = s.turn.after(event)
+		return out
 	}
-	return &a2a.TaskStatusUpdateEvent{TaskID: info.TaskID, ContextID: info.ContextID, Status: shown}
+	out.Status = status(event.Task, event.Ask)
+	switch {
+	case event.Ask != nil:
+		out.Status.State = a2a.TaskStateInputRequired
+		out.Status.Message = askMessage(info, event.Ask, event.Text)
+	case event.Kind == run.Working:
+		out.Status.State = a2a.TaskStateWorking
+	}
+	return out
 }

@@ -28,39 +28,47 @@ const (
 	annotationMessage = "nestor.dev/a2a-message"
 )
 
-// receive handles a message: it starts a task, or answers the ask of one, whose ID it returns.
-func (a agent) receive(ctx context.Context, req *a2a.SendMessageRequest) (_ *v1alpha1.AgentTask, answered string, err error) {
-	call, ok := a2asrv.CallContextFrom(ctx)
-	if ok {
+// receive handles a message: it starts a task or a turn of a chat, or answers what one waits for.
+func (a agent) receive(ctx context.Context, req *a2a.SendMessageRequest) (exchange, error) {
+	if call, ok := a2asrv.CallContextFrom(ctx); ok {
 		if err := supported(call.ServiceParams()); err != nil {
-			return nil, "", err
+			return exchange{}, err
 		}
 	}
 	message := req.Message
-	switch {
-	case message == nil || message.ID == "":
-		return nil, "", a2a.NewError(a2a.ErrInvalidParams, "the message needs a messageId")
-	case message.ContextID != "" && len(validation.IsValidLabelValue(message.ContextID)) > 0:
-		return nil, "", a2a.NewError(a2a.ErrInvalidParams, "contextId may have up to 63 letters, digits, '-', '_' and '.'")
+	if message == nil || message.ID == "" {
+		return exchange{}, a2a.NewError(a2a.ErrInvalidParams, "the message needs a messageId")
+	}
+	chat, toChat := strings.CutPrefix(message.ContextID, chatPrefix)
+	if message.ContextID != "" && !toChat && len(validation.IsValidLabelValue(message.ContextID)) > 0 {
+		return exchange{}, a2a.NewError(a2a.ErrInvalidParams, "contextId may have up to 63 letters, digits, '-', '_' and '.', or be chat/NAME for an AgentChat")
 	}
 	in, err := read(message)
 	if err != nil {
-		return nil, "", err
+		return exchange{}, err
 	}
 	var registered *a2a.PushConfig
 	if req.Config != nil {
 		registered = req.Config.PushConfig
 	}
-	if message.TaskID != "" {
-		if registered != nil {
-			if _, err := a.register(ctx, message.TaskID, registered); err != nil {
-				return nil, "", err
-			}
-		}
-		return a.answer(ctx, message, in)
+	if registered != nil && (toChat || isTurn(message.TaskID)) {
+		return exchange{}, errNoPushInChats
 	}
-	task, err := a.start(ctx, message, in, registered)
-	return task, "", err
+	switch {
+	case isTurn(message.TaskID):
+		return a.answerTurn(ctx, message, in)
+	case message.TaskID == "" && toChat:
+		return a.talk(ctx, chat, message, in)
+	case message.TaskID == "":
+		task, err := a.start(ctx, message, in, registered)
+		return exchange{task: task}, err
+	}
+	if registered != nil {
+		if _, err := a.register(ctx, message.TaskID, registered); err != nil {
+			return exchange{}, err
+		}
+	}
+	return a.answer(ctx, message, in)
 }
 
 // start starts a task. A message in a context continues the newest finished task of the context.
@@ -111,43 +119,50 @@ func (a agent) start(ctx context.Context, message *a2a.Message, in input, regist
 }
 
 // answer answers the question of a task, or decides about its call.
-func (a agent) answer(ctx context.Context, message *a2a.Message, in input) (_ *v1alpha1.AgentTask, answered string, err error) {
+func (a agent) answer(ctx context.Context, message *a2a.Message, in input) (exchange, error) {
 	task, err := a.task(ctx, message.TaskID)
 	if err != nil {
-		return nil, "", err
+		return exchange{}, err
 	}
 	if message.ContextID != "" && message.ContextID != contextOf(task) {
-		return nil, "", a2a.NewError(a2a.ErrInvalidParams, "the task belongs to another context")
+		return exchange{}, a2a.NewError(a2a.ErrInvalidParams, "the task belongs to another context")
 	}
 	key := "a2a/" + message.ID
+	x := exchange{task: task, message: a.caller.MessageName(a.namespace, task.Name, key)}
 	if done, err := a.caller.HasAnswered(ctx, a.namespace, task.Name, key); err != nil || done {
-		return task, "", wrapped(err)
+		return x, wrapped(err)
 	}
 	ask, err := a.caller.OpenAsk(ctx, task)
-	switch {
-	case err != nil:
-		return nil, "", failure(err)
-	case ask == nil:
-		return nil, "", a2a.NewError(a2a.ErrUnsupportedOperation, "the task does not wait for input: a message without a taskId starts another one")
+	if err != nil {
+		return exchange{}, failure(err)
+	}
+	x.answered, err = a.reply(ctx, ask, in, key)
+	return x, err
+}
+
+// reply answers an ask, which may be nil, and returns its ID.
+func (a agent) reply(ctx context.Context, ask *run.Ask, in input, key string) (answered string, err error) {
+	if ask == nil {
+		return "", a2a.NewError(a2a.ErrUnsupportedOperation, "the task does not wait for input: a message without a taskId starts another one")
 	}
 	decision := in.decision()
 	if decision.Ask != "" && decision.Ask != ask.ID() {
-		return nil, "", a2a.NewError(a2a.ErrInvalidParams, "the task waits for something else now: "+ask.Text())
+		return "", a2a.NewError(a2a.ErrInvalidParams, "the task waits for something else now: "+ask.Text())
 	}
 	if !ask.IsApproval() {
 		if in.text() == "" {
-			return nil, "", a2a.NewError(a2a.ErrInvalidParams, "the message has no text")
+			return "", a2a.NewError(a2a.ErrInvalidParams, "the message has no text")
 		}
-		return task, ask.ID(), wrapped(a.caller.Answer(ctx, *ask, in.text(), key))
+		return ask.ID(), wrapped(a.caller.Answer(ctx, *ask, in.text(), key))
 	}
 	approve, comment, ok := run.ParseDecision(decision.Decision)
 	if !ok {
-		return nil, "", a2a.NewError(a2a.ErrInvalidParams, fmt.Sprintf("the task waits for a decision: reply with \"approve\" or \"deny\", or with data {\"decision\": \"approve\"}. It asks: %s", ask.Text()))
+		return "", a2a.NewError(a2a.ErrInvalidParams, fmt.Sprintf("the task waits for a decision: reply with \"approve\" or \"deny\", or with data {\"decision\": \"approve\"}. It asks: %s", ask.Text()))
 	}
 	if decision.Comment != "" {
 		comment = decision.Comment
 	}
-	return task, ask.ID(), wrapped(a.caller.Decide(ctx, *ask, approve, comment, key))
+	return ask.ID(), wrapped(a.caller.Decide(ctx, *ask, approve, comment, key))
 }
 
 func wrapped(err error) error {

@@ -24,6 +24,9 @@ import (
 // keysPath is where the public keys are that verify notifications.
 const keysPath = "/.well-known/jwks.json"
 
+// errNoPushInChats is the error for push notifications about a turn, which has no AgentTask to store them in.
+var errNoPushInChats = a2a.NewError(a2a.ErrPushNotificationNotSupported, "push notifications are for standalone tasks, not for the turns of a chat")
+
 // Push configures push notifications. The operator delivers them; the door registers where to.
 type Push struct {
 	// Keys seal the tokens of clients; nil turns push notifications off.
@@ -144,6 +147,9 @@ func (a agent) pushConfigs(ctx context.Context, id a2a.TaskID) ([]push.Config, e
 	if a.push.Keys == nil {
 		return nil, a2a.ErrPushNotificationNotSupported
 	}
+	if isTurn(id) {
+		return nil, errNoPushInChats
+	}
 	task, err := a.task(ctx, id)
 	if err != nil {
 		return nil, err
@@ -155,6 +161,9 @@ func (a agent) pushConfigs(ctx context.Context, id a2a.TaskID) ([]push.Config, e
 func (a agent) changePush(ctx context.Context, id a2a.TaskID, change func([]push.Config) ([]push.Config, error)) error {
 	if a.push.Keys == nil {
 		return a2a.ErrPushNotificationNotSupported
+	}
+	if isTurn(id) {
+		return errNoPushInChats
 	}
 	return wrapped(retry.RetryOnConflict(retry.DefaultBackoff, func() error {
 		task, err := a.task(ctx, id)

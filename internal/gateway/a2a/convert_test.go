@@ -1,0 +1,245 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package a2a
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/a2aproject/a2a-go/v2/a2a"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/internal/gateway/run"
+	"github.com/nestor-dev/nestor/internal/push"
+	"github.com/nestor-dev/nestor/internal/role"
+)
+
+func makeTask(phase v1alpha1.TaskPhase) *v1alpha1.AgentTask {
+	task := &v1alpha1.AgentTask{Spec: v1alpha1.AgentTaskSpec{Role: "releaser", Instruction: "Release"}, Status: v1alpha1.AgentTaskStatus{Phase: phase}}
+	task.Namespace, task.Name, task.UID = "team", "releaser-1", "uid"
+	return task
+}
+
+func textOf(message *a2a.Message) string {
+	if message == nil {
+		return ""
+	}
+	var b strings.Builder
+	for _, part := range message.Parts {
+		b.WriteString(part.Text())
+	}
+	return b.String()
+}
+
+func TestStates(t *testing.T) {
+	for phase, want := range map[v1alpha1.TaskPhase]a2a.TaskState{
+		"": a2a.TaskStateSubmitted, v1alpha1.TaskPending: a2a.TaskStateSubmitted, v1alpha1.TaskRunning: a2a.TaskStateWorking, v1alpha1.TaskWaiting: a2a.TaskStateInputRequired,
+		v1alpha1.TaskSuccess: a2a.TaskStateCompleted, v1alpha1.TaskFailed: a2a.TaskStateFailed, v1alpha1.TaskCancelled: a2a.TaskStateCanceled,
+	} {
+		if got := convert(makeTask(phase), nil, nil).Status.State; got != want {
+			t.Errorf("phase %q is %s, want %s", phase, got, want)
+		}
+	}
+}
+
+func TestStatusMessages(t *testing.T) {
+	failed := makeTask(v1alpha1.TaskFailed)
+	failed.Status.Error = &v1alpha1.RunError{Kind: "Model", Message: "no answer"}
+	pending := makeTask(v1alpha1.TaskPending)
+	pending.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionSucceeded, Reason: "ProviderNotFound", Message: "create it"}}
+	for want, task := range map[string]*v1alpha1.AgentTask{"Model: no answer": failed, "ProviderNotFound: create it": pending, "": makeTask(v1alpha1.TaskRunning)} {
+		if got := textOf(convert(task, nil, nil).Status.Message); got != want {
+			t.Errorf("the message is %q, want %q", got, want)
+		}
+	}
+}
+
+func TestIDsAndHistory(t *testing.T) {
+	task, none := makeTask(v1alpha1.TaskRunning), 0
+	task.Labels, task.Annotations = map[string]string{labelContext: "c-1"}, map[string]string{annotationMessage: "m-1"}
+	shown := convert(task, nil, nil)
+	if shown.ID != "releaser-1" || shown.ContextID != "c-1" || shown.History[0].ID != "m-1" || shown.History[0].Parts[0].Text() != "Release" {
+		t.Errorf("shown %+v", shown)
+	}
+	if got := convert(makeTask(""), nil, &none); got.ContextID != "releaser-1" || len(got.History) != 0 {
+		t.Errorf("without a context and a history: %+v", got)
+	}
+}
+
+// makeAsk returns a task that waits, and its ask.
+func makeAsk(kind v1alpha1.WaitingKind) (*v1alpha1.AgentTask, *run.Ask) {
+	task := makeTask(v1alpha1.TaskWaiting)
+	task.Status.SubAgent = "releaser-1"
+	task.Status.Waiting = &v1alpha1.Waiting{Kind: kind, SubAgent: "releaser-1", ToolCall: "call-1", Text: `write {"path":"x"}`}
+	return task, statusAsk(task, *task.Status.Waiting)
+}
+
+func TestAskMessage(t *testing.T) {
+	_, approval := makeAsk(v1alpha1.WaitingApproval)
+	message := askMessage(a2a.TaskInfo{TaskID: "releaser-1"}, approval, "")
+	data := message.Parts[1].Data().(map[string]any)
+	if message.ID != "call-1@releaser-1" || data["kind"] != "approval" || data["tool"] != "write" || data["arguments"] != `{"path":"x"}` || data["ask"] != message.ID {
+		t.Errorf("the message is %+v, %v", message, data)
+	}
+	_, question := makeAsk(v1alpha1.WaitingQuestion)
+	message = askMessage(a2a.TaskInfo{TaskID: "releaser-1"}, question, "the message was rejected (NotWaiting): late")
+	if data := message.Parts[1].Data().(map[string]any); !strings.HasPrefix(textOf(message), "the message was rejected") || data["rejected"] == nil || data["kind"] != "question" {
+		t.Errorf("after a rejection: %q, %v", textOf(message), data)
+	}
+}
+
+func TestFailures(t *testing.T) {
+	resource := schema.GroupResource{Group: "nestor.dev", Resource: "agenttasks"}
+	for _, c := range []struct{ err, want error }{
+		{apierrors.NewNotFound(resource, "x"), a2a.ErrTaskNotFound}, {apierrors.NewForbidden(resource, "x", errors.New("no")), a2a.ErrUnauthorized},
+		{apierrors.NewUnauthorized("no"), a2a.ErrUnauthenticated}, {apierrors.NewBadRequest("no"), a2a.ErrInvalidParams}, {run.ErrKeyReused, a2a.ErrInvalidParams},
+		{errors.New("dial tcp 10.0.0.1: secret"), a2a.ErrInternalError}, {context.Canceled, a2a.ErrInternalError}, {errNoPushInChats, a2a.ErrPushNotificationNotSupported},
+	} {
+		if got := failure(c.err); !errors.Is(got, c.want) || strings.Contains(got.Error(), "secret") {
+			t.Errorf("%v became %v, want %v", c.err, got, c.want)
+		}
+	}
+}
+
+func TestNotification(t *testing.T) {
+	if state, _, err := Notification(makeTask(v1alpha1.TaskPending)); state != "" || err != nil {
+		t.Errorf("a submitted task is notified as %q, %v", state, err)
+	}
+	waiting, _ := makeAsk(v1alpha1.WaitingQuestion)
+	first, _, _ := Notification(waiting)
+	again, _, _ := Notification(waiting.DeepCopy())
+	waiting.Status.Waiting.ToolCall = "call-2"
+	second, _, _ := Notification(waiting)
+	if first != again || first == second || !strings.HasPrefix(first, "TASK_STATE_INPUT_REQUIRED/") {
+		t.Errorf("the states are %s, %s and %s", first, again, second)
+	}
+	waiting.Status.Waiting.SubAgent = "tester-7"
+	_, body, err := Notification(waiting)
+	if err != nil || strings.Contains(string(body), `"ask"`) {
+		t.Errorf("the ask of an agent below has an id that does not answer it: %s, %v", body, err)
+	}
+	done := makeTask(v1alpha1.TaskSuccess)
+	done.Status.Result = &v1alpha1.TaskResult{Summary: "Done.", Details: "All of it."}
+	state, body, err := Notification(done)
+	var event a2a.StreamResponse
+	if err != nil || state != "TASK_STATE_COMPLETED" || json.Unmarshal(body, &event) != nil {
+		t.Fatalf("%s, %s, %v", state, body, err)
+	}
+	if task, ok := event.Event.(*a2a.Task); !ok || task.Artifacts[0].Parts[0].Text() != "Done.\n\nAll of it." || len(task.History) != 0 {
+		t.Errorf("notified %s", body)
+	}
+}
+
+func TestCard(t *testing.T) {
+	a := agent{namespace: "team", role: "releaser", address: "https://gateway"}
+	card := a.cardOf(role.Role{})
+	if card.Name != "releaser" || card.Capabilities.PushNotifications || !card.Capabilities.Streaming || card.SupportedInterfaces[0].URL != "https://gateway/a2a/team/releaser" {
+		t.Errorf("card %+v", card)
+	}
+	a.push.Keys = &push.Keyring{}
+	if !a.cardOf(role.Role{}).Capabilities.PushNotifications {
+		t.Error("the card does not offer push notifications")
+	}
+}
+
+// artifactOf plays the updates of an artifact as a client does.
+func artifactOf(events []a2a.Event) string {
+	text := ""
+	for _, event := range events {
+		if update, ok := event.(*a2a.TaskArtifactUpdateEvent); ok {
+			if !update.Append {
+				text = ""
+			}
+			text += update.Artifact.Parts[0].Text()
+		}
+	}
+	return text
+}
+
+// TestStreamedText plays events of runs. A client that applies the updates has the answer, whatever broke off in between.
+func TestStreamedText(t *testing.T) {
+	task := makeTask(v1alpha1.TaskSuccess)
+	chat := &turn{chat: &v1alpha1.AgentChat{}, message: &v1alpha1.AgentMessage{}, begin: -1}
+	piece := func(text string, begin bool) run.Event { return run.Event{Kind: run.Text, Text: text, Begin: begin} }
+	end := func(answer string) run.Event { return run.Event{Kind: run.End, Task: task, Answer: answer} }
+	for name, c := range map[string]struct {
+		exchange exchange
+		events   []run.Event
+		want     string
+	}{
+		"a result":                   {exchange{task: task}, []run.Event{piece("Hel", true), piece("lo", false), end("Hello")}, "Hello"},
+		"nothing streamed":           {exchange{task: task}, []run.Event{end("Hello")}, "Hello"},
+		"a reply that broke off":     {exchange{task: task}, []run.Event{piece("Wro", true), {Kind: run.Replace}, piece("Hello", true), end("Hello")}, "Hello"},
+		"another result":             {exchange{task: task}, []run.Event{piece("First", true), piece("Second", true), end("Second")}, "Second"},
+		"two replies of a chat":      {exchange{turn: chat}, []run.Event{piece("One", true), piece(".", false), piece("Two.", true), end("One.\n\nTwo.")}, "One.\n\nTwo."},
+		"the second one broke off":   {exchange{turn: chat}, []run.Event{piece("One.", true), piece("Tw", true), {Kind: run.Replace}, piece("Two.", true), end("One.\n\nTwo.")}, "One.\n\nTwo."},
+		"a chat without a history":   {exchange{turn: chat}, []run.Event{end("One.\n\nTwo.")}, "One.\n\nTwo."},
+		"a task that ends with none": {exchange{task: task}, []run.Event{end("")}, ""},
+	} {
+		s := &streamed{exchange: c.exchange}
+		var sent []a2a.Event
+		for _, event := range c.events {
+			sent = append(sent, s.events(event)...)
+		}
+		if got := artifactOf(sent); got != c.want {
+			t.Errorf("%s: the artifact is %q, want %q", name, got, c.want)
+		}
+		if _, ok := sent[len(sent)-1].(*a2a.TaskStatusUpdateEvent); !ok {
+			t.Errorf("%s: the last event is %T", name, sent[len(sent)-1])
+		}
+	}
+}
+
+func TestDecisionInMessage(t *testing.T) {
+	for name, c := range map[string]struct {
+		parts []*a2a.Part
+		want  decision
+	}{
+		"text": {[]*a2a.Part{a2a.NewTextPart("approve it")}, decision{Decision: "approve it"}},
+		"data": {[]*a2a.Part{a2a.NewDataPart(map[string]any{"decision": "deny", "comment": "no", "ask": "a"})}, decision{"deny", "no", "a"}},
+		"both": {[]*a2a.Part{a2a.NewTextPart("approve"), a2a.NewDataPart(map[string]any{"ask": "a"})}, decision{Decision: "approve", Ask: "a"}},
+	} {
+		in, err := read(&a2a.Message{Parts: c.parts})
+		if got := in.decision(); err != nil || got != c.want {
+			t.Errorf("%s: %+v, %v", name, got, err)
+		}
+	}
+	if _, err := read(&a2a.Message{Parts: a2a.ContentParts{a2a.NewRawPart([]byte("x"))}}); !errors.Is(err, a2a.ErrUnsupportedContentType) {
+		t.Errorf("a file: %v", err)
+	}
+}
+
+func TestRefusedMessages(t *testing.T) {
+	for name, message := range map[string]*a2a.Message{
+		"nothing": nil, "no id": {}, "a context with a slash": {ID: "1", ContextID: "a/b"}, "a long context": {ID: "1", ContextID: strings.Repeat("c", 64)},
+	} {
+		if _, err := (agent{}).receive(t.Context(), &a2a.SendMessageRequest{Message: message}); !errors.Is(err, a2a.ErrInvalidParams) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	notified := &a2a.SendMessageRequest{Message: &a2a.Message{ID: "1", ContextID: "chat/lounge"}, Config: &a2a.SendMessageConfig{PushConfig: &a2a.PushConfig{URL: "https://x/"}}}
+	if _, err := (agent{}).receive(t.Context(), notified); !errors.Is(err, a2a.ErrPushNotificationNotSupported) {
+		t.Errorf("push notifications of a chat: %v", err)
+	}
+}
+
+func TestOwns(t *testing.T) {
+	a := agent{role: "releaser"}
+	inChat, child, other, tool := makeTask(""), makeTask(""), makeTask(""), makeTask("")
+	inChat.Spec.Chat, child.Labels, other.Spec.Role, tool.Spec.Type = "lounge", map[string]string{v1alpha1.LabelParent: "x"}, "tester", v1alpha1.TaskTool
+	if !a.owns(makeTask("")) || slices.ContainsFunc([]*v1alpha1.AgentTask{inChat, child, other, tool}, a.owns) {
+		t.Error("an agent owns the standalone tasks of its role, and no others")
+	}
+	if changedAt(makeTask("")) != (time.Time{}) {
+		t.Error("a task without a condition changed at its creation")
+	}
+}

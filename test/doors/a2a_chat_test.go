@@ -1,0 +1,157 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package doors
+
+import (
+	"testing"
+
+	"github.com/a2aproject/a2a-go/v2/a2a"
+	"github.com/a2aproject/a2a-go/v2/a2aclient"
+	. "github.com/onsi/gomega"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/internal/gateway/run"
+)
+
+// chatClient creates a chat and returns a client of its role.
+func (r *room) chatClient(name string) *a2aclient.Client {
+	r.t.Helper()
+	r.create(&v1alpha1.AgentChat{ObjectMeta: metav1.ObjectMeta{Namespace: r.namespace, Name: name}})
+	remote, err := r.dial(r.token, "orchestrator", a2a.TransportProtocolJSONRPC)
+	r.Expect(err).NotTo(HaveOccurred())
+	return remote
+}
+
+// inContext sends a message in a context.
+func inContext(context, text string) *a2a.SendMessageRequest {
+	req := say(text)
+	req.Message.ContextID = context
+	return req
+}
+
+// messages returns the messages of the people in the room.
+func (r *room) messages() []v1alpha1.AgentMessage {
+	r.t.Helper()
+	var list v1alpha1.AgentMessageList
+	r.Expect(r.stack.API.List(r.t.Context(), &list, client.InNamespace(r.namespace))).To(Succeed())
+	var people []v1alpha1.AgentMessage
+	for _, m := range list.Items {
+		if m.Spec.Role == v1alpha1.RoleUser {
+			people = append(people, m)
+		}
+	}
+	return people
+}
+
+// TestA2AChat talks to a chat: each message is a task in the context of the chat, and repeated messages have no effect.
+func TestA2AChat(t *testing.T) {
+	t.Parallel()
+	r := newRoom(t)
+	remote := r.chatClient("lounge")
+	greeting := inContext("chat/lounge", "Greet Ada")
+	greeted := r.send(remote, greeting)
+	r.Expect(greeted.Status.State).To(Equal(a2a.TaskStateCompleted))
+	r.Expect(greeted.ContextID).To(Equal("chat/lounge"))
+	r.Expect(textOf(greeted.Artifacts[0].Parts)).To(Equal("Good day, Ada."))
+	r.Expect(r.send(remote, greeting).ID).To(Equal(greeted.ID))
+
+	asked, err := lastStatus(remote.SendStreamingMessage(t.Context(), inContext("chat/lounge", "Release")))
+	r.Expect(err).NotTo(HaveOccurred())
+	r.Expect(asked.state).To(Equal(a2a.TaskStateInputRequired), asked.message)
+	r.Expect(asked.message).To(ContainSubstring("Which version?"))
+	r.Expect(asked.artifact).To(HavePrefix("I will have it released."))
+	task := a2a.TaskInfo{TaskID: a2a.TaskID(asked.task), ContextID: asked.context}
+	answer := reply(task, a2a.NewTextPart("1.2"))
+	approval := r.send(remote, answer)
+	r.Expect(approval.Status.State).To(Equal(a2a.TaskStateInputRequired))
+	r.Expect(textOf(approval.Status.Message.Parts)).To(ContainSubstring("box__write"))
+	r.Expect(r.send(remote, answer).Status.Message.ID).To(Equal(approval.Status.Message.ID), "a repeated answer")
+	r.Expect(r.box.files()).To(BeEmpty())
+	done, err := lastStatus(remote.SendStreamingMessage(t.Context(), reply(task, a2a.NewTextPart("approve"))))
+	r.Expect(err).NotTo(HaveOccurred())
+	r.Expect(done.state).To(Equal(a2a.TaskStateCompleted), done.message)
+	r.Expect(done.artifact).To(And(HavePrefix("I will have it released.\n\n"), ContainSubstring("\n\nDone: "), ContainSubstring("notes-1.2")))
+	r.Expect(r.box.files()).To(Equal([]string{"notes-1.2"}))
+	r.Expect(r.messages()).To(HaveLen(4))
+
+	read, err := remote.GetTask(t.Context(), &a2a.GetTaskRequest{ID: task.TaskID})
+	r.Expect(err).NotTo(HaveOccurred())
+	r.Expect(read.Status.State).To(Equal(a2a.TaskStateCompleted))
+	r.Expect(textOf(read.Artifacts[0].Parts)).To(Equal(done.artifact))
+	list, err := remote.ListTasks(t.Context(), &a2a.ListTasksRequest{ContextID: "chat/lounge", IncludeArtifacts: true})
+	r.Expect(err).NotTo(HaveOccurred())
+	r.Expect(list.Tasks).To(HaveLen(2))
+	var texts []string
+	for _, listed := range list.Tasks {
+		texts = append(texts, textOf(listed.Artifacts[0].Parts))
+	}
+	r.Expect(texts).To(ConsistOf("Good day, Ada.", done.artifact))
+	_, err = remote.CancelTask(t.Context(), &a2a.CancelTaskRequest{ID: task.TaskID})
+	r.Expect(err).To(MatchError(a2a.ErrTaskNotCancelable))
+}
+
+func TestA2AChatCancelAndErrors(t *testing.T) {
+	t.Parallel()
+	r := newRoom(t)
+	remote := r.chatClient("lounge")
+	asked := r.send(remote, inContext("chat/lounge", "Release"))
+	r.Expect(asked.Status.State).To(Equal(a2a.TaskStateInputRequired))
+	subscribed, err := lastStatus(remote.SubscribeToTask(t.Context(), &a2a.SubscribeToTaskRequest{ID: asked.ID}))
+	r.Expect(err).NotTo(HaveOccurred())
+	r.Expect(subscribed.message).To(ContainSubstring("Which version?"))
+	_, err = remote.CreateTaskPushConfig(t.Context(), &a2a.PushConfig{TaskID: asked.ID, URL: "http://127.0.0.1:1/"})
+	r.Expect(err).To(MatchError(ContainSubstring("not for the turns of a chat")))
+	_, err = remote.CancelTask(t.Context(), &a2a.CancelTaskRequest{ID: asked.ID})
+	r.Expect(err).NotTo(HaveOccurred())
+	r.Eventually(func() (a2a.TaskState, error) {
+		read, err := remote.GetTask(t.Context(), &a2a.GetTaskRequest{ID: asked.ID})
+		if err != nil {
+			return "", err
+		}
+		return read.Status.State, nil
+	}).Should(Equal(a2a.TaskStateCanceled))
+
+	_, err = remote.SendMessage(t.Context(), inContext("chat/nowhere", "Greet Ada"))
+	r.Expect(err).To(MatchError(ContainSubstring("there is no chat nowhere")))
+	releaser := r.client(a2a.TransportProtocolJSONRPC)
+	_, err = releaser.SendMessage(t.Context(), inContext("chat/lounge", "Greet Ada"))
+	r.Expect(err).To(MatchError(ContainSubstring("/orchestrator")))
+	_, err = releaser.GetTask(t.Context(), &a2a.GetTaskRequest{ID: asked.ID})
+	r.Expect(err).To(MatchError(a2a.ErrTaskNotFound))
+	_, err = remote.GetTask(t.Context(), &a2a.GetTaskRequest{ID: "turn.nothing"})
+	r.Expect(err).To(MatchError(a2a.ErrTaskNotFound))
+	viewer, err := r.stack.Token(t.Context(), r.namespace, "viewer", "nestor-viewer")
+	r.Expect(err).NotTo(HaveOccurred())
+	reading, err := r.dial(viewer, "orchestrator", a2a.TransportProtocolJSONRPC)
+	r.Expect(err).NotTo(HaveOccurred())
+	_, err = reading.SendMessage(t.Context(), inContext("chat/lounge", "Greet Ada"))
+	r.Expect(err).To(MatchError(a2a.ErrUnauthorized))
+}
+
+// TestA2ARejectedAnswer sends answers whose AgentMessages are rejected: the request ends, and the task waits as before.
+func TestA2ARejectedAnswer(t *testing.T) {
+	t.Parallel()
+	r := newRoom(t)
+	remote := r.client(a2a.TransportProtocolJSONRPC)
+	asked := r.send(remote, say("Release the notes"))
+	// The name of the message is derived from the answer, so this message is the answer, and it decides a call that does not exist.
+	reject := func(answer *a2a.SendMessageRequest) *a2a.SendMessageRequest {
+		caller := run.Caller{User: "system:serviceaccount:" + r.namespace + ":alice"}
+		bad := &v1alpha1.AgentMessage{ObjectMeta: metav1.ObjectMeta{Namespace: r.namespace, Name: caller.MessageName(r.namespace, string(asked.ID), "a2a/"+answer.Message.ID)}}
+		bad.Spec = v1alpha1.AgentMessageSpec{Task: string(asked.ID), Role: v1alpha1.RoleUser, User: "admin", Approval: &v1alpha1.Approval{Task: string(asked.ID), ToolCall: "nothing", Decision: v1alpha1.DecisionApprove}}
+		r.create(bad)
+		return answer
+	}
+	refused := r.send(remote, reject(reply(asked, a2a.NewTextPart("1.2"))))
+	r.Expect(refused.Status.State).To(Equal(a2a.TaskStateInputRequired))
+	r.Expect(textOf(refused.Status.Message.Parts)).To(And(ContainSubstring("the message was rejected ("), ContainSubstring("Which version?")))
+	streamed, err := lastStatus(remote.SendStreamingMessage(t.Context(), reject(reply(asked, a2a.NewTextPart("1.2")))))
+	r.Expect(err).NotTo(HaveOccurred())
+	r.Expect(streamed.state).To(Equal(a2a.TaskStateInputRequired))
+	r.Expect(streamed.message).To(ContainSubstring("the message was rejected ("))
+	answered := r.send(remote, reply(asked, a2a.NewTextPart("1.2")))
+	r.Expect(textOf(answered.Status.Message.Parts)).To(ContainSubstring("box__write"))
+}
