@@ -18,7 +18,7 @@ import (
 func TestSlowRunsAreNotCut(t *testing.T) {
 	const limit = 50 * time.Millisecond
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if err := readBody(w, r, limit); err != nil {
+		if err := ReadBody(w, r, limit); err != nil {
 			WriteJSON(w, ProblemOf(err).Code, err.Error())
 			return
 		}

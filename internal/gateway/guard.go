@@ -38,9 +38,9 @@ type Mux struct {
 	options Options
 }
 
-// Handle serves a pattern of [http.ServeMux] for callers with a valid token.
+// Handle serves a pattern of [http.ServeMux] for callers with a valid token. The body is read only for these.
 func (m *Mux) Handle(pattern string, handle Handler) {
-	m.HandlePublic(pattern, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	m.HandleUnread(pattern, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		caller, release, err := m.admit(r)
 		if err != nil {
 			if apierrors.IsUnauthorized(err) {
@@ -50,6 +50,10 @@ func (m *Mux) Handle(pattern string, handle Handler) {
 			return
 		}
 		defer release()
+		if err := ReadBody(w, r, bodyTimeout); err != nil {
+			m.door.WriteError(w, err)
+			return
+		}
 		ctx, cancel := context.WithCancel(r.Context())
 		defer cancel()
 		go endWithToken(ctx, cancel, caller.StillValid)
@@ -59,6 +63,18 @@ func (m *Mux) Handle(pattern string, handle Handler) {
 
 // HandlePublic serves a pattern for everyone.
 func (m *Mux) HandlePublic(pattern string, handler http.Handler) {
+	m.HandleUnread(pattern, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if err := ReadBody(w, r, bodyTimeout); err != nil {
+			m.door.WriteError(w, err)
+			return
+		}
+		handler.ServeHTTP(w, r)
+	}))
+}
+
+// HandleUnread serves a pattern for everyone, with a body that was not read: the handler decides whether it is worth it, and then calls
+// [ReadBody].
+func (m *Mux) HandleUnread(pattern string, handler http.Handler) {
 	m.routes.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
 		began := time.Now()
 		recorder := &codeRecorder{ResponseWriter: w}
@@ -71,16 +87,13 @@ func (m *Mux) HandlePublic(pattern string, handler http.Handler) {
 			}
 			m.options.OnRequest(m.door.Name(), recorder.code, time.Since(began))
 		}()
-		if err := readBody(recorder, r, bodyTimeout); err != nil {
-			m.door.WriteError(recorder, err)
-			return
-		}
 		handler.ServeHTTP(recorder, r)
 	})
 }
 
-// readBody reads the body of a request within a time limit. A limit of the server would also end requests that wait for a run.
-func readBody(w http.ResponseWriter, r *http.Request, timeout time.Duration) error {
+// ReadBody reads the body of a request, within limits of size and time, and replaces it by what was read. A time limit of the server would
+// also end requests that wait for a run.
+func ReadBody(w http.ResponseWriter, r *http.Request, timeout time.Duration) error {
 	control := http.NewResponseController(w)
 	_ = control.SetReadDeadline(time.Now().Add(timeout)) // not all connections have deadlines
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))

@@ -1,0 +1,160 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package hooks
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	ctrl "sigs.k8s.io/controller-runtime"
+
+	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/internal/gateway"
+	"github.com/nestor-dev/nestor/internal/streams"
+	"github.com/nestor-dev/nestor/internal/trigger"
+)
+
+// Limits of the requests in flight. Senders are not authenticated until their body was read, so they get few of the gateway's resources.
+const (
+	maxRequests           = 64
+	maxRequestsOfATrigger = 16
+	// bodyTimeout limits how long a sender may take to send the body of a request.
+	bodyTimeout = 10 * time.Second
+)
+
+// retryAfter is when a sender should try again, in seconds.
+const retryAfter = 2
+
+// Triggers are the triggers of the cluster.
+type Triggers interface {
+	// Trigger returns a trigger, or a NotFound error.
+	Trigger(ctx context.Context, name types.NamespacedName) (*v1alpha1.AgentTrigger, error)
+	// Secret returns the value of a key of a Secret. The error is for people and has no secrets.
+	Secret(ctx context.Context, namespace string, ref v1alpha1.SecretKeyRef) (string, error)
+	// Fire records a firing of the trigger with a UID.
+	Fire(ctx context.Context, name types.NamespacedName, uid types.UID, f trigger.Firing) (trigger.Decision, error)
+}
+
+type door struct {
+	triggers Triggers
+	requests *streams.Limiter
+	now      func() time.Time
+}
+
+// New returns the door.
+func New(triggers Triggers) gateway.Door {
+	return &door{triggers: triggers, requests: streams.NewLimiter(streams.Limits{Total: maxRequests, PerUser: maxRequestsOfATrigger}), now: time.Now}
+}
+
+// Name implements gateway.Door.
+func (d *door) Name() string { return "hooks" }
+
+// Routes implements gateway.Door.
+func (d *door) Routes(mux *gateway.Mux) {
+	mux.HandleUnread("POST /hooks/{namespace}/{trigger}", http.HandlerFunc(d.serve))
+}
+
+// WriteError implements gateway.Door.
+func (d *door) WriteError(w http.ResponseWriter, err error) {
+	p := gateway.ProblemOf(err)
+	p.WriteHeaders(w)
+	gateway.WriteJSON(w, p.Code, map[string]string{"error": p.Message})
+}
+
+// response is the response to an accepted request.
+type response struct {
+	Outcome trigger.Outcome `json:"outcome"`
+	// Firing is the id of the firing, and Name the name of its task or message.
+	Firing string `json:"firing,omitempty"`
+	Name   string `json:"name,omitempty"`
+	Reason string `json:"reason,omitempty"`
+}
+
+func (d *door) serve(w http.ResponseWriter, r *http.Request) {
+	name := types.NamespacedName{Namespace: r.PathValue("namespace"), Name: r.PathValue("trigger")}
+	release, err := d.requests.Open(name.String())
+	if err != nil {
+		d.WriteError(w, apierrors.NewTooManyRequests("too many requests at once: try again", retryAfter))
+		return
+	}
+	defer release()
+	found, err := d.find(r.Context(), name)
+	if err != nil {
+		d.WriteError(w, err)
+		return
+	}
+	received, err := d.receive(w, r, found)
+	if err != nil {
+		d.WriteError(w, err)
+		return
+	}
+	if received.ping {
+		gateway.WriteJSON(w, http.StatusOK, response{Outcome: "Ping"})
+		return
+	}
+	f := trigger.Firing{ID: trigger.WebhookID(received.delivery), Time: d.now()}
+	f.Input.Body, f.Input.Headers = received.body, received.headers
+	decided, err := d.triggers.Fire(r.Context(), name, found.UID, f)
+	if err != nil {
+		d.unavailable(w, name, err)
+		return
+	}
+	d.respond(w, f.ID, decided)
+}
+
+// respond reports a decision. A status below 300 tells the sender that a repetition would change nothing.
+func (d *door) respond(w http.ResponseWriter, id string, decided trigger.Decision) {
+	switch decided.Outcome {
+	case trigger.Wait:
+		d.WriteError(w, unavailable("the trigger has too many firings at once"))
+	case trigger.Fired:
+		gateway.WriteJSON(w, http.StatusAccepted, response{Outcome: decided.Outcome, Firing: id, Name: decided.Name})
+	default:
+		gateway.WriteJSON(w, http.StatusOK, response{Outcome: decided.Outcome, Firing: id, Reason: string(decided.Reason)})
+	}
+}
+
+// unavailable reports that a firing could not be recorded: the sender should try again. The cause is for the operator's log.
+func (d *door) unavailable(w http.ResponseWriter, name types.NamespacedName, err error) {
+	if errors.Is(err, context.Canceled) {
+		return
+	}
+	ctrl.Log.WithName("gateway").Error(err, "A webhook could not be recorded", "trigger", name)
+	d.WriteError(w, unavailable("the firing could not be recorded"))
+}
+
+func unavailable(message string) error {
+	return &apierrors.StatusError{ErrStatus: metav1.Status{
+		Status: metav1.StatusFailure, Code: http.StatusServiceUnavailable, Reason: metav1.StatusReasonServiceUnavailable, Message: message + ": try again",
+		Details: &metav1.StatusDetails{RetryAfterSeconds: retryAfter},
+	}}
+}
+
+// find returns a trigger with a webhook. All requests that are not authenticated get the same response, also if there is no such trigger.
+func (d *door) find(ctx context.Context, name types.NamespacedName) (*v1alpha1.AgentTrigger, error) {
+	found, err := d.triggers.Trigger(ctx, name)
+	switch {
+	case apierrors.IsNotFound(err):
+		return nil, errUnauthorized
+	case err != nil:
+		return nil, err
+	case found.Spec.Webhook == nil:
+		return nil, errUnauthorized
+	}
+	return found, nil
+}
+
+// receive authenticates a request and reads it.
+func (d *door) receive(w http.ResponseWriter, r *http.Request, of *v1alpha1.AgentTrigger) (*received, error) {
+	secret, err := d.triggers.Secret(r.Context(), of.Namespace, of.Spec.Webhook.SecretKeyRef)
+	if err != nil || secret == "" {
+		return nil, errUnauthorized // the condition of the trigger says what is wrong
+	}
+	return formatOf(of.Spec.Webhook.Format).receive(w, r, secret)
+}
