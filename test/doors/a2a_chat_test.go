@@ -64,13 +64,13 @@ func TestA2AChat(t *testing.T) {
 	r.Expect(asked.message).To(ContainSubstring("Which version?"))
 	r.Expect(asked.artifact).To(HavePrefix("I will have it released."))
 	task := a2a.TaskInfo{TaskID: a2a.TaskID(asked.task), ContextID: asked.context}
-	answer := reply(task, a2a.NewTextPart("1.2"))
+	answer := replyTo(task, a2a.NewTextPart("1.2"))
 	approval := r.send(remote, answer)
 	r.Expect(approval.Status.State).To(Equal(a2a.TaskStateInputRequired))
 	r.Expect(textOf(approval.Status.Message.Parts)).To(ContainSubstring("box__write"))
 	r.Expect(r.send(remote, answer).Status.Message.ID).To(Equal(approval.Status.Message.ID), "a repeated answer")
 	r.Expect(r.box.files()).To(BeEmpty())
-	done, err := lastStatus(remote.SendStreamingMessage(t.Context(), reply(task, a2a.NewTextPart("approve"))))
+	done, err := lastStatus(remote.SendStreamingMessage(t.Context(), replyTo(task, a2a.NewTextPart("approve"))))
 	r.Expect(err).NotTo(HaveOccurred())
 	r.Expect(done.state).To(Equal(a2a.TaskStateCompleted), done.message)
 	r.Expect(done.artifact).To(And(HavePrefix("I will have it released.\n\n"), ContainSubstring("\n\nDone: "), ContainSubstring("notes-1.2")))
@@ -145,13 +145,13 @@ func TestA2ARejectedAnswer(t *testing.T) {
 		r.create(bad)
 		return answer
 	}
-	refused := r.send(remote, reject(reply(asked, a2a.NewTextPart("1.2"))))
+	refused := r.send(remote, reject(replyTo(asked, a2a.NewTextPart("1.2"))))
 	r.Expect(refused.Status.State).To(Equal(a2a.TaskStateInputRequired))
 	r.Expect(textOf(refused.Status.Message.Parts)).To(And(ContainSubstring("the message was rejected ("), ContainSubstring("Which version?")))
-	streamed, err := lastStatus(remote.SendStreamingMessage(t.Context(), reject(reply(asked, a2a.NewTextPart("1.2")))))
+	streamed, err := lastStatus(remote.SendStreamingMessage(t.Context(), reject(replyTo(asked, a2a.NewTextPart("1.2")))))
 	r.Expect(err).NotTo(HaveOccurred())
 	r.Expect(streamed.state).To(Equal(a2a.TaskStateInputRequired))
 	r.Expect(streamed.message).To(ContainSubstring("the message was rejected ("))
-	answered := r.send(remote, reply(asked, a2a.NewTextPart("1.2")))
+	answered := r.send(remote, replyTo(asked, a2a.NewTextPart("1.2")))
 	r.Expect(textOf(answered.Status.Message.Parts)).To(ContainSubstring("box__write"))
 }

@@ -12,6 +12,8 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2aclient"
 	"github.com/a2aproject/a2a-go/v2/a2aclient/agentcard"
 	. "github.com/onsi/gomega"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 	"github.com/nestor-dev/nestor/test/npm"
@@ -44,8 +46,8 @@ func say(text string) *a2a.SendMessageRequest {
 	return &a2a.SendMessageRequest{Message: a2a.NewMessage(a2a.MessageRoleUser, a2a.NewTextPart(text))}
 }
 
-// reply is a message to a task.
-func reply(task a2a.TaskInfoProvider, part *a2a.Part) *a2a.SendMessageRequest {
+// replyTo returns a message to a task.
+func replyTo(task a2a.TaskInfoProvider, part *a2a.Part) *a2a.SendMessageRequest {
 	return &a2a.SendMessageRequest{Message: a2a.NewMessageForTask(a2a.MessageRoleUser, task, part)}
 }
 
@@ -72,16 +74,16 @@ func TestA2AQuestionAndApproval(t *testing.T) {
 			r.Expect(textOf(asked.Status.Message.Parts)).To(ContainSubstring("Which version?"))
 			r.Expect(r.send(client, first).ID).To(Equal(asked.ID))
 
-			answer := reply(asked, a2a.NewTextPart("1.2"))
+			answer := replyTo(asked, a2a.NewTextPart("1.2"))
 			approval := r.send(client, answer)
 			r.Expect(approval.Status.State).To(Equal(a2a.TaskStateInputRequired))
 			r.Expect(textOf(approval.Status.Message.Parts)).To(ContainSubstring("box__write"))
 			r.Expect(r.send(client, answer).Status.Message.ID).To(Equal(approval.Status.Message.ID))
-			_, err := client.SendMessage(t.Context(), reply(asked, a2a.NewTextPart("perhaps")))
+			_, err := client.SendMessage(t.Context(), replyTo(asked, a2a.NewTextPart("perhaps")))
 			r.Expect(err).To(MatchError(ContainSubstring("waits for a decision")))
 			r.Expect(r.box.files()).To(BeEmpty())
 
-			decision := reply(asked, a2a.NewDataPart(map[string]any{"decision": "approve", "ask": approval.Status.Message.ID}))
+			decision := replyTo(asked, a2a.NewDataPart(map[string]any{"decision": "approve", "ask": approval.Status.Message.ID}))
 			done := r.send(client, decision)
 			r.Expect(done.Status.State).To(Equal(a2a.TaskStateCompleted))
 			r.Expect(textOf(done.Artifacts[0].Parts)).To(Equal("Released the notes: wrote notes-1.2."))
@@ -122,7 +124,7 @@ func TestA2AStream(t *testing.T) {
 	}
 	r.Expect(textOf(last.(*a2a.TaskStatusUpdateEvent).Status.Message.Parts)).To(ContainSubstring("Which version?"))
 	for _, words := range []string{"2.0", "deny: not today"} {
-		for event, err := range client.SendStreamingMessage(t.Context(), reply(task, a2a.NewTextPart(words))) {
+		for event, err := range client.SendStreamingMessage(t.Context(), replyTo(task, a2a.NewTextPart(words))) {
 			r.Expect(err).NotTo(HaveOccurred())
 			last = event
 		}
@@ -143,6 +145,55 @@ func TestA2AStream(t *testing.T) {
 	r.Expect(streamed.String()).To(Equal("Hello, world!"))
 }
 
+// TestA2AArtifacts reads the structured result and the reported changes: from a stream, from the task and in a notification.
+func TestA2AArtifacts(t *testing.T) {
+	t.Parallel()
+	r := newRoom(t)
+	counter := &v1alpha1.AgentRole{ObjectMeta: metav1.ObjectMeta{Namespace: r.namespace, Name: "counter"}}
+	counter.Spec.Description, counter.Spec.SystemPrompt = "Counts things.", "You count things."
+	counter.Spec.OutputSchema = &runtime.RawExtension{Raw: []byte(`{"type":"object","required":["count"],"properties":{"count":{"type":"integer"}}}`)}
+	r.create(counter)
+	client, err := r.dial(r.token, "counter", a2a.TransportProtocolJSONRPC)
+	r.Expect(err).NotTo(HaveOccurred())
+	to, streamed := r.receiver(), map[a2a.ArtifactID]*a2a.Artifact{}
+	var id a2a.TaskID
+	for event, err := range client.SendStreamingMessage(t.Context(), registered(say("Count the notes"), &a2a.PushConfig{URL: to.URL, Token: "t0ken"})) {
+		r.Expect(err).NotTo(HaveOccurred())
+		id = event.TaskInfo().TaskID
+		if update, ok := event.(*a2a.TaskArtifactUpdateEvent); ok && !update.Append {
+			streamed[update.Artifact.ID] = update.Artifact
+		}
+	}
+	expect := func(artifacts map[a2a.ArtifactID]*a2a.Artifact) {
+		r.Expect(artifacts).To(HaveLen(3))
+		r.Expect(artifacts["data"].Parts[0].Data()).To(Equal(map[string]any{"count": 3.0}))
+		r.Expect(artifacts["changes"].Parts[0].Data()).To(HaveKeyWithValue("filesCreated", []any{"count.txt"}))
+	}
+	expect(streamed)
+	byID := func(task *a2a.Task) map[a2a.ArtifactID]*a2a.Artifact {
+		found := map[a2a.ArtifactID]*a2a.Artifact{}
+		for _, artifact := range task.Artifacts {
+			found[artifact.ID] = artifact
+		}
+		return found
+	}
+	read, err := client.GetTask(t.Context(), &a2a.GetTaskRequest{ID: id})
+	r.Expect(err).NotTo(HaveOccurred())
+	expect(byID(read))
+	var end *a2a.Task
+	r.Eventually(func() bool {
+		to.mu.Lock()
+		defer to.mu.Unlock()
+		for _, task := range to.received {
+			if task.Status.State == a2a.TaskStateCompleted {
+				end = task
+			}
+		}
+		return end != nil
+	}).Should(BeTrue(), "the end is notified")
+	expect(byID(end))
+}
+
 func TestA2ACancelAndFailure(t *testing.T) {
 	t.Parallel()
 	r := newRoom(t)
@@ -154,7 +205,7 @@ func TestA2ACancelAndFailure(t *testing.T) {
 	failed := r.send(client, say("Give up"))
 	r.Expect(failed.Status.State).To(Equal(a2a.TaskStateFailed))
 	r.Expect(textOf(failed.Status.Message.Parts)).To(ContainSubstring("It cannot be done."))
-	_, err = client.SendMessage(t.Context(), reply(failed, a2a.NewTextPart("go on")))
+	_, err = client.SendMessage(t.Context(), replyTo(failed, a2a.NewTextPart("go on")))
 	r.Expect(err).To(MatchError(a2a.ErrUnsupportedOperation))
 	_, err = client.GetTask(t.Context(), &a2a.GetTaskRequest{ID: "nothing"})
 	r.Expect(err).To(MatchError(a2a.ErrTaskNotFound))
@@ -194,7 +245,7 @@ func TestA2ATaskOfKubectl(t *testing.T) {
 		}
 		return shown.Status.State, nil
 	}).Should(Equal(a2a.TaskStateInputRequired))
-	shown := r.send(client, reply(a2a.TaskInfo{TaskID: "release", ContextID: "release"}, a2a.NewTextPart("3.0")))
+	shown := r.send(client, replyTo(a2a.TaskInfo{TaskID: "release", ContextID: "release"}, a2a.NewTextPart("3.0")))
 	r.Expect(textOf(shown.Status.Message.Parts)).To(ContainSubstring("box__write"))
 }
 

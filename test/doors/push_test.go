@@ -168,8 +168,8 @@ func TestA2APushNotifications(t *testing.T) {
 	r.Expect(created.ID).NotTo(BeEmpty())
 	r.Eventually(func() ([]string, error) { return late.states(asked.ID) }).Should(Equal([]string{"TASK_STATE_INPUT_REQUIRED Which version?"}))
 
-	r.send(client, reply(asked, a2a.NewTextPart("1.2")))
-	r.Expect(r.send(client, reply(asked, a2a.NewTextPart("approve"))).Status.State).To(Equal(a2a.TaskStateCompleted))
+	r.send(client, replyTo(asked, a2a.NewTextPart("1.2")))
+	r.Expect(r.send(client, replyTo(asked, a2a.NewTextPart("approve"))).Status.State).To(Equal(a2a.TaskStateCompleted))
 	r.Eventually(func() ([]string, error) { return to.states(asked.ID) }).Should(ContainElements(
 		ContainSubstring("INPUT_REQUIRED Which version?"), ContainSubstring("INPUT_REQUIRED releaser wants to run box__write"), ContainSubstring("COMPLETED Released.")))
 	states, err := to.states(asked.ID)
@@ -256,8 +256,8 @@ func TestA2AHostileReceivers(t *testing.T) {
 	r.Expect(push.Write(thief, stolen)).To(Succeed())
 	r.create(thief)
 
-	r.send(client, reply(asked, a2a.NewTextPart("1.2")))
-	r.send(client, reply(asked, a2a.NewTextPart("approve")))
+	r.send(client, replyTo(asked, a2a.NewTextPart("1.2")))
+	r.send(client, replyTo(asked, a2a.NewTextPart("approve")))
 	r.Eventually(func() ([]string, error) { return good.states(asked.ID) }).Should(ContainElement(ContainSubstring("COMPLETED")))
 	r.Eventually(func() (map[string]push.Record, error) {
 		task, err := r.task(string(asked.ID))

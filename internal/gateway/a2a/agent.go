@@ -144,7 +144,7 @@ func (a agent) list(ctx context.Context, req *a2a.ListTasksRequest) ([]*a2a.Task
 		}
 		shown := convert(task, nil, req.HistoryLength)
 		if req.IncludeArtifacts && live.Ended(task.Status.Phase) {
-			shown.Artifacts = artifacts(run.Answer(task))
+			shown.Artifacts = taskArtifacts(run.Answer(task), task, nil)
 		}
 		found = append(found, shown)
 	}
@@ -323,7 +323,7 @@ func (a agent) whole(ctx context.Context, task *v1alpha1.AgentTask, historyLengt
 			return nil, failure(err)
 		}
 		if event.Kind == run.End {
-			shown.Artifacts = artifacts(event.Answer)
+			shown.Artifacts = taskArtifacts(event.Answer, event.Task, event.Outcome)
 		}
 	}
 	return shown, nil

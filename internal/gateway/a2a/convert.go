@@ -14,9 +14,6 @@ import (
 	"github.com/nestor-dev/nestor/internal/gateway/run"
 )
 
-// resultArtifact is the id of the artifact with the answer.
-const resultArtifact a2a.ArtifactID = "result"
-
 var states = map[v1alpha1.TaskPhase]a2a.TaskState{
 	v1alpha1.TaskPending: a2a.TaskStateSubmitted, v1alpha1.TaskRunning: a2a.TaskStateWorking, v1alpha1.TaskWaiting: a2a.TaskStateInputRequired,
 	v1alpha1.TaskSuccess: a2a.TaskStateCompleted, v1alpha1.TaskFailed: a2a.TaskStateFailed, v1alpha1.TaskCancelled: a2a.TaskStateCanceled,
@@ -88,14 +85,6 @@ func askMessage(info a2a.TaskInfo, ask *run.Ask, rejected string) *a2a.Message {
 	return &a2a.Message{ID: id, Role: a2a.MessageRoleAgent, TaskID: info.TaskID, ContextID: info.ContextID, Parts: a2a.ContentParts{a2a.NewTextPart(text), a2a.NewDataPart(data)}}
 }
 
-// artifacts returns the artifacts of an answer.
-func artifacts(answer string) []*a2a.Artifact {
-	if answer == "" {
-		return nil
-	}
-	return []*a2a.Artifact{{ID: resultArtifact, Name: "result", Parts: a2a.ContentParts{a2a.NewTextPart(answer)}}}
-}
-
 // streamed is what was sent of a task.
 type streamed struct {
 	exchange
@@ -134,6 +123,9 @@ func (s *streamed) events(event run.Event) []a2a.Event {
 		if event.Answer != "" && event.Answer != s.text {
 			out = append(out, s.replace(event.Answer))
 		}
+		if event.Kind == run.End && s.task != nil {
+			out = append(out, s.others(event)...)
+		}
 		return append(out, s.update(event))
 	}
 	return nil
@@ -154,6 +146,16 @@ func (s *streamed) add(text string, begin bool) *a2a.TaskArtifactUpdateEvent {
 	begin = s.text == ""
 	s.text += text
 	return s.artifact(text, !begin)
+}
+
+// others returns the updates for the artifacts beside the text, which are sent as a whole.
+func (s *streamed) others(event run.Event) []a2a.Event {
+	info := s.TaskInfo()
+	var out []a2a.Event
+	for _, artifact := range taskArtifacts("", event.Task, event.Outcome) {
+		out = append(out, &a2a.TaskArtifactUpdateEvent{TaskID: info.TaskID, ContextID: info.ContextID, Artifact: artifact, LastChunk: true})
+	}
+	return out
 }
 
 // replace returns the update that replaces the text of the artifact.

@@ -15,8 +15,10 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2a"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	historyv1 "github.com/nestor-dev/nestor/api/history/v1alpha1"
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 	"github.com/nestor-dev/nestor/internal/gateway/run"
 	"github.com/nestor-dev/nestor/internal/push"
@@ -155,7 +157,7 @@ func TestCard(t *testing.T) {
 func artifactOf(events []a2a.Event) string {
 	text := ""
 	for _, event := range events {
-		if update, ok := event.(*a2a.TaskArtifactUpdateEvent); ok {
+		if update, ok := event.(*a2a.TaskArtifactUpdateEvent); ok && update.Artifact.ID == resultArtifact {
 			if !update.Append {
 				text = ""
 			}
@@ -163,6 +165,29 @@ func artifactOf(events []a2a.Event) string {
 		}
 	}
 	return text
+}
+
+func TestArtifacts(t *testing.T) {
+	task := makeTask(v1alpha1.TaskSuccess)
+	task.Status.Result = &v1alpha1.TaskResult{Summary: "Done.", FilesCreated: []v1alpha1.ReportedPath{"a.go"}, DataOmitted: true}
+	recorded := &historyv1.Outcome{FilesModified: []string{"b.go"}, Data: &runtime.RawExtension{Raw: []byte(`{"count":3}`)}}
+	for name, c := range map[string]struct {
+		recorded *historyv1.Outcome
+		want     string
+	}{
+		"from the history": {recorded, `[{"artifactId":"result","name":"result","parts":[{"text":"Done."}]},{"artifactId":"data","name":"data","parts":[{"data":{"count":3}}]},` +
+			`{"artifactId":"changes","name":"changes","parts":[{"data":{"filesCreated":[],"filesModified":["b.go"]}}]}]`},
+		"from the status": {nil, `[{"artifactId":"result","name":"result","parts":[{"text":"Done."}]},{"artifactId":"data","name":"data","parts":[{"text":"The data is too large to be shown here: ` +
+			`read the task with GetTask and a token that may read its history."}]},{"artifactId":"changes","name":"changes","parts":[{"data":{"filesCreated":["a.go"],"filesModified":[]}}]}]`},
+	} {
+		got, err := json.Marshal(taskArtifacts("Done.", task, c.recorded))
+		if err != nil || string(got) != c.want {
+			t.Errorf("%s: %s, %v\nwant %s", name, got, err, c.want)
+		}
+	}
+	if got := taskArtifacts("", makeTask(v1alpha1.TaskCancelled), nil); len(got) != 0 {
+		t.Errorf("a task without a result has %v", got)
+	}
 }
 
 // TestStreamedText plays events of runs. A client that applies the updates has the answer, whatever broke off in between.

@@ -135,7 +135,7 @@ func (a agent) finished(ctx context.Context, x exchange, event run.Event) (*a2a.
 	}
 	shown := convert(event.Task, event.Ask, nil)
 	if event.Kind == run.End {
-		shown.Artifacts = artifacts(event.Answer)
+		shown.Artifacts = taskArtifacts(event.Answer, event.Task, event.Outcome)
 	} else {
 		shown.Status.Message = askMessage(x.TaskInfo(), event.Ask, event.Text)
 	}

@@ -38,7 +38,7 @@ func Notification(task *v1alpha1.AgentTask) (state string, body []byte, err erro
 	none := 0
 	shown := convert(task, ask, &none)
 	if live.Ended(task.Status.Phase) {
-		shown.Artifacts = artifacts(run.Answer(task))
+		shown.Artifacts = taskArtifacts(run.Answer(task), task, nil)
 	}
 	body, err = json.Marshal(a2a.StreamResponse{Event: shown})
 	if err != nil {

@@ -45,6 +45,7 @@ type Event struct {
 	// Progress is how the handling of a chat's message ended, on End, and Chat the chat.
 	Progress live.Progress
 	Chat     *v1alpha1.AgentChat
-	// Answer is the whole answer, on End of a task's run.
-	Answer string
+	// Answer is the whole answer, on End of a task's run, and Outcome the recorded outcome; it is nil if the caller may not read the history.
+	Answer  string
+	Outcome *historyv1.Outcome
 }

@@ -123,7 +123,7 @@ func (f *taskFollower) end(ctx context.Context, task *v1alpha1.AgentTask) error 
 	} else if err := f.story.extend(answer); err != nil {
 		return err
 	}
-	return f.story.emit(Event{Kind: End, Cursor: f.story.cursor, Task: task, Answer: answer})
+	return f.story.emit(Event{Kind: End, Cursor: f.story.cursor, Task: task, Answer: answer, Outcome: outcome})
 }
 
 // Answer returns the answer in the status of a task, which may be shortened.
