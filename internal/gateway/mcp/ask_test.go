@@ -1,0 +1,163 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package mcp
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/internal/gateway/run"
+)
+
+func TestPersonAnswersDuringTheCall(t *testing.T) {
+	for _, revision := range revisions {
+		t.Run(revision, func(t *testing.T) {
+			a := &agents{asks: []run.Ask{question("Which colour?"), approval("write")}}
+			var seen []string
+			var mu sync.Mutex
+			var notes []string
+			session := connection{url: serve(t, a) + "/team-a", user: "jane", revision: revision, options: sdk.ClientOptions{
+				ElicitationHandler: person(&seen, actionAccept),
+				ProgressNotificationHandler: func(_ context.Context, n *sdk.ProgressNotificationClientRequest) {
+					mu.Lock()
+					defer mu.Unlock()
+					notes = append(notes, n.Params.Message)
+				},
+			}}.connect(t)
+			params := &sdk.CallToolParams{Name: toolRun, Arguments: map[string]any{"role": "general", "instruction": "Paint it"}}
+			params.SetProgressToken("p1")
+			result, err := session.CallTool(t.Context(), params)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if s := stateIn(t, result); result.IsError || s.Phase != v1alpha1.TaskSuccess || textOf(result) != "Green, true fine" {
+				t.Errorf("%+v %q", s, textOf(result))
+			}
+			if len(seen) != 2 || !strings.Contains(seen[0], "Which colour?") || !strings.Contains(seen[1], "write") {
+				t.Errorf("the person saw %q", seen)
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			if !slices.ContainsFunc(notes, func(n string) bool { return strings.HasSuffix(n, "started") }) {
+				t.Errorf("progress: %q", notes)
+			}
+			if len(a.runs) != 1 || a.submissions != 2 {
+				t.Errorf("%d runs, %d messages", len(a.runs), a.submissions)
+			}
+		})
+	}
+}
+
+func TestClosedFormDecidesNothing(t *testing.T) {
+	for _, revision := range revisions {
+		for _, action := range []string{"decline", "cancel"} {
+			t.Run(revision+" "+action, func(t *testing.T) {
+				a := &agents{asks: []run.Ask{approval("write")}}
+				var seen []string
+				session := connection{url: serve(t, a) + "/team-a", user: "jane", revision: revision, options: sdk.ClientOptions{ElicitationHandler: person(&seen, action)}}.connect(t)
+				result, s := callTool(t, session, toolRun, map[string]any{"role": "general", "instruction": "Paint it"})
+				if s.Phase != v1alpha1.TaskWaiting || s.Waiting == nil || !strings.Contains(textOf(result), toolDecide) || a.submissions != 0 {
+					t.Errorf("%+v %q, %d messages", s, textOf(result), a.submissions)
+				}
+			})
+		}
+	}
+}
+
+func TestClientsWithoutForms(t *testing.T) {
+	for _, revision := range revisions {
+		t.Run(revision, func(t *testing.T) {
+			a := &agents{asks: []run.Ask{question("Which colour?"), approval("write")}}
+			session := connection{url: serve(t, a) + "/team-a", user: "jane", revision: revision}.connect(t)
+			result, s := callTool(t, session, "Search", map[string]any{"task": "Find it"})
+			if s.Waiting == nil || !strings.Contains(textOf(result), "Which colour?") || !strings.Contains(s.Next, toolAnswer) {
+				t.Fatalf("%+v %q", s, textOf(result))
+			}
+			wrong, _ := callTool(t, session, toolDecide, map[string]any{"task": s.Task, "ask": s.Waiting.Ask, "decision": "approve"})
+			if !wrong.IsError || !strings.Contains(textOf(wrong), "an answer") {
+				t.Errorf("%q", textOf(wrong))
+			}
+			_, s = callTool(t, session, toolAnswer, map[string]any{"task": s.Task, "ask": s.Waiting.Ask, "answer": "Green"})
+			if s.Waiting == nil || s.Waiting.Kind != v1alpha1.WaitingApproval || !strings.Contains(s.Next, toolDecide) {
+				t.Fatalf("%+v", s)
+			}
+			stale, _ := callTool(t, session, toolAnswer, map[string]any{"task": s.Task, "ask": "call-0@" + s.Task, "answer": "Red"})
+			if !stale.IsError || !strings.Contains(textOf(stale), "does not wait") {
+				t.Errorf("%q", textOf(stale))
+			}
+			result, s = callTool(t, session, toolDecide, map[string]any{"task": s.Task, "ask": s.Waiting.Ask, "decision": "deny", "comment": "not today"})
+			if s.Phase != v1alpha1.TaskSuccess || textOf(result) != "Green, false not today" {
+				t.Errorf("%+v %q", s, textOf(result))
+			}
+		})
+	}
+}
+
+// TestRepeatedAnswerIsOne repeats the request that carries an answer, as a client does that lost the response.
+func TestRepeatedAnswerIsOne(t *testing.T) {
+	a := &agents{asks: []run.Ask{question("Which colour?"), question("Which size?")}}
+	options := sdk.ClientOptions{Capabilities: &sdk.ClientCapabilities{Elicitation: &sdk.ElicitationCapabilities{}}}
+	options.MultiRoundTrip = &sdk.MultiRoundTripOptions{Disabled: true}
+	session := connection{url: serve(t, a) + "/team-a", user: "jane", options: options}.connect(t)
+	params := &sdk.CallToolParams{Name: toolRun, Arguments: map[string]any{"role": "general", "instruction": "Paint it"}}
+	first, err := session.CallTool(t.Context(), params)
+	if err != nil || !first.NeedsInput() {
+		t.Fatalf("%+v %v", first, err)
+	}
+	params.RequestState, params.InputResponses = first.RequestState, sdk.InputResponseMap{}
+	for id := range first.InputRequests {
+		params.InputResponses[id] = &sdk.ElicitResult{Action: actionAccept, Content: map[string]any{"answer": "Green"}}
+	}
+	for range 2 {
+		second, err := session.CallTool(t.Context(), params)
+		if err != nil || !second.NeedsInput() || len(second.InputRequests) != 1 {
+			t.Fatalf("%+v %v", second, err)
+		}
+		for _, form := range second.InputRequests {
+			if message := form.(*sdk.ElicitParams).Message; !strings.Contains(message, "Which size?") {
+				t.Errorf("asks %q", message)
+			}
+		}
+	}
+	if a.submissions != 1 || len(a.runs) != 1 {
+		t.Errorf("%d messages, %d runs", a.submissions, len(a.runs))
+	}
+	params.RequestState = "1/team-b/general-0"
+	if result, err := session.CallTool(t.Context(), params); err != nil || !result.IsError || !strings.Contains(textOf(result), "another namespace") {
+		t.Errorf("%+v %v", result, err)
+	}
+}
+
+// TestSomebodyElseAnswers resolves an ask elsewhere while the client shows its form.
+func TestSomebodyElseAnswers(t *testing.T) {
+	a := &agents{asks: []run.Ask{question("Which colour?")}}
+	shown, over := make(chan struct{}), make(chan struct{})
+	session := connection{url: serve(t, a) + "/team-a", user: "jane", revision: "2025-11-25", options: sdk.ClientOptions{
+		ElicitationHandler: func(context.Context, *sdk.ElicitRequest) (*sdk.ElicitResult, error) {
+			close(shown)
+			<-over
+			return &sdk.ElicitResult{Action: "cancel"}, nil
+		},
+	}}.connect(t)
+	go func() {
+		<-shown
+		task, err := a.Task(context.Background(), "team-a", "general-0")
+		if err != nil {
+			return
+		}
+		ask, _ := a.OpenAsk(context.Background(), task)
+		_ = a.Answer(context.Background(), *ask, "Blue", "elsewhere")
+	}()
+	result, s := callTool(t, session, toolRun, map[string]any{"role": "general", "instruction": "Paint it"})
+	close(over)
+	if s.Phase != v1alpha1.TaskSuccess || textOf(result) != "Blue" {
+		t.Errorf("%+v %q", s, textOf(result))
+	}
+}
