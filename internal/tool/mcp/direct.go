@@ -237,8 +237,14 @@ func (m rpcResponse) result() (*sdk.CallToolResult, error) {
 		return result, nil
 	}
 	result := &sdk.CallToolResult{}
-	if json.Unmarshal(m.Result, result) != nil {
+	var exact struct {
+		Structured json.RawMessage `json:"structuredContent"`
+	}
+	if json.Unmarshal(m.Result, result) != nil || json.Unmarshal(m.Result, &exact) != nil {
 		return nil, errNotMCP
+	}
+	if result.StructuredContent != nil {
+		result.StructuredContent = exact.Structured // the SDK would round large numbers
 	}
 	return result, nil
 }
