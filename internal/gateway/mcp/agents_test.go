@@ -33,6 +33,8 @@ type agents struct {
 	asks []run.Ask
 	runs map[string]*agentRun
 	keys map[string]bool
+	// blocked is the reason why the runs cannot start, if any.
+	blocked string
 	// submissions counts the messages that were created.
 	submissions int
 }
@@ -78,6 +80,9 @@ func (a *agents) task(r *agentRun) *v1alpha1.AgentTask {
 	switch {
 	case r.cancelled:
 		task.Status.Phase = v1alpha1.TaskCancelled
+	case a.blocked != "":
+		task.Status.Phase = v1alpha1.TaskPending
+		task.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionSucceeded, Status: metav1.ConditionUnknown, Reason: a.blocked, Message: "Create what is missing."}}
 	case r.done < len(a.asks):
 		task.Status.Phase = v1alpha1.TaskWaiting
 	default:
@@ -97,7 +102,7 @@ func (a *agents) Task(_ context.Context, _, name string) (*v1alpha1.AgentTask, e
 }
 
 func (a *agents) open(r *agentRun) *run.Ask {
-	if r.cancelled || r.done >= len(a.asks) {
+	if r.cancelled || a.blocked != "" || r.done >= len(a.asks) {
 		return nil
 	}
 	ask := a.asks[r.done]
@@ -120,7 +125,7 @@ func (a *agents) FollowTask(ctx context.Context, _, name string, _ run.Cursor) i
 		for {
 			a.mu.Lock()
 			r := a.runs[name]
-			task, ask, changed := a.task(r), a.open(r), r.changed
+			task, ask, changed, blocked := a.task(r), a.open(r), r.changed, a.blocked
 			a.mu.Unlock()
 			switch {
 			case ask != nil && ask.ID() != last:
@@ -129,6 +134,13 @@ func (a *agents) FollowTask(ctx context.Context, _, name string, _ run.Cursor) i
 					return
 				}
 				continue
+			case run.BlockedBy(task) != "":
+				if last != blocked {
+					last = blocked
+					if !yield(run.Event{Kind: run.Blocked, Task: task, Text: run.BlockedBy(task)}, nil) {
+						return
+					}
+				}
 			case ask == nil:
 				yield(run.Event{Kind: run.End, Task: task, Answer: run.Answer(task)}, nil)
 				return

@@ -241,7 +241,7 @@ func (c *call) get(ctx context.Context, a arguments) (*sdk.CallToolResult, error
 			return c.current(ctx, a.Namespace, a.Task)
 		case err != nil:
 			return refusal(err), nil
-		case e.Kind == run.Waiting || e.Kind == run.End:
+		case e.Kind == run.Blocked || e.Kind == run.Waiting || e.Kind == run.End:
 			return report(e.Task, e.Ask, e.Answer), nil
 		}
 	}

@@ -91,6 +91,8 @@ func (f *follower) handle(ctx context.Context, e run.Event) *sdk.CallToolResult 
 	switch e.Kind {
 	case run.Entry:
 		f.progress.notify(ctx, describe(*e.Entry))
+	case run.Blocked:
+		return f.cannotStart(ctx, e)
 	case run.Working:
 		f.asking()
 	case run.Waiting:

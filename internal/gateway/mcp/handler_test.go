@@ -75,6 +75,43 @@ func TestStartGetCancel(t *testing.T) {
 	}
 }
 
+// TestRunThatCannotStart: the client learns what is missing, and reads the result when the run has started by itself.
+func TestRunThatCannotStart(t *testing.T) {
+	for _, revision := range revisions {
+		t.Run(revision, func(t *testing.T) {
+			a := &agents{blocked: v1alpha1.ReasonProviderNotFound}
+			session := connection{url: serve(t, a) + "/team-a", user: "jane", revision: revision}.connect(t)
+			result, s := callTool(t, session, toolRun, map[string]any{"role": "general", "instruction": "Paint it"})
+			const why = v1alpha1.ReasonProviderNotFound + ": Create what is missing."
+			if !result.IsError || s.Phase != v1alpha1.TaskPending || s.Blocked != why || !strings.Contains(textOf(result), why) || !strings.Contains(s.Next, toolGet) {
+				t.Errorf("%+v %q", s, textOf(result))
+			}
+			for _, wait := range []int{0, 60} {
+				result, s := callTool(t, session, toolGet, map[string]any{"task": s.Task, "waitSeconds": wait})
+				if result.IsError || s.Blocked != why {
+					t.Errorf("after %d seconds: %+v %q", wait, s, textOf(result))
+				}
+			}
+			a.mu.Lock()
+			a.blocked = ""
+			a.mu.Unlock()
+			if result, s := callTool(t, session, toolGet, map[string]any{"task": s.Task, "waitSeconds": 60}); result.IsError || s.Phase != v1alpha1.TaskSuccess || s.Blocked != "" {
+				t.Errorf("%+v %q", s, textOf(result))
+			}
+		})
+	}
+}
+
+// TestRunOfAMissingRole: a role that does not exist was most likely mistyped, and its run is cancelled.
+func TestRunOfAMissingRole(t *testing.T) {
+	a := &agents{blocked: v1alpha1.ReasonRoleNotFound}
+	session := connection{url: serve(t, a) + "/team-a", user: "jane"}.connect(t)
+	result, _ := callTool(t, session, toolRun, map[string]any{"role": "genral", "instruction": "Paint it"})
+	if !result.IsError || !strings.Contains(textOf(result), v1alpha1.ReasonRoleNotFound) || !a.runs["genral-0"].cancelled {
+		t.Errorf("%q", textOf(result))
+	}
+}
+
 func TestRefusals(t *testing.T) {
 	session := connection{url: serve(t, &agents{}) + "/team-a", user: "jane"}.connect(t)
 	for name, test := range map[string]struct {

@@ -5,9 +5,11 @@ package mcp
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 	"github.com/nestor-dev/nestor/internal/gateway/run"
@@ -23,6 +25,7 @@ type state struct {
 	Result    *v1alpha1.TaskResult `json:"result,omitempty"`
 	Error     *v1alpha1.RunError   `json:"error,omitempty"`
 	Waiting   *waiting             `json:"waiting,omitempty"`
+	Blocked   string               `json:"blocked,omitempty"`
 	Usage     v1alpha1.Usage       `json:"usage,omitzero"`
 	Next      string               `json:"next,omitempty"`
 }
@@ -64,11 +67,25 @@ func report(task *v1alpha1.AgentTask, ask *run.Ask, answer string) *sdk.CallTool
 		}
 		words = fmt.Sprintf("The task %s waits for a person:\n\n%s\n\n%s", task.Name, ask.Text(), s.Next)
 	default:
-		s.Next = fmt.Sprintf("Call %s with task %q to read its result.", toolGet, task.Name)
+		s.Next, s.Blocked = fmt.Sprintf("Call %s with task %q to read its result.", toolGet, task.Name), run.BlockedBy(task)
 		words = fmt.Sprintf("The task %s is %s. %s", task.Name, s.Phase, s.Next)
+		if s.Blocked != "" {
+			words = fmt.Sprintf("The task %s cannot start yet: %s It starts by itself after that. %s", task.Name, s.Blocked, s.Next)
+		}
 	}
 	result.Content = []sdk.Content{&sdk.TextContent{Text: words}}
 	result.StructuredContent = s
+	return result
+}
+
+// cannotStart returns the result of a call whose run cannot start, because the person who can change that may not know of it. The run stays, unless
+// its role does not exist.
+func (c *call) cannotStart(ctx context.Context, e run.Event) *sdk.CallToolResult {
+	if err := run.CannotStart(ctx, c.runs, e); apierrors.IsNotFound(err) {
+		return refusal(err)
+	}
+	result := report(e.Task, nil, "")
+	result.IsError = true
 	return result
 }
 

@@ -9,10 +9,28 @@ import (
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 )
+
+// BlockedBy returns why a task cannot start without a change elsewhere, or "" if it can.
+func BlockedBy(task *v1alpha1.AgentTask) string {
+	if c := blockedBy(task); c != nil {
+		return c.Reason + ": " + c.Message
+	}
+	return ""
+}
+
+// blockedBy returns the condition of a task that cannot start without a change elsewhere, or nil.
+func blockedBy(task *v1alpha1.AgentTask) *metav1.Condition {
+	c := meta.FindStatusCondition(task.Status.Conditions, v1alpha1.ConditionSucceeded)
+	if task.Status.Phase != v1alpha1.TaskPending || c == nil || c.Reason == v1alpha1.ReasonPending || c.Reason == v1alpha1.ReasonParallelLimit {
+		return nil
+	}
+	return c
+}
 
 // CannotStart returns the error of a Blocked event, for a client that would otherwise wait without knowing why. The task stays, and starts by
 // itself when what is missing is there. A task whose role does not exist is cancelled: the caller most likely mistyped it.

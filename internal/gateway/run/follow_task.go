@@ -10,9 +10,6 @@ import (
 	"iter"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/api/meta"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
 	historyv1 "github.com/nestor-dev/nestor/api/history/v1alpha1"
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 	"github.com/nestor-dev/nestor/internal/agent"
@@ -82,9 +79,9 @@ func (f *taskFollower) update(ctx context.Context, task *v1alpha1.AgentTask) (en
 	if live.Ended(task.Status.Phase) {
 		return true, f.end(ctx, task)
 	}
-	if c := meta.FindStatusCondition(task.Status.Conditions, v1alpha1.ConditionSucceeded); isBlocked(task, c) && c.Reason != f.blocked {
+	if c := blockedBy(task); c != nil && c.Reason != f.blocked {
 		f.blocked = c.Reason
-		return false, f.story.emit(Event{Kind: Blocked, Cursor: f.story.cursor, Task: task, Text: c.Reason + ": " + c.Message})
+		return false, f.story.emit(Event{Kind: Blocked, Cursor: f.story.cursor, Task: task, Text: BlockedBy(task)})
 	}
 	ask, err := f.caller.OpenAsk(ctx, task)
 	switch {
@@ -101,11 +98,6 @@ func (f *taskFollower) update(ctx context.Context, task *v1alpha1.AgentTask) (en
 	}
 	f.waiting = ask.ID()
 	return false, f.story.emit(Event{Kind: Waiting, Cursor: f.story.cursor, Task: task, Ask: ask})
-}
-
-// isBlocked reports whether a task cannot start without a change elsewhere.
-func isBlocked(task *v1alpha1.AgentTask, c *metav1.Condition) bool {
-	return task.Status.Phase == v1alpha1.TaskPending && c != nil && c.Reason != v1alpha1.ReasonPending && c.Reason != v1alpha1.ReasonParallelLimit
 }
 
 // end emits the rest of the answer and the end.
