@@ -5,6 +5,7 @@ package docs_test
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -19,6 +20,9 @@ type (
 	openInput struct {
 		Title string `json:"title"`
 	}
+	closeInput struct {
+		Issue int `json:"issue"`
+	}
 )
 
 // serveOffice runs the MCP server of the pages about tools: an issue tracker.
@@ -32,7 +36,22 @@ func serveOffice() *httptest.Server {
 		func(_ context.Context, _ *mcp.CallToolRequest, in openInput) (*mcp.CallToolResult, any, error) {
 			return textResult(fmt.Sprintf("Opened issue 17: %s", in.Title)), nil, nil
 		})
+	mcp.AddTool(server, &mcp.Tool{Name: "close_issue", Description: "Closes an issue."}, closeIssue)
 	return httptest.NewServer(mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return server }, nil))
+}
+
+// closeIssue asks why the issue is closed.
+func closeIssue(_ context.Context, request *mcp.CallToolRequest, in closeInput) (*mcp.CallToolResult, any, error) {
+	answer, ok := request.Params.InputResponses["resolution"].(*mcp.ElicitResult)
+	if !ok {
+		form := json.RawMessage(`{"type":"object","properties":{"resolution":{"type":"string","enum":["fixed","duplicate"]}},"required":["resolution"]}`)
+		question := &mcp.ElicitParams{Message: fmt.Sprintf("Why is issue %d closed?", in.Issue), RequestedSchema: form}
+		return &mcp.CallToolResult{InputRequests: mcp.InputRequestMap{"resolution": question}}, nil, nil
+	}
+	if answer.Action != "accept" {
+		return textResult(fmt.Sprintf("Issue %d stays open.", in.Issue)), nil, nil
+	}
+	return textResult(fmt.Sprintf("Closed issue %d: %s.", in.Issue, answer.Content["resolution"])), nil, nil
 }
 
 func textResult(text string) *mcp.CallToolResult {
