@@ -48,7 +48,7 @@ demo-clean: ## Remove what the demo has kept
 	else echo "$$dir was not made by the demo: remove it yourself" >&2; exit 1; fi
 
 .PHONY: test
-test: control-plane mcp-servers model-servers a2a-sdk door-clients ## Run all tests and print the slowest ten (PACKAGES=./internal/agent/... for some)
+test: control-plane mcp-servers model-servers a2a-sdk door-clients skills-ref ## Run all tests and print the slowest ten (PACKAGES=./internal/agent/... for some)
 	@go build -o bin/slowest ./hack/slowest
 	KUBEBUILDER_ASSETS="$(K8S_BIN)" go test -json -timeout 14m -p $(PARALLEL_PACKAGES) $(GOTESTFLAGS) $(PACKAGES) | bin/slowest $(filter -v,$(GOTESTFLAGS))
 	@if command -v npm >/dev/null; then $(MAKE) --no-print-directory web-test; else echo "no npm: the tests of the web page are skipped"; fi
@@ -90,6 +90,13 @@ door-clients: hack/door-clients/node_modules/.package-lock.json ## Install the c
 hack/door-clients/node_modules/.package-lock.json: hack/door-clients/package-lock.json
 	@if command -v npm >/dev/null; then npm ci --prefix hack/door-clients --no-audit --no-fund --ignore-scripts && touch $@; \
 	else echo "no npm: the tests with clients of MCP and AG-UI from npm are skipped"; fi
+
+.PHONY: skills-ref
+skills-ref: hack/skills-ref/node_modules/.package-lock.json ## Install the reference library of Agent Skills from npm that a test compares with
+
+hack/skills-ref/node_modules/.package-lock.json: hack/skills-ref/package-lock.json
+	@if command -v npm >/dev/null; then npm ci --prefix hack/skills-ref --no-audit --no-fund --ignore-scripts && touch $@; \
+	else echo "no npm: the comparison with the reference library of Agent Skills is skipped"; fi
 
 ##@ Measure
 

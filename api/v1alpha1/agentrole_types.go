@@ -10,7 +10,7 @@ import (
 
 // AgentRoleSpec defines the agents of a role. A change applies to agents that start afterwards.
 // +kubebuilder:validation:XValidation:rule="!(has(self.systemPrompt) && has(self.systemPromptFrom))",message="set only one of systemPrompt and systemPromptFrom"
-// +kubebuilder:validation:XValidation:rule="!has(self.remote) || !(has(self.systemPrompt) || has(self.systemPromptFrom) || has(self.modelProvider) || has(self.model) || has(self.temperature) || has(self.maxOutputTokens) || has(self.reasoningEffort) || has(self.tools) || has(self.approval) || has(self.delegation) || has(self.outputSchema))",message="a role with remote has no prompt, model, tools, approval, delegation or outputSchema: the remote agent has its own"
+// +kubebuilder:validation:XValidation:rule="!has(self.remote) || !(has(self.systemPrompt) || has(self.systemPromptFrom) || has(self.modelProvider) || has(self.model) || has(self.temperature) || has(self.maxOutputTokens) || has(self.reasoningEffort) || has(self.tools) || has(self.approval) || has(self.delegation) || has(self.outputSchema) || has(self.skills))",message="a role with remote has no prompt, model, tools, approval, delegation, outputSchema or skills: the remote agent has its own"
 // +kubebuilder:validation:XValidation:rule="!has(self.remote) || !has(self.limits) || !has(self.limits.maxCostMicros) || self.limits.maxCostMicros == 0",message="a role with remote cannot limit the cost, which is not known here: limit the duration or the tokens",fieldPath=".limits.maxCostMicros"
 type AgentRoleSpec struct {
 	// displayName is the name that people see. Defaults to the role's name.
@@ -57,6 +57,13 @@ type AgentRoleSpec struct {
 	// systemPromptFrom is the source of the prompt, if it is not in systemPrompt. Its text may have includes, too.
 	// +optional
 	SystemPromptFrom *PromptSource `json:"systemPromptFrom,omitempty"`
+	// skills are instructions for certain kinds of work, in the Agent Skills format. The prompt lists their names and descriptions, and the
+	// agent reads them with the tool read_skill.
+	// +optional
+	// +listType=map
+	// +listMapKey=configMap
+	// +kubebuilder:validation:MaxItems=16
+	Skills []SkillSource `json:"skills,omitempty"`
 	// tools lists the tools of the agent besides its control tools. Defaults to the built-in tools.
 	// +optional
 	Tools *ToolPolicy `json:"tools,omitempty"`
@@ -137,6 +144,29 @@ type PromptSource struct {
 	// configMapKeyRef is a key of a ConfigMap in the role's namespace.
 	// +required
 	ConfigMapKeyRef ConfigMapKeyRef `json:"configMapKeyRef"`
+}
+
+// SkillSource is the source of a skill.
+type SkillSource struct {
+	// configMap is a ConfigMap in the role's namespace. Its key SKILL.md has the instructions, with front matter that contains name and
+	// description. Its other keys are the files of the skill, with __ in place of / in their paths.
+	// +required
+	ConfigMap ObjectName `json:"configMap"`
+}
+
+// RoleSkill is a skill of a role, as it was last read.
+type RoleSkill struct {
+	// name is the name of the skill.
+	// +required
+	// +kubebuilder:validation:MaxLength=64
+	Name string `json:"name"`
+	// description describes what the skill is for.
+	// +required
+	// +kubebuilder:validation:MaxLength=1024
+	Description string `json:"description"`
+	// configMap is the ConfigMap that contains the skill.
+	// +required
+	ConfigMap ObjectName `json:"configMap"`
 }
 
 // ToolPolicy lists the tools of an agent by the names that the model sees. It does not affect control tools.
@@ -232,6 +262,12 @@ type RoleLimits struct {
 
 // AgentRoleStatus is the observed state of a role.
 type AgentRoleStatus struct {
+	// skills are the skills of the role, if all of them are valid.
+	// +optional
+	// +listType=map
+	// +listMapKey=name
+	// +kubebuilder:validation:MaxItems=16
+	Skills []RoleSkill `json:"skills,omitempty"`
 	// conditions contains Ready.
 	// +optional
 	// +listType=map

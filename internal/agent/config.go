@@ -41,6 +41,8 @@ type Config struct {
 	ToolCall *ToolRunCall `json:"call,omitempty"`
 	// Tools are all tools that exist for this agent; the function Tools selects those that its role allows.
 	Tools []Tool `json:"tools,omitempty"`
+	// Skills are the skills of its role, for the system prompt.
+	Skills []Skill `json:"skills,omitempty"`
 	// Delegates are the existing roles that its role may delegate to, MissingDelegates the names of those that do not exist.
 	Delegates        []Delegate `json:"delegates,omitempty"`
 	MissingDelegates []string   `json:"absent,omitempty"`
@@ -124,6 +126,12 @@ type AsTool struct {
 	InputSchema json.RawMessage `json:"inputSchema,omitempty"`
 }
 
+// Skill is the name of a skill and what it is for. The agent reads it with a tool.
+type Skill struct {
+	Name        string `json:"name"`
+	Description string `json:"description"`
+}
+
 // Tool is a plain tool as presented to the model.
 type Tool struct {
 	Name        string          `json:"name"`
@@ -131,6 +139,8 @@ type Tool struct {
 	Parameters  json.RawMessage `json:"parameters,omitempty"`
 	// BuiltIn tools are allowed for roles without an Allow list.
 	BuiltIn bool `json:"builtIn,omitempty"`
+	// Granted tools belong to something that the role has, such as its skills: Allow does not have to name them.
+	Granted bool `json:"granted,omitempty"`
 	// ReadOnly tools change nothing: they run without approval and may be repeated after a crash.
 	ReadOnly bool `json:"readOnly,omitempty"`
 	// Idempotent tools may be repeated after a crash, but need an approval.

@@ -294,6 +294,8 @@ func checkAllowed(t *rapid.T, c Config, tool Tool) {
 		allowed = c.Kind == Orchestrator
 	case "read":
 		allowed = c.Role.Allow == nil || len(c.Role.Allow) > 0
+	case "read_skill":
+		allowed = true // it is granted
 	case "bash":
 		allowed = len(c.Role.Allow) > 0
 	case "put":

@@ -84,13 +84,16 @@ func (s State) withOutputLimit(p Prompt) Prompt {
 	return p
 }
 
-// SystemPrompt combines the role's prompt, the context of a sub-agent, and the delegation guidelines. It is empty for a remote
+// SystemPrompt combines the role's prompt, its skills, the context of a sub-agent, and the delegation guidelines. It is empty for a remote
 // agent, which has a prompt of its own.
 func SystemPrompt(c Config) string {
 	if c.Remote {
 		return ""
 	}
 	parts := []string{strings.TrimSpace(c.Role.Prompt)}
+	if len(c.Skills) > 0 {
+		parts = append(parts, skills(c))
+	}
 	if c.Kind == SubAgent {
 		parts = append(parts, subAgentContext(c), c.responseRequirements(), constraints(c))
 	}
@@ -98,6 +101,14 @@ func SystemPrompt(c Config) string {
 		parts = append(parts, delegationGuidelines(c))
 	}
 	return strings.TrimSpace(strings.Join(parts, "\n\n"))
+}
+
+func skills(c Config) string {
+	lines := []string{"## Skills", "", "Skills are instructions for certain kinds of work. Before you do work that a skill is for, read it with `read_skill`.", ""}
+	for _, s := range c.Skills {
+		lines = append(lines, fmt.Sprintf("- **%s**: %s", s.Name, strings.Join(strings.Fields(s.Description), " ")))
+	}
+	return strings.Join(lines, "\n")
 }
 
 func subAgentContext(c Config) string {

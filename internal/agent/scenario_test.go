@@ -222,6 +222,13 @@ func (d *dialogue) config(td *datadriven.TestData, kind Kind) Config {
 	for _, name := range values(td, "tools") {
 		c.Tools = append(c.Tools, Tool{Name: name, ReadOnly: !slices.Contains([]string{"write", "patch", "bash", "deploy"}, name)})
 	}
+	for _, name := range values(td, "skills") {
+		c.Skills = append(c.Skills, Skill{Name: name, Description: "How to do\n  " + name + "."})
+	}
+	if len(c.Skills) > 0 {
+		c.Tools = append(c.Tools, Tool{Name: "read_skill", ReadOnly: true, Granted: true})
+		c.Role.Allow = []string{}
+	}
 	for _, name := range values(td, "delegates") {
 		// "role:Tool" is offered as a tool with a schema, "role~Tool" as one without.
 		role, tool, asTool := strings.Cut(strings.Replace(name, "~", ":", 1), ":")

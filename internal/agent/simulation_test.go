@@ -212,6 +212,7 @@ var callChoices = []ToolCall{
 	{Tool: "read", Arguments: `{"path":"b"}`},
 	{Tool: "bash", Arguments: `{"command":"make"}`},
 	{Tool: "put", Arguments: `{}`},
+	{Tool: "read_skill", Arguments: `{"skill":"letters"}`},
 	{Tool: "bash", Arguments: `{"command":7}`, Problem: "command: got number, want string"},
 	{Tool: "Help", Arguments: `{}`, Problem: "missing property query"},
 	{Tool: ToolSubmit, Arguments: `{"result":"cut off"}`, Problem: "cut off"},
@@ -265,6 +266,7 @@ func drawConfig(t *rapid.T) Config {
 		},
 		Tools: []Tool{
 			{Name: "read", ReadOnly: true, BuiltIn: true}, {Name: "bash"}, {Name: "put", Idempotent: true}, {Name: "secret", BuiltIn: true},
+			{Name: "read_skill", ReadOnly: true, Granted: true},
 			{Name: ToolSubmit}, // a tool server that uses a reserved name
 		},
 		Limits: Limits{

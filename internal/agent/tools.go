@@ -170,13 +170,16 @@ func (c Config) toolNames() []string {
 	return names
 }
 
-// allows reports whether a role has a tool. A role without an Allow list has the built-in ones.
+// allows reports whether a role has a tool. A role without an Allow list has the built-in ones. Deny also removes a granted tool.
 func (r Role) allows(t Tool) bool {
 	if slices.ContainsFunc(r.Deny, func(glob string) bool {
 		ok, err := path.Match(glob, t.Name)
 		return ok || err != nil // a malformed glob denies all tools
 	}) {
 		return false
+	}
+	if t.Granted {
+		return true
 	}
 	if r.Allow == nil {
 		return t.BuiltIn

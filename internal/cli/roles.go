@@ -122,6 +122,13 @@ func (s *session) printRole(e roles.Entry) {
 	if e.AsTool != nil {
 		line("As a tool", e.AsTool.Name)
 	}
+	for i, skill := range e.SkillTexts {
+		label := "Skills:"
+		if i > 0 {
+			label = ""
+		}
+		fmt.Fprintln(out, terminal.Bold.Render(terminal.Pad(label, 16)), terminal.Line(skill.Name+": "+skill.Description))
+	}
 	line("Result data", strings.Join(e.OutputFields(), ", "))
 	limits := ptr.Deref(e.Limits, v1alpha1.RoleLimits{})
 	line("Limits", fmt.Sprintf("%d iterations, %d seconds", limits.MaxIterations, limits.MaxDurationSeconds))

@@ -18,6 +18,10 @@ func (r Role) Overlay(over Role) Role {
 		r.ModelProvider, r.Model, r.Temperature, r.MaxOutputTokens, r.ReasoningEffort, r.SystemPrompt = "", "", "", 0, "", ""
 		r.Tools, r.Approval, r.Delegation = nil, nil, nil
 	}
+	skills := over.Skills
+	if len(skills) == 0 {
+		skills = r.Skills
+	}
 	return Role{
 		Name:         cmp.Or(over.Name, r.Name),
 		DelegateWhen: delegateWhen(r, over),
@@ -31,6 +35,7 @@ func (r Role) Overlay(over Role) Role {
 			MaxOutputTokens: cmp.Or(over.MaxOutputTokens, r.MaxOutputTokens),
 			ReasoningEffort: cmp.Or(over.ReasoningEffort, r.ReasoningEffort),
 			SystemPrompt:    cmp.Or(over.SystemPrompt, r.SystemPrompt),
+			Skills:          skills,
 			Tools:           cmp.Or(over.Tools, r.Tools),
 			Approval:        cmp.Or(over.Approval, r.Approval),
 			Delegation:      cmp.Or(over.Delegation, r.Delegation),

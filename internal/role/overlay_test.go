@@ -55,6 +55,8 @@ func TestOverlayTakesEveryField(t *testing.T) {
 		switch field := fields.Field(i); field.Kind() {
 		case reflect.Pointer:
 			field.Set(reflect.New(field.Type().Elem()))
+		case reflect.Slice:
+			field.Set(reflect.MakeSlice(field.Type(), 1, 1))
 		case reflect.Int32:
 			field.SetInt(1)
 		default:

@@ -20,6 +20,8 @@ type Role struct {
 	Namespace string `json:"-"`
 	// ConfigMaps are the names of the ConfigMaps in that namespace that the role was read from.
 	ConfigMaps []string `json:"-"`
+	// SkillTexts are the skills of the AgentRole, as they were read.
+	SkillTexts []Skill `json:"skillTexts,omitempty"`
 	// DelegateWhen completes "delegate to this role when:". Only built-in roles have it; others use Description.
 	DelegateWhen []string `json:"delegateWhen,omitempty"`
 

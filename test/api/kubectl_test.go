@@ -7,12 +7,15 @@ import (
 	"bytes"
 	"context"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"strings"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	nestor "github.com/nestor-dev/nestor/api/v1alpha1"
 )
@@ -76,6 +79,17 @@ var _ = Describe("kubectl", func() {
 		createExampleObjects(ctx, namespace)
 		Expect(kubectl(ctx, "wait", "--for=condition=Succeeded=False", "--timeout=60s", "--namespace", namespace, "agenttask/sum")).
 			To(ContainSubstring("condition met"))
+	})
+
+	It("applies a role with the hashed name of its skill", func(ctx SpecContext) {
+		namespace := newNamespace(ctx)
+		kubectl(ctx, "apply", "--validate=strict", "--namespace", namespace, "--kustomize", filepath.Join(samplesDir, "skills"))
+		var role nestor.AgentRole
+		Expect(api.Get(ctx, client.ObjectKey{Namespace: namespace, Name: "release-editor"}, &role)).To(Succeed())
+		Expect(role.Spec.Skills).To(ConsistOf(HaveField("ConfigMap", MatchRegexp("^skill-release-notes-[a-z0-9]{10}$"))))
+		var config corev1.ConfigMap
+		Expect(api.Get(ctx, client.ObjectKey{Namespace: namespace, Name: role.Spec.Skills[0].ConfigMap}, &config)).To(Succeed())
+		Expect(config.Data).To(And(HaveKey("SKILL.md"), HaveKey("examples__good.md")))
 	})
 
 	It("applies all samples at once", func(ctx SpecContext) {

@@ -102,6 +102,7 @@ func flows(ledger string) {
 	roleDelegation(w)
 	structuredResults(w)
 	promptIncludes(w)
+	skills(w)
 	agentsAsTools(w)
 	parallelAgents(w)
 	runaway(w)

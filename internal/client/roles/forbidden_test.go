@@ -29,6 +29,7 @@ func TestRolesWithoutTheRightToReadConfigMaps(t *testing.T) {
 	}
 	writer := &v1alpha1.AgentRole{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "writer"}}
 	writer.Spec.Description, writer.Spec.SystemPrompt = "Writes.", `You write. {{ include "prompts/style" }}`
+	writer.Status.Skills = []v1alpha1.RoleSkill{{Name: "letters", Description: "Writes letters.", ConfigMap: "letters"}}
 	api := fake.NewClientBuilder().WithScheme(scheme).WithObjects(writer, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "team"}}).WithInterceptorFuncs(interceptor.Funcs{
 		Get: func(ctx context.Context, api client.WithWatch, key client.ObjectKey, object client.Object, options ...client.GetOption) error {
 			if _, ok := object.(*corev1.ConfigMap); ok {
@@ -41,7 +42,7 @@ func TestRolesWithoutTheRightToReadConfigMaps(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if i := slices.IndexFunc(entries, func(e Entry) bool { return e.Name == "writer" }); i < 0 || entries[i].Description != "Writes." || entries[i].Problem != "" {
+	if i := slices.IndexFunc(entries, func(e Entry) bool { return e.Name == "writer" }); i < 0 || entries[i].Description != "Writes." || entries[i].Problem != "" || len(entries[i].SkillTexts) != 1 {
 		t.Errorf("the roles are %+v", entries)
 	}
 	if found, err := Get(t.Context(), api, "team", "nestor-system", "writer"); err != nil || found.SystemPrompt != writer.Spec.SystemPrompt {

@@ -83,6 +83,11 @@ func entryOf(ctx context.Context, finder resolve.Finder, namespace, name string,
 	if object == nil || (isBuiltIn && object.Namespace != namespace && found.SystemPrompt == builtIn.SystemPrompt && found.Model == builtIn.Model) {
 		return entry, true, nil
 	}
+	if len(entry.SkillTexts) == 0 { // the reader may not read the ConfigMaps
+		for _, s := range object.Status.Skills {
+			entry.SkillTexts = append(entry.SkillTexts, role.Skill{Name: s.Name, Description: s.Description, ConfigMap: s.ConfigMap})
+		}
+	}
 	entry.Source = "namespace"
 	if object.Namespace != namespace {
 		entry.Source = "shared"

@@ -89,7 +89,7 @@ func (r *Resolver) Resolve(ctx context.Context, s Subject) (Resolved, error) {
 		Limits: s.limits(found),
 	}
 	if s.Kind == agent.ToolRun {
-		set, err := r.Tools.ForTool(ctx, s.Object, s.Tool)
+		set, err := r.Tools.ForTool(ctx, s.Object, found, s.Tool)
 		out.Config.Tools = toolsOf(set)
 		return out, err
 	}
@@ -108,6 +108,9 @@ func (r *Resolver) Resolve(ctx context.Context, s Subject) (Resolved, error) {
 	out.Config.Tools = toolsOf(set)
 	if out.Config.Delegates, out.Config.MissingDelegates, err = r.delegates(ctx, s.Namespace, found); err != nil {
 		return Resolved{}, err
+	}
+	for _, skill := range found.SkillTexts {
+		out.Config.Skills = append(out.Config.Skills, agent.Skill{Name: skill.Name, Description: skill.Description})
 	}
 	if err := r.resolveModel(ctx, s, &out); err != nil {
 		return out, err
@@ -246,7 +249,7 @@ func toolsOf(set tool.Set) []agent.Tool {
 	for _, t := range set.Tools() {
 		spec := t.Spec()
 		tools = append(tools, agent.Tool{Name: spec.Name, Description: spec.Description, Parameters: spec.Parameters,
-			BuiltIn: builtIn[spec.Name], ReadOnly: spec.ReadOnly, Idempotent: spec.Idempotent})
+			BuiltIn: builtIn[spec.Name], Granted: spec.Name == builtin.ReadSkill, ReadOnly: spec.ReadOnly, Idempotent: spec.Idempotent})
 	}
 	return tools
 }

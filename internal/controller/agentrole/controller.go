@@ -26,6 +26,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/controller/poke"
 	"github.com/nestor-dev/nestor/internal/controller/resolve"
 	"github.com/nestor-dev/nestor/internal/controller/status"
+	"github.com/nestor-dev/nestor/internal/role"
 	"github.com/nestor-dev/nestor/internal/tool"
 )
 
@@ -69,18 +70,27 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		}
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
-	condition, err := r.check(ctx, &object)
+	read, readErr := r.Finder.ReadRole(ctx, &object)
+	r.uses.set(req.NamespacedName, read.ConfigMaps)
+	condition, err := r.check(ctx, &object, read, readErr)
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	return status.Result(status.WriteCondition(ctx, r.Client, &object, &object.Status.Conditions, condition, nil))
+	return status.Result(status.WriteCondition(ctx, r.Client, &object, &object.Status.Conditions, condition, func() { object.Status.Skills = skillsOf(read) }))
 }
 
-// check returns the condition of a role.
-func (r *Reconciler) check(ctx context.Context, object *v1alpha1.AgentRole) (metav1.Condition, error) {
+// skillsOf returns the skills of a role for its status.
+func skillsOf(read role.Role) []v1alpha1.RoleSkill {
+	var skills []v1alpha1.RoleSkill
+	for _, s := range read.SkillTexts {
+		skills = append(skills, v1alpha1.RoleSkill{Name: s.Name, Description: s.Description, ConfigMap: s.ConfigMap})
+	}
+	return skills
+}
+
+// check returns the condition of a role that was read, or could not be read because of err.
+func (r *Reconciler) check(ctx context.Context, object *v1alpha1.AgentRole, read role.Role, err error) (metav1.Condition, error) {
 	generation := object.Generation
-	read, err := r.Finder.ReadRole(ctx, object)
-	r.uses.set(client.ObjectKeyFromObject(object), read.ConfigMaps)
 	if condition, missing := status.FromMissing(generation, err); missing {
 		return condition, nil
 	}

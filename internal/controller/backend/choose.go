@@ -18,6 +18,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/controller/toolserver"
 	"github.com/nestor-dev/nestor/internal/role"
 	"github.com/nestor-dev/nestor/internal/tool"
+	"github.com/nestor-dev/nestor/internal/tool/builtin"
 	"github.com/nestor-dev/nestor/internal/tool/mcp"
 )
 
@@ -49,7 +50,10 @@ func (t *Tools) filesOf(ctx context.Context, object client.Object) (tool.Set, er
 
 // ForTool returns a set that contains the named tool, regardless of any role's policy: a task of type Tool names its tool itself. The
 // error for a tool that does not exist is a *resolve.Missing.
-func (t *Tools) ForTool(ctx context.Context, object client.Object, name string) (tool.Set, error) {
+func (t *Tools) ForTool(ctx context.Context, object client.Object, r role.Role, name string) (tool.Set, error) {
+	if name == builtin.ReadSkill && len(r.SkillTexts) > 0 {
+		return t.skillTool(object.GetNamespace(), r.Name)
+	}
 	set, where, err := t.findTool(ctx, object, name)
 	if err != nil {
 		return tool.Set{}, err
@@ -85,6 +89,15 @@ func (t *Tools) ForRole(ctx context.Context, namespace string, r role.Role) (too
 	set, err := t.builtIn(ctx, namespace)
 	if err != nil {
 		return tool.Set{}, err
+	}
+	if len(r.SkillTexts) > 0 {
+		skills, err := t.skillTool(namespace, r.Name)
+		if err != nil {
+			return tool.Set{}, err
+		}
+		if set, err = set.Union(skills); err != nil {
+			return tool.Set{}, err
+		}
 	}
 	named := serversOf(r)
 	for _, server := range named {

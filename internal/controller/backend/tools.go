@@ -65,6 +65,9 @@ func (t *Tools) Set(ctx context.Context, a ledger.Agent, name string) (tool.Set,
 	if t.Workspaces.Offers(name) {
 		return t.Workspaces.ToolsOf(ctx, a)
 	}
+	if name == builtin.ReadSkill {
+		return t.skillTool(a.Namespace, a.Role)
+	}
 	return t.builtIn(ctx, a.Namespace)
 }
 

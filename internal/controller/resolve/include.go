@@ -30,7 +30,7 @@ func (c *configMaps) expandIncludes(ctx context.Context, role, prompt string) (s
 		return prompt, nil
 	}
 	if len(places) > maxIncludes {
-		return "", invalidPrompt("The prompt of the role %s has %d includes, and may have at most %d.", role, len(places), maxIncludes)
+		return "", invalidRole("The prompt of the role %s has %d includes, and may have at most %d.", role, len(places), maxIncludes)
 	}
 	var b strings.Builder
 	end := 0
@@ -40,7 +40,7 @@ func (c *configMaps) expandIncludes(ctx context.Context, role, prompt string) (s
 		target := prompt[at[2]:at[3]]
 		name, key, ok := strings.Cut(target, "/")
 		if !ok || name == "" || key == "" {
-			return "", invalidPrompt(`The prompt of the role %s includes %q: write the name of a ConfigMap, a slash and a key, for example {{ include "prompts/style.md" }}.`, role, target)
+			return "", invalidRole(`The prompt of the role %s includes %q: write the name of a ConfigMap, a slash and a key, for example {{ include "prompts/style.md" }}.`, role, target)
 		}
 		text, err := c.text(ctx, v1alpha1.ConfigMapKeyRef{Name: name, Key: key}, fmt.Sprintf("the prompt of the role %s includes it", role))
 		if err != nil {
@@ -50,11 +50,11 @@ func (c *configMaps) expandIncludes(ctx context.Context, role, prompt string) (s
 	}
 	b.WriteString(prompt[end:])
 	if n := utf8.RuneCountInString(b.String()); n > maxPrompt {
-		return "", invalidPrompt("The prompt of the role %s has %d characters with its includes, and may have at most %d.", role, n, maxPrompt)
+		return "", invalidRole("The prompt of the role %s has %d characters with its includes, and may have at most %d.", role, n, maxPrompt)
 	}
 	return b.String(), nil
 }
 
-func invalidPrompt(format string, args ...any) error {
+func invalidRole(format string, args ...any) error {
 	return &Missing{Reason: v1alpha1.ReasonInvalidSpec, Message: fmt.Sprintf(format, args...)}
 }

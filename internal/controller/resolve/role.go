@@ -64,11 +64,40 @@ func (f Finder) ReadRole(ctx context.Context, object *v1alpha1.AgentRole) (role.
 	texts := &configMaps{finder: f, namespace: object.Namespace}
 	read := overlay(object)
 	prompt, err := texts.prompt(ctx, object)
-	read.ConfigMaps = texts.names()
 	if prompt != "" {
 		read.SystemPrompt = prompt
 	}
+	if err == nil {
+		read.SkillTexts, err = texts.skills(ctx, object)
+	}
+	read.ConfigMaps = texts.names()
 	return read, err
+}
+
+// skills returns the skills of an AgentRole.
+func (c *configMaps) skills(ctx context.Context, object *v1alpha1.AgentRole) ([]role.Skill, error) {
+	var skills []role.Skill
+	from := map[string]string{}
+	for _, source := range object.Spec.Skills {
+		config, err := c.get(ctx, source.ConfigMap)
+		if err != nil {
+			return nil, err
+		}
+		if config == nil {
+			return nil, &Missing{Reason: v1alpha1.ReasonConfigMapNotFound, Message: fmt.Sprintf("Create the ConfigMap %q in the namespace %s with a skill of the role %s: %s is missing.",
+				source.ConfigMap, c.namespace, object.Name, role.SkillFile)}
+		}
+		skill, err := role.ReadSkill(source.ConfigMap, config.Data)
+		if err != nil {
+			return nil, invalidRole("The skill in the ConfigMap %q of the role %s cannot be used: %s: %s.", source.ConfigMap, object.Name, role.SkillFile, err)
+		}
+		if other, ok := from[skill.Name]; ok {
+			return nil, invalidRole("The ConfigMaps %q and %q of the role %s both contain the skill %s: remove one of them.", other, source.ConfigMap, object.Name, skill.Name)
+		}
+		from[skill.Name] = source.ConfigMap
+		skills = append(skills, skill)
+	}
+	return skills, nil
 }
 
 // prompt returns the prompt of an AgentRole with its includes, or "" if the role has none of its own.

@@ -7,6 +7,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -152,5 +153,42 @@ func TestMarkerLeadsToTheRest(t *testing.T) {
 	result := execute(t, set, builtin.ReadResult, fmt.Sprintf(`{"call_id": "call_9", "offset": %d, "limit": 30000}`, offset))
 	if head := cut[:offset]; !strings.HasPrefix(result.Text, whole[len(head):]) {
 		t.Errorf("the page at %d does not continue where the head ends", offset)
+	}
+}
+
+type fixedSkill map[string]string
+
+func (s fixedSkill) Text(file string) (string, bool) { text, ok := s[file]; return text, ok }
+
+func (s fixedSkill) Files() []string {
+	return slices.DeleteFunc(slices.Sorted(maps.Keys(s)), func(f string) bool { return f == "" })
+}
+
+func TestReadSkill(t *testing.T) {
+	made, err := builtin.NewReadSkill(func(context.Context) (map[string]builtin.Skill, []string, error) {
+		return map[string]builtin.Skill{"letters": fixedSkill{"": "Greet.\n", "a/b.txt": "Dear"}, "plain": fixedSkill{"": "Only this.\n"}}, []string{"letters", "plain"}, nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !made.Spec().ReadOnly || slices.Contains(builtin.Names(), made.Spec().Name) {
+		t.Errorf("read_skill is %+v; it must be read-only, and no tool of every role", made.Spec())
+	}
+	set, err := tool.NewSet(made)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for arguments, want := range map[string]string{
+		`{"skill":"letters"}`:                   "Greet.\n\n[Files of this skill: a/b.txt]",
+		`{"skill":"plain"}`:                     "Only this.\n",
+		`{"skill":"letters","file":"a/b.txt"}`:  "Dear",
+		`{"skill":"letters","file":"../b.txt"}`: `has no file "../b.txt". Its files are: a/b.txt.`,
+		`{"skill":"poems"}`:                     `There is no skill "poems". Your skills are: letters, plain.`,
+		`{"skill":7}`:                           "/skill: got number, want string",
+	} {
+		result := tool.Executor{}.Execute(t.Context(), set, tool.Invocation{Name: builtin.ReadSkill, Arguments: json.RawMessage(arguments)})
+		if !strings.Contains(result.Text, want) {
+			t.Errorf("%s: %q, want %q", arguments, result.Text, want)
+		}
 	}
 }

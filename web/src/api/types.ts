@@ -178,12 +178,13 @@ export interface RoleSpec {
   approval?: { mode?: string; tools?: string[] };
   delegation?: { roles?: string[] };
   asTool?: { name: string };
+  outputSchema?: { properties?: Record<string, unknown> };
   limits?: { maxIterations?: number; maxDurationSeconds?: number; maxTotalTokens?: number; maxCostMicros?: number };
 }
 
 export interface Role extends Resource {
   spec: RoleSpec;
-  status?: { conditions?: Condition[] };
+  status?: { skills?: { name: string; description: string; configMap: string }[]; conditions?: Condition[] };
 }
 
 export interface ToolInfo {

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import { catalog, providers, roles, toolServers } from '../api/client';
-import type { Condition, RoleSpec, ToolInfo } from '../api/types';
+import type { Condition, Role, RoleSpec, ToolInfo } from '../api/types';
 import { duration } from '../model/format';
 import { Loading, Empty } from '../parts/Empty';
 import { Icon } from '../parts/Icon';
@@ -45,7 +45,7 @@ function Everything({ all: { builtin, ours, servers, models } }: { all: Awaited<
       {typeof ours === 'string' && <p className="note">{ours}</p>}
       <div className="cards">
         {own.map((role) => (
-          <RoleCard key={role.metadata.name} name={role.metadata.name} spec={overlay(known.get(role.metadata.name), role.spec)} source={known.has(role.metadata.name) ? 'changed here' : 'this namespace'} conditions={role.status?.conditions} />
+          <RoleCard key={role.metadata.name} name={role.metadata.name} spec={overlay(known.get(role.metadata.name), role.spec)} source={known.has(role.metadata.name) ? 'changed here' : 'this namespace'} skills={role.status?.skills} conditions={role.status?.conditions} />
         ))}
         {builtin.roles
           .filter((role) => !overridden.has(role.name))
@@ -87,10 +87,12 @@ function Everything({ all: { builtin, ours, servers, models } }: { all: Awaited<
 /** A role of the namespace contains only the differences to the built-in role of the same name. */
 const overlay = (builtIn: RoleSpec | undefined, spec: RoleSpec): RoleSpec => ({ ...builtIn, ...spec, limits: { ...builtIn?.limits, ...spec.limits } });
 
-function RoleCard({ name, spec, source, conditions }: { name: string; spec: RoleSpec; source: string; conditions?: Condition[] }) {
+function RoleCard({ name, spec, source, skills, conditions }: { name: string; spec: RoleSpec; source: string; skills?: NonNullable<Role['status']>['skills']; conditions?: Condition[] }) {
   const facts: [string, string | undefined][] = [
     ['Tools', spec.tools?.allow ? spec.tools.allow.join(', ') || 'none' : 'the built-in ones'],
     ['Delegates to', spec.delegation?.roles?.join(', ')],
+    ['Skills', skills?.map((skill) => `${skill.name}: ${firstSentence(skill.description)}`).join(' ')],
+    ['Result data', Object.keys(spec.outputSchema?.properties ?? {}).join(', ')],
     ['Approval', { Always: 'every tool', Never: 'no tool', WriteTools: 'tools that change something' }[spec.approval?.mode ?? 'WriteTools']],
     ['As a tool', spec.asTool?.name],
     ['Limits', [spec.limits?.maxIterations && `${spec.limits.maxIterations} iterations`, spec.limits?.maxDurationSeconds && duration(spec.limits.maxDurationSeconds * 1000)].filter(Boolean).join(', ')],
