@@ -277,7 +277,7 @@ type DroppedFiring struct {
 	Message string `json:"message,omitempty"`
 }
 
-// PendingFiring is a firing that is recorded and whose task or message is being created.
+// PendingFiring is a firing that is recorded and whose task or message is not confirmed.
 type PendingFiring struct {
 	// id is the id of the firing.
 	// +required
@@ -294,16 +294,16 @@ type PendingFiring struct {
 	// kind is AgentTask or AgentMessage.
 	// +required
 	Kind TargetKind `json:"kind"`
-	// uid is the UID of the created object; it is empty until the operator has found the object.
+	// uid is the UID of the created object. It is written before the work may start, and makes every other object a duplicate.
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	// +kubebuilder:validation:Pattern=`^[a-z0-9-]*$`
 	UID string `json:"uid,omitempty"`
-	// target is the spec of the task or message: JSON, compressed with gzip, in base64.
-	// +required
+	// target is the spec of the task or message: JSON, compressed with gzip, in base64. It is absent when uid is known.
+	// +optional
 	// +kubebuilder:validation:MaxLength=40960
 	// +kubebuilder:validation:Pattern=`^[A-Za-z0-9+/=]*$`
-	Target string `json:"target"`
+	Target string `json:"target,omitempty"`
 }
 
 // TargetKind is the kind of object that a firing creates.
@@ -345,7 +345,7 @@ type AgentTriggerStatus struct {
 	// lastDrop is the newest firing that started no work.
 	// +optional
 	LastDrop *DroppedFiring `json:"lastDrop,omitempty"`
-	// pending are firings that are recorded and whose task or message is being created.
+	// pending are firings that are recorded and whose task or message is not confirmed.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=4
@@ -361,6 +361,10 @@ type AgentTriggerStatus struct {
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=500
 	Latched []ObjectHash `json:"latched,omitempty"`
+	// lastFireID is the id of the newest firing by a person.
+	// +optional
+	// +kubebuilder:validation:MaxLength=256
+	LastFireID string `json:"lastFireID,omitempty"`
 	// observedSchedule is the cron schedule and time zone that scheduleSince is about; it is empty while the trigger is suspended.
 	// +optional
 	// +kubebuilder:validation:MaxLength=256

@@ -29,6 +29,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/controller/agentquota"
 	"github.com/nestor-dev/nestor/internal/controller/agentrole"
 	"github.com/nestor-dev/nestor/internal/controller/agenttask"
+	"github.com/nestor-dev/nestor/internal/controller/agenttrigger"
 	"github.com/nestor-dev/nestor/internal/controller/backend"
 	"github.com/nestor-dev/nestor/internal/controller/endpoint"
 	"github.com/nestor-dev/nestor/internal/controller/modelprovider"
@@ -121,6 +122,8 @@ type Controllers struct {
 	Engine *engine.Router
 	// Replicas divides the shards; nil if one operator owns the whole ledger.
 	Replicas *replicas.Replicas
+	// Triggers records firings of triggers.
+	Triggers *agenttrigger.Recorder
 }
 
 // Cache restricts a manager's cache to what the controllers need. Use it for the manager that is passed to Setup.
@@ -186,7 +189,7 @@ func Setup(mgr ctrl.Manager, options Options) (*Controllers, error) {
 		observer = noObserver{}
 	}
 	finder := resolve.Finder{Reader: mgr.GetClient(), Live: mgr.GetAPIReader(), OperatorNamespace: options.OperatorNamespace, Secrets: &resolve.Secrets{}, Absent: &resolve.Absences{}}
-	wake := &wakers{chats: poke.New(), messages: poke.New(), tasks: poke.New(), agents: poke.New(), servers: poke.New(), providers: poke.New(), roles: poke.New(), quotas: poke.New()}
+	wake := &wakers{chats: poke.New(), messages: poke.New(), tasks: poke.New(), agents: poke.New(), servers: poke.New(), providers: poke.New(), roles: poke.New(), quotas: poke.New(), triggers: poke.New()}
 	chats, tasks, agents := &reference.Unresolved{Queue: wake.chats}, &reference.Unresolved{Queue: wake.tasks}, &reference.Unresolved{Queue: wake.agents}
 	references := &reference.Watcher{Cache: mgr.GetCache(), OperatorNamespace: options.OperatorNamespace, Unresolved: []*reference.Unresolved{chats, tasks, agents}}
 	reach := outbound.Options{AllowLoopback: options.AllowLoopbackEndpoints}
@@ -283,7 +286,8 @@ func Setup(mgr ctrl.Manager, options Options) (*Controllers, error) {
 		released: func(shard int) {
 			counted.ShardReleased(func(hash int) bool { return eng.ShardOf(hash) == shard })
 		}}
-	controllers := &Controllers{Engine: eng}
+	firings := &agenttrigger.Recorder{Client: c, API: mgr.GetAPIReader(), Events: mgr.GetEventRecorder("nestor-operator"), Reached: options.Reached}
+	controllers := &Controllers{Engine: eng, Triggers: firings}
 	if options.Shards > 0 {
 		if drive.sharding, err = newSharding(mgr, options, objects, drive.own); err != nil {
 			return nil, err
@@ -321,6 +325,7 @@ func Setup(mgr ctrl.Manager, options Options) (*Controllers, error) {
 		messages,
 		&agenttask.Reconciler{Client: c, Runner: runner, Changed: wake.tasks, Tracker: trackers["AgentTask"], Unresolved: tasks},
 		&subagent.Reconciler{Client: c, Runner: runner, Changed: wake.agents, Tracker: trackers["SubAgent"], Unresolved: agents},
+		&agenttrigger.Reconciler{Client: c, Recorder: firings, Gate: gate, Changed: wake.triggers},
 		&workspace.Reconciler{Client: c, Workspaces: workspaces, WhileActive: func(next reconcile.Reconciler) reconcile.Reconciler { return gate.Tree(&corev1.Pod{}, next) }},
 	}
 	if n := options.Notifications; n != nil {

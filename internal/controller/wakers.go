@@ -23,7 +23,7 @@ import (
 
 // wakers enqueue objects when the state of an agent or session in this process changes.
 type wakers struct {
-	chats, messages, tasks, agents, servers, providers, roles, quotas *poke.Queue
+	chats, messages, tasks, agents, servers, providers, roles, quotas, triggers *poke.Queue
 	// notifications is nil if this operator delivers none.
 	notifications *poke.Queue
 	// chatBegan is called for each chat that starts to accept messages.
@@ -118,6 +118,7 @@ func (w *wakers) wakeShards(ctx context.Context, gate owner.Gate, shards map[int
 		{&v1alpha1.ModelProviderList{}, single, w.providers},
 		{&v1alpha1.ToolServerList{}, single, w.servers},
 		{&v1alpha1.AgentRoleList{}, single, w.roles},
+		{&v1alpha1.AgentTriggerList{}, single, w.triggers},
 		{&v1alpha1.AgentChatList{}, inTree, w.chats},
 		{&v1alpha1.AgentTaskList{}, inTree, w.tasks},
 		{&v1alpha1.SubAgentList{}, inTree, w.agents},

@@ -17,6 +17,7 @@ import (
 	"sync/atomic"
 	"syscall"
 
+	"github.com/nestor-dev/nestor/internal/controller/agenttrigger"
 	"github.com/nestor-dev/nestor/internal/engine"
 )
 
@@ -32,8 +33,9 @@ func parse(value string, die func()) (func(engine.Point), error) {
 	}
 	name, number, _ := strings.Cut(value, ":")
 	armed := engine.Point(name)
-	if !slices.Contains(engine.Points(), armed) {
-		return nil, fmt.Errorf("%s=%s: the point must be one of %v", Variable, value, engine.Points())
+	points := append(engine.Points(), agenttrigger.Points()...)
+	if !slices.Contains(points, armed) {
+		return nil, fmt.Errorf("%s=%s: the point must be one of %v", Variable, value, points)
 	}
 	count, err := strconv.ParseInt(number, 10, 64)
 	if err != nil || count < 1 {

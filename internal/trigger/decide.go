@@ -127,6 +127,9 @@ func Drop(spec v1alpha1.AgentTriggerSpec, status v1alpha1.AgentTriggerStatus, no
 
 // isKnown reports whether a firing was decided before.
 func isKnown(status v1alpha1.AgentTriggerStatus, now time.Time, f Firing) bool {
+	if f.Manual && f.ID == status.LastFireID {
+		return true
+	}
 	if f.isScheduled() {
 		return status.LastScheduleTime != nil && !f.Time.After(status.LastScheduleTime.Time)
 	}
@@ -182,9 +185,7 @@ func (d *decision) fire(of Identity, work Work, target string) (v1alpha1.AgentTr
 
 // drop records a firing that starts no work.
 func (d *decision) drop(reason v1alpha1.DropReason, message string) (v1alpha1.AgentTriggerStatus, Decision) {
-	if len(d.status.RecentKeys) < maxRecent {
-		d.remember() // so that a repetition is not counted again
-	}
+	d.remember() // so that a repetition is not counted again
 	d.latch()
 	d.passTime()
 	d.status.Dropped = saturated(d.status.Dropped, 1)
@@ -221,7 +222,10 @@ func (d *decision) latch() bool {
 
 // remember remembers the id of the firing.
 func (d *decision) remember() {
-	if !d.firing.isScheduled() {
+	if d.firing.Manual {
+		d.status.LastFireID = d.firing.ID
+	}
+	if !d.firing.isScheduled() && len(d.status.RecentKeys) < maxRecent {
 		d.add(idHash(d.firing.ID), idWindow)
 	}
 }

@@ -168,19 +168,13 @@ func (p *Program) Render(ctx context.Context, f Firing) (v1alpha1.TargetKind, []
 	return v1alpha1.TargetTask, data, err
 }
 
-// taskSpec is the spec of a task with its outputSchema.
-type taskSpec struct {
-	v1alpha1.AgentTaskSpec
-	OutputSchema *runtime.RawExtension `json:"outputSchema,omitempty"`
-}
-
 // task returns the spec of the task that a firing creates, without its user.
-func (p *Program) task(ctx context.Context, f Firing) (*taskSpec, error) {
+func (p *Program) task(ctx context.Context, f Firing) (*v1alpha1.AgentTaskSpec, error) {
 	template := p.spec.Task.DeepCopy()
-	task := &taskSpec{OutputSchema: template.OutputSchema, AgentTaskSpec: v1alpha1.AgentTaskSpec{
+	task := &v1alpha1.AgentTaskSpec{
 		Type: v1alpha1.TaskAgent, Role: template.Role, Limits: template.Limits, ModelProvider: template.ModelProvider, Model: template.Model,
-		Workspace: template.Workspace, TTLSecondsAfterFinished: template.TTLSecondsAfterFinished,
-	}}
+		Workspace: template.Workspace, TTLSecondsAfterFinished: template.TTLSecondsAfterFinished, OutputSchema: template.OutputSchema,
+	}
 	for _, text := range []struct {
 		template *expr.Template
 		to       *string

@@ -36,6 +36,7 @@ var kinds = []kind{
 	{"agentroles", "AgentRole", "helper", spec{"systemPrompt": "You help."}},
 	{"modelproviders", "ModelProvider", "default", spec{"baseURL": "http://127.0.0.1:1/v1"}},
 	{"toolservers", "ToolServer", "tools", spec{"url": "http://127.0.0.1:1/mcp"}},
+	{"agenttriggers", "AgentTrigger", "nightly", spec{"schedule": spec{"cron": "0 0 1 1 *"}, "task": spec{"role": "general", "instruction": "Look."}}},
 	{"agentquotas", "AgentQuota", "daily", spec{"period": "Day", "maxTokens": int64(1_000_000_000)}},
 }
 
@@ -92,6 +93,9 @@ func createObjects(ctx context.Context) {
 		err := env.API.List(ctx, &messages, client.InNamespace(team))
 		return messages.Items, err
 	}).WithContext(ctx).Should(ContainElement(HaveField("Spec.Role", v1alpha1.RoleAssistant)), "the chat is answered")
+	nightly := object("AgentTrigger", "nightly", spec{"schedule": spec{"cron": "0 0 1 1 *"}, "user": "runner", "task": spec{"role": "general", "instruction": "Look."}})
+	_, err := as(runner).Resource(resource("agenttriggers")).Namespace(team).Create(ctx, nightly, metav1.CreateOptions{})
+	Expect(err).NotTo(HaveOccurred())
 	// A task of the chat, and one of the sub-agent, as the operator creates them.
 	for name, s := range map[string]spec{
 		"of-the-chat":     {"chat": "talk", "type": "Tool", "tool": "calculator", "arguments": spec{"expression": "1+1"}},

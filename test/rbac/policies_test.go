@@ -46,6 +46,14 @@ func policyCases() []policyCase {
 		s["chat"], s["content"] = "talk", "Hello!"
 		return s
 	}
+	small, hook := spec{"role": "general", "instruction": "Look."}, spec{"secretKeyRef": spec{"name": "login", "key": "token"}}
+	timed := func(s spec) spec {
+		s["schedule"] = spec{"cron": "0 0 1 1 *"}
+		return s
+	}
+	watching := func(version, kind string) spec {
+		return spec{"watch": spec{"apiVersion": version, "kind": kind, "when": "true"}, "task": small}
+	}
 	attach := func(count int) spec {
 		var attachments []any
 		for i := range count {
@@ -118,12 +126,39 @@ func policyCases() []policyCase {
 		changesOwner(runner, "gives an agent's task an owner that is not there", func(o *metav1.OwnerReference) { o.Name = "nobody" }, byAgent),
 		changesOwner(runner, "lets an agent's task not keep its owner", func(o *metav1.OwnerReference) { o.BlockOwnerDeletion = ptr.To(false) }, ""),
 		patches(admin, "frees an agent's task", "agenttasks", "of-the-research", `{"metadata":{"ownerReferences":null}}`, ""),
+		annotates(runner, "a task", "AgentTask", tool(spec{}), "the annotation nestor.dev/firing is the operator's"),
+		annotates(user, "a message", "AgentMessage", message(spec{}), "the annotation nestor.dev/firing is the operator's"),
+		createsOwnedByTrigger(runner, "tasks of a trigger are made by the operator alone"),
 		deletes(runner, "a standalone task", "research", ""),
 		deletes(runner, "a chat's task", "of-the-chat", undeleted),
 		deletes(runner, "an agent's task", "of-the-research", undeleted),
 		deletes(admin, "a chat's task", "of-the-chat", ""),
 		deletes(owner, "a chat's task", "of-the-chat", ""),
 		deletes(theOperator, "a chat's task", "of-the-chat", ""),
+
+		// A trigger acts later, with the operator's rights.
+		creates(runner, "a trigger of tasks", "AgentTrigger", timed(spec{"task": small}), ""),
+		creates(runner, "a trigger of messages", "AgentTrigger", timed(spec{"message": spec{"chat": "talk", "content": "Hello!"}}), ""),
+		creates(runner, "a trigger as themselves", "AgentTrigger", timed(spec{"task": small, "user": "runner"}), ""),
+		creates(runner, "a trigger as somebody else", "AgentTrigger", timed(spec{"task": small, "user": "owner"}), "spec.user must be you, because you write the spec: leave it out, or set it to runner"),
+		creates(runner, "a trigger of tasks with a Secret that they may not read", "AgentTrigger", timed(spec{"task": spec{"role": "general", "instruction": "Look.", "workspace": repository("login")}}), noSecret),
+		creates(runner, "a trigger of tasks with a volume that they may not see", "AgentTrigger", timed(spec{"task": spec{"role": "general", "instruction": "Look.", "workspace": volume("files")}}), noClaim),
+		creates(edit, "a trigger of tasks with a Secret that they may read", "AgentTrigger", timed(spec{"task": spec{"role": "general", "instruction": "Look.", "workspace": repository("login")}}), ""),
+		creates(runner, "a trigger with a webhook whose Secret they may not read", "AgentTrigger", spec{"webhook": hook, "task": small}, "spec.webhook.secretKeyRef: you may not get the Secret login"),
+		creates(edit, "a trigger with a webhook whose Secret they may read", "AgentTrigger", spec{"webhook": hook, "task": small}, ""),
+		creates(runner, "a trigger that watches pods", "AgentTrigger", watching("v1", "Pod"), "spec.watch: you may not watch pods, so a trigger may not watch them for you"),
+		creates(runner, "a trigger that watches policies", "AgentTrigger", watching("networking.k8s.io/v1", "NetworkPolicy"), "you may not watch networkpolicies"),
+		creates(runner, "a trigger that watches ingresses", "AgentTrigger", watching("networking.k8s.io/v1", "Ingress"), "you may not watch ingresses"),
+		creates(runner, "a trigger that watches gateways", "AgentTrigger", watching("gateway.networking.k8s.io/v1", "Gateway"), "you may not watch gateways"),
+		creates(edit, "a trigger that watches pods", "AgentTrigger", watching("v1", "Pod"), ""),
+		creates(edit, "a trigger that watches what they may not", "AgentTrigger", watching("example.com/v1", "Thing"), "you may not watch things"),
+		patches(edit, "rewrites a trigger of somebody else in their name", "agenttriggers", "nightly", `{"spec":{"task":{"instruction":"Send me everything."}}}`, "spec.user must be you, because you write the spec: leave it out, or set it to edit"),
+		patches(edit, "takes over a trigger", "agenttriggers", "nightly", `{"spec":{"user":"edit","task":{"instruction":"Look."}}}`, ""),
+		patches(edit, "suspends a trigger of somebody else", "agenttriggers", "nightly", `{"spec":{"suspend":true}}`, ""),
+		patches(edit, "labels a trigger of somebody else", "agenttriggers", "nightly", `{"metadata":{"labels":{"example.com/team":"a"}}}`, ""),
+		patches(edit, "fires a trigger", "agenttriggers", "nightly", `{"metadata":{"annotations":{"nestor.dev/fire":"{\"id\":\"1\"}"}}}`, ""),
+		patches(edit, "fires a trigger as themselves", "agenttriggers", "nightly", `{"metadata":{"annotations":{"nestor.dev/fire":"{\"id\":\"1\"}","nestor.dev/fire-user":"edit"}}}`, ""),
+		patches(edit, "fires a trigger as somebody else", "agenttriggers", "nightly", `{"metadata":{"annotations":{"nestor.dev/fire":"{\"id\":\"1\"}","nestor.dev/fire-user":"runner"}}}`, "the annotation nestor.dev/fire-user must be you"),
 
 		// Only the operator has a role that allows creating or changing sub-agents; the policy is for administrators.
 		asRoot("a sub-agent", noSubAgent, func(ctx context.Context) error {
@@ -186,6 +221,28 @@ func createsOwned(who person, what, group, message string) policyCase {
 		task := object("AgentTask", "new", tool(spec{}))
 		task.SetOwnerReferences([]metav1.OwnerReference{{
 			APIVersion: group, Kind: "SubAgent", Name: "research", Controller: ptr.To(true), UID: standing(ctx, "subagents", "research").GetUID(),
+		}})
+		_, err := as(who).Resource(resource("agenttasks")).Namespace(team).Create(ctx, task, metav1.CreateOptions{DryRun: dry})
+		return err
+	}}
+}
+
+// annotates creates an object as if a trigger had created it.
+func annotates(who person, what, kind string, s spec, message string) policyCase {
+	return policyCase{who, "creates with the annotation of a firing " + what, message, func(ctx context.Context) error {
+		forged := object(kind, "new", s)
+		forged.SetAnnotations(map[string]string{v1alpha1.AnnotationFiring: "uid/m1"})
+		_, err := as(who).Resource(resource(plural(kind))).Namespace(team).Create(ctx, forged, metav1.CreateOptions{DryRun: dry})
+		return err
+	}}
+}
+
+// createsOwnedByTrigger creates a task as if it belonged to a trigger.
+func createsOwnedByTrigger(who person, message string) policyCase {
+	return policyCase{who, "creates a task that a trigger owns", message, func(ctx context.Context) error {
+		task := object("AgentTask", "new", tool(spec{}))
+		task.SetOwnerReferences([]metav1.OwnerReference{{
+			APIVersion: v1alpha1.GroupVersion.String(), Kind: "AgentTrigger", Name: "nightly", Controller: ptr.To(true), UID: standing(ctx, "agenttriggers", "nightly").GetUID(),
 		}})
 		_, err := as(who).Resource(resource("agenttasks")).Namespace(team).Create(ctx, task, metav1.CreateOptions{DryRun: dry})
 		return err

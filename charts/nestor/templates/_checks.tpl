@@ -41,6 +41,13 @@
 {{- if and .Values.gateway.enabled (not .Values.history.enabled) }}
 {{- fail "gateway.enabled needs the history API, whose certificate and transcripts the gateway uses: set history.enabled" }}
 {{- end }}
+{{- range .Values.triggers.watch }}
+{{- range .resources }}
+{{- if or (eq . "secrets") (contains "*" .) (contains "/" .) }}
+{{- fail (printf "triggers.watch must not contain %s: triggers never see Secrets, so name each resource, without subresources" .) }}
+{{- end }}
+{{- end }}
+{{- end }}
 {{- if and .Values.metrics.serviceMonitor.enabled (not .Values.metrics.enabled) }}
 {{- fail "metrics.serviceMonitor.enabled needs metrics: set metrics.enabled" }}
 {{- end }}

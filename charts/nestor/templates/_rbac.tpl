@@ -44,10 +44,19 @@ subjects:
     namespace: {{ .root.Release.Namespace }}
 {{- end }}
 
+{{- /* What triggers may watch. */}}
+{{- define "nestor.watchRules" -}}
+{{- range .Values.triggers.watch }}
+- apiGroups: {{ toJson .apiGroups }}
+  resources: {{ toJson .resources }}
+  verbs: [list, watch]
+{{- end }}
+{{- end }}
+
 {{- /* What everybody may do who may do anything. */}}
 {{- define "nestor.viewerRules" -}}
 - apiGroups: [nestor.dev]
-  resources: [agentchats, agentmessages, agenttasks, subagents, agentroles, modelproviders, toolservers, agentquotas]
+  resources: [agentchats, agentmessages, agenttasks, subagents, agentroles, modelproviders, toolservers, agentquotas, agenttriggers]
   verbs: [get, list, watch]
 # Transcripts have what was said, modelcalls all that was sent to a model, usages only numbers.
 - apiGroups: [history.nestor.dev]

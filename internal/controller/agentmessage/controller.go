@@ -21,6 +21,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
@@ -59,7 +60,7 @@ const (
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	return ctrl.NewControllerManagedBy(mgr).
 		Named("agentmessage").
-		For(&v1alpha1.AgentMessage{}, builder.WithPredicates(watch.Edited())).
+		For(&v1alpha1.AgentMessage{}, builder.WithPredicates(predicate.Or(watch.Edited(), watch.Released()))).
 		Watches(&v1alpha1.AgentChat{}, handler.EnqueueRequestsFromMapFunc(r.forChat), builder.WithPredicates(watch.CreatedOrDeleted())).
 		Watches(&v1alpha1.AgentTask{}, handler.EnqueueRequestsFromMapFunc(r.forTask), builder.WithPredicates(watch.CreatedOrDeleted())).
 		WatchesRawSource(r.Changed.Source()).
@@ -80,6 +81,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if watch.HasFinalPhase(&message) || !message.DeletionTimestamp.IsZero() {
 		r.sequence.remove(req.NamespacedName)
 		return ctrl.Result{}, nil
+	}
+	if watch.IsHeld(&message) {
+		return ctrl.Result{}, nil // it may be a duplicate; when its firing is confirmed, it is released
 	}
 	if message.Spec.Role != v1alpha1.RoleUser {
 		return status.Result(r.writeStatus(ctx, &message, posted()))

@@ -153,7 +153,7 @@ func (r *Reconciler) earlier(ctx context.Context, message *v1alpha1.AgentMessage
 			r.sequence.remove(client.ObjectKeyFromObject(m))
 			continue
 		}
-		if m.Spec.Role != v1alpha1.RoleUser || !mustKeepOrder(m) || !m.DeletionTimestamp.IsZero() {
+		if m.Spec.Role != v1alpha1.RoleUser || !mustKeepOrder(m) || !m.DeletionTimestamp.IsZero() || watch.IsHeld(m) {
 			continue
 		}
 		if other := (placed{r.sequence.add(m), m}); !other.taken && compare(other, this) < 0 {

@@ -52,7 +52,7 @@ type Reconciler struct {
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	return ctrl.NewControllerManagedBy(mgr).
 		Named("agenttask").
-		For(&v1alpha1.AgentTask{}, builder.WithPredicates(predicate.Or(watch.Edited(), watch.Orphaned()))).
+		For(&v1alpha1.AgentTask{}, builder.WithPredicates(predicate.Or(watch.Edited(), watch.Orphaned(), watch.Released()))).
 		Owns(&v1alpha1.SubAgent{}, builder.WithPredicates(predicate.Or(watch.Deleted(), watch.PendingReasonChanged()))).
 		Watches(&v1alpha1.AgentChat{}, handler.EnqueueRequestsFromMapFunc(r.finishedTasks), builder.WithPredicates(ttlChanged())).
 		WatchesRawSource(r.Changed.Source()).
@@ -72,6 +72,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	}
 	if task.Status.CompletionTime != nil {
 		return r.finish(ctx, &task)
+	}
+	if watch.IsHeld(&task) {
+		return ctrl.Result{}, nil // it may be a duplicate; when its firing is confirmed, it is released
 	}
 	lineage, err := r.Runner.Lineage(ctx, &task)
 	if err != nil {

@@ -7,6 +7,7 @@ package watch
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -14,12 +15,15 @@ import (
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 )
 
-// ChatField indexes tasks and messages by their chat, TaskField indexes messages by their standalone task, and OwnerField indexes
-// sub-agents by the UID of their task.
+// ChatField indexes tasks and messages by their chat, TaskField indexes messages by their standalone task, OwnerField indexes sub-agents by
+// the UID of their task, TriggerField indexes tasks and messages by the UID of the trigger that created them, and HeldField
+// those that are held by the name of the trigger.
 const (
-	ChatField  = "spec.chat"
-	TaskField  = "spec.task"
-	OwnerField = "metadata.controller"
+	ChatField    = "spec.chat"
+	TaskField    = "spec.task"
+	OwnerField   = "metadata.controller"
+	TriggerField = "metadata.trigger"
+	HeldField    = "metadata.held"
 )
 
 // Index adds the indexes to the cache.
@@ -32,6 +36,10 @@ func Index(ctx context.Context, indexer client.FieldIndexer) error {
 		{&v1alpha1.AgentTask{}, ChatField, ChatOf},
 		{&v1alpha1.AgentMessage{}, ChatField, ChatOf},
 		{&v1alpha1.SubAgent{}, OwnerField, controllerUID},
+		{&v1alpha1.AgentTask{}, TriggerField, TriggerUID},
+		{&v1alpha1.AgentMessage{}, TriggerField, TriggerUID},
+		{&v1alpha1.AgentTask{}, HeldField, heldBy},
+		{&v1alpha1.AgentMessage{}, HeldField, heldBy},
 		{&v1alpha1.AgentMessage{}, TaskField, func(o client.Object) string { return o.(*v1alpha1.AgentMessage).Spec.Task }},
 	} {
 		err := indexer.IndexField(ctx, index.object, index.field, func(object client.Object) []string {
@@ -50,6 +58,20 @@ func Index(ctx context.Context, indexer client.FieldIndexer) error {
 func controllerUID(object client.Object) string {
 	if ref := metav1.GetControllerOf(object); ref != nil {
 		return string(ref.UID)
+	}
+	return ""
+}
+
+// TriggerUID returns the UID of the trigger that created a task or message, or "".
+func TriggerUID(object client.Object) string {
+	uid, _, _ := strings.Cut(object.GetAnnotations()[v1alpha1.AnnotationFiring], "/")
+	return uid
+}
+
+// heldBy returns the name of the trigger of a task or message that is held, or "".
+func heldBy(object client.Object) string {
+	if IsHeld(object) {
+		return object.GetLabels()[v1alpha1.LabelTrigger]
 	}
 	return ""
 }

@@ -4,6 +4,8 @@
 package watch
 
 import (
+	"slices"
+
 	"k8s.io/apimachinery/pkg/api/equality"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/event"
@@ -64,6 +66,20 @@ func Orphaned() predicate.Predicate {
 		CreateFunc: func(event.CreateEvent) bool { return false },
 		DeleteFunc: func(event.DeleteEvent) bool { return false },
 		UpdateFunc: func(e event.UpdateEvent) bool { return controllerUID(e.ObjectOld) != controllerUID(e.ObjectNew) },
+	}
+}
+
+// IsHeld reports whether the firing that created a task or message is not confirmed. The work of such an object must not start.
+func IsHeld(object client.Object) bool {
+	return slices.Contains(object.GetFinalizers(), v1alpha1.FinalizerFiring)
+}
+
+// Released selects tasks and messages whose firing was confirmed.
+func Released() predicate.Predicate {
+	return predicate.Funcs{
+		CreateFunc: func(event.CreateEvent) bool { return false },
+		DeleteFunc: func(event.DeleteEvent) bool { return false },
+		UpdateFunc: func(e event.UpdateEvent) bool { return IsHeld(e.ObjectOld) && !IsHeld(e.ObjectNew) },
 	}
 }
 

@@ -1,0 +1,203 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package agenttrigger records the firings of AgentTriggers and creates their tasks and messages, each exactly once.
+package agenttrigger
+
+import (
+	"context"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/internal/controller/owner"
+	"github.com/nestor-dev/nestor/internal/controller/poke"
+	"github.com/nestor-dev/nestor/internal/controller/status"
+	"github.com/nestor-dev/nestor/internal/controller/watch"
+	"github.com/nestor-dev/nestor/internal/trigger"
+)
+
+const (
+	// workers is the number of triggers that are reconciled in parallel.
+	workers = 4
+	// waitDelay is the delay before a firing is tried again for which the record has no space.
+	waitDelay = time.Second
+)
+
+// Reconciler acts on the recorded firings of triggers, and fires their schedules.
+type Reconciler struct {
+	Client   client.Client
+	Recorder *Recorder
+	Gate     owner.Gate
+	// Changed queues the triggers that are to be reconciled.
+	Changed *poke.Queue
+}
+
+// SetupWithManager registers the controller.
+func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
+	return ctrl.NewControllerManagedBy(mgr).
+		Named("agenttrigger").
+		For(&v1alpha1.AgentTrigger{}, builder.WithPredicates(predicate.Or(watch.Edited(), fired()))).
+		Watches(&v1alpha1.AgentTask{}, handler.EnqueueRequestsFromMapFunc(triggerOf), builder.WithPredicates(targetChanged())).
+		Watches(&v1alpha1.AgentMessage{}, handler.EnqueueRequestsFromMapFunc(triggerOf), builder.WithPredicates(targetChanged())).
+		WatchesRawSource(r.Changed.Source()).
+		WithOptions(controller.Options{MaxConcurrentReconciles: workers, RateLimiter: poke.Backoff()}).
+		Complete(r.Gate.Object(&v1alpha1.AgentTrigger{}, r))
+}
+
+// triggerOf returns a request for the trigger that created a task or message.
+func triggerOf(_ context.Context, object client.Object) []reconcile.Request {
+	name := object.GetLabels()[v1alpha1.LabelTrigger]
+	if name == "" || watch.TriggerUID(object) == "" {
+		return nil
+	}
+	return []reconcile.Request{{NamespacedName: types.NamespacedName{Namespace: object.GetNamespace(), Name: name}}}
+}
+
+// fired selects triggers with new firings: recorded by another operator, or requested by a person.
+func fired() predicate.Predicate {
+	return predicate.Funcs{
+		CreateFunc: func(event.CreateEvent) bool { return false },
+		DeleteFunc: func(event.DeleteEvent) bool { return false },
+		UpdateFunc: func(e event.UpdateEvent) bool {
+			before, ok := e.ObjectOld.(*v1alpha1.AgentTrigger)
+			after, alsoOK := e.ObjectNew.(*v1alpha1.AgentTrigger)
+			if !ok || !alsoOK {
+				return false
+			}
+			return after.Status.Firings != before.Status.Firings || after.Annotations[v1alpha1.AnnotationFire] != before.Annotations[v1alpha1.AnnotationFire]
+		},
+	}
+}
+
+// targetChanged selects tasks and messages of triggers that are held, have ended, or are deleted.
+func targetChanged() predicate.Predicate {
+	return predicate.Funcs{
+		CreateFunc: func(e event.CreateEvent) bool { return watch.IsHeld(e.Object) },
+		UpdateFunc: func(e event.UpdateEvent) bool {
+			return ended(e.ObjectNew) && !ended(e.ObjectOld) || e.ObjectOld.GetUID() != e.ObjectNew.GetUID() ||
+				watch.IsHeld(e.ObjectNew) && !e.ObjectNew.GetDeletionTimestamp().IsZero()
+		},
+	}
+}
+
+// ended reports whether a task has ended, or a message was handled.
+func ended(object client.Object) bool {
+	switch o := object.(type) {
+	case *v1alpha1.AgentTask:
+		return o.Status.CompletionTime != nil
+	case *v1alpha1.AgentMessage:
+		return watch.HasFinalPhase(o)
+	}
+	return false
+}
+
+// +kubebuilder:rbac:groups=nestor.dev,resources=agenttriggers,verbs=get;list;watch;update
+// +kubebuilder:rbac:groups=nestor.dev,resources=agenttriggers/status,verbs=get;update
+// +kubebuilder:rbac:groups=nestor.dev,resources=agenttriggers/finalizers,verbs=update
+// +kubebuilder:rbac:groups=nestor.dev,resources=agentmessages,verbs=delete
+
+// Reconcile acts on the recorded firings of a trigger, records those that are due, and writes its status.
+func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+	if err := r.discard(ctx, req.NamespacedName); err != nil {
+		return status.Result(err)
+	}
+	var t v1alpha1.AgentTrigger
+	err := r.Client.Get(ctx, req.NamespacedName, &t)
+	if apierrors.IsNotFound(err) {
+		r.Recorder.programs.remove(req.NamespacedName)
+	}
+	if err != nil || !t.DeletionTimestamp.IsZero() {
+		return ctrl.Result{}, client.IgnoreNotFound(err)
+	}
+	result, err := r.reconcile(ctx, &t)
+	if apierrors.IsNotFound(err) {
+		return ctrl.Result{}, nil // it was deleted meanwhile
+	}
+	if err != nil {
+		return status.Result(err)
+	}
+	return result, nil
+}
+
+func (r *Reconciler) reconcile(ctx context.Context, t *v1alpha1.AgentTrigger) (ctrl.Result, error) {
+	if err := r.act(ctx, t); err != nil {
+		return ctrl.Result{}, err
+	}
+	waits, err := r.fire(ctx, t)
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	now := r.Recorder.now()
+	next, err := r.Recorder.refresh(ctx, t, now)
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	clearRefusal(&next, t.Generation)
+	if err := r.Recorder.write(ctx, t, r.Recorder.complete(t, next, now)); err != nil {
+		return ctrl.Result{}, err
+	}
+	if err := r.tidy(ctx, t); err != nil {
+		return ctrl.Result{}, err
+	}
+	switch {
+	case waits:
+		return ctrl.Result{RequeueAfter: waitDelay}, nil
+	case t.Status.NextTime != nil:
+		return ctrl.Result{RequeueAfter: max(t.Status.NextTime.Sub(now), time.Millisecond)}, nil
+	}
+	return ctrl.Result{}, nil
+}
+
+// fire records the firings that are due, and acts on them. It reports whether one of them must wait.
+func (r *Reconciler) fire(ctx context.Context, t *v1alpha1.AgentTrigger) (waits bool, err error) {
+	program, err := r.Recorder.programs.of(t)
+	if err != nil {
+		return false, r.removeFire(ctx, t) //nolint:nilerr // the condition has the error
+	}
+	before := t.Status.Firings
+	if waits, err = r.fireByHand(ctx, t); err != nil {
+		return false, err
+	}
+	if program.Schedule != nil && !t.Spec.Suspend {
+		later, err := r.fireSchedule(ctx, t, program.Schedule)
+		if err != nil {
+			return false, err
+		}
+		waits = waits || later
+	}
+	if t.Status.Firings == before {
+		return waits, nil
+	}
+	return waits, r.act(ctx, t)
+}
+
+// fireSchedule records the time of a schedule that is due. It reports whether it must wait.
+func (r *Reconciler) fireSchedule(ctx context.Context, t *v1alpha1.AgentTrigger, schedule *trigger.Schedule) (waits bool, err error) {
+	now := r.Recorder.now()
+	observed := trigger.Observe(t.Spec, t.Status, t.CreationTimestamp.Time, now)
+	firing, due := trigger.Due(schedule, observed, now)
+	if !due {
+		return false, nil
+	}
+	if late := trigger.PastDeadline(t.Spec, firing, now); late != "" {
+		next, _ := trigger.Drop(t.Spec, observed, now, firing, v1alpha1.DropMissed, late)
+		if err := r.Recorder.write(ctx, t, r.Recorder.complete(t, next, now)); err != nil {
+			return false, err
+		}
+		r.Recorder.warn(t, string(v1alpha1.DropMissed), late)
+		return false, nil
+	}
+	decision, err := r.Recorder.record(ctx, t, firing)
+	return decision.Outcome == trigger.Wait, err
+}

@@ -1,0 +1,252 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package agenttrigger
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+
+	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/internal/controller/status"
+	"github.com/nestor-dev/nestor/internal/controller/watch"
+	"github.com/nestor-dev/nestor/internal/shorten"
+	"github.com/nestor-dev/nestor/internal/trigger"
+)
+
+// A recorded firing becomes work in four steps, each of which can be repeated:
+//
+//  1. create the task or message, with a name that follows from the firing, and with a finalizer. Its work does not start yet.
+//  2. claim it: write its UID to the record.
+//  3. release it: remove the finalizer of the object with that UID. Its work starts.
+//  4. confirm: drop the record, with the next write of the status.
+//
+// A process that was paused before step 1 may create the object again after it ran and was deleted. That object is never claimed, because
+// the record has another UID or is gone; it never starts, and is discarded.
+
+// act brings the recorded firings of a trigger to work.
+func (r *Reconciler) act(ctx context.Context, t *v1alpha1.AgentTrigger) error {
+	next := *t.Status.DeepCopy()
+	changed := false
+	for i := range next.Pending {
+		p := &next.Pending[i]
+		if p.UID != "" {
+			continue
+		}
+		object, err := r.create(ctx, t, *p)
+		var refused *refusal
+		switch {
+		case errors.As(err, &refused):
+			next = unfire(next, i, refused, metav1.NewTime(r.Recorder.now()))
+			if err := r.Recorder.write(ctx, t, r.Recorder.complete(t, next, r.Recorder.now())); err != nil {
+				return err
+			}
+			r.Recorder.warn(t, string(refused.reason), "Firing was dropped: "+refused.Error())
+			return r.act(ctx, t)
+		case err != nil:
+			return err
+		}
+		r.Recorder.reached(AfterCreate)
+		p.UID, p.Target = string(object.GetUID()), ""
+		changed = true
+	}
+	if changed {
+		if err := r.Recorder.write(ctx, t, next); err != nil {
+			return err
+		}
+		r.Recorder.reached(AfterClaim)
+	}
+	for _, p := range t.Status.Pending {
+		if err := r.release(ctx, t, p); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// refusal is why a recorded firing can never become work.
+type refusal struct {
+	reason v1alpha1.DropReason
+	err    error
+}
+
+// Error implements error.
+func (r *refusal) Error() string { return r.err.Error() }
+
+// unfire turns a recorded firing that cannot become work into a dropped one.
+func unfire(next v1alpha1.AgentTriggerStatus, i int, why *refusal, now metav1.Time) v1alpha1.AgentTriggerStatus {
+	p := next.Pending[i]
+	next.Pending = slices.Delete(slices.Clone(next.Pending), i, i+1)
+	next.Active = slices.DeleteFunc(slices.Clone(next.Active), func(name string) bool { return name == p.Name })
+	next.Firings = max(0, next.Firings-1)
+	if next.Dropped < math.MaxInt64 {
+		next.Dropped++
+	}
+	next.LastDrop = &v1alpha1.DroppedFiring{ID: p.ID, Time: now.Rfc3339Copy(), Reason: why.reason, Message: shorten.Head(why.Error(), 512)}
+	return next
+}
+
+// create creates the object of a recorded firing, or returns the one that exists.
+func (r *Reconciler) create(ctx context.Context, t *v1alpha1.AgentTrigger, p v1alpha1.PendingFiring) (client.Object, error) {
+	if found, err := r.Recorder.find(ctx, t, p.Kind, p.Name); err != nil || found != nil {
+		return found, err
+	}
+	object, err := r.build(t, p)
+	if err != nil {
+		return nil, &refusal{v1alpha1.DropRefused, err}
+	}
+	err = r.Client.Create(ctx, object)
+	switch {
+	case err == nil:
+		return object, nil
+	case apierrors.IsAlreadyExists(err):
+		found := newObject(p.Kind)
+		if err := r.Recorder.API.Get(ctx, client.ObjectKeyFromObject(object), found); err != nil {
+			return nil, fmt.Errorf("get %s %s: %w", p.Kind, p.Name, err)
+		}
+		if !belongsTo(found, t.UID) {
+			return nil, &refusal{v1alpha1.DropNameTaken, fmt.Errorf("the %s %s belongs to another owner", p.Kind, p.Name)}
+		}
+		return found, nil
+	case apierrors.IsInvalid(err), apierrors.IsBadRequest(err), apierrors.IsRequestEntityTooLargeError(err):
+		return nil, &refusal{v1alpha1.DropRefused, fmt.Errorf("the API server refuses the %s: %w", p.Kind, err)}
+	case apierrors.IsForbidden(err) && !apierrors.HasStatusCause(err, "NamespaceTerminating"):
+		return nil, errors.Join(err, r.reportProblem(ctx, t, v1alpha1.ReasonCreationRefused, err.Error()))
+	}
+	return nil, fmt.Errorf("create %s %s/%s: %w", p.Kind, t.Namespace, p.Name, err)
+}
+
+// reportProblem shows a problem of a trigger that is not in its spec.
+func (r *Reconciler) reportProblem(ctx context.Context, t *v1alpha1.AgentTrigger, reason, message string) error {
+	next := *t.Status.DeepCopy()
+	meta.SetStatusCondition(&next.Conditions, status.NotReady(t.Generation, reason, message))
+	return r.Recorder.write(ctx, t, next)
+}
+
+// build returns the object of a recorded firing.
+func (r *Reconciler) build(t *v1alpha1.AgentTrigger, p v1alpha1.PendingFiring) (client.Object, error) {
+	spec, err := trigger.Unpack(p.Target)
+	if err != nil {
+		return nil, err
+	}
+	about := metav1.ObjectMeta{
+		Namespace: t.Namespace, Name: p.Name, Finalizers: []string{v1alpha1.FinalizerFiring},
+		Labels:      map[string]string{v1alpha1.LabelTrigger: t.Name},
+		Annotations: map[string]string{v1alpha1.AnnotationFiring: string(t.UID) + "/" + p.ID},
+	}
+	if p.Kind == v1alpha1.TargetMessage {
+		// A message belongs to its chat, and stays there when the trigger is deleted.
+		message := &v1alpha1.AgentMessage{ObjectMeta: about}
+		if err := json.Unmarshal(spec, &message.Spec); err != nil {
+			return nil, fmt.Errorf("read the recorded message: %w", err)
+		}
+		return message, nil
+	}
+	task := &v1alpha1.AgentTask{ObjectMeta: about}
+	if err := json.Unmarshal(spec, &task.Spec); err != nil {
+		return nil, fmt.Errorf("read the recorded task: %w", err)
+	}
+	task.Labels[v1alpha1.LabelRole] = task.Spec.Role
+	if err := controllerutil.SetControllerReference(t, task, r.Client.Scheme()); err != nil {
+		return nil, fmt.Errorf("own the task: %w", err)
+	}
+	return task, nil
+}
+
+// release lets the work of a claimed object start.
+func (r *Reconciler) release(ctx context.Context, t *v1alpha1.AgentTrigger, p v1alpha1.PendingFiring) error {
+	if p.UID == "" {
+		return nil
+	}
+	object, err := r.Recorder.find(ctx, t, p.Kind, p.Name)
+	if err != nil || object == nil || string(object.GetUID()) != p.UID || !watch.IsHeld(object) {
+		return err
+	}
+	if err := r.removeFinalizer(ctx, object); err != nil {
+		return err
+	}
+	r.Recorder.reached(AfterRelease)
+	return nil
+}
+
+// removeFinalizer removes the finalizer of a task or message.
+func (r *Reconciler) removeFinalizer(ctx context.Context, object client.Object) error {
+	controllerutil.RemoveFinalizer(object, v1alpha1.FinalizerFiring)
+	if err := client.IgnoreNotFound(r.Client.Update(ctx, object)); err != nil {
+		return fmt.Errorf("release %T %s/%s: %w", object, object.GetNamespace(), object.GetName(), err)
+	}
+	return nil
+}
+
+// discard deletes the objects that were created for firings of a trigger name and are not claimed: duplicates, and those whose trigger is
+// gone. Every object is observed before the record is read: a firing is recorded before its object is created.
+func (r *Reconciler) discard(ctx context.Context, name types.NamespacedName) error {
+	held, err := r.held(ctx, name)
+	if err != nil || len(held) == 0 {
+		return err
+	}
+	var t v1alpha1.AgentTrigger
+	if err := client.IgnoreNotFound(r.Recorder.API.Get(ctx, name, &t)); err != nil {
+		return fmt.Errorf("get the trigger %s: %w", name, err)
+	}
+	for _, object := range held {
+		expected := slices.ContainsFunc(t.Status.Pending, func(p v1alpha1.PendingFiring) bool {
+			return p.Name == object.GetName() && (p.UID == "" || p.UID == string(object.GetUID()))
+		})
+		if expected && belongsTo(object, t.UID) && t.DeletionTimestamp.IsZero() {
+			continue
+		}
+		uid := object.GetUID()
+		err := r.Client.Delete(ctx, object, client.Preconditions{UID: &uid})
+		if client.IgnoreNotFound(err) != nil {
+			return fmt.Errorf("delete the duplicate %T %s/%s: %w", object, object.GetNamespace(), object.GetName(), err)
+		}
+		if err := r.finishDeletion(ctx, object); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// finishDeletion removes the finalizer of an object that was deleted.
+func (r *Reconciler) finishDeletion(ctx context.Context, object client.Object) error {
+	uid := object.GetUID()
+	if err := r.Recorder.API.Get(ctx, client.ObjectKeyFromObject(object), object); err != nil {
+		return client.IgnoreNotFound(err)
+	}
+	if object.GetUID() != uid || object.GetDeletionTimestamp().IsZero() || !watch.IsHeld(object) {
+		return nil
+	}
+	return r.removeFinalizer(ctx, object)
+}
+
+// held returns the cached tasks and messages of triggers with a name whose work may not start.
+func (r *Reconciler) held(ctx context.Context, name types.NamespacedName) ([]client.Object, error) {
+	which := []client.ListOption{client.InNamespace(name.Namespace), client.MatchingFields{watch.HeldField: name.Name}}
+	var tasks v1alpha1.AgentTaskList
+	var messages v1alpha1.AgentMessageList
+	for _, list := range []client.ObjectList{&tasks, &messages} {
+		if err := r.Client.List(ctx, list, which...); err != nil {
+			return nil, fmt.Errorf("list %T of trigger %s: %w", list, name, err)
+		}
+	}
+	var held []client.Object
+	for i := range tasks.Items {
+		held = append(held, &tasks.Items[i])
+	}
+	for i := range messages.Items {
+		held = append(held, &messages.Items[i])
+	}
+	return held, nil
+}

@@ -1,0 +1,54 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package agenttrigger
+
+import (
+	"sync"
+
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/internal/trigger"
+)
+
+// programs keeps the compiled specs of triggers.
+type programs struct {
+	mu       sync.Mutex
+	compiled map[types.NamespacedName]compiled
+}
+
+type compiled struct {
+	uid        types.UID
+	generation int64
+	program    *trigger.Program
+	err        error
+}
+
+// of returns the compiled spec of a trigger, or why it does not compile.
+func (p *programs) of(t *v1alpha1.AgentTrigger) (*trigger.Program, error) {
+	name := client.ObjectKeyFromObject(t)
+	p.mu.Lock()
+	known, ok := p.compiled[name]
+	p.mu.Unlock()
+	if ok && known.uid == t.UID && known.generation == t.Generation {
+		return known.program, known.err
+	}
+	known = compiled{uid: t.UID, generation: t.Generation}
+	known.program, known.err = trigger.Compile(*t.Spec.DeepCopy())
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.compiled == nil {
+		p.compiled = map[types.NamespacedName]compiled{}
+	}
+	p.compiled[name] = known
+	return known.program, known.err
+}
+
+// remove drops the compiled spec of a deleted trigger.
+func (p *programs) remove(name types.NamespacedName) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.compiled, name)
+}

@@ -1,0 +1,546 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package agenttrigger
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"pgregory.net/rapid"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+
+	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/internal/controller/watch"
+	"github.com/nestor-dev/nestor/internal/trigger"
+)
+
+var (
+	theTrigger = types.NamespacedName{Namespace: "a", Name: "nightly"}
+	begin      = time.Date(2026, 1, 1, 0, 0, 30, 0, time.UTC)
+)
+
+// world is a cluster with several operators that act at the same time. Only one of them runs at a time: each stops before every request
+// to the API server, and the test decides which of them goes on, and which of them crash.
+type world struct {
+	t         testing.TB
+	server    client.WithWatch
+	now       time.Time
+	serial    int
+	operators []*operator
+	// started counts how often the work of each object name has begun, and deletedHeld are names that a person deleted before that.
+	started     map[string]int
+	seen        map[types.UID]bool
+	deletedHeld map[string]bool
+	// recorded are the ids of the firings that were recorded, by the names of their objects.
+	recorded map[string]string
+}
+
+// operator is one operator. Its cache is a copy of the cluster that the test renews.
+type operator struct {
+	world *world
+	cache []client.Object
+	// request is sent before each request to the API server; the operator waits for permission. A false permission is a crash.
+	request    chan string
+	permission chan bool
+	done       chan struct{}
+	busy       bool
+}
+
+var errCrash = errors.New("crash")
+
+func newWorld(t testing.TB, operators int, objects ...client.Object) *world {
+	scheme := runtime.NewScheme()
+	if err := v1alpha1.AddToScheme(scheme); err != nil {
+		t.Fatal(err)
+	}
+	w := &world{t: t, now: begin, started: map[string]int{}, seen: map[types.UID]bool{}, deletedHeld: map[string]bool{}, recorded: map[string]string{},
+		server: fake.NewClientBuilder().WithScheme(scheme).WithStatusSubresource(&v1alpha1.AgentTrigger{}, &v1alpha1.AgentTask{}).WithObjects(objects...).Build()}
+	for range operators {
+		o := &operator{world: w}
+		w.operators = append(w.operators, o)
+		o.renew()
+	}
+	return w
+}
+
+// objects returns everything in the cluster.
+func (w *world) objects() []client.Object {
+	var all []client.Object
+	var triggers v1alpha1.AgentTriggerList
+	var tasks v1alpha1.AgentTaskList
+	for _, list := range []client.ObjectList{&triggers, &tasks} {
+		if err := w.server.List(context.Background(), list); err != nil {
+			w.t.Fatal(err)
+		}
+	}
+	for i := range triggers.Items {
+		all = append(all, &triggers.Items[i])
+	}
+	for i := range tasks.Items {
+		all = append(all, &tasks.Items[i])
+	}
+	return all
+}
+
+func (w *world) trigger() *v1alpha1.AgentTrigger {
+	var t v1alpha1.AgentTrigger
+	if err := w.server.Get(context.Background(), theTrigger, &t); err != nil {
+		return nil
+	}
+	return &t
+}
+
+func (w *world) tasks() []*v1alpha1.AgentTask {
+	var tasks []*v1alpha1.AgentTask
+	for _, object := range w.objects() {
+		if task, ok := object.(*v1alpha1.AgentTask); ok {
+			tasks = append(tasks, task)
+		}
+	}
+	return tasks
+}
+
+// observe starts the work of tasks that may start, as the controller of tasks does, and reads the record.
+func (w *world) observe() {
+	if current := w.trigger(); current != nil {
+		for _, p := range current.Status.Pending {
+			w.recorded[p.Name] = p.ID
+		}
+	}
+	for _, task := range w.tasks() {
+		if !watch.IsHeld(task) && task.DeletionTimestamp.IsZero() && !w.seen[task.UID] {
+			w.seen[task.UID] = true
+			w.started[task.Name]++
+		}
+	}
+}
+
+func (o *operator) renew() { o.cache = o.world.objects() }
+
+// ask waits until the test lets the request pass.
+func (o *operator) ask(what string) {
+	if o.request == nil {
+		return
+	}
+	o.request <- what
+	if !<-o.permission {
+		panic(errCrash)
+	}
+}
+
+// start runs a function of the operator up to its first request.
+func (o *operator) start(f func(*Reconciler)) {
+	o.request, o.permission, o.done, o.busy = make(chan string), make(chan bool), make(chan struct{}), true
+	go func() {
+		defer close(o.done)
+		defer func() {
+			if crash := recover(); crash != nil && crash != errCrash { //nolint:errorlint // it is this very value
+				panic(crash)
+			}
+		}()
+		f(o.reconciler())
+	}()
+	o.await()
+}
+
+// await waits until the operator is about to make a request, or is done.
+func (o *operator) await() {
+	select {
+	case what := <-o.request:
+		go func() { o.request <- what }() // so that it is still there
+	case <-o.done:
+		o.busy = false
+	}
+}
+
+// step lets the operator make one request, or crash.
+func (o *operator) step(crash bool) {
+	<-o.request
+	o.permission <- !crash
+	o.await()
+	o.world.observe()
+}
+
+// reconciler returns the controller of a process that has just started.
+func (o *operator) reconciler() *Reconciler {
+	c := &gated{WithWatch: o.world.server, operator: o}
+	return &Reconciler{Client: c, Recorder: &Recorder{Client: c, API: &live{gated: c}, Now: func() time.Time { return o.world.now }}}
+}
+
+// gated is the client of an operator: it reads from the operator's cache and writes to the server.
+type gated struct {
+	client.WithWatch
+	operator *operator
+}
+
+func (g *gated) Get(_ context.Context, key client.ObjectKey, into client.Object, _ ...client.GetOption) error {
+	for _, object := range g.operator.cache {
+		if client.ObjectKeyFromObject(object) == key && fmt.Sprintf("%T", object) == fmt.Sprintf("%T", into) {
+			return runtime.DefaultUnstructuredConverter.FromUnstructured(unstructured(object), into)
+		}
+	}
+	return apierrors.NewNotFound(schema.GroupResource{}, key.Name)
+}
+
+func unstructured(object client.Object) map[string]any {
+	out, err := runtime.DefaultUnstructuredConverter.ToUnstructured(object)
+	if err != nil {
+		panic(err)
+	}
+	return out
+}
+
+func (g *gated) List(_ context.Context, list client.ObjectList, options ...client.ListOption) error {
+	var asked client.ListOptions
+	asked.ApplyOptions(options)
+	tasks, ok := list.(*v1alpha1.AgentTaskList)
+	if !ok {
+		return nil // there are no messages
+	}
+	for _, object := range g.operator.cache {
+		task, ok := object.(*v1alpha1.AgentTask)
+		if !ok {
+			continue
+		}
+		want := asked.FieldSelector.Requirements()[0]
+		var value string
+		switch want.Field {
+		case watch.HeldField:
+			if watch.IsHeld(task) {
+				value = task.Labels[v1alpha1.LabelTrigger]
+			}
+		case watch.TriggerField:
+			value = watch.TriggerUID(task)
+		default:
+			return fmt.Errorf("no index %s", want.Field)
+		}
+		if value == want.Value {
+			tasks.Items = append(tasks.Items, *task.DeepCopy())
+		}
+	}
+	return nil
+}
+
+func (g *gated) Create(ctx context.Context, object client.Object, options ...client.CreateOption) error {
+	g.operator.ask("create " + object.GetName())
+	w := g.operator.world
+	w.serial++
+	object.SetUID(types.UID(fmt.Sprintf("task-%d", w.serial)))
+	return g.WithWatch.Create(ctx, object, options...)
+}
+
+func (g *gated) Update(ctx context.Context, object client.Object, options ...client.UpdateOption) error {
+	g.operator.ask("update " + object.GetName())
+	return g.WithWatch.Update(ctx, object, options...)
+}
+
+func (g *gated) Delete(ctx context.Context, object client.Object, options ...client.DeleteOption) error {
+	g.operator.ask("delete " + object.GetName())
+	var asked client.DeleteOptions
+	asked.ApplyOptions(options)
+	there := object.DeepCopyObject().(client.Object)
+	if err := g.WithWatch.Get(ctx, client.ObjectKeyFromObject(object), there); err != nil {
+		return err
+	}
+	if asked.Preconditions == nil || asked.Preconditions.UID == nil || *asked.Preconditions.UID != there.GetUID() {
+		return apierrors.NewConflict(schema.GroupResource{}, object.GetName(), errors.New("another UID"))
+	}
+	return g.WithWatch.Delete(ctx, object)
+}
+
+func (g *gated) Status() client.SubResourceWriter {
+	return &gatedStatus{g.WithWatch.Status(), g.operator}
+}
+
+type gatedStatus struct {
+	client.SubResourceWriter
+	operator *operator
+}
+
+func (g *gatedStatus) Update(ctx context.Context, object client.Object, options ...client.SubResourceUpdateOption) error {
+	g.operator.ask("status of " + object.GetName())
+	defer g.operator.world.observe()
+	return g.SubResourceWriter.Update(ctx, object, options...)
+}
+
+// live reads from the server.
+type live struct{ *gated }
+
+func (l *live) Get(ctx context.Context, key client.ObjectKey, into client.Object, options ...client.GetOption) error {
+	l.operator.ask("get " + key.Name)
+	return l.WithWatch.Get(ctx, key, into, options...)
+}
+
+// nightly returns the trigger of the tests.
+func nightly(policy v1alpha1.ConcurrencyPolicy) *v1alpha1.AgentTrigger {
+	return &v1alpha1.AgentTrigger{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: "nightly", UID: "trigger-1", Generation: 1, CreationTimestamp: metav1.NewTime(begin)},
+		Spec: v1alpha1.AgentTriggerSpec{
+			Schedule: &v1alpha1.TriggerSchedule{Cron: "* * * * *"}, ConcurrencyPolicy: policy, DedupSeconds: 3600,
+			Task: &v1alpha1.TriggerTask{Role: "general", Instruction: "Look at {{ trigger.id }}."},
+		},
+	}
+}
+
+// finish lets all operators work with current caches until nothing changes.
+func (w *world) finish() {
+	for _, o := range w.operators {
+		for o.busy {
+			o.step(false)
+		}
+		o.request = nil
+	}
+	for range 20 {
+		before := fmt.Sprint(versions(w.objects()))
+		for _, o := range w.operators {
+			o.renew()
+			if _, err := o.reconciler().Reconcile(context.Background(), ctrl.Request{NamespacedName: theTrigger}); err != nil {
+				w.t.Fatal(err)
+			}
+			w.observe()
+		}
+		if fmt.Sprint(versions(w.objects())) == before {
+			return
+		}
+	}
+	w.t.Fatal("the operators do not come to rest")
+}
+
+func versions(objects []client.Object) []string {
+	var out []string
+	for _, object := range objects {
+		out = append(out, object.GetName()+object.GetResourceVersion())
+	}
+	return out
+}
+
+// TestNoFiringIsLostOrDoubled lets up to three operators act on one trigger at the same time, although only one should own it, with stale
+// caches, pauses between any two requests, and crashes. Tasks end and are deleted at any time.
+func TestNoFiringIsLostOrDoubled(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		policy := rapid.SampledFrom([]v1alpha1.ConcurrencyPolicy{v1alpha1.ConcurrencyAllow, v1alpha1.ConcurrencyForbid, v1alpha1.ConcurrencyReplace}).Draw(rt, "policy")
+		w := newWorld(t, rapid.IntRange(1, 3).Draw(rt, "operators"), nightly(policy))
+		pick := func() *operator { return w.operators[rapid.IntRange(0, len(w.operators)-1).Draw(rt, "operator")] }
+		rt.Repeat(map[string]func(*rapid.T){
+			"": func(rt *rapid.T) {
+				for name, count := range w.started {
+					if count > 1 {
+						rt.Fatalf("the work of %s (%s) started %d times", name, w.recorded[name], count)
+					}
+				}
+			},
+			"reconcile": func(*rapid.T) {
+				if o := pick(); !o.busy {
+					o.start(func(r *Reconciler) {
+						_, _ = r.Reconcile(context.Background(), ctrl.Request{NamespacedName: theTrigger})
+					})
+				}
+			},
+			"webhook": func(rt *rapid.T) {
+				id := rapid.SampledFrom([]string{"a", "b", "c"}).Draw(rt, "id")
+				if o := pick(); !o.busy {
+					o.start(func(r *Reconciler) {
+						_, _ = r.Recorder.Fire(context.Background(), theTrigger, "", trigger.Firing{ID: trigger.WebhookID(id), Time: w.now})
+					})
+				}
+			},
+			"step": func(rt *rapid.T) {
+				o := pick()
+				for range rapid.IntRange(1, 4).Draw(rt, "steps") {
+					if o.busy {
+						o.step(false)
+					}
+				}
+			},
+			"crash": func(*rapid.T) {
+				if o := pick(); o.busy {
+					o.step(true)
+				}
+			},
+			"renew the cache": func(*rapid.T) {
+				if o := pick(); !o.busy {
+					o.renew()
+				}
+			},
+			"time passes": func(rt *rapid.T) {
+				w.now = w.now.Add(time.Duration(rapid.IntRange(1, 90).Draw(rt, "seconds")) * time.Second)
+			},
+			"the work of a task ends": func(rt *rapid.T) {
+				for _, task := range w.tasks() {
+					if w.seen[task.UID] && task.Status.CompletionTime == nil && rapid.Bool().Draw(rt, "this one") {
+						task.Status.CompletionTime, task.Status.Phase = &metav1.Time{Time: w.now}, v1alpha1.TaskSuccess
+						if err := w.server.Status().Update(context.Background(), task); err != nil {
+							rt.Fatal(err)
+						}
+						return
+					}
+				}
+			},
+			"a task is deleted": func(rt *rapid.T) {
+				for _, task := range w.tasks() {
+					if rapid.Bool().Draw(rt, "this one") {
+						if watch.IsHeld(task) {
+							w.deletedHeld[task.Name] = true
+						}
+						if err := w.server.Delete(context.Background(), task); err != nil {
+							rt.Fatal(err)
+						}
+						return
+					}
+				}
+			},
+		})
+		w.finish()
+		for name, id := range w.recorded {
+			if w.started[name] != 1 && !w.deletedHeld[name] {
+				rt.Fatalf("the work of the recorded firing %s started %d times", id, w.started[name])
+			}
+		}
+		for name := range w.started {
+			if w.recorded[name] == "" {
+				rt.Fatalf("%s started, but was not recorded", name)
+			}
+		}
+		for _, task := range w.tasks() {
+			if watch.IsHeld(task) {
+				rt.Fatalf("%s is still held", task.Name)
+			}
+		}
+		status := w.trigger().Status
+		if len(status.Pending) > 0 {
+			// Only firings whose work has started, and waits for the next write.
+			for _, p := range status.Pending {
+				if p.UID == "" || w.started[p.Name] != 1 && !w.deletedHeld[p.Name] {
+					rt.Fatalf("pending: %+v", p)
+				}
+			}
+		}
+		if int(status.Firings) != len(w.recorded) {
+			rt.Fatalf("%d firings, %d recorded", status.Firings, len(w.recorded))
+		}
+	})
+}
+
+// TestATriggerThatIsDeletedLeavesNothing deletes the trigger at each step of a firing: no object stays held.
+func TestATriggerThatIsDeletedLeavesNothing(t *testing.T) {
+	for steps := range 8 {
+		t.Run(fmt.Sprintf("after %d requests", steps), func(t *testing.T) {
+			w := newWorld(t, 1, nightly(v1alpha1.ConcurrencyAllow))
+			w.now = begin.Add(time.Minute)
+			o := w.operators[0]
+			o.start(func(r *Reconciler) {
+				_, _ = r.Reconcile(context.Background(), ctrl.Request{NamespacedName: theTrigger})
+			})
+			for range steps {
+				if o.busy {
+					o.step(false)
+				}
+			}
+			if err := w.server.Delete(t.Context(), w.trigger()); err != nil {
+				t.Fatal(err)
+			}
+			w.finish()
+			for _, task := range w.tasks() {
+				if watch.IsHeld(task) {
+					t.Errorf("%s is held", task.Name)
+				}
+			}
+		})
+	}
+}
+
+func TestATakenNameIsReported(t *testing.T) {
+	for _, name := range []string{trigger.Name("nightly", "trigger-1", trigger.ScheduleID(begin.Add(30*time.Second)))} {
+		squatter := &v1alpha1.AgentTask{ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: name, UID: "squatter"}}
+		w := newWorld(t, 1, nightly(v1alpha1.ConcurrencyForbid), squatter)
+		w.now = begin.Add(time.Minute)
+		w.finish()
+		status := w.trigger().Status
+		if status.LastDrop == nil || status.LastDrop.Reason != v1alpha1.DropNameTaken || status.Firings != 0 || status.Dropped != 1 || len(status.Active)+len(status.Pending) != 0 {
+			t.Errorf("%+v", status)
+		}
+		tasks := w.tasks()
+		if len(tasks) != 1 || tasks[0].UID != "squatter" || len(tasks[0].OwnerReferences) != 0 {
+			t.Errorf("the other task was touched: %+v", tasks)
+		}
+		w.now = w.now.Add(time.Minute)
+		w.finish()
+		if w.trigger().Status.Firings != 1 {
+			t.Error("the next time does not fire")
+		}
+	}
+}
+
+func TestReplaceCancelsAllButTheNewest(t *testing.T) {
+	w := newWorld(t, 1, nightly(v1alpha1.ConcurrencyReplace))
+	for range 3 {
+		w.now = w.now.Add(time.Minute)
+		w.finish()
+	}
+	newest := trigger.Name("nightly", "trigger-1", trigger.ScheduleID(w.now.Truncate(time.Minute)))
+	tasks := w.tasks()
+	if len(tasks) != 3 {
+		t.Fatalf("%d tasks", len(tasks))
+	}
+	for _, task := range tasks {
+		if cancelled := task.Spec.Cancel; cancelled == (task.Name == newest) {
+			t.Errorf("%s: cancelled %t", task.Name, cancelled)
+		}
+		if task.Spec.Cancel && !strings.HasPrefix(task.Annotations[v1alpha1.AnnotationCancelledBy], "trigger nightly") {
+			t.Errorf("cancelled by %q", task.Annotations[v1alpha1.AnnotationCancelledBy])
+		}
+	}
+}
+
+func TestTheHistoryIsLimited(t *testing.T) {
+	subject := nightly(v1alpha1.ConcurrencyAllow)
+	subject.Spec.SuccessfulTasksHistoryLimit, subject.Spec.FailedTasksHistoryLimit = new(int32(2)), new(int32(1))
+	// A task of another owner with the label of the trigger, and one with its annotation, are not the trigger's.
+	foreign := &v1alpha1.AgentTask{ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: "foreign", UID: "foreign", Labels: map[string]string{v1alpha1.LabelTrigger: "nightly"},
+		Annotations: map[string]string{v1alpha1.AnnotationFiring: "trigger-1/s1"}}, Status: v1alpha1.AgentTaskStatus{CompletionTime: &metav1.Time{Time: begin}, Phase: v1alpha1.TaskSuccess}}
+	w := newWorld(t, 1, subject, foreign)
+	var ended []string
+	for i := range 8 {
+		w.now = w.now.Add(time.Minute)
+		w.finish()
+		for _, task := range w.tasks() {
+			if task.Status.CompletionTime == nil {
+				task.Status.CompletionTime, task.Status.Phase = &metav1.Time{Time: w.now}, v1alpha1.TaskSuccess
+				if i%2 == 1 {
+					task.Status.Phase = v1alpha1.TaskFailed
+				}
+				ended = append(ended, task.Name)
+				if err := w.server.Status().Update(t.Context(), task); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+	}
+	w.finish()
+	var left []string
+	for _, task := range w.tasks() {
+		left = append(left, task.Name)
+	}
+	want := []string{"foreign", ended[4], ended[6], ended[7]}
+	slices.Sort(left)
+	slices.Sort(want)
+	if !slices.Equal(left, want) {
+		t.Errorf("%v are left, want %v", left, want)
+	}
+	if active := w.trigger().Status.Active; len(active) != 0 {
+		t.Errorf("active: %v", active)
+	}
+}
