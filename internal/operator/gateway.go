@@ -5,6 +5,7 @@ package operator
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/tls"
 	"errors"
 	"fmt"
@@ -97,7 +98,7 @@ func (o *Operator) gatewayCertificate() (*parsedCertificate, error) {
 
 // gatewayHost returns the host name of the gateway in the cluster.
 func (o *Operator) gatewayHost() string {
-	return o.options.Gateway.Service + "." + o.options.Controllers.OperatorNamespace + ".svc"
+	return cmp.Or(o.options.Gateway.Service, defaultGateway) + "." + o.options.Controllers.OperatorNamespace + ".svc"
 }
 
 // parsedCertificate parses a certificate again when it has changed.

@@ -4,6 +4,7 @@
 package operator
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
@@ -14,9 +15,12 @@ import (
 	"github.com/nestor-dev/nestor/internal/push"
 )
 
+// defaultGateway is the name of the gateway's Service if there is none, as in local mode.
+const defaultGateway = "nestor-gateway"
+
 // notifications returns the controller of push notifications, or nil without a gateway: only a client of the gateway can register for them.
 func (o *Operator) notifications(ctx context.Context) (*notify.Reconciler, error) {
-	if off(o.options.Gateway.Address) {
+	if off(o.options.Gateway.Address) && o.options.Gateway.Listener == nil {
 		return nil, nil
 	}
 	core, err := kubernetes.NewForConfig(o.manager.GetConfig())
@@ -24,7 +28,7 @@ func (o *Operator) notifications(ctx context.Context) (*notify.Reconciler, error
 		return nil, fmt.Errorf("connect to the cluster: %w", err)
 	}
 	o.pushKeys = &push.Keyring{
-		Secrets: core.CoreV1().Secrets(o.options.Controllers.OperatorNamespace), Name: o.options.Gateway.Service + "-keys", Owner: o.leaseOwner().find(ctx),
+		Secrets: core.CoreV1().Secrets(o.options.Controllers.OperatorNamespace), Name: cmp.Or(o.options.Gateway.Service, defaultGateway) + "-keys", Owner: o.leaseOwner().find(ctx),
 	}
 	return &notify.Reconciler{
 		Sender:   notify.NewSender(o.pushKeys, "https://"+o.gatewayHost(), o.options.Controllers.AllowLoopbackEndpoints),
