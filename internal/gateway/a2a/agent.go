@@ -292,7 +292,12 @@ func (a agent) task(ctx context.Context, id a2a.TaskID) (*v1alpha1.AgentTask, er
 
 // owns reports whether a task is a standalone task of the role.
 func (a agent) owns(task *v1alpha1.AgentTask) bool {
-	return task.Spec.Role == a.role && task.Spec.Chat == "" && task.Labels[v1alpha1.LabelParent] == "" && task.Spec.Type != v1alpha1.TaskTool
+	return task.Spec.Role == a.role && isStandalone(task)
+}
+
+// isStandalone reports whether a task is a standalone task of an agent.
+func isStandalone(task *v1alpha1.AgentTask) bool {
+	return task.Spec.Chat == "" && task.Labels[v1alpha1.LabelParent] == "" && task.Spec.Type != v1alpha1.TaskTool
 }
 
 // tasks returns the standalone tasks of the role, the newest first.

@@ -83,11 +83,6 @@ func reportOf(task *v1alpha1.AgentTask, recorded *historyv1.Outcome) report {
 	if result.Data != nil {
 		r.data = result.Data.Raw
 	}
-	for _, path := range result.FilesModified {
-		r.modified = append(r.modified, string(path))
-	}
-	for _, path := range result.FilesCreated {
-		r.created = append(r.created, string(path))
-	}
+	r.modified, r.created = result.FilesModified, result.FilesCreated
 	return r
 }

@@ -116,6 +116,11 @@ func TestNotification(t *testing.T) {
 	if state, _, err := Notification(makeTask(v1alpha1.TaskPending)); state != "" || err != nil {
 		t.Errorf("a submitted task is notified as %q, %v", state, err)
 	}
+	inChat := makeTask(v1alpha1.TaskRunning)
+	inChat.Spec.Chat = "lounge"
+	if state, _, err := Notification(inChat); state != "" || err != nil {
+		t.Errorf("a task of a chat is notified as %q, %v", state, err)
+	}
 	waiting, _ := makeAsk(v1alpha1.WaitingQuestion)
 	first, _, _ := Notification(waiting)
 	again, _, _ := Notification(waiting.DeepCopy())
