@@ -1,0 +1,60 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"path/filepath"
+	"testing"
+
+	"k8s.io/client-go/util/workqueue"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/internal/controller/owner"
+	"github.com/nestor-dev/nestor/internal/controller/poke"
+	"github.com/nestor-dev/nestor/internal/controller/tree"
+	"github.com/nestor-dev/nestor/internal/controller/tree/treetest"
+	"github.com/nestor-dev/nestor/internal/engine"
+	"github.com/nestor-dev/nestor/internal/ledger/connect"
+)
+
+// TestNotificationsOfShardThatIsTakenOver takes over all shards: the tasks with receivers are reconciled, because the operator that owned them may
+// have ended before it notified their newest state.
+func TestNotificationsOfShardThatIsTakenOver(t *testing.T) {
+	kept, err := connect.Open(t.Context(), "sqlite:"+filepath.Join(t.TempDir(), "ledger.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = kept.Close() }()
+	router := engine.NewRouter(engine.Options{Ledger: kept, AwaitRecovery: true}, 4)
+	defer func() { _ = router.Close(t.Context()) }()
+	api := treetest.NewCluster(t)
+	notified := &v1alpha1.AgentTask{ObjectMeta: treetest.Named("notified", "1")}
+	notified.Annotations = map[string]string{v1alpha1.AnnotationPush: "[]"}
+	for _, task := range []*v1alpha1.AgentTask{notified, {ObjectMeta: treetest.Named("other", "2")}} {
+		if err := api.Create(t.Context(), task); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w := &wakers{chats: poke.New(), messages: poke.New(), tasks: poke.New(), agents: poke.New(), servers: poke.New(), providers: poke.New(), roles: poke.New(), quotas: poke.New(), notifications: poke.New()}
+	gate := owner.Gate{Engine: router, Objects: tree.Reader{Cache: api, API: api}}
+	if err := w.wakeShards(t.Context(), gate, map[int]bool{0: true, 1: true, 2: true, 3: true}); err != nil {
+		t.Fatal(err)
+	}
+	queue := workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[reconcile.Request]())
+	defer queue.ShutDown()
+	if err := w.notifications.Source().Start(t.Context(), queue); err != nil {
+		t.Fatal(err)
+	}
+	if queue.Len() != 1 {
+		t.Fatalf("%d tasks were enqueued, want 1", queue.Len())
+	}
+	if got, _ := queue.Get(); got.Name != "notified" {
+		t.Errorf("the task %s was enqueued", got.Name)
+	}
+	w.notifications = nil // an operator without a gateway
+	if err := w.wakeShards(t.Context(), gate, map[int]bool{0: true, 1: true, 2: true, 3: true}); err != nil {
+		t.Error(err)
+	}
+}
