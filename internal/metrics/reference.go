@@ -31,7 +31,7 @@ func Reference() (string, error) {
 	if _, err := New(page); err != nil {
 		return "", err
 	}
-	for _, c := range []prometheus.Collector{Engine{}, Ledger{}, Replicas{}, Streams{}, Writes{}, NewGateway()} {
+	for _, c := range []prometheus.Collector{Engine{}, Ledger{}, Replicas{}, Streams{}, Writes{}, NewGateway(), NewNotifications()} {
 		if err := page.Register(c); err != nil {
 			return "", err
 		}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/nestor-dev/nestor/internal/controller/notify"
 	"github.com/nestor-dev/nestor/internal/gateway/a2a"
+	"github.com/nestor-dev/nestor/internal/metrics"
 	"github.com/nestor-dev/nestor/internal/push"
 )
 
@@ -30,8 +31,12 @@ func (o *Operator) notifications(ctx context.Context) (*notify.Reconciler, error
 	o.pushKeys = &push.Keyring{
 		Secrets: core.CoreV1().Secrets(o.options.Controllers.OperatorNamespace), Name: cmp.Or(o.options.Gateway.Service, defaultGateway) + "-keys", Owner: o.leaseOwner().find(ctx),
 	}
+	attempts := metrics.NewNotifications()
+	if err := o.register(attempts); err != nil {
+		return nil, err
+	}
 	return &notify.Reconciler{
 		Sender:   notify.NewSender(o.pushKeys, "https://"+o.gatewayHost(), o.options.Controllers.AllowLoopbackEndpoints),
-		Describe: a2a.Notification,
+		Describe: a2a.Notification, OnAttempt: attempts.Observe,
 	}, nil
 }

@@ -38,6 +38,8 @@ type Reconciler struct {
 	// Describe returns an identifier of the state of a task and the body of a notification about it; the identifier is empty if there is
 	// nothing to notify. It reads only the status of the task.
 	Describe func(*v1alpha1.AgentTask) (state string, body []byte, err error)
+	// OnAttempt is called after each attempt, for metrics, with the result: delivered, failed or refused.
+	OnAttempt func(result string)
 
 	outbox outbox
 }
@@ -103,7 +105,9 @@ func (r *Reconciler) start(task types.NamespacedName, config push.Config, n noti
 	go func() {
 		ctx, cancel := context.WithTimeout(context.Background(), sendTimeout)
 		defer cancel()
-		done(r.Sender.send(ctx, task, config, n.body))
+		ended := r.Sender.send(ctx, task, config, n.body)
+		r.OnAttempt(ended.result())
+		done(ended)
 		r.Changed.Add(task)
 	}()
 }

@@ -44,6 +44,17 @@ type outcome struct {
 	final bool
 }
 
+// result returns the outcome in a word.
+func (o outcome) result() string {
+	switch {
+	case o.failure == "":
+		return "delivered"
+	case o.final:
+		return "refused"
+	}
+	return "failed"
+}
+
 // outbox has the notifications that are not delivered yet.
 type outbox struct {
 	// start starts an attempt, and returns at once. It calls done once.

@@ -102,6 +102,14 @@ func TestHostileReceivers(t *testing.T) {
 	}
 }
 
+func TestResultsOfAttempts(t *testing.T) {
+	for want, o := range map[string]outcome{"delivered": {}, "failed": {failure: "status 500"}, "refused": {failure: "status 403", final: true}} {
+		if got := o.result(); got != want {
+			t.Errorf("%+v is %s, want %s", o, got, want)
+		}
+	}
+}
+
 // TestFailuresContainNoSecrets checks what readers of the task see.
 func TestFailuresContainNoSecrets(t *testing.T) {
 	closed := httptest.NewServer(http.NotFoundHandler())
