@@ -19,6 +19,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/gateway"
 	"github.com/nestor-dev/nestor/internal/gateway/a2a"
 	"github.com/nestor-dev/nestor/internal/gateway/agui"
+	"github.com/nestor-dev/nestor/internal/gateway/hooks"
 	"github.com/nestor-dev/nestor/internal/gateway/mcp"
 	"github.com/nestor-dev/nestor/internal/gateway/openai"
 	"github.com/nestor-dev/nestor/internal/gateway/run"
@@ -42,7 +43,8 @@ type Gateway struct {
 	Streams streams.Limits
 }
 
-// serveGateway adds the gateway, which does not wait for leadership. It acts only with the permissions of its callers.
+// serveGateway adds the gateway, which does not wait for leadership. It acts only with the permissions of its callers, except for webhooks, whose
+// senders have none.
 func (o *Operator) serveGateway(limiter *streams.Limiter) error {
 	configured := o.options.Gateway
 	if configured.Listener == nil && off(configured.Address) {
@@ -57,6 +59,7 @@ func (o *Operator) serveGateway(limiter *streams.Limiter) error {
 		Doors: []gateway.Door{
 			openai.New(), mcp.New(slog.New(logr.ToSlogHandler(o.manager.GetLogger().WithName("mcp")))), agui.New(),
 			a2a.New(a2a.Push{Keys: o.pushKeys, AllowLoopback: o.options.Controllers.AllowLoopbackEndpoints}),
+			hooks.New(o.webhooks()),
 		},
 	})
 	served := gateway.Server{Address: configured.Address, Listener: configured.Listener, Handler: handler}
