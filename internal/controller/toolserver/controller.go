@@ -104,7 +104,7 @@ func (r *Reconciler) server(object *v1alpha1.ToolServer) mcp.Server {
 func Server(finder resolve.Finder, object *v1alpha1.ToolServer, key mcp.Key) mcp.Server {
 	return mcp.Server{
 		Key:           key,
-		Revision:      fmt.Sprintf("%s/%d", object.UID, object.Generation),
+		Revision:      revisionOf(object),
 		Prefix:        mcp.Prefix(object.Name),
 		Transport:     mcp.Transport(object.Spec.Transport),
 		URL:           object.Spec.URL,
@@ -113,6 +113,10 @@ func Server(finder resolve.Finder, object *v1alpha1.ToolServer, key mcp.Key) mcp
 		ReadOnlyTools: object.Spec.ReadOnlyTools,
 		Timeout:       time.Duration(object.Spec.TimeoutSeconds) * time.Second,
 	}
+}
+
+func revisionOf(object *v1alpha1.ToolServer) string {
+	return fmt.Sprintf("%s/%d", object.UID, object.Generation)
 }
 
 func conditionOf(generation int64, known mcp.Status) metav1.Condition {
@@ -159,7 +163,8 @@ func sessionKey(name types.NamespacedName) mcp.Key {
 	return mcp.Key{Namespace: name.Namespace, Server: name.Name}
 }
 
-// serversUsingSecret returns the servers whose headers or client secret come from a Secret.
+// serversUsingSecret returns the servers whose headers or client secret come from a Secret that has changed. Those that were refused with the
+// old one try again at once.
 func (r *Reconciler) serversUsingSecret(ctx context.Context, secret client.Object) []reconcile.Request {
 	var list v1alpha1.ToolServerList
 	if err := r.Client.List(ctx, &list, client.InNamespace(secret.GetNamespace())); err != nil {
@@ -168,6 +173,7 @@ func (r *Reconciler) serversUsingSecret(ctx context.Context, secret client.Objec
 	var requests []reconcile.Request
 	for i := range list.Items {
 		if slices.ContainsFunc(secretRefs(list.Items[i].Spec), func(ref v1alpha1.SecretKeyRef) bool { return ref.Name == secret.GetName() }) {
+			r.Pool.Retry(revisionOf(&list.Items[i]))
 			requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&list.Items[i])})
 		}
 	}

@@ -290,3 +290,39 @@ func TestALostTokenFailsCalls(t *testing.T) {
 func password(value string) func(context.Context) (string, error) {
 	return func(context.Context) (string, error) { return value, nil }
 }
+
+// TestRetryAfterTheSecretChanged: a person who corrects a Secret does not wait for the end of a pause.
+func TestRetryAfterTheSecretChanged(t *testing.T) {
+	a := startAuthorization(t)
+	config, client := protect(t, mcp.StreamableHTTP, a)
+	client.Store("wrong")
+	c := makeClient(t, mcp.Options{})
+	session := c.Ensure(config)
+	c.await(t, session, reason(mcp.Unauthorized))
+	if attempt := <-c.pauses; attempt != 1 {
+		t.Errorf("attempt %d", attempt)
+	}
+	c.Retry("another revision")
+	client.Store(secret)
+	c.Retry(config.Revision)
+	c.await(t, session, reason(mcp.Connected))
+	c.Retry(config.Revision)
+	if !session.Status().Ready {
+		t.Error("a retry costs the connection")
+	}
+}
+
+// TestRetryWhileConnecting: the Secret changes after it was read for an attempt, and before that attempt has failed.
+func TestRetryWhileConnecting(t *testing.T) {
+	a := startAuthorization(t)
+	config, _ := protect(t, mcp.StreamableHTTP, a)
+	c := makeClient(t, mcp.Options{})
+	config.OAuth.Secret = func(context.Context) (string, error) {
+		if session, ok := c.Lookup(config.Key); !ok || session.Status().Reason != mcp.Connecting {
+			return secret, nil
+		}
+		c.Retry(config.Revision)
+		return "", errors.New("create the Secret")
+	}
+	c.await(t, c.Ensure(config), reason(mcp.Connected))
+}

@@ -115,6 +115,17 @@ func (p *Pool) dropTokens() {
 	maps.DeleteFunc(p.tokens, func(revision string, _ *oauth.Source) bool { return !used[revision] })
 }
 
+// Retry makes the sessions of a revision that are not connected try again at once, because a Secret of the server has changed.
+func (p *Pool) Retry(revision string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, session := range p.sessions {
+		if session.server.Revision == revision {
+			session.retryNow()
+		}
+	}
+}
+
 // Lookup returns the session for key, if there is one.
 func (p *Pool) Lookup(key Key) (*Session, bool) {
 	p.mu.Lock()

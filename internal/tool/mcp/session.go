@@ -43,6 +43,9 @@ type Session struct {
 	headers map[string]bool
 	status  Status
 	changed chan struct{} // closed and replaced when a field above changes
+	// wake ends the current pause; it is nil without one. retry means that the next one is skipped.
+	wake  context.CancelFunc
+	retry bool
 }
 
 func newSession(server Server, tokens *oauth.Source, options Options) *Session {
@@ -117,9 +120,40 @@ func (s *Session) run() {
 		default:
 			s.setDisconnected(ConnectFailed, err.Error())
 		}
-		if s.options.Wait(s.ctx, attempt) != nil {
-			return
+		if s.pause(attempt) {
+			attempt = 0
 		}
+	}
+}
+
+// pause waits before the next attempt to connect, and reports whether the pause was skipped or cut short.
+func (s *Session) pause(attempt int) (skipped bool) {
+	ctx, wake := context.WithCancel(s.ctx)
+	defer wake()
+	s.mu.Lock()
+	if s.retry {
+		s.retry = false
+		s.mu.Unlock()
+		return true
+	}
+	s.wake = wake
+	s.mu.Unlock()
+	skipped = s.options.Wait(ctx, attempt) != nil
+	s.mu.Lock()
+	s.wake = nil
+	s.mu.Unlock()
+	return skipped
+}
+
+// retryNow ends the pause between two attempts to connect, or skips the next one.
+func (s *Session) retryNow() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case s.wake != nil:
+		s.wake()
+	case !s.status.Ready: // the attempt in progress may fail with the old Secret
+		s.retry = true
 	}
 }
 
