@@ -325,7 +325,7 @@ func Setup(mgr ctrl.Manager, options Options) (*Controllers, error) {
 		messages,
 		&agenttask.Reconciler{Client: c, Runner: runner, Changed: wake.tasks, Tracker: trackers["AgentTask"], Unresolved: tasks},
 		&subagent.Reconciler{Client: c, Runner: runner, Changed: wake.agents, Tracker: trackers["SubAgent"], Unresolved: agents},
-		&agenttrigger.Reconciler{Client: c, Recorder: firings, Gate: gate, Changed: wake.triggers},
+		&agenttrigger.Reconciler{Client: c, Recorder: firings, Finder: finder, Gate: gate, Changed: wake.triggers},
 		&workspace.Reconciler{Client: c, Workspaces: workspaces, WhileActive: func(next reconcile.Reconciler) reconcile.Reconciler { return gate.Tree(&corev1.Pod{}, next) }},
 	}
 	if n := options.Notifications; n != nil {

@@ -87,6 +87,11 @@ func (r *room) apply(example string) {
 	rendered := r.kubectl(nil, "kustomize", filepath.Join(folder, example))
 	rendered = strings.ReplaceAll(rendered, "https://mcp.example.com/mcp", serveTools(r.t))
 	r.kubectl([]byte(rendered), "apply", "-n", r.namespace, "-f", "-")
+}
+
+// awaitTriggers waits until the triggers are ready.
+func (r *room) awaitTriggers() {
+	r.t.Helper()
 	for name := range strings.SplitSeq(r.kubectl(nil, "get", "-n", r.namespace, "agenttriggers", "-o", "name"), "\n") {
 		if name != "" {
 			r.kubectl(nil, "wait", "-n", r.namespace, "--for=condition=Ready", name, "--timeout=2m")

@@ -8,6 +8,7 @@ import (
 	"context"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -22,6 +23,7 @@ import (
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 	"github.com/nestor-dev/nestor/internal/controller/owner"
 	"github.com/nestor-dev/nestor/internal/controller/poke"
+	"github.com/nestor-dev/nestor/internal/controller/resolve"
 	"github.com/nestor-dev/nestor/internal/controller/status"
 	"github.com/nestor-dev/nestor/internal/controller/watch"
 	"github.com/nestor-dev/nestor/internal/trigger"
@@ -38,6 +40,7 @@ const (
 type Reconciler struct {
 	Client   client.Client
 	Recorder *Recorder
+	Finder   resolve.Finder
 	Gate     owner.Gate
 	// Changed queues the triggers that are to be reconciled.
 	Changed *poke.Queue
@@ -50,6 +53,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		For(&v1alpha1.AgentTrigger{}, builder.WithPredicates(predicate.Or(watch.Edited(), fired()))).
 		Watches(&v1alpha1.AgentTask{}, handler.EnqueueRequestsFromMapFunc(triggerOf), builder.WithPredicates(targetChanged())).
 		Watches(&v1alpha1.AgentMessage{}, handler.EnqueueRequestsFromMapFunc(triggerOf), builder.WithPredicates(targetChanged())).
+		Watches(&corev1.Secret{}, handler.EnqueueRequestsFromMapFunc(r.triggersUsingSecret), builder.OnlyMetadata).
 		WatchesRawSource(r.Changed.Source()).
 		WithOptions(controller.Options{MaxConcurrentReconciles: workers, RateLimiter: poke.Backoff()}).
 		Complete(r.Gate.Object(&v1alpha1.AgentTrigger{}, r))
@@ -144,7 +148,11 @@ func (r *Reconciler) reconcile(ctx context.Context, t *v1alpha1.AgentTrigger) (c
 		return ctrl.Result{}, err
 	}
 	clearRefusal(&next, t.Generation)
-	if err := r.Recorder.write(ctx, t, r.Recorder.complete(t, next, now)); err != nil {
+	next = r.Recorder.complete(t, next, now)
+	if err := r.checkSecret(ctx, t, &next); err != nil {
+		return ctrl.Result{}, err
+	}
+	if err := r.Recorder.write(ctx, t, next); err != nil {
 		return ctrl.Result{}, err
 	}
 	if err := r.tidy(ctx, t); err != nil {

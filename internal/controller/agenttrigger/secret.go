@@ -1,0 +1,43 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package agenttrigger
+
+import (
+	"context"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/internal/controller/status"
+)
+
+// checkSecret sets the condition of a webhook without a Secret: all its requests are refused.
+func (r *Reconciler) checkSecret(ctx context.Context, t *v1alpha1.AgentTrigger, next *v1alpha1.AgentTriggerStatus) error {
+	if t.Spec.Webhook == nil || !meta.IsStatusConditionTrue(next.Conditions, v1alpha1.ConditionReady) {
+		return nil
+	}
+	_, err := r.Finder.Secret(ctx, t.Namespace, t.Spec.Webhook.SecretKeyRef)
+	if condition, missing := status.FromMissing(t.Generation, err); missing {
+		meta.SetStatusCondition(&next.Conditions, condition)
+		return nil
+	}
+	return err
+}
+
+// triggersUsingSecret returns the triggers whose webhooks are authenticated with a Secret.
+func (r *Reconciler) triggersUsingSecret(ctx context.Context, secret client.Object) []reconcile.Request {
+	var list v1alpha1.AgentTriggerList
+	if err := r.Client.List(ctx, &list, client.InNamespace(secret.GetNamespace())); err != nil {
+		return nil // the cache is not ready; its events will follow
+	}
+	var requests []reconcile.Request
+	for i := range list.Items {
+		if hook := list.Items[i].Spec.Webhook; hook != nil && hook.SecretKeyRef.Name == secret.GetName() {
+			requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&list.Items[i])})
+		}
+	}
+	return requests
+}
