@@ -10,7 +10,7 @@ import (
 
 // AgentRoleSpec defines the agents of a role. A change applies to agents that start afterwards.
 // +kubebuilder:validation:XValidation:rule="!(has(self.systemPrompt) && has(self.systemPromptFrom))",message="set only one of systemPrompt and systemPromptFrom"
-// +kubebuilder:validation:XValidation:rule="!has(self.remote) || !(has(self.systemPrompt) || has(self.systemPromptFrom) || has(self.modelProvider) || has(self.model) || has(self.temperature) || has(self.maxOutputTokens) || has(self.reasoningEffort) || has(self.tools) || has(self.approval) || has(self.delegation) || has(self.outputSchema) || has(self.skills))",message="a role with remote has no prompt, model, tools, approval, delegation, outputSchema or skills: the remote agent has its own"
+// +kubebuilder:validation:XValidation:rule="!has(self.remote) || !(has(self.systemPrompt) || has(self.systemPromptFrom) || has(self.modelProvider) || has(self.model) || has(self.temperature) || has(self.maxOutputTokens) || has(self.reasoningEffort) || has(self.tools) || has(self.approval) || has(self.delegation) || has(self.outputSchema) || has(self.skills) || has(self.review))",message="a role with remote has no prompt, model, tools, approval, delegation, outputSchema, skills or review: the remote agent has its own"
 // +kubebuilder:validation:XValidation:rule="!has(self.remote) || !has(self.limits) || !has(self.limits.maxCostMicros) || self.limits.maxCostMicros == 0",message="a role with remote cannot limit the cost, which is not known here: limit the duration or the tokens",fieldPath=".limits.maxCostMicros"
 type AgentRoleSpec struct {
 	// displayName is the name that people see. Defaults to the role's name.
@@ -87,6 +87,10 @@ type AgentRoleSpec struct {
 	// +kubebuilder:validation:MinProperties=1
 	// +kubebuilder:validation:MaxProperties=32
 	OutputSchema *runtime.RawExtension `json:"outputSchema,omitempty"`
+	// review makes an agent with another role judge each result that agents with this role submit. An agent whose result is rejected gets
+	// the reasons and continues.
+	// +optional
+	Review *ResultReview `json:"review,omitempty"`
 	// limits apply to each agent with this role.
 	// +optional
 	Limits *RoleLimits `json:"limits,omitempty"`
@@ -237,6 +241,37 @@ type RoleAsTool struct {
 	InputSchema *runtime.RawExtension `json:"inputSchema,omitempty"`
 }
 
+// RejectPolicy determines how an agent ends whose last review is no approval.
+// +kubebuilder:validation:Enum=Warn;Fail
+type RejectPolicy string
+
+// The reject policies.
+const (
+	// RejectWarn: it succeeds, with a warning in its result.
+	RejectWarn RejectPolicy = "Warn"
+	// RejectFail: it fails with ReviewRejected.
+	RejectFail RejectPolicy = "Fail"
+)
+
+// ResultReview configures the review of results.
+type ResultReview struct {
+	// role is the AgentRole of the reviewer, which gets the task, its successCriteria and the result, and the same workspace. Its own review
+	// is ignored.
+	// +required
+	Role Name `json:"role"`
+	// maxRounds is how many times a result may be reviewed.
+	// +optional
+	// +default=2
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=5
+	MaxRounds int32 `json:"maxRounds,omitempty"`
+	// onReject determines how an agent ends whose last result is rejected or could not be reviewed: Warn, it succeeds with a warning in its
+	// result; Fail, it fails with ReviewRejected.
+	// +optional
+	// +default="Warn"
+	OnReject RejectPolicy `json:"onReject,omitempty"`
+}
+
 // RoleLimits apply to each agent with a role.
 type RoleLimits struct {
 	// maxIterations is how many model calls an agent may make. Defaults to 20.
@@ -295,6 +330,7 @@ type AgentRoleStatus struct {
 // +kubebuilder:printcolumn:name="Approval",type=string,JSONPath=`.spec.approval.mode`,priority=1
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 // +kubebuilder:validation:XValidation:rule="size(self.metadata.name) <= 63 && !self.metadata.name.contains('.')",message="metadata.name must have at most 63 characters and no dots: it becomes a label of every agent with this role"
+// +kubebuilder:validation:XValidation:rule="!has(self.spec.review) || self.spec.review.role != self.metadata.name",message="a role cannot review its own results: name another role",fieldPath=".spec.review.role"
 // +kubebuilder:validation:XValidation:rule="has(self.spec.systemPrompt) || has(self.spec.systemPromptFrom) || has(self.spec.remote) || self.metadata.name in ['orchestrator', 'general', 'researcher', 'planner', 'coder', 'tester', 'reviewer', 'debugger', 'code-search', 'code-review']",message="set spec.systemPrompt, spec.systemPromptFrom or spec.remote: only a role with the name of a built-in one may leave them out and keep its prompt"
 type AgentRole struct {
 	metav1.TypeMeta `json:",inline"`

@@ -100,7 +100,7 @@ const (
 )
 
 // ErrorKind is why a run ended without success.
-// +kubebuilder:validation:Enum=Cancelled;TimedOut;IterationLimit;DepthLimit;BudgetExhausted;LoopDetected;ModelError;ToolError;SubAgentError;InvalidSpec;HistoryLost
+// +kubebuilder:validation:Enum=Cancelled;TimedOut;IterationLimit;DepthLimit;BudgetExhausted;LoopDetected;ModelError;ToolError;SubAgentError;InvalidSpec;HistoryLost;ReviewRejected
 type ErrorKind string
 
 // The kinds of errors of a run.
@@ -127,6 +127,8 @@ const (
 	ErrorInvalidSpec ErrorKind = "InvalidSpec"
 	// ErrorHistoryLost: the run had started, but the ledger has no events of it, or one of them cannot be read.
 	ErrorHistoryLost ErrorKind = "HistoryLost"
+	// ErrorReviewRejected: the result of the agent was rejected by its review or could not be reviewed, and its role requires an approval.
+	ErrorReviewRejected ErrorKind = "ReviewRejected"
 )
 
 // RunError describes why a run ended without success.

@@ -19,9 +19,12 @@ type ChildSpec struct {
 	Task            string   `json:"task,omitempty"`
 	ContextFiles    []string `json:"contextFiles,omitempty"`
 	SuccessCriteria string   `json:"successCriteria,omitempty"`
-	Context         string   `json:"context,omitempty"`
-	Cwd             string   `json:"cwd,omitempty"`
-	ContinueFrom    string   `json:"continueFrom,omitempty"`
+	// OutputSchema replaces the one of its role.
+	OutputSchema json.RawMessage `json:"outputSchema,omitempty"`
+
+	Context      string `json:"context,omitempty"`
+	Cwd          string `json:"cwd,omitempty"`
+	ContinueFrom string `json:"continueFrom,omitempty"`
 	// Group is the id of the tool call that started the child, Trigger the message that caused it.
 	Group   string `json:"group,omitempty"`
 	Trigger string `json:"trigger,omitempty"`
@@ -58,6 +61,8 @@ const (
 	StyleSpawn GroupStyle = "spawn"
 	// StyleRole: the summary of a role that was used as a tool.
 	StyleRole GroupStyle = "role"
+	// StyleReview: the verdict on a submitted result.
+	StyleReview GroupStyle = "review"
 	// StyleTool: the result of a tool run.
 	StyleTool GroupStyle = "tool"
 )

@@ -37,6 +37,8 @@ type Config struct {
 	// OutputSchema is the JSON schema of the data that a sub-agent submits with its result. It is nil if the result is text only. It is
 	// used in the parameters of submit_result as the property data, and its references start there.
 	OutputSchema json.RawMessage `json:"outputSchema,omitempty"`
+	// Review configures the review of a sub-agent's results; nil means that they are not reviewed.
+	Review *Review `json:"review,omitempty"`
 	// ToolCall is the call of a tool run.
 	ToolCall *ToolRunCall `json:"call,omitempty"`
 	// Tools are all tools that exist for this agent; the function Tools selects those that its role allows.

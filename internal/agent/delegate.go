@@ -182,6 +182,10 @@ func childFinished(s State, f ChildFinished) State {
 		return s
 	}
 	members := s.Children.members(group.ID)
+	if i := s.findCall(group.ID, CallDelegated); i >= 0 && group.Style == StyleReview {
+		s.Children = s.Children.closeGroup(g)
+		return reviewed(s, i, *members[0].Outcome)
+	}
 	if i := s.findCall(group.ID, CallDelegated); i >= 0 {
 		call := s.Batch[i].done(group.toolOutcome(members), group.resultText(members))
 		call.Images = group.images(members)

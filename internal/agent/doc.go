@@ -75,6 +75,12 @@
 // next message. The driver enforces the limits of the tree and sets the fields that the core cannot compute:
 // MessageArrived.TreeUsage and ModelReplied.TasksLeft.
 //
+// # Reviews
+//
+// If the results of a sub-agent are reviewed, submit_result starts a child with the role of the reviewer and waits for its verdict. A
+// rejection is the answer to the call, and the agent continues. After the last round, or if no review is possible, the agent
+// succeeds with a warning, or fails with ErrorReviewRejected. A reviewer is not reviewed itself.
+//
 // # Quarantine
 //
 // A driver that cannot read an event of a log, or panics on one, appends Quarantined. It ends the agent in any state; an

@@ -21,6 +21,7 @@ const (
 	ErrorSubAgent        ErrorKind = "SubAgentError"
 	ErrorInvalidSpec     ErrorKind = "InvalidSpec"
 	ErrorHistoryLost     ErrorKind = "HistoryLost"
+	ErrorReviewRejected  ErrorKind = "ReviewRejected"
 )
 
 // Outcome is how an agent ended: with a result if Kind is empty, otherwise with an error and perhaps a partial result.

@@ -110,6 +110,8 @@ func RequestedTasks(s State, reply ModelReplied) int64 {
 	var requested int64
 	for _, c := range calls {
 		switch {
+		case c.Tool == ToolSubmit && s.Config.reviews():
+			requested++ // the reviewer
 		case !s.Config.startsTasks(c.Tool):
 		case c.Tool == ToolSpawn:
 			var in struct {

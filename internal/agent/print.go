@@ -104,6 +104,9 @@ func (o Outcome) String() string {
 		if o.Result != nil && len(o.Result.Data) > 0 {
 			text += fmt.Sprintf(", data %s", o.Result.Data)
 		}
+		if o.Result != nil && len(o.Result.Warnings) > 0 {
+			text += fmt.Sprintf(", warnings %q", o.Result.Warnings)
+		}
 		return text
 	}
 	text := fmt.Sprintf("%s %q after %d iterations", o.Kind, o.Error, o.Iterations)

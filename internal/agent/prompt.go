@@ -144,11 +144,18 @@ If it cannot be done, call submit_error and say why. Your parent sees only what 
 const dataRequirement = `
 Your result must also contain data, which a program reads: it has to match the schema of submit_result exactly.`
 
+const reviewRequirement = `
+Your result is reviewed against the task and its success criteria. If it is rejected, you get the reasons and submit a corrected one.`
+
 func (c Config) responseRequirements() string {
+	text := responseRequirements
 	if len(c.OutputSchema) > 0 {
-		return responseRequirements + dataRequirement
+		text += dataRequirement
 	}
-	return responseRequirements
+	if c.reviews() {
+		text += reviewRequirement
+	}
+	return text
 }
 
 func constraints(c Config) string {

@@ -222,6 +222,9 @@ func (d *dialogue) config(td *datadriven.TestData, kind Kind) Config {
 	for _, name := range values(td, "tools") {
 		c.Tools = append(c.Tools, Tool{Name: name, ReadOnly: !slices.Contains([]string{"write", "patch", "bash", "deploy"}, name)})
 	}
+	if review := values(td, "review"); len(review) > 0 {
+		c.Review = &Review{Role: review[0], MaxRounds: 2, Required: slices.Contains(review, "required")}
+	}
 	for _, name := range values(td, "skills") {
 		c.Skills = append(c.Skills, Skill{Name: name, Description: "How to do\n  " + name + "."})
 	}

@@ -161,7 +161,12 @@ func (sim *simulation) answer(effect Effect) Fact {
 		if rapid.IntRange(0, 5).Draw(t, "taken") == 0 {
 			return NameTaken{Name: e.Child.Name, Suffix: drawSuffix(t)}
 		}
-		return ChildFinished{Child: e.Child.Name, Outcome: drawOutcome(t), Usage: Usage{
+		outcome := drawOutcome(t)
+		if sim.state.IsReviewer(e.Child.Name) && rapid.IntRange(0, 3).Draw(t, "verdict") > 0 {
+			outcome = Outcome{Result: &Result{Text: "judged", Data: json.RawMessage(rapid.SampledFrom([]string{
+				`{"verdict":"approve","reasons":[]}`, `{"verdict":"reject","reasons":["It is wrong."]}`, `{"verdict":"reject","reasons":[]}`}).Draw(t, "judged"))}}
+		}
+		return ChildFinished{Child: e.Child.Name, Outcome: outcome, Usage: Usage{
 			PromptTokens: rapid.Int64Range(0, 500).Draw(t, "child used"), ModelCalls: 1, Tasks: rapid.Int64Range(0, 2).Draw(t, "child tasks")}}
 	case CancelChild:
 		return ChildFinished{Child: e.Child, Outcome: Outcome{Kind: ErrorCancelled, Error: "cancelled"}}
@@ -188,7 +193,7 @@ func (sim *simulation) answer(effect Effect) Fact {
 
 func drawOutcome(t *rapid.T) Outcome {
 	if rapid.Bool().Draw(t, "success") {
-		return Outcome{Result: &Result{Text: "done", Data: rapid.SampledFrom([]json.RawMessage{nil, json.RawMessage(`{"verdict":"yes"}`)}).Draw(t, "data")}}
+		return Outcome{Result: &Result{Text: "done", Data: rapid.SampledFrom([]json.RawMessage{nil, json.RawMessage(`{"verdict":"yes"}`), json.RawMessage(`{"verdict":"approve","reasons":[]}`), json.RawMessage(`{"verdict":"reject","reasons":["It is wrong."]}`)}).Draw(t, "data")}}
 	}
 	return Outcome{Kind: rapid.SampledFrom([]ErrorKind{ErrorTimedOut, ErrorSubAgent, ErrorModel}).Draw(t, "kind"), Error: "sorry"}
 }
@@ -197,6 +202,9 @@ func drawOutcome(t *rapid.T) Outcome {
 func (sim *simulation) drawCalls() []ToolCall {
 	if sim.repeatsCalls {
 		return []ToolCall{callChoices[0], callChoices[0]}
+	}
+	if sim.state.Config.reviews() && rapid.IntRange(0, 2).Draw(sim.t, "submits") == 0 {
+		return []ToolCall{{ID: sim.id("c"), Tool: ToolSubmit, Arguments: `{"result":"done","data":{"verdict":"yes"}}`}}
 	}
 	calls := make([]ToolCall, rapid.IntRange(0, 4).Draw(sim.t, "calls"))
 	for i := range calls {
@@ -295,7 +303,10 @@ func drawConfig(t *rapid.T) Config {
 	if c.Kind == SubAgent && rapid.IntRange(0, 2).Draw(t, "structured") == 0 {
 		c.OutputSchema = json.RawMessage(`{"type":"object","required":["verdict"],"properties":{"verdict":{"type":"string"}}}`)
 	}
-	c.Remote = c.Kind == SubAgent && c.OutputSchema == nil && rapid.IntRange(0, 4).Draw(t, "remote") == 0
+	if c.Kind == SubAgent && rapid.IntRange(0, 2).Draw(t, "reviewed") == 0 {
+		c.Review = &Review{Role: "helper", MaxRounds: rapid.IntRange(1, 3).Draw(t, "rounds"), Required: rapid.Bool().Draw(t, "required")}
+	}
+	c.Remote = c.Kind == SubAgent && c.Review == nil && c.OutputSchema == nil && rapid.IntRange(0, 4).Draw(t, "remote") == 0
 	if c.SummarisesContext = rapid.Bool().Draw(t, "shares"); c.SummarisesContext && rapid.IntRange(0, 9).Draw(t, "files") == 0 {
 		c.Task.ContextMode, c.Task.ContextFiles = ContextSelective, []string{"a.txt", "b.txt"}
 	}
@@ -328,6 +339,9 @@ func TestSimulationCoverage(t *testing.T) {
 			}
 			if o := s.after.Outcome; o != nil {
 				seen["kind "+string(o.Kind)]++
+				if s.after.Config.reviews() && o.Result != nil {
+					seen[fmt.Sprintf("reviewed %d, warned %t", min(s.after.Review.Rounds, 2), len(o.Result.Warnings) > 0)]++
+				}
 				seen[fmt.Sprintf("data %t", o.Result != nil && len(o.Result.Data) > 0)]++
 			}
 			if p := s.after.Paused; p != nil {
@@ -355,7 +369,8 @@ func TestSimulationCoverage(t *testing.T) {
 		"effect agent.CallModel", "effect agent.RunTool", "effect agent.StartChild", "effect agent.CancelChild", "effect agent.CancelRemote", "effect agent.AskPerson",
 		"effect agent.SendItem", "effect agent.ReportOutcome", "effect agent.WakeAt",
 		"kind ", "kind Cancelled", "kind TimedOut", "kind IterationLimit", "kind BudgetExhausted", "kind LoopDetected", "kind ModelError",
-		"kind ToolError", "data true", "data false", "kind SubAgentError", "purpose turn", "purpose last-words", "purpose compact",
+		"kind ToolError", "data true", "data false", "kind ReviewRejected",
+		"reviewed 0, warned true", "reviewed 1, warned false", "reviewed 1, warned true", "kind SubAgentError", "purpose turn", "purpose last-words", "purpose compact",
 		"pause PausedTurnLimit", "pause PausedTaskLimit", "pause PausedTokenLimit", "call Queued",
 		"tool asks Asked true", "tool asks Asked false", "tool asks Running true", "tool asks Running false", "reasoning of a call true", "reasoning of a call false",
 	} {

@@ -52,6 +52,8 @@ type State struct {
 	SharedSummary       *SharedSummary `json:"digest,omitempty"`
 
 	Children Children `json:"children,omitzero"`
+	// Review is used by sub-agents whose results are reviewed.
+	Review Reviewing `json:"review,omitzero"`
 
 	// Turn, Inbox, Asks and Outbox are used by orchestrators only.
 	Turn   Turn    `json:"turn,omitzero"`

@@ -172,6 +172,9 @@ func endToolRun(s State, c BatchCall) State {
 func beginBatch(s State, call ModelCall, calls []ToolCall, tasksLeft *int64) State {
 	for _, c := range calls {
 		if outcome, ok := s.Config.submission(c); ok {
+			if s.Config.reviews() && outcome.Succeeded() {
+				return beginReview(s, call, calls, c.ID, outcome, tasksLeft)
+			}
 			return beginEnd(answerSubmission(s, calls, c.ID), outcome)
 		}
 	}

@@ -163,6 +163,9 @@ func finalAnswer(s State, f ModelReplied) State {
 	if len(s.Config.OutputSchema) > 0 {
 		return requestModelCall(s.appendUserText(textNoData))
 	}
+	if s.Config.reviews() {
+		return requestModelCall(s.appendUserText(textNotSubmitted))
+	}
 	return beginEnd(s, Outcome{Result: &Result{Text: f.Text}})
 }
 

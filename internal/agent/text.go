@@ -15,6 +15,7 @@ const (
 	textEmpty        = "[Your reply was empty. Call a tool, or submit your result with submit_result.]"
 	textCutOff       = "[Your reply was cut off by the limit on its length. Go on where it stopped, or submit a shorter result with submit_result.]"
 	textNoData       = "[Your result must contain data, so a plain answer does not end your work. Submit it with submit_result, or say with submit_error why you cannot.]"
+	textNotSubmitted = "[Your result is reviewed, so a plain answer does not end your work. Submit it with submit_result, or say with submit_error why you cannot.]"
 	textCancelled    = "The user cancelled all work."
 	textBudgetRaised = "[You had stopped because the budget was used up. It has been raised: go on where you stopped.]"
 )

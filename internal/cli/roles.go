@@ -129,6 +129,9 @@ func (s *session) printRole(e roles.Entry) {
 		}
 		fmt.Fprintln(out, terminal.Bold.Render(terminal.Pad(label, 16)), terminal.Line(skill.Name+": "+skill.Description))
 	}
+	if e.Review != nil {
+		line("Reviewed by", fmt.Sprintf("%s (at most %d times, on rejection: %s)", e.Review.Role, e.Review.MaxRounds, e.Review.OnReject))
+	}
 	line("Result data", strings.Join(e.OutputFields(), ", "))
 	limits := ptr.Deref(e.Limits, v1alpha1.RoleLimits{})
 	line("Limits", fmt.Sprintf("%d iterations, %d seconds", limits.MaxIterations, limits.MaxDurationSeconds))

@@ -79,7 +79,7 @@ func New(registry prometheus.Registerer) (*Metrics, error) {
 // outcomes are the possible outcomes of agents and turns.
 var outcomes = []agent.ErrorKind{
 	success, agent.ErrorCancelled, agent.ErrorTimedOut, agent.ErrorIterationLimit, agent.ErrorDepthLimit, agent.ErrorBudgetExhausted, agent.ErrorLoopDetected,
-	agent.ErrorModel, agent.ErrorTool, agent.ErrorSubAgent, agent.ErrorInvalidSpec, agent.ErrorHistoryLost,
+	agent.ErrorModel, agent.ErrorTool, agent.ErrorSubAgent, agent.ErrorInvalidSpec, agent.ErrorHistoryLost, agent.ErrorReviewRejected,
 }
 
 const success = "Success"

@@ -41,6 +41,7 @@ func (r Role) Overlay(over Role) Role {
 			Delegation:      cmp.Or(over.Delegation, r.Delegation),
 			AsTool:          cmp.Or(over.AsTool, r.AsTool),
 			Remote:          cmp.Or(over.Remote, r.Remote),
+			Review:          cmp.Or(over.Review, r.Review),
 			OutputSchema:    cmp.Or(over.OutputSchema, r.OutputSchema),
 			Limits:          overlayLimits(r.Limits, over.Limits),
 		},

@@ -5,6 +5,7 @@ package role
 
 import (
 	"encoding/json"
+	"fmt"
 	"maps"
 	"slices"
 
@@ -57,4 +58,12 @@ func (r Role) OutputFields() []string {
 		return nil // the role's status says what is wrong
 	}
 	return slices.Sorted(maps.Keys(schema.Properties))
+}
+
+// CannotReview returns why agents with a role cannot review results, or "".
+func CannotReview(reviewer Role) string {
+	if reviewer.Remote == nil {
+		return ""
+	}
+	return fmt.Sprintf("The role %s is that of a remote agent, which submits no verdict: name another role in spec.review.role.", reviewer.Name)
 }

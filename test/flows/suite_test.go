@@ -103,6 +103,7 @@ func flows(ledger string) {
 	structuredResults(w)
 	promptIncludes(w)
 	skills(w)
+	reviews(w)
 	agentsAsTools(w)
 	parallelAgents(w)
 	runaway(w)

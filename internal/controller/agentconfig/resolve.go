@@ -98,6 +98,11 @@ func (r *Resolver) Resolve(ctx context.Context, s Subject) (Resolved, error) {
 			return Resolved{}, err
 		}
 	}
+	if s.Kind == agent.SubAgent && found.Review != nil {
+		if out.Config.Review, err = r.review(ctx, s.Namespace, found); err != nil {
+			return Resolved{}, err
+		}
+	}
 	if found.Remote != nil {
 		return out, r.resolveRemote(ctx, s, &out)
 	}

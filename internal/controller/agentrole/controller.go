@@ -126,7 +126,26 @@ func (r *Reconciler) check(ctx context.Context, object *v1alpha1.AgentRole, read
 		return status.NotReady(generation, v1alpha1.ReasonRoleNotFound, fmt.Sprintf(
 			"spec.delegation.roles names roles that do not exist and are not offered: %s. Create them or remove them from the list.", strings.Join(notFound, ", "))), nil
 	}
-	return status.Ready(generation, "The role can be used."), nil
+	return r.checkReview(ctx, object, read)
+}
+
+// checkReview returns the condition of a role whose other parts can be used.
+func (r *Reconciler) checkReview(ctx context.Context, object *v1alpha1.AgentRole, read role.Role) (metav1.Condition, error) {
+	if read.Review == nil {
+		return status.Ready(object.Generation, "The role can be used."), nil
+	}
+	reviewer, err := r.Finder.Role(ctx, object.Namespace, read.Review.Role)
+	if condition, missing := status.FromMissing(object.Generation, err); missing {
+		condition.Message = fmt.Sprintf("The role %s of spec.review cannot be used: %s", read.Review.Role, condition.Message)
+		return condition, nil
+	}
+	if err != nil {
+		return metav1.Condition{}, err
+	}
+	if problem := role.CannotReview(reviewer); problem != "" {
+		return status.NotReady(object.Generation, v1alpha1.ReasonInvalidSpec, problem), nil
+	}
+	return status.Ready(object.Generation, "The role can be used."), nil
 }
 
 // missingRoles returns the roles that do not exist.

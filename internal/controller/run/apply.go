@@ -72,6 +72,9 @@ func taskOf(owner Owner, child agent.ChildSpec) *v1alpha1.AgentTask {
 	if child.Tool != "" {
 		task.Spec.Type, task.Spec.Tool = v1alpha1.TaskTool, child.Tool
 	}
+	if len(child.OutputSchema) > 0 {
+		task.Spec.OutputSchema = &runtime.RawExtension{Raw: child.OutputSchema}
+	}
 	if len(child.Arguments) > 0 {
 		task.Spec.Arguments = &runtime.RawExtension{Raw: child.Arguments}
 	}

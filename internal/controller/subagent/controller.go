@@ -259,6 +259,9 @@ func (r *Reconciler) place(ctx context.Context, sub *v1alpha1.SubAgent, lineage 
 		return err
 	}
 	started.Config.ParentRole = state.Config.Role.Display()
+	if state.IsReviewer(sub.Spec.Task) {
+		started.Config.Review = nil // a reviewer is not reviewed itself
+	}
 	started.Config.Origin = state.ChildOrigin(sub.Spec.Task)
 	started.Config.Task.Context = state.ContextFor(sub.Spec.Task, started.Config.Limits.SharedContextTokens())
 	return nil

@@ -178,6 +178,7 @@ export interface RoleSpec {
   approval?: { mode?: string; tools?: string[] };
   delegation?: { roles?: string[] };
   asTool?: { name: string };
+  review?: { role: string; maxRounds?: number; onReject?: 'Warn' | 'Fail' };
   outputSchema?: { properties?: Record<string, unknown> };
   limits?: { maxIterations?: number; maxDurationSeconds?: number; maxTotalTokens?: number; maxCostMicros?: number };
 }

@@ -92,6 +92,7 @@ function RoleCard({ name, spec, source, skills, conditions }: { name: string; sp
     ['Tools', spec.tools?.allow ? spec.tools.allow.join(', ') || 'none' : 'the built-in ones'],
     ['Delegates to', spec.delegation?.roles?.join(', ')],
     ['Skills', skills?.map((skill) => `${skill.name}: ${firstSentence(skill.description)}`).join(' ')],
+    ['Reviewed by', spec.review?.role],
     ['Result data', Object.keys(spec.outputSchema?.properties ?? {}).join(', ')],
     ['Approval', { Always: 'every tool', Never: 'no tool', WriteTools: 'tools that change something' }[spec.approval?.mode ?? 'WriteTools']],
     ['As a tool', spec.asTool?.name],

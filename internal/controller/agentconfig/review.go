@@ -1,0 +1,31 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package agentconfig
+
+import (
+	"cmp"
+	"context"
+
+	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/internal/agent"
+	"github.com/nestor-dev/nestor/internal/controller/resolve"
+	"github.com/nestor-dev/nestor/internal/role"
+)
+
+// defaultMaxRounds is the number of reviews of a role that was created before the API server set the default.
+const defaultMaxRounds = 2
+
+// review returns the review of the results of agents with a role. Its reviewer must exist when they start.
+func (r *Resolver) review(ctx context.Context, namespace string, found role.Role) (*agent.Review, error) {
+	reviewer, err := r.Finder.Role(ctx, namespace, found.Review.Role)
+	if err != nil {
+		return nil, err
+	}
+	if problem := role.CannotReview(reviewer); problem != "" {
+		return nil, &resolve.Missing{Reason: v1alpha1.ReasonInvalidSpec, Message: problem}
+	}
+	return &agent.Review{
+		Role: found.Review.Role, MaxRounds: int(cmp.Or(found.Review.MaxRounds, defaultMaxRounds)), Required: found.Review.OnReject == v1alpha1.RejectFail,
+	}, nil
+}
