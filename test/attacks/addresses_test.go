@@ -120,4 +120,24 @@ var _ = class(
 			r.Eventually(r.ask("task", "foe")).Should(And(HavePrefix("Failed ModelError"), ContainSubstring(secretWord)))
 		},
 	},
+	attack{
+		name:    "a token endpoint leads to an internal service",
+		attempt: "a tool server gets its tokens from the metadata service, from an endpoint that redirects with the client secret, and from another service whose response the attacker wants to read",
+		defence: "token endpoints are reached like tool servers, and their responses are not quoted",
+		run: func(t *testing.T, w *world) {
+			r := w.newNamespace(t)
+			v := r.victim()
+			r.Eventually(r.protectedServer("metadata", "https://169.254.169.254/token")).Should(HavePrefix(notAllowed))
+			r.Eventually(r.protectedServer("redirect", r.serve(redirect(v.URL)))).Should(HavePrefix(notAllowed))
+			r.Expect(v.visits.Load()).To(BeZero())
+			said := r.protectedServer("other", v.URL)
+			r.Eventually(said).Should(And(HavePrefix("False InvalidResponse: "), Not(ContainSubstring(secretWord))))
+		},
+		control: func(t *testing.T, w *world) {
+			r := w.newNamespace(t)
+			v := r.victim()
+			r.protectedServer("other", v.URL)
+			r.Eventually(v.visits.Load).Should(BeNumerically(">=", 1))
+		},
+	},
 )

@@ -13,6 +13,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
@@ -154,6 +155,14 @@ func (r *testNamespace) victim() *victim {
 // toolServer creates a ToolServer and returns its condition Ready: status, reason and message.
 func (r *testNamespace) toolServer(name, url string) func() string {
 	r.create(&v1alpha1.ToolServer{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: v1alpha1.ToolServerSpec{URL: url}})
+	return r.conditionText(name, v1alpha1.ConditionReady)
+}
+
+// protectedServer creates a ToolServer with a token endpoint and returns its condition Ready.
+func (r *testNamespace) protectedServer(name, tokenURL string) func() string {
+	r.create(&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: name}, StringData: map[string]string{"secret": "hunter2"}})
+	client := v1alpha1.OAuthClient{TokenURL: tokenURL, ClientID: "nestor", ClientSecretRef: v1alpha1.SecretKeyRef{Name: name, Key: "secret"}}
+	r.create(&v1alpha1.ToolServer{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: v1alpha1.ToolServerSpec{URL: "https://tools.example.com/mcp", Auth: &v1alpha1.ToolServerAuth{OAuth: client}}})
 	return r.conditionText(name, v1alpha1.ConditionReady)
 }
 
