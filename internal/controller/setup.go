@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/dynamic"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
@@ -278,7 +279,12 @@ func Setup(mgr ctrl.Manager, options Options) (*Controllers, error) {
 	if err := watch.Index(context.Background(), mgr.GetFieldIndexer()); err != nil {
 		return nil, err
 	}
-	drive := &driver{router: eng, workspaces: workspaces, closers: []closer{eng, workspaces, pool}, idle: options.IdleAfter, unconfirmed: lost, hasObject: objects.HasObject,
+	dynamicClient, err := dynamic.NewForConfigAndClient(mgr.GetConfig(), mgr.GetHTTPClient())
+	if err != nil {
+		return nil, fmt.Errorf("create the client of watches: %w", err)
+	}
+	watches := &agenttrigger.Watches{Dynamic: dynamicClient, Mapper: mgr.GetRESTMapper(), Client: c, Wake: wake.triggers.Add}
+	drive := &driver{router: eng, workspaces: workspaces, closers: []closer{eng, workspaces, pool, watches}, idle: options.IdleAfter, unconfirmed: lost, hasObject: objects.HasObject,
 		waker: &shardWaker{log: mgr.GetLogger().WithName("shards"), enqueue: func(ctx context.Context, shards map[int]bool) error {
 			return wake.wakeShards(ctx, gate, shards)
 		}},
@@ -325,7 +331,7 @@ func Setup(mgr ctrl.Manager, options Options) (*Controllers, error) {
 		messages,
 		&agenttask.Reconciler{Client: c, Runner: runner, Changed: wake.tasks, Tracker: trackers["AgentTask"], Unresolved: tasks},
 		&subagent.Reconciler{Client: c, Runner: runner, Changed: wake.agents, Tracker: trackers["SubAgent"], Unresolved: agents},
-		&agenttrigger.Reconciler{Client: c, Recorder: firings, Finder: finder, Gate: gate, Changed: wake.triggers},
+		&agenttrigger.Reconciler{Client: c, Recorder: firings, Finder: finder, Gate: gate, Changed: wake.triggers, Watches: watches},
 		&workspace.Reconciler{Client: c, Workspaces: workspaces, WhileActive: func(next reconcile.Reconciler) reconcile.Reconciler { return gate.Tree(&corev1.Pod{}, next) }},
 	}
 	if n := options.Notifications; n != nil {

@@ -8,6 +8,8 @@ import (
 	"encoding/json"
 	"fmt"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
@@ -28,6 +30,8 @@ const (
 type Program struct {
 	// Schedule is the schedule, or nil.
 	Schedule *Schedule
+	// Selector selects the watched objects.
+	Selector labels.Selector
 
 	spec                              v1alpha1.AgentTriggerSpec
 	when, dedupKey                    *expr.Program
@@ -48,7 +52,13 @@ func SourceOf(spec v1alpha1.AgentTriggerSpec) expr.Source {
 
 // Compile compiles the schedule, the expressions and the templates of a trigger. An expression that does not compile is an *expr.Error.
 func Compile(spec v1alpha1.AgentTriggerSpec) (*Program, error) {
-	p := &Program{spec: spec}
+	p := &Program{spec: spec, Selector: labels.Everything()}
+	if spec.Watch != nil && spec.Watch.Selector != nil {
+		var err error
+		if p.Selector, err = metav1.LabelSelectorAsSelector(spec.Watch.Selector); err != nil {
+			return nil, fmt.Errorf("spec.watch.selector: %w", err)
+		}
+	}
 	if spec.Schedule != nil {
 		var err error
 		if p.Schedule, err = ParseSchedule(*spec.Schedule); err != nil {

@@ -39,6 +39,8 @@ func statusOf(object any) (objectStatus, bool) {
 		return objectStatus{"", v1alpha1.ConditionReady, o.Status.Conditions}, true
 	case *v1alpha1.ToolServer:
 		return objectStatus{"", v1alpha1.ConditionReady, o.Status.Conditions}, true
+	case *v1alpha1.AgentTrigger:
+		return objectStatus{"", v1alpha1.ConditionReady, o.Status.Conditions}, true
 	case *v1alpha1.AgentQuota:
 		return objectStatus{"", v1alpha1.ConditionReady, o.Status.Conditions}, true
 	}

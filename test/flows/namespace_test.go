@@ -197,7 +197,7 @@ func (r *testNamespace) question(ctx context.Context, task string) v1alpha1.Agen
 func kinds() []client.ObjectList {
 	return []client.ObjectList{
 		&v1alpha1.AgentChatList{}, &v1alpha1.AgentMessageList{}, &v1alpha1.AgentTaskList{}, &v1alpha1.SubAgentList{},
-		&v1alpha1.AgentRoleList{}, &v1alpha1.ModelProviderList{}, &v1alpha1.ToolServerList{}, &v1alpha1.AgentQuotaList{},
+		&v1alpha1.AgentRoleList{}, &v1alpha1.ModelProviderList{}, &v1alpha1.ToolServerList{}, &v1alpha1.AgentQuotaList{}, &v1alpha1.AgentTriggerList{},
 	}
 }
 

@@ -116,6 +116,7 @@ func flows(ledger string) {
 	toolInput(w)
 	oauthTokens(w)
 	quotas(w)
+	triggers(w)
 	deletion(w)
 	identity(w)
 	refusals(w)

@@ -6,10 +6,12 @@ package agenttrigger
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
@@ -34,6 +36,8 @@ const (
 	workers = 4
 	// waitDelay is the delay before a firing is tried again for which the record has no space.
 	waitDelay = time.Second
+	// watchRetryDelay is the delay before the operator checks again whether it may watch a kind.
+	watchRetryDelay = 30 * time.Second
 )
 
 // Reconciler acts on the recorded firings of triggers, and fires their schedules.
@@ -44,6 +48,7 @@ type Reconciler struct {
 	Gate     owner.Gate
 	// Changed queues the triggers that are to be reconciled.
 	Changed *poke.Queue
+	Watches *Watches
 }
 
 // SetupWithManager registers the controller.
@@ -120,6 +125,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	err := r.Client.Get(ctx, req.NamespacedName, &t)
 	if apierrors.IsNotFound(err) {
 		r.Recorder.programs.remove(req.NamespacedName)
+		r.Watches.remove(req.NamespacedName)
 	}
 	if err != nil || !t.DeletionTimestamp.IsZero() {
 		return ctrl.Result{}, client.IgnoreNotFound(err)
@@ -159,6 +165,8 @@ func (r *Reconciler) reconcile(ctx context.Context, t *v1alpha1.AgentTrigger) (c
 		return ctrl.Result{}, err
 	}
 	switch {
+	case isWatchProblem(t):
+		return ctrl.Result{RequeueAfter: watchRetryDelay}, nil
 	case waits:
 		return ctrl.Result{RequeueAfter: waitDelay}, nil
 	case t.Status.NextTime != nil:
@@ -174,11 +182,21 @@ func (r *Reconciler) fire(ctx context.Context, t *v1alpha1.AgentTrigger) (waits 
 		return false, r.removeFire(ctx, t) //nolint:nilerr // the condition has the error
 	}
 	before := t.Status.Firings
+	if t.Spec.Watch == nil || t.Spec.Suspend {
+		r.Watches.remove(client.ObjectKeyFromObject(t))
+	}
 	if waits, err = r.fireByHand(ctx, t); err != nil {
 		return false, err
 	}
 	if program.Schedule != nil && !t.Spec.Suspend {
 		later, err := r.fireSchedule(ctx, t, program.Schedule)
+		if err != nil {
+			return false, err
+		}
+		waits = waits || later
+	}
+	if t.Spec.Watch != nil && !t.Spec.Suspend {
+		later, err := r.fireWatch(ctx, t, program)
 		if err != nil {
 			return false, err
 		}
@@ -208,4 +226,55 @@ func (r *Reconciler) fireSchedule(ctx context.Context, t *v1alpha1.AgentTrigger,
 	}
 	decision, err := r.Recorder.record(ctx, t, firing)
 	return decision.Outcome == trigger.Wait, err
+}
+
+// fireWatch records the firings for objects for which the condition has become true. It reports whether one of them must wait.
+func (r *Reconciler) fireWatch(ctx context.Context, t *v1alpha1.AgentTrigger, program *trigger.Program) (waits bool, err error) {
+	// The Events of a trigger are about this generation: the watcher of another one has its own.
+	about := t.DeepCopy()
+	w, err := r.Watches.of(ctx, t, program, func(err error) { r.Recorder.warn(about, string(v1alpha1.DropExpressionFailed), err.Error()) })
+	var cannot *problem
+	if errors.As(err, &cannot) {
+		return false, r.reportProblem(ctx, t, cannot.reason, cannot.message)
+	}
+	if err != nil {
+		return false, err
+	}
+	for {
+		f, found := w.next()
+		if !found {
+			break
+		}
+		decision, err := r.Recorder.record(ctx, t, f)
+		if err != nil || decision.Outcome == trigger.Wait {
+			return true, err
+		}
+		w.done(f)
+	}
+	if !w.registration.HasSynced() {
+		return false, nil
+	}
+	if unlatched := w.released(t.Status.Latched); len(unlatched) > 0 {
+		if err := r.Recorder.write(ctx, t, trigger.Unlatch(t.Status, unlatched)); err != nil {
+			return false, err
+		}
+		w.unlatched(unlatched)
+	}
+	return false, r.clearWatchProblem(ctx, t)
+}
+
+// clearWatchProblem removes a problem with the watch of a trigger.
+func (r *Reconciler) clearWatchProblem(ctx context.Context, t *v1alpha1.AgentTrigger) error {
+	if !isWatchProblem(t) {
+		return nil
+	}
+	next := *t.Status.DeepCopy()
+	meta.SetStatusCondition(&next.Conditions, readiness(t, nil))
+	return r.Recorder.write(ctx, t, next)
+}
+
+// isWatchProblem reports whether a trigger shows a problem with its watch.
+func isWatchProblem(t *v1alpha1.AgentTrigger) bool {
+	c := meta.FindStatusCondition(t.Status.Conditions, v1alpha1.ConditionReady)
+	return t.Spec.Watch != nil && !t.Spec.Suspend && c != nil && (c.Reason == v1alpha1.ReasonKindNotFound || c.Reason == v1alpha1.ReasonWatchNotAllowed)
 }

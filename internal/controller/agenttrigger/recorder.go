@@ -198,7 +198,7 @@ func (r *Recorder) complete(t *v1alpha1.AgentTrigger, next v1alpha1.AgentTrigger
 			next.NextTime = &metav1.Time{Time: at}
 		}
 	}
-	// A problem with a watch or a creation stays until it is known to be over.
+	// A problem with a watch, a Secret or a creation stays until it is known to be over.
 	c := meta.FindStatusCondition(next.Conditions, v1alpha1.ConditionReady)
 	if c == nil || c.ObservedGeneration != t.Generation || !isRuntimeProblem(c.Reason) {
 		meta.SetStatusCondition(&next.Conditions, readiness(t, err))
@@ -208,7 +208,7 @@ func (r *Recorder) complete(t *v1alpha1.AgentTrigger, next v1alpha1.AgentTrigger
 
 func isRuntimeProblem(reason string) bool {
 	switch reason {
-	case v1alpha1.ReasonKindNotFound, v1alpha1.ReasonWatchNotAllowed, v1alpha1.ReasonCreationRefused:
+	case v1alpha1.ReasonKindNotFound, v1alpha1.ReasonWatchNotAllowed, v1alpha1.ReasonCreationRefused, v1alpha1.ReasonSecretNotFound:
 		return true
 	}
 	return false

@@ -16,13 +16,18 @@ import (
 
 // checkSecret sets the condition of a webhook without a Secret: all its requests are refused.
 func (r *Reconciler) checkSecret(ctx context.Context, t *v1alpha1.AgentTrigger, next *v1alpha1.AgentTriggerStatus) error {
-	if t.Spec.Webhook == nil || !meta.IsStatusConditionTrue(next.Conditions, v1alpha1.ConditionReady) {
+	c := meta.FindStatusCondition(next.Conditions, v1alpha1.ConditionReady)
+	wasMissing := c != nil && c.Reason == v1alpha1.ReasonSecretNotFound
+	if t.Spec.Webhook == nil || !wasMissing && !meta.IsStatusConditionTrue(next.Conditions, v1alpha1.ConditionReady) {
 		return nil
 	}
 	_, err := r.Finder.Secret(ctx, t.Namespace, t.Spec.Webhook.SecretKeyRef)
 	if condition, missing := status.FromMissing(t.Generation, err); missing {
 		meta.SetStatusCondition(&next.Conditions, condition)
 		return nil
+	}
+	if err == nil && wasMissing {
+		meta.SetStatusCondition(&next.Conditions, readiness(t, nil))
 	}
 	return err
 }

@@ -8,6 +8,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strconv"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -80,7 +81,7 @@ func (r *Reconciler) limitHistory(ctx context.Context, t *v1alpha1.AgentTrigger)
 // deleteOldest deletes the tasks that ended first, and keeps a number of them.
 func (r *Reconciler) deleteOldest(ctx context.Context, tasks []*v1alpha1.AgentTask, keep int) error {
 	slices.SortFunc(tasks, func(a, b *v1alpha1.AgentTask) int {
-		return cmp.Or(a.Status.CompletionTime.Compare(b.Status.CompletionTime.Time), cmp.Compare(a.Name, b.Name))
+		return cmp.Or(a.Status.CompletionTime.Compare(b.Status.CompletionTime.Time), cmp.Compare(version(a), version(b)), cmp.Compare(a.Name, b.Name))
 	})
 	for _, task := range tasks[:max(0, len(tasks)-keep)] {
 		uid := task.UID
@@ -90,6 +91,12 @@ func (r *Reconciler) deleteOldest(ctx context.Context, tasks []*v1alpha1.AgentTa
 		}
 	}
 	return nil
+}
+
+// version returns the resource version of a task as a number. The end is the last write of most tasks, and times have whole seconds.
+func version(task *v1alpha1.AgentTask) uint64 {
+	number, _ := strconv.ParseUint(task.ResourceVersion, 10, 64) // versions that are not numbers have no order and compare as equal
+	return number
 }
 
 // clearRefusal removes a problem with the creation of an object: all recorded firings have their objects.

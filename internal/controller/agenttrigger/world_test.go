@@ -177,7 +177,7 @@ func (o *operator) step(crash bool) {
 // reconciler returns the controller of a process that has just started.
 func (o *operator) reconciler() *Reconciler {
 	c := &gated{WithWatch: o.world.server, operator: o}
-	return &Reconciler{Client: c, Recorder: &Recorder{Client: c, API: &live{gated: c}, Now: func() time.Time { return o.world.now }}}
+	return &Reconciler{Client: c, Watches: &Watches{}, Recorder: &Recorder{Client: c, API: &live{gated: c}, Now: func() time.Time { return o.world.now }}}
 }
 
 // gated is the client of an operator: it reads from the operator's cache and writes to the server.
@@ -189,13 +189,13 @@ type gated struct {
 func (g *gated) Get(_ context.Context, key client.ObjectKey, into client.Object, _ ...client.GetOption) error {
 	for _, object := range g.operator.cache {
 		if client.ObjectKeyFromObject(object) == key && fmt.Sprintf("%T", object) == fmt.Sprintf("%T", into) {
-			return runtime.DefaultUnstructuredConverter.FromUnstructured(unstructured(object), into)
+			return runtime.DefaultUnstructuredConverter.FromUnstructured(fieldsOf(object), into)
 		}
 	}
 	return apierrors.NewNotFound(schema.GroupResource{}, key.Name)
 }
 
-func unstructured(object client.Object) map[string]any {
+func fieldsOf(object client.Object) map[string]any {
 	out, err := runtime.DefaultUnstructuredConverter.ToUnstructured(object)
 	if err != nil {
 		panic(err)
