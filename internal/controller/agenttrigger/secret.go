@@ -23,6 +23,10 @@ func (r *Reconciler) checkSecret(ctx context.Context, t *v1alpha1.AgentTrigger, 
 	}
 	_, err := r.Finder.Secret(ctx, t.Namespace, t.Spec.Webhook.SecretKeyRef)
 	if condition, missing := status.FromMissing(t.Generation, err); missing {
+		// The spec alone is ready: without the earlier time, every reconcile would be a transition, and a write.
+		if before := meta.FindStatusCondition(t.Status.Conditions, v1alpha1.ConditionReady); before != nil && before.Status == condition.Status {
+			condition.LastTransitionTime = before.LastTransitionTime
+		}
 		meta.SetStatusCondition(&next.Conditions, condition)
 		return nil
 	}
