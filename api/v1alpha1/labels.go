@@ -36,6 +36,10 @@ const AnnotationFire = "nestor.dev/fire"
 // AnnotationFireUser is beside AnnotationFire; its value is the user name of the person, who requests the work.
 const AnnotationFireUser = "nestor.dev/fire-user"
 
+// AnnotationFireResult is on a trigger that a person fired, if the firing left nothing in the status: its value is JSON with the id of the
+// request, an outcome for programs and a message for people. Only the operator writes it.
+const AnnotationFireResult = "nestor.dev/fire-result"
+
 // AnnotationFiring is on a task or message that a trigger created; its value is the UID of the trigger and the id of the firing. Only the
 // operator writes it.
 const AnnotationFiring = "nestor.dev/firing"

@@ -179,7 +179,7 @@ func (r *Reconciler) reconcile(ctx context.Context, t *v1alpha1.AgentTrigger) (c
 func (r *Reconciler) fire(ctx context.Context, t *v1alpha1.AgentTrigger) (waits bool, err error) {
 	program, err := r.Recorder.programs.of(t)
 	if err != nil {
-		return false, r.removeFire(ctx, t) //nolint:nilerr // the condition has the error
+		return false, r.refuseInvalid(ctx, t, err)
 	}
 	before := t.Status.Firings
 	if t.Spec.Watch == nil || t.Spec.Suspend {

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -23,6 +24,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/internal/controller/resolve"
 	"github.com/nestor-dev/nestor/internal/controller/watch"
 	"github.com/nestor-dev/nestor/internal/trigger"
 )
@@ -33,7 +35,7 @@ var (
 )
 
 // world is a cluster with several operators that act at the same time. Only one of them runs at a time: each stops before every request
-// to the API server, and the test decides which of them goes on, and which of them crash.
+// to the API server, and the test decides which of them continues, and which of them crash.
 type world struct {
 	t         testing.TB
 	server    client.WithWatch
@@ -63,8 +65,10 @@ var errCrash = errors.New("crash")
 
 func newWorld(t testing.TB, operators int, objects ...client.Object) *world {
 	scheme := runtime.NewScheme()
-	if err := v1alpha1.AddToScheme(scheme); err != nil {
-		t.Fatal(err)
+	for _, add := range []func(*runtime.Scheme) error{v1alpha1.AddToScheme, corev1.AddToScheme} {
+		if err := add(scheme); err != nil {
+			t.Fatal(err)
+		}
 	}
 	w := &world{t: t, now: begin, started: map[string]int{}, seen: map[types.UID]bool{}, deletedHeld: map[string]bool{}, recorded: map[string]string{},
 		server: fake.NewClientBuilder().WithScheme(scheme).WithStatusSubresource(&v1alpha1.AgentTrigger{}, &v1alpha1.AgentTask{}).WithObjects(objects...).Build()}
@@ -177,7 +181,10 @@ func (o *operator) step(crash bool) {
 // reconciler returns the controller of a process that has just started.
 func (o *operator) reconciler() *Reconciler {
 	c := &gated{WithWatch: o.world.server, operator: o}
-	return &Reconciler{Client: c, Watches: &Watches{}, Recorder: &Recorder{Client: c, API: &live{gated: c}, Now: func() time.Time { return o.world.now }}}
+	return &Reconciler{
+		Client: c, Watches: &Watches{}, Finder: resolve.Finder{Live: o.world.server},
+		Recorder: &Recorder{Client: c, API: &live{gated: c}, Now: func() time.Time { return o.world.now }},
+	}
 }
 
 // gated is the client of an operator: it reads from the operator's cache and writes to the server.
