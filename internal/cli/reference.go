@@ -24,6 +24,9 @@ func Reference(root *cobra.Command) string {
 	for _, group := range root.Groups() {
 		for _, cmd := range documentedCommands(root, group.ID) {
 			writeCommand(&out, cmd)
+			for _, below := range cmd.Commands() {
+				writeCommand(&out, below)
+			}
 		}
 	}
 	fmt.Fprintf(&out, "\n## Options of every command\n\n%s", flagTable(root.PersistentFlags()))
@@ -42,7 +45,11 @@ func documentedCommands(root *cobra.Command, group string) []*cobra.Command {
 }
 
 func writeCommand(out *strings.Builder, cmd *cobra.Command) {
-	fmt.Fprintf(out, "\n## kubectl nestor %s\n\n```\nkubectl nestor %s [options]\n```\n\n%s\n", cmd.Name(), cmd.Use, helpMarkdown(cmd.Long))
+	usage := strings.Replace(cmd.UseLine(), "[flags]", "[options]", 1)
+	if cmd.HasSubCommands() {
+		usage = cmd.CommandPath() + " COMMAND"
+	}
+	fmt.Fprintf(out, "\n## %s\n\n```\n%s\n```\n\n%s\n", cmd.CommandPath(), usage, helpMarkdown(cmd.Long))
 	if cmd.Example != "" {
 		fmt.Fprintf(out, "\n```sh\n%s\n```\n", cmd.Example)
 	}

@@ -28,7 +28,13 @@ func TestReferenceIsCurrent(t *testing.T) {
 
 func TestEveryCommandIsDocumented(t *testing.T) {
 	root := cli.NewCommand(genericiooptions.NewTestIOStreamsDiscard(), nil)
+	commands := root.Commands()
 	for _, cmd := range root.Commands() {
+		if cmd.GroupID != "" && cmd.Name() != "completion" {
+			commands = append(commands, cmd.Commands()...)
+		}
+	}
+	for _, cmd := range commands {
 		if cmd.Name() == "options" {
 			continue
 		}
