@@ -74,6 +74,8 @@ func promptIncludes(w *world) {
 			Entry("no ConfigMap", `{{ include "texts/style" }}`, v1alpha1.ReasonConfigMapNotFound, `Create the ConfigMap "texts"`),
 			Entry("no key", `{{ include "prompts/style" }}`, v1alpha1.ReasonConfigMapNotFound, `under the key "style": the prompt of the role writer includes it`),
 			Entry("no slash", `{{ include "prompts" }}`, v1alpha1.ReasonInvalidSpec, `includes "prompts": write the name of a ConfigMap, a slash and a key`),
+			Entry("no name", `{{ include "../secrets/key" }}`, v1alpha1.ReasonInvalidSpec, `includes "../secrets/key": write the name of a ConfigMap`),
+			Entry("a path as the key", `{{ include "prompts/a/b" }}`, v1alpha1.ReasonInvalidSpec, `includes "prompts/a/b": write the name of a ConfigMap`),
 			Entry("too long", `{{ include "prompts/long" }}{{ include "prompts/long" }}`, v1alpha1.ReasonInvalidSpec, "has 120000 characters with its includes, and may have at most 65536"),
 			Entry("too many", strings.Repeat(`{{ include "prompts/long" }}`, 33), v1alpha1.ReasonInvalidSpec, "has 33 includes, and may have at most 32"),
 		)

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"k8s.io/apimachinery/pkg/util/validation"
+
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 )
 
@@ -38,8 +40,8 @@ func (c *configMaps) expandIncludes(ctx context.Context, role, prompt string) (s
 		b.WriteString(prompt[end:at[0]])
 		end = at[1]
 		target := prompt[at[2]:at[3]]
-		name, key, ok := strings.Cut(target, "/")
-		if !ok || name == "" || key == "" {
+		name, key, _ := strings.Cut(target, "/")
+		if len(validation.IsDNS1123Subdomain(name)) > 0 || len(validation.IsConfigMapKey(key)) > 0 {
 			return "", invalidRole(`The prompt of the role %s includes %q: write the name of a ConfigMap, a slash and a key, for example {{ include "prompts/style.md" }}.`, role, target)
 		}
 		text, err := c.text(ctx, v1alpha1.ConfigMapKeyRef{Name: name, Key: key}, fmt.Sprintf("the prompt of the role %s includes it", role))
