@@ -170,7 +170,24 @@ type TriggerWatch struct {
 	// operator has not seen the object before, also after a restart.
 	// +required
 	When Expression `json:"when"`
+	// report is where the end of a task is reported besides its status: None, or Event for an Event of the watched object with the summary
+	// of the result, or with the error.
+	// +optional
+	// +default="None"
+	Report TriggerReport `json:"report,omitempty"`
 }
+
+// TriggerReport is where the end of a task is reported.
+// +kubebuilder:validation:Enum=None;Event
+type TriggerReport string
+
+// The reports of triggers.
+const (
+	// ReportNone: only the status of the task has the result.
+	ReportNone TriggerReport = "None"
+	// ReportEvent: an Event of the watched object has the summary of the result, or the error.
+	ReportEvent TriggerReport = "Event"
+)
 
 // TriggerTask is the template of a standalone task. Text may contain {{ CEL }}: in instruction, in successCriteria, in the strings of
 // arguments, and in workspace.git.ref.
@@ -299,6 +316,11 @@ type PendingFiring struct {
 	// +kubebuilder:validation:MaxLength=64
 	// +kubebuilder:validation:Pattern=`^[a-z0-9-]*$`
 	UID string `json:"uid,omitempty"`
+	// object is the watched object that the end of the work is reported to: JSON with its apiVersion, kind, name and uid.
+	// +optional
+	// +kubebuilder:validation:MaxLength=768
+	// +kubebuilder:validation:Pattern=`^[ -~]*$`
+	Object string `json:"object,omitempty"`
 	// target is the spec of the task or message: JSON, compressed with gzip, in base64. It is absent when uid is known.
 	// +optional
 	// +kubebuilder:validation:MaxLength=40960

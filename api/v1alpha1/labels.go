@@ -44,6 +44,10 @@ const AnnotationFireResult = "nestor.dev/fire-result"
 // operator writes it.
 const AnnotationFiring = "nestor.dev/firing"
 
+// AnnotationReportTo is on a task whose end is reported in an Event of another object; its value is JSON with the apiVersion, kind, name and
+// uid of the object. Only the operator writes it, and removes it when it has reported.
+const AnnotationReportTo = "nestor.dev/report-to"
+
 // FinalizerFiring is on a task or message whose firing is not confirmed. Until it is removed, the operator does not start the work, and the
 // object keeps its name.
 const FinalizerFiring = "nestor.dev/firing"

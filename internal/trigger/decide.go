@@ -73,6 +73,8 @@ type Work struct {
 	// Kind and Target are the kind and the spec of the task or message.
 	Kind   v1alpha1.TargetKind
 	Target []byte
+	// ReportTo is the object that the end of a task is reported to, as JSON, or "".
+	ReportTo string
 }
 
 // Identity identifies a trigger.
@@ -170,7 +172,7 @@ func (d *decision) refusal() (v1alpha1.DropReason, string) {
 func (d *decision) fire(of Identity, work Work, target string) (v1alpha1.AgentTriggerStatus, Decision) {
 	name := Name(of.Name, of.UID, d.firing.ID)
 	now := metav1.NewTime(d.now.Truncate(time.Second))
-	d.status.Pending = append(d.status.Pending, v1alpha1.PendingFiring{ID: d.firing.ID, Time: now, Name: name, Kind: work.Kind, Target: target})
+	d.status.Pending = append(d.status.Pending, v1alpha1.PendingFiring{ID: d.firing.ID, Time: now, Name: name, Kind: work.Kind, Object: work.ReportTo, Target: target})
 	d.status.Active = append(d.status.Active, name)
 	d.status.Firings = saturated(d.status.Firings, 1)
 	d.status.LastFiredTime = &now

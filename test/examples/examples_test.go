@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -25,6 +26,7 @@ import (
 var played = map[string]func(r *room){
 	"nightly-dependencies": playNightlyDependencies,
 	"alert-investigation":  playAlertInvestigation,
+	"crash-loop":           playCrashLoop,
 	"pull-request-review":  playPullRequestReview,
 }
 
@@ -73,6 +75,24 @@ func playAlertInvestigation(r *room) {
 	r.Expect(err).NotTo(HaveOccurred())
 	r.Expect(slices.DeleteFunc(sent, func(m v1alpha1.AgentMessage) bool { return m.Spec.Role != v1alpha1.RoleUser })).To(HaveLen(1))
 	r.Eventually(r.trigger("alerts")).Should(HaveField("Status.Firings", BeEquivalentTo(1)))
+}
+
+func playCrashLoop(r *room) {
+	r.apply("crash-loop")
+	r.awaitTriggers()
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: r.namespace, Name: "shop"}}
+	pod.Spec.Containers = []corev1.Container{{Name: "app", Image: "registry.example.com/app:1"}}
+	r.create(pod)
+	pod.Status.ContainerStatuses = []corev1.ContainerStatus{{
+		Name: "app", Image: "registry.example.com/app:1", RestartCount: 3,
+		State:                corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "CrashLoopBackOff"}},
+		LastTerminationState: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 1}},
+	}}
+	r.Expect(world.API.Status().Update(r.t.Context(), pod)).To(Succeed())
+	r.Eventually(r.tasks("crash-loops")).Should(succeeded(HaveField("Spec.Instruction", ContainSubstring("Pod shop: explain"))))
+	r.Eventually(func() (string, error) {
+		return r.kubectl(nil, "events", "-n", r.namespace, "--for=pod/shop"), nil
+	}).Should(ContainSubstring("The configuration of shop has no port"))
 }
 
 func playPullRequestReview(r *room) {

@@ -161,6 +161,9 @@ func (r *Reconciler) reconcile(ctx context.Context, t *v1alpha1.AgentTrigger) (c
 	if err := r.Recorder.write(ctx, t, next); err != nil {
 		return ctrl.Result{}, err
 	}
+	if err := r.report(ctx, t); err != nil {
+		return ctrl.Result{}, err
+	}
 	if err := r.tidy(ctx, t); err != nil {
 		return ctrl.Result{}, err
 	}

@@ -158,6 +158,9 @@ func (r *Reconciler) build(t *v1alpha1.AgentTrigger, p v1alpha1.PendingFiring) (
 		return nil, fmt.Errorf("read the recorded task: %w", err)
 	}
 	task.Labels[v1alpha1.LabelRole] = task.Spec.Role
+	if p.Object != "" {
+		task.Annotations[v1alpha1.AnnotationReportTo] = p.Object
+	}
 	if err := controllerutil.SetControllerReference(t, task, r.Client.Scheme()); err != nil {
 		return nil, fmt.Errorf("own the task: %w", err)
 	}

@@ -154,6 +154,7 @@ func (r *Recorder) decide(ctx context.Context, t *v1alpha1.AgentTrigger, current
 	if work.Kind, work.Target, err = program.Render(ctx, f); err != nil {
 		return drop(err)
 	}
+	work.ReportTo = reportObject(t.Spec, f)
 	return trigger.Decide(trigger.Identity{Name: t.Name, UID: t.UID}, t.Spec, current, now, f, work)
 }
 
