@@ -211,6 +211,19 @@ func TestA2ACancelAndFailure(t *testing.T) {
 	r.Expect(err).To(MatchError(a2a.ErrTaskNotFound))
 }
 
+func TestA2ARunThatCannotStart(t *testing.T) {
+	t.Parallel()
+	r := newRoom(t)
+	role := &v1alpha1.AgentRole{ObjectMeta: metav1.ObjectMeta{Namespace: r.namespace, Name: "waits"}}
+	role.Spec.SystemPrompt, role.Spec.ModelProvider = "You wait.", "later"
+	r.create(role)
+	client, err := r.dial(r.token, "waits", a2a.TransportProtocolJSONRPC)
+	r.Expect(err).NotTo(HaveOccurred())
+	blocked := r.send(client, say("Say hello"))
+	r.Expect(blocked.Status.State).To(Equal(a2a.TaskStateSubmitted))
+	r.Expect(textOf(blocked.Status.Message.Parts)).To(ContainSubstring("later"), "what is missing")
+}
+
 // TestA2AOnlyTheCallersRights tries what a caller may not do: without a token, with an invalid one, and in another namespace.
 func TestA2AOnlyTheCallersRights(t *testing.T) {
 	t.Parallel()

@@ -223,6 +223,8 @@ func (a agent) SendMessage(ctx context.Context, req *a2a.SendMessageRequest) (a2
 		switch {
 		case err != nil:
 			return nil, failure(err)
+		case event.Kind == run.Blocked: // the task stays submitted, and its status says what is missing
+			return convert(event.Task, nil, nil), nil
 		case event.Kind == run.End || event.Kind == run.Waiting:
 			return a.finished(ctx, x, event)
 		}
