@@ -131,6 +131,18 @@ var _ = Describe("The chart", func() {
 		}
 	})
 
+	It("lets triggers watch what the values list, where the operator works", func(ctx SpecContext) {
+		watch := []string{"triggers.watch[0].apiGroups={apps}", "triggers.watch[0].resources={deployments}"}
+		rights := func(kind, name string, values ...string) sets.Set[string] {
+			return rightsOf(find(rendered(ctx, values...), kind, name))
+		}
+		more := rights("ClusterRole", "nestor-operator", watch...).Difference(rights("ClusterRole", "nestor-operator"))
+		Expect(sets.List(more)).To(HaveLen(2), "list and watch")
+		Expect(sets.List(more)).To(HaveEach(ContainSubstring("deployments")))
+		Expect(sets.List(rights("Role", "nestor-operator-watch", with(few, watch)...).Difference(rights("Role", "nestor-operator-watch", few...)))).To(Equal(sets.List(more)))
+		Expect(rights("ClusterRole", "nestor-operator", with(few, watch)...).Equal(rights("ClusterRole", "nestor-operator", few...))).To(BeTrue())
+	})
+
 	It("monitors only the Service with the metrics", func(ctx SpecContext) {
 		for name, values := range map[string][]string{"nestor": nil, "other": {"nameOverride=agents", "fullnameOverride=other"}} {
 			objects := rendered(ctx, with(page, values, []string{"metrics.serviceMonitor.enabled=true"})...)

@@ -261,10 +261,12 @@ func (r *Recorder) find(ctx context.Context, t *v1alpha1.AgentTrigger, kind v1al
 	if apierrors.IsNotFound(err) {
 		err = r.API.Get(ctx, key, object)
 	}
-	if client.IgnoreNotFound(err) != nil {
+	switch {
+	case apierrors.IsNotFound(err):
+		return nil, nil
+	case err != nil:
 		return nil, fmt.Errorf("get %s %s: %w", kind, key, err)
-	}
-	if err != nil || !belongsTo(object, t.UID) {
+	case !belongsTo(object, t.UID):
 		return nil, nil
 	}
 	return object, nil

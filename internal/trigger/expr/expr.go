@@ -139,7 +139,8 @@ func Compile(source Source, field, text string) (*Program, error) {
 
 // firstIssue returns the first of the issues of an expression. Further ones are often consequences of it.
 func firstIssue(field string, issues *cel.Issues) *Error {
-	for _, issue := range issues.Errors() {
+	if all := issues.Errors(); len(all) > 0 {
+		issue := all[0]
 		e := &Error{Field: field, Problem: strings.TrimSuffix(issue.Message, " (in container '')")}
 		if issue.Location != nil {
 			e.Line, e.Column = issue.Location.Line(), issue.Location.Column()+1

@@ -85,7 +85,7 @@ func scalar(value ref.Val) (any, error) {
 	case types.Timestamp:
 		return v.Time.UTC().Format(time.RFC3339Nano), nil
 	case types.Duration:
-		return v.Duration.String(), nil
+		return v.String(), nil
 	}
 	return nil, fmt.Errorf("a value of type %s cannot be written as JSON", value.Type().TypeName())
 }
