@@ -123,11 +123,18 @@ func run(t *testing.T, s settings) {
 	}
 	p := &planner{random: w.random, prefix: "w"}
 	w.orders = p.plan(s.agents)
+	w.firer = newFirer(w)
+	for _, object := range w.firer.objects() {
+		if err := w.stack.API.Create(t.Context(), object); err != nil {
+			t.Fatal(err)
+		}
+	}
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
 	var helpers sync.WaitGroup
 	helpers.Go(func() { w.user.run(ctx) })
 	helpers.Go(func() { w.createOrders(ctx, s.duration/2) })
+	helpers.Go(func() { w.firer.run(ctx); w.fired.Store(true) })
 	if err := w.faults.run(ctx, s.duration); err != nil {
 		w.failures = append(w.failures, err.Error())
 		t.Fatal(err)
@@ -135,6 +142,9 @@ func run(t *testing.T, s settings) {
 	w.logf("all faults have ended")
 	for _, name := range slices.Sorted(maps.Keys(w.faults.counts)) {
 		t.Logf("%3d x %s", w.faults.counts[name], name)
+	}
+	if err := w.stopClock(ctx); err != nil {
+		t.Fatal(err)
 	}
 	w.check()
 	stop()
@@ -201,6 +211,9 @@ func (w *world) saveLedger(dir string) {
 // createOrders creates all orders over some time, and retries when the API server refuses.
 func (w *world) createOrders(ctx context.Context, over time.Duration) {
 	for _, o := range w.orders {
+		if o.fired {
+			continue // a trigger creates it
+		}
 		for w.createOrder(ctx, o) != nil && ctx.Err() == nil {
 			pause(ctx, 100*time.Millisecond)
 		}

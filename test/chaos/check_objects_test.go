@@ -35,6 +35,11 @@ func (w *world) checkHandledOnce(ctx context.Context) error {
 			follow(&wrong, message, lives)
 		}
 	}
+	for _, message := range byName {
+		if isFired(message) {
+			follow(&wrong, message, lives)
+		}
+	}
 	return wrong.err()
 }
 
@@ -174,6 +179,9 @@ func (o *objects) alive() map[types.UID]string {
 	for _, object := range o.all() {
 		alive[object.GetUID()] = object.GetName()
 	}
+	for i := range o.triggers.Items {
+		alive[o.triggers.Items[i].UID] = o.triggers.Items[i].Name
+	}
 	return alive
 }
 
@@ -196,7 +204,7 @@ func (o *objects) all() []client.Object {
 
 // checkDeletion deletes everything and waits until it is gone: objects, live agents and model calls.
 func (w *world) checkDeletion(ctx context.Context) error {
-	for _, kind := range []client.Object{&v1alpha1.AgentChat{}, &v1alpha1.AgentTask{}} {
+	for _, kind := range []client.Object{&v1alpha1.AgentTrigger{}, &v1alpha1.AgentChat{}, &v1alpha1.AgentTask{}} {
 		if err := w.stack.API.DeleteAllOf(ctx, kind, client.InNamespace(namespace)); err != nil {
 			return fmt.Errorf("delete everything: %w", err)
 		}
@@ -233,6 +241,9 @@ func (w *world) checkEmpty(ctx context.Context) error {
 		if !isUndeliverable(o) {
 			return fmt.Errorf("%d objects remain, among them %T %s", len(found.all()), o, o.GetName())
 		}
+	}
+	if len(found.triggers.Items) > 0 {
+		return fmt.Errorf("trigger %s still exists", found.triggers.Items[0].Name)
 	}
 	var wrong problems
 	if err := w.checkOrphans(ctx, &wrong, found.alive()); err != nil {

@@ -20,6 +20,7 @@ const recoveryTimeout = 90 * time.Second
 // check checks all invariants. Each has a name and returns what violates it.
 func (w *world) check() {
 	w.checkInvariant("every agent reached the right end or waits", w.checkEnded)
+	w.checkInvariant("every acknowledged firing started work once", withRetries(w.checkFirings))
 	w.checkInvariant("the ledger replays to the status", withRetries(w.checkReplays))
 	w.checkInvariant("no write tool ran twice", w.checkNoRepeatedWrites)
 	w.checkInvariant("no finished model call was paid for twice", w.checkNoRepeatedCalls)
@@ -77,6 +78,9 @@ func (w *world) checkEnded(ctx context.Context) error {
 func (w *world) ended(ctx context.Context) error {
 	if !w.created.Load() {
 		return errors.New("not all orders were created")
+	}
+	if !w.fired.Load() {
+		return errors.New("not all firings were acknowledged")
 	}
 	found, err := w.objects(ctx)
 	if err != nil {
@@ -139,6 +143,12 @@ func conditionText(task *v1alpha1.AgentTask) string {
 
 // compareChat checks that a chat is waiting if something in it is, and idle otherwise.
 func (w *world) compareChat(wrong *problems, chat *v1alpha1.AgentChat) {
+	if chat.Name == triggerBell {
+		if chat.Status.Phase != v1alpha1.ChatIdle {
+			wrong.add("chat %s is %s, want %s", chat.Name, chat.Status.Phase, v1alpha1.ChatIdle)
+		}
+		return
+	}
 	i := slices.IndexFunc(w.orders, func(o *order) bool { return o.name == chat.Name })
 	if i < 0 || w.orders[i].deleted {
 		wrong.add("there is a chat %s", chat.Name)

@@ -11,6 +11,7 @@
 //	script    the model: it makes the steps that an instruction names
 //	workshop  the tool server: it logs everything that it executes
 //	user      answers, decides and cancels
+//	triggers  start tasks and messages by firings, which are repeated until they are acknowledged
 //	faults    kills, restarts, fills, cuts and hangs
 //	replicas  several operators, each with a network of its own
 //	checks    the invariants at the end

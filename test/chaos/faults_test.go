@@ -18,6 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/nestor-dev/nestor/internal/controller/agenttrigger"
 	"github.com/nestor-dev/nestor/internal/engine"
 	"github.com/nestor-dev/nestor/internal/fault"
 )
@@ -64,7 +65,10 @@ func (f *faultInjector) all() []faultKind {
 		{"an event of an agent is damaged", f.damage},
 	}
 	for _, point := range engine.Points() {
-		list = append(list, faultKind{"the operator dies " + string(point), func(ctx context.Context) error { return f.crashAt(ctx, point) }})
+		list = append(list, faultKind{"the operator dies " + string(point), func(ctx context.Context) error { return f.crashAt(ctx, point, 20) }})
+	}
+	for _, point := range agenttrigger.Points() {
+		list = append(list, faultKind{"the operator dies " + string(point), func(ctx context.Context) error { return f.crashAt(ctx, point, 3) }})
 	}
 	if f.world.stack.Postgres != nil {
 		list = append(list, faultKind{"PostgreSQL is killed", f.killPostgres})
@@ -158,12 +162,12 @@ func (f *faultInjector) killOperator(ctx context.Context) error {
 	return f.start(ctx)
 }
 
-// crashAt replaces the operator by one that crashes at a point, and that one by a healthy one.
-func (f *faultInjector) crashAt(ctx context.Context, point engine.Point) error {
+// crashAt replaces the operator by one that crashes at a point, at most at the given time, and that one by a healthy one.
+func (f *faultInjector) crashAt(ctx context.Context, point engine.Point, most int) error {
 	if err := f.kill(); err != nil {
 		return err
 	}
-	armed := fmt.Sprintf("%s=%s:%d", fault.Variable, point, 1+f.random.IntN(20))
+	armed := fmt.Sprintf("%s=%s:%d", fault.Variable, point, 1+f.random.IntN(most))
 	if err := f.world.stack.LaunchOperator(ctx, armed); err != nil {
 		return err
 	}

@@ -23,11 +23,12 @@ type objects struct {
 	tasks    v1alpha1.AgentTaskList
 	agents   v1alpha1.SubAgentList
 	messages v1alpha1.AgentMessageList
+	triggers v1alpha1.AgentTriggerList
 }
 
 func (w *world) objects(ctx context.Context) (*objects, error) {
 	o := &objects{}
-	for _, list := range []client.ObjectList{&o.chats, &o.tasks, &o.agents, &o.messages} {
+	for _, list := range []client.ObjectList{&o.chats, &o.tasks, &o.agents, &o.messages, &o.triggers} {
 		if err := w.stack.API.List(ctx, list, client.InNamespace(namespace)); err != nil {
 			return nil, fmt.Errorf("list the objects: %w", err)
 		}

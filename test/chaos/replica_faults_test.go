@@ -13,6 +13,7 @@ import (
 	coordinationv1 "k8s.io/api/coordination/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/nestor-dev/nestor/internal/controller/agenttrigger"
 	"github.com/nestor-dev/nestor/internal/engine"
 	"github.com/nestor-dev/nestor/internal/fault"
 	"github.com/nestor-dev/nestor/test/stack"
@@ -42,7 +43,7 @@ func (f *faultInjector) ofReplicas() []faultKind {
 		{"something is deleted while no operator is running", f.deleteWithoutOperator},
 		{"an event of an agent is damaged", f.damage},
 	}
-	for _, point := range engine.Points() {
+	for _, point := range append(engine.Points(), agenttrigger.Points()...) {
 		list = append(list, faultKind{"a replica dies " + string(point), func(ctx context.Context) error { return f.crashReplicaAt(ctx, point) }})
 	}
 	return list

@@ -7,9 +7,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net/url"
 	"os"
+	"slices"
 	"strconv"
+	"sync"
 	"testing"
 	"time"
 
@@ -62,6 +65,9 @@ type fleet struct {
 	slots []*slot
 	begun int
 	model *modelCounter
+	// gateways are the addresses of the replicas' gateways, by slot.
+	mu       sync.Mutex
+	gateways map[string]string
 }
 
 // slot is a place for a replica, like a pod: when the replica dies, another one starts in its place.
@@ -103,8 +109,34 @@ func (f *fleet) add(ctx context.Context) (*slot, error) {
 func (f *fleet) start(ctx context.Context, s *slot, env ...string) (err error) {
 	options := s.options
 	options.Env = env
+	gateway, err := stack.FreeAddress(ctx)
+	if err != nil {
+		return err
+	}
+	options.Flags = []string{"--gateway-bind-address", gateway, "--gateway-insecure"}
+	f.setDoor(s.name, gateway)
 	s.running, err = f.world.stack.LaunchReplica(ctx, options)
 	return err
+}
+
+// setDoor remembers the address of a replica's gateway; empty means that the replica has ended.
+func (f *fleet) setDoor(slot, address string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.gateways == nil {
+		f.gateways = map[string]string{}
+	}
+	f.gateways[slot] = address
+	if address == "" {
+		delete(f.gateways, slot)
+	}
+}
+
+// doors returns the addresses of the gateways of all replicas.
+func (f *fleet) doors() []string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return slices.Sorted(maps.Values(f.gateways))
 }
 
 // revive starts replicas in slots whose replica gave up, as a cluster would.
@@ -138,6 +170,7 @@ func (f *fleet) remove(gone *slot) {
 			f.slots = append(f.slots[:i:i], f.slots[i+1:]...)
 		}
 	}
+	f.setDoor(gone.name, "")
 	gone.api.close()
 	gone.postgres.close()
 }

@@ -114,6 +114,8 @@ type order struct {
 	// tool reports that the task is of type Tool.
 	tool bool
 	jobs []*job
+	// fired reports that a trigger creates the task.
+	fired bool
 	// cancel reports that the user cancels it once it is active, doomed that it is deleted.
 	cancel, deleted bool
 	// damaged reports that its events are damaged once.

@@ -52,6 +52,9 @@ type world struct {
 	creating sync.Mutex
 	deleted  map[string]bool
 	created  atomic.Bool
+	// firer fires the triggers; fired reports that all firings are acknowledged.
+	firer *firer
+	fired atomic.Bool
 	// disk is a small file system for the ledger, if it can be mounted.
 	disk string
 	// fleet is the replicas; nil in a run with one operator.
