@@ -116,12 +116,28 @@ func newEnvironment(source Source) (*cel.Env, error) {
 
 // Program is a compiled expression.
 type Program struct {
-	field   string
-	program cel.Program
+	field string
+	// plan returns the executable form.
+	plan func() (cel.Program, error)
 }
 
-// Compile compiles an expression. Field is the field of the spec that contains it, for errors.
+// Compile compiles an expression that is evaluated often, such as a condition. Field is the field of the spec that contains it, for errors.
 func Compile(source Source, field, text string) (*Program, error) {
+	p, err := compileForFirings(source, field, text)
+	if err != nil {
+		return nil, err
+	}
+	program, err := p.plan()
+	if err != nil {
+		return nil, &Error{Field: field, Problem: err.Error()}
+	}
+	p.plan = func() (cel.Program, error) { return program, nil }
+	return p, nil
+}
+
+// compileForFirings compiles an expression that is only evaluated for firings. Its executable form has a table of all functions, which takes
+// about 9 KB: it is created for each evaluation, in much less time than the record of a firing takes.
+func compileForFirings(source Source, field, text string) (*Program, error) {
 	env, err := environments[source]()
 	if err != nil {
 		return nil, err
@@ -130,11 +146,13 @@ func Compile(source Source, field, text string) (*Program, error) {
 	if issues.Err() != nil {
 		return nil, firstIssue(field, issues)
 	}
-	program, err := env.Program(compiled, cel.CostLimit(costLimit), cel.CostTracking(sizeCost{}), cel.InterruptCheckFrequency(interruptCheckFrequency))
-	if err != nil {
+	plan := func() (cel.Program, error) {
+		return env.Program(compiled, cel.CostLimit(costLimit), cel.CostTracking(sizeCost{}), cel.InterruptCheckFrequency(interruptCheckFrequency))
+	}
+	if _, err := plan(); err != nil { // the author should get the error now
 		return nil, &Error{Field: field, Problem: err.Error()}
 	}
-	return &Program{field: field, program: program}, nil
+	return &Program{field: field, plan: plan}, nil
 }
 
 // firstIssue returns the first of the issues of an expression. Further ones are often consequences of it.
@@ -152,7 +170,11 @@ func firstIssue(field string, issues *cel.Issues) *Error {
 
 // eval evaluates an expression.
 func (p *Program) eval(ctx context.Context, in Input) (ref.Val, error) {
-	value, _, err := p.program.ContextEval(ctx, in.activation())
+	program, err := p.plan()
+	if err != nil {
+		return nil, &Error{Field: p.field, Problem: err.Error()}
+	}
+	value, _, err := program.ContextEval(ctx, in.activation())
 	if err != nil {
 		if ctx.Err() != nil {
 			return nil, &Error{Field: p.field, Problem: "the evaluation takes too long"}

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -238,4 +239,46 @@ func FuzzTemplate(f *testing.F) {
 			t.Errorf("%q became %q", text, got)
 		}
 	})
+}
+
+// TestTemplatesTakeLittleMemory compiles as many templates as there are triggers in a large cluster: they stay in memory.
+func TestTemplatesTakeLittleMemory(t *testing.T) {
+	const count, most = 1000, 6 << 10
+	compile := func() (kept []*Template) {
+		for i := range count {
+			template, err := CompileTemplate(Schedule, "spec.task.instruction", fmt.Sprintf("Work %d, at {{ trigger.time }}", i))
+			if err != nil {
+				t.Fatal(err)
+			}
+			kept = append(kept, template)
+		}
+		return kept
+	}
+	compile() // what all expressions share
+	before := heapBytes()
+	kept := compile()
+	if each := (heapBytes() - before) / count; each > most {
+		t.Errorf("a template takes %d bytes, want at most %d", each, most)
+	}
+	runtime.KeepAlive(kept)
+}
+
+func heapBytes() int64 {
+	runtime.GC()
+	var stats runtime.MemStats
+	runtime.ReadMemStats(&stats)
+	return int64(stats.HeapAlloc)
+}
+
+func BenchmarkTemplate(b *testing.B) {
+	template, err := CompileTemplate(Schedule, "spec.task.instruction", "Work at {{ trigger.time }}")
+	if err != nil {
+		b.Fatal(err)
+	}
+	in := Input{Trigger: map[string]any{"time": "now"}}
+	for b.Loop() {
+		if _, err := template.Render(b.Context(), in, 100); err != nil {
+			b.Fatal(err)
+		}
+	}
 }

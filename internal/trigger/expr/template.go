@@ -42,7 +42,7 @@ func CompileTemplate(source Source, field, text string) (*Template, error) {
 		if end < 0 {
 			return nil, &Error{Field: field, Problem: "{{ without }}: write a literal {{ as {{ '{{' }}"}
 		}
-		program, err := Compile(source, field+": {{"+rest[:end]+"}}", rest[:end])
+		program, err := compileForFirings(source, field+": {{"+rest[:end]+"}}", rest[:end])
 		if err != nil {
 			return nil, err
 		}
