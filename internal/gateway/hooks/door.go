@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"strings"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -153,6 +154,7 @@ func (d *door) find(ctx context.Context, name types.NamespacedName) (*v1alpha1.A
 // receive authenticates a request and reads it.
 func (d *door) receive(w http.ResponseWriter, r *http.Request, of *v1alpha1.AgentTrigger) (*received, error) {
 	secret, err := d.triggers.Secret(r.Context(), of.Namespace, of.Spec.Webhook.SecretKeyRef)
+	secret = strings.TrimRight(secret, "\r\n") // of a Secret that was made from a file
 	if err != nil || secret == "" {
 		return nil, errUnauthorized // the condition of the trigger says what is wrong
 	}

@@ -63,7 +63,7 @@ func (t *triggers) Secret(_ context.Context, _ string, ref v1alpha1.SecretKeyRef
 	case "empty-secret":
 		return "", nil
 	}
-	return secret, nil
+	return secret + "\n", nil
 }
 
 func (t *triggers) Fire(_ context.Context, _ types.NamespacedName, _ types.UID, f trigger.Firing) (trigger.Decision, error) {
