@@ -17,6 +17,7 @@ const (
 	roles         = "agentroles"
 	providers     = "modelproviders"
 	toolServers   = "toolservers"
+	triggers      = "agenttriggers"
 	nestorPrefix  = "/apis/nestor.dev/v1alpha1"
 	historyPrefix = "/apis/history.nestor.dev/v1alpha1"
 )
@@ -35,6 +36,7 @@ var allowedResources = map[string]resourceRules{
 	roles:       {list: true, get: true},
 	providers:   {list: true, get: true},
 	toolServers: {list: true, get: true},
+	triggers:    {list: true, get: true},
 }
 
 // Query parameters of reads. Watches are only used by the stream.

@@ -25,6 +25,7 @@ func (s *site) routeKubernetes(mux *http.ServeMux) {
 	nestor := "/k8s" + nestorPrefix + "/namespaces/{namespace}/{resource}"
 	mux.Handle(nestor, s.signedIn(s.serveNestor))
 	mux.Handle(nestor+"/{name}", s.signedIn(s.serveNestor))
+	mux.Handle("POST /k8s"+nestorPrefix+"/namespaces/{namespace}/"+triggers+"/{name}/fire", s.signedIn(s.fire))
 	history := "GET /k8s" + historyPrefix + "/namespaces/{namespace}/{resource}"
 	mux.Handle(history, s.signedIn(s.serveHistory))
 	mux.Handle(history+"/{name}", s.signedIn(s.serveHistory))

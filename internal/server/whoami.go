@@ -37,6 +37,8 @@ var pagePermissions = map[string]authorizationv1.ResourceAttributes{
 	"createChats":     {Group: "nestor.dev", Resource: chats, Verb: "create"},
 	"deleteChats":     {Group: "nestor.dev", Resource: chats, Verb: "delete"},
 	"createMessages":  {Group: "nestor.dev", Resource: messages, Verb: "create"},
+	"readTriggers":    {Group: "nestor.dev", Resource: triggers, Verb: "list"},
+	"fireTriggers":    {Group: "nestor.dev", Resource: triggers, Verb: "patch"},
 	"readTranscripts": {Group: "history.nestor.dev", Resource: "transcripts", Verb: "get"},
 }
 

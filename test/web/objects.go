@@ -20,6 +20,8 @@ func userRole() client.Object {
 		{APIGroups: []string{"nestor.dev"}, Resources: []string{"*"}, Verbs: read},
 		{APIGroups: []string{"nestor.dev"}, Resources: []string{"agentchats", "agentmessages"}, Verbs: []string{"create"}},
 		{APIGroups: []string{"nestor.dev"}, Resources: []string{"agentchats"}, Verbs: []string{"delete"}},
+		{APIGroups: []string{"nestor.dev"}, Resources: []string{"agenttriggers"}, Verbs: []string{"patch"}},
+		{APIGroups: []string{"nestor.dev"}, Resources: []string{"agenttasks"}, Verbs: []string{"create"}},
 		{APIGroups: []string{"history.nestor.dev"}, Resources: []string{"*"}, Verbs: read},
 	}}
 }
@@ -72,4 +74,20 @@ func orchestrator(namespace string) client.Object {
 	r := &v1alpha1.AgentRole{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: role.Orchestrator}}
 	r.Spec.Delegation = &v1alpha1.Delegation{Roles: append(builtIn.Delegates(), "scribe")}
 	return r
+}
+
+// nightly returns a trigger that people fire by hand: its schedule is far away.
+func nightly(namespace string) client.Object {
+	t := &v1alpha1.AgentTrigger{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "nightly"}}
+	t.Spec.Schedule = &v1alpha1.TriggerSchedule{Cron: "0 0 29 2 *", TimeZone: "Europe/Berlin"}
+	t.Spec.Task = &v1alpha1.TriggerTask{Role: "researcher", Instruction: "Research the history of the lighthouse of Alexandria."}
+	return t
+}
+
+// onComments returns a trigger of a webhook with a condition.
+func onComments(namespace string) client.Object {
+	t := &v1alpha1.AgentTrigger{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "on-comments"}}
+	t.Spec.Webhook = &v1alpha1.TriggerWebhook{Format: v1alpha1.WebhookGitHub, SecretKeyRef: v1alpha1.SecretKeyRef{Name: "github", Key: "secret"}, When: "body.action == 'created'"}
+	t.Spec.Task = &v1alpha1.TriggerTask{Role: "researcher", Instruction: "Research the history of the lighthouse of Alexandria."}
+	return t
 }

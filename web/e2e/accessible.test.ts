@@ -69,7 +69,7 @@ describe.each([
       await page.locator(`.${view.toLowerCase()}`).first().waitFor();
       await check(view);
     }
-    for (const place of ['Roles and tools', 'Usage']) {
+    for (const place of ['Roles and tools', 'Triggers', 'Usage']) {
       await menu();
       await page.getByRole('navigation', { name: 'Chats' }).getByRole('link', { name: place }).click();
       await page.locator('.panel').first().waitFor();

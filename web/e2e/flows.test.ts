@@ -162,6 +162,33 @@ describe('a live run', () => {
   });
 });
 
+describe('a trigger', () => {
+  it('is fired, and shows its run', async () => {
+    await alice.getByRole('link', { name: 'Triggers' }).click();
+    const nightly = alice.getByRole('region', { name: 'Trigger nightly' });
+    await nightly.getByText('0 0 29 2 * Europe/Berlin').waitFor();
+    await badge(nightly, 'Ready');
+    await nightly.getByText('No runs.').waitFor();
+    await nightly.getByRole('button', { name: 'Fire nightly' }).click();
+    await alice.getByText('nightly fired.').waitFor({ timeout: 60_000 });
+    const runs = nightly.getByRole('list', { name: 'Runs of nightly' });
+    await runs.locator('.badge', { hasText: 'Done' }).waitFor({ timeout: 60_000 });
+    await runs.getByText('Begun under Ptolemy I').first().click();
+    await runs.getByText('Sostratus of Cnidus').waitFor();
+    await alice.setViewportSize({ width: 390, height: 844 });
+    expect(await alice.locator('main.page').evaluate((page) => page.scrollWidth - page.clientWidth)).toBe(0);
+    await alice.setViewportSize({ width: 1360, height: 860 });
+  });
+
+  it('says why it does not fire', async () => {
+    await alice.getByRole('button', { name: 'Fire on-comments' }).click();
+    await alice.getByLabel('The body that the expressions see, as JSON').fill('{"action": "deleted"}');
+    await alice.getByRole('dialog').getByRole('button', { name: 'Fire', exact: true }).click();
+    await alice.getByText('on-comments did not fire: The condition of the trigger is false for this firing.').waitFor({ timeout: 60_000 });
+    await alice.getByRole('region', { name: 'Trigger on-comments' }).getByText(/^SecretNotFound: /).waitFor({ timeout: 60_000 });
+  });
+});
+
 describe('markup of models', () => {
   it('does nothing', async () => {
     await begin(alice, 'Say something hostile');

@@ -19,6 +19,7 @@ import { Home } from './views/Home';
 import { RolesPage } from './views/RolesPage';
 import { Sidebar, step } from './views/Sidebar';
 import { SignIn } from './views/SignIn';
+import { TriggersPage } from './views/TriggersPage';
 import { UsagePage } from './views/UsagePage';
 
 /** The page: signs the person in, then shows what they may see. */
@@ -126,6 +127,8 @@ function Content({ route, onMenu }: { route: Route; onMenu: () => void }) {
       return <ChatPage key={route.chat} route={{ ...route, chat: route.chat! }} onMenu={onMenu} />;
     case 'roles':
       return <RolesPage onMenu={onMenu} />;
+    case 'triggers':
+      return <TriggersPage onMenu={onMenu} />;
     case 'usage':
       return <UsagePage onMenu={onMenu} />;
     default:

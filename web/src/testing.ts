@@ -1,7 +1,7 @@
 // Copyright 2026 The Nestor Authors
 // SPDX-License-Identifier: Apache-2.0
 
-import type { Message, SubAgent, Task } from './api/types';
+import type { Message, SubAgent, Task, Trigger } from './api/types';
 import type { Entry } from './api/history';
 import { annotationCall, annotationDigest, labelParent } from './api/types';
 
@@ -25,6 +25,10 @@ export function aMessage(name: string, spec: Message['spec'], more: { call?: str
     spec: { chat: 'chat', ...spec },
     status: more.status,
   };
+}
+
+export function aTrigger(name: string, status: Trigger['status'] = {}, annotations: Record<string, string> = {}, spec: Partial<Trigger['spec']> = {}): Trigger {
+  return { metadata: { name, namespace: 'default', uid: `${name}-uid`, creationTimestamp: '2026-01-01T00:00:00Z', annotations }, spec: { schedule: { cron: '@daily' }, task: { role: 'coder' }, ...spec }, status };
 }
 
 export function anEntry(seq: number, entry: Partial<Entry>): Entry {

@@ -1,8 +1,8 @@
 // Copyright 2026 The Nestor Authors
 // SPDX-License-Identifier: Apache-2.0
 
-import type { Catalog, Chat, Message, Person, Provider, Role, ToolServer } from './types';
-import { labelChat } from './types';
+import type { Catalog, Chat, Message, Person, Provider, Role, Task, ToolServer, Trigger } from './types';
+import { labelChat, labelTrigger } from './types';
 import type { Transcript, UsageReport } from './history';
 
 /** An error response of the server or the API server. */
@@ -89,6 +89,18 @@ const list = async <T>(namespace: string, resource: string) => (await get<{ item
 export const roles = (namespace: string) => list<Role>(namespace, 'agentroles');
 export const toolServers = (namespace: string) => list<ToolServer>(namespace, 'toolservers');
 export const providers = (namespace: string) => list<Provider>(namespace, 'modelproviders');
+
+export const triggers = (namespace: string) => list<Trigger>(namespace, 'agenttriggers');
+
+/** The objects that triggers created. */
+const triggered = async <T>(namespace: string, resource: string) => (await get<{ items: T[] }>(`${nestor(namespace, resource)}?limit=500&labelSelector=${encodeURIComponent(labelTrigger)}`)).items;
+export const triggerTasks = (namespace: string) => triggered<Task>(namespace, 'agenttasks');
+export const triggerMessages = (namespace: string) => triggered<Message>(namespace, 'agentmessages');
+
+/** Requests a firing of a trigger, and returns the id of the request. */
+export function fireTrigger(namespace: string, name: string, input: { body?: unknown; object?: unknown }): Promise<{ id: string }> {
+  return post(`${nestor(namespace, 'agenttriggers')}/${encodeURIComponent(name)}/fire`, input);
+}
 
 export function createChat(namespace: string, name: string, spec: Chat['spec']): Promise<Chat> {
   return post(nestor(namespace, 'agentchats'), { apiVersion: 'nestor.dev/v1alpha1', kind: 'AgentChat', metadata: { name, namespace }, spec });

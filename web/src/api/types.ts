@@ -188,6 +188,30 @@ export interface Role extends Resource {
   status?: { skills?: { name: string; description: string; configMap: string }[]; conditions?: Condition[] };
 }
 
+export interface TriggerSpec {
+  schedule?: { cron: string; timeZone?: string };
+  webhook?: { format?: string };
+  watch?: { kind: string };
+  suspend?: boolean;
+  task?: { role: string };
+  message?: { chat: string };
+}
+
+export interface Trigger extends Resource {
+  spec: TriggerSpec;
+  status?: {
+    lastFiredTime?: string;
+    nextTime?: string;
+    active?: string[];
+    firings?: number;
+    dropped?: number;
+    lastDrop?: { id: string; time: string; reason: string; message?: string };
+    pending?: { id: string; name: string; uid?: string }[];
+    lastFireID?: string;
+    conditions?: Condition[];
+  };
+}
+
 export interface ToolInfo {
   name: string;
   description?: string;
@@ -216,10 +240,14 @@ export interface Person {
   signIn: 'link' | 'token';
   namespace: string;
   version: string;
-  may: Record<'readChats' | 'watchChats' | 'readMessages' | 'createChats' | 'deleteChats' | 'createMessages' | 'readTranscripts', boolean>;
+  may: Record<'readChats' | 'watchChats' | 'readMessages' | 'createChats' | 'deleteChats' | 'createMessages' | 'readTranscripts' | 'readTriggers' | 'fireTriggers', boolean>;
 }
 
 export const labelChat = 'nestor.dev/chat';
 export const labelParent = 'nestor.dev/parent';
+export const labelTrigger = 'nestor.dev/trigger';
+export const annotationFire = 'nestor.dev/fire';
+export const annotationFireResult = 'nestor.dev/fire-result';
+export const annotationFiring = 'nestor.dev/firing';
 export const annotationCall = 'nestor.dev/call';
 export const annotationDigest = 'nestor.dev/arguments-digest';

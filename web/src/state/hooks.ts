@@ -70,6 +70,40 @@ export function useLoad<T>(load: () => Promise<T>, keys: unknown[]): [Loaded<T>,
   return [loaded, useCallback(() => setRound((n) => n + 1), [])];
 }
 
+/** The result of a request that is repeated at an interval, and on demand. The last value stays while the next one loads, and if that fails. */
+export function usePolled<T>(load: () => Promise<T>, keys: unknown[], every = 4000): [Loaded<T>, () => void] {
+  const [loaded, setLoaded] = useState<Loaded<T>>({ state: 'loading' });
+  const [round, setRound] = useState(0);
+  const latest = useRef(load);
+  latest.current = load;
+  useEffect(() => {
+    let current = true;
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const repeat = () => {
+      const next = () => {
+        if (current) timer = setTimeout(repeat, every);
+      };
+      latest.current().then(
+        (value) => {
+          if (current) setLoaded({ state: 'done', value });
+          next();
+        },
+        (error: Error) => {
+          if (current) setLoaded((before) => (before.state === 'done' ? before : { state: 'failed', error }));
+          next();
+        },
+      );
+    };
+    repeat();
+    return () => {
+      current = false;
+      clearTimeout(timer);
+    };
+    // The keys decide when to start again.
+  }, [...keys, every, round]);
+  return [loaded, useCallback(() => setRound((n) => n + 1), [])];
+}
+
 /** Handles single keys, unless the person is typing. */
 export function useKeys(keys: Record<string, (() => void) | undefined>): void {
   const latest = useRef(keys);

@@ -34,6 +34,11 @@ export function Sidebar({ route, onHelp }: { route: Route; onHelp: () => void })
         <Place href={hrefOf({ namespace, page: 'roles' })} icon="users" current={route.page === 'roles'}>
           Roles and tools
         </Place>
+        {person.may.readTriggers && (
+          <Place href={hrefOf({ namespace, page: 'triggers' })} icon="clock" current={route.page === 'triggers'}>
+            Triggers
+          </Place>
+        )}
         <Place href={hrefOf({ namespace, page: 'usage' })} icon="chart" current={route.page === 'usage'}>
           Usage
         </Place>
