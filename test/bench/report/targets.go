@@ -22,6 +22,9 @@ const (
 	FigureProgress   = "all progress again after"
 	FigureGrowth     = "cost of a turn at the end / at the beginning"
 	FigureDoor       = "what the door adds to a run, p95"
+	// FigureTriggerCPU and FigureTriggerMemory are the cost of triggers whose firings start no work.
+	FigureTriggerCPU    = "CPU while the triggers fire, share of a core"
+	FigureTriggerMemory = "memory of the triggers, with the tasks of their first firings"
 	// FigureSteady is for the replicas scenarios, and the others for hand-overs and limits with several operators.
 	FigureSteady      = "turns/s between the first and the last fifth of the turns"
 	FigureStandstill  = "longest time without a step, agents of the operator that ended, beyond the model's latency"
@@ -68,6 +71,8 @@ var targets = []target{
 	{"API writes per tool turn, runs of 20 turns", "at most 0.5", "agents-1000x20-mcp", writesPerTurn(0.5)},
 	{"API writes of a short agent, its task included", "at most 5", "agents-1000x5-mcp", writesPerAgent(5)},
 	{"operator memory, 10,000 agents waiting for a person", "at most 300 MiB", "waiting-10000", figure(FigureWaitingRSS, 300, "MiB")},
+	{"operator CPU, 1,000 triggers that fire every minute", "at most 5 % of a core", "triggers-1000", figure(FigureTriggerCPU, 5, "%")},
+	{"operator memory, 1,000 triggers that fire every minute", "at most 20 MiB", "triggers-1000", figure(FigureTriggerMemory, 20, "MiB")},
 	{"fan-out of 50 x 2 tool turns and fan-in, latency 200 ms", "at most 2.5 s", "fanout-50-mcp", wall(2.5)},
 	{"fan-out of 500 x 2 tool turns and fan-in, latency 200 ms", "at most 15 s", "fanout-500-mcp", wall(15)},
 	{"SIGKILL with 1,000 live agents, until all progress again", "at most 5 s after the new operator starts", "recovery-1000-mcp", figure(FigureProgress, 5, "s")},

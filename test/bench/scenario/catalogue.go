@@ -47,7 +47,7 @@ func All() []Scenario {
 	}
 	all = append(all, HandOver(sigterm, handOverAgents), HandOver(sigkill, handOverAgents), Limits(limitsDuration))
 	return append(all, Live(1000, 20, 2*time.Second), Live(5000, fewTurns, 20*time.Second),
-		AskLatency(busyAgents, busyTurns), DelegateLatency(busyAgents, busyTurns), CancelDepth3(busyAgents, busyTurns), Chat(1000), Waiting(10_000), Gateway(gatewayRuns))
+		AskLatency(busyAgents, busyTurns), DelegateLatency(busyAgents, busyTurns), CancelDepth3(busyAgents, busyTurns), Chat(1000), Waiting(10_000), Triggers(1000), Gateway(gatewayRuns))
 }
 
 // Choose returns scenarios by names or globs, separated by spaces or commas; empty means all. A name may also have
@@ -93,7 +93,7 @@ func matching(glob string) ([]Scenario, error) {
 	return []Scenario{s}, nil
 }
 
-var customName = regexp.MustCompile(`^(agents|fanout|chat|waiting|recovery)-([1-9]\d{0,5})(?:x(\d{1,3}))?(?:-(\d+m?s))?(-mcp)?$`)
+var customName = regexp.MustCompile(`^(agents|fanout|chat|waiting|triggers|recovery)-([1-9]\d{0,5})(?:x(\d{1,3}))?(?:-(\d+m?s))?(-mcp)?$`)
 
 var (
 	customBare     = regexp.MustCompile(`^bare-([1-9]\d{0,3})(?:x([1-9]\d{0,2}))?(-postgres(?:-sharded)?)?$`)
@@ -130,7 +130,7 @@ func custom(name string) (Scenario, bool) {
 	if groups[5] != "" {
 		tool = MCPTool
 	}
-	if tool.server && (groups[1] == "chat" || groups[1] == "waiting") {
+	if tool.server && slices.Contains([]string{"chat", "waiting", "triggers"}, groups[1]) {
 		return Scenario{}, false
 	}
 	n := parseNumber(0, groups[2])
@@ -144,6 +144,8 @@ func custom(name string) (Scenario, bool) {
 		return Chat(n), true
 	case "waiting":
 		return Waiting(n), true
+	case "triggers":
+		return Triggers(n), true
 	}
 	return Recovery(n, tool), true
 }
