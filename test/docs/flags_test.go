@@ -53,7 +53,7 @@ func knownFlags(t *testing.T) map[string]bool {
 	remember := func(flag *pflag.Flag) { known[flag.Name] = true }
 	command := newCommand()
 	command.PersistentFlags().VisitAll(remember)
-	for _, sub := range command.Commands() {
+	for _, sub := range descendants(command) {
 		sub.LocalFlags().VisitAll(remember)
 	}
 	kubectl := s.local.Kubectl
@@ -70,6 +70,15 @@ func knownFlags(t *testing.T) map[string]bool {
 		}
 	}
 	return known
+}
+
+// descendants returns the commands below a command.
+func descendants(command *cobra.Command) []*cobra.Command {
+	var all []*cobra.Command
+	for _, sub := range command.Commands() {
+		all = append(append(all, sub), descendants(sub)...)
+	}
+	return all
 }
 
 // output returns the output of a program; some exit with an error after their help.
