@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"net"
 	"os"
 	"path/filepath"
@@ -285,8 +286,16 @@ func (s *Stack) Stop() error {
 	return errors.Join(errs...)
 }
 
-// FreeAddress returns an address of this machine with a free port.
+// FreeAddress returns an address of this machine with a free port. It prefers ports that the system does not give to outgoing connections:
+// one of these could take the port before the program that gets the address listens on it.
 func FreeAddress(ctx context.Context) (string, error) {
+	const from, until, attempts = 20_000, 32_000, 50
+	for range attempts {
+		address := fmt.Sprintf("127.0.0.1:%d", from+rand.IntN(until-from))
+		if listener, err := new(net.ListenConfig).Listen(ctx, "tcp", address); err == nil {
+			return address, listener.Close()
+		}
+	}
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
 		return "", fmt.Errorf("find a free port: %w", err)

@@ -99,6 +99,10 @@ func (r *Reconciler) target(ctx context.Context, owner client.Object, message *v
 	case found.state.HasHandled(message.Name): // it was delivered, but the status was not written
 		return nil, ptr(handled()), nil
 	case found.state.Phase.Terminal():
+		// An agent below may have recorded the message before the task ended.
+		if _, recorded, err := r.asksBelow(ctx, found.uid, message); err != nil || recorded {
+			return nil, ptr(handled()), err
+		}
 		return nil, rejected(v1alpha1.ReasonTaskFinished, "The task %q has ended already.", name), nil
 	}
 	return found, nil, nil

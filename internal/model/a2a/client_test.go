@@ -166,7 +166,7 @@ func TestInterruptedCallIsResumed(t *testing.T) {
 func TestSilentStreamIsChecked(t *testing.T) {
 	agent := a2atest.Start(t, a2atest.Options{})
 	client := clientOf(t, agent.URL, nil)
-	client.idle = 5 * time.Millisecond
+	client.idle = 250 * time.Millisecond // also the time for the first event, on a busy machine
 	go func() {
 		<-agent.Working()
 		agent.Release()
