@@ -74,8 +74,8 @@ type AgentTriggerSpec struct {
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=100
 	FailedTasksHistoryLimit *int32 `json:"failedTasksHistoryLimit,omitempty"`
-	// user is the user name of the person for whom the trigger works, as in AgentTask. It must be the user who writes the spec. Tasks
-	// and messages of the trigger have it, except those that a person fires.
+	// user is the user name of the person who requests the work of the trigger, as in AgentTask. It must be the user who writes the spec. It
+	// is copied to the tasks and messages of the trigger, except those that another person fires.
 	// +optional
 	User UserName `json:"user,omitempty"`
 }

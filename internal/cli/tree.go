@@ -115,16 +115,7 @@ func (o *treeOptions) printChanges(ctx context.Context, s *session, scope live.S
 		if err := o.printTrees(s, &picture, now, task); err != nil {
 			return err
 		}
-		if picture.String() == last {
-			continue
-		}
-		if isTerminal(s.Out) {
-			fmt.Fprint(s.Out, clearScreen)
-		} else if last != "" {
-			fmt.Fprintln(s.Out)
-		}
-		last = picture.String()
-		fmt.Fprint(s.humanOutput(), last)
+		last = s.redraw(last, picture.String())
 	}
 	return nil
 }

@@ -191,16 +191,7 @@ func (o *triggerLogsOptions) printChanges(ctx context.Context, s *session, t *v1
 		if err := o.print(s, &picture, t, runs); err != nil {
 			return err
 		}
-		if picture.String() == last {
-			continue
-		}
-		if isTerminal(s.Out) {
-			fmt.Fprint(s.Out, clearScreen)
-		} else if last != "" {
-			fmt.Fprintln(s.Out)
-		}
-		last = picture.String()
-		fmt.Fprint(s.humanOutput(), last)
+		last = s.redraw(last, picture.String())
 	}
 	return nil
 }

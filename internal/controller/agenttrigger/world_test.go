@@ -7,8 +7,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -18,7 +16,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
-	"pgregory.net/rapid"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
@@ -26,7 +23,6 @@ import (
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 	"github.com/nestor-dev/nestor/internal/controller/resolve"
 	"github.com/nestor-dev/nestor/internal/controller/watch"
-	"github.com/nestor-dev/nestor/internal/trigger"
 )
 
 var (
@@ -332,222 +328,4 @@ func versions(objects []client.Object) []string {
 		out = append(out, object.GetName()+object.GetResourceVersion())
 	}
 	return out
-}
-
-// TestNoFiringIsLostOrDoubled lets up to three operators act on one trigger at the same time, although only one should own it, with stale
-// caches, pauses between any two requests, and crashes. Tasks end and are deleted at any time.
-func TestNoFiringIsLostOrDoubled(t *testing.T) {
-	rapid.Check(t, func(rt *rapid.T) {
-		policy := rapid.SampledFrom([]v1alpha1.ConcurrencyPolicy{v1alpha1.ConcurrencyAllow, v1alpha1.ConcurrencyForbid, v1alpha1.ConcurrencyReplace}).Draw(rt, "policy")
-		w := newWorld(t, rapid.IntRange(1, 3).Draw(rt, "operators"), nightly(policy))
-		pick := func() *operator { return w.operators[rapid.IntRange(0, len(w.operators)-1).Draw(rt, "operator")] }
-		rt.Repeat(map[string]func(*rapid.T){
-			"": func(rt *rapid.T) {
-				for name, count := range w.started {
-					if count > 1 {
-						rt.Fatalf("the work of %s (%s) started %d times", name, w.recorded[name], count)
-					}
-				}
-			},
-			"reconcile": func(*rapid.T) {
-				if o := pick(); !o.busy {
-					o.start(func(r *Reconciler) {
-						_, _ = r.Reconcile(context.Background(), ctrl.Request{NamespacedName: theTrigger})
-					})
-				}
-			},
-			"webhook": func(rt *rapid.T) {
-				id := rapid.SampledFrom([]string{"a", "b", "c"}).Draw(rt, "id")
-				if o := pick(); !o.busy {
-					o.start(func(r *Reconciler) {
-						_, _ = r.Recorder.Fire(context.Background(), theTrigger, "", trigger.Firing{ID: trigger.WebhookID(id), Time: w.now})
-					})
-				}
-			},
-			"step": func(rt *rapid.T) {
-				o := pick()
-				for range rapid.IntRange(1, 4).Draw(rt, "steps") {
-					if o.busy {
-						o.step(false)
-					}
-				}
-			},
-			"crash": func(*rapid.T) {
-				if o := pick(); o.busy {
-					o.step(true)
-				}
-			},
-			"renew the cache": func(*rapid.T) {
-				if o := pick(); !o.busy {
-					o.renew()
-				}
-			},
-			"time passes": func(rt *rapid.T) {
-				w.now = w.now.Add(time.Duration(rapid.IntRange(1, 90).Draw(rt, "seconds")) * time.Second)
-			},
-			"the work of a task ends": func(rt *rapid.T) {
-				for _, task := range w.tasks() {
-					if w.seen[task.UID] && task.Status.CompletionTime == nil && rapid.Bool().Draw(rt, "this one") {
-						task.Status.CompletionTime, task.Status.Phase = &metav1.Time{Time: w.now}, v1alpha1.TaskSuccess
-						if err := w.server.Status().Update(context.Background(), task); err != nil {
-							rt.Fatal(err)
-						}
-						return
-					}
-				}
-			},
-			"a task is deleted": func(rt *rapid.T) {
-				for _, task := range w.tasks() {
-					if rapid.Bool().Draw(rt, "this one") {
-						if watch.IsHeld(task) {
-							w.deletedHeld[task.Name] = true
-						}
-						if err := w.server.Delete(context.Background(), task); err != nil {
-							rt.Fatal(err)
-						}
-						return
-					}
-				}
-			},
-		})
-		w.finish()
-		for name, id := range w.recorded {
-			if w.started[name] != 1 && !w.deletedHeld[name] {
-				rt.Fatalf("the work of the recorded firing %s started %d times", id, w.started[name])
-			}
-		}
-		for name := range w.started {
-			if w.recorded[name] == "" {
-				rt.Fatalf("%s started, but was not recorded", name)
-			}
-		}
-		for _, task := range w.tasks() {
-			if watch.IsHeld(task) {
-				rt.Fatalf("%s is still held", task.Name)
-			}
-		}
-		status := w.trigger().Status
-		if len(status.Pending) > 0 {
-			// Only firings whose work has started, and waits for the next write.
-			for _, p := range status.Pending {
-				if p.UID == "" || w.started[p.Name] != 1 && !w.deletedHeld[p.Name] {
-					rt.Fatalf("pending: %+v", p)
-				}
-			}
-		}
-		if int(status.Firings) != len(w.recorded) {
-			rt.Fatalf("%d firings, %d recorded", status.Firings, len(w.recorded))
-		}
-	})
-}
-
-// TestATriggerThatIsDeletedLeavesNothing deletes the trigger at each step of a firing: no object stays held.
-func TestATriggerThatIsDeletedLeavesNothing(t *testing.T) {
-	for steps := range 8 {
-		t.Run(fmt.Sprintf("after %d requests", steps), func(t *testing.T) {
-			w := newWorld(t, 1, nightly(v1alpha1.ConcurrencyAllow))
-			w.now = begin.Add(time.Minute)
-			o := w.operators[0]
-			o.start(func(r *Reconciler) {
-				_, _ = r.Reconcile(context.Background(), ctrl.Request{NamespacedName: theTrigger})
-			})
-			for range steps {
-				if o.busy {
-					o.step(false)
-				}
-			}
-			if err := w.server.Delete(t.Context(), w.trigger()); err != nil {
-				t.Fatal(err)
-			}
-			w.finish()
-			for _, task := range w.tasks() {
-				if watch.IsHeld(task) {
-					t.Errorf("%s is held", task.Name)
-				}
-			}
-		})
-	}
-}
-
-func TestATakenNameIsReported(t *testing.T) {
-	for _, name := range []string{trigger.Name("nightly", "trigger-1", trigger.ScheduleID(begin.Add(30*time.Second)))} {
-		squatter := &v1alpha1.AgentTask{ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: name, UID: "squatter"}}
-		w := newWorld(t, 1, nightly(v1alpha1.ConcurrencyForbid), squatter)
-		w.now = begin.Add(time.Minute)
-		w.finish()
-		status := w.trigger().Status
-		if status.LastDrop == nil || status.LastDrop.Reason != v1alpha1.DropNameTaken || status.Firings != 0 || status.Dropped != 1 || len(status.Active)+len(status.Pending) != 0 {
-			t.Errorf("%+v", status)
-		}
-		tasks := w.tasks()
-		if len(tasks) != 1 || tasks[0].UID != "squatter" || len(tasks[0].OwnerReferences) != 0 {
-			t.Errorf("the other task was touched: %+v", tasks)
-		}
-		w.now = w.now.Add(time.Minute)
-		w.finish()
-		if w.trigger().Status.Firings != 1 {
-			t.Error("the next time does not fire")
-		}
-	}
-}
-
-func TestReplaceCancelsAllButTheNewest(t *testing.T) {
-	w := newWorld(t, 1, nightly(v1alpha1.ConcurrencyReplace))
-	for range 3 {
-		w.now = w.now.Add(time.Minute)
-		w.finish()
-	}
-	newest := trigger.Name("nightly", "trigger-1", trigger.ScheduleID(w.now.Truncate(time.Minute)))
-	tasks := w.tasks()
-	if len(tasks) != 3 {
-		t.Fatalf("%d tasks", len(tasks))
-	}
-	for _, task := range tasks {
-		if cancelled := task.Spec.Cancel; cancelled == (task.Name == newest) {
-			t.Errorf("%s: cancelled %t", task.Name, cancelled)
-		}
-		if task.Spec.Cancel && !strings.HasPrefix(task.Annotations[v1alpha1.AnnotationCancelledBy], "trigger nightly") {
-			t.Errorf("cancelled by %q", task.Annotations[v1alpha1.AnnotationCancelledBy])
-		}
-	}
-}
-
-func TestTheHistoryIsLimited(t *testing.T) {
-	subject := nightly(v1alpha1.ConcurrencyAllow)
-	subject.Spec.SuccessfulTasksHistoryLimit, subject.Spec.FailedTasksHistoryLimit = new(int32(2)), new(int32(1))
-	// A task of another owner with the label of the trigger, and one with its annotation, are not the trigger's.
-	foreign := &v1alpha1.AgentTask{ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: "foreign", UID: "foreign", Labels: map[string]string{v1alpha1.LabelTrigger: "nightly"},
-		Annotations: map[string]string{v1alpha1.AnnotationFiring: "trigger-1/s1"}}, Status: v1alpha1.AgentTaskStatus{CompletionTime: &metav1.Time{Time: begin}, Phase: v1alpha1.TaskSuccess}}
-	w := newWorld(t, 1, subject, foreign)
-	var ended []string
-	for i := range 8 {
-		w.now = w.now.Add(time.Minute)
-		w.finish()
-		for _, task := range w.tasks() {
-			if task.Status.CompletionTime == nil {
-				task.Status.CompletionTime, task.Status.Phase = &metav1.Time{Time: w.now}, v1alpha1.TaskSuccess
-				if i%2 == 1 {
-					task.Status.Phase = v1alpha1.TaskFailed
-				}
-				ended = append(ended, task.Name)
-				if err := w.server.Status().Update(t.Context(), task); err != nil {
-					t.Fatal(err)
-				}
-			}
-		}
-	}
-	w.finish()
-	var left []string
-	for _, task := range w.tasks() {
-		left = append(left, task.Name)
-	}
-	want := []string{"foreign", ended[4], ended[6], ended[7]}
-	slices.Sort(left)
-	slices.Sort(want)
-	if !slices.Equal(left, want) {
-		t.Errorf("%v are left, want %v", left, want)
-	}
-	if active := w.trigger().Status.Active; len(active) != 0 {
-		t.Errorf("active: %v", active)
-	}
 }
