@@ -11,12 +11,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
-	"github.com/nestor-dev/nestor/internal/controller/watch"
-	"github.com/nestor-dev/nestor/internal/trigger"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"pgregory.net/rapid"
 	ctrl "sigs.k8s.io/controller-runtime"
+
+	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/internal/controller/watch"
+	"github.com/nestor-dev/nestor/internal/trigger"
 )
 
 // TestNoFiringIsLostOrDoubled lets up to three operators act on one trigger at the same time, although only one should own it, with stale
