@@ -15,6 +15,8 @@ import (
 	"sync"
 
 	"k8s.io/client-go/rest"
+
+	"github.com/nestor-dev/nestor/api/v1alpha1"
 )
 
 // LocalOptions configure a page on this machine.
@@ -25,6 +27,8 @@ type LocalOptions struct {
 	Namespace string
 	// Address is the loopback address to listen on; empty means a free port of 127.0.0.1.
 	Address string
+	// Workspace is the workspace that the page proposes for new chats; nil means none.
+	Workspace *v1alpha1.Workspace
 }
 
 // Local serves the page to one person on this machine until ctx ends. It returns a one-time link that signs the
@@ -42,7 +46,7 @@ func Local(ctx context.Context, options LocalOptions) (link string, done <-chan 
 		return "", nil, errors.Join(fmt.Errorf("%s is not on loopback: the page acts with your identity, so it must not be reachable by others", address), listener.Close())
 	}
 	owner := newLocalIdentity(options.Config)
-	handler := New(Options{Identity: owner, Namespace: options.Namespace, Hosts: loopbackNames(listener)})
+	handler := New(Options{Identity: owner, Namespace: options.Namespace, Hosts: loopbackNames(listener), Workspace: options.Workspace})
 	stopped := make(chan error, 1)
 	go func() { stopped <- Serve(ctx, listener, handler) }()
 	return "http://" + listener.Addr().String() + "/login?token=" + owner.linkSecret, stopped, nil

@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/nestor-dev/nestor/api/v1alpha1"
 	"github.com/nestor-dev/nestor/internal/streams"
 )
 
@@ -24,6 +25,8 @@ type Options struct {
 	Hosts []string
 	// Streams counts and limits the streams of the page; nil means no limit.
 	Streams *streams.Limiter
+	// Workspace is the workspace that the page proposes for new chats; nil means none.
+	Workspace *v1alpha1.Workspace
 }
 
 // New returns the handler of the page and its API.
@@ -36,7 +39,7 @@ func newSite(options Options, retry retryPolicy) http.Handler {
 	if options.Streams == nil {
 		options.Streams = streams.NewLimiter(streams.Limits{})
 	}
-	s := &site{identity: options.Identity, namespace: options.Namespace, streams: options.Streams, retry: retry}
+	s := &site{identity: options.Identity, namespace: options.Namespace, streams: options.Streams, workspace: options.Workspace, retry: retry}
 	mux := http.NewServeMux()
 	options.Identity.Routes(mux)
 	mux.Handle("GET /api/whoami", s.signedIn(s.whoami))
@@ -54,6 +57,7 @@ type site struct {
 	identity  Identity
 	namespace string
 	streams   *streams.Limiter
+	workspace *v1alpha1.Workspace
 	retry     retryPolicy
 }
 

@@ -17,6 +17,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
+	"github.com/nestor-dev/nestor/api/v1alpha1"
 	"github.com/nestor-dev/nestor/internal/version"
 )
 
@@ -27,6 +28,8 @@ type whoamiResponse struct {
 	Namespace string          `json:"namespace"`
 	Version   string          `json:"version"`
 	May       map[string]bool `json:"may"`
+	// DefaultWorkspace is the workspace that the page proposes for new chats.
+	DefaultWorkspace *v1alpha1.Workspace `json:"defaultWorkspace,omitempty"`
 }
 
 // pagePermissions are the permissions that the page checks, so that it can show what is missing.
@@ -62,7 +65,7 @@ func (s *site) whoami(w http.ResponseWriter, r *http.Request, config *rest.Confi
 		writeError(w, err)
 		return
 	}
-	writeJSON(w, http.StatusOK, whoamiResponse{User: user, SignIn: s.identity.SignIn(), Namespace: namespace, Version: version.String(), May: may})
+	writeJSON(w, http.StatusOK, whoamiResponse{User: user, SignIn: s.identity.SignIn(), Namespace: namespace, Version: version.String(), May: may, DefaultWorkspace: s.workspace})
 }
 
 // review returns the user of a configuration, as the API server sees it.

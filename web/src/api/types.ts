@@ -46,8 +46,17 @@ export interface Waiting {
   since?: string;
 }
 
+export interface Workspace {
+  git?: { url: string; ref?: string; secretName?: string };
+  persistentVolumeClaim?: { claimName: string; readOnly?: boolean };
+  emptyDir?: { sizeLimit?: string };
+  directory?: { path: string };
+  idleTimeoutSeconds?: number;
+}
+
 export interface Chat extends Resource {
   spec: {
+    workspace?: Workspace;
     role?: string;
     modelProvider?: string;
     model?: string;
@@ -240,6 +249,8 @@ export interface Person {
   signIn: 'link' | 'token';
   namespace: string;
   version: string;
+  /** The workspace that is proposed for new chats. */
+  defaultWorkspace?: Workspace;
   may: Record<'readChats' | 'watchChats' | 'readMessages' | 'createChats' | 'deleteChats' | 'createMessages' | 'readTranscripts' | 'readTriggers' | 'fireTriggers', boolean>;
 }
 

@@ -30,6 +30,7 @@ export function Home({ onMenu }: { onMenu: () => void }) {
     const spec: Chat['spec'] = {
       ...(role.trim() ? { role: role.trim() } : {}),
       ...(provider.trim() ? { modelProvider: provider.trim() } : {}),
+      ...(site.person.defaultWorkspace ? { workspace: site.person.defaultWorkspace } : {}),
       ...(Number(tokens) > 0 ? { limits: { maxTotalTokens: Number(tokens) } } : {}),
     };
     try {
