@@ -35,11 +35,18 @@ help: ## Show this index
 		/^##@/ {printf "\n%s%s%s\n", b, substr($$0, 5), e} \
 		/^[a-zA-Z0-9_-]+:.*## / {printf "  %s%-16s%s %s\n", n, $$1, e, $$2}' $(MAKEFILE_LIST)
 
+# Without npm, or if the page cannot be built, the demo runs without the page and says so.
 .PHONY: demo
-demo: control-plane ## Run all of Nestor on this machine until Ctrl-C (DEMO_SCRIPT=tour plays a tour; OPENAI_API_KEY, ANTHROPIC_API_KEY, GEMINI_API_KEY, or MODEL_BASE_URL and MODEL for a real model)
-	@if command -v npm >/dev/null && [ ! -e web/dist/index.html ]; then echo "building the web page"; $(MAKE) --no-print-directory web >/dev/null; fi
-	@echo "building the demo"
-	@go build -ldflags "$(LDFLAGS)" -o bin/demo ./hack/demo
+demo: ## Run all of Nestor on this machine until Ctrl-C (DEMO_SCRIPT=tour plays a tour; OPENAI_API_KEY, ANTHROPIC_API_KEY, GEMINI_API_KEY, or MODEL_BASE_URL and MODEL for a real model)
+	@echo "make demo builds what is missing: a control plane, the web page, kubectl nestor and the operator."
+	@echo "The first time this takes a few minutes, and ten more if the control plane must be built from source. Later starts take seconds."
+	@$(MAKE) --no-print-directory control-plane
+	@if ! command -v npm >/dev/null; then [ -e web/dist/index.html ] || echo "npm is not installed: the demo runs without the web page"; \
+	elif [ ! -e web/dist/index.html ] || [ -n "$$(find web/src web/index.html web/package.json -newer web/dist/index.html | head -n 1)" ]; then \
+		echo "building the web page (about a minute the first time)"; \
+		$(MAKE) --no-print-directory web >/dev/null || echo "the web page could not be built (the reason is above): the demo runs without it"; fi
+	@echo "building kubectl nestor and the operator (a few minutes the first time)"
+	@go build -ldflags "$(LDFLAGS)" -o bin/ ./hack/demo ./cmd/kubectl-nestor
 	@KUBEBUILDER_ASSETS="$(K8S_BIN)" exec bin/demo
 
 .PHONY: demo-clean

@@ -221,7 +221,7 @@ func (p *runningDemo) checkCleanedUp(ports []string) {
 }
 
 func TestTourAndRestart(t *testing.T) {
-	s := newDemoEnvironment(t)
+	s, cli := newDemoEnvironment(t), buildCLI(t)
 	began := time.Now()
 	tour := s.start("DEMO_SCRIPT=tour")
 	if code := tour.waitExit(); code != 0 {
@@ -252,17 +252,10 @@ func TestTourAndRestart(t *testing.T) {
 	t.Run("the commands that it prints", func(t *testing.T) {
 		again := s
 		again.t = t
-		demo := again.start()
+		demo := again.start("PATH=" + cli + string(os.PathListSeparator) + os.Getenv("PATH"))
 		demo.waitForOutput("Ctrl-C stops everything")
-		demo.shell(`say 'Review the sample project from "three" perspectives.'`)
-		demo.eventually("an agent asks and another wants approval", func() bool {
-			waits := demo.shell("waiting")
-			return strings.Contains(waits, "(Question): Who can reach") && strings.Contains(waits, "(Approval): write")
-		})
-		demo.shell("say Only the shop\\'s own network.; approve")
-		demo.eventually("the review is done", func() bool {
-			return strings.Contains(demo.shell("talk"), "Assistant: The review of the sample project:")
-		})
+		walkANewcomer(t, demo)
+		checkNewChats(t, demo)
 		demo.signal(syscall.SIGINT)
 		demo.waitExit()
 		demo.checkCleanedUp(nil)
@@ -278,10 +271,11 @@ func TestTourAndRestart(t *testing.T) {
 		served := scripted.NewServer(scripted.Options{Scripts: scripts, APIKey: "secret"})
 		server := httptest.NewServer(served)
 		defer server.Close()
-		demo := again.start("MODEL_API=Anthropic", "MODEL_BASE_URL="+server.URL, "MODEL=scripted", "ANTHROPIC_API_KEY=secret")
+		demo := again.start("PATH="+cli+string(os.PathListSeparator)+os.Getenv("PATH"), "MODEL_API=Anthropic", "MODEL_BASE_URL="+server.URL, "MODEL=scripted", "ANTHROPIC_API_KEY=secret")
 		demo.waitForOutput("Ctrl-C stops everything")
-		demo.shell("say 'What is 17 * 23?'")
-		demo.eventually("the model answers", func() bool { return strings.Contains(demo.shell("talk"), "17 * 23 is 391.") })
+		if answer := demo.shell("kubectl nestor send first-scripted 'What is 17 * 23?' --wait"); !strings.Contains(answer, "17 * 23 is 391.") {
+			t.Errorf("the model answers %q", answer)
+		}
 		for _, request := range served.Requests() {
 			if request.API != model.Anthropic || request.Status != http.StatusOK || !request.Authorized {
 				t.Errorf("request %d used %s and got %d: %s", request.Number, request.API, request.Status, request.Error)
@@ -328,10 +322,15 @@ func checkTourLog(t *testing.T, log string) {
 	}
 }
 
+// command returns a shell that runs commands in the environment of the demo's file.
+func (p *runningDemo) command(commands string) *exec.Cmd {
+	return exec.Command("sh", "-c", ". "+filepath.Join(p.dir, "use.sh")+" && "+commands)
+}
+
 // shell runs commands in the environment of the demo's file.
 func (p *runningDemo) shell(commands string) string {
 	p.t.Helper()
-	out, err := exec.Command("sh", "-c", ". "+filepath.Join(p.dir, "use.sh")+" && "+commands).CombinedOutput()
+	out, err := p.command(commands).CombinedOutput()
 	if err != nil {
 		p.t.Fatalf("%s: %v\n%s", commands, err, out)
 	}

@@ -11,7 +11,9 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"os/signal"
+	"path/filepath"
 	"syscall"
 
 	"github.com/nestor-dev/nestor/internal/localmode"
@@ -45,7 +47,7 @@ func run(ctx context.Context, env func(string) string, out io.Writer) error {
 	if dir == "" {
 		dir = ".demo"
 	}
-	local, err := localmode.Start(ctx, localmode.Options{Dir: dir, Out: out, Model: model, ModelAddress: env("DEMO_MODEL_ADDRESS")})
+	local, err := localmode.Start(ctx, localmode.Options{Dir: dir, Out: out, Model: model, ModelAddress: env("DEMO_MODEL_ADDRESS"), CLI: findCLI()})
 	if err != nil {
 		return err
 	}
@@ -62,4 +64,23 @@ func run(ctx context.Context, env func(string) string, out io.Writer) error {
 		local.Say("stopping; the state is kept in %s", local.Dir)
 	}
 	return errors.Join(err, local.Stop())
+}
+
+// findCLI returns the path of kubectl-nestor: beside this program, where make demo builds it, or in PATH. It is empty if there is none.
+func findCLI() string {
+	const name = "kubectl-nestor"
+	if self, err := os.Executable(); err == nil {
+		beside := filepath.Join(filepath.Dir(self), name)
+		if info, err := os.Stat(beside); err == nil && info.Mode().IsRegular() {
+			return beside
+		}
+	}
+	path, err := exec.LookPath(name)
+	if err != nil {
+		return ""
+	}
+	if path, err = filepath.Abs(path); err != nil {
+		return ""
+	}
+	return path
 }

@@ -87,7 +87,18 @@ func (l *Local) furnish(ctx context.Context) error {
 	if err := l.furnishRoles(ctx); err != nil {
 		return err
 	}
-	return l.ensure(ctx, l.NewChat(l.ChatName()))
+	if err := l.furnishChats(ctx); err != nil {
+		return err
+	}
+	if err := l.ensure(ctx, l.NewChat(l.ChatName())); err != nil {
+		return err
+	}
+	var sent v1alpha1.AgentMessageList
+	if err := l.Client.List(ctx, &sent, client.InNamespace(Namespace), client.MatchingLabels{v1alpha1.LabelChat: l.ChatName()}, client.Limit(1)); err != nil {
+		return fmt.Errorf("list the messages of the chat %s: %w", l.ChatName(), err)
+	}
+	l.fresh = len(sent.Items) == 0
+	return nil
 }
 
 // furnishPeople brings the roles of people up to date, for service accounts that use the gateway.

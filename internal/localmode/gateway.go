@@ -12,10 +12,10 @@ import (
 	"strings"
 )
 
-// openGateway listens where the gateway of the last start listened, so that the addresses in people's programs stay valid. If that port is
-// taken, it uses a free one.
-func (l *Local) openGateway(ctx context.Context) error {
-	file := filepath.Join(l.Dir, "gateway-address")
+// listenAgain listens where it listened at the last start, so that the addresses in people's programs and browsers stay valid; file keeps the
+// address. If that port is taken, it uses a free one.
+func (l *Local) listenAgain(ctx context.Context, file string) (net.Listener, error) {
+	file = filepath.Join(l.Dir, file)
 	kept, _ := os.ReadFile(file) // missing at the first start
 	address := strings.TrimSpace(string(kept))
 	if host, _, err := net.SplitHostPort(address); err != nil || host != "127.0.0.1" {
@@ -26,17 +26,21 @@ func (l *Local) openGateway(ctx context.Context) error {
 		listener, err = new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
 	}
 	if err != nil {
-		return fmt.Errorf("open a port: %w", err)
+		return nil, fmt.Errorf("open a port: %w", err)
 	}
-	l.gateway = listener
 	l.onStop(func() error {
-		_ = listener.Close() // the gateway has closed it, unless it never started
+		_ = listener.Close() // its server has closed it, unless it never started
 		return nil
 	})
 	if err := os.WriteFile(file, []byte(listener.Addr().String()+"\n"), 0o600); err != nil {
-		return fmt.Errorf("write the address: %w", err)
+		return nil, fmt.Errorf("write the address: %w", err)
 	}
-	return nil
+	return listener, nil
+}
+
+func (l *Local) openGateway(ctx context.Context) (err error) {
+	l.gateway, err = l.listenAgain(ctx, "gateway-address")
+	return err
 }
 
 // GatewayURL returns the address of the gateway.

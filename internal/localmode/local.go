@@ -35,6 +35,8 @@ type Options struct {
 	Model Model
 	// ModelAddress is the address of the scripted model; empty means a free port.
 	ModelAddress string
+	// CLI is the path of kubectl-nestor, which the commands for people use; empty if it was not built.
+	CLI string
 	// Assets is the directory with the control plane's binaries; empty means the default.
 	Assets string
 }
@@ -56,7 +58,8 @@ type Local struct {
 	history  *history.Server
 	gateway  net.Listener
 	modelURL string
-	page     string
+	page     string // the link that signs in; empty without the page
+	fresh    bool   // nobody has used the chat yet
 	log      *os.File
 	failed   chan error
 	broken   atomic.Bool
@@ -74,10 +77,10 @@ type step struct {
 func (l *Local) steps() []step {
 	return []step{
 		{"checking the state in " + l.Dir, l.openState},
+		{"starting the model", l.startModel},
 		{"starting the control plane: etcd, the API server, the garbage collector", l.startCluster},
 		{"opening the ledger", l.openLedger},
 		{"opening the port of the gateway", l.openGateway},
-		{"starting the model", l.startModel},
 		{"laying out the sample project", l.layOutSample},
 		{"starting the operator", l.startOperator},
 		{"registering the history API", l.registerHistory},

@@ -132,8 +132,8 @@ func (m Model) Real() bool { return m.Name != "" }
 func (l *Local) startModel(ctx context.Context) error {
 	if m := l.options.Model; m.Real() {
 		l.modelURL = m.BaseURL
-		l.Say("agents talk to the model %s at %s", m.Name, cmp.Or(m.BaseURL, string(m.API)))
-		return nil
+		l.Say("agents talk to the model %s at %s; checking the key", m.Name, cmp.Or(m.BaseURL, string(m.API)))
+		return l.checkModel(ctx)
 	}
 	scripts, err := scripted.Demo()
 	if err != nil {

@@ -5,22 +5,20 @@ package localmode
 
 import (
 	"context"
-	_ "embed"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 )
 
-// commands are what a newcomer's shell gets to talk with.
-//
-//go:embed use.sh
-var commands string
-
 // writeCommands writes the file that a shell reads to reach the demo.
 func (l *Local) writeCommands(context.Context) error {
-	text := fmt.Sprintf("# Written by the demo. Read it with: . %s\nexport KUBECONFIG=%s\nexport PATH=%s:\"$PATH\"\nexport NESTOR_GATEWAY=%s\nNESTOR_CHAT=%s\n%s",
-		quote(l.commandFile()), quote(l.Kubeconfig), quote(filepath.Dir(l.Kubectl)), l.GatewayURL(), l.ChatName(), commands)
+	path := quote(filepath.Dir(l.Kubectl))
+	if l.options.CLI != "" {
+		path = quote(filepath.Dir(l.options.CLI)) + ":" + path
+	}
+	text := fmt.Sprintf("# Written by the demo. Read it with: . %s\nexport KUBECONFIG=%s\nexport PATH=%s:\"$PATH\"\nexport NESTOR_GATEWAY=%s\n",
+		quote(l.commandFile()), quote(l.Kubeconfig), path, l.GatewayURL())
 	if err := os.WriteFile(l.commandFile(), []byte(text), 0o600); err != nil {
 		return fmt.Errorf("write the commands of the demo: %w", err)
 	}
@@ -29,31 +27,88 @@ func (l *Local) writeCommands(context.Context) error {
 
 func (l *Local) commandFile() string { return filepath.Join(l.Dir, "use.sh") }
 
-// WhatNext returns the instructions for a running demo.
+// WhatNext returns the instructions for a running demo. The commands are those of docs/tasks/first-chat.md.
 func (l *Local) WhatNext() string {
-	return fmt.Sprintf(`
-Open the web page (the link signs you in, once):
-
-  %s
-
-Or talk to it from another terminal:
-
-  . %s        # kubectl for this cluster, and the commands say, talk, waiting and approve
-
-  say "Review the sample project from three perspectives."
-  kubectl get nestor                    # the chat, its tasks and sub-agents; three of them work at once
-  waiting                               # one asks a question, one needs an approval for a file
-  say "Only the shop's own network."
-  approve
-  talk                                  # the whole conversation
-  kubectl get transcript subagent.%s-1 -o yaml     # everything one agent did
-  kubectl get usages                    # what it used
-  say Hello                             # what else there is to try
-
+	var b strings.Builder
+	fmt.Fprintf(&b, "\nIn another terminal:\n\n  . %s        # kubectl and kubectl nestor for this demo\n\n", quote(l.shown(l.commandFile())))
+	if l.options.CLI == "" {
+		b.WriteString("  make build && export PATH=\"$PWD/bin:$PATH\"     # kubectl nestor was not built with this demo\n\n")
+	}
+	for _, command := range l.hints() {
+		fmt.Fprintf(&b, "  %s\n", command)
+	}
+	if l.page != "" {
+		fmt.Fprintf(&b, "\nOr open the web page (the link signs you in once; the address and your session stay valid over restarts):\n\n  %s\n", l.page)
+	} else {
+		b.WriteString("\nThe web page is not in this build: it needs npm (`make web`, then start again), or a release, which has it. The terminal does the same.\n")
+	}
+	fmt.Fprintf(&b, `
+Every new chat has the sample project in %s as its workspace.
 Programs reach the same agents over OpenAI's API, A2A, MCP and AG-UI at %s (docs/concepts/gateway.md).
-The agents' files are in %s, the log of all parts is %s.
-Ctrl-C stops everything and keeps the state; make demo-clean removes it.
-`, l.page, quote(l.commandFile()), l.ChatName(), l.GatewayURL(), l.Sample, l.Log)
+The log of all parts is %s. Ctrl-C stops everything and keeps the state; make demo-clean removes it.
+`, l.shown(l.Sample), l.GatewayURL(), l.shown(l.Log))
+	return b.String()
 }
 
-func quote(path string) string { return "'" + strings.ReplaceAll(path, "'", `'\''`) + "'" }
+// hints returns commands to try, which fit the model and what has happened in the chat.
+func (l *Local) hints() []string {
+	chat := l.ChatName()
+	switch {
+	case !l.fresh:
+		return []string{
+			"kubectl nestor chat " + chat + "             # the conversation so far, on the full screen",
+			"kubectl nestor tree " + chat + "             # its agents",
+			"kubectl nestor approve                # what waits for a decision",
+		}
+	case l.options.Model.Real():
+		return []string{
+			"kubectl nestor send " + chat + " \"" + realRequest + "\" --follow",
+			"kubectl nestor tree " + chat + "             # its agents, and what waits for you",
+			"kubectl nestor approve                # what waits for a decision",
+			"kubectl nestor chat " + chat + "             # the conversation on the full screen",
+		}
+	}
+	return []string{
+		"kubectl nestor send first \"What is 17 * 23?\" --wait",
+		"kubectl nestor send first \"" + tourRequest + "\" --follow",
+		"kubectl nestor tree first             # three agents work at once: one asks a question, one needs an approval",
+		"kubectl nestor send first-2 \"" + tourAnswer + "\"",
+		"kubectl nestor approve first-3",
+		"kubectl nestor chat first             # the conversation on the full screen",
+		"kubectl nestor transcript first-3     # everything one agent did",
+	}
+}
+
+// realRequest is a first message for a real model.
+const realRequest = "What is this project, and what would you improve first?"
+
+// ideas returns first messages for the page, which fit the model.
+func (l *Local) ideas() []string {
+	if l.options.Model.Real() {
+		return []string{realRequest, "Review this project from three perspectives: security, documentation and quality.", "Write a test for the most important function."}
+	}
+	return []string{tourRequest, "What is 17 * 23?", "Hello"}
+}
+
+// shown returns a path for people: relative to the current directory if it is below it.
+func (l *Local) shown(path string) string {
+	here, err := os.Getwd()
+	if err != nil {
+		return path
+	}
+	relative, err := filepath.Rel(here, path)
+	if err != nil || strings.HasPrefix(relative, "..") {
+		return path
+	}
+	return relative
+}
+
+func quote(path string) string {
+	if !strings.ContainsFunc(path, func(r rune) bool { return !strings.ContainsRune(safe, r) }) {
+		return path
+	}
+	return "'" + strings.ReplaceAll(path, "'", `'\''`) + "'"
+}
+
+// safe has the characters that a shell does not interpret.
+const safe = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/._-+@"

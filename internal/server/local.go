@@ -4,6 +4,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"crypto/subtle"
@@ -29,27 +30,46 @@ type LocalOptions struct {
 	Address string
 	// Workspace is the workspace that the page proposes for new chats; nil means none.
 	Workspace *v1alpha1.Workspace
+	// Ideas are first messages that the page proposes; empty means its own.
+	Ideas []string
+	// Listener is used instead of Address if it is set. It must be on loopback.
+	Listener net.Listener
+	// SessionFile keeps the session over restarts, so that an open page stays signed in; empty means that it ends with the server. Whoever
+	// can read the file can act as the person.
+	SessionFile string
 }
 
 // Local serves the page to one person on this machine until ctx ends. It returns a one-time link that signs the
 // person in; anyone who has it acts as that person. done receives the result of serving.
 func Local(ctx context.Context, options LocalOptions) (link string, done <-chan error, err error) {
-	address := options.Address
-	if address == "" {
-		address = "127.0.0.1:0"
-	}
-	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", address)
+	listener, err := options.listen(ctx)
 	if err != nil {
-		return "", nil, fmt.Errorf("listen for the page at %s: %w", address, err)
+		return "", nil, err
 	}
-	if !listener.Addr().(*net.TCPAddr).IP.IsLoopback() {
-		return "", nil, errors.Join(fmt.Errorf("%s is not on loopback: the page acts with your identity, so it must not be reachable by others", address), listener.Close())
+	owner, err := newLocalIdentity(options.Config, options.SessionFile)
+	if err != nil {
+		return "", nil, errors.Join(err, listener.Close())
 	}
-	owner := newLocalIdentity(options.Config)
-	handler := New(Options{Identity: owner, Namespace: options.Namespace, Hosts: loopbackNames(listener), Workspace: options.Workspace})
+	handler := New(Options{Identity: owner, Namespace: options.Namespace, Hosts: loopbackNames(listener), Workspace: options.Workspace, Ideas: options.Ideas})
 	stopped := make(chan error, 1)
 	go func() { stopped <- Serve(ctx, listener, handler) }()
 	return "http://" + listener.Addr().String() + "/login?token=" + owner.linkSecret, stopped, nil
+}
+
+// listen returns a listener that only programs on this machine can reach.
+func (o LocalOptions) listen(ctx context.Context) (net.Listener, error) {
+	listener := o.Listener
+	if listener == nil {
+		address := cmp.Or(o.Address, "127.0.0.1:0")
+		var err error
+		if listener, err = (&net.ListenConfig{}).Listen(ctx, "tcp", address); err != nil {
+			return nil, fmt.Errorf("listen for the page at %s: %w", address, err)
+		}
+	}
+	if at, ok := listener.Addr().(*net.TCPAddr); !ok || !at.IP.IsLoopback() {
+		return nil, errors.Join(fmt.Errorf("%s is not on loopback: the page acts with your identity, so it must not be reachable by others", listener.Addr()), listener.Close())
+	}
+	return listener, nil
 }
 
 // loopbackNames returns the host names under which a local browser may request the page. Any other name may be an
@@ -66,15 +86,24 @@ func loopbackNames(listener net.Listener) []string {
 type localIdentity struct {
 	config *rest.Config
 	cookie string
+	file   sessionFile
 
 	mu         sync.Mutex
 	linkSecret string // empty after use
 	session    string // empty until then
 }
 
-func newLocalIdentity(config *rest.Config) *localIdentity {
+func newLocalIdentity(config *rest.Config, file string) (*localIdentity, error) {
 	// Cookies are per host, not per port: two pages on one machine need different names.
-	return &localIdentity{config: unthrottled(config), cookie: "nestor-session-" + strings.ToLower(rand.Text()[:8]), linkSecret: rand.Text()}
+	o := &localIdentity{config: unthrottled(config), cookie: "nestor-session-" + strings.ToLower(rand.Text()[:8]), file: sessionFile(file), linkSecret: rand.Text()}
+	kept, err := o.file.read()
+	if err != nil {
+		return nil, err
+	}
+	if kept.Session != "" {
+		o.cookie, o.session = kept.Cookie, kept.Session
+	}
+	return o, nil
 }
 
 func (o *localIdentity) SignIn() string { return SignInLink }
@@ -96,20 +125,33 @@ func (o *localIdentity) Routes(mux *http.ServeMux) { mux.HandleFunc("GET /login"
 
 // login exchanges the link for a session. A wrong or used one leads to the page, which explains what to do.
 func (o *localIdentity) login(w http.ResponseWriter, r *http.Request) {
-	if session := o.exchangeLink(r.FormValue("token")); session != "" {
+	session, err := o.exchangeLink(r.FormValue("token"))
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
+	}
+	if session != "" {
 		http.SetCookie(w, strictCookie(o.cookie, session, false, sessionSeconds))
 	}
 	http.Redirect(w, r, "/", http.StatusSeeOther)
 }
 
-func (o *localIdentity) exchangeLink(secret string) string {
+// exchangeLink returns the session for the secret of the link. A session that was kept stays valid for the pages that are open.
+func (o *localIdentity) exchangeLink(secret string) (string, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if !equalSecrets(secret, o.linkSecret) {
-		return ""
+		return "", nil
 	}
-	o.linkSecret, o.session = "", rand.Text()
-	return o.session
+	if o.session == "" {
+		session := rand.Text()
+		if err := o.file.write(keptSession{Cookie: o.cookie, Session: session}); err != nil {
+			return "", err
+		}
+		o.session = session
+	}
+	o.linkSecret = ""
+	return o.session, nil
 }
 
 // equalSecrets compares secrets in constant time. Empty secrets never match.

@@ -27,6 +27,8 @@ type Options struct {
 	Streams *streams.Limiter
 	// Workspace is the workspace that the page proposes for new chats; nil means none.
 	Workspace *v1alpha1.Workspace
+	// Ideas are first messages that the page proposes; empty means its own.
+	Ideas []string
 }
 
 // New returns the handler of the page and its API.
@@ -39,7 +41,7 @@ func newSite(options Options, retry retryPolicy) http.Handler {
 	if options.Streams == nil {
 		options.Streams = streams.NewLimiter(streams.Limits{})
 	}
-	s := &site{identity: options.Identity, namespace: options.Namespace, streams: options.Streams, workspace: options.Workspace, retry: retry}
+	s := &site{identity: options.Identity, namespace: options.Namespace, streams: options.Streams, workspace: options.Workspace, ideas: options.Ideas, retry: retry}
 	mux := http.NewServeMux()
 	options.Identity.Routes(mux)
 	mux.Handle("GET /api/whoami", s.signedIn(s.whoami))
@@ -58,6 +60,7 @@ type site struct {
 	namespace string
 	streams   *streams.Limiter
 	workspace *v1alpha1.Workspace
+	ideas     []string
 	retry     retryPolicy
 }
 

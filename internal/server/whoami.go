@@ -30,6 +30,8 @@ type whoamiResponse struct {
 	May       map[string]bool `json:"may"`
 	// DefaultWorkspace is the workspace that the page proposes for new chats.
 	DefaultWorkspace *v1alpha1.Workspace `json:"defaultWorkspace,omitempty"`
+	// Ideas are first messages that the page proposes.
+	Ideas []string `json:"ideas,omitempty"`
 }
 
 // pagePermissions are the permissions that the page checks, so that it can show what is missing.
@@ -65,7 +67,7 @@ func (s *site) whoami(w http.ResponseWriter, r *http.Request, config *rest.Confi
 		writeError(w, err)
 		return
 	}
-	writeJSON(w, http.StatusOK, whoamiResponse{User: user, SignIn: s.identity.SignIn(), Namespace: namespace, Version: version.String(), May: may, DefaultWorkspace: s.workspace})
+	writeJSON(w, http.StatusOK, whoamiResponse{User: user, SignIn: s.identity.SignIn(), Namespace: namespace, Version: version.String(), May: may, DefaultWorkspace: s.workspace, Ideas: s.ideas})
 }
 
 // review returns the user of a configuration, as the API server sees it.

@@ -145,7 +145,7 @@ func (r *reader) do(command page.Command) {
 }
 
 // readOnlyCommand matches commands that change nothing and are repeated until the agents are done.
-var readOnlyCommand = regexp.MustCompile(`^(kubectl (get|describe|auth|events|explain)|kubectl nestor (tree|transcript|usage|roles|doctor)|waiting|talk)\b`)
+var readOnlyCommand = regexp.MustCompile(`^(kubectl (get|describe|auth|events|explain)|kubectl nestor (tree|transcript|usage|roles|doctor))\b`)
 
 func (r *reader) runUntilStable(command page.Command, text string) (output string, code int) {
 	_ = wait.PollUntilContextTimeout(r.Context(), 100*time.Millisecond, retryTimeout, true, func(context.Context) (bool, error) {

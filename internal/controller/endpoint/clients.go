@@ -5,6 +5,7 @@
 package endpoint
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"crypto/tls"
@@ -107,19 +108,20 @@ var makers = map[v1alpha1.ModelAPI]func(wire.Endpoint) (model.Client, error){
 	v1alpha1.APIGemini:          maker(gemini.NewClient),
 }
 
+// NewClient returns a client for the API, which is OpenAI's if it is empty.
+func NewClient(api v1alpha1.ModelAPI, endpoint wire.Endpoint) (model.Client, error) {
+	newClient, ok := makers[cmp.Or(api, v1alpha1.APIOpenAI)]
+	if !ok {
+		return nil, fmt.Errorf("this operator does not know the API %q", api)
+	}
+	return newClient(endpoint)
+}
+
 func maker[C model.Client](newClient func(wire.Endpoint) (C, error)) func(wire.Endpoint) (model.Client, error) {
 	return func(e wire.Endpoint) (model.Client, error) { return newClient(e) }
 }
 
 func (c *Clients) make(object *v1alpha1.ModelProvider, transport *http.Transport, timeout time.Duration) (model.Client, error) {
-	api := object.Spec.API
-	if api == "" {
-		api = v1alpha1.APIOpenAI
-	}
-	newClient, ok := makers[api]
-	if !ok {
-		return nil, fmt.Errorf("this operator does not know the API %q", api)
-	}
 	endpoint := wire.Endpoint{BaseURL: object.Spec.BaseURL, Timeout: timeout, HTTPClient: wire.NewHTTPClient(transport)}
 	if c.Transport != nil {
 		endpoint.HTTPClient.Transport = c.Transport(endpoint.HTTPClient.Transport)
@@ -130,7 +132,7 @@ func (c *Clients) make(object *v1alpha1.ModelProvider, transport *http.Transport
 	if len(object.Spec.HeadersFrom) > 0 {
 		endpoint.Header = c.Finder.Headers(object.Namespace, object.Spec.HeadersFrom)
 	}
-	return newClient(endpoint)
+	return NewClient(object.Spec.API, endpoint)
 }
 
 // transport returns a transport that trusts the provider's certificates.

@@ -251,6 +251,8 @@ export interface Person {
   version: string;
   /** The workspace that is proposed for new chats. */
   defaultWorkspace?: Workspace;
+  /** First messages to propose. */
+  ideas?: string[];
   may: Record<'readChats' | 'watchChats' | 'readMessages' | 'createChats' | 'deleteChats' | 'createMessages' | 'readTranscripts' | 'readTriggers' | 'fireTriggers', boolean>;
 }
 

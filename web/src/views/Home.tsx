@@ -75,9 +75,9 @@ export function Home({ onMenu }: { onMenu: () => void }) {
             </label>
           </div>
         </details>
-        {may && chats.length === 0 && (
+        {may && (chats.length === 0 || site.person.ideas) && (
           <div className="ideas" aria-label="Ideas">
-            {ideas.map((idea) => (
+            {(site.person.ideas ?? ideas).map((idea) => (
               <button key={idea} type="button" className="chip" onClick={() => void begin(idea)}>
                 {idea}
               </button>
