@@ -4,11 +4,13 @@
 package localmode
 
 import (
+	"bytes"
 	"context"
 	"embed"
 	"fmt"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -49,14 +51,29 @@ const keySecret = "model-key"
 //go:embed sample/*.txt sample/*.md roles/*.yaml
 var files embed.FS
 
-// layOutSample writes the sample project once; changes by agents are kept.
-func (l *Local) layOutSample(context.Context) error {
+// layOutSample writes the sample project once; changes by agents are kept. It is a git repository if git is installed, so that people can see
+// what the agents changed.
+func (l *Local) layOutSample(ctx context.Context) error {
 	if _, err := os.Stat(l.Sample); err == nil {
 		return nil
 	}
 	if err := os.MkdirAll(l.Sample, 0o755); err != nil {
 		return fmt.Errorf("create the directory of the sample project: %w", err)
 	}
+	if err := l.writeSample(); err != nil {
+		return err
+	}
+	for _, arguments := range [][]string{{"init", "--quiet"}, {"add", "--all"}, {"commit", "--quiet", "--message", "The sample project"}} {
+		git := exec.CommandContext(ctx, "git", append([]string{"-C", l.Sample, "-c", "user.name=Nestor", "-c", "user.email=nestor@localhost", "-c", "commit.gpgSign=false"}, arguments...)...)
+		if out, err := git.CombinedOutput(); err != nil {
+			l.Say("the sample project is not a git repository, so that its changes cannot be shown: git %s: %v %s", arguments[0], err, bytes.TrimSpace(out))
+			return nil
+		}
+	}
+	return nil
+}
+
+func (l *Local) writeSample() error {
 	return fs.WalkDir(files, "sample", func(path string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {
 			return err
