@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/nestor-dev/nestor/internal/tool/workspace"
+	"github.com/nestor-dev/nestor/internal/tool/workspace/changes"
 	"github.com/nestor-dev/nestor/internal/tool/workspace/shell"
 	"github.com/nestor-dev/nestor/internal/version"
 )
@@ -29,7 +30,9 @@ const shutdownTimeout = 5 * time.Second
 type serveFlags struct {
 	root, listen, tokenFile string
 	allowEnv, writable      string
+	state, baseFile         string
 	readOnly, noBash        bool
+	emptyBase               bool
 	limits                  workspace.Limits
 }
 
@@ -48,6 +51,9 @@ func parseServeFlags(args []string, stdout io.Writer) (serveFlags, error) {
 	set.BoolVar(&f.noBash, "no-bash", false, "do not offer bash")
 	set.StringVar(&f.allowEnv, "allow-env", "", "comma-separated `names` of environment variables that bash may see besides PATH, HOME, LANG and TERM")
 	set.StringVar(&f.writable, "bash-writable", "", "comma-separated `directories` that bash may change besides the root and its home (enforced on Linux 6.2 and later)")
+	set.StringVar(&f.state, "state", "", "`directory` for the comparison of the files with their base, outside of what bash may change (default: a temporary one)")
+	set.StringVar(&f.baseFile, "base-file", "", "`file` with the commit that changes are relative to (default: the commit that is checked out)")
+	set.BoolVar(&f.emptyBase, "empty-base", false, "report all files as changes, as the directory began empty")
 	set.Int64Var(&f.limits.FileBytes, "max-file-bytes", f.limits.FileBytes, "maximum size of a file for read, write and patch, in `bytes`")
 	set.Int64Var(&f.limits.SearchFileBytes, "max-search-file-bytes", f.limits.SearchFileBytes, "maximum size of a file that is searched, in `bytes`")
 	set.Int64Var(&f.limits.ImageBytes, "max-image-bytes", f.limits.ImageBytes, "maximum size of an image for read_image, in `bytes`")
@@ -85,9 +91,15 @@ func serve(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 		return err
 	}
 	defer cleanup()
+	tree, cleanupState, err := newTree(f)
+	if err != nil {
+		return err
+	}
+	defer cleanupState()
 	log := slog.New(slog.NewJSONHandler(stderr, nil))
 	w, err := workspace.New(workspace.Options{
 		Root: f.root, Token: token, ReadOnly: f.readOnly, Shell: runner, Limits: f.limits, Version: version.String(), Logger: log,
+		Changes: tree,
 	})
 	if err != nil {
 		return err
@@ -132,6 +144,28 @@ func endStreams(ctx context.Context, next http.Handler) http.Handler {
 		}
 		next.ServeHTTP(w, r)
 	})
+}
+
+// newTree prepares the reading of changes.
+func newTree(f serveFlags) (tree *changes.Tree, cleanup func(), err error) {
+	tree, cleanup = &changes.Tree{Root: f.root, State: f.state, Against: changes.Head}, func() {}
+	switch {
+	case f.emptyBase:
+		tree.Against = changes.Nothing
+	case f.baseFile != "":
+		commit, err := os.ReadFile(f.baseFile)
+		if err != nil {
+			return nil, nil, fmt.Errorf("read the base: %w", err)
+		}
+		tree.Against, tree.Base = changes.Commit, strings.TrimSpace(string(commit))
+	}
+	if f.state != "" {
+		return tree, cleanup, nil
+	}
+	if tree.State, err = os.MkdirTemp("", "nestor-state-"); err != nil {
+		return nil, nil, fmt.Errorf("create a directory for comparisons: %w", err)
+	}
+	return tree, func() { _ = os.RemoveAll(tree.State) }, nil
 }
 
 // newRunner prepares bash. It gets a separate home directory, so that caches and settings do not end up in the

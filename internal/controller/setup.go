@@ -125,6 +125,8 @@ type Controllers struct {
 	Replicas *replicas.Replicas
 	// Triggers records firings of triggers.
 	Triggers *agenttrigger.Recorder
+	// Workspaces has the workspaces of agents.
+	Workspaces *workspace.Workspaces
 }
 
 // Cache restricts a manager's cache to what the controllers need. Use it for the manager that is passed to Setup.
@@ -293,7 +295,7 @@ func Setup(mgr ctrl.Manager, options Options) (*Controllers, error) {
 			counted.ShardReleased(func(hash int) bool { return eng.ShardOf(hash) == shard })
 		}}
 	firings := &agenttrigger.Recorder{Client: c, API: mgr.GetAPIReader(), Events: mgr.GetEventRecorder("nestor-operator"), Reached: options.Reached}
-	controllers := &Controllers{Engine: eng, Triggers: firings}
+	controllers := &Controllers{Engine: eng, Triggers: firings, Workspaces: workspaces}
 	if options.Shards > 0 {
 		if drive.sharding, err = newSharding(mgr, options, objects, drive.own); err != nil {
 			return nil, err

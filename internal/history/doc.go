@@ -9,11 +9,11 @@
 //
 // Only the aggregator, by its client certificate, and tokens that the API server accepts are trusted. Every request
 // is authorized by the API server, so RBAC decides: get and list of transcripts, modelcalls and usages, and get of
-// transcripts/log and transcripts/image, each for a namespace.
+// transcripts/log, transcripts/image, workspacechanges and workspacechanges/archive, each for a namespace.
 //
 // The server needs the ledger and the Kubernetes API, but no leader: every replica serves. Deltas of replies come
 // from a live.Hub, which only the replica with the active engine has; the others poll the ledger every second.
 //
-// transcripts.go, log.go, modelcalls.go and usages.go are the resources; selection.go parses list options; tables.go
+// transcripts.go, log.go, modelcalls.go, usages.go and workspacechanges.go are the resources; selection.go parses list options; tables.go
 // defines kubectl's columns; server.go and access.go configure k8s.io/apiserver.
 package history

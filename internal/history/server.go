@@ -48,6 +48,8 @@ type Options struct {
 	Cluster *clientrest.Config
 	// Ledger is the served ledger.
 	Ledger Ledger
+	// Workspaces reads running workspaces; nil without any.
+	Workspaces Workspaces
 	// Live has the deltas of this process's engine; nil without one.
 	Live *live.Hub
 	// Address is the address to listen on, such as :8443 or 127.0.0.1:0.
@@ -185,6 +187,7 @@ func (s *Server) config(ctx context.Context, scheme *runtime.Scheme, client kube
 func (s *Server) group(scheme *runtime.Scheme, options Options, may authorizer.Authorizer) *genericapiserver.APIGroupInfo {
 	group := genericapiserver.NewDefaultAPIGroupInfo(api.GroupVersion.Group, scheme, runtime.NewParameterCodec(scheme), serializer.NewCodecFactory(scheme))
 	storage := &transcripts{ledger: options.Ledger, reader: transcript.NewReader(options.Ledger)}
+	files := &workspaceChanges{workspaces: options.Workspaces}
 	group.VersionedResourcesStorageMap[api.GroupVersion.Version] = map[string]rest.Storage{
 		"transcripts": storage,
 		"transcripts/log": &logs{
@@ -193,6 +196,9 @@ func (s *Server) group(scheme *runtime.Scheme, options Options, may authorizer.A
 		"transcripts/image": &images{storage},
 		"modelcalls":        &modelCalls{ledger: options.Ledger},
 		"usages":            &usages{ledger: options.Ledger},
+
+		"workspacechanges":         files,
+		"workspacechanges/archive": &archives{files},
 	}
 	return &group
 }

@@ -81,6 +81,7 @@ func (o *Operator) serveHistory(ctx context.Context, limiter *streams.Limiter, h
 	options := history.Options{
 		Cluster: o.manager.GetConfig(), Ledger: o.options.Controllers.Ledger, Live: hub, Address: o.options.History.Address,
 		CertFile: certificate.File, KeyFile: certificate.KeyFile, Hosts: []string{o.historyHost()}, Streams: limiter,
+		Workspaces: o.controllers.Workspaces,
 	}
 	if certificate.Secret != "" {
 		keeper, err := o.certificateKeeper()

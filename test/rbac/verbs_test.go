@@ -101,6 +101,14 @@ var histories = []struct {
 	}},
 	{"list modelcalls", lists("modelcalls")},
 	{"list usages", lists("usages")},
+	{"get workspacechanges", func(ctx context.Context, who person) error {
+		_, err := as(who).Resource(history("workspacechanges")).Namespace(team).Get(ctx, historyv1alpha1.TranscriptName("AgentChat", "talk"), metav1.GetOptions{})
+		return client.IgnoreNotFound(err) // the chat has no workspace
+	}},
+	{"get workspacechanges/archive", func(ctx context.Context, who person) error {
+		_, err := as(who).Resource(history("workspacechanges")).Namespace(team).Get(ctx, historyv1alpha1.TranscriptName("AgentChat", "talk"), metav1.GetOptions{}, "archive")
+		return client.IgnoreNotFound(err)
+	}},
 	{"list transcripts of all namespaces", func(ctx context.Context, who person) error {
 		_, err := as(who).Resource(history("transcripts")).List(ctx, metav1.ListOptions{})
 		return err

@@ -1,7 +1,7 @@
 // Copyright 2026 The Nestor Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package v1alpha1 is the API of Nestor's history: three read-only namespaced kinds in the group history.nestor.dev, served by
+// Package v1alpha1 is the API of Nestor's history: four read-only namespaced kinds in the group history.nestor.dev, served by
 // the operator from the ledger through the API server's aggregator. Nothing is stored in etcd, and histories remain
 // after the objects of their agents are deleted.
 //
@@ -10,6 +10,8 @@
 //     (TranscriptLogOptions).
 //   - ModelCall: one request to a model. A list leaves out the bodies; a get returns them exactly as sent and received.
 //   - Usage: the usage of model calls and runs, for a namespace and for each of its roles, models and chats.
+//   - WorkspaceChanges: what was changed in the workspace of a chat or standalone task. There is no list; the subresource archive has
+//     the whole changes.
 //
 // # Names
 //

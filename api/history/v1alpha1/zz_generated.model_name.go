@@ -14,6 +14,11 @@ func (in CallUsage) OpenAPIModelName() string {
 }
 
 // OpenAPIModelName returns the OpenAPI model name for this type.
+func (in ChangedFile) OpenAPIModelName() string {
+	return "dev.nestor.history.v1alpha1.ChangedFile"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
 func (in ChildRun) OpenAPIModelName() string {
 	return "dev.nestor.history.v1alpha1.ChildRun"
 }
@@ -121,4 +126,9 @@ func (in Usage) OpenAPIModelName() string {
 // OpenAPIModelName returns the OpenAPI model name for this type.
 func (in UsageList) OpenAPIModelName() string {
 	return "dev.nestor.history.v1alpha1.UsageList"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in WorkspaceChanges) OpenAPIModelName() string {
+	return "dev.nestor.history.v1alpha1.WorkspaceChanges"
 }

@@ -17,6 +17,7 @@ import (
 
 	"github.com/nestor-dev/nestor/internal/tool/mcp"
 	"github.com/nestor-dev/nestor/internal/tool/workspace"
+	"github.com/nestor-dev/nestor/internal/tool/workspace/changes"
 	"github.com/nestor-dev/nestor/internal/tool/workspace/shell"
 	"github.com/nestor-dev/nestor/internal/version"
 )
@@ -30,6 +31,8 @@ type directories struct {
 
 	mu   sync.Mutex
 	open map[types.UID]*directory
+	// trees read the changes of directories, whether they are served or not.
+	trees map[types.UID]*changes.Tree
 }
 
 // directory is a served directory.
@@ -42,7 +45,7 @@ type directory struct {
 }
 
 func newDirectories(o Options) *directories {
-	return &directories{options: o, pool: newPool(nil, nil), server: &loopbackServer{}, open: map[types.UID]*directory{}}
+	return &directories{options: o, pool: newPool(nil, nil), server: &loopbackServer{}, open: map[types.UID]*directory{}, trees: map[types.UID]*changes.Tree{}}
 }
 
 // attach implements backend.
@@ -139,6 +142,7 @@ func (d *directories) closeOwner(uid types.UID) {
 	if one, ok := d.open[uid]; ok {
 		d.closeLocked(uid, one)
 	}
+	d.forgetTree(uid)
 }
 
 // close closes all directories.
@@ -147,6 +151,9 @@ func (d *directories) close() {
 	defer d.mu.Unlock()
 	for uid, one := range d.open {
 		d.closeLocked(uid, one)
+	}
+	for uid := range d.trees {
+		d.forgetTree(uid)
 	}
 	d.server.close()
 }

@@ -23,6 +23,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
@@ -34,6 +35,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/controller/workspace"
 	"github.com/nestor-dev/nestor/internal/localcluster"
 	server "github.com/nestor-dev/nestor/internal/tool/workspace"
+	"github.com/nestor-dev/nestor/internal/tool/workspace/changes"
 	"github.com/nestor-dev/nestor/internal/tool/workspace/pod"
 )
 
@@ -141,7 +143,7 @@ func (n *podNetwork) run(namespace, name, token string) string {
 	GinkgoHelper()
 	root := filepath.Join(GinkgoT().TempDir(), name)
 	Expect(os.MkdirAll(root, 0o755)).To(Succeed())
-	served, err := server.New(server.Options{Root: root, Token: token})
+	served, err := server.New(server.Options{Root: root, Token: token, Changes: &changes.Tree{Root: root, State: GinkgoT().TempDir(), Against: changes.Nothing}})
 	Expect(err).NotTo(HaveOccurred())
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -152,6 +154,13 @@ func (n *podNetwork) run(namespace, name, token string) string {
 	}
 	n.servers[host] = httptest.NewServer(served.Handler())
 	return root
+}
+
+// answer replaces the server of a pod by a function.
+func (n *podNetwork) answer(name types.NamespacedName, handler http.HandlerFunc) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.servers[fmt.Sprintf("%s.%s.svc:%d", name.Name, name.Namespace, pod.Port)] = httptest.NewServer(handler)
 }
 
 // RoundTrip implements http.RoundTripper.

@@ -21,6 +21,7 @@ import (
 func GetOpenAPIDefinitions(ref common.ReferenceCallback) map[string]common.OpenAPIDefinition {
 	return map[string]common.OpenAPIDefinition{
 		v1alpha1.CallUsage{}.OpenAPIModelName():              schema_nestor_api_history_v1alpha1_CallUsage(ref),
+		v1alpha1.ChangedFile{}.OpenAPIModelName():            schema_nestor_api_history_v1alpha1_ChangedFile(ref),
 		v1alpha1.ChildRun{}.OpenAPIModelName():               schema_nestor_api_history_v1alpha1_ChildRun(ref),
 		v1alpha1.Delta{}.OpenAPIModelName():                  schema_nestor_api_history_v1alpha1_Delta(ref),
 		v1alpha1.Entry{}.OpenAPIModelName():                  schema_nestor_api_history_v1alpha1_Entry(ref),
@@ -43,6 +44,7 @@ func GetOpenAPIDefinitions(ref common.ReferenceCallback) map[string]common.OpenA
 		v1alpha1.TranscriptStatus{}.OpenAPIModelName():       schema_nestor_api_history_v1alpha1_TranscriptStatus(ref),
 		v1alpha1.Usage{}.OpenAPIModelName():                  schema_nestor_api_history_v1alpha1_Usage(ref),
 		v1alpha1.UsageList{}.OpenAPIModelName():              schema_nestor_api_history_v1alpha1_UsageList(ref),
+		v1alpha1.WorkspaceChanges{}.OpenAPIModelName():       schema_nestor_api_history_v1alpha1_WorkspaceChanges(ref),
 		resource.Quantity{}.OpenAPIModelName():               schema_apimachinery_pkg_api_resource_Quantity(ref),
 		v1.APIGroup{}.OpenAPIModelName():                     schema_pkg_apis_meta_v1_APIGroup(ref),
 		v1.APIGroupList{}.OpenAPIModelName():                 schema_pkg_apis_meta_v1_APIGroupList(ref),
@@ -209,6 +211,65 @@ func schema_nestor_api_history_v1alpha1_CallUsage(ref common.ReferenceCallback) 
 					},
 				},
 				Required: []string{"total"},
+			},
+		},
+	}
+}
+
+func schema_nestor_api_history_v1alpha1_ChangedFile(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "ChangedFile is a file that was changed in a workspace.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"path": {
+						SchemaProps: spec.SchemaProps{
+							Description: "path is the path in the workspace.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"change": {
+						SchemaProps: spec.SchemaProps{
+							Description: "change is the kind of the change.\n\nPossible enum values:\n - `\"Added\"` : the file is new.\n - `\"Deleted\"` : it was deleted.\n - `\"Modified\"` : its content, mode or type was changed.\n - `\"Renamed\"` : it was renamed, and perhaps changed.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+							Enum:        []interface{}{"Added", "Deleted", "Modified", "Renamed"},
+						},
+					},
+					"from": {
+						SchemaProps: spec.SchemaProps{
+							Description: "from is the former path of a renamed file.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"binary": {
+						SchemaProps: spec.SchemaProps{
+							Description: "binary reports that the file is not text.",
+							Type:        []string{"boolean"},
+							Format:      "",
+						},
+					},
+					"additions": {
+						SchemaProps: spec.SchemaProps{
+							Description: "additions is the number of added lines; absent for a binary file.",
+							Type:        []string{"integer"},
+							Format:      "int64",
+						},
+					},
+					"deletions": {
+						SchemaProps: spec.SchemaProps{
+							Description: "deletions is the number of deleted lines; absent for a binary file.",
+							Type:        []string{"integer"},
+							Format:      "int64",
+						},
+					},
+				},
+				Required: []string{"path", "change"},
 			},
 		},
 	}
@@ -1772,6 +1833,118 @@ func schema_nestor_api_history_v1alpha1_UsageList(ref common.ReferenceCallback) 
 		},
 		Dependencies: []string{
 			v1alpha1.Usage{}.OpenAPIModelName(), v1.ListMeta{}.OpenAPIModelName()},
+	}
+}
+
+func schema_nestor_api_history_v1alpha1_WorkspaceChanges(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "WorkspaceChanges is what was changed in the workspace of a chat (chat.NAME) or of a standalone task (task.NAME). It is read from the workspace if that runs, else from what was kept when it stopped. The subresource archive has all changes: a patch for a git repository, a tar for emptyDir.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"kind": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Kind is a string value representing the REST resource this object represents. Servers may infer this from the endpoint the client submits requests to. Cannot be updated. In CamelCase. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#types-kinds",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"apiVersion": {
+						SchemaProps: spec.SchemaProps{
+							Description: "APIVersion defines the versioned schema of this representation of an object. Servers should convert recognized schemas to the latest internal value, and may reject unrecognized values. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#resources",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"metadata": {
+						SchemaProps: spec.SchemaProps{
+							Default: map[string]interface{}{},
+							Ref:     ref(v1.ObjectMeta{}.OpenAPIModelName()),
+						},
+					},
+					"source": {
+						SchemaProps: spec.SchemaProps{
+							Description: "source is where the files come from.\n\nPossible enum values:\n - `\"Claim\"` : a PersistentVolumeClaim; changes are relative to the commit that is checked out.\n - `\"Directory\"` : a directory of the operator's machine; changes are relative to the commit that is checked out.\n - `\"EmptyDir\"` : a directory that began empty.\n - `\"Git\"` : a clone of a repository; changes are relative to the cloned commit.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+							Enum:        []interface{}{"Claim", "Directory", "EmptyDir", "Git"},
+						},
+					},
+					"baseCommit": {
+						SchemaProps: spec.SchemaProps{
+							Description: "baseCommit is the commit that the files were compared with; absent without a repository.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"capturedAt": {
+						SchemaProps: spec.SchemaProps{
+							Description: "capturedAt is when the changes were read from the workspace.",
+							Ref:         ref(v1.Time{}.OpenAPIModelName()),
+						},
+					},
+					"live": {
+						SchemaProps: spec.SchemaProps{
+							Description: "live reports that they were read from the running workspace just now.",
+							Default:     false,
+							Type:        []string{"boolean"},
+							Format:      "",
+						},
+					},
+					"tooLarge": {
+						SchemaProps: spec.SchemaProps{
+							Description: "tooLarge reports that the changes exceed a limit and are not kept when the workspace stops.",
+							Type:        []string{"boolean"},
+							Format:      "",
+						},
+					},
+					"message": {
+						SchemaProps: spec.SchemaProps{
+							Description: "message says what is missing, and why.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"files": {
+						VendorExtensible: spec.VendorExtensible{
+							Extensions: spec.Extensions{
+								"x-kubernetes-list-type": "atomic",
+							},
+						},
+						SchemaProps: spec.SchemaProps{
+							Description: "files are the changed files by path, at most 2000.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref(v1alpha1.ChangedFile{}.OpenAPIModelName()),
+									},
+								},
+							},
+						},
+					},
+					"diff": {
+						SchemaProps: spec.SchemaProps{
+							Description: "diff is the unified diff of the text files, at most 1 MiB.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"diffTruncated": {
+						SchemaProps: spec.SchemaProps{
+							Description: "diffTruncated reports that the diff was cut after 1 MiB.",
+							Type:        []string{"boolean"},
+							Format:      "",
+						},
+					},
+				},
+				Required: []string{"source", "live", "files"},
+			},
+		},
+		Dependencies: []string{
+			v1alpha1.ChangedFile{}.OpenAPIModelName(), v1.ObjectMeta{}.OpenAPIModelName(), v1.Time{}.OpenAPIModelName()},
 	}
 }
 

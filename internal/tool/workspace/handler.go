@@ -24,7 +24,7 @@ const (
 	sessionHeader           = "Mcp-Session-Id"
 )
 
-// Handler serves MCP at every path except /healthz.
+// Handler serves MCP at every path except /healthz and /changes.
 func (w *Workspace) Handler() http.Handler {
 	// Cancelling a call must reach its command: by notification in sessions, by the end of the request in protocol
 	// versions without sessions.
@@ -43,7 +43,15 @@ func (w *Workspace) Handler() http.Handler {
 	})
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /healthz", func(rw http.ResponseWriter, _ *http.Request) { fmt.Fprintln(rw, "ok") })
-	mux.Handle("/", requireToken(w.token, http.NewCrossOriginProtection().Handler(transport)))
+	guarded := func(next http.Handler) http.Handler {
+		return requireToken(w.token, http.NewCrossOriginProtection().Handler(next))
+	}
+	if w.changes != nil {
+		mux.Handle("GET /changes", guarded(w.onceRestored(http.HandlerFunc(w.readChanges))))
+		mux.Handle("GET /changes/archive", guarded(w.onceRestored(http.HandlerFunc(w.readArchive))))
+		mux.Handle("PUT /changes/archive", guarded(http.HandlerFunc(w.restore)))
+	}
+	mux.Handle("/", guarded(w.onceRestored(transport)))
 	return mux
 }
 

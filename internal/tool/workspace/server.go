@@ -13,6 +13,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/nestor-dev/nestor/internal/tool/workspace/changes"
 	"github.com/nestor-dev/nestor/internal/tool/workspace/fsroot"
 	"github.com/nestor-dev/nestor/internal/tool/workspace/shell"
 )
@@ -29,6 +30,11 @@ type Options struct {
 	Shell *shell.Runner
 	// Limits bound the calls; the zero value means DefaultLimits.
 	Limits Limits
+	// Changes reads and restores the changes of the directory.
+	Changes *changes.Tree
+	// Restored, if not empty, is a file that marks that kept changes were restored; it is outside the directory. Without the file,
+	// only /healthz and the restoring are served.
+	Restored string
 	// Version is sent to clients.
 	Version string
 	// Logger receives errors that clients must not see; nil discards them.
@@ -43,6 +49,10 @@ type Workspace struct {
 	shell  *shell.Runner
 	log    *slog.Logger
 	server *mcp.Server
+	// changes reads the changes, and restored marks that kept ones were restored; restoring excludes a second attempt.
+	changes   *changes.Tree
+	restored  string
+	restoring sync.Mutex
 	// writing is held from reading a file to writing it, so that parallel edits of one file are not lost.
 	writing sync.Mutex
 }
@@ -59,7 +69,7 @@ func New(o Options) (*Workspace, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := &Workspace{root: root, token: o.Token, limits: o.Limits, shell: o.Shell, log: o.Logger}
+	w := &Workspace{root: root, token: o.Token, limits: o.Limits, shell: o.Shell, log: o.Logger, changes: o.Changes, restored: o.Restored}
 	if w.limits == (Limits{}) {
 		w.limits = DefaultLimits()
 	}

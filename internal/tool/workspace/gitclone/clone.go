@@ -25,6 +25,8 @@ type Source struct {
 	// Credentials is a directory with the files username and password, or
 	// ssh-privatekey and known_hosts; empty for none.
 	Credentials string
+	// BaseFile receives the name of the commit that was checked out; empty for none.
+	BaseFile string
 	// Program answers git's requests for credentials (see [AnswerGit]); usually os.Executable().
 	Program string
 }
@@ -61,8 +63,26 @@ func Clone(ctx context.Context, s Source) error {
 	if err := git.checkout(ctx, s.Ref, s.Depth); err != nil {
 		return err
 	}
+	if err := s.recordBase(ctx, git); err != nil {
+		return err
+	}
 	if err := os.Remove(filepath.Join(s.Dir, unfinished)); err != nil {
 		return fmt.Errorf("finish the clone: %w", err)
+	}
+	return nil
+}
+
+// recordBase writes the commit to the base file, from a repository that no command has changed yet.
+func (s Source) recordBase(ctx context.Context, git repository) error {
+	if s.BaseFile == "" {
+		return nil
+	}
+	commit, err := git.output(ctx, "rev-parse", "HEAD")
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(s.BaseFile, []byte(commit+"\n"), 0o600); err != nil {
+		return fmt.Errorf("record the commit: %w", err)
 	}
 	return nil
 }

@@ -17,7 +17,12 @@ import (
 const (
 	filesPath       = "/workspace"
 	credentialsPath = "/var/run/nestor/git"
+	basePath        = "/var/run/nestor/base"
+	baseFile        = basePath + "/commit"
+	statePath       = "/var/lib/nestor"
 	filesVolume     = "files"
+	baseVolume      = "base"
+	stateVolume     = "state"
 	tempVolume      = "tmp"
 	cloneTempVolume = "clone-tmp"
 	credentialsName = "git-credentials"
@@ -63,8 +68,17 @@ func tolerateBriefly(taint string) corev1.Toleration {
 }
 
 func server(s Spec) corev1.Container {
-	args := []string{"--root=" + filesPath, "--listen=:" + strconv.Itoa(Port), "--bash-writable=/tmp,/dev/shm"}
-	if s.readOnly() {
+	args := []string{"--root=" + filesPath, "--listen=:" + strconv.Itoa(Port), "--bash-writable=/tmp,/dev/shm", "--state=" + statePath}
+	mounts := []corev1.VolumeMount{
+		{Name: filesVolume, MountPath: filesPath, ReadOnly: s.readOnly()}, {Name: tempVolume, MountPath: "/tmp"}, {Name: stateVolume, MountPath: statePath},
+	}
+	switch {
+	case s.Source.Git != nil:
+		args = append(args, "--base-file="+baseFile)
+		mounts = append(mounts, corev1.VolumeMount{Name: baseVolume, MountPath: basePath, ReadOnly: true})
+	case s.Source.EmptyDir != nil:
+		args = append(args, "--empty-base")
+	case s.readOnly():
 		args = append(args, "--read-only")
 	}
 	return corev1.Container{
@@ -76,7 +90,7 @@ func server(s Spec) corev1.Container {
 		Env:             []corev1.EnvVar{{Name: "NESTOR_WORKSPACE_TOKEN", ValueFrom: tokenRef(s)}},
 		Ports:           []corev1.ContainerPort{{Name: "mcp", ContainerPort: Port, Protocol: corev1.ProtocolTCP}},
 		Resources:       s.resources(),
-		VolumeMounts:    []corev1.VolumeMount{{Name: filesVolume, MountPath: filesPath, ReadOnly: s.readOnly()}, {Name: tempVolume, MountPath: "/tmp"}},
+		VolumeMounts:    mounts,
 		SecurityContext: restricted(),
 		ReadinessProbe:  probe(2, 3),
 		LivenessProbe:   probe(20, 6),
@@ -86,12 +100,14 @@ func server(s Spec) corev1.Container {
 func clone(s Spec) corev1.Container {
 	git := s.Source.Git
 	c := corev1.Container{
-		Name:            "clone",
-		Image:           s.Image,
-		Command:         []string{"nestor-workspace"},
-		Args:            []string{"clone", "--root=" + filesPath, "--url=" + git.URL, "--ref=" + git.Ref},
-		Resources:       s.resources(),
-		VolumeMounts:    []corev1.VolumeMount{{Name: filesVolume, MountPath: filesPath}, {Name: cloneTempVolume, MountPath: "/tmp"}},
+		Name:      "clone",
+		Image:     s.Image,
+		Command:   []string{"nestor-workspace"},
+		Args:      []string{"clone", "--root=" + filesPath, "--url=" + git.URL, "--ref=" + git.Ref, "--base-file=" + baseFile},
+		Resources: s.resources(),
+		VolumeMounts: []corev1.VolumeMount{
+			{Name: filesVolume, MountPath: filesPath}, {Name: cloneTempVolume, MountPath: "/tmp"}, {Name: baseVolume, MountPath: basePath},
+		},
 		SecurityContext: restricted(),
 		// The end of git's output becomes the pod's message if cloning fails.
 		TerminationMessagePolicy: corev1.TerminationMessageFallbackToLogsOnError,
@@ -104,15 +120,19 @@ func clone(s Spec) corev1.Container {
 }
 
 func volumes(s Spec) []corev1.Volume {
-	temp := resource.MustParse("1Gi")
+	temp, state := resource.MustParse("1Gi"), resource.MustParse("1Gi")
 	all := []corev1.Volume{
 		{Name: filesVolume, VolumeSource: s.files()},
 		{Name: tempVolume, VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{SizeLimit: &temp}}},
+		// Bash cannot write it where Landlock is available: git runs with the configuration in it.
+		{Name: stateVolume, VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{SizeLimit: &state}}},
 	}
 	if s.Source.Git != nil {
 		// Separate from the server's volume: a clone that is killed leaves a copy of the key in it.
-		own := resource.MustParse("16Mi")
-		all = append(all, corev1.Volume{Name: cloneTempVolume, VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{SizeLimit: &own}}})
+		own, base := resource.MustParse("16Mi"), resource.MustParse("1Mi")
+		all = append(all, corev1.Volume{Name: cloneTempVolume, VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{SizeLimit: &own}}},
+			// The server only reads it, so that no command can change what changes are relative to.
+			corev1.Volume{Name: baseVolume, VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{SizeLimit: &base}}})
 	}
 	if git := s.Source.Git; git != nil && git.SecretName != "" {
 		mode := int32(0o440)

@@ -1,0 +1,189 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package history
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	genericapirequest "k8s.io/apiserver/pkg/endpoints/request"
+
+	api "github.com/nestor-dev/nestor/api/history/v1alpha1"
+	"github.com/nestor-dev/nestor/internal/tool/workspace/changes"
+)
+
+// Workspaces reads running workspaces.
+type Workspaces interface {
+	// FindWorkspace returns the workspace of an AgentChat or AgentTask, or an error that wraps changes.ErrNoWorkspace.
+	FindWorkspace(ctx context.Context, kind, namespace, name string) (changes.Workspace, error)
+}
+
+const changesHint = "the changes of a workspace are named chat.NAME or task.NAME"
+
+// workspaceChanges is the resource workspacechanges.
+type workspaceChanges struct {
+	workspaceChangesTable
+	workspaces Workspaces
+}
+
+// New implements rest.Storage.
+func (w *workspaceChanges) New() runtime.Object { return &api.WorkspaceChanges{} }
+
+// Destroy implements rest.Storage.
+func (w *workspaceChanges) Destroy() {}
+
+// NamespaceScoped implements rest.Scoper.
+func (w *workspaceChanges) NamespaceScoped() bool { return true }
+
+// GetSingularName implements rest.SingularNameProvider.
+func (w *workspaceChanges) GetSingularName() string { return "workspacechanges" }
+
+// Get returns the changes of a workspace.
+func (w *workspaceChanges) Get(ctx context.Context, name string, _ *metav1.GetOptions) (runtime.Object, error) {
+	found, err := w.find(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	object := &api.WorkspaceChanges{
+		ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: genericapirequest.NamespaceValue(ctx), UID: types.UID(found.Owner())},
+		Source:     api.WorkspaceSource(found.Source()), Files: []api.ChangedFile{},
+	}
+	summary, err := found.Changes(ctx)
+	switch {
+	case errors.Is(err, changes.ErrNoBase):
+		summary = &changes.Summary{Message: "The changes cannot be shown: " + err.Error() + "."}
+	case err != nil:
+		return nil, apierrors.NewServiceUnavailable("the changes cannot be read from the workspace: " + err.Error())
+	case summary == nil:
+		object.Message = "The workspace is not running."
+		return object, nil
+	}
+	now := metav1.Now()
+	object.Live, object.CapturedAt = true, &now
+	describeChanges(object, *summary)
+	return object, nil
+}
+
+// describeChanges fills in what was changed.
+func describeChanges(object *api.WorkspaceChanges, s changes.Summary) {
+	object.BaseCommit, object.TooLarge, object.Message = s.BaseCommit, s.TooLarge, s.Message
+	object.Diff, object.DiffTruncated = s.Diff, s.DiffTruncated
+	for _, f := range s.Files {
+		object.Files = append(object.Files, api.ChangedFile{
+			Path: f.Path, Change: api.FileChange(f.Change), From: f.From, Binary: f.Binary, Additions: f.Additions, Deletions: f.Deletions,
+		})
+	}
+}
+
+// find returns the workspace of an object.
+func (w *workspaceChanges) find(ctx context.Context, name string) (changes.Workspace, error) {
+	kind, object, uid, ok := api.ParseTranscriptName(name)
+	if !ok || uid != "" || kind == "SubAgent" {
+		return nil, notFound("workspacechanges", name, changesHint)
+	}
+	if w.workspaces == nil {
+		return nil, notFound("workspacechanges", name, "this server reads no workspaces")
+	}
+	found, err := w.workspaces.FindWorkspace(ctx, kind, genericapirequest.NamespaceValue(ctx), object)
+	if errors.Is(err, changes.ErrNoWorkspace) {
+		return nil, notFound("workspacechanges", name, err.Error())
+	}
+	if err != nil {
+		return nil, statusError(err)
+	}
+	return found, nil
+}
+
+// archives is the subresource workspacechanges/archive: all changes as a patch or a tar.
+type archives struct{ changes *workspaceChanges }
+
+// New implements rest.Storage.
+func (a *archives) New() runtime.Object { return &api.WorkspaceChanges{} }
+
+// Destroy implements rest.Storage.
+func (a *archives) Destroy() {}
+
+// The media types of archives.
+const (
+	patchType = "text/x-patch"
+	tarType   = "application/x-tar"
+)
+
+// ProducesMIMETypes implements rest.StorageMetadata.
+func (a *archives) ProducesMIMETypes(string) []string { return []string{patchType, tarType} }
+
+// ProducesObject implements rest.StorageMetadata.
+func (a *archives) ProducesObject(string) any { return "" }
+
+// Get returns the archive.
+func (a *archives) Get(ctx context.Context, name string, _ *metav1.GetOptions) (runtime.Object, error) {
+	found, err := a.changes.find(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	data, running, err := found.Archive(ctx)
+	switch {
+	case errors.Is(err, changes.ErrTooLarge), errors.Is(err, changes.ErrNoBase):
+		return nil, apierrors.NewConflict(resource("workspacechanges"), name, err)
+	case err != nil:
+		return nil, apierrors.NewServiceUnavailable("the changes cannot be read from the workspace: " + err.Error())
+	case !running:
+		return nil, notFound("workspacechanges/archive", name, "the workspace is not running")
+	}
+	return &archiveStream{data: data, mediaType: archiveType(api.WorkspaceSource(found.Source()))}, nil
+}
+
+func archiveType(source api.WorkspaceSource) string {
+	if source == api.WorkspaceEmptyDir {
+		return tarType
+	}
+	return patchType
+}
+
+// archiveStream is the content of an archive. It is a runtime.Object because storage must return one.
+type archiveStream struct {
+	data      []byte
+	mediaType string
+}
+
+// GetObjectKind implements runtime.Object.
+func (s *archiveStream) GetObjectKind() schema.ObjectKind { return schema.EmptyObjectKind }
+
+// DeepCopyObject implements runtime.Object. An archive is never changed, so nothing is copied.
+func (s *archiveStream) DeepCopyObject() runtime.Object { return s }
+
+// InputStream implements rest.ResourceStreamer.
+func (s *archiveStream) InputStream(context.Context, string, string) (io.ReadCloser, bool, string, error) {
+	return io.NopCloser(bytes.NewReader(s.data)), false, s.mediaType, nil
+}
+
+type workspaceChangesTable struct{}
+
+var workspaceChangesColumns = []string{"Name", "Source", "Files", "Added", "Deleted", "Live", "Captured", "+Base", "+Message"}
+
+// ConvertToTable implements rest.TableConvertor.
+func (workspaceChangesTable) ConvertToTable(_ context.Context, object, options runtime.Object) (*metav1.Table, error) {
+	return buildTable(object, options, workspaceChangesColumns, func(o runtime.Object) []any {
+		c := o.(*api.WorkspaceChanges)
+		var added, deleted int64
+		for _, f := range c.Files {
+			if f.Additions != nil && f.Deletions != nil {
+				added, deleted = added+*f.Additions, deleted+*f.Deletions
+			}
+		}
+		captured := ""
+		if c.CapturedAt != nil {
+			captured = age(*c.CapturedAt)
+		}
+		return []any{c.Name, string(c.Source), len(c.Files), fmt.Sprintf("+%d", added), fmt.Sprintf("-%d", deleted), c.Live, captured, c.BaseCommit, firstLine(c.Message)}
+	})
+}

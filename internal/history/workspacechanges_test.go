@@ -1,0 +1,100 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package history_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+
+	historyapi "github.com/nestor-dev/nestor/api/history/v1alpha1"
+	"github.com/nestor-dev/nestor/internal/history"
+	"github.com/nestor-dev/nestor/internal/tool/workspace/changes"
+)
+
+// trees are the workspaces of chats by name; nil is one that does not run.
+type trees map[string]*changes.Tree
+
+func (t trees) FindWorkspace(_ context.Context, kind, namespace, name string) (changes.Workspace, error) {
+	found, ok := t[name]
+	if !ok || kind != "AgentChat" || namespace != "team-a" {
+		return nil, fmt.Errorf("%w: the %s does not exist", changes.ErrNoWorkspace, kind)
+	}
+	return running{found}, nil
+}
+
+type running struct{ tree *changes.Tree }
+
+func (r running) Owner() string  { return "uid-1" }
+func (r running) Source() string { return changes.SourceEmptyDir }
+func (r running) Changes(ctx context.Context) (*changes.Summary, error) {
+	if r.tree == nil {
+		return nil, nil
+	}
+	if r.tree.State == "" {
+		return nil, errors.New("no route to host")
+	}
+	summary, err := r.tree.Read(ctx)
+	return &summary, err
+}
+
+func (r running) Archive(ctx context.Context) ([]byte, bool, error) {
+	if r.tree == nil {
+		return nil, false, nil
+	}
+	archive, err := r.tree.Archive(ctx)
+	return archive, true, err
+}
+
+var _ = Describe("The changes of a workspace", func() {
+	It("are read while it runs, by those who may", func() {
+		dir := GinkgoT().TempDir()
+		Expect(os.WriteFile(filepath.Join(dir, "notes.md"), []byte("one\ntwo\n"), 0o600)).To(Succeed())
+		w := serve(newLedger(), func(o *history.Options) {
+			o.Workspaces = trees{
+				"files": {Root: dir, State: GinkgoT().TempDir(), Against: changes.Nothing}, "stopped": nil, "lost": {},
+				"plain": {Root: GinkgoT().TempDir(), State: GinkgoT().TempDir(), Against: changes.Head},
+			}
+		})
+		DeferCleanup(func() { w.stop() })
+		namespace("team-a")
+		get := func(name string, more ...string) (string, error) {
+			return kubectl(append([]string{"get", "-n", "team-a", "workspacechanges", name}, more...)...)
+		}
+		Expect(columns(must(get("chat.files")))[0][:6]).To(Equal([]string{"chat.files", "EmptyDir", "1", "+2", "-0", "true"}))
+		read := func(name string) (found historyapi.WorkspaceChanges) {
+			GinkgoHelper()
+			Expect(json.Unmarshal([]byte(must(get(name, "-o", "json"))), &found)).To(Succeed())
+			return found
+		}
+		found := read("chat.files")
+		Expect(found.Live).To(BeTrue())
+		Expect(found.CapturedAt).NotTo(BeNil())
+		Expect(found.Files).To(HaveExactElements(HaveField("Path", "notes.md")))
+		Expect(found.Files[0].Change).To(Equal(historyapi.FileAdded))
+		Expect(found.Diff).To(ContainSubstring("+two"))
+		Expect(must(kubectl("get", "--raw", raw("team-a", "workspacechanges/chat.files/archive")))).To(ContainSubstring("one\ntwo\n"))
+
+		By("one that does not run, or has no repository")
+		Expect(read("chat.stopped")).To(And(HaveField("Live", false), HaveField("Message", "The workspace is not running.")))
+		Expect(errorText(kubectl("get", "--raw", raw("team-a", "workspacechanges/chat.stopped/archive")))).To(ContainSubstring("not running"))
+		Expect(read("chat.plain").Message).To(ContainSubstring("not a git repository"))
+		Expect(errorText(kubectl("get", "--raw", raw("team-a", "workspacechanges/chat.plain/archive")))).To(ContainSubstring("not a git repository"))
+		Expect(errorText(get("chat.lost"))).To(ContainSubstring("no route to host"))
+
+		By("names without a workspace")
+		for name, hint := range map[string]string{"chat.none": "does not exist", "task.files": "does not exist", "subagent.files": "named chat.NAME", "files": "named chat.NAME", "chat.files.uid": "named chat.NAME"} {
+			Expect(errorText(get(name))).To(And(ContainSubstring("not found"), ContainSubstring(hint)), name)
+		}
+		By("not without the right")
+		Expect(errorText(get("chat.files", "--as", "stranger"))).To(ContainSubstring("orbidden"))
+		Expect(errorText(kubectl("get", "--raw", raw("team-a", "workspacechanges/chat.files/archive"), "--as", "stranger"))).To(ContainSubstring("orbidden"))
+	})
+})
