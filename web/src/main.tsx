@@ -11,6 +11,7 @@ import './styles/chat.css';
 import './styles/task.css';
 import './styles/inspector.css';
 import './styles/pages.css';
+import './styles/conversation.css';
 
 createRoot(document.getElementById('root')!).render(
   <StrictMode>

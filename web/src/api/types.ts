@@ -262,5 +262,6 @@ export const labelTrigger = 'nestor.dev/trigger';
 export const annotationFire = 'nestor.dev/fire';
 export const annotationFireResult = 'nestor.dev/fire-result';
 export const annotationFiring = 'nestor.dev/firing';
+export const annotationStopped = 'nestor.dev/stopped';
 export const annotationCall = 'nestor.dev/call';
 export const annotationDigest = 'nestor.dev/arguments-digest';

@@ -29,6 +29,21 @@ describe('a transcript', () => {
     expect(state.speaking).toBeUndefined();
   });
 
+  it('does not show a reply again that was there before the page', () => {
+    const state = hear(emptyTranscript, [anEntry(1, { kind: 'Started' }), anEntry(2, { content: 'An old reply, whose message was deleted.' })]);
+    expect(spoken(state, [], Date.now())).toBe('');
+    expect(spoken(hear(state, [anEntry(3, { content: 'A new one.' })]), [], Date.now())).toBe('A new one.');
+  });
+
+  it('keeps what had arrived of a reply that was stopped, and nothing goes on streaming', () => {
+    let state = hear(emptyTranscript, [anEntry(1, { kind: 'Started' }), anEntry(1, { kind: 'Delta', delta: { text: 'Half of a' } })]);
+    state = hear(state, [anEntry(2, { kind: 'Cancelled' })]);
+    expect(state.speaking).toBeUndefined();
+    expect(state.said).toMatchObject({ text: 'Half of a', stopped: true });
+    expect(spoken(state, [], Date.now())).toBe('Half of a');
+    expect(spoken(state, ['Half of a'], Date.now())).toBe('');
+  });
+
   it('keeps a reply in sight until its message is there', () => {
     const delta = (text: string) => anEntry(5, { kind: 'Delta', delta: { text } });
     let state = hear(emptyTranscript, [delta('Let me ask'), delta(' a researcher.')]);

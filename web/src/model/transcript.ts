@@ -16,8 +16,8 @@ export interface TranscriptState {
   /** In the order of seq, without gaps between the first and the last. */
   entries: Entry[];
   speaking?: Speaking;
-  /** The newest reply, until the message of the chat that contains it arrives. */
-  said?: { text: string; at: number };
+  /** The newest reply, until the message of the chat that contains it arrives. Stopped if a person stopped it. */
+  said?: { text: string; at: number; stopped?: boolean };
   /** The first entry is loaded. */
   complete: boolean;
   ended: boolean;
@@ -32,6 +32,8 @@ export function hear(state: TranscriptState, arrived: Entry[]): TranscriptState 
   const entries = [...state.entries];
   let speaking = state.speaking;
   let { ended, said } = state;
+  // The message of a reply that was there before this page is there too, or was deleted.
+  const live = state.entries.length > 0 || speaking !== undefined;
   for (const entry of arrived) {
     if (entry.kind === 'Delta') {
       speaking = speak(speaking, entry);
@@ -39,11 +41,17 @@ export function hear(state: TranscriptState, arrived: Entry[]): TranscriptState 
     }
     if (entry.seq <= (entries.at(-1)?.seq ?? -1)) continue;
     entries.push(entry);
-    said = entry.kind === 'Assistant' && entry.content ? { text: entry.content, at: Date.now() } : undefined;
-    if (entry.kind === 'Assistant' || entry.kind === 'Error' || entry.outcome) speaking = undefined;
+    said = saidBy(entry, speaking, live);
+    if (entry.kind === 'Assistant' || entry.kind === 'Error' || entry.kind === 'Cancelled' || entry.outcome) speaking = undefined;
     ended = ended || entry.outcome !== undefined;
   }
   return { ...state, entries, speaking, said, ended, absent: false, problem: undefined, complete: state.complete || entries[0]?.kind === 'Started' };
+}
+
+/** The reply that an entry completes or stops. */
+function saidBy(entry: Entry, speaking: Speaking | undefined, live: boolean): TranscriptState['said'] {
+  if (entry.kind === 'Cancelled' && speaking?.text) return { text: speaking.text, at: Date.now(), stopped: true };
+  return entry.kind === 'Assistant' && entry.content && live ? { text: entry.content, at: Date.now(), stopped: entry.stopped } : undefined;
 }
 
 function speak(speaking: Speaking | undefined, entry: Entry): Speaking {
@@ -64,7 +72,7 @@ function speak(speaking: Speaking | undefined, entry: Entry): Speaking {
 }
 
 /** How long the page waits for the message that contains a reply. */
-const postTime = 5_000;
+const postTime = 30_000;
 
 /**
  * The orchestrator's reply that streams in, or that no message contains yet. A reply whose message has already arrived is not shown

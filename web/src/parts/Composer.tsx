@@ -4,6 +4,7 @@
 import { useEffect, useRef, useState, type RefObject } from 'react';
 import type { Attachment } from '../api/types';
 import { attach } from '../model/attachments';
+import type { Draft } from '../model/redo';
 import { Attachments } from './Attachments';
 import { Icon } from './Icon';
 
@@ -19,6 +20,8 @@ export function Composer({
   disabled,
   placeholder,
   input,
+  draft,
+  onDropDraft,
 }: {
   onSend: (text: string, attachments: Attachment[]) => Promise<boolean>;
   onStop?: () => void;
@@ -27,6 +30,9 @@ export function Composer({
   disabled?: string;
   placeholder: string;
   input: RefObject<HTMLTextAreaElement | null>;
+  /** A message to change and send again. It replaces what was written. */
+  draft?: Draft;
+  onDropDraft?: () => void;
 }) {
   const [text, setText] = useState('');
   const [sending, setSending] = useState(false);
@@ -41,6 +47,13 @@ export function Composer({
     area.style.height = 'auto';
     area.style.height = `${Math.min(area.scrollHeight, 240)}px`;
   }, [text, input]);
+  useEffect(() => {
+    if (!draft) return;
+    setText(draft.text);
+    setAttachments(draft.attachments);
+    setProblems([]);
+    input.current?.focus();
+  }, [draft, input]);
   const send = async () => {
     const words = text.trim();
     if (!words || sending) return;
@@ -88,6 +101,24 @@ export function Composer({
             Answering <strong>{reply.who}</strong>: {reply.text}
           </span>
           <button type="button" className="button ghost icon-only small" aria-label="Cancel the answer" onClick={onCancelReply}>
+            <Icon name="close" size={14} />
+          </button>
+        </div>
+      )}
+      {draft && (
+        <div className="reply editing">
+          <Icon name="edit" size={14} />
+          <span className="reply-text">It is sent as a new message. The first one stays.</span>
+          <button
+            type="button"
+            className="button ghost icon-only small"
+            aria-label="Cancel the change"
+            onClick={() => {
+              setText('');
+              setAttachments([]);
+              onDropDraft?.();
+            }}
+          >
             <Icon name="close" size={14} />
           </button>
         </div>

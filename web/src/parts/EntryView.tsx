@@ -3,9 +3,11 @@
 
 import { memo, type ReactNode } from 'react';
 import type { Entry, EntryKind } from '../api/history';
+import { explainModel } from '../model/errors';
 import { bytes, clockSeconds, plural, tokens } from '../model/format';
 import type { Item, Speaking } from '../model/transcript';
 import { DataView } from './DataView';
+import { ErrorText } from './ErrorText';
 import { Icon, type IconName } from './Icon';
 import { Code, Markdown } from './Markdown';
 import { Reasoning } from './Reasoning';
@@ -74,6 +76,7 @@ function Words({ entry, onInspect }: { entry: Entry; onInspect: (name: string) =
 
 function Body({ entry }: { entry: Entry }) {
   if (!entry.content) return null;
+  if (entry.kind === 'Error' && entry.error !== 'HistoryLost') return <ErrorText error={explainModel(entry.content)} />;
   if (entry.kind === 'ToolResult') return <Code text={entry.content} label="Result" />;
   return <Markdown text={entry.content} />;
 }
@@ -88,7 +91,7 @@ function OutcomeView({ entry }: { entry: Entry }) {
         {failed ? words(outcome.errorKind!) : 'Finished'}
         {outcome.iterations ? <span className="muted"> after {plural(outcome.iterations, 'iteration')}</span> : null}
       </strong>
-      {outcome.error && <p>{outcome.error}</p>}
+      {outcome.error && <ErrorText error={outcome.errorKind === 'ModelError' ? explainModel(outcome.error) : { title: outcome.error }} />}
       {outcome.summary && <Markdown text={outcome.summary} />}
       {outcome.result && outcome.result !== outcome.summary && outcome.result !== entry.content && <Markdown text={outcome.result} />}
       {outcome.data && <DataView data={outcome.data} />}

@@ -23,6 +23,20 @@ describe('markdown', () => {
     expect(shown.textContent).toContain('R&D <3');
   });
 
+  it('shows the boxes of tasks in lists with and without blank lines', () => {
+    for (const text of ['- [x] done\n- [ ] open', '- [x] done\n\n- [ ] open\n\n  more']) {
+      const shown = html(text);
+      expect([...shown.querySelectorAll('li.task input')].map((box) => (box as HTMLInputElement).checked)).toEqual([true, false]);
+      expect(shown.textContent).not.toMatch(/\[[x ]\]/);
+      cleanup();
+    }
+  });
+
+  it('aligns the columns of a table', () => {
+    const shown = html('| a | b |\n|---|--:|\n| 1 | 2 |');
+    expect([...shown.querySelectorAll('td')].map((cell) => cell.style.textAlign)).toEqual(['', 'right']);
+  });
+
   it.each([
     '<script>window.pwned=1</script>',
     '<img src=x onerror="window.pwned=1">',

@@ -3,6 +3,9 @@
 
 import { Lexer, type Token, type Tokens } from 'marked';
 import { Fragment, memo, type ReactNode } from 'react';
+import { Code } from './Code';
+
+export { Code };
 
 /**
  * Renders markdown of models and tools. The text becomes elements, never HTML: markup is shown as text,
@@ -49,6 +52,8 @@ function block(token: Token): ReactNode {
       return list(token as Tokens.List);
     case 'table':
       return table(token as Tokens.Table);
+    case 'checkbox':
+      return checkbox(token as Tokens.Checkbox);
     case 'text':
       return token.tokens ? inlines(token.tokens) : entities((token as Tokens.Text).text);
     default:
@@ -59,12 +64,16 @@ function block(token: Token): ReactNode {
 function list(token: Tokens.List): ReactNode {
   const items = token.items.map((item, i) => (
     <li key={i} className={item.task ? 'task' : undefined}>
-      {item.task && <input type="checkbox" checked={item.checked ?? false} readOnly disabled aria-label={item.checked ? 'done' : 'not done'} />}
-      {blocks(item.tokens.filter((part) => part.type !== 'checkbox'))}
+      {blocks(item.tokens)}
     </li>
   ));
   return token.ordered ? <ol start={Number(token.start) || 1}>{items}</ol> : <ul>{items}</ul>;
 }
+
+/** The box of a task: in a list with blank lines it is a part of the paragraph. */
+const checkbox = ({ checked }: Tokens.Checkbox): ReactNode => <input type="checkbox" checked={checked} readOnly disabled aria-label={checked ? 'done' : 'not done'} />;
+
+const alignment = (align: 'center' | 'left' | 'right' | null | undefined) => (align ? { textAlign: align } : undefined);
 
 function table(token: Tokens.Table): ReactNode {
   return (
@@ -73,7 +82,7 @@ function table(token: Tokens.Table): ReactNode {
         <thead>
           <tr>
             {token.header.map((cell, i) => (
-              <th key={i}>{inlines(cell.tokens)}</th>
+              <th key={i} scope="col" style={alignment(token.align[i])}>{inlines(cell.tokens)}</th>
             ))}
           </tr>
         </thead>
@@ -81,7 +90,7 @@ function table(token: Tokens.Table): ReactNode {
           {token.rows.map((row, i) => (
             <tr key={i}>
               {row.map((cell, j) => (
-                <td key={j}>{inlines(cell.tokens)}</td>
+                <td key={j} style={alignment(token.align[j])}>{inlines(cell.tokens)}</td>
               ))}
             </tr>
           ))}
@@ -95,6 +104,8 @@ function inline(token: Token): ReactNode {
   switch (token.type) {
     case 'text':
       return token.tokens ? inlines(token.tokens) : entities((token as Tokens.Text).text);
+    case 'checkbox':
+      return checkbox(token as Tokens.Checkbox);
     case 'escape':
       return (token as Tokens.Escape).text;
     case 'strong':
@@ -130,11 +141,3 @@ const named: Record<string, string> = { '&amp;': '&', '&lt;': '<', '&gt;': '>', 
 
 /** Decodes the named character references of markdown. */
 const entities = (text: string) => text.replace(/&(amp|lt|gt|quot|#39);/g, (entity) => named[entity] ?? entity);
-
-export function Code({ text, language, label = 'Code' }: { text: string; language?: string; label?: string }) {
-  return (
-    <pre className="code" tabIndex={0} role="region" aria-label={label} data-language={language || undefined}>
-      <code>{text}</code>
-    </pre>
-  );
-}

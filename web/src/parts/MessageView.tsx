@@ -2,11 +2,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import { memo } from 'react';
-import type { Message } from '../api/types';
+import { annotationStopped, type Message } from '../api/types';
+import { explainTurn } from '../model/errors';
 import { clock } from '../model/format';
+import type { Redo } from '../model/redo';
 import { isPart, questionIn, requestIn, type Tree } from '../model/tree';
 import { Approval } from './Approval';
 import { Attachments } from './Attachments';
+import { CopyButton } from './CopyButton';
+import { ErrorText } from './ErrorText';
 import { Icon } from './Icon';
 import { Markdown } from './Markdown';
 import { Reasoning } from './Reasoning';
@@ -20,6 +24,8 @@ export const MessageView = memo(function MessageView({
   reasoning,
   onAnswer,
   onInspect,
+  redo,
+  repeats,
 }: {
   message: Message;
   messages: Message[];
@@ -28,6 +34,9 @@ export const MessageView = memo(function MessageView({
   reasoning?: string;
   onAnswer: (message: Message) => void;
   onInspect: (name: string) => void;
+  /** Repeats the last message of the person, if that is possible here. */
+  redo?: Redo;
+  repeats?: Message;
 }) {
   const { spec, status, metadata } = message;
   if (spec.approval) return shownWithRequest(message, messages, tree) ? null : <Decision message={message} />;
@@ -37,13 +46,27 @@ export const MessageView = memo(function MessageView({
   if (isPart(message, messages)) return null;
   const question = questionIn(message, tree);
   if (question) return <Question message={message} question={question} onAnswer={onAnswer} onInspect={onInspect} />;
+  const failure = spec.role === 'System' ? explainTurn(spec.content ?? '') : undefined;
+  if (failure) {
+    return (
+      <div className="note failed turn-failed" role="note">
+        <Icon name="alert" size={14} />
+        <ErrorText before="The model could not answer" error={failure} />
+        {redo && repeats && <RedoButtons redo={redo} message={repeats} />}
+      </div>
+    );
+  }
   if (spec.role === 'System') return <Line message={message} text={spec.content ?? ''} />;
   if (spec.role === 'Assistant') {
     return (
       <article className="message assistant" aria-label="Assistant">
         {reasoning && <Reasoning text={reasoning} />}
         <Markdown text={spec.content ?? ''} />
-        <time dateTime={metadata.creationTimestamp}>{clock(metadata.creationTimestamp)}</time>
+        {metadata.annotations?.[annotationStopped] && <Stopped />}
+        <span className="message-foot">
+          <time dateTime={metadata.creationTimestamp}>{clock(metadata.creationTimestamp)}</time>
+          <CopyButton text={spec.content ?? ''} what="the answer" />
+        </span>
       </article>
     );
   }
@@ -61,10 +84,33 @@ export const MessageView = memo(function MessageView({
         )}
         {spec.user && <span>{spec.user}</span>}
         <time dateTime={metadata.creationTimestamp}>{clock(metadata.creationTimestamp)}</time>
+        <CopyButton text={spec.content ?? ''} what="the message" />
+        {redo && <RedoButtons redo={redo} message={message} />}
       </span>
     </article>
   );
 });
+
+/** The mark of a reply that a person stopped. */
+export const Stopped = () => (
+  <p className="stopped">
+    <Icon name="stop" size={12} /> Stopped. This is what had arrived.
+  </p>
+);
+
+/** Sends a message again, as it was or after a change. Either is a new message: nothing that was said is rewritten. */
+function RedoButtons({ redo, message }: { redo: Redo; message: Message }) {
+  return (
+    <span className="redo">
+      <button type="button" className="button ghost small" title="Change this message and send it as a new one" onClick={() => redo.edit(message)}>
+        <Icon name="edit" size={14} /> Edit
+      </button>
+      <button type="button" className="button ghost small" title="Send this message again, as a new one" onClick={() => redo.retry(message)}>
+        <Icon name="restart" size={14} /> Retry
+      </button>
+    </span>
+  );
+}
 
 /** Reports whether a decision is shown with its request. */
 function shownWithRequest({ spec, status }: Message, messages: Message[], tree: Tree): boolean {

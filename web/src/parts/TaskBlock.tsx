@@ -3,6 +3,7 @@
 
 import { useId, useState } from 'react';
 import type { Result } from '../api/types';
+import { explainModel } from '../model/errors';
 import { duration, money, plural, tokens } from '../model/format';
 import { progressOf } from '../model/progress';
 import { headOf, standstillOf } from '../model/standstill';
@@ -10,6 +11,7 @@ import { badgeOf, elapsed, finished, flatten, type Node } from '../model/tree';
 import { useNow } from '../state/hooks';
 import { DataView } from './DataView';
 import { Badge } from './Badge';
+import { ErrorText } from './ErrorText';
 import { Icon } from './Icon';
 import { Markdown } from './Markdown';
 import { RoleIcon, useRoleName } from './RoleIcon';
@@ -132,13 +134,14 @@ function TaskBody({ node, actions }: { node: Node; actions: TaskActions }) {
       )}
       <Steps node={node} inspect={actions.inspect} />
       {status?.error && (
-        <p className="note failed">
+        <div className="note failed">
           <Icon name="alert" size={14} />
-          <span>
+          {status.error.message ? (
+            <ErrorText before={words(status.error.kind)} error={status.error.kind === 'ModelError' ? explainModel(status.error.message) : { title: status.error.message }} />
+          ) : (
             <strong>{words(status.error.kind)}</strong>
-            {status.error.message ? `: ${status.error.message}` : ''}
-          </span>
-        </p>
+          )}
+        </div>
       )}
       {status?.result && <ResultView result={status.result} partial={status.phase !== 'Success'} />}
       {node.children.length > 0 && (

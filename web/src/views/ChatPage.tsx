@@ -6,6 +6,7 @@ import { deleteChat, write } from '../api/client';
 import type { Attachment, Chat, Message } from '../api/types';
 import { money, tokens } from '../model/format';
 import { headOf, standstillOf } from '../model/standstill';
+import { draftOf, repeat, type Draft, type Redo } from '../model/redo';
 import { buildTree, inOrder, questionIn } from '../model/tree';
 import { Badge } from '../parts/Badge';
 import { Composer } from '../parts/Composer';
@@ -31,6 +32,8 @@ export function ChatPage({ route, onMenu }: { route: Route & { chat: string }; o
   const tree = useMemo(() => buildTree(tasks, agents, messages), [tasks, agents, messages]);
   const input = useRef<HTMLTextAreaElement>(null);
   const [answering, setAnswering] = useState<string>();
+  const [draft, setDraft] = useState<Draft>();
+  const [sent, setSent] = useState<string>();
 
   const inspect = useCallback((agent?: string) => go(hrefOf({ ...route, agent })), [route.namespace, route.chat, route.view]);
   const answer = useCallback((message?: Message) => {
@@ -48,7 +51,9 @@ export function ChatPage({ route, onMenu }: { route: Route & { chat: string }; o
 
   const say = async (spec: Parameters<typeof write>[3]) => {
     try {
-      site.store.put('agentmessages', await write(namespace, route.chat, site.person.user, spec));
+      const message = await write(namespace, route.chat, site.person.user, spec);
+      site.store.put('agentmessages', message);
+      if (spec.content) setSent(message.metadata.name);
       return true;
     } catch (error) {
       site.toast((error as Error).message, 'error');
@@ -60,9 +65,15 @@ export function ChatPage({ route, onMenu }: { route: Route & { chat: string }; o
   const reply = question?.open ? { who: question.who, text: question.text } : undefined;
   const send = async (content: string, attachments: Attachment[]) => {
     const sent = await say({ content, ...(attachments.length > 0 ? { attachments } : {}), ...(reply ? { inReplyTo: answering } : {}) });
-    if (sent) setAnswering(undefined);
+    if (sent) {
+      setAnswering(undefined);
+      setDraft(undefined);
+    }
     return sent;
   };
+  const sayRef = useRef(say);
+  sayRef.current = say;
+  const redo = useMemo<Redo>(() => ({ retry: (message) => void sayRef.current(repeat(message)), edit: (message) => setDraft(draftOf(message)) }), []);
 
   if (!chat) {
     if (!synced.has('agentchats') && !problems.get('agentchats')?.final) return <Loading what="the chat" lines={6} />;
@@ -76,7 +87,7 @@ export function ChatPage({ route, onMenu }: { route: Route & { chat: string }; o
         <ChatHead chat={chat} route={route} onMenu={onMenu} onStop={working && site.person.may.createMessages ? () => void say({ cancel: {} }) : undefined} />
         <NotReady chat={chat} />
         <StandstillBanner chat={chat} />
-        {route.view === 'chat' && <Conversation chat={chat} ordered={ordered} tree={tree} actions={actions} onAnswer={answer} />}
+        {route.view === 'chat' && <Conversation chat={chat} ordered={ordered} tree={tree} actions={actions} onAnswer={answer} redo={site.person.may.createMessages && !working ? redo : undefined} sent={sent} />}
         {route.view === 'timeline' && <Timeline tree={tree} ordered={ordered} inspect={inspect} />}
         {route.view === 'usage' && <ChatUsage chat={chat} tree={tree} />}
         <div className="chat-foot">
@@ -89,6 +100,8 @@ export function ChatPage({ route, onMenu }: { route: Route & { chat: string }; o
             disabled={site.person.may.createMessages ? undefined : 'You may read this chat, but not write in it.'}
             placeholder="Write a message"
             input={input}
+            draft={draft}
+            onDropDraft={() => setDraft(undefined)}
           />
         </div>
       </main>

@@ -5,28 +5,31 @@ import { Fragment, useEffect, useLayoutEffect, useMemo, useRef, useState } from 
 import { transcriptOf } from '../api/history';
 import type { Chat, Message } from '../api/types';
 import { reasoningOf, spoken } from '../model/transcript';
+import { repeatable, type Redo } from '../model/redo';
 import { finished, type Tree } from '../model/tree';
 import { Empty, Loading } from '../parts/Empty';
 import { Icon } from '../parts/Icon';
 import { Markdown } from '../parts/Markdown';
-import { MessageView } from '../parts/MessageView';
+import { MessageView, Stopped } from '../parts/MessageView';
 import { Reasoning } from '../parts/Reasoning';
 import { TaskGroup, type TaskActions } from '../parts/TaskBlock';
-import { useSnapshot } from '../state/context';
+import { useSite, useSnapshot } from '../state/context';
 import { useNow } from '../state/hooks';
 
 /** How many messages are shown at first. */
 const page = 100;
 
 /** The messages of the main chat, each with the tasks that it caused. */
-export function Conversation({ chat, ordered, tree, actions, onAnswer }: { chat: Chat; ordered: Message[]; tree: Tree; actions: TaskActions; onAnswer: (message: Message) => void }) {
+export function Conversation({ chat, ordered, tree, actions, onAnswer, redo, sent }: { chat: Chat; ordered: Message[]; tree: Tree; actions: TaskActions; onAnswer: (message: Message) => void; redo?: Redo; sent?: string }) {
   const { synced, problems, transcripts } = useSnapshot();
   const transcript = transcripts.get(transcriptOf('chat', chat.metadata.name));
   const reasoning = useMemo(() => reasoningOf(transcript), [transcript]);
   const [shown, setShown] = useState(page);
   const visible = ordered.slice(-shown);
   const stray = tree.byTrigger.get('') ?? [];
-  const { scroller, end, away, toEnd } = useStickToEnd();
+  const { scroller, end, away, toEnd } = useStickToEnd(sent);
+  const { person } = useSite();
+  const last = redo && ordered.findLast(({ spec }) => spec.user === person.user && repeatable(spec));
   const refused = problems.get('agentmessages');
   if (refused?.final) return <Empty icon="key" title="You may not read this chat" alert>{refused.message}</Empty>;
   if (!synced.has('agentmessages')) return <div className="conversation"><Loading what="messages" lines={6} /></div>;
@@ -46,7 +49,7 @@ export function Conversation({ chat, ordered, tree, actions, onAnswer }: { chat:
           )}
           {visible.map((message) => (
             <Fragment key={message.metadata.uid}>
-              <MessageView message={message} messages={ordered} tree={tree} reasoning={message.spec.role === 'Assistant' ? reasoning.get((message.spec.content ?? '').trim()) : undefined} onAnswer={onAnswer} onInspect={actions.inspect} />
+              <MessageView message={message} messages={ordered} tree={tree} reasoning={message.spec.role === 'Assistant' ? reasoning.get((message.spec.content ?? '').trim()) : undefined} onAnswer={onAnswer} onInspect={actions.inspect} redo={message === last || (message === ordered.at(-1) && message.spec.role === 'System' && last) ? redo : undefined} repeats={last} />
               {tree.byTrigger.has(message.metadata.name) && <TaskGroup nodes={tree.byTrigger.get(message.metadata.name)!} actions={actions} />}
             </Fragment>
           ))}
@@ -70,12 +73,13 @@ function Speaking({ chat, ordered, idle }: { chat: Chat; ordered: Message[]; idl
   const transcript = transcripts.get(transcriptOf('chat', chat.metadata.name));
   const speaking = transcript?.speaking;
   const now = useNow(transcript?.said !== undefined);
-  const text = spoken(transcript, ordered.slice(-5).map((message) => message.spec.content ?? ''), now);
+  const text = spoken(transcript, ordered.slice(-50).map((message) => message.spec.content ?? ''), now);
   if (text) {
     return (
-      <article className="message assistant speaking" aria-label="The assistant is writing" aria-live="off">
+      <article className={`message assistant${speaking ? ' speaking' : ''}`} aria-label={speaking ? 'The assistant is writing' : 'The reply'} aria-live="off">
         {speaking?.reasoning && <Reasoning text={speaking.reasoning} />}
         <Markdown text={text} />
+        {!speaking && transcript?.said?.stopped && <Stopped />}
       </article>
     );
   }
@@ -91,8 +95,8 @@ function Speaking({ chat, ordered, idle }: { chat: Chat; ordered: Message[]; idl
   );
 }
 
-/** Keeps the newest message visible, unless the person has scrolled away from it. */
-function useStickToEnd() {
+/** Keeps the newest message visible, unless the person has scrolled away from it. A message that the person sends is always shown. */
+function useStickToEnd(sent: string | undefined) {
   const scroller = useRef<HTMLDivElement>(null);
   const end = useRef<HTMLDivElement>(null);
   const stuck = useRef(true);
@@ -119,7 +123,8 @@ function useStickToEnd() {
   useLayoutEffect(() => {
     const box = scroller.current;
     if (box) box.scrollTop = box.scrollHeight;
-  }, []);
+    stuck.current = true; // the message may not be rendered yet
+  }, [sent]);
   const toEnd = () => {
     const box = scroller.current;
     box?.scrollTo({ top: box.scrollHeight, behavior: 'smooth' });

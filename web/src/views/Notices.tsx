@@ -3,7 +3,9 @@
 
 import { useCallback, useRef, useState } from 'react';
 import type { Connection } from '../api/stream';
+import { explainServer } from '../model/errors';
 import { clock } from '../model/format';
+import { ErrorText } from '../parts/ErrorText';
 import { Icon } from '../parts/Icon';
 
 interface Toast {
@@ -36,7 +38,7 @@ export function Toasts({ toasts, onClose }: { toasts: Toast[]; onClose: (id: num
       {toasts.map((toast) => (
         <div key={toast.id} className={`toast ${toast.kind}`}>
           {toast.kind === 'error' && <Icon name="alert" size={14} />}
-          <span>{toast.text}</span>
+          {toast.kind === 'error' ? <ErrorText error={explainServer(toast.text)} /> : <span>{toast.text}</span>}
           <button type="button" className="button ghost icon-only small" aria-label="Close" onClick={() => onClose(toast.id)}>
             <Icon name="close" size={14} />
           </button>
