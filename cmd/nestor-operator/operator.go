@@ -82,7 +82,7 @@ func (o *options) register(set *flag.FlagSet) {
 	set.IntVar(&o.operator.Page.Streams.Total, "web-max-streams", 256, "maximum number of open web pages; more are rejected with status 429; 0 means no limit")
 	set.IntVar(&o.operator.Page.Streams.PerUser, "web-max-streams-per-user", 16, "maximum number of open web pages per user; 0 means no limit")
 	set.IntVar(&o.operator.History.Streams.Total, "history-max-streams", 1000, "maximum number of transcripts followed through the history API at once; more are rejected with status 429; 0 means no limit")
-	set.IntVar(&o.operator.History.Streams.PerUser, "history-max-streams-per-user", 100, "maximum number of transcripts that one user follows at once; a page follows up to two; 0 means no limit")
+	set.IntVar(&o.operator.History.Streams.PerUser, "history-max-streams-per-user", 100, "maximum number of transcripts that one user follows at once; a page follows up to ten; 0 means no limit")
 	registerGateway(&o.operator.Gateway, set)
 	set.StringVar(&o.logLevel, "log-level", "info", "debug, info, warn or error")
 	set.StringVar(&o.logFormat, "log-format", "text", "text or json")

@@ -31,8 +31,9 @@ const (
 	heartbeatInterval = 15 * time.Second
 	// writeTimeout limits how long a page may take to read what was sent.
 	writeTimeout = 30 * time.Second
-	// maxTranscripts is the maximum number of transcripts per stream: the chat's own and the one that is inspected.
-	maxTranscripts = 2
+	// maxTranscripts is the maximum number of transcripts per stream: the chat's own, the one that is inspected, and those of running
+	// sub-agents, whose replies the page shows while they arrive.
+	maxTranscripts = 10
 	maxTail        = 1000
 )
 

@@ -72,7 +72,7 @@ func scribe(namespace string) client.Object {
 func orchestrator(namespace string) client.Object {
 	builtIn, _ := role.BuiltIn(role.Orchestrator)
 	r := &v1alpha1.AgentRole{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: role.Orchestrator}}
-	r.Spec.Delegation = &v1alpha1.Delegation{Roles: append(builtIn.Delegates(), "scribe")}
+	r.Spec.Delegation = &v1alpha1.Delegation{Roles: append(builtIn.Delegates(), "scribe", "builder")}
 	return r
 }
 

@@ -51,7 +51,10 @@ func newStack(ctx context.Context) (s *stack, err error) {
 	if s.cluster, err = localcluster.Start(ctx, localcluster.Options{}); err != nil {
 		return s, err
 	}
-	if s.ledger, err = connect.Open(ctx, "sqlite:"+filepath.Join(filepath.Dir(s.cluster.Kubeconfig), "ledger.db")); err != nil {
+	if s.ledger, err = connect.Open(ctx, "sqlite:"+filepath.Join(s.dir(), "ledger.db")); err != nil {
+		return s, err
+	}
+	if err := createProject(ctx, s.project()); err != nil {
 		return s, err
 	}
 	model, err := s.serveModel()
@@ -92,17 +95,21 @@ func (s *stack) serve(handler http.Handler) string {
 	return server.URL
 }
 
-// serveModel serves the page's own script, and then the demo's.
+// serveModel serves the page's own scripts, which have no rule in common, and then the demo's.
 func (s *stack) serveModel() (string, error) {
-	own, err := scripted.Parse("script.yaml", script)
+	var scripts []*scripted.Script
+	for name, text := range map[string][]byte{"script.yaml": script, "conversation.yaml": conversation} {
+		own, err := scripted.Parse(name, text)
+		if err != nil {
+			return "", err
+		}
+		scripts = append(scripts, own)
+	}
+	demo, err := scripted.Demo()
 	if err != nil {
 		return "", err
 	}
-	scripts, err := scripted.Demo()
-	if err != nil {
-		return "", err
-	}
-	return s.serve(scripted.NewServer(scripted.Options{Scripts: append([]*scripted.Script{own}, scripts...)})) + "/v1", nil
+	return s.serve(scripted.NewServer(scripted.Options{Scripts: append(scripts, demo...)})) + "/v1", nil
 }
 
 // serveHistory runs the history API, which stays while operators are restarted.
@@ -132,7 +139,10 @@ func (s *stack) startOperator(ctx context.Context) error {
 	api.QPS, api.Burst = 500, 1000
 	assembled, err := operator.New(ctx, operator.Options{
 		Config: api, Live: s.live,
-		Controllers: controller.Options{AllowLoopbackEndpoints: true, OperatorNamespace: operatorNamespace, Ledger: s.ledger},
+		Controllers: controller.Options{
+			AllowLoopbackEndpoints: true, OperatorNamespace: operatorNamespace, Ledger: s.ledger,
+			LocalWorkspaces: []string{s.project()}, WorkspaceScratch: s.dir(),
+		},
 	})
 	if err != nil {
 		return err
@@ -146,6 +156,12 @@ func (s *stack) startOperator(ctx context.Context) error {
 	}
 	return nil
 }
+
+// dir returns the directory of the stack, which is removed when it ends.
+func (s *stack) dir() string { return filepath.Dir(s.cluster.Kubeconfig) }
+
+// project returns the directory of the project that agents change.
+func (s *stack) project() string { return filepath.Join(s.dir(), "project") }
 
 func (s *stack) stopOperator() error {
 	if s.stop == nil {
@@ -169,7 +185,7 @@ func (s *stack) createObjects(ctx context.Context, modelURL, notesURL string) er
 			objects = append(objects, binding(name))
 		}
 	}
-	objects = append(objects, serviceAccount("alice", "robot"))
+	objects = append(objects, serviceAccount("alice", "robot"), builder("alice"), projectChat("alice", s.project()))
 	for _, object := range objects {
 		if err := api.Create(ctx, object); err != nil {
 			return fmt.Errorf("create %T %s: %w", object, object.GetName(), err)

@@ -4,12 +4,13 @@
 import { useCallback, useEffect, useMemo, useRef, useState, useSyncExternalStore } from 'react';
 import { catalog, Refusal, roles, Unreachable, whoami } from './api/client';
 import { transcriptOf } from './api/history';
+import { liveAgents } from './model/live';
 import { agentName } from './model/tree';
 import type { Person } from './api/types';
 import { Empty, Loading } from './parts/Empty';
 import { Icon } from './parts/Icon';
 import { roleFinder, SiteContext, useSnapshot, type Site } from './state/context';
-import { useKeys, useLoad } from './state/hooks';
+import { useKeys, useLoad, useSettled } from './state/hooks';
 import { go, hrefOf, useRoute, type Route } from './state/route';
 import { Store } from './state/store';
 import { ConnectionBanner, Toasts, useToasts } from './views/Notices';
@@ -69,12 +70,14 @@ function Inside({ person, route, again }: { person: Person; route: Route; again:
   const find = useMemo(() => roleFinder(known.state === 'done' ? known.value[0] : undefined, known.state === 'done' ? known.value[1] : []), [known]);
   const site = useMemo<Site>(() => ({ store, person, namespace, toast: toasts.show, roles: find }), [store, person, namespace, toasts.show, find]);
   const agent = useSyncExternalStore(store.subscribe, () => route.agent && agentName(store.read().tasks, route.agent));
+  const running = useSettled(useSyncExternalStore(store.subscribe, () => (route.chat && person.may.readTranscripts ? liveAgents(store.read().tasks).join(' ') : '')));
   useEffect(() => {
     if (!person.may.readChats) return;
-    const transcripts = person.may.readTranscripts && route.chat ? [{ name: transcriptOf('chat', route.chat), tail: 20 }] : [];
+    const transcripts = person.may.readTranscripts && route.chat ? [{ name: transcriptOf('chat', route.chat), tail: 100 }] : [];
     if (agent) transcripts.push({ name: transcriptOf('subagent', agent), tail });
+    for (const other of running.split(' ')) if (other && other !== agent) transcripts.push({ name: transcriptOf('subagent', other), tail: 1 });
     store.listen({ namespace, chat: route.chat, transcripts });
-  }, [store, namespace, person.may, route.chat, agent]);
+  }, [store, namespace, person.may, route.chat, agent, running]);
   useEffect(() => () => store.stop(), [store]);
   useEffect(() => {
     document.title = route.chat ? `${route.chat} – Nestor` : 'Nestor';

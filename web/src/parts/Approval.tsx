@@ -72,7 +72,7 @@ export function Approval({ chat, request }: { chat: string; request: Request }) 
         {!open && <span className={`verdict ${request.state}`}>{verdict(request)}</span>}
       </header>
       {shown !== undefined ? (
-        <Arguments text={shown} />
+        <Arguments text={shown} tool={request.tool} />
       ) : loaded.state === 'loading' ? (
         <p className="muted">Loading the whole call…</p>
       ) : (

@@ -1,14 +1,28 @@
 // Copyright 2026 The Nestor Authors
 // SPDX-License-Identifier: Apache-2.0
 
+import { useMemo } from 'react';
+import { changeIn } from '../model/diff';
 import { faithful, pretty, visible } from '../model/format';
-import { Code } from './Markdown';
+import { Code } from './Code';
+import { ChangeView } from './DiffView';
 
 /**
  * Shows the exact arguments of a tool call. Long texts are shown with their line breaks, because a file on one line with
- * escapes is unreadable; nothing is left out or shortened.
+ * escapes is unreadable, and changes of files as diffs; nothing is left out or shortened.
  */
-export function Arguments({ text }: { text: string }) {
+export function Arguments({ text, tool }: { text: string; tool?: string }) {
+  const change = useMemo(() => changeIn(tool, text), [tool, text]);
+  if (!change) return <Fields text={text} />;
+  return (
+    <div className="arguments-of-change">
+      <Fields text={JSON.stringify({ path: change.path, ...change.rest })} />
+      <ChangeView change={change} />
+    </div>
+  );
+}
+
+function Fields({ text }: { text: string }) {
   const fields = fieldsOf(text);
   if (!fields) return <Code text={visible(faithful(text) ? pretty(text) : text)} label="Arguments" />;
   return (

@@ -4,8 +4,8 @@
 import { useId, useState } from 'react';
 import type { Result } from '../api/types';
 import { explainModel } from '../model/errors';
+import { evidenceOf, type Evidence } from '../model/claims';
 import { duration, money, plural, tokens } from '../model/format';
-import { progressOf } from '../model/progress';
 import { headOf, standstillOf } from '../model/standstill';
 import { badgeOf, elapsed, finished, flatten, type Node } from '../model/tree';
 import { useNow } from '../state/hooks';
@@ -13,10 +13,12 @@ import { DataView } from './DataView';
 import { Badge } from './Badge';
 import { ErrorText } from './ErrorText';
 import { Icon } from './Icon';
+import { LiveText, ProgressList } from './LiveText';
 import { Markdown } from './Markdown';
 import { RoleIcon, useRoleName } from './RoleIcon';
 import { Steps } from './Steps';
 import { Arguments } from './Arguments';
+import { Claim } from './Claim';
 
 /** The actions of a task block. */
 export interface TaskActions {
@@ -95,9 +97,9 @@ export function TaskBlock({ node, actions }: { node: Node; actions: TaskActions 
 
 function TaskBody({ node, actions }: { node: Node; actions: TaskActions }) {
   const { spec, status } = node.task;
+  const roleName = useRoleName();
   const waiting = status?.phase === 'Waiting' ? status.waiting : undefined;
   const still = finished(node) ? undefined : (standstillOf(node.agent?.status?.conditions) ?? standstillOf(status?.conditions));
-  const progress = progressOf(node);
   const why = status?.phase === 'Pending' || !status?.phase ? status?.conditions?.find((c) => c.type === 'Succeeded') : undefined;
   return (
     <>
@@ -107,7 +109,7 @@ function TaskBody({ node, actions }: { node: Node; actions: TaskActions }) {
           <span className="label">Done when</span> {spec.successCriteria}
         </p>
       )}
-      {spec.type === 'Tool' && spec.arguments !== undefined && <Arguments text={JSON.stringify(spec.arguments)} />}
+      {spec.type === 'Tool' && spec.arguments !== undefined && <Arguments text={JSON.stringify(spec.arguments)} tool={spec.tool} />}
       {why?.message && !still && <p className="note">{why.message}</p>}
       {still && (
         <p className="note waiting" role="status">
@@ -117,12 +119,7 @@ function TaskBody({ node, actions }: { node: Node; actions: TaskActions }) {
           </span>
         </p>
       )}
-      {progress && (
-        <p className="note" role="status">
-          <Icon name="tool" size={14} />
-          <span>{progress}</span>
-        </p>
-      )}
+      <ProgressList node={node} />
       {waiting?.kind === 'Question' && (
         <p className="note waiting">
           <Icon name="hand" size={14} />
@@ -133,6 +130,7 @@ function TaskBody({ node, actions }: { node: Node; actions: TaskActions }) {
         </p>
       )}
       <Steps node={node} inspect={actions.inspect} />
+      {!finished(node) && <LiveText node={node} who={roleName(spec.role)} />}
       {status?.error && (
         <div className="note failed">
           <Icon name="alert" size={14} />
@@ -143,7 +141,7 @@ function TaskBody({ node, actions }: { node: Node; actions: TaskActions }) {
           )}
         </div>
       )}
-      {status?.result && <ResultView result={status.result} partial={status.phase !== 'Success'} />}
+      {status?.result && <ResultView result={status.result} evidence={evidenceOf(node)} partial={status.phase !== 'Success'} />}
       {node.children.length > 0 && (
         <div className="task-children">
           {node.children.map((child) => (
@@ -181,25 +179,23 @@ function Facts({ node, actions }: { node: Node; actions: TaskActions }) {
   );
 }
 
-function ResultView({ result, partial }: { result: Result; partial: boolean }) {
+function ResultView({ result, evidence, partial }: { result: Result; evidence?: Evidence; partial: boolean }) {
   const files = [...(result.filesCreated ?? []).map((path) => ({ path, sign: '+' })), ...(result.filesModified ?? []).map((path) => ({ path, sign: '~' }))];
   return (
     <div className="result">
       {partial && <span className="label">Partial result</span>}
       {result.summary && <Markdown text={result.summary} />}
       {files.length > 0 && (
-        <ul className="files" aria-label="Files">
+        <ul className="files" aria-label="Files that the agent reports">
           {files.map(({ path, sign }) => (
-            <li key={sign + path} title={sign === '+' ? 'created' : 'changed'}>
+            <li key={sign + path} title={sign === '+' ? 'created, says the agent' : 'changed, says the agent'}>
               <span aria-hidden="true">{sign}</span> {path}
             </li>
           ))}
         </ul>
       )}
       {result.testsRun !== undefined && result.testsRun > 0 && (
-        <p className={`tests ${result.testsPassed === result.testsRun ? 'passed' : 'failed'}`}>
-          {result.testsPassed ?? 0} of {plural(result.testsRun, 'test')} passed
-        </p>
+        <Claim passed={result.testsPassed ?? 0} run={result.testsRun} evidence={evidence} />
       )}
       {result.data && <DataView data={result.data} />}
       {result.dataOmitted && <p className="label">The data is too large for this page; the transcript has it.</p>}

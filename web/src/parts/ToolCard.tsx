@@ -53,7 +53,7 @@ export function ToolCard({ call, open, onToggle, onInspect }: { call: Call; open
           {call.arguments !== undefined && call.arguments !== '' && (
             <>
               <h4>Input</h4>
-              <Arguments text={call.arguments} />
+              <Arguments text={call.arguments} tool={call.tool} />
             </>
           )}
           {call.decision && (

@@ -104,6 +104,16 @@ export function usePolled<T>(load: () => Promise<T>, keys: unknown[], every = 40
   return [loaded, useCallback(() => setRound((n) => n + 1), [])];
 }
 
+/** A value that follows another one when it has not changed for a moment: what depends on it is then not done again for every change of a burst. */
+export function useSettled<T>(value: T, wait = 300): T {
+  const [settled, setSettled] = useState(value);
+  useEffect(() => {
+    const timer = setTimeout(() => setSettled(value), wait);
+    return () => clearTimeout(timer);
+  }, [value, wait]);
+  return settled;
+}
+
 /** Handles single keys, unless the person is typing. */
 export function useKeys(keys: Record<string, (() => void) | undefined>): void {
   const latest = useRef(keys);

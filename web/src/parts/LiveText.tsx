@@ -1,0 +1,52 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+import { transcriptOf } from '../api/history';
+import { progressOf } from '../model/progress';
+import type { Node } from '../model/tree';
+import { useSnapshot } from '../state/context';
+import { Icon } from './Icon';
+
+/** How much of a reply is shown while it arrives. The inspector has all of it. */
+const shown = 800;
+
+/** What an agent writes at the moment. It is not announced: the text changes many times a second. */
+export function LiveText({ node, who }: { node: Node; who: string }) {
+  const { transcripts } = useSnapshot();
+  const agent = node.task.status?.subAgent;
+  const speaking = agent ? transcripts.get(transcriptOf('subagent', agent))?.speaking : undefined;
+  if (!speaking) return null;
+  const call = speaking.toolCalls.findLast((made) => made?.tool);
+  const text = (speaking.text || speaking.reasoning).trim();
+  if (!text && !call) return null;
+  return (
+    <div className="live" role="group" aria-label={`${who} is writing`} aria-live="off">
+      <span className="label">
+        <span className="pulse" aria-hidden="true" /> {call ? `Preparing ${call.tool}` : speaking.text ? 'Writing' : 'Thinking'}
+      </span>
+      {text && (
+        <div className="live-text">
+          <p>{text.length > shown ? `… ${text.slice(-shown)}` : text}</p>
+        </div>
+      )}
+    </div>
+  );
+}
+
+/** What the running tools of a task report about their work. */
+export function ProgressList({ node }: { node: Node }) {
+  const reports = progressOf(node);
+  if (reports.length === 0) return null;
+  return (
+    <ul className="tool-progress" role="status" aria-label="Progress of tools">
+      {reports.map(({ call, tool, text, part }) => (
+        <li key={call}>
+          <Icon name="tool" size={14} />
+          <code>{tool}</code>
+          <span className="tool-progress-text">{text}</span>
+          {part !== undefined && <progress value={part} max={1} aria-label={`Progress of ${tool}`} />}
+        </li>
+      ))}
+    </ul>
+  );
+}
