@@ -95,11 +95,11 @@ func (s *stack) serve(handler http.Handler) string {
 	return server.URL
 }
 
-// serveModel serves the page's own scripts, which have no rule in common, and then the demo's.
+// serveModel serves the page's own scripts, and then the demo's.
 func (s *stack) serveModel() (string, error) {
 	var scripts []*scripted.Script
-	for name, text := range map[string][]byte{"script.yaml": script, "conversation.yaml": conversation} {
-		own, err := scripted.Parse(name, text)
+	for _, text := range [][]byte{conversation, script} {
+		own, err := scripted.Parse("script.yaml", text)
 		if err != nil {
 			return "", err
 		}
@@ -180,12 +180,12 @@ func (s *stack) createObjects(ctx context.Context, modelURL, notesURL string) er
 	}
 	objects := []client.Object{userRole()} // the history API created the operator's namespace
 	for _, name := range []string{"alice", "bob", "empty"} {
-		objects = append(objects, namespace(name), provider(name, modelURL), toolServer(name, notesURL), scribe(name), orchestrator(name), nightly(name), onComments(name))
+		objects = append(objects, namespace(name), provider(name, modelURL), toolServer(name, notesURL), scribe(name), builder(name), orchestrator(name), nightly(name), onComments(name))
 		if name != "empty" {
 			objects = append(objects, binding(name))
 		}
 	}
-	objects = append(objects, serviceAccount("alice", "robot"), builder("alice"), projectChat("alice", s.project()))
+	objects = append(objects, serviceAccount("alice", "robot"), projectChat("alice", s.project()))
 	for _, object := range objects {
 		if err := api.Create(ctx, object); err != nil {
 			return fmt.Errorf("create %T %s: %w", object, object.GetName(), err)

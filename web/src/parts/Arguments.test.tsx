@@ -28,3 +28,14 @@ it('shows what JSON.parse would lose, and what nobody would see', () => {
 it('shows what is not JSON as it stands', () => {
   expect(render(<Arguments text='{"path": "a' />).container.textContent).toBe('{"path": "a');
 });
+
+it('shows changes of files as diffs, and every other argument', () => {
+  const args = { path: 'a.go', worktree: 'w', edits: [{ old_string: 'a\u202eb\n', new_string: 'c\n' }] };
+  const { container } = render(<Arguments tool="patch" text={JSON.stringify(args)} />);
+  expect([...container.querySelectorAll('dt')].map((term) => term.textContent)).toEqual(['path', 'worktree']);
+  expect([...container.querySelectorAll('.diff-line')].map((line) => line.textContent)).toEqual(['-a\\u202eb', '+c']);
+  cleanup();
+  const other = render(<Arguments tool="notes__patch" text={JSON.stringify(args)} />).container;
+  expect(other.querySelector('.diff-line')).toBeNull();
+  expect([...other.querySelectorAll('dt')].map((term) => term.textContent)).toEqual(['path', 'worktree', 'edits']);
+});

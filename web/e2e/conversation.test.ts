@@ -1,0 +1,166 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+import { mkdirSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { resolve } from 'node:path';
+import type { AxeResults } from 'axe-core';
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { complaints, launch, visit } from './browser';
+import { Stack } from './stack';
+import { answered, begin, inspect, say, task } from './talk';
+
+const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+
+/** With LOOK=1, pictures of every state in both themes and at the width of a phone, into web/shots. */
+const shots = resolve(import.meta.dirname, '../shots');
+
+let stack: Stack;
+let browser: Browser;
+let alice: Page;
+
+beforeAll(async () => {
+  [stack, browser] = await Promise.all([Stack.start(), launch()]);
+  alice = await visit(browser, await stack.open('alice', 'alice'), { permissions: ['clipboard-read', 'clipboard-write'], reducedMotion: 'reduce' });
+  if (process.env.LOOK) mkdirSync(shots, { recursive: true });
+});
+
+afterAll(async () => {
+  await browser?.close();
+  await stack?.close();
+});
+
+afterEach(() => {
+  // Alice may not list namespaces, which the page asks; nothing else may go wrong.
+  const said = complaints.get(alice)!.splice(0).filter((text) => !text.includes('status of 403'));
+  expect(said).toEqual([]);
+});
+
+/** Checks a state in both themes and at the width of a phone: nothing serious for axe, nothing wider than the page. */
+async function look(state: string): Promise<void> {
+  const found: string[] = [];
+  for (const [name, colorScheme, width] of [['light', 'light', 1360], ['dark', 'dark', 1360], ['phone', 'light', 390]] as const) {
+    await alice.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
+    await alice.setViewportSize({ width, height: 844 });
+    await alice.evaluate(() => new Promise(requestAnimationFrame));
+    if (process.env.LOOK) await alice.screenshot({ path: `${shots}/conversation-${state}-${name}.png` });
+    await alice.evaluate(axe);
+    const { violations } = await alice.evaluate(() => (window as unknown as { axe: { run: () => Promise<AxeResults> } }).axe.run());
+    for (const { id, impact, nodes } of violations) if (impact === 'serious' || impact === 'critical') found.push(...nodes.map((node) => `${name}: ${id}: ${node.html}`));
+    if ((await alice.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth)) > 0) found.push(`${name}: the page scrolls sideways`);
+  }
+  await alice.emulateMedia({ colorScheme: 'light', reducedMotion: 'reduce' });
+  await alice.setViewportSize({ width: 1360, height: 860 });
+  expect(found).toEqual([]);
+}
+
+const clipboard = () => alice.evaluate(() => navigator.clipboard.readText());
+const atEnd = () => alice.locator('.conversation').evaluate((box) => box.scrollHeight - box.scrollTop - box.clientHeight < 80);
+
+describe('an answer', () => {
+  it('has coloured code, tables that keep their words, tasks, and buttons to copy', async () => {
+    await begin(alice, 'Show me code');
+    await answered(alice, 'Done as far as it goes.');
+    const answer = alice.getByRole('article', { name: 'Assistant', exact: true }).last();
+    await answer.locator('.hljs-keyword', { hasText: 'func' }).waitFor();
+    await answer.locator('.hljs-comment', { hasText: '# one for each zone' }).waitFor();
+    // The words of a table are whole: a cell is as wide as its longest word.
+    const broken = await answer.locator('td code').evaluateAll((cells) => cells.filter((cell) => cell.getClientRects().length > 1).length);
+    expect(broken).toBe(0);
+    expect(await answer.locator('li.task input').evaluateAll((boxes) => boxes.map((box) => (box as HTMLInputElement).checked))).toEqual([true, false]);
+    await answer.locator('.code-frame').first().hover();
+    await answer.getByRole('button', { name: 'Copy code' }).first().click();
+    await answer.getByRole('button', { name: 'Copied' }).waitFor();
+    expect(await clipboard()).toContain('// Serve answers with a greeting.\nfunc Serve(');
+    await answer.getByRole('button', { name: 'Copy the answer' }).click();
+    await alice.waitForFunction(async () => (await navigator.clipboard.readText()).startsWith('The handler and its test'));
+    await look('answer');
+  });
+
+  it('is in sight when its question was sent from further up', async () => {
+    await alice.setViewportSize({ width: 1360, height: 500 });
+    await alice.locator('.conversation').evaluate((box) => box.scrollTo({ top: 0 }));
+    await alice.getByRole('button', { name: 'Latest' }).waitFor();
+    await say(alice, 'What is 17 * 23?');
+    await alice.locator('.bubble', { hasText: '17 * 23' }).waitFor();
+    await alice.waitForFunction(() => {
+      const last = [...document.querySelectorAll('.bubble')].at(-1)!.getBoundingClientRect();
+      return last.top >= 0 && last.bottom <= innerHeight;
+    });
+    await answered(alice, '391');
+    expect(await atEnd()).toBe(true);
+    await alice.setViewportSize({ width: 1360, height: 860 });
+  });
+
+  it('that fails says why in words, and the message is sent again or changed', async () => {
+    await begin(alice, 'Use the wrong key');
+    await alice.getByText('The model provider does not accept the API key. Check the Secret that the ModelProvider names.').waitFor({ timeout: 40_000 });
+    expect(await alice.getByText('Incorrect API key provided').isVisible()).toBe(false);
+    await look('failed');
+    await alice.locator('.turn-failed summary').click();
+    await alice.getByText('Incorrect API key provided').waitFor();
+    await alice.locator('.turn-failed').getByRole('button', { name: 'Retry' }).click();
+    await answered(alice, 'The key works now.');
+    expect(await alice.locator('.bubble', { hasText: 'Use the wrong key' }).count()).toBe(2);
+
+    await alice.locator('.message.user').last().getByRole('button', { name: 'Edit' }).click();
+    expect(await alice.locator('.composer textarea').inputValue()).toBe('Use the wrong key');
+    await alice.getByText('It is sent as a new message.').waitFor();
+    await say(alice, 'Use the right key');
+    await alice.locator('.bubble', { hasText: 'Use the right key' }).waitFor();
+    expect(await alice.locator('.bubble', { hasText: 'Use the wrong key' }).count()).toBe(2);
+    expect(await alice.locator('.composer .editing').count()).toBe(0);
+  });
+});
+
+describe('a running agent', () => {
+  it('shows what it writes in its block, beside the others', async () => {
+    await begin(alice, 'Think in parallel');
+    await alice.locator('.live', { hasText: 'The tides follow' }).waitFor({ timeout: 40_000 });
+    await alice.locator('.live', { hasText: 'The stars turn' }).waitFor();
+    await look('live');
+    await answered(alice, 'Both have thought about it.');
+    expect(await alice.locator('.live').count()).toBe(0);
+  });
+
+  it('shows the progress of its tools', async () => {
+    await begin(alice, 'Index the notes');
+    await alice.getByRole('progressbar', { name: 'Progress of notes__index' }).waitFor({ timeout: 40_000 });
+    await alice.locator('.tool-progress', { hasText: /\d+\/10 reading notes/ }).waitFor();
+    await look('progress');
+    await answered(alice, 'The notes have an index.');
+    expect(await alice.getByRole('progressbar').count()).toBe(0);
+  });
+});
+
+describe('changes of files', () => {
+  it('are diffs before they are approved, and afterwards', async () => {
+    await alice.locator('.chat-item', { hasText: 'project' }).click();
+    await say(alice, 'Change the greeting');
+    const patch = alice.getByRole('region', { name: 'Approval of patch' });
+    await patch.waitFor({ timeout: 40_000 });
+    await patch.locator('.diff-line.removed', { hasText: 'echo "Hello, $1"' }).waitFor();
+    await patch.locator('.diff-line.added', { hasText: 'echo "Good morning, $1"' }).waitFor();
+    expect(await patch.locator('.diff-line.added mark').last().innerText()).toBe('Good morning');
+    await look('patch');
+    await patch.getByRole('button', { name: 'Approve' }).click();
+    const write = alice.getByRole('region', { name: 'Approval of write' });
+    await write.locator('.diff-line.added', { hasText: 'It is <b>polite</b> now.' }).waitFor({ timeout: 40_000 });
+    await write.getByText('This is the whole new content.').waitFor();
+    await write.getByRole('button', { name: 'Approve' }).click();
+    await answered(alice, 'The greeting has changed.');
+    await inspect(alice, 'Builder');
+    await alice.locator('.inspector .tool-head', { hasText: 'patch' }).click();
+    await alice.locator('.inspector .diff-line.removed', { hasText: 'Hello' }).waitFor();
+    await look('inspector');
+    await alice.getByRole('button', { name: 'Close inspector' }).click();
+  });
+
+  it('that an agent only claims are marked as claims', async () => {
+    await task(alice, 'Builder').locator('.task-toggle').click();
+    await alice.getByText('The agent claims that 5 of 5 tests passed. No tool result shows this.').waitFor();
+    expect(await alice.locator('.tests.passed').count()).toBe(0);
+  });
+});
