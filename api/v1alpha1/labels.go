@@ -7,6 +7,9 @@ package v1alpha1
 // A reply to such a message is for that call.
 const AnnotationCall = "nestor.dev/call"
 
+// AnnotationStopped is on a message of an assistant that contains the beginning of a reply: a person stopped it.
+const AnnotationStopped = "nestor.dev/stopped"
+
 // AnnotationArgumentsDigest is on a message that requests an approval; its value is the digest of the call.
 const AnnotationArgumentsDigest = "nestor.dev/arguments-digest"
 

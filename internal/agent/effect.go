@@ -113,4 +113,6 @@ type Item struct {
 	Digest string `json:"digest,omitempty"`
 	// Message is the message that was handled.
 	Message string `json:"message,omitempty"`
+	// Stopped marks a post as the beginning of a reply that a person stopped.
+	Stopped bool `json:"stopped,omitempty"`
 }

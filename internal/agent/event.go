@@ -220,6 +220,8 @@ type Cancelled struct {
 	Message string `json:"message,omitempty"`
 	// By is the user name of the person, or a description of what else cancelled the work.
 	By string `json:"by,omitempty"`
+	// Reply is what had arrived of the text of the model call in flight.
+	Reply string `json:"reply,omitempty"`
 }
 
 // RemoteCancelled is the fact that the remote agent was asked to stop the work of an agent that ends.

@@ -91,6 +91,9 @@ func (i Item) String() string {
 	if i.About != "" {
 		text += fmt.Sprintf(" (about %s)", i.About)
 	}
+	if i.Stopped {
+		text += " (stopped)"
+	}
 	return text
 }
 

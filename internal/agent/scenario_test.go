@@ -129,7 +129,7 @@ func (d *dialogue) fact(t *testing.T, td *datadriven.TestData) Fact {
 	case "resumed":
 		return AskResolved{Agent: first, Call: argument(td, "call"), AgentEnded: td.HasArg("gone")}
 	case "cancel":
-		return Cancelled{Message: argument(td, "message"), By: argument(td, "by")}
+		return Cancelled{Message: argument(td, "message"), By: argument(td, "by"), Reply: td.Input}
 	case "remote-cancelled":
 		return RemoteCancelled{Problem: td.Input}
 	case "name-taken":

@@ -97,7 +97,7 @@ func (sim *simulation) drawOutside() Fact {
 	agent := fmt.Sprintf("a-%d", rapid.IntRange(1, 4).Draw(t, "agent"))
 	switch rapid.IntRange(1, 9).Draw(t, "outside") {
 	case 1:
-		return Cancelled{Message: sim.id("x")}
+		return Cancelled{Message: sim.id("x"), Reply: rapid.SampledFrom([]string{"", " ", "I have begun to"}).Draw(t, "reply")}
 	case 2:
 		return Asked{Agent: agent, Task: agent, Call: sim.id("q"), Kind: AskQuestion, Text: rapid.SampledFrom([]string{"Who?", "When?"}).Draw(t, "question")}
 	case 3:

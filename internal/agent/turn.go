@@ -6,6 +6,7 @@ package agent
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/nestor-dev/nestor/internal/shorten"
 )
@@ -158,7 +159,7 @@ func cancelInChat(s State, f Cancelled) State {
 	if f.Message != "" && s.Seen.has(f.Message) {
 		return s
 	}
-	s = cancelAll(s)
+	s = cancelAll(s, f.Reply)
 	if f.Message == "" {
 		return s
 	}
@@ -167,13 +168,13 @@ func cancelInChat(s State, f Cancelled) State {
 }
 
 // cancelAll stops the turn and every task. Pending inputs are part of what is cancelled: they are added to the history, and late
-// results of cancelled work start no turn.
-func cancelAll(s State) State {
+// results of cancelled work start no turn. The text that had arrived of a reply stays: the person has read it.
+func cancelAll(s State, reply string) State {
 	working := func(c Child) bool { return c.pending() && !c.Cancel }
 	if s.Phase == PhaseIdle && len(s.Inbox) == 0 && !slices.ContainsFunc(s.Children.Live, working) {
 		return s
 	}
-	s = abandonBatch(s.endModelCall(Usage{}), textCancelled)
+	s = abandonBatch(s.keepStoppedReply(reply).endModelCall(Usage{}), textCancelled)
 	s = s.consumeInputs(s.Inbox).appendUserText("[" + textCancelled + "]")
 	s.Children.Groups = slices.Clone(s.Children.Groups)
 	for i := range s.Children.Groups {
@@ -183,6 +184,18 @@ func cancelAll(s State) State {
 	s.LimitReached = nil
 	s.Phase = PhaseIdle
 	return s
+}
+
+// keepStoppedReply adds the beginning of the reply in flight to the history and to the chat. A summary is not for people.
+func (s State) keepStoppedReply(text string) State {
+	if s.ModelCall == nil || s.ModelCall.Purpose == PurposeCompact || s.ModelCall.Purpose == PurposeContext || strings.TrimSpace(text) == "" {
+		return s
+	}
+	s.History = s.History.Append(Message{Speaker: Assistant, Text: text, At: s.Clock.Now})
+	if s.Turn.QuestionsOnly {
+		return s
+	}
+	return s.post(Item{Text: text, InReplyTo: s.Turn.InReplyTo, Stopped: true})
 }
 
 func (c Children) hasEnded(name string) bool {

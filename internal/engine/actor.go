@@ -30,6 +30,7 @@ type actor struct {
 	questions map[string]*openQuestion
 	abandoned map[string]bool
 	progress  toolProgress
+	partial   partialReply
 	queued    *queued // the model call that waits at its provider, if any
 	blocked   error   // why the ledger does not accept the mailbox
 

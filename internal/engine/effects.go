@@ -53,8 +53,11 @@ func (a *actor) finishEffect(e agent.Effect, d delivery) {
 		stop()
 		delete(a.inFlight, e.Key())
 	}
-	if run, ok := e.(agent.RunTool); ok {
-		delete(a.progress.texts, run.Call)
+	switch e := e.(type) {
+	case agent.RunTool:
+		delete(a.progress.texts, e.Call)
+	case agent.CallModel:
+		a.partial = partialReply{}
 	}
 	if detached := a.detached[e.Key()]; detached != nil {
 		delete(a.detached, e.Key())

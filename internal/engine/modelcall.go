@@ -254,6 +254,7 @@ func (a *actor) complete(ctx context.Context, grant *schedule.Grant, record ledg
 	completed := &CompletedCall{Agent: record, Effect: e, Turn: call.turn, Provider: grant.Provider, Status: ledger.StatusFailed,
 		Server: endpoint.Client.Host(), Request: &req, Started: a.engine.options.Now()}
 	reply, err := endpoint.Client.Complete(ctx, req, func(d model.Delta) {
+		a.addPartial(e, d.Text)
 		if a.engine.options.OnDelta != nil {
 			a.engine.options.OnDelta(a.uid, a.ledgerKey(e), d)
 		}

@@ -169,6 +169,9 @@ func (a *actor) completeFact(r *stepResult, fact agent.Fact) agent.Fact {
 	switch f := fact.(type) {
 	case agent.Restarted:
 		return a.dropOwnInFlight(f)
+	case agent.Cancelled:
+		f.Reply = a.partialOf(r.next.ModelCall)
+		return f
 	case agent.MessageArrived:
 		f.TreeUsage = a.engine.budgets.treeUsage(a.uid)
 		return f

@@ -69,7 +69,7 @@ describe('an answer', () => {
     // The words of a table are whole: a cell is as wide as its longest word.
     const broken = await answer.locator('td code').evaluateAll((cells) => cells.filter((cell) => cell.getClientRects().length > 1).length);
     expect(broken).toBe(0);
-    expect(await answer.locator('li.task input').evaluateAll((boxes) => boxes.map((box) => (box as HTMLInputElement).checked))).toEqual([true, false]);
+    expect(await answer.locator('li.todo input').evaluateAll((boxes) => boxes.map((box) => (box as HTMLInputElement).checked))).toEqual([true, false]);
     await answer.locator('.code-frame').first().hover();
     await answer.getByRole('button', { name: 'Copy code' }).first().click();
     await answer.getByRole('button', { name: 'Copied' }).waitFor();
@@ -97,10 +97,11 @@ describe('an answer', () => {
   it('that fails says why in words, and the message is sent again or changed', async () => {
     await begin(alice, 'Use the wrong key');
     await alice.getByText('The model provider does not accept the API key. Check the Secret that the ModelProvider names.').waitFor({ timeout: 40_000 });
-    expect(await alice.getByText('Incorrect API key provided').isVisible()).toBe(false);
+    const details = alice.locator('.turn-failed').getByText('Incorrect API key provided');
+    expect(await details.isVisible()).toBe(false);
     await look('failed');
     await alice.locator('.turn-failed summary').click();
-    await alice.getByText('Incorrect API key provided').waitFor();
+    await details.waitFor();
     await alice.locator('.turn-failed').getByRole('button', { name: 'Retry' }).click();
     await answered(alice, 'The key works now.');
     expect(await alice.locator('.bubble', { hasText: 'Use the wrong key' }).count()).toBe(2);
@@ -112,6 +113,23 @@ describe('an answer', () => {
     await alice.locator('.bubble', { hasText: 'Use the right key' }).waitFor();
     expect(await alice.locator('.bubble', { hasText: 'Use the wrong key' }).count()).toBe(2);
     expect(await alice.locator('.composer .editing').count()).toBe(0);
+  });
+});
+
+describe('a reply that is stopped', () => {
+  it('stays as far as it had arrived, for everybody and after a reload', async () => {
+    await begin(alice, 'Tell a long story');
+    await alice.getByRole('article', { name: 'The assistant is writing' }).getByText('Once upon a time').waitFor();
+    await alice.getByRole('button', { name: 'Stop all work of this chat' }).click();
+    const kept = alice.getByRole('article', { name: 'Assistant', exact: true }).filter({ hasText: 'Once upon a time' });
+    await kept.getByText('Stopped. This is what had arrived.').waitFor({ timeout: 40_000 });
+    expect(await alice.getByRole('article', { name: 'The assistant is writing' }).count()).toBe(0);
+    expect(await alice.locator('.message.assistant').count()).toBe(1);
+    await look('stopped');
+    await alice.reload();
+    await kept.getByText('Stopped. This is what had arrived.').waitFor();
+    expect(await alice.locator('.message.assistant').count()).toBe(1);
+    expect(await kept.innerText()).not.toContain('the last page of the last book');
   });
 });
 

@@ -53,6 +53,9 @@ func (r *Runner) post(ctx context.Context, owner Owner, item agent.Item) (posted
 	if item.Digest != "" {
 		message.Annotations[v1alpha1.AnnotationArgumentsDigest] = item.Digest
 	}
+	if item.Stopped {
+		message.Annotations = map[string]string{v1alpha1.AnnotationStopped: "true"}
+	}
 	if item.System {
 		message.Spec.Role = v1alpha1.RoleSystem
 	}

@@ -83,7 +83,7 @@ func (s Step) fill(e *api.Entry) bool {
 	case agent.Asked:
 		s.fillAsk(e, f)
 	case agent.Cancelled:
-		e.Kind, e.Message, e.By = api.EntryCancelled, f.Message, f.By
+		e.Kind, e.Message, e.By, e.Content = api.EntryCancelled, f.Message, f.By, f.Reply
 	case agent.Restarted:
 		e.Kind = api.EntryRestarted
 	case agent.Quarantined:

@@ -66,8 +66,6 @@ export interface Entry {
   child?: string;
   error?: string;
   truncated?: boolean;
-  /** A person stopped the reply; the content is what had arrived. */
-  stopped?: boolean;
   usage?: TokenUsage;
   outcome?: Outcome;
   delta?: Delta;

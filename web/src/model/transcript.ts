@@ -50,8 +50,9 @@ export function hear(state: TranscriptState, arrived: Entry[]): TranscriptState 
 
 /** The reply that an entry completes or stops. */
 function saidBy(entry: Entry, speaking: Speaking | undefined, live: boolean): TranscriptState['said'] {
-  if (entry.kind === 'Cancelled' && speaking?.text) return { text: speaking.text, at: Date.now(), stopped: true };
-  return entry.kind === 'Assistant' && entry.content && live ? { text: entry.content, at: Date.now(), stopped: entry.stopped } : undefined;
+  const stopped = entry.kind === 'Cancelled' ? (entry.content ?? speaking?.text) : undefined;
+  if (stopped && live) return { text: stopped, at: Date.now(), stopped: true };
+  return entry.kind === 'Assistant' && entry.content && live ? { text: entry.content, at: Date.now() } : undefined;
 }
 
 function speak(speaking: Speaking | undefined, entry: Entry): Speaking {

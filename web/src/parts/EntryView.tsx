@@ -77,6 +77,7 @@ function Words({ entry, onInspect }: { entry: Entry; onInspect: (name: string) =
 function Body({ entry }: { entry: Entry }) {
   if (!entry.content) return null;
   if (entry.kind === 'Error' && entry.error !== 'HistoryLost') return <ErrorText error={explainModel(entry.content)} />;
+  if (entry.kind === 'Cancelled') return <Folded title="What had arrived of the reply">{<Markdown text={entry.content} />}</Folded>;
   if (entry.kind === 'ToolResult') return <Code text={entry.content} label="Result" />;
   return <Markdown text={entry.content} />;
 }

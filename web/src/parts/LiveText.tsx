@@ -38,15 +38,17 @@ export function ProgressList({ node }: { node: Node }) {
   const reports = progressOf(node);
   if (reports.length === 0) return null;
   return (
-    <ul className="tool-progress" role="status" aria-label="Progress of tools">
-      {reports.map(({ call, tool, text, part }) => (
-        <li key={call}>
-          <Icon name="tool" size={14} />
-          <code>{tool}</code>
-          <span className="tool-progress-text">{text}</span>
-          {part !== undefined && <progress value={part} max={1} aria-label={`Progress of ${tool}`} />}
-        </li>
-      ))}
-    </ul>
+    <div role="status">
+      <ul className="tool-progress" aria-label="Progress of tools">
+        {reports.map(({ call, tool, text, part }) => (
+          <li key={call}>
+            <Icon name="tool" size={14} />
+            <code>{tool}</code>
+            <span className="tool-progress-text">{text}</span>
+            {part !== undefined && <progress value={part} max={1} aria-label={`Progress of ${tool}`} />}
+          </li>
+        ))}
+      </ul>
+    </div>
   );
 }

@@ -16,7 +16,7 @@ describe('markdown', () => {
     expect(shown.querySelector('h3')?.textContent).toBe('Plan');
     expect(shown.querySelector('strong')?.textContent).toBe('bold');
     expect(shown.querySelectorAll('ol > li')).toHaveLength(2);
-    expect(shown.querySelector('li.task input')).toHaveProperty('checked', true);
+    expect(shown.querySelector('li.todo input')).toHaveProperty('checked', true);
     expect(shown.querySelectorAll('td')).toHaveLength(2);
     expect(shown.querySelector('pre')?.textContent).toBe('x := 1');
     expect(shown.querySelector('blockquote')?.textContent).toContain('quote');
@@ -26,7 +26,7 @@ describe('markdown', () => {
   it('shows the boxes of tasks in lists with and without blank lines', () => {
     for (const text of ['- [x] done\n- [ ] open', '- [x] done\n\n- [ ] open\n\n  more']) {
       const shown = html(text);
-      expect([...shown.querySelectorAll('li.task input')].map((box) => (box as HTMLInputElement).checked)).toEqual([true, false]);
+      expect([...shown.querySelectorAll('li.todo input')].map((box) => (box as HTMLInputElement).checked)).toEqual([true, false]);
       expect(shown.textContent).not.toMatch(/\[[x ]\]/);
       cleanup();
     }

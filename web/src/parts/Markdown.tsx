@@ -63,7 +63,7 @@ function block(token: Token): ReactNode {
 
 function list(token: Tokens.List): ReactNode {
   const items = token.items.map((item, i) => (
-    <li key={i} className={item.task ? 'task' : undefined}>
+    <li key={i} className={item.task ? 'todo' : undefined}>
       {blocks(item.tokens)}
     </li>
   ));

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import type { Call } from '../model/transcript';
+import { changeIn, countsOf } from '../model/diff';
 import { pretty } from '../model/format';
 import { Arguments } from './Arguments';
 import { Icon, type IconName } from './Icon';
@@ -33,7 +34,7 @@ export function ToolCard({ call, open, onToggle, onInspect }: { call: Call; open
         <Icon name="chevron" size={12} />
         <Icon name={isAgent ? 'users' : 'tool'} size={14} />
         <code className="tool-name">{call.tool}</code>
-        <span className="tool-brief">{brief(call.arguments)}</span>
+        <span className="tool-brief">{brief(call.arguments, call.tool)}</span>
         <span className={`tool-state ${look.kind}`}>
           <Icon name={look.icon} size={12} />
           {look.label}
@@ -77,8 +78,13 @@ export function ToolCard({ call, open, onToggle, onInspect }: { call: Call; open
 }
 
 /** The values of the arguments on one line; the card has the names. */
-export function brief(text: string | undefined): string {
+export function brief(text: string | undefined, tool?: string): string {
   if (!text) return '';
+  const change = changeIn(tool, text);
+  if (change) {
+    const { added, removed } = countsOf(change.blocks.flatMap(({ lines }) => lines));
+    return `${change.path} +${added} −${removed}`;
+  }
   try {
     const value: unknown = JSON.parse(text);
     if (typeof value === 'object' && value !== null) {
