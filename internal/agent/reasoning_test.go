@@ -36,7 +36,8 @@ func TestReasoningStaysWithItsMessage(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var replies []Message // the messages of all replies, in order
 		drawRun(t, func(s step) {
-			if f, ok := s.event.Fact.(ModelReplied); ok {
+			f, replied := s.event.Fact.(ModelReplied)
+			if _, stopped := s.event.Fact.(Cancelled); replied || stopped { // a reply that was stopped is kept without reasoning
 				for _, m := range s.after.History.Newest(max(0, s.after.History.Len()-s.before.History.Len())) {
 					if m.Speaker == Assistant {
 						checkKeptReasoning(t, f, m)

@@ -30,7 +30,9 @@ rules:
 	w.restart()
 	w.sendMessage("m2", "Go on")
 	w.untilPosted("Understood.")
-	begun := func(text string) bool { return strings.Contains(text, "Once ") && !strings.Contains(text, "lighthouse") }
+	begun := func(text string) bool {
+		return strings.Contains(text, "Once ") && !strings.Contains(text, "lighthouse")
+	}
 	if n := len(slices.DeleteFunc(slices.Clone(w.posts), func(post string) bool { return !begun(post) })); n != 1 {
 		t.Errorf("%d posts have the stopped reply: %q", n, w.posts)
 	}

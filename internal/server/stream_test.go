@@ -185,7 +185,7 @@ func TestMissingHistoryAPIIsReported(t *testing.T) {
 func TestInvalidStreamQueryIsRejected(t *testing.T) {
 	t.Parallel()
 	u := newUpstream(t)
-	for _, query := range []string{"", "namespace=..", "namespace=a&chat=a/b", "namespace=a&transcript=x", "namespace=a&transcript=x:0", "namespace=a&transcript=../x:1", "namespace=a&transcript=a:1&transcript=b:1&transcript=c:1"} {
+	for _, query := range []string{"", "namespace=..", "namespace=a&chat=a/b", "namespace=a&transcript=x", "namespace=a&transcript=x:0", "namespace=a&transcript=../x:1", "namespace=a" + strings.Repeat("&transcript=a:1", maxTranscripts+1)} {
 		if got := ask(t, u.tokenSite(), http.MethodGet, "/api/stream?"+query, nil); got.Code != http.StatusBadRequest {
 			t.Errorf("%q: got %d", query, got.Code)
 		}
