@@ -133,6 +133,27 @@ type ChatWaitingItem struct {
 	Waiting `json:",inline"`
 }
 
+// ChatAllowance is a standing approval: calls of the tool whose arguments match need no decision in this chat.
+type ChatAllowance struct {
+	// name is the AgentMessage that made the allowance.
+	// +required
+	Name MessageName `json:"name"`
+	// tool is the tool.
+	// +required
+	Tool ToolName `json:"tool"`
+	// arguments restricts the calls; without it, all calls of the tool are approved.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=4
+	Arguments []ArgumentPattern `json:"arguments,omitempty"`
+	// by is the person who made the allowance.
+	// +required
+	By UserName `json:"by"`
+	// since is when the allowance was made.
+	// +optional
+	Since *metav1.Time `json:"since,omitempty"`
+}
+
 // TaskCounts counts the tasks of a chat by phase.
 type TaskCounts struct {
 	// pending counts the tasks that have not started.
@@ -180,6 +201,11 @@ type AgentChatStatus struct {
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=64
 	Askers []UserName `json:"askers,omitempty"`
+	// allowances are the standing approvals of this chat, oldest first. A message with spec.revoke ends one.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=16
+	Allowances []ChatAllowance `json:"allowances,omitempty"`
 	// tasks counts the tasks of this chat by phase.
 	// +optional
 	Tasks TaskCounts `json:"tasks,omitzero"`

@@ -8,14 +8,15 @@ import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 // AgentMessageSpec is the content of a message. It belongs to one chat or standalone task, has one purpose, and is immutable.
 // +kubebuilder:validation:XValidation:rule="self == oldSelf",message="spec cannot change: create a new AgentMessage"
 // +kubebuilder:validation:XValidation:rule="oldSelf.hasValue() || (has(self.chat) != has(self.task))",message="set exactly one of chat and task: task is for standalone tasks",optionalOldSelf=true
-// +kubebuilder:validation:XValidation:rule="oldSelf.hasValue() || ([has(self.content), has(self.approval), has(self.cancel)].exists_one(set, set))",message="set exactly one of content, approval and cancel",optionalOldSelf=true
-// +kubebuilder:validation:XValidation:rule="oldSelf.hasValue() || (self.role == 'User' || has(self.content))",message="role must be User for an approval or a cancel: only people decide",optionalOldSelf=true
+// +kubebuilder:validation:XValidation:rule="oldSelf.hasValue() || ([has(self.content), has(self.approval), has(self.cancel), has(self.revoke)].exists_one(set, set))",message="set exactly one of content, approval, cancel and revoke",optionalOldSelf=true
+// +kubebuilder:validation:XValidation:rule="oldSelf.hasValue() || (self.role == 'User' || has(self.content))",message="role must be User for an approval, a cancel or a revoke: only people decide",optionalOldSelf=true
 // +kubebuilder:validation:XValidation:rule="oldSelf.hasValue() || (!has(self.inReplyTo) || has(self.content))",message="inReplyTo requires content: an approval names its task and tool call instead",optionalOldSelf=true
 // +kubebuilder:validation:XValidation:rule="oldSelf.hasValue() || (self.role != 'User' || !has(self.about))",message="about is for the operator's messages: leave it out, or use inReplyTo to answer a question",optionalOldSelf=true
-// +kubebuilder:validation:XValidation:rule="oldSelf.hasValue() || (!(has(self.approval) || has(self.cancel)) || self.role != 'User' || has(self.user))",message="set user to your user name (kubectl auth whoami): an approval or a cancel must contain the name of the person",optionalOldSelf=true
+// +kubebuilder:validation:XValidation:rule="oldSelf.hasValue() || (!(has(self.approval) || has(self.cancel) || has(self.revoke)) || self.role != 'User' || has(self.user))",message="set user to your user name (kubectl auth whoami): an approval, a cancel or a revoke must contain the name of the person",optionalOldSelf=true
 // +kubebuilder:validation:XValidation:rule="oldSelf.hasValue() || (self.role == 'User' || !has(self.user))",message="user requires role User: leave it out of the operator's messages",optionalOldSelf=true
 // +kubebuilder:validation:XValidation:rule="oldSelf.hasValue() || !has(self.attachments) || (self.role == 'User' && has(self.content))",message="attachments require role User and content",optionalOldSelf=true
 // +kubebuilder:validation:XValidation:rule="oldSelf.hasValue() || !has(self.attachments) || self.attachments.map(a, has(a.data) ? size(a.data) : 0).sum() <= 524288",message="the attachments of a message have at most 512 KiB together",optionalOldSelf=true
+// +kubebuilder:validation:XValidation:rule="oldSelf.hasValue() || !(has(self.revoke) || (has(self.approval) && has(self.approval.allow))) || has(self.chat)",message="allow and revoke require chat: an allowance is valid for one chat",optionalOldSelf=true
 type AgentMessageSpec struct {
 	// chat is the AgentChat that the message belongs to.
 	// +optional
@@ -29,7 +30,7 @@ type AgentMessageSpec struct {
 	// +default="User"
 	Role MessageRole `json:"role,omitempty"`
 	// user is the user name of the person who writes the message. It must be the user who creates the message. It is required for an
-	// approval and a cancel, because the ledger records who decided.
+	// approval, a cancel and a revoke, because the ledger records who decided.
 	// +optional
 	User UserName `json:"user,omitempty"`
 	// content is the text.
@@ -50,6 +51,9 @@ type AgentMessageSpec struct {
 	// cancel stops a task, or all the work of the chat or task.
 	// +optional
 	Cancel *Cancel `json:"cancel,omitempty"`
+	// revoke ends an allowance of the chat. Calls that it has approved stay approved.
+	// +optional
+	Revoke *Revoke `json:"revoke,omitempty"`
 	// inReplyTo is the message that this one answers. A user's reply to a posted question goes to the agent that asked it.
 	// +optional
 	InReplyTo MessageName `json:"inReplyTo,omitempty"`
@@ -110,7 +114,8 @@ const (
 	DecisionDeny Decision = "Deny"
 )
 
-// Approval decides exactly one tool call.
+// Approval decides exactly one tool call, and with allow also later ones of the chat.
+// +kubebuilder:validation:XValidation:rule="!has(self.allow) || self.decision == 'Approve'",message="allow requires decision Approve: a denial applies to one call"
 type Approval struct {
 	// task is the AgentTask whose call waits.
 	// +required
@@ -130,6 +135,44 @@ type Approval struct {
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=4096
 	Comment string `json:"comment,omitempty"`
+	// allow makes the approval a standing one: it also approves later calls of the same tool in this chat, until it is revoked. It
+	// approves no call of a role with approval.separation.
+	// +optional
+	Allow *Allow `json:"allow,omitempty"`
+}
+
+// Allow describes the calls that an allowance approves: those of the approved call's tool whose arguments match.
+type Allow struct {
+	// arguments restricts the calls. Each of these arguments must be a text that matches its pattern. Without it, the allowance
+	// approves every call of the tool.
+	// +optional
+	// +listType=map
+	// +listMapKey=name
+	// +kubebuilder:validation:MaxItems=4
+	Arguments []ArgumentPattern `json:"arguments,omitempty"`
+}
+
+// ArgumentPattern restricts one argument of a tool call.
+type ArgumentPattern struct {
+	// name is the name of the argument.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=64
+	// +kubebuilder:validation:XValidation:rule="self.matches('^[a-zA-Z0-9._-]+$')",message="must be the name of an argument: letters, digits, '.', '_' and '-'"
+	Name string `json:"name"`
+	// pattern is the text that the argument must have. In it, * stands for any characters except control characters, the backquote and
+	// ; & | < > $, and a backslash makes the next character literal. A pattern with * matches no text with the path segment "..".
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=256
+	Pattern string `json:"pattern"`
+}
+
+// Revoke ends an allowance.
+type Revoke struct {
+	// allowance is the name of the allowance in status.allowances of the chat: the name of the AgentMessage that made it.
+	// +required
+	Allowance MessageName `json:"allowance"`
 }
 
 // Cancel stops work.
@@ -175,7 +218,7 @@ type AgentMessageStatus struct {
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
 }
 
-// AgentMessage is one message of a chat or a standalone task: a text, an approval or a cancel.
+// AgentMessage is one message of a chat or a standalone task: a text, an approval, a cancel or a revoke.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
@@ -194,7 +237,7 @@ type AgentMessage struct {
 	metav1.TypeMeta `json:",inline"`
 	// +optional
 	metav1.ObjectMeta `json:"metadata,omitzero"`
-	// spec is the content of the message: a text, an approval or a cancel. It is immutable.
+	// spec is the content of the message: a text, an approval, a cancel or a revoke. It is immutable.
 	// +required
 	Spec AgentMessageSpec `json:"spec,omitzero"`
 	// status is the observed state of the message.

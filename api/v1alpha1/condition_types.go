@@ -27,7 +27,8 @@ const ConditionReady = "Ready"
 //
 //   - True: ReasonSucceeded, or ReasonHandled for a message.
 //   - False: one of the error kinds (Cancelled, TimedOut, IterationLimit, ...; see ErrorKind), or for a message
-//     ReasonTaskNotFound, ReasonTaskFinished, ReasonNotWaiting, ReasonWrongToolCall, ReasonDigestMismatch or ReasonSeparation. The message has the cause.
+//     ReasonTaskNotFound, ReasonTaskFinished, ReasonNotWaiting, ReasonWrongToolCall, ReasonDigestMismatch, ReasonSeparation,
+//     ReasonAllowanceMismatch, ReasonAllowanceLimit or ReasonAllowanceNotFound. The message has the cause.
 //   - Unknown: the run is active (ReasonRunning), waits for a person (ReasonWaitingForUser, ReasonAwaitingApproval), waits for a
 //     quota (ReasonQuotaExhausted, ReasonPriceUnknown for a quota with a cost limit, or ReasonLedgerQuota), or
 //     has not started (ReasonPending, ReasonParallelLimit, or the reason of a missing reference; for a message,
@@ -152,6 +153,12 @@ const (
 	// ReasonSeparation: the role of the call does not allow requesters to decide, and the author of the message is a requester, or the
 	// requesters are unknown. The call still waits.
 	ReasonSeparation = "Separation"
+	// ReasonAllowanceMismatch: the patterns of spec.approval.allow do not match the call that the message approves. The call still waits.
+	ReasonAllowanceMismatch = "AllowanceMismatch"
+	// ReasonAllowanceLimit: the chat has the largest number of allowances. The call still waits.
+	ReasonAllowanceLimit = "AllowanceLimit"
+	// ReasonAllowanceNotFound: the chat has no allowance with the name in spec.revoke.
+	ReasonAllowanceNotFound = "AllowanceNotFound"
 )
 
 // Reasons of a missing reference, on both conditions. None of them is a failure: the object continues automatically when the

@@ -34,8 +34,8 @@ func (a Ask) display() string {
 	return a.Agent
 }
 
-// asked adds an ask. A question goes to the orchestrator first if the orchestrator may answer it itself; an approval always goes
-// to the person.
+// asked adds an ask. A question goes to the orchestrator first if the orchestrator may answer it itself; an approval goes
+// to the person, unless an allowance covers it.
 func asked(s State, f Asked) State {
 	known := func(a Ask) bool { return a.Agent == f.Agent && a.Call == f.Call }
 	if s.Config.Kind != Orchestrator || slices.ContainsFunc(s.Asks, known) || s.Children.hasEnded(f.Task) {
@@ -44,6 +44,9 @@ func asked(s State, f Asked) State {
 	s = s.pruneResolvedAsks()
 	ask := Ask{Asked: f, Open: true, Since: s.Clock.Now, AutoAnswers: s.autoAnswers(f)}
 	s.Asks = append(slices.Clip(s.Asks), ask)
+	if allowance, ok := s.allowanceFor(f); ok {
+		return s.approveAsk(len(s.Asks)-1, allowance)
+	}
 	if f.Kind == AskQuestion && s.mayAutoAnswer(ask) && s.Paused == nil {
 		in := Input{Kind: InputQuestion, Text: textQuestionForOrchestrator(ask), Agent: f.Agent, Call: f.Call, Thread: s.threadBelow(f.Agent)}
 		s.Inbox = append(slices.Clip(s.Inbox), in)

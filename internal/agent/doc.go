@@ -81,6 +81,12 @@
 // rejection is the answer to the call, and the agent continues. After the last round, or if no review is possible, the agent
 // succeeds with a warning, or fails with ErrorReviewRejected. A reviewer is not reviewed itself.
 //
+// # Allowances
+//
+// An orchestrator keeps the standing decisions of people for its chat (Allowed, AllowanceRevoked). Every ask of its tree reaches it as
+// Asked; if an allowance covers the call, the approval goes to the outbox in the same step (ItemDecision), and the agent that asked gets
+// an ordinary Decided. The approval therefore survives a crash, and it happens once.
+//
 // # Quarantine
 //
 // A driver that cannot read an event of a log, or panics on one, appends Quarantined. It ends the agent in any state; an
@@ -105,6 +111,8 @@
 //  9. A fair runner reaches a terminal phase, or a state that waits for a person, from every state.
 //  10. Of the calls of a reply, one that may change something runs alone and in the model's order; at most 16 read-only ones
 //     run together.
+//  11. An allowance approves only calls of its tool whose arguments match, never a call of a role with separation, and no call that it
+//     covers stays open.
 //
 // # Files
 //

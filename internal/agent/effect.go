@@ -87,6 +87,8 @@ const (
 	ItemPost ItemKind = "Post"
 	// ItemReply is the answer to an agent's question.
 	ItemReply ItemKind = "Reply"
+	// ItemDecision is the approval of an agent's call by an allowance.
+	ItemDecision ItemKind = "Decision"
 	// ItemHandled confirms that a message became part of a turn, or took effect in another way.
 	ItemHandled ItemKind = "Handled"
 )
@@ -101,7 +103,7 @@ type Item struct {
 	// About is the task that a post is about, InReplyTo the message that it answers.
 	About     string `json:"about,omitempty"`
 	InReplyTo string `json:"inReplyTo,omitempty"`
-	// Agent, UID and Call identify the recipient of a reply.
+	// Agent, UID and Call identify the recipient of a reply or decision.
 	Agent string `json:"agent,omitempty"`
 	UID   string `json:"uid,omitempty"`
 	Call  string `json:"call,omitempty"`
@@ -109,10 +111,13 @@ type Item struct {
 	Images []Image `json:"images,omitempty"`
 	// Name is the name of a post whose usual name was taken; see PostName.
 	Name string `json:"name,omitempty"`
-	// Digest is the CallDigest of the call that a post asks to approve.
+	// Digest is the CallDigest of the call that a post asks to approve or a decision approves.
 	Digest string `json:"digest,omitempty"`
-	// Message is the message that was handled.
+	// Message is the message that was handled, or that contains the decision.
 	Message string `json:"message,omitempty"`
 	// Stopped marks a post as the beginning of a reply that a person stopped.
 	Stopped bool `json:"stopped,omitempty"`
+	// By is the person who decided, and Allowance the name of the allowance that approves the call.
+	By        string `json:"by,omitempty"`
+	Allowance string `json:"allowance,omitempty"`
 }

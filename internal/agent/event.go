@@ -145,6 +145,8 @@ type Decided struct {
 	Message string `json:"message,omitempty"`
 	// Requesters are the requesters of the work, if the role requires Separation.
 	Requesters Requesters `json:"askers,omitzero"`
+	// Allowance is the name of the allowance of the chat that approved the call, if one did.
+	Allowance string `json:"allowance,omitempty"`
 }
 
 // Answered is the fact that the agent's question was answered.

@@ -74,6 +74,8 @@ func (i Item) String() string {
 			text += fmt.Sprintf(" (shows %s)", image)
 		}
 		return text
+	case ItemDecision:
+		return fmt.Sprintf("approve %s [%s] for %s by allowance %s", i.Agent, i.Call, i.By, i.Allowance)
 	case ItemHandled:
 		return fmt.Sprintf("handled %s", i.Message)
 	}

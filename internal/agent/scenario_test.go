@@ -125,7 +125,16 @@ func (d *dialogue) fact(t *testing.T, td *datadriven.TestData) Fact {
 		return Asked{Agent: first, Task: first, Display: argument(td, "display"), Call: argument(td, "call"), Kind: AskQuestion, Text: td.Input, OfTool: td.HasArg("of-tool")}
 	case "asks-approval":
 		return Asked{Agent: first, Task: first, Display: argument(td, "display"), Call: argument(td, "call"), Kind: AskApproval,
-			Tool: argument(td, "tool"), Arguments: td.Input}
+			Tool: argument(td, "tool"), Arguments: td.Input, Separation: td.HasArg("separation")}
+	case "allow":
+		f := Allowed{Message: first, Tool: argument(td, "tool"), By: argument(td, "by"), Call: argument(td, "call"), Comment: td.Input}
+		for _, p := range values(td, "match") {
+			name, pattern, _ := strings.Cut(p, "~")
+			f.Arguments = append(f.Arguments, ArgumentPattern{Name: name, Pattern: pattern})
+		}
+		return f
+	case "revoke":
+		return AllowanceRevoked{Allowance: argument(td, "allowance"), Message: first, By: argument(td, "by")}
 	case "resumed":
 		return AskResolved{Agent: first, Call: argument(td, "call"), AgentEnded: td.HasArg("gone")}
 	case "cancel":

@@ -95,13 +95,14 @@ func (sim *simulation) runningCalls() []string {
 func (sim *simulation) drawOutside() Fact {
 	t := sim.t
 	agent := fmt.Sprintf("a-%d", rapid.IntRange(1, 4).Draw(t, "agent"))
-	switch rapid.IntRange(1, 9).Draw(t, "outside") {
+	switch rapid.IntRange(1, 11).Draw(t, "outside") {
 	case 1:
 		return Cancelled{Message: sim.id("x"), Reply: rapid.SampledFrom([]string{"", " ", "I have begun to"}).Draw(t, "reply")}
 	case 2:
 		return Asked{Agent: agent, Task: agent, Call: sim.id("q"), Kind: AskQuestion, Text: rapid.SampledFrom([]string{"Who?", "When?"}).Draw(t, "question")}
 	case 3:
-		return Asked{Agent: agent, Task: agent, Call: sim.id("q"), Kind: AskApproval, Tool: "bash", Arguments: "{}"}
+		return Asked{Agent: agent, Task: agent, Call: sim.id("q"), Kind: AskApproval, Tool: rapid.SampledFrom([]string{"bash", "put"}).Draw(t, "asked tool"),
+			Arguments: rapid.SampledFrom(askedArguments).Draw(t, "arguments"), Separation: rapid.IntRange(0, 3).Draw(t, "separated") == 0}
 	case 4:
 		return AskResolved{Agent: agent, Call: fmt.Sprintf("q%d", rapid.IntRange(1, 9).Draw(t, "call")), AgentEnded: rapid.Bool().Draw(t, "gone")}
 	case 5:
@@ -110,6 +111,14 @@ func (sim *simulation) drawOutside() Fact {
 		return ChildWaits{Child: agent, Waiting: rapid.Bool().Draw(t, "waiting")}
 	case 7:
 		return sim.drawReconfigured()
+	case 8:
+		f := Allowed{Message: sim.id("allow"), By: rapid.SampledFrom([]string{"alice", "bob"}).Draw(t, "allowing"), Tool: rapid.SampledFrom([]string{"bash", "put"}).Draw(t, "allowed tool")}
+		if pattern := rapid.SampledFrom([]string{"", "docs/*", "*", "docs/a"}).Draw(t, "pattern"); pattern != "" {
+			f.Arguments = []ArgumentPattern{{Name: "path", Pattern: pattern}}
+		}
+		return f
+	case 9:
+		return AllowanceRevoked{Message: sim.id("revoke"), Allowance: fmt.Sprintf("allow%d", rapid.IntRange(1, 9).Draw(t, "allowance")), By: "alice"}
 	default:
 		return MessageArrived{Message: sim.id("msg"), Text: "hello", Images: drawImages(t), TreeUsage: Amount{Tokens: rapid.SampledFrom([]int64{0, 5000}).Draw(t, "spent")}, Answers: rapid.SampledFrom([]string{"", agent}).Draw(t, "answers")}
 	}
@@ -249,6 +258,11 @@ var callChoices = []ToolCall{
 	{Tool: ToolCancel, Arguments: `{"task":"a-1"}`},
 }
 
+// askedArguments are arguments of calls that need an approval, including hostile ones.
+var askedArguments = []string{
+	"{}", `{"path":"docs/a"}`, `{"path":"docs/../secret"}`, `{"path":"secret"}`, `{"path":"docs/a","path":"secret"}`, `{"path":7}`,
+}
+
 // drawForeign draws an event about something unknown to the agent.
 func drawForeign(t *rapid.T) Fact {
 	return rapid.SampledFrom([]Fact{
@@ -257,7 +271,7 @@ func drawForeign(t *rapid.T) Fact {
 		ChildFinished{Child: "nope", Outcome: Outcome{Result: &Result{Text: "?"}}}, ChildWaits{Child: "nope", Waiting: true},
 		QuotaReached{Call: "m999", Attempt: 1}, QuotaGranted{Call: "m999", Attempt: 1},
 		AskResolved{Agent: "nope", Call: "nope"}, ItemSent{ID: "nope"}, NameTaken{Name: "nope", Suffix: "x7k2p"}, NameTaken{Name: "a-post-1", Item: "nope", Suffix: "x7k2p"}, Started{Config: Config{Kind: SubAgent, Name: "usurper"}},
-		RemoteCancelled{},
+		RemoteCancelled{}, AllowanceRevoked{Allowance: "nope", Message: "r", By: "alice"}, Allowed{Tool: "bash", By: "alice"}, Allowed{Message: "unsigned", Tool: "bash"},
 		Reconfigured{}, Reconfigured{Hold: &Hold{}}, Reconfigured{Config: &Config{}},
 	}).Draw(t, "foreign")
 }
@@ -344,6 +358,9 @@ func TestSimulationCoverage(t *testing.T) {
 				}
 				seen[fmt.Sprintf("data %t", o.Result != nil && len(o.Result.Data) > 0)]++
 			}
+			for _, item := range s.after.Outbox {
+				seen["item "+string(item.Kind)]++
+			}
 			if p := s.after.Paused; p != nil {
 				seen["pause "+string(p.Reason)]++
 			}
@@ -371,7 +388,7 @@ func TestSimulationCoverage(t *testing.T) {
 		"kind ", "kind Cancelled", "kind TimedOut", "kind IterationLimit", "kind BudgetExhausted", "kind LoopDetected", "kind ModelError",
 		"kind ToolError", "data true", "data false", "kind ReviewRejected",
 		"reviewed 0, warned true", "reviewed 1, warned false", "reviewed 1, warned true", "kind SubAgentError", "purpose turn", "purpose last-words", "purpose compact",
-		"pause PausedTurnLimit", "pause PausedTaskLimit", "pause PausedTokenLimit", "call Queued",
+		"pause PausedTurnLimit", "pause PausedTaskLimit", "pause PausedTokenLimit", "call Queued", "item Decision",
 		"tool asks Asked true", "tool asks Asked false", "tool asks Running true", "tool asks Running false", "reasoning of a call true", "reasoning of a call false",
 	} {
 		if seen[want] == 0 {

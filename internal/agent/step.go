@@ -93,6 +93,10 @@ func dispatch(s State, fact Fact) State {
 		return reconfigured(s, f)
 	case RemoteCancelled:
 		return remoteCancelled(s, f)
+	case Allowed:
+		return allowed(s, f)
+	case AllowanceRevoked:
+		return allowanceRevoked(s, f)
 	}
 	switch s.Phase {
 	case PhaseRequesting:

@@ -41,6 +41,7 @@ var facts = factTypes(
 	Started{}, MessageArrived{}, ModelReplied{}, ModelFailed{}, ToolFinished{}, Decided{}, Answered{}, ChildFinished{}, ChildWaits{},
 	Asked{}, AskResolved{}, Cancelled{}, Woke{}, Restarted{}, ItemSent{}, NameTaken{}, Resumed{},
 	QuotaReached{}, QuotaGranted{}, StartPublished{}, Reconfigured{}, Quarantined{}, RemoteCancelled{}, ToolAsked{},
+	Allowed{}, AllowanceRevoked{},
 )
 
 // storedNames are the names in logs of types that were renamed: older releases wrote them, so they stay.

@@ -22,6 +22,8 @@ type decideOptions struct {
 	call     string
 	comment  string
 	all      bool
+	always   bool
+	match    []string
 	timeout  time.Duration
 	print    *genericclioptions.PrintFlags
 }
@@ -46,7 +48,13 @@ func newApprove(f *Factory) *cobra.Command {
 
 		# Approve one of several calls, with a comment for the model
 		kubectl nestor approve first-2 --call call_7 --comment "Fine, but do not touch the tests."
+
+		# Approve the call, and later ones of its tool in this chat that write below docs
+		kubectl nestor approve first-2 --always --match path='docs/*'
 	`)
+	cmd.Flags().BoolVar(&o.always, "always", false, "Also approve later calls of the same tool in this chat, until the allowance is revoked (kubectl nestor allowances).")
+	cmd.Flags().StringArrayVar(&o.match, "match", nil, "With --always, restrict an argument of later calls: NAME=PATTERN, where * stands for any characters. Can be repeated.")
+	cmd.MarkFlagsMutuallyExclusive("always", "all")
 	return cmd
 }
 
@@ -165,12 +173,23 @@ func (o *decideOptions) decide(ctx context.Context, s *session, ask live.Ask) er
 		ask = whole
 	}
 	s.noticef("%s", terminal.Exact(ask.Tool+" "+ask.Arguments))
-	message, err := s.post(ctx, decisionMessage(ask, o.decision, o.comment))
+	spec := decisionMessage(ask, o.decision, o.comment)
+	if err := o.addAllowance(ask, &spec); err != nil {
+		return err
+	}
+	message, err := s.post(ctx, spec)
 	if err != nil {
 		return err
 	}
 	if err := s.waitHandled(ctx, message); err != nil {
 		return err
+	}
+	if spec.Approval.Allow != nil {
+		if err := s.waitAllowed(ctx, ask.Chat, message.Name); err != nil {
+			return err
+		}
+		s.noticef("%s needs no approval in %s from now on; to end this: kubectl nestor allowances %s --revoke %s",
+			describeAllowance(ask.Tool, spec.Approval.Allow.Arguments), ask.Chat, ask.Chat, message.Name)
 	}
 	task := &v1alpha1.AgentTask{}
 	task.Name, task.Namespace = ask.Task, s.namespace

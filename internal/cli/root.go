@@ -88,7 +88,7 @@ func NewCommand(streams genericiooptions.IOStreams, environ []string) *cobra.Com
 	flags.AddFlags(root.PersistentFlags())
 	f := &Factory{getter: flags, streams: streams, environ: environ}
 	for group, commands := range map[string][]*cobra.Command{
-		groupTalk:    {newChat(f), newNewChat(f), newSend(f), newApprove(f), newDeny(f), newCancel(f), newRun(f), newTrigger(f)},
+		groupTalk:    {newChat(f), newNewChat(f), newSend(f), newApprove(f), newDeny(f), newAllowances(f), newCancel(f), newRun(f), newTrigger(f)},
 		groupInspect: {newTree(f), newTranscript(f), newUI(f), newUsage(f), newRoles(f)},
 		groupSetup:   {newDoctor(f), newVersion(f)},
 	} {

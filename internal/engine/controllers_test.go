@@ -85,7 +85,7 @@ func (w *world) decide(self ledger.Agent, e agent.AskPerson) {
 // sendItem sends an item of the outbox. It confirms to the engine that has the item: a later one may have started another
 // conversation.
 func (w *world) sendItem(e *Engine, uid string, item agent.Item) {
-	if item.Kind == agent.ItemReply {
+	if item.Kind == agent.ItemReply || item.Kind == agent.ItemDecision {
 		return // the engine handles it
 	}
 	w.mu.Lock()

@@ -19,7 +19,7 @@ import (
 //	to the parent           ChildFinished, ChildWaits
 //	to the root             Asked, AskResolved
 //	to a child              Cancelled
-//	to the agent that asked Answered
+//	to the agent that asked Answered, Decided (by an allowance)
 //
 // A notification is sent after the step that causes it was recorded, and is not durable itself: after a crash it is sent again
 // when the agents are taken over; see missed.go. Every notification therefore follows from the recorded state of one of the two
@@ -35,7 +35,7 @@ func (a *actor) route(r *stepResult, e agent.Effect) bool {
 	case agent.CancelChild:
 		a.engine.CancelChild(a.uid, r.record.Name, e.Child) // a child that has not started yet checks its parent when it starts
 	case agent.SendItem:
-		if e.Item.Kind != agent.ItemReply {
+		if e.Item.Kind != agent.ItemReply && e.Item.Kind != agent.ItemDecision {
 			return false
 		}
 		a.engine.forwardReply(r.record, e.Item)
@@ -167,7 +167,7 @@ func contains(asks []agent.AskPerson, call string) bool {
 	return slices.ContainsFunc(asks, func(ask agent.AskPerson) bool { return ask.Call == call })
 }
 
-// forwardReply delivers an answer to the agent that asked. The reply stays in the outbox until the answer is durable; it is
+// forwardReply delivers an answer or a decision to the agent that asked. The item stays in the outbox until the fact is durable; it is
 // dropped if the agent is not recorded. Failures are retried.
 func (e *Engine) forwardReply(root ledger.Agent, item agent.Item) {
 	key := root.UID + "/" + item.ID
@@ -185,11 +185,21 @@ func (e *Engine) forwardReply(root ledger.Agent, item agent.Item) {
 	}
 	uid, err := e.findAskingAgent(e.ctx, root.UID, item.UID, item.About)
 	if err == nil {
-		err = e.enqueue(uid, delivery{fact: agent.Answered{Call: item.Call, Text: item.Text, Images: item.Images}, onRecorded: done})
+		err = e.enqueue(uid, delivery{fact: outboxFact(item), onRecorded: done})
 	}
 	if err != nil {
 		done(err)
 	}
+}
+
+// outboxFact returns the fact that an item of the outbox stands for.
+func outboxFact(item agent.Item) agent.Fact {
+	if item.Kind == agent.ItemDecision {
+		return agent.Decided{
+			Call: item.Call, Approve: true, Comment: item.Text, Digest: item.Digest, By: item.By, Message: item.Message, Allowance: item.Allowance,
+		}
+	}
+	return agent.Answered{Call: item.Call, Text: item.Text, Images: item.Images}
 }
 
 // HasStarted reports whether the agent of a child is recorded.

@@ -28,6 +28,7 @@ func Chat(s agent.State, facts ChatFacts, old v1alpha1.AgentChatStatus, generati
 		Phase:       v1alpha1.ChatIdle,
 		StartTime:   moment(s.Clock.Started),
 		Waiting:     chatWaiting(s),
+		Allowances:  chatAllowances(s),
 		Tasks:       facts.Tasks,
 		Messages:    facts.Messages,
 		LastMessage: facts.LastMessage,
@@ -69,6 +70,19 @@ func chatWaiting(s agent.State) []v1alpha1.ChatWaitingItem {
 		items = append(items, item)
 	}
 	return items
+}
+
+// chatAllowances lists the allowances, oldest first.
+func chatAllowances(s agent.State) []v1alpha1.ChatAllowance {
+	var shown []v1alpha1.ChatAllowance
+	for _, a := range s.Allowances {
+		one := v1alpha1.ChatAllowance{Name: a.Name, Tool: a.Tool, By: a.By, Since: moment(a.At)}
+		for _, p := range a.Arguments {
+			one.Arguments = append(one.Arguments, v1alpha1.ArgumentPattern{Name: p.Name, Pattern: p.Pattern})
+		}
+		shown = append(shown, one)
+	}
+	return shown
 }
 
 // CountTask adds a task in a phase to the counts of a chat.

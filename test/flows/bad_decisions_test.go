@@ -49,6 +49,10 @@ func badDecisions(w *world) []TableEntry {
 		Entry("a denial of a call with other arguments", during(v1alpha1.ReasonDigestMismatch, func(call string) messageBuilder {
 			return MakeMessage("odd").Deny("chat-1", call, "no").Digest(agent.CallDigest("box__write", "{}"))
 		})),
+		Entry("an allowance whose pattern does not match the call", during(v1alpha1.ReasonAllowanceMismatch, func(call string) messageBuilder {
+			return MakeMessage("odd").Approve("chat-1", call).Allow("elsewhere/*")
+		})),
+		Entry("a revoke of an allowance that does not exist", during(v1alpha1.ReasonAllowanceNotFound, func(string) messageBuilder { return MakeMessage("odd").Revoke("request") })),
 		Entry("an approval without a call, of an agent", during(v1alpha1.ReasonWrongToolCall, func(string) messageBuilder { return MakeMessage("odd").Approve("chat-1", "") })),
 		Entry("an approval addressed to the agent itself", during(v1alpha1.ReasonTaskNotFound, func(call string) messageBuilder { return MakeMessage("odd").Task("chat-1").Approve("chat-1", call) })),
 		Entry("a cancel of a task that does not exist", during(v1alpha1.ReasonTaskNotFound, func(string) messageBuilder { return MakeMessage("odd").Cancel("chat-9") })),

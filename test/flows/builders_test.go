@@ -65,6 +65,18 @@ func (b messageBuilder) Approve(task, call string) messageBuilder {
 	return b.User(stack.Admin)
 }
 
+// Allow makes an approval an allowance, restricted by a pattern for the argument path.
+func (b messageBuilder) Allow(pattern string) messageBuilder {
+	b.message.Spec.Approval.Allow = &v1alpha1.Allow{Arguments: []v1alpha1.ArgumentPattern{{Name: "path", Pattern: pattern}}}
+	return b
+}
+
+// Revoke ends an allowance.
+func (b messageBuilder) Revoke(allowance string) messageBuilder {
+	b.message.Spec.Revoke = &v1alpha1.Revoke{Allowance: allowance}
+	return b.User(stack.Admin)
+}
+
 // Digest sets the digest of the call that was shown to the deciding person.
 func (b messageBuilder) Digest(digest string) messageBuilder {
 	b.message.Spec.Approval.ArgumentsDigest = digest

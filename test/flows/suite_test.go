@@ -110,6 +110,7 @@ func flows(ledger string) {
 	conversations(w)
 	messageOrder(w)
 	nestedWaits(w)
+	allowances(w)
 	housekeeping(w)
 	toolResults(w)
 	remoteAgents(w)

@@ -34,6 +34,8 @@ const (
 	EntryAnswer EntryKind = "Answer"
 	// EntryDecision: the person in by decided about toolCalls: decision is Approve or Deny, content is their comment.
 	EntryDecision EntryKind = "Decision"
+	// EntryAllowance: the person in by allowed a tool for the chat, or revoked the allowance; content describes it.
+	EntryAllowance EntryKind = "Allowance"
 	// EntryError: a model call failed; content is the provider's error, error its class.
 	EntryError EntryKind = "Error"
 	// EntryLimit: a limit was reached while nothing else happened; content describes it.
@@ -83,6 +85,9 @@ type Entry struct {
 	// decision is what the person decided about toolCalls: Approve or Deny.
 	// +optional
 	Decision string `json:"decision,omitempty"`
+	// allowance is the name of the allowance of the chat that approved toolCalls, or that the entry is about.
+	// +optional
+	Allowance string `json:"allowance,omitempty"`
 	// modelCall is the name of the ModelCall that got a reply, failed, or is in flight.
 	// +optional
 	ModelCall string `json:"modelCall,omitempty"`

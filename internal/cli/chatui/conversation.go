@@ -103,10 +103,10 @@ func messageState(message v1alpha1.AgentMessage) string {
 	return terminal.Faint.Render(" · not handled yet")
 }
 
-// actionLine renders a decision or a cancellation as one line.
+// actionLine renders a message without content as one line.
 func (m Model) actionLine(message v1alpha1.AgentMessage) string {
 	sign := terminal.Mark("Success")
-	if message.Spec.Cancel != nil || message.Spec.Approval.Decision == v1alpha1.DecisionDeny {
+	if approval := message.Spec.Approval; approval == nil || approval.Decision == v1alpha1.DecisionDeny {
 		sign = terminal.Mark("Cancelled")
 	}
 	return sign + " " + terminal.Faint.Render(narrate.Sender(message)+" "+terminal.Line(narrate.DescribeAction(message))) + messageState(message)

@@ -33,7 +33,12 @@ func title(e historyv1.Entry) string {
 		return child + " asks"
 	case historyv1.EntryApproval:
 		return child + " needs approval"
+	case historyv1.EntryAllowance:
+		return cmp.Or(terminal.Line(e.By), "a user")
 	case historyv1.EntryDecision:
+		if e.Allowance != "" {
+			return "allowed by " + cmp.Or(terminal.Line(e.By), "a user") + " for this chat"
+		}
 		return cmp.Or(terminal.Line(e.By), "a user") + map[string]string{"Approve": " approved", "Deny": " denied", "": " decided"}[e.Decision]
 	case historyv1.EntryCancelled:
 		return "cancelled by " + cmp.Or(terminal.Line(e.By), "a user")

@@ -24,7 +24,7 @@ func Sender(m v1alpha1.AgentMessage) string {
 	return cmp.Or(terminal.Line(m.Spec.User), "you")
 }
 
-// DescribeAction describes a message without content: a decision or a cancellation.
+// DescribeAction describes a message without content: a decision, a cancellation or the end of an allowance.
 func DescribeAction(m v1alpha1.AgentMessage) string {
 	switch {
 	case m.Spec.Approval != nil:
@@ -33,10 +33,15 @@ func DescribeAction(m v1alpha1.AgentMessage) string {
 			verb = "denied"
 		}
 		text := fmt.Sprintf("%s a call of %s", verb, m.Spec.Approval.Task)
+		if m.Spec.Approval.Allow != nil {
+			text += " and allowed its tool for this chat"
+		}
 		if m.Spec.Approval.Comment != "" {
 			text += ": " + m.Spec.Approval.Comment
 		}
 		return text
+	case m.Spec.Revoke != nil:
+		return "revoked the allowance " + m.Spec.Revoke.Allowance
 	case m.Spec.Cancel != nil && m.Spec.Cancel.Task != "":
 		return "cancelled " + m.Spec.Cancel.Task
 	case m.Spec.Cancel != nil:

@@ -52,7 +52,7 @@ func sortSecond(messages []v1alpha1.AgentMessage, triggers map[string]string) {
 // placeOf returns the index of a person's message: after the message that it answers, else before the first message
 // that it led to, else at the end.
 func placeOf(m v1alpha1.AgentMessage, among []v1alpha1.AgentMessage, triggers map[string]string) int {
-	if m.Spec.Approval != nil || m.Spec.Cancel != nil {
+	if m.Spec.Approval != nil || m.Spec.Cancel != nil || m.Spec.Revoke != nil {
 		return placeOfDecision(m, among)
 	}
 	if m.Spec.InReplyTo != "" {

@@ -208,6 +208,8 @@ func (r *Reconciler) handle(ctx context.Context, owner client.Object, message *v
 	switch {
 	case message.Spec.Approval != nil:
 		return r.decide(ctx, owner, message)
+	case message.Spec.Revoke != nil:
+		return r.revoke(ctx, owner, message)
 	case message.Spec.Cancel != nil:
 		return r.cancel(ctx, owner, message)
 	case message.Spec.Task != "":

@@ -148,6 +148,11 @@ func (r *Reconciler) isInTree(ctx context.Context, owner client.Object, task *v1
 // decide applies a decision to exactly one call.
 func (r *Reconciler) decide(ctx context.Context, owner client.Object, message *v1alpha1.AgentMessage) (*outcome, error) {
 	approval := message.Spec.Approval
+	if approval.Allow != nil {
+		if recorded, err := r.hasRecorded(ctx, owner, message); recorded || err != nil {
+			return ptr(handled()), err
+		}
+	}
 	about, rejection, err := r.target(ctx, owner, message, approval.Task)
 	if rejection != nil || err != nil {
 		return rejection, err
@@ -183,6 +188,9 @@ func (r *Reconciler) decide(ctx context.Context, owner client.Object, message *v
 	askers, rejection, err := r.checkSeparateApprover(ctx, owner, message, ask)
 	if rejection != nil || err != nil {
 		return rejection, err
+	}
+	if approval.Allow != nil {
+		return r.allow(ctx, owner, message, uid, ask)
 	}
 	fact := agent.Decided{
 		Requesters: askers,

@@ -122,10 +122,10 @@ func (r *Reconciler) handleNext(ctx context.Context, owner client.Object, messag
 	return v, err
 }
 
-// mustKeepOrder reports whether a message must be handled in order. A decision on a call of a chat's agent is independent of the messages
-// in the chat.
+// mustKeepOrder reports whether a message must be handled in order. A decision on a call of a chat's agent, and the end of an
+// allowance, are independent of the messages in the chat.
 func mustKeepOrder(m *v1alpha1.AgentMessage) bool {
-	return m.Spec.Task != "" || m.Spec.Approval == nil && (m.Spec.Cancel == nil || m.Spec.Cancel.Task == "")
+	return m.Spec.Task != "" || m.Spec.Approval == nil && m.Spec.Revoke == nil && (m.Spec.Cancel == nil || m.Spec.Cancel.Task == "")
 }
 
 // earlier returns the messages before this one that were not delivered, oldest first.

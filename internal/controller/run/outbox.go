@@ -26,7 +26,7 @@ func (r *Runner) sendItem(ctx context.Context, owner Owner, item agent.Item) err
 		if posted, err := r.post(ctx, owner, item); err != nil || !posted {
 			return err
 		}
-	case agent.ItemReply:
+	case agent.ItemReply, agent.ItemDecision:
 		return nil // the engine delivers it to the agent that asked
 	case agent.ItemHandled:
 		if handled, err := r.isHandled(ctx, owner, item.Message); err != nil || !handled {

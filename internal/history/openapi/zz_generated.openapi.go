@@ -397,11 +397,11 @@ func schema_nestor_api_history_v1alpha1_Entry(ref common.ReferenceCallback) comm
 					},
 					"kind": {
 						SchemaProps: spec.SchemaProps{
-							Description: "kind is the kind of the entry; it determines which of the other fields are set.\n\nPossible enum values:\n - `\"Answer\"` : the question of the agent was answered; content is the answer, toolCalls has the question.\n - `\"Approval\"` : child, an agent or tool run below the chat, needs a person's decision about toolCalls.\n - `\"Assistant\"` : the model replied with content, toolCalls or both.\n - `\"Cancelled\"` : the work was cancelled, all of it or child.\n - `\"ChildResult\"` : child ended; content is the summary of its result, or its error.\n - `\"Decision\"` : the person in by decided about toolCalls: decision is Approve or Deny, content is their comment.\n - `\"Delta\"` : a piece of the reply to modelCall, in delta, while it streams in. Only a log that follows has it; it is not part of the record. The next entry that is not a Delta replaces all deltas: it has the whole reply, or there is none. A reader that joins in the middle first gets everything so far in one delta.\n - `\"Error\"` : a model call failed; content is the provider's error, error its class.\n - `\"Limit\"` : a limit was reached while nothing else happened; content describes it.\n - `\"Question\"` : child, an agent below the chat, asks content.\n - `\"Restarted\"` : another operator took over; toolCalls has the calls whose outcome is unknown.\n - `\"Started\"` : the agent started; content is its instruction, systemPrompt its system prompt.\n - `\"Summary\"` : the model summarised the older part of a history that became too long; content replaces that part from now on.\n - `\"ToolResult\"` : a tool call ended; content is its result for the model, toolCalls has the call.\n - `\"User\"` : the person of the chat wrote content, in message.",
+							Description: "kind is the kind of the entry; it determines which of the other fields are set.\n\nPossible enum values:\n - `\"Allowance\"` : the person in by allowed a tool for the chat, or revoked the allowance; content describes it.\n - `\"Answer\"` : the question of the agent was answered; content is the answer, toolCalls has the question.\n - `\"Approval\"` : child, an agent or tool run below the chat, needs a person's decision about toolCalls.\n - `\"Assistant\"` : the model replied with content, toolCalls or both.\n - `\"Cancelled\"` : the work was cancelled, all of it or child.\n - `\"ChildResult\"` : child ended; content is the summary of its result, or its error.\n - `\"Decision\"` : the person in by decided about toolCalls: decision is Approve or Deny, content is their comment.\n - `\"Delta\"` : a piece of the reply to modelCall, in delta, while it streams in. Only a log that follows has it; it is not part of the record. The next entry that is not a Delta replaces all deltas: it has the whole reply, or there is none. A reader that joins in the middle first gets everything so far in one delta.\n - `\"Error\"` : a model call failed; content is the provider's error, error its class.\n - `\"Limit\"` : a limit was reached while nothing else happened; content describes it.\n - `\"Question\"` : child, an agent below the chat, asks content.\n - `\"Restarted\"` : another operator took over; toolCalls has the calls whose outcome is unknown.\n - `\"Started\"` : the agent started; content is its instruction, systemPrompt its system prompt.\n - `\"Summary\"` : the model summarised the older part of a history that became too long; content replaces that part from now on.\n - `\"ToolResult\"` : a tool call ended; content is its result for the model, toolCalls has the call.\n - `\"User\"` : the person of the chat wrote content, in message.",
 							Default:     "",
 							Type:        []string{"string"},
 							Format:      "",
-							Enum:        []interface{}{"Answer", "Approval", "Assistant", "Cancelled", "ChildResult", "Decision", "Delta", "Error", "Limit", "Question", "Restarted", "Started", "Summary", "ToolResult", "User"},
+							Enum:        []interface{}{"Allowance", "Answer", "Approval", "Assistant", "Cancelled", "ChildResult", "Decision", "Delta", "Error", "Limit", "Question", "Restarted", "Started", "Summary", "ToolResult", "User"},
 						},
 					},
 					"content": {
@@ -460,6 +460,13 @@ func schema_nestor_api_history_v1alpha1_Entry(ref common.ReferenceCallback) comm
 					"decision": {
 						SchemaProps: spec.SchemaProps{
 							Description: "decision is what the person decided about toolCalls: Approve or Deny.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"allowance": {
+						SchemaProps: spec.SchemaProps{
+							Description: "allowance is the name of the allowance of the chat that approved toolCalls, or that the entry is about.",
 							Type:        []string{"string"},
 							Format:      "",
 						},

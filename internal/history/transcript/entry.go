@@ -71,9 +71,14 @@ func (s Step) fill(e *api.Entry) bool {
 		e.Kind, e.Content, e.Images = api.EntryToolResult, f.Text, images(f.Images)
 	case agent.Decided:
 		e.Kind, e.Content, e.By, e.Decision = api.EntryDecision, f.Comment, f.By, "Deny"
+		e.Allowance = f.Allowance
 		if f.Approve {
 			e.Decision = "Approve"
 		}
+	case agent.Allowed:
+		e.Kind, e.By, e.Allowance, e.Message, e.Content = api.EntryAllowance, f.By, f.Message, f.Message, f.Text()
+	case agent.AllowanceRevoked:
+		e.Kind, e.By, e.Allowance, e.Message, e.Content = api.EntryAllowance, f.By, f.Allowance, f.Message, f.Text()
 	case agent.ToolAsked:
 		e.Kind, e.Content = api.EntryQuestion, f.Question
 	case agent.Answered:

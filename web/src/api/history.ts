@@ -5,7 +5,7 @@
 
 export type EntryKind =
   | 'Started' | 'User' | 'Assistant' | 'Summary' | 'ToolResult' | 'ChildResult' | 'Question' | 'Approval' | 'Answer'
-  | 'Decision' | 'Error' | 'Limit' | 'Cancelled' | 'Restarted' | 'Delta';
+  | 'Decision' | 'Allowance' | 'Error' | 'Limit' | 'Cancelled' | 'Restarted' | 'Delta';
 
 export interface EntryToolCall {
   id: string;
@@ -61,6 +61,8 @@ export interface Entry {
   message?: string;
   by?: string;
   decision?: 'Approve' | 'Deny';
+  /** The allowance of the chat that approved the call, or that the entry is about. */
+  allowance?: string;
   toolCalls?: EntryToolCall[];
   children?: ChildRun[];
   child?: string;

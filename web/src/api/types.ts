@@ -67,6 +67,7 @@ export interface Chat extends Resource {
     phase?: 'Idle' | 'Running' | 'Waiting';
     waiting?: (Waiting & { task: string; subAgent?: string })[];
     askers?: string[];
+    allowances?: { name: string; tool: string; arguments?: ArgumentPattern[]; by: string; since?: string }[];
     tasks?: Partial<Record<'pending' | 'running' | 'waiting' | 'success' | 'failed' | 'cancelled', number>>;
     messages?: number;
     lastMessage?: string;
@@ -83,6 +84,12 @@ export interface Attachment {
   configMapKeyRef?: { name: string; key: string };
 }
 
+/** Restricts an argument of the calls that an allowance approves. In the pattern, * stands for any characters, \\* for an asterisk. */
+export interface ArgumentPattern {
+  name: string;
+  pattern: string;
+}
+
 export interface Message extends Resource {
   spec: {
     chat?: string;
@@ -91,7 +98,8 @@ export interface Message extends Resource {
     user?: string;
     content?: string;
     attachments?: Attachment[];
-    approval?: { task: string; toolCall?: string; argumentsDigest?: string; decision: 'Approve' | 'Deny'; comment?: string };
+    approval?: { task: string; toolCall?: string; argumentsDigest?: string; decision: 'Approve' | 'Deny'; comment?: string; allow?: { arguments?: ArgumentPattern[] } };
+    revoke?: { allowance: string };
     cancel?: { task?: string };
     inReplyTo?: string;
     about?: string;

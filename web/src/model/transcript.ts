@@ -155,7 +155,7 @@ function settles(entry: Entry, calls: Map<string, Call>): boolean {
     const call = calls.get(update.id)!;
     call.phase = update.phase;
     if (entry.kind === 'Decision') {
-      call.decision = { decided: entry.decision === 'Deny' || update.phase === 'Denied' ? 'Denied' : 'Approved', by: entry.by, comment: entry.content };
+      call.decision = { decided: entry.decision === 'Deny' || update.phase === 'Denied' ? 'Denied' : entry.allowance ? 'Allowed for this chat' : 'Approved', by: entry.by, comment: entry.content };
       call.output = update.result ?? call.output;
     } else {
       call.output = update.result ?? entry.content ?? call.output;

@@ -25,6 +25,7 @@ const looks: Record<EntryKind, { label: string; icon: IconName; kind?: string }>
   Approval: { label: 'Request of an agent', icon: 'hand', kind: 'waiting' },
   Answer: { label: 'Answer', icon: 'reply' },
   Decision: { label: 'Decision', icon: 'check' },
+  Allowance: { label: 'Allowance', icon: 'check' },
   Error: { label: 'Model error', icon: 'alert', kind: 'failed' },
   Limit: { label: 'Limit reached', icon: 'clock', kind: 'failed' },
   Cancelled: { label: 'Cancelled', icon: 'ban' },

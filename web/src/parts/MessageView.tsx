@@ -41,6 +41,7 @@ export const MessageView = memo(function MessageView({
   const { spec, status, metadata } = message;
   if (spec.approval) return shownWithRequest(message, messages, tree) ? null : <Decision message={message} />;
   if (spec.cancel) return <Line message={message} text={`${spec.user ?? 'Someone'} cancelled ${spec.cancel.task || 'all work'}`} />;
+  if (spec.revoke) return <Line message={message} text={`${spec.user ?? 'Someone'} revoked the allowance ${spec.revoke.allowance}`} />;
   const request = requestIn(message, tree, messages);
   if (request) return <Approval chat={spec.chat!} request={request} />;
   if (isPart(message, messages)) return null;

@@ -1,0 +1,41 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package agentmessage
+
+import (
+	"testing"
+
+	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/internal/agent"
+)
+
+func TestAllowancesThatAreRejected(t *testing.T) {
+	ask := agent.AskPerson{Kind: agent.AskApproval, Tool: "write", Arguments: `{"path":"docs/a"}`}
+	separated := ask
+	separated.Separation = true
+	docs := []agent.ArgumentPattern{{Name: "path", Pattern: "docs/*"}}
+	for name, tc := range map[string]struct {
+		ask      agent.AskPerson
+		patterns []agent.ArgumentPattern
+		existing int
+		want     string
+	}{
+		"matches":                {ask, docs, agent.MaxAllowances - 1, ""},
+		"any arguments":          {ask, nil, 0, ""},
+		"other arguments":        {ask, []agent.ArgumentPattern{{Name: "path", Pattern: "src/*"}}, 0, v1alpha1.ReasonAllowanceMismatch},
+		"no such argument":       {ask, []agent.ArgumentPattern{{Name: "file", Pattern: "*"}}, 0, v1alpha1.ReasonAllowanceMismatch},
+		"too many":               {ask, docs, agent.MaxAllowances, v1alpha1.ReasonAllowanceLimit},
+		"a role with separation": {separated, docs, 0, v1alpha1.ReasonSeparation},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := ""
+			if rejection := checkAllowance("chat-1", tc.ask, tc.patterns, tc.existing); rejection != nil {
+				got = rejection.reason
+			}
+			if got != tc.want {
+				t.Errorf("the reason is %q, want %q", got, tc.want)
+			}
+		})
+	}
+}
