@@ -29,6 +29,7 @@ func (s *site) routeKubernetes(mux *http.ServeMux) {
 	history := "GET /k8s" + historyPrefix + "/namespaces/{namespace}/{resource}"
 	mux.Handle(history, s.signedIn(s.serveHistory))
 	mux.Handle(history+"/{name}", s.signedIn(s.serveHistory))
+	mux.Handle("GET /k8s"+historyPrefix+"/namespaces/{namespace}/"+workspaceChanges+"/{name}"+archive, s.signedIn(s.serveArchive))
 	mux.Handle("GET /k8s/api/v1/namespaces", s.signedIn(func(w http.ResponseWriter, r *http.Request, config *rest.Config) {
 		forward(w, r, config, "/api/v1/namespaces", listParameters)
 	}))
@@ -49,8 +50,25 @@ func (s *site) serveHistory(w http.ResponseWriter, r *http.Request, config *rest
 	s.forwardChecked(w, r, config, historyPrefix, historyParameters)
 }
 
-// forwardChecked builds the upstream path from validated parts, so that the request cannot escape it.
-func (s *site) forwardChecked(w http.ResponseWriter, r *http.Request, config *rest.Config, prefix string, parameters []string) {
+const (
+	workspaceChanges = "workspacechanges"
+	archive          = "/archive"
+)
+
+// serveArchive forwards the changes of a workspace as a file, which browsers save.
+func (s *site) serveArchive(w http.ResponseWriter, r *http.Request, config *rest.Config) {
+	r.SetPathValue("resource", workspaceChanges)
+	path, err := checkedPath(r, historyPrefix)
+	if err != nil {
+		writeError(w, err)
+		return
+	}
+	w.Header().Set("Content-Disposition", "attachment")
+	forward(w, r, config, path+archive, nil)
+}
+
+// checkedPath builds the upstream path from validated parts, so that the request cannot escape it.
+func checkedPath(r *http.Request, prefix string) (string, error) {
 	path := prefix + "/namespaces"
 	for _, part := range []string{"namespace", "resource", "name"} {
 		value := r.PathValue(part)
@@ -58,14 +76,22 @@ func (s *site) forwardChecked(w http.ResponseWriter, r *http.Request, config *re
 			continue
 		}
 		if len(validation.IsDNS1123Subdomain(value)) > 0 {
-			writeError(w, apierrors.NewBadRequest(fmt.Sprintf("%q is not a name.", value)))
-			return
+			return "", apierrors.NewBadRequest(fmt.Sprintf("%q is not a name.", value))
 		}
 		path += "/" + value
 		if part == "namespace" && len(validation.IsDNS1123Label(value)) > 0 {
-			writeError(w, apierrors.NewBadRequest(fmt.Sprintf("%q is not the name of a namespace.", value)))
-			return
+			return "", apierrors.NewBadRequest(fmt.Sprintf("%q is not the name of a namespace.", value))
 		}
+	}
+	return path, nil
+}
+
+// forwardChecked forwards a request to the upstream path of the same resource.
+func (s *site) forwardChecked(w http.ResponseWriter, r *http.Request, config *rest.Config, prefix string, parameters []string) {
+	path, err := checkedPath(r, prefix)
+	if err != nil {
+		writeError(w, err)
+		return
 	}
 	if r.Method == http.MethodPost && !isJSON(r) {
 		writeError(w, statusError(http.StatusUnsupportedMediaType, metav1.StatusReasonUnsupportedMediaType, "Send JSON."))
@@ -98,7 +124,11 @@ func forward(w http.ResponseWriter, r *http.Request, config *rest.Config, path s
 		Rewrite: func(p *httputil.ProxyRequest) {
 			p.Out.URL = &url.URL{Scheme: target.Scheme, Host: target.Host, Path: strings.TrimSuffix(target.Path, "/") + path, RawQuery: query}
 			p.Out.Host = target.Host
-			p.Out.Header = http.Header{"Accept": {"application/json"}, "User-Agent": {config.UserAgent}}
+			accept := "application/json"
+			if strings.HasSuffix(path, archive) {
+				accept = "*/*" // a patch or a tar; errors are JSON
+			}
+			p.Out.Header = http.Header{"Accept": {accept}, "User-Agent": {config.UserAgent}}
 			if r.Method == http.MethodPost {
 				p.Out.Header.Set("Content-Type", "application/json")
 			}

@@ -16,6 +16,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/internal/controller/workspace"
+	"github.com/nestor-dev/nestor/internal/operator"
 )
 
 // createProject creates a git repository with one file, which is the workspace of a chat.
@@ -34,6 +36,15 @@ func createProject(ctx context.Context, dir string) error {
 		}
 	}
 	return nil
+}
+
+// workspaces reads the project for the history API, which stays while operators are restarted.
+func (s *stack) workspaces() (*workspace.Workspaces, error) {
+	api, err := client.New(s.cluster.Config, client.Options{Scheme: operator.NewScheme()})
+	if err != nil {
+		return nil, fmt.Errorf("connect to the cluster: %w", err)
+	}
+	return workspace.New(workspace.Options{Client: api, Live: api, LocalRoots: []string{s.project()}, Scratch: s.dir()})
 }
 
 // projectChat returns a chat whose agents work in the project.

@@ -115,8 +115,12 @@ func (s *stack) serveModel() (string, error) {
 // serveHistory runs the history API, which stays while operators are restarted.
 func (s *stack) serveHistory(ctx context.Context) error {
 	const service = "history"
+	workspaces, err := s.workspaces()
+	if err != nil {
+		return err
+	}
 	server, err := history.New(ctx, history.Options{
-		Cluster: s.cluster.Config, Ledger: s.ledger, Live: s.live, Address: "127.0.0.1:0", Hosts: []string{service + "." + operatorNamespace + ".svc"},
+		Cluster: s.cluster.Config, Ledger: s.ledger, Live: s.live, Workspaces: workspaces, Address: "127.0.0.1:0", Hosts: []string{service + "." + operatorNamespace + ".svc"},
 	})
 	if err != nil {
 		return err

@@ -1,8 +1,7 @@
 // Copyright 2026 The Nestor Authors
 // SPDX-License-Identifier: Apache-2.0
 
-import { mkdirSync } from 'node:fs';
-import { readFileSync } from 'node:fs';
+import { mkdirSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { resolve } from 'node:path';
 import type { AxeResults } from 'axe-core';
@@ -57,7 +56,6 @@ async function look(state: string): Promise<void> {
 }
 
 const clipboard = () => alice.evaluate(() => navigator.clipboard.readText());
-const atEnd = () => alice.locator('.conversation').evaluate((box) => box.scrollHeight - box.scrollTop - box.clientHeight < 80);
 
 describe('an answer', () => {
   it('has coloured code, tables that keep their words, tasks, and buttons to copy', async () => {
@@ -85,12 +83,13 @@ describe('an answer', () => {
     await alice.getByRole('button', { name: 'Latest' }).waitFor();
     await say(alice, 'What is 17 * 23?');
     await alice.locator('.bubble', { hasText: '17 * 23' }).waitFor();
+    // The answer comes soon, so that the end counts, not the message itself.
     await alice.waitForFunction(() => {
-      const last = [...document.querySelectorAll('.bubble')].at(-1)!.getBoundingClientRect();
-      return last.top >= 0 && last.bottom <= innerHeight;
+      const box = document.querySelector('.conversation')!;
+      return box.scrollHeight - box.scrollTop - box.clientHeight < 80;
     });
     await answered(alice, '391');
-    expect(await atEnd()).toBe(true);
+    await alice.getByRole('button', { name: 'Latest' }).waitFor({ state: 'detached' });
     await alice.setViewportSize({ width: 1360, height: 860 });
   });
 
@@ -174,6 +173,24 @@ describe('changes of files', () => {
     await alice.locator('.inspector .diff-line.removed', { hasText: 'Hello' }).waitFor();
     await look('inspector');
     await alice.getByRole('button', { name: 'Close inspector' }).click();
+  });
+
+  it('are collected in the tab Changes', async () => {
+    await alice.getByRole('group', { name: 'View' }).getByRole('link', { name: 'Changes' }).click();
+    const changes = alice.getByRole('region', { name: 'Changes', exact: true });
+    await changes.getByRole('heading', { name: '2 files changed' }).waitFor();
+    await changes.getByText('Read from the running workspace').waitFor();
+    const greet = changes.locator('.changed-file', { hasText: 'greet.sh' });
+    await greet.locator('.diff-line.removed', { hasText: 'echo "Hello, $1"' }).waitFor();
+    await greet.locator('.diff-line.added', { hasText: 'echo "Good morning, $1"' }).waitFor();
+    await changes.locator('.changed-file.added', { hasText: 'docs/greeting.md' }).getByText('It is <b>polite</b> now.').waitFor();
+    await look('changes');
+    const [saved] = await Promise.all([alice.waitForEvent('download'), changes.getByRole('link', { name: 'Download the patch' }).click()]);
+    expect(saved.suggestedFilename()).toBe('chat.project.patch');
+    expect(readFileSync(await saved.path(), 'utf8')).toContain('+echo "Good morning, $1"');
+    await alice.reload();
+    await changes.getByRole('heading', { name: '2 files changed' }).waitFor();
+    await alice.getByRole('group', { name: 'View' }).getByRole('link', { name: 'Chat' }).click();
   });
 
   it('that an agent only claims are marked as claims', async () => {

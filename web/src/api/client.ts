@@ -3,7 +3,7 @@
 
 import type { Catalog, Chat, Message, Person, Provider, Role, Task, ToolServer, Trigger } from './types';
 import { labelChat, labelTrigger } from './types';
-import type { Transcript, UsageReport } from './history';
+import type { Transcript, UsageReport, WorkspaceChanges } from './history';
 
 /** An error response of the server or the API server. */
 export class Refusal extends Error {
@@ -142,3 +142,9 @@ export async function wholeArguments(namespace: string, name: string, call: stri
 export async function usages(namespace: string): Promise<UsageReport[]> {
   return (await get<{ items: UsageReport[] }>(history(namespace, 'usages'))).items;
 }
+
+/** What was changed in a workspace; the name is chat.NAME or task.NAME. */
+export const workspaceChanges = (namespace: string, name: string) => get<WorkspaceChanges>(`${history(namespace, 'workspacechanges')}/${encodeURIComponent(name)}`);
+
+/** The address of all changes of a workspace, as a file. */
+export const archiveOf = (namespace: string, name: string) => `${history(namespace, 'workspacechanges')}/${encodeURIComponent(name)}/archive`;

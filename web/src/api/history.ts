@@ -102,5 +102,28 @@ export interface UsageReport {
   runs: Tally;
 }
 
+export interface ChangedFile {
+  path: string;
+  change: 'Added' | 'Modified' | 'Deleted' | 'Renamed';
+  from?: string;
+  binary?: boolean;
+  additions?: number;
+  deletions?: number;
+}
+
+/** What was changed in a workspace, relative to where it began. */
+export interface WorkspaceChanges {
+  source: 'Git' | 'EmptyDir' | 'Directory' | 'Claim';
+  baseCommit?: string;
+  capturedAt?: string;
+  /** Read from the running workspace just now. */
+  live: boolean;
+  tooLarge?: boolean;
+  message?: string;
+  files: ChangedFile[];
+  diff?: string;
+  diffTruncated?: boolean;
+}
+
 /** The name of the transcript of an object. */
 export const transcriptOf = (kind: 'chat' | 'subagent' | 'task', name: string) => `${kind}.${name}`;

@@ -3,7 +3,7 @@
 
 import { useCallback, useSyncExternalStore } from 'react';
 
-export type ChatView = 'chat' | 'timeline' | 'usage';
+export type ChatView = 'chat' | 'timeline' | 'usage' | 'changes';
 
 /** The current location in the page. The URL contains all of it, so it can be shared and survives a reload. */
 export interface Route {
@@ -25,7 +25,7 @@ export function parseRoute(path: string, query: string): Route | undefined {
     namespace,
     page: chat ? 'chat' : page === 'roles' || page === 'usage' || page === 'triggers' ? page : 'home',
     chat,
-    view: view === 'timeline' || view === 'usage' ? view : 'chat',
+    view: view === 'timeline' || view === 'usage' || view === 'changes' ? view : 'chat',
     agent: chat ? (search.get('agent') ?? undefined) : undefined,
   };
 }

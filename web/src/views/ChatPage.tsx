@@ -4,6 +4,7 @@
 import { useCallback, useMemo, useRef, useState } from 'react';
 import { deleteChat, write } from '../api/client';
 import type { Attachment, Chat, Message } from '../api/types';
+import { explainModel } from '../model/errors';
 import { money, tokens } from '../model/format';
 import { headOf, standstillOf } from '../model/standstill';
 import { draftOf, repeat, type Draft, type Redo } from '../model/redo';
@@ -12,10 +13,12 @@ import { Badge } from '../parts/Badge';
 import { Composer } from '../parts/Composer';
 import { Confirm } from '../parts/Dialog';
 import { Empty, Loading } from '../parts/Empty';
+import { ErrorText } from '../parts/ErrorText';
 import { Icon, type IconName } from '../parts/Icon';
 import { useSite, useSnapshot } from '../state/context';
 import { useKeys } from '../state/hooks';
 import { go, hrefOf, useLink, type ChatView, type Route } from '../state/route';
+import { Changes } from './Changes';
 import { ChatUsage } from './ChatUsage';
 import { Conversation } from './Conversation';
 import { Inspector } from './Inspector';
@@ -45,6 +48,7 @@ export function ChatPage({ route, onMenu }: { route: Route & { chat: string }; o
     c: () => go(hrefOf({ namespace, chat: route.chat, agent: route.agent })),
     t: () => go(hrefOf({ ...route, view: 'timeline' })),
     u: () => go(hrefOf({ ...route, view: 'usage' })),
+    d: chat?.spec.workspace ? () => go(hrefOf({ ...route, view: 'changes' })) : undefined,
     i: () => inspect(route.agent ? undefined : tree.roots.at(-1)?.name),
     Escape: route.agent ? () => inspect(undefined) : undefined,
   });
@@ -85,11 +89,12 @@ export function ChatPage({ route, onMenu }: { route: Route & { chat: string }; o
     <div className={`chat-page${route.agent ? ' inspecting' : ''}`}>
       <main className="chat-main" id="main">
         <ChatHead chat={chat} route={route} onMenu={onMenu} onStop={working && site.person.may.createMessages ? () => void say({ cancel: {} }) : undefined} />
-        <NotReady chat={chat} />
+        <NotReady chat={chat} view={route.view} />
         <StandstillBanner chat={chat} />
         {route.view === 'chat' && <Conversation chat={chat} ordered={ordered} tree={tree} actions={actions} onAnswer={answer} redo={site.person.may.createMessages && !working ? redo : undefined} sent={sent} />}
         {route.view === 'timeline' && <Timeline tree={tree} ordered={ordered} inspect={inspect} />}
         {route.view === 'usage' && <ChatUsage chat={chat} tree={tree} />}
+        {route.view === 'changes' && <Changes of={`chat.${route.chat}`} />}
         <div className="chat-foot">
           <WaitingBanner chat={chat} ordered={ordered} tree={tree} route={route} onAnswer={answer} />
           <Composer
@@ -119,6 +124,7 @@ const views: { view: ChatView; label: string; icon: IconName }[] = [
   { view: 'chat', label: 'Chat', icon: 'chat' },
   { view: 'timeline', label: 'Timeline', icon: 'timeline' },
   { view: 'usage', label: 'Usage', icon: 'chart' },
+  { view: 'changes', label: 'Changes', icon: 'diff' },
 ];
 
 function ChatHead({ chat, route, onMenu, onStop }: { chat: Chat; route: Route; onMenu: () => void; onStop?: () => void }) {
@@ -149,7 +155,7 @@ function ChatHead({ chat, route, onMenu, onStop }: { chat: Chat; route: Route; o
         {Boolean(usage?.modelCalls) && usage!.costMicros !== undefined && <span>cost {money(usage!.costMicros)}</span>}
       </span>
       <div className="tabs" role="group" aria-label="View">
-        {views.map(({ view, label, icon }) => (
+        {views.filter(({ view }) => view !== 'changes' || chat.spec.workspace).map(({ view, label, icon }) => (
           <Tab key={view} href={hrefOf({ ...route, view })} current={route.view === view} icon={icon} label={label} />
         ))}
       </div>
@@ -183,18 +189,19 @@ function Tab({ href, current, icon, label }: { href: string; current: boolean; i
 }
 
 /** Explains why a chat cannot answer, and what to do. */
-function NotReady({ chat }: { chat: Chat }) {
+function NotReady({ chat, view }: { chat: Chat; view: ChatView }) {
   const ready = chat.status?.conditions?.find((condition) => condition.type === 'Ready');
   if (!chat.status?.conditions) {
     const young = Date.now() - Date.parse(chat.metadata.creationTimestamp) < 10_000;
     return young ? null : <p className="banner">No operator has processed this chat yet. Is nestor-operator running?</p>;
   }
+  if (ready?.reason === 'ModelError' && view === 'chat') return null; // the last message says it
   if (ready?.status !== 'False' || ready.reason === 'Progressing' || standstillOf(chat.status.conditions)) return null;
   return (
-    <p className="banner failed" role="status">
+    <div className="banner failed" role="status">
       <Icon name="alert" size={14} />
-      <span>{ready.message || ready.reason}</span>
-    </p>
+      <ErrorText error={ready.reason === 'ModelError' ? explainModel(ready.message) : { title: ready.message || ready.reason }} />
+    </div>
   );
 }
 

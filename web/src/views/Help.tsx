@@ -7,7 +7,7 @@ const keys: [string, string][] = [
   ['n', 'New chat'],
   ['j  k', 'Next or previous chat'],
   ['/', 'Write a message'],
-  ['c  t  u', 'Chat, timeline or usage'],
+  ['c  t  u  d', 'Chat, timeline, usage or changes'],
   ['i', 'Inspect the newest task, or close the inspector'],
   ['Esc', 'Close'],
   ['Enter', 'Send'],
