@@ -199,3 +199,33 @@ describe('changes of files', () => {
     expect(await alice.locator('.tests.passed').count()).toBe(0);
   });
 });
+
+describe('an allowance', () => {
+  it('decides later calls that match, and no others, until it is revoked', async () => {
+    await begin(alice, 'Write three notes');
+    const first = alice.getByRole('region', { name: 'Approval of notes__add' }).filter({ hasText: 'harbour/one' });
+    await first.waitFor({ timeout: 40_000 });
+    await first.getByText('Allow this tool for this chat').click();
+    await first.getByRole('checkbox', { name: 'title' }).check();
+    expect(await first.getByLabel('Pattern of title').inputValue()).toBe('harbour/*');
+    await look('allow');
+    await first.getByRole('button', { name: 'Approve and allow these calls' }).click();
+    // The second note matches and is written without asking; the third one does not.
+    const third = alice.getByRole('region', { name: 'Approval of notes__add' }).filter({ hasText: 'secret/three' });
+    await third.waitFor({ timeout: 40_000 });
+    expect(await alice.getByRole('region', { name: 'Approval of notes__add' }).filter({ hasText: 'harbour/two' }).count()).toBe(0);
+    await first.getByText('Approved by alice, and allowed for this chat').waitFor();
+    await alice.getByText('1 allowance in this chat').click();
+    await alice.getByRole('list', { name: 'Allowances' }).getByText('alice allowed calls of notes__add with title harbour/*').waitFor();
+    await look('allowances');
+    await alice.getByRole('button', { name: 'Revoke calls of notes__add with title harbour/*' }).click();
+    await alice.getByText('alice revoked the allowance').waitFor();
+    await alice.locator('.allowances').waitFor({ state: 'detached', timeout: 40_000 });
+    await third.getByRole('button', { name: 'Deny' }).click();
+    await answered(alice, 'The three notes are written.');
+    await inspect(alice, 'Scribe');
+    await alice.locator('.inspector .tool-head', { hasText: 'harbour/two' }).click();
+    await alice.locator('.inspector').getByText('Allowed for this chat by alice').waitFor();
+    await alice.getByRole('button', { name: 'Close inspector' }).click();
+  });
+});

@@ -18,7 +18,7 @@ export interface Draft {
 }
 
 /** Reports whether a message is words of a person, which can be sent again. A decision or a cancel cannot. */
-export const repeatable = (spec: Message['spec']) => (spec.role ?? 'User') === 'User' && Boolean(spec.content) && !spec.approval && !spec.cancel;
+export const repeatable = (spec: Message['spec']) => (spec.role ?? 'User') === 'User' && Boolean(spec.content) && !spec.approval && !spec.cancel && !spec.revoke;
 
 /** The content of a new message that repeats another one. An answer to a question is repeated as a message to the chat. */
 export const repeat = ({ spec }: Message) => ({ content: spec.content, ...(spec.attachments?.length ? { attachments: spec.attachments } : {}) });

@@ -4,9 +4,16 @@
 import type { Chat } from '../api/types';
 import type { Request } from './tree';
 
+/** Reports whether the role of a call does not allow requesters to decide. */
+export function separated(chat: Chat | undefined, request: Pick<Request, 'task' | 'call'>): boolean {
+  return Boolean(waitOf(chat, request)?.separation);
+}
+
+const waitOf = (chat: Chat | undefined, request: Pick<Request, 'task' | 'call'>) => chat?.status?.waiting?.find(({ task, toolCall }) => task === request.task && (toolCall || undefined) === request.call);
+
 /** Returns why a person may not decide a call, if the role of the call does not allow requesters to decide. */
 export function barred(chat: Chat | undefined, request: Pick<Request, 'task' | 'call'>, user: string): string | undefined {
-  const waits = chat?.status?.waiting?.find(({ task, toolCall }) => task === request.task && (toolCall || undefined) === request.call);
+  const waits = waitOf(chat, request);
   if (!chat || !waits?.separation) return undefined;
   const askers = chat.status?.askers ?? [];
   if (askers.length === 0) return 'No one can decide this call: its role does not allow requesters to decide, and the author of a message in this chat is unknown.';

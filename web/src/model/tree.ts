@@ -155,6 +155,8 @@ export interface Request {
   by?: string;
   state: 'open' | 'deciding' | 'approved' | 'denied' | 'over';
   comment?: string;
+  /** The decision also allows later calls. */
+  allowed?: boolean;
   who: string;
 }
 
@@ -190,6 +192,7 @@ export function requestIn(message: Message, tree: Tree, messages: Message[]): Re
     by: decided?.user,
     state: stateOf(node, call, ofTool, decision),
     comment: decision?.comment,
+    allowed: decision?.allow !== undefined,
   };
 }
 

@@ -3,12 +3,14 @@
 
 import { useState } from 'react';
 import { wholeArguments, write } from '../api/client';
+import type { ArgumentPattern } from '../api/types';
 import { transcriptOf } from '../api/history';
 import { callDigest } from '../model/digest';
-import { barred } from '../model/separation';
+import { barred, separated } from '../model/separation';
 import type { Request } from '../model/tree';
 import { useSite, useSnapshot } from '../state/context';
 import { useLoad } from '../state/hooks';
+import { AllowForm } from './Allow';
 import { Arguments } from './Arguments';
 import { Icon } from './Icon';
 
@@ -19,9 +21,9 @@ const verdicts: Record<Exclude<Request['state'], 'open'>, string> = {
   over: 'No longer waiting',
 };
 
-function verdict({ state, by }: Request): string {
+function verdict({ state, by, allowed }: Request): string {
   const words = verdicts[state as Exclude<Request['state'], 'open'>];
-  return by && (state === 'approved' || state === 'denied') ? `${words} by ${by}` : words;
+  return (by && (state === 'approved' || state === 'denied') ? `${words} by ${by}` : words) + (allowed && state !== 'denied' ? ', and allowed for this chat' : '');
 }
 
 /** Loads the complete arguments of a call from the history. */
@@ -39,7 +41,7 @@ export function Approval({ chat, request }: { chat: string; request: Request }) 
     [site.namespace, request.message, request.whole, request.arguments],
   );
   const shown = request.whole ? request.arguments : loaded.state === 'done' ? loaded.value : undefined;
-  const decide = async (decision: 'Approve' | 'Deny') => {
+  const decide = async (decision: 'Approve' | 'Deny', allow?: ArgumentPattern[]) => {
     setSending(true);
     try {
       const words = comment.trim();
@@ -50,6 +52,7 @@ export function Approval({ chat, request }: { chat: string; request: Request }) 
           ...(request.call ? { toolCall: request.call } : {}),
           ...(request.digest ? { argumentsDigest: request.digest } : {}),
           ...(words ? { comment: words } : {}),
+          ...(allow ? { allow: allow.length > 0 ? { arguments: allow } : {} } : {}),
         },
       });
       site.store.put('agentmessages', message);
@@ -61,6 +64,8 @@ export function Approval({ chat, request }: { chat: string; request: Request }) 
   const open = request.state === 'open';
   const { chats } = useSnapshot();
   const why = barred(chats.find(({ metadata }) => metadata.name === chat), request, site.person.user);
+  // An allowance approves no call of a role whose requesters may not decide.
+  const separate = separated(chats.find(({ metadata }) => metadata.name === chat), request);
   const cannot = sending || why !== undefined || !site.person.may.createMessages;
   return (
     <section className={`approval ${request.state}`} aria-label={`Approval of ${request.tool}`} id={`request-${request.message}`} tabIndex={-1}>
@@ -107,6 +112,7 @@ export function Approval({ chat, request }: { chat: string; request: Request }) 
               Approve
             </button>
           </div>
+          {shown !== undefined && !separate && <AllowForm tool={request.tool} args={shown} disabled={cannot} onAllow={(patterns) => void decide('Approve', patterns)} />}
         </footer>
       )}
     </section>

@@ -9,6 +9,7 @@ import { money, tokens } from '../model/format';
 import { headOf, standstillOf } from '../model/standstill';
 import { draftOf, repeat, type Draft, type Redo } from '../model/redo';
 import { buildTree, inOrder, questionIn } from '../model/tree';
+import { Allowances } from '../parts/Allow';
 import { Badge } from '../parts/Badge';
 import { Composer } from '../parts/Composer';
 import { Confirm } from '../parts/Dialog';
@@ -96,6 +97,7 @@ export function ChatPage({ route, onMenu }: { route: Route & { chat: string }; o
         {route.view === 'usage' && <ChatUsage chat={chat} tree={tree} />}
         {route.view === 'changes' && <Changes of={`chat.${route.chat}`} />}
         <div className="chat-foot">
+          <Allowances chat={chat} />
           <WaitingBanner chat={chat} ordered={ordered} tree={tree} route={route} onAnswer={answer} />
           <Composer
             onSend={send}
