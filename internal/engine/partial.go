@@ -9,7 +9,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/agent"
 )
 
-// maxPartial is how much of a streamed reply is kept, in bytes.
+// maxPartial is how much of the beginning of a streamed reply is kept, in bytes.
 const maxPartial = 256 << 10
 
 // partialReply is the text that has arrived of the model call in flight. It is recorded only if a person stops the reply; a crash
@@ -29,9 +29,7 @@ func (a *actor) addPartial(e agent.CallModel, text string) {
 	if a.partial.key != e.Key() {
 		a.partial = partialReply{key: e.Key()}
 	}
-	if a.partial.text.Len()+len(text) <= maxPartial {
-		a.partial.text.WriteString(text)
-	}
+	a.partial.text.WriteString(text[:min(len(text), maxPartial-a.partial.text.Len())])
 }
 
 // partialOf returns the text that has arrived of the model call in flight.

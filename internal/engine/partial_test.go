@@ -54,6 +54,18 @@ rules:
 	}
 }
 
+// A reply that is longer than what is kept has no hole: pieces after the limit are left out, however short they are.
+func TestOnlyTheBeginningOfALongReplyIsKept(t *testing.T) {
+	a, e := &actor{}, agent.CallModel{Call: "m1"}
+	begun := strings.Repeat("a", maxPartial-2)
+	for _, piece := range []string{begun, "bcd", "e"} {
+		a.addPartial(e, piece)
+	}
+	if got := a.partialOf(&agent.ModelCall{ID: "m1"}); got != begun+"bc" {
+		t.Errorf("kept %d bytes that end with %q, want the first %d", len(got), got[len(got)-4:], maxPartial)
+	}
+}
+
 // untilArrived waits until a part of the reply in flight has arrived.
 func (w *world) untilArrived(uid string) {
 	w.t.Helper()
