@@ -40,7 +40,7 @@ const (
 	EntryError EntryKind = "Error"
 	// EntryLimit: a limit was reached while nothing else happened; content describes it.
 	EntryLimit EntryKind = "Limit"
-	// EntryCancelled: the work was cancelled, all of it or child.
+	// EntryCancelled: the work was cancelled, all of it or child; content is what had arrived of the reply in flight.
 	EntryCancelled EntryKind = "Cancelled"
 	// EntryRestarted: another operator took over; toolCalls has the calls whose outcome is unknown.
 	EntryRestarted EntryKind = "Restarted"

@@ -129,11 +129,11 @@ func (t *turn) within() []v1alpha1.AgentMessage {
 	return t.now.Messages[t.begin+1 : t.end]
 }
 
-// text returns the replies of the turn.
+// text returns the replies of the turn. One that a person stopped is no answer.
 func (t *turn) text() string {
 	var replies []string
 	for _, m := range t.within() {
-		if m.Spec.Role == v1alpha1.RoleAssistant && m.Annotations[v1alpha1.AnnotationCall] == "" {
+		if m.Spec.Role == v1alpha1.RoleAssistant && m.Annotations[v1alpha1.AnnotationCall] == "" && m.Annotations[v1alpha1.AnnotationStopped] == "" {
 			replies = append(replies, strings.TrimSpace(m.Spec.Content))
 		}
 	}

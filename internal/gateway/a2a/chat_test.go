@@ -77,6 +77,17 @@ func TestTurnsOfChat(t *testing.T) {
 	}
 }
 
+func TestStoppedReplyIsNoAnswer(t *testing.T) {
+	c := newConversation(v1alpha1.ChatIdle)
+	c.says("one", "Tell a story")
+	c.add("stop", v1alpha1.AgentMessageSpec{Role: v1alpha1.RoleUser, Cancel: &v1alpha1.Cancel{}}, v1alpha1.MessageHandled)
+	c.replies("p1", "Once upon").Annotations = map[string]string{v1alpha1.AnnotationStopped: "true"}
+	c.expect(t, "one", a2a.TaskStateCanceled, "")
+	c.says("two", "Hello")
+	c.replies("p2", "Good day.")
+	c.expect(t, "one", a2a.TaskStateCanceled, "")
+}
+
 func TestStatesOfTurns(t *testing.T) {
 	working := newConversation(v1alpha1.ChatRunning)
 	working.says("one", "Hello")

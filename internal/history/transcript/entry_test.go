@@ -113,7 +113,7 @@ func TestEntriesOfAChat(t *testing.T) {
 		},
 		constantFact(agent.Restarted{}),
 		constantFact(agent.MessageArrived{Message: "msg-3", Text: "Stop."}),
-		constantFact(agent.Cancelled{Message: "msg-4", By: "alice"}),
+		constantFact(agent.Cancelled{Message: "msg-4", By: "alice", Reply: "I have beg"}),
 	)
 	expect(t, got,
 		`1 Started`,
@@ -128,7 +128,7 @@ func TestEntriesOfAChat(t *testing.T) {
 		`12 Error "bad key" error "Final" model call "m4.1"`,
 		`13 Restarted`,
 		`14 User "Stop." message "msg-3"`,
-		`15 Cancelled message "msg-4" by "alice"`,
+		`15 Cancelled "I have beg" message "msg-4" by "alice"`,
 	)
 }
 
