@@ -7,7 +7,9 @@ import type { Chat, Message } from '../api/types';
 import { reasoningOf, spoken } from '../model/transcript';
 import { repeatable, type Redo } from '../model/redo';
 import { finished, type Tree } from '../model/tree';
+import { explainServer } from '../model/errors';
 import { Empty, Loading } from '../parts/Empty';
+import { ErrorText } from '../parts/ErrorText';
 import { Icon } from '../parts/Icon';
 import { Markdown } from '../parts/Markdown';
 import { MessageView, Stopped } from '../parts/MessageView';
@@ -31,7 +33,7 @@ export function Conversation({ chat, ordered, tree, actions, onAnswer, redo, sen
   const { person } = useSite();
   const last = redo && ordered.findLast(({ spec }) => spec.user === person.user && repeatable(spec));
   const refused = problems.get('agentmessages');
-  if (refused?.final) return <Empty icon="key" title="You may not read this chat" alert>{refused.message}</Empty>;
+  if (refused?.final) return <Empty icon="key" title="You may not read this chat" alert><ErrorText error={explainServer(refused.message)} /></Empty>;
   if (!synced.has('agentmessages')) return <div className="conversation"><Loading what="messages" lines={6} /></div>;
   return (
     <div className="conversation-frame">

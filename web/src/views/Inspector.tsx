@@ -3,11 +3,13 @@
 
 import { useMemo, useState } from 'react';
 import { transcriptOf } from '../api/history';
+import { explainServer } from '../model/errors';
 import { duration, money, plural, tokens } from '../model/format';
 import { ancestry, badgeOf, elapsed, finished, type Node, type Tree } from '../model/tree';
 import { emptyTranscript, filterRows, rowsOf, type Filter } from '../model/transcript';
 import { Badge } from '../parts/Badge';
 import { Empty, Loading } from '../parts/Empty';
+import { ErrorText } from '../parts/ErrorText';
 import { Icon } from '../parts/Icon';
 import { RoleIcon, useRoleName } from '../parts/RoleIcon';
 import { useSnapshot } from '../state/context';
@@ -83,7 +85,7 @@ function Trouble({ problem }: { problem: Problem }) {
   const title = problem.code === 403 ? 'You may not read transcripts' : problem.code === 404 ? 'The history API is not available' : 'The transcript cannot be read';
   return (
     <Empty icon={problem.code === 403 ? 'key' : 'alert'} title={title} alert>
-      <p>{problem.code === 404 ? 'history.nestor.dev is not served in this cluster.' : problem.message}</p>
+      {problem.code === 404 ? <p>history.nestor.dev is not served in this cluster.</p> : <ErrorText error={explainServer(problem.message)} />}
       <p>{problem.final ? 'The task in the chat shows the newest steps.' : 'Retrying automatically.'}</p>
     </Empty>
   );
