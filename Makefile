@@ -26,6 +26,7 @@ include test/e2e/e2e.mk
 include charts/charts.mk
 include hack/monitoring/monitoring.mk
 include test/upgrade/upgrade.mk
+include hack/site/site.mk
 
 ##@ Start here
 
