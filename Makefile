@@ -143,7 +143,7 @@ fuzz: ## Fuzz the core with arbitrary event logs (FUZZTIME)
 ##@ Check
 
 .PHONY: generate
-generate: ## Regenerate deepcopy functions, CRDs, RBAC, OpenAPI definitions, references and the PrometheusRule
+generate: ## Regenerate deepcopy functions, CRDs, RBAC, OpenAPI definitions, references, pictures and the PrometheusRule
 	$(TOOL) controller-gen object:headerFile=hack/boilerplate.go.txt paths=./api/...
 	$(TOOL) controller-gen crd:allowDangerousTypes=false paths=./api/v1alpha1 output:crd:dir=config/crd/bases
 	$(TOOL) crd-ref-docs --config=hack/crd-ref-docs.yaml --source-path=api/v1alpha1 --renderer=markdown --output-path=docs/reference/api.md
@@ -155,6 +155,7 @@ generate: ## Regenerate deepcopy functions, CRDs, RBAC, OpenAPI definitions, ref
 		--output-file=zz_generated.openapi.go --output-model-name-file=zz_generated.model_name.go --report-filename=/dev/null $(APIMACHINERY:%=--readonly-pkg=%) \
 		$(APIMACHINERY) github.com/nestor-dev/nestor/api/history/v1alpha1
 	go run ./hack/clidocs docs/reference/cli.md
+	go run ./hack/drawings docs/images
 	go run ./hack/metricsdocs docs/reference/metrics.md config/monitoring/rules.yaml config/monitoring/prometheusrule.yaml
 	gofmt -s -w api internal/history/openapi
 	$(MAKE) --no-print-directory generate-charts

@@ -19,7 +19,8 @@ check() {
 generated() {
 	local paths=(api/v1alpha1/zz_generated.deepcopy.go api/history/v1alpha1/zz_generated.*.go internal/history/openapi
 		config/crd/bases config/rbac config/operator config/monitoring/prometheusrule.yaml charts/nestor/files charts/nestor-crds/files
-		docs/reference/api.md docs/reference/chart.md docs/reference/cli.md docs/reference/history-api.md docs/reference/metrics.md)
+		docs/reference/api.md docs/reference/chart.md docs/reference/cli.md docs/reference/history-api.md docs/reference/metrics.md
+		docs/images/turn.svg docs/images/approval.svg docs/images/ledger-and-etcd.svg docs/images/workspace-network.svg)
 	local before after
 	before=$(find "${paths[@]}" -type f -exec sha256sum {} + | sort)
 	make --no-print-directory generate >/dev/null 2>&1 || make --no-print-directory generate
@@ -69,7 +70,7 @@ reached() {
 
 # Comments and pages use the words of the glossary.
 prose() {
-	git ls-files -co --exclude-standard '*.go' README.md SECURITY.md 'docs/*.md' 'charts/*.md' | grep -v zz_generated | xargs go run ./hack/prose
+	git ls-files -co --exclude-standard '*.go' README.md SECURITY.md 'docs/*.md' 'charts/*.md' | grep -v -e zz_generated -e docs/reference/glossary.md | xargs go run ./hack/prose
 }
 
 check "Go files are formatted" formatted
