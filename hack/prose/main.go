@@ -1,7 +1,7 @@
 // Copyright 2026 The Nestor Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Command prose finds phrases in comments and documentation that the glossary in CONTRIBUTING.md replaces by others. It reads the
+// Command prose finds phrases in comments and documentation that the glossary in docs/reference/glossary.md replaces by others. It reads the
 // files that its arguments name, Go and Markdown, and exits with 1 if it finds any.
 package main
 
@@ -52,7 +52,7 @@ func main() {
 		found += check(os.Stdout, rules(), name, source)
 	}
 	if found > 0 {
-		fmt.Fprintf(os.Stderr, "prose: %d phrases: CONTRIBUTING.md has the glossary\n", found)
+		fmt.Fprintf(os.Stderr, "prose: %d phrases: docs/reference/glossary.md has the words\n", found)
 		os.Exit(1)
 	}
 }
