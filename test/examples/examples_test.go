@@ -28,6 +28,14 @@ var played = map[string]func(r *room){
 	"alert-investigation":  playAlertInvestigation,
 	"crash-loop":           playCrashLoop,
 	"pull-request-review":  playPullRequestReview,
+	"code-review":          playCodeReview,
+	"incident-helper":      playIncidentHelper,
+	"workspace-fix":        playWorkspaceFix,
+	"invoice-extraction":   playInvoiceExtraction,
+	"reviewed-writing":     playReviewedWriting,
+	"team-quota":           playTeamQuota,
+	"remote-agent":         playRemoteAgent,
+	"openai-client":        playOpenAIClient,
 }
 
 func TestExamples(t *testing.T) {

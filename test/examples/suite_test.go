@@ -6,6 +6,7 @@ package examples
 import (
 	"bytes"
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"net/http"
@@ -13,6 +14,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -24,21 +26,37 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/internal/cli"
 	"github.com/nestor-dev/nestor/test/stack"
 )
 
 // folder contains the examples, a directory for each.
 var folder = filepath.Join("..", "..", "examples")
 
-// world is the stack that all examples share.
-var world *stack.Stack
+// world is the stack that all examples share, and project the directory that stands for their git repositories.
+var (
+	world   *stack.Stack
+	project string
+)
+
+// plugin is the name under which this test binary acts as kubectl-nestor.
+const plugin = "kubectl-nestor"
 
 func TestMain(m *testing.M) {
+	if filepath.Base(os.Args[0]) == plugin {
+		os.Exit(cli.Main())
+	}
 	flag.Parse()
 	os.Exit(func() int {
 		var err error
+		if project, err = makeProject(); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			return 1
+		}
+		defer func() { _ = os.RemoveAll(project) }()
 		world, err = stack.Start(context.Background(), stack.Options{
-			Scripts: []string{filepath.Join("testdata", "model.yaml")}, ModelFlags: []string{"--no-delay"}, Gateway: true,
+			Scripts:    []string{filepath.Join("testdata", "gallery.yaml"), filepath.Join("testdata", "model.yaml")},
+			ModelFlags: []string{"--no-delay"}, OperatorFlags: []string{"--local-workspaces", project}, Gateway: true,
 		})
 		if err != nil {
 			fmt.Fprintln(os.Stderr, err)
@@ -54,6 +72,22 @@ func TestMain(m *testing.M) {
 		}
 		return code
 	}())
+}
+
+// makeProject creates a directory with a program, a test that fails, and kubectl-nestor.
+func makeProject() (string, error) {
+	dir, err := os.MkdirTemp("", "nestor-examples-")
+	if err != nil {
+		return "", fmt.Errorf("create the project: %w", err)
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return "", fmt.Errorf("find the test binary: %w", err)
+	}
+	return dir, errors.Join(
+		os.WriteFile(filepath.Join(dir, "greet.sh"), []byte("echo \"Hello $nme\"\n"), 0o600),
+		os.WriteFile(filepath.Join(dir, "test.sh"), []byte("got=$(sh greet.sh World)\n[ \"$got\" = \"Hello World\" ] || { echo \"got: $got\"; exit 1; }\necho \"ok: $got\"\n"), 0o600),
+		os.Symlink(self, filepath.Join(dir, plugin)))
 }
 
 // room is a namespace in which an example is applied.
@@ -81,11 +115,24 @@ func (r *room) create(objects ...client.Object) {
 	}
 }
 
-// apply applies an example as its page says, with kubectl and Kustomize. The tool server of the page is one of this test.
-func (r *room) apply(example string) {
+// apply applies an example as its page says, with kubectl and Kustomize. The tool server of the page is one of this test, and so are other
+// endpoints, which are given as pairs.
+func (r *room) apply(example string, endpoints ...string) {
 	r.t.Helper()
 	rendered := r.kubectl(nil, "kustomize", filepath.Join(folder, example))
-	rendered = strings.ReplaceAll(rendered, "https://mcp.example.com/mcp", serveTools(r.t))
+	rendered = strings.NewReplacer(append(endpoints, "https://mcp.example.com/mcp", serveTools(r.t))...).Replace(rendered)
+	r.kubectl([]byte(rendered), "apply", "-n", r.namespace, "-f", "-")
+}
+
+// repository matches the git repository of a rendered example.
+var repository = regexp.MustCompile(`git:\n\s+ref: .*\n\s+url: https://git\.example\.com/team/app\.git.*`)
+
+// applyOnProject applies an example with the project in place of its git repository: the cluster has no nodes on which a pod could clone one.
+func (r *room) applyOnProject(example string) {
+	r.t.Helper()
+	rendered := r.kubectl(nil, "kustomize", filepath.Join(folder, example))
+	r.Expect(rendered).To(MatchRegexp(repository.String()))
+	rendered = repository.ReplaceAllString(rendered, `directory: {path: "`+project+`"}`)
 	r.kubectl([]byte(rendered), "apply", "-n", r.namespace, "-f", "-")
 }
 
@@ -111,6 +158,32 @@ func (r *room) kubectl(input []byte, args ...string) string {
 	return string(out)
 }
 
+// nestor runs kubectl nestor in the namespace of the room, and returns what it prints.
+func (r *room) nestor(args ...string) (string, error) {
+	r.t.Helper()
+	cmd := exec.CommandContext(r.t.Context(), filepath.Join(project, plugin), append(args, "-n", r.namespace)...)
+	cmd.Env = append(os.Environ(), "KUBECONFIG="+world.Cluster.Kubeconfig, "NO_COLOR=1")
+	out, err := cmd.CombinedOutput()
+	r.t.Logf("kubectl nestor %s: %v\n%s", strings.Join(args, " "), err, out)
+	return string(out), err
+}
+
+// task returns a task.
+func (r *room) task(name string) func() (*v1alpha1.AgentTask, error) {
+	return func() (*v1alpha1.AgentTask, error) {
+		found := &v1alpha1.AgentTask{}
+		err := world.API.Get(r.t.Context(), client.ObjectKey{Namespace: r.namespace, Name: name}, found)
+		return found, err
+	}
+}
+
+// bind gives a person a role of the chart in the namespace.
+func (r *room) bind(person, role string) {
+	r.t.Helper()
+	r.kubectl(nil, "create", "rolebinding", "-n", r.namespace, person, "--clusterrole", role, "--user", person)
+	r.Expect(world.AwaitRole(r.t.Context(), r.namespace, person, role)).To(Succeed())
+}
+
 // tasks returns the tasks of a trigger.
 func (r *room) tasks(trigger string) func() ([]v1alpha1.AgentTask, error) {
 	return func() ([]v1alpha1.AgentTask, error) {
@@ -134,7 +207,7 @@ func succeeded(matcher OmegaMatcher) OmegaMatcher {
 	return And(HaveLen(1), HaveEach(And(HaveField("Status.Phase", v1alpha1.TaskSuccess), matcher)))
 }
 
-// serveTools serves an MCP server with one read-only tool, and returns its URL.
+// serveTools serves an MCP server with a tool that reads and one that changes something, and returns its URL.
 func serveTools(t *testing.T) string {
 	t.Helper()
 	type input struct {
@@ -144,6 +217,10 @@ func serveTools(t *testing.T) string {
 	mcp.AddTool(server, &mcp.Tool{Name: "look", Description: "Looks at something, and says what it saw.", Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true}},
 		func(_ context.Context, _ *mcp.CallToolRequest, in input) (*mcp.CallToolResult, any, error) {
 			return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: "saw " + in.What}}}, nil, nil
+		})
+	mcp.AddTool(server, &mcp.Tool{Name: "repair", Description: "Repairs something, and says what it did."},
+		func(_ context.Context, _ *mcp.CallToolRequest, in input) (*mcp.CallToolResult, any, error) {
+			return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: "repaired " + in.What}}}, nil, nil
 		})
 	served := httptest.NewServer(mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return server }, nil))
 	t.Cleanup(served.Close)
