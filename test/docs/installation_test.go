@@ -20,15 +20,28 @@ import (
 // cluster is the mark of pages that need a separate cluster.
 const cluster = "cluster"
 
-// installation are the pages about an installation, in order: each starts where the previous one ends.
-var installation = []string{"tasks/gitops", "tasks/install", "tasks/high-availability", "tasks/upgrade", "tasks/uninstall"}
+// installation and quickstart are the pages about an installation, in order: each starts where the previous one ends.
+var (
+	installation = []string{"tasks/gitops", "tasks/install", "tasks/high-availability", "tasks/upgrade", "tasks/uninstall"}
+	quickstart   = []string{"tasks/kind"}
+)
 
 // TestInstallation runs them on a cluster without Nestor. It has no nodes: what needs a pod is left to make e2e.
 func TestInstallation(t *testing.T) {
 	t.Parallel()
+	followOnEmptyCluster(t, installation)
+}
+
+func TestQuickstart(t *testing.T) {
+	t.Parallel()
+	followOnEmptyCluster(t, quickstart)
+}
+
+func followOnEmptyCluster(t *testing.T, names []string) {
+	t.Helper()
 	s := openSuite(t)
 	kubeconfig := emptyCluster(t)
-	for _, name := range installation {
+	for _, name := range names {
 		t.Run(name, func(t *testing.T) {
 			for _, p := range allPages(t) {
 				if title(p) != name {
@@ -44,8 +57,8 @@ func TestInstallation(t *testing.T) {
 
 func TestEveryPageHasACluster(t *testing.T) {
 	for _, p := range allPages(t) {
-		if wants := p.Marks[cluster]; (wants == "empty") != slices.Contains(installation, title(p)) || (wants != "" && wants != "empty") {
-			t.Errorf("%s: a page for an empty cluster must have the mark \"cluster: empty\" and be listed in installation", p.Path)
+		if wants := p.Marks[cluster]; (wants == "empty") != slices.Contains(slices.Concat(installation, quickstart), title(p)) || (wants != "" && wants != "empty") {
+			t.Errorf("%s: a page for an empty cluster must have the mark \"cluster: empty\" and be listed in installation or quickstart", p.Path)
 		}
 	}
 }

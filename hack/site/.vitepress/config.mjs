@@ -28,7 +28,7 @@ export default defineConfig({
   base: process.env.SITE_BASE || '/',
   srcDir: '../..',
   outDir: '../../dist/site',
-  srcExclude: ['README.md', ...others.map(name => `${name}/**`)],
+  srcExclude: ['README.md', 'examples/README.md', 'examples/**/SKILL.md', 'examples/**/template.md', ...others.map(name => `${name}/**`)],
   rewrites,
   // Pages link to files on GitHub in place of these names; a link that leads nowhere fails the build.
   ignoreDeadLinks: false,
@@ -48,7 +48,8 @@ export default defineConfig({
     outline: [2, 3],
     nav: [
       { text: 'First chat', link: '/tasks/first-chat' },
-      { text: 'Examples', link: '/examples/' },
+      { text: 'kind and minikube', link: '/tasks/kind' },
+      { text: 'Examples', link: '/tasks/examples' },
       { text: 'Reference', link: '/reference/api' },
     ],
     sidebar,

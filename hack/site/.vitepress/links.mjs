@@ -17,7 +17,6 @@ export const rewrites = {
   'docs/README.md': 'index.md',
   'docs/:section/README.md': ':section/index.md',
   'docs/:rest*': ':rest*',
-  'examples/README.md': 'examples/index.md',
   'examples/:name/README.md': 'examples/:name.md',
 }
 
@@ -30,8 +29,9 @@ export const anchors = {
 // place returns the path of a page in the site, or null for a file that is not a page.
 function place(file) {
   if (['CONTRIBUTING.md', 'CHANGELOG.md', 'SECURITY.md'].includes(file)) return `/${file.replace(/\.md$/, '')}`
-  const example = /^examples\/(?:([^/]+)\/)?README\.md$/.exec(file)
-  if (example) return `/examples/${example[1] ?? ''}`
+  if (file === 'examples/README.md') return '/tasks/examples' // the list of examples
+  const example = /^examples\/([^/]+)\/README\.md$/.exec(file)
+  if (example) return `/examples/${example[1]}`
   const doc = /^docs\/(.+)\.md$/.exec(file)
   return doc && `/${doc[1].replace(/(^|\/)README$/, '$1')}`
 }

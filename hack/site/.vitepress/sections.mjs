@@ -23,16 +23,16 @@ const decisions = inDirectory('docs/adr', /^\d.*\.md$/).map(name => doc(`adr/${n
 const references = inDirectory('docs/reference', /\.md$/).map(name => doc(`reference/${name.replace(/\.md$/, '')}`))
 
 export const sidebar = [
-  section('Start', [{ text: 'Overview', link: '/' }, ...['tasks/first-chat', 'concepts/overview'].map(doc)], false),
+  section('Start', [{ text: 'Overview', link: '/' }, ...['tasks/first-chat', 'tasks/kind', 'concepts/overview', 'faq', 'comparison'].map(doc)], false),
   section('Use', [
     'tasks/talk-from-the-terminal', 'tasks/web-page', 'tasks/approvals', 'tasks/attachments', 'tasks/edit-a-chat', 'tasks/write-a-role', 'tasks/add-tools', 'tasks/budgets',
   ].map(doc), false),
   section('Automate and connect', [
     'tasks/triggers', 'tasks/webhooks', 'tasks/ci', 'tasks/remote-agents', 'tasks/door-openai', 'tasks/door-mcp', 'tasks/door-ag-ui', 'tasks/door-a2a',
   ].map(doc), false),
-  section('Examples', [page('examples/README.md', '/examples/'), ...examples]),
+  section('Examples', [doc('tasks/examples'), ...examples]),
   section('Run it', [
-    'tasks/install', 'tasks/your-model', 'tasks/gitops', 'tasks/quotas', 'tasks/high-availability', 'tasks/backup-and-restore', 'tasks/observe',
+    'tasks/install', 'tasks/production', 'tasks/your-model', 'tasks/gitops', 'tasks/quotas', 'tasks/high-availability', 'tasks/backup-and-restore', 'tasks/observe',
     'tasks/upgrade', 'tasks/uninstall', 'tasks/troubleshooting',
   ].map(doc), false),
   section('Concepts', [
@@ -40,7 +40,7 @@ export const sidebar = [
   ].map(doc), false),
   section('Reference', references),
   section('Work on Nestor', [
-    page('CONTRIBUTING.md', '/CONTRIBUTING'), ...['performance', 'tasks/chaos', 'tasks/real-cluster-tests'].map(doc),
+    page('CONTRIBUTING.md', '/CONTRIBUTING'), ...['performance', 'tasks/chaos', 'tasks/real-cluster-tests', 'tasks/release'].map(doc),
     page('SECURITY.md', '/SECURITY'), page('CHANGELOG.md', '/CHANGELOG'),
   ]),
   section('Decisions', [doc('adr/README'), ...decisions].map(item => ({ ...item, link: item.link.replace(/README$/, '') }))),
