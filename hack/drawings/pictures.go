@@ -12,7 +12,7 @@ func turn() *drawing {
 	}
 	const person, api, operator, ledger, model, tool = 0, 1, 2, 3, 4, 5
 	d.sequence(
-		[]lane{{"box", "Person", "or a program"}, {"box", "API server", "RBAC, CEL, policies"}, {"operator", "Operator", "controllers, engine"}, {"store", "Ledger", "SQL"}, {"box", "Model", "a provider"}, {"box", "Tool", "MCP, workspace, task"}},
+		[]lane{{"box", "Person", "or a program"}, {"box", "API server", "rights, policies"}, {"operator", "Operator", "controllers, engine"}, {"store", "Ledger", "SQL"}, {"box", "Model", "a provider"}, {"box", "Tool", "or a sub-agent"}},
 		[]step{
 			{person, api, "create AgentMessage"},
 			{api, operator, "watch"},
@@ -20,7 +20,7 @@ func turn() *drawing {
 			{operator, model, "request: conversation, tools"},
 			{model, operator, "reply, streamed"},
 			{operator, ledger, "append: reply,|intents of its calls"},
-			{operator, tool, "tool call, or a task for a sub-agent"},
+			{operator, tool, "tool call, or a task"},
 			{tool, operator, "result"},
 			{operator, ledger, "append: result"},
 			{operator, api, "AgentMessage, status"},
@@ -39,7 +39,7 @@ func approval() *drawing {
 	}
 	const model, operator, ledger, api, person = 0, 1, 2, 3, 4
 	d.sequence(
-		[]lane{{"box", "Model", "a provider"}, {"operator", "Operator", "controllers, engine"}, {"store", "Ledger", "SQL"}, {"box", "API server", "RBAC, CEL, policies"}, {"box", "Person", "with own rights"}},
+		[]lane{{"box", "Model", "a provider"}, {"operator", "Operator", "controllers, engine"}, {"store", "Ledger", "SQL"}, {"box", "API server", "rights, policies"}, {"box", "Person", "with own rights"}},
 		[]step{
 			{model, operator, "reply: call write"},
 			{operator, ledger, "append: it waits"},

@@ -23,9 +23,9 @@ const style = `    :root { color-scheme: light dark; }
     @media (prefers-color-scheme: dark) {
       svg { --ink: #f0f6fc; --soft: #b3bcc6; --line: #7d8590; --back: #0d1117; --box: #1c2128; --operator: #121d2f; --edge: #58a6ff; --core: #2e2a1f; --coreedge: #d29922; --store: #12261e; --storeedge: #3fb950; --stop: #ff7b72; }
     }
-    text { font: 13px system-ui, -apple-system, "Segoe UI", "DejaVu Sans", sans-serif; fill: var(--ink); text-anchor: middle; }
-    .name { font-weight: 600; font-size: 15px; }
-    .note { font-size: 12.5px; fill: var(--soft); }
+    text { font: 15px system-ui, -apple-system, "Segoe UI", "DejaVu Sans", sans-serif; fill: var(--ink); text-anchor: middle; }
+    .name { font-weight: 600; font-size: 16px; }
+    .note { font-size: 14px; fill: var(--soft); }
     .left { text-anchor: start; }
     .end { text-anchor: end; }
     .back { fill: var(--back); }
@@ -94,8 +94,8 @@ type band struct {
 }
 
 const (
-	laneWidth, laneTop, stepHeight = 176, 20, 44
-	laneHeight                     = 52
+	laneWidth, laneTop, stepHeight = 178, 20, 46
+	laneHeight                     = 54
 )
 
 // sequence draws lanes and the steps between them, from top to bottom.
@@ -131,16 +131,16 @@ func (d *drawing) step(from, to, y int, text string) {
 		gap = -gap
 	}
 	d.arrow("", fmt.Sprintf("M%d %dH%d", from, y+6, to-gap/2))
-	d.label((from+to)/2, y-2, text, "")
+	d.label((from+to)/2, y-5, text, "")
 }
 
 // label writes text on a background, because lanes cross it. Lines are separated by a bar.
 func (d *drawing) label(x, y int, text, class string) {
 	lines := strings.Split(text, "|")
 	for i, line := range lines {
-		base := y - (len(lines)-1-i)*15
-		width := len([]rune(line))*7 + 8
-		fmt.Fprintf(&d.body, "  <rect class=\"label\" x=\"%d\" y=\"%d\" width=\"%d\" height=\"16\"/>\n", x-width/2, base-12, width)
+		base := y - (len(lines)-1-i)*17
+		width := len([]rune(line))*8 + 8
+		fmt.Fprintf(&d.body, "  <rect class=\"label\" x=\"%d\" y=\"%d\" width=\"%d\" height=\"16\"/>\n", x-width/2, base-13, width)
 		d.text(class, x, base, line)
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"maps"
 	"net/http/httptest"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -143,6 +144,38 @@ func TestPushing(t *testing.T) {
 	if len(manifest.Manifests) != 2 || manifest.Manifests[1].Platform.Architecture != "arm64" {
 		t.Errorf("the registry has %+v", manifest.Manifests)
 	}
+}
+
+// The script of a release pushes charts; it is tested here, where there is a registry.
+func TestPushOfCharts(t *testing.T) {
+	server := httptest.NewServer(registry.New(registry.Logger(log.New(io.Discard, "", 0))))
+	defer server.Close()
+	repository := strings.TrimPrefix(server.URL, "http://") + "/team"
+	dir := t.TempDir()
+	if output, err := helm(t, "package", "charts/nestor", "charts/nestor-crds", "--version", "1.2.3", "--destination", dir).CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, output)
+	}
+	push := exec.CommandContext(t.Context(), filepath.Join("..", "release", "push-charts.sh"), dir, repository, "--plain-http")
+	if output, err := push.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, output)
+	}
+	for _, chart := range []string{"nestor", "nestor-crds"} {
+		pull := helm(t, "pull", "oci://"+repository+"/charts/"+chart, "--version", "1.2.3", "--plain-http", "--destination", t.TempDir())
+		if output, err := pull.CombinedOutput(); err != nil {
+			t.Errorf("%v: %s", err, output)
+		}
+	}
+	if output, err := exec.CommandContext(t.Context(), filepath.Join("..", "release", "push-charts.sh"), t.TempDir(), repository).CombinedOutput(); err == nil || !strings.Contains(string(output), "there are no charts") {
+		t.Errorf("an empty directory: %v: %s", err, output)
+	}
+}
+
+// helm returns a command of the pinned Helm in the root of the repository.
+func helm(t *testing.T, args ...string) *exec.Cmd {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), "go", append([]string{"tool", "-modfile=hack/tools/go.mod", "helm"}, args...)...)
+	cmd.Dir = filepath.Join("..", "..")
+	return cmd
 }
 
 func TestErrorsAreExplained(t *testing.T) {

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # build.sh VERSION: creates all files of a release in dist/VERSION: images with bills of materials, charts, archives of the kubectl
-# plugin as hack/krew names them, the notes, PROVENANCE.json and SHA256SUMS. With a key they are signed. The same commit gives the same files, as long as Debian's archive, on
+# plugin as hack/krew names them, the built web page and the site of the documentation (both need npm), the notes, PROVENANCE.json and SHA256SUMS. With a key they are signed. The same commit gives the same files, as long as Debian's archive, on
 # which the workspace's image is based, stays the same.
 # Environment: PLATFORMS (images; default linux/amd64,linux/arm64), PLUGIN_PLATFORMS (default linux and macOS, amd64 and arm64),
-# IMAGE_REPOSITORY, IMAGE_PUSH (as in make images), RELEASE_SIGNING_KEY (a file with a private key, PKCS #8 in PEM, ECDSA or Ed25519;
+# IMAGE_REPOSITORY, IMAGE_PUSH (as in make images; the charts are pushed too, to IMAGE_PUSH/charts), RELEASE_SIGNING_KEY (a file with a private key, PKCS #8 in PEM, ECDSA or Ed25519;
 # without it nothing is signed).
 set -euo pipefail
 cd "$(dirname "$0")/../.."
@@ -23,8 +23,7 @@ plugin() {
 	CGO_ENABLED=0 GOOS=$1 GOARCH=$2 go build -trimpath -buildvcs=false \
 		-ldflags "-s -w -buildid= -X github.com/nestor-dev/nestor/internal/version.version=$version" -o "$dir/kubectl-nestor" ./cmd/kubectl-nestor
 	cp LICENSE hack/krew/kubectl_complete-nestor "$dir"
-	tar --sort=name --mtime="@$SOURCE_DATE_EPOCH" --owner=0 --group=0 --numeric-owner --mode=u+rw,go=rX -C "$dir" -c . |
-		gzip -n >"$out/kubectl-nestor_${version}_$1_$2.tar.gz"
+	hack/release/archive.sh "$dir" "$out/kubectl-nestor_${version}_$1_$2.tar.gz"
 	rm -rf "$dir"
 }
 
@@ -39,6 +38,17 @@ charts() {
 	rm -rf "$dir"
 }
 
+if command -v npm >/dev/null; then
+	# The page comes first: the programs in the images contain it.
+	say "web page"
+	make --no-print-directory web >/dev/null
+	hack/release/archive.sh web/dist "$out/nestor-web_$version.tar.gz" web/dist
+	say "site of the documentation"
+	make --no-print-directory site >/dev/null
+	hack/release/archive.sh dist/site "$out/nestor-docs_$version.tar.gz" "nestor-docs_$version"
+else
+	say "no npm: the release has no web page and no site of the documentation"
+fi
 say "images"
 make --no-print-directory images VERSION="$version" IMAGES="$out" PLATFORMS="${PLATFORMS:-linux/amd64,linux/arm64}"
 rm -rf "$out/.programs"
@@ -56,5 +66,9 @@ if [ -n "${RELEASE_SIGNING_KEY:-}" ]; then
 	go run ./hack/provenance sign "$out" "$RELEASE_SIGNING_KEY"
 else
 	say "no RELEASE_SIGNING_KEY: nothing is signed"
+fi
+if [ -n "${IMAGE_PUSH:-}" ]; then
+	say "charts to $IMAGE_PUSH/charts"
+	hack/release/push-charts.sh "$out" "$IMAGE_PUSH"
 fi
 say "all files are in $out"
