@@ -1,7 +1,7 @@
 // Copyright 2026 The Nestor Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Checks the built site: links and anchors lead somewhere, every page is in the menu, and nothing is loaded from another host.
+// Checks the built site: links and anchors lead somewhere, every page is in the menu and in the search index, and nothing is loaded from another host.
 import fs from 'node:fs'
 import path from 'node:path'
 import { root } from './.vitepress/links.mjs'
@@ -45,6 +45,13 @@ for (const [name, { html }] of pages) {
 const listed = new Set(sidebar.flatMap(section => section.items).map(item => (item.link.endsWith('/') ? `${item.link}index.html` : `${item.link}.html`).slice(1)))
 for (const name of pages.keys()) {
   if (!listed.has(name.split(path.sep).join('/'))) problems.push(`${name}: the page is in no section of hack/site/.vitepress/sections.mjs`)
+}
+
+// Every page is in the search index.
+const index = fs.readdirSync(path.join(site, 'assets/chunks')).filter(name => name.startsWith('@localSearchIndex')).map(name => fs.readFileSync(path.join(site, 'assets/chunks', name), 'utf8')).join('')
+for (const name of pages.keys()) {
+  const link = base + name.split(path.sep).join('/').replace(/(^|\/)index\.html$/, '$1').replace(/\.html$/, '')
+  if (!index.includes(`${link}.html#`) && !index.includes(`${link}#`)) problems.push(`${name}: the page is not in the search index`)
 }
 
 if (problems.length > 0) {
