@@ -9,7 +9,7 @@ import type { Browser, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { complaints, launch, visit } from './browser';
 import { Stack } from './stack';
-import { answered, begin, inspect, say, task } from './talk';
+import { answered, badge, begin, inspect, say, task } from './talk';
 
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
@@ -138,6 +138,11 @@ describe('a running agent', () => {
     await alice.locator('.live', { hasText: 'The tides follow' }).waitFor({ timeout: 40_000 });
     await alice.locator('.live', { hasText: 'The stars turn' }).waitFor();
     await look('live');
+    // The page subscribes again when an agent ends, and gets the beginning of the other reply once more.
+    await badge(alice.locator('section.task', { hasText: 'Ponder the tides' }), 'Done');
+    const stars = alice.locator('.live', { hasText: 'The stars turn' });
+    await stars.getByText('In winter the hunter').waitFor();
+    expect((await stars.innerText()).split('The stars turn')).toHaveLength(2);
     await answered(alice, 'Both have thought about it.');
     expect(await alice.locator('.live').count()).toBe(0);
   });

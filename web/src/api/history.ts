@@ -46,7 +46,6 @@ export interface Delta {
   text?: string;
   reasoning?: string;
   toolCall?: { index: number; tool?: string; arguments?: string };
-  restart?: boolean;
   lost?: boolean;
 }
 
@@ -70,6 +69,8 @@ export interface Entry {
   truncated?: boolean;
   usage?: TokenUsage;
   outcome?: Outcome;
+  /** The model call that the entry is about. */
+  modelCall?: string;
   delta?: Delta;
 }
 

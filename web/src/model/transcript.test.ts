@@ -3,7 +3,7 @@
 
 import { describe, expect, it } from 'vitest';
 import { anEntry } from '../testing';
-import { emptyTranscript, filterRows, hear, itemsOf, reasoningOf, recall, rowsOf, spoken } from './transcript';
+import { emptyTranscript, filterRows, hear, itemsOf, reasoningOf, recall, rejoin, rowsOf, spoken } from './transcript';
 
 describe('a transcript', () => {
   const three = [anEntry(1, { kind: 'Started', content: 'do it' }), anEntry(3, { content: 'hello' }), anEntry(5, { kind: 'User' })];
@@ -23,9 +23,28 @@ describe('a transcript', () => {
 
   it('hears a reply piece by piece, until the whole comes', () => {
     const delta = (value: object) => anEntry(5, { kind: 'Delta', delta: value });
-    let state = hear(emptyTranscript, [delta({ text: 'old', restart: true }), delta({ text: 'Hel', restart: true }), delta({ text: 'lo' }), delta({ toolCall: { index: 0, tool: 'read', arguments: '{"a' } }), delta({ toolCall: { index: 0, arguments: '":1}' } })]);
+    let state = hear(emptyTranscript, [delta({ text: 'Hel' }), delta({ text: 'lo' }), delta({ toolCall: { index: 0, tool: 'read', arguments: '{"a' } }), delta({ toolCall: { index: 0, arguments: '":1}' } })]);
     expect(state.speaking).toEqual({ text: 'Hello', reasoning: '', toolCalls: [{ tool: 'read', arguments: '{"a":1}' }], lost: false });
     state = hear(state, [anEntry(6, { content: 'Hello' })]);
+    expect(state.speaking).toBeUndefined();
+  });
+
+  it('begins again with another attempt and after a reconnect', () => {
+    const delta = (modelCall: string, text: string) => anEntry(5, { kind: 'Delta', modelCall, delta: { text } });
+    let state = hear(emptyTranscript, [delta('a.1', 'Hel'), delta('a.2', 'Good'), delta('a.2', ' day')]);
+    expect(state.speaking?.text).toBe('Good day');
+    state = hear(rejoin(state), [delta('a.2', 'Good day, my'), delta('a.2', ' friend')]);
+    expect(state.speaking?.text).toBe('Good day, my friend');
+    expect(rejoin(emptyTranscript)).toBe(emptyTranscript);
+  });
+
+  it('ignores what a provider sends of a reply that was stopped', () => {
+    const delta = (modelCall: string, text: string) => anEntry(5, { kind: 'Delta', modelCall, delta: { text } });
+    let state = hear(emptyTranscript, [anEntry(5, { kind: 'Started' }), delta('a.1', 'Half'), anEntry(6, { kind: 'Cancelled', content: 'Half' }), delta('a.1', ' of it')]);
+    expect(state.speaking).toBeUndefined();
+    state = hear(state, [delta('b.1', 'New')]);
+    expect(state.speaking?.text).toBe('New');
+    state = hear(state, [anEntry(7, { modelCall: 'b.1', content: 'New.' }), delta('b.1', '.')]);
     expect(state.speaking).toBeUndefined();
   });
 

@@ -9,6 +9,10 @@ export interface Speaking {
   reasoning: string;
   toolCalls: { tool: string; arguments: string }[];
   lost: boolean;
+  /** The model call that it is the reply to. */
+  call?: string;
+  /** The connection was lost: the next delta has everything so far. */
+  stale?: boolean;
 }
 
 /** The loaded part of an agent's transcript. */
@@ -16,6 +20,8 @@ export interface TranscriptState {
   /** In the order of seq, without gaps between the first and the last. */
   entries: Entry[];
   speaking?: Speaking;
+  /** The last model call whose reply has ended. A provider may send more of one that was stopped. */
+  over?: string;
   /** The newest reply, until the message of the chat that contains it arrives. Stopped if a person stopped it. */
   said?: { text: string; at: number; stopped?: boolean };
   /** The first entry is loaded. */
@@ -31,21 +37,24 @@ export const emptyTranscript: TranscriptState = { entries: [], complete: false, 
 export function hear(state: TranscriptState, arrived: Entry[]): TranscriptState {
   const entries = [...state.entries];
   let speaking = state.speaking;
-  let { ended, said } = state;
+  let { ended, said, over } = state;
   // The message of a reply that was there before this page is there too, or was deleted.
   const live = state.entries.length > 0 || speaking !== undefined;
   for (const entry of arrived) {
     if (entry.kind === 'Delta') {
-      speaking = speak(speaking, entry);
+      if (!entry.modelCall || entry.modelCall !== over) speaking = speak(speaking, entry);
       continue;
     }
     if (entry.seq <= (entries.at(-1)?.seq ?? -1)) continue;
     entries.push(entry);
     said = saidBy(entry, speaking, live);
-    if (entry.kind === 'Assistant' || entry.kind === 'Error' || entry.kind === 'Cancelled' || entry.outcome) speaking = undefined;
+    if (entry.kind === 'Assistant' || entry.kind === 'Error' || entry.kind === 'Cancelled' || entry.outcome) {
+      over = entry.modelCall ?? speaking?.call ?? over;
+      speaking = undefined;
+    }
     ended = ended || entry.outcome !== undefined;
   }
-  return { ...state, entries, speaking, said, ended, absent: false, problem: undefined, complete: state.complete || entries[0]?.kind === 'Started' };
+  return { ...state, entries, speaking, said, over, ended, absent: false, problem: undefined, complete: state.complete || entries[0]?.kind === 'Started' };
 }
 
 /** The reply that an entry completes or stops. */
@@ -57,7 +66,8 @@ function saidBy(entry: Entry, speaking: Speaking | undefined, live: boolean): Tr
 
 function speak(speaking: Speaking | undefined, entry: Entry): Speaking {
   const delta = entry.delta ?? {};
-  const before = delta.restart || !speaking ? { text: '', reasoning: '', toolCalls: [], lost: false } : speaking;
+  const continues = speaking && !speaking.stale && speaking.call === entry.modelCall;
+  const before = continues ? speaking : { text: '', reasoning: '', toolCalls: [], lost: false };
   const toolCalls = [...before.toolCalls];
   if (delta.toolCall) {
     const { index, tool = '', arguments: pieces = '' } = delta.toolCall;
@@ -69,7 +79,13 @@ function speak(speaking: Speaking | undefined, entry: Entry): Speaking {
     reasoning: before.reasoning + (delta.reasoning ?? ''),
     toolCalls,
     lost: before.lost || Boolean(delta.lost),
+    ...(entry.modelCall ? { call: entry.modelCall } : {}),
   };
+}
+
+/** The state after a reconnect: a reader that joins in the middle of a reply gets everything so far in its first delta. */
+export function rejoin(state: TranscriptState): TranscriptState {
+  return state.speaking ? { ...state, speaking: { ...state.speaking, stale: true } } : state;
 }
 
 /** How long the page waits for the message that contains a reply. */

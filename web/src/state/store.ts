@@ -5,7 +5,7 @@ import type { ServerEvent } from '../api/sse';
 import { Stream, type Connection, type Wanted } from '../api/stream';
 import type { Entry } from '../api/history';
 import type { Chat, Message, Resource, SubAgent, Task } from '../api/types';
-import { emptyTranscript, hear, recall, type TranscriptState } from '../model/transcript';
+import { emptyTranscript, hear, recall, rejoin, type TranscriptState } from '../model/transcript';
 
 export type Kind = 'agentchats' | 'agentmessages' | 'agenttasks' | 'subagents';
 
@@ -169,6 +169,7 @@ export class Store {
 
   private connected(connection: Connection): void {
     this.connection = connection;
+    if (connection.state === 'live') for (const [name, state] of this.transcripts) this.transcripts.set(name, rejoin(state));
     this.show();
   }
 
