@@ -34,7 +34,7 @@ function useHighlighter(wanted: boolean): typeof highlight | undefined {
 const languageOf = (info: string | undefined) => info?.trim().split(/[\s,{:]/)[0]?.toLowerCase() || undefined;
 
 /** Text in a fixed-width font that can be copied, coloured if its language is known. */
-export const Code = memo(function Code({ text, language, label = 'Code', copied = text }: { text: string; language?: string; label?: string; copied?: string }) {
+export const Code = memo(function Code({ text, language, label = 'Code' }: { text: string; language?: string; label?: string }) {
   const name = languageOf(language);
   const coloured = name !== undefined && text.length <= longest;
   const colour = useHighlighter(coloured);
@@ -44,7 +44,7 @@ export const Code = memo(function Code({ text, language, label = 'Code', copied 
       <pre className="code" tabIndex={0} role="region" aria-label={label} data-language={name}>
         <code>{pieces ? shown(pieces) : text}</code>
       </pre>
-      <CopyButton text={copied} what={label.toLowerCase()} />
+      <CopyButton text={text} what={label.toLowerCase()} />
     </div>
   );
 });
