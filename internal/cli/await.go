@@ -30,7 +30,22 @@ func (s *session) awaitTask(ctx context.Context, task *v1alpha1.AgentTask, flags
 		return err
 	}
 	watch := taskWatch{s: s, printed: map[string]bool{}}
-	for now := range snapshots {
+	problems, printer := s.watchProblems(ctx), problemPrinter{s: s}
+	for {
+		var now live.Snapshot
+		var open bool
+		select {
+		case list, more := <-problems:
+			if !more {
+				problems = nil
+			}
+			printer.print(list)
+			continue
+		case now, open = <-snapshots:
+		}
+		if !open {
+			return context.Cause(ctx)
+		}
 		node := live.Find(now.Tree(""), task.Name)
 		if node == nil {
 			return exitf(exitCancelled, "task %s was deleted before it ended", task.Name)
@@ -40,7 +55,6 @@ func (s *session) awaitTask(ctx context.Context, task *v1alpha1.AgentTask, flags
 		}
 		watch.print(now, node)
 	}
-	return context.Cause(ctx)
 }
 
 // taskWatch prints notices about a running task, each of them once.

@@ -15,6 +15,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/cli/narrate"
 	"github.com/nestor-dev/nestor/internal/cli/terminal"
 	"github.com/nestor-dev/nestor/internal/client/live"
+	"github.com/nestor-dev/nestor/internal/health"
 )
 
 // quietTime is how long a chat must look idle before it counts as idle: its status is written a moment after a
@@ -30,7 +31,9 @@ type exchange struct {
 	message     *v1alpha1.AgentMessage
 	known       map[string]bool // names of the messages up to and including this one
 	warned      map[string]bool // warnings that were printed, by object and reason
-	historyLost bool            // the chat had lost its history when the message was sent
+	problems    <-chan []health.Problem
+	printer     problemPrinter
+	historyLost bool // the chat had lost its history when the message was sent
 }
 
 // openExchange starts a watch on a chat.
@@ -39,7 +42,7 @@ func (s *session) openExchange(ctx context.Context, chat string) (*exchange, err
 	if err != nil {
 		return nil, err
 	}
-	e := &exchange{s: s, chat: chat, snapshots: snapshots, warned: map[string]bool{}}
+	e := &exchange{s: s, chat: chat, snapshots: snapshots, warned: map[string]bool{}, problems: s.watchProblems(ctx), printer: problemPrinter{s: s}}
 	return e, e.next(ctx)
 }
 
@@ -95,6 +98,8 @@ func (e *exchange) finish(ctx context.Context, emit func(live.Snapshot)) (live.P
 			return progress, context.Cause(ctx)
 		case <-quiet.C:
 			return e.quietProgress(), nil
+		case now, open := <-e.problems:
+			e.showProblems(now, open)
 		case snapshot, open := <-e.snapshots:
 			if !open {
 				return progress, context.Cause(ctx)
@@ -102,6 +107,15 @@ func (e *exchange) finish(ctx context.Context, emit func(live.Snapshot)) (live.P
 			e.now = snapshot
 		}
 	}
+}
+
+// showProblems prints problems that began or ended.
+func (e *exchange) showProblems(now []health.Problem, open bool) {
+	if !open {
+		e.problems = nil
+		return
+	}
+	e.printer.print(now)
 }
 
 // quietProgress returns the progress of a chat that has been quiet for quietTime.

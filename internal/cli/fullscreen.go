@@ -36,6 +36,11 @@ func (s *session) runFullScreen(ctx context.Context, chat string) error {
 			program.Send(chatui.WatchEnded{Err: errors.New("the watch ended")})
 		}
 	}()
+	go func() {
+		for now := range s.watchProblems(ctx) {
+			program.Send(chatui.Problems(problemLines(now)))
+		}
+	}()
 	if _, err := program.Run(); err != nil && ctx.Err() == nil {
 		return fmt.Errorf("show the chat: %w", err)
 	}

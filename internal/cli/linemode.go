@@ -72,6 +72,8 @@ func (c *lineChat) readLine(ctx context.Context, lines <-chan string) (string, e
 				return "", io.EOF
 			}
 			return line, nil
+		case now, open := <-c.problems:
+			c.showProblems(now, open)
 		case now, open := <-c.snapshots:
 			if !open {
 				return "", context.Cause(ctx)

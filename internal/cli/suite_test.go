@@ -87,6 +87,9 @@ func startWorld(ctx context.Context, cancel context.CancelFunc, dir string) (sto
 	if world.api, err = client.New(world.cluster.Config, client.Options{Scheme: operator.NewScheme()}); err != nil {
 		return nil, err
 	}
+	if err := world.api.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: operatorNamespace}}); err != nil {
+		return nil, err
+	}
 	ledger, err := connect.Open(ctx, "sqlite:"+filepath.Join(dir, "ledger.db"))
 	if err != nil {
 		return nil, err

@@ -69,6 +69,9 @@ const leaseName = "nestor-operator.nestor.dev"
 
 // operator looks for signs of an operator: its Leases, its deployment, or conditions that it wrote in the namespace.
 func (t Target) operator(ctx context.Context) Finding {
+	if f, known := t.heartbeat(ctx); known {
+		return f
+	}
 	var lease coordinationv1.Lease
 	if t.API.Get(ctx, types.NamespacedName{Namespace: t.OperatorNamespace, Name: leaseName}, &lease) == nil && fresh(lease.Spec) {
 		return found("operator", OK, "an operator holds the lease %s/%s", t.OperatorNamespace, leaseName)

@@ -59,8 +59,8 @@ func (t Target) Examine(ctx context.Context) []Finding {
 	} else {
 		findings = append(findings, t.operator(ctx))
 	}
-	findings = append(findings, t.replicas(ctx)...)
-	findings = append(findings, t.provider(ctx)...)
+	findings = append(append(findings, t.ledger(ctx)...), t.replicas(ctx)...)
+	findings = append(append(findings, t.provider(ctx)...), t.otherProviders(ctx)...)
 	findings = append(findings, t.history(), t.rights(ctx))
 	findings = append(append(findings, t.quotas(ctx)...), t.toolServers(ctx)...)
 	findings = append(findings, t.chats(ctx)...)

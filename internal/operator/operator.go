@@ -138,6 +138,9 @@ func New(ctx context.Context, options Options) (_ *Operator, err error) {
 	if err := o.serve(ctx); err != nil {
 		return nil, err
 	}
+	if err := o.addHeartbeat(ctx); err != nil {
+		return nil, err
+	}
 	kept := retention{controllers.Ledger, options.HistoryRetention, options.CallRetention, o.controllers.Engine.OwnsFirst, o.manager.GetLogger().WithName("retention")}
 	if err := o.manager.Add(kept); err != nil {
 		return nil, fmt.Errorf("add the retention of histories: %w", err)

@@ -33,9 +33,14 @@ func ledgerAnswers(l ledger.Histories) func(*http.Request) error {
 	return func(req *http.Request) error {
 		ctx, cancel := context.WithTimeout(req.Context(), patience)
 		defer cancel()
-		if _, err := l.Agent(ctx, "-"); err != nil && !errors.Is(err, ledger.ErrNotFound) {
-			return err
-		}
-		return nil
+		return probeLedger(ctx, l)
 	}
+}
+
+// probeLedger returns an error if the ledger does not respond.
+func probeLedger(ctx context.Context, l ledger.Histories) error {
+	if _, err := l.Agent(ctx, "-"); err != nil && !errors.Is(err, ledger.ErrNotFound) {
+		return err
+	}
+	return nil
 }

@@ -106,7 +106,7 @@ func (o *Operator) servePage(limiter *streams.Limiter) error {
 	if off(o.options.Page.Address) {
 		return nil
 	}
-	handler := server.New(server.Options{Identity: server.Tokens(o.manager.GetConfig(), true), Streams: limiter})
+	handler := server.New(server.Options{Identity: server.Tokens(o.manager.GetConfig(), true), Streams: limiter, OperatorNamespace: o.options.Controllers.OperatorNamespace})
 	if err := o.manager.Add(page{address: o.options.Page.Address, handler: handler}); err != nil {
 		return fmt.Errorf("add the web page: %w", err)
 	}

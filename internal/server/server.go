@@ -4,6 +4,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,6 +13,7 @@ import (
 	"time"
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/internal/health"
 	"github.com/nestor-dev/nestor/internal/streams"
 )
 
@@ -21,6 +23,8 @@ type Options struct {
 	Identity Identity
 	// Namespace is the initial namespace of the page; empty means default.
 	Namespace string
+	// OperatorNamespace is the namespace of the operator; empty means nestor-system.
+	OperatorNamespace string
 	// Hosts are the accepted values of the Host header; empty accepts all.
 	Hosts []string
 	// Streams counts and limits the streams of the page; nil means no limit.
@@ -41,11 +45,13 @@ func newSite(options Options, retry retryPolicy) http.Handler {
 	if options.Streams == nil {
 		options.Streams = streams.NewLimiter(streams.Limits{})
 	}
-	s := &site{identity: options.Identity, namespace: options.Namespace, streams: options.Streams, workspace: options.Workspace, ideas: options.Ideas, retry: retry}
+	s := &site{identity: options.Identity, namespace: options.Namespace, streams: options.Streams, workspace: options.Workspace, ideas: options.Ideas, retry: retry,
+		operatorNamespace: cmp.Or(options.OperatorNamespace, defaultOperatorNamespace)}
 	mux := http.NewServeMux()
 	options.Identity.Routes(mux)
 	mux.Handle("GET /api/whoami", s.signedIn(s.whoami))
 	mux.Handle("GET /api/catalog", s.signedIn(s.catalog))
+	mux.Handle("GET /api/state", s.signedIn(s.state))
 	mux.Handle("GET /api/stream", s.signedIn(s.stream))
 	s.routeKubernetes(mux)
 	mux.HandleFunc("/api/", notFound)
@@ -62,6 +68,9 @@ type site struct {
 	workspace *v1alpha1.Workspace
 	ideas     []string
 	retry     retryPolicy
+
+	operatorNamespace string
+	heartbeat         health.Observer
 }
 
 // Serve serves handler until ctx ends. Streams end at once; other requests get a grace period.

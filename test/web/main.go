@@ -11,6 +11,9 @@
 //	restart               stop the operator and start another one
 //	down                  stop the operator
 //	up                    start it again
+//	ledger up|down        make the ledger answer or not
+//	model up|down|limited make the model answer, fail, or limit the rate of calls
+//	quota NAMESPACE       create a quota that the namespace has used up
 //
 // It exits when its standard input is closed, and leaves nothing behind.
 package main
@@ -79,6 +82,8 @@ func (s *stack) runCommand(ctx context.Context, command []string) (map[string]st
 		return s.tokens(ctx)
 	case len(command) == 3 && command[0] == "long":
 		return s.createLongTranscript(ctx, command[1], command[2], 10_000)
+	case len(command) == 2:
+		return s.fault(ctx, command[0], command[1])
 	case len(command) == 1 && command[0] == "down":
 		return map[string]string{"operator": "stopped"}, s.stopOperator()
 	case len(command) == 1 && command[0] == "up":

@@ -20,7 +20,6 @@ import (
 	"github.com/nestor-dev/nestor/internal/controller"
 	"github.com/nestor-dev/nestor/internal/history"
 	"github.com/nestor-dev/nestor/internal/history/live"
-	"github.com/nestor-dev/nestor/internal/ledger"
 	"github.com/nestor-dev/nestor/internal/ledger/connect"
 	"github.com/nestor-dev/nestor/internal/localcluster"
 	"github.com/nestor-dev/nestor/internal/model/scripted"
@@ -32,7 +31,8 @@ const operatorNamespace = "nestor-system"
 // stack is all running parts.
 type stack struct {
 	cluster *localcluster.Cluster
-	ledger  ledger.Ledger
+	ledger  *breakableLedger
+	model   *breakableModel
 	users   map[string]*rest.Config
 	live    *live.Hub
 	history func() error // stops the history API; nil while there is none
@@ -51,9 +51,11 @@ func newStack(ctx context.Context) (s *stack, err error) {
 	if s.cluster, err = localcluster.Start(ctx, localcluster.Options{}); err != nil {
 		return s, err
 	}
-	if s.ledger, err = connect.Open(ctx, "sqlite:"+filepath.Join(s.dir(), "ledger.db")); err != nil {
+	opened, err := connect.Open(ctx, "sqlite:"+filepath.Join(s.dir(), "ledger.db"))
+	if err != nil {
 		return s, err
 	}
+	s.ledger = &breakableLedger{Ledger: opened}
 	if err := createProject(ctx, s.project()); err != nil {
 		return s, err
 	}
@@ -109,7 +111,9 @@ func (s *stack) serveModel() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return s.serve(scripted.NewServer(scripted.Options{Scripts: append(scripts, demo...)})) + "/v1", nil
+	s.model = &breakableModel{handler: scripted.NewServer(scripted.Options{Scripts: append(scripts, demo...)})}
+	s.model.state.Store(up)
+	return s.serve(s.model) + "/v1", nil
 }
 
 // serveHistory runs the history API, which stays while operators are restarted.
@@ -189,6 +193,7 @@ func (s *stack) createObjects(ctx context.Context, modelURL, notesURL string) er
 			objects = append(objects, binding(name))
 		}
 	}
+	objects = append(objects, heartbeatAccess()...)
 	objects = append(objects, serviceAccount("alice", "robot"), projectChat("alice", s.project()))
 	for _, object := range objects {
 		if err := api.Create(ctx, object); err != nil {

@@ -63,6 +63,11 @@ export class Stack {
     await this.command(what);
   }
 
+  /** Breaks or mends a part: the ledger or the model; or creates a quota that is used up in a namespace. */
+  async fault(part: 'ledger' | 'model' | 'quota', what: string): Promise<void> {
+    await this.command(`${part} ${what}`);
+  }
+
   async close(): Promise<void> {
     const ended = new Promise((wake) => this.process.once('exit', wake));
     this.process.stdin!.end();

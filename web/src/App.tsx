@@ -20,6 +20,7 @@ import { Home } from './views/Home';
 import { RolesPage } from './views/RolesPage';
 import { Sidebar, step } from './views/Sidebar';
 import { SignIn } from './views/SignIn';
+import { StateBanner } from './views/StateBanner';
 import { TriggersPage } from './views/TriggersPage';
 import { UsagePage } from './views/UsagePage';
 
@@ -117,6 +118,7 @@ function Frame({ route, person, again }: { route: Route; person: Person; again: 
       {menu && <button type="button" className="scrim" aria-label="Hide chats" onClick={() => setMenu(false)} />}
       <div className="content">
         <ConnectionBanner connection={connection} />
+        {connection.state !== 'offline' && <StateBanner namespace={person.namespace} />}
         {!person.may.readChats ? <NoRights person={person} again={again} onMenu={onMenu} /> : <Content route={route} onMenu={onMenu} />}
       </div>
       {help && <Help onClose={() => setHelp(false)} />}

@@ -49,6 +49,9 @@ type Delta struct {
 // WatchEnded is sent when the watch of the chat has ended.
 type WatchEnded struct{ Err error }
 
+// Problems are sentences about what keeps agents from working, shown below the header while they last.
+type Problems []string
+
 // Model is the state of the screen. Use New.
 type Model struct {
 	ctx       context.Context //nolint:containedctx // commands that Bubble Tea runs need one, and it passes none
@@ -77,6 +80,7 @@ type Model struct {
 	fullAsk        live.Ask // the shown call with its full arguments, if the status has only the beginning
 	toOrchestrator bool     // send the input to the orchestrator although a question waits
 	notice         notice
+	problems       Problems
 	pages          *markdownCache
 }
 

@@ -35,6 +35,8 @@ func (m Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		m = m.onAction(msg)
 	case fetched:
 		m = m.onFetched(msg)
+	case Problems:
+		m.problems = msg
 	case WatchEnded:
 		m.notice = notice{fmt.Sprintf("lost the watch of the chat: %v", msg.Err), true}
 	case tea.KeyPressMsg:

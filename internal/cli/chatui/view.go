@@ -66,6 +66,9 @@ func (m Model) placeholder() string {
 	return "Write a message"
 }
 
+// maxProblems bounds the lines of Problems.
+const maxProblems = 2
+
 // header renders the chat's name, phase and figures, and any problem.
 func (m Model) header() []string {
 	status := m.status()
@@ -89,6 +92,9 @@ func (m Model) header() []string {
 		left = terminal.Bold.Render(m.chat)
 	}
 	lines := []string{terminal.Fit(terminal.Pad(left, room)+" "+right, m.width)}
+	for _, problem := range m.problems[:min(len(m.problems), maxProblems)] {
+		lines = append(lines, terminal.Bad.Render(terminal.Fit("! "+terminal.Line(problem), m.width)))
+	}
 	if problem := m.problem(); problem != "" {
 		return append(lines, terminal.Bad.Render(terminal.Fit(problem, m.width)))
 	}

@@ -1,0 +1,16 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package chatui
+
+import "testing"
+
+func TestProblemsAreShownBelowTheHeaderWhileTheyLast(t *testing.T) {
+	s := newHarness(t)
+	s.send(Updated(chat()))
+	s.send(Problems{"The operator does not run. Start\x1b[2J it.", "The ledger does not work. Wait.", "A third."})
+	s.shows("! The operator does not run. Start␛[2J it.", "! The ledger does not work. Wait.")
+	s.hides("A third.")
+	s.send(Problems(nil))
+	s.hides("The operator does not run.")
+}

@@ -1,0 +1,283 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package health
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/nestor-dev/nestor/api/v1alpha1"
+)
+
+// Kind is what has a problem.
+type Kind string
+
+// The kinds of problems.
+const (
+	Operator   Kind = "Operator"
+	Ledger     Kind = "Ledger"
+	Provider   Kind = "Provider"
+	RateLimit  Kind = "RateLimit"
+	Quota      Kind = "Quota"
+	ToolServer Kind = "ToolServer"
+)
+
+// Severity is how much a problem affects people.
+type Severity string
+
+// The severities.
+const (
+	// Error: work waits until a person does something, or something recovers.
+	Error Severity = "error"
+	// Warning: work continues slowly, or without something.
+	Warning Severity = "warning"
+)
+
+// Problem is something that keeps agents from working, with what to do about it.
+type Problem struct {
+	Kind     Kind     `json:"kind"`
+	Severity Severity `json:"severity"`
+	// Object is the object that has the problem, for example ModelProvider default.
+	Object  string `json:"object,omitempty"`
+	Message string `json:"message"`
+	Todo    string `json:"todo"`
+	// Since is when it began, if that is known.
+	Since *metav1.Time `json:"since,omitempty"`
+}
+
+// Key identifies a problem while it lasts.
+func (p Problem) Key() string { return string(p.Kind) + "/" + p.Object }
+
+// OfInstallation reports whether the problem is about the installation or the configuration, and not about work that waits because of it.
+func (p Problem) OfInstallation() bool { return !waits(p) }
+
+// Namespace is a namespace to check, with the rights of the client.
+type Namespace struct {
+	API               client.Reader
+	Name              string
+	OperatorNamespace string
+	// Heartbeat has seen the heartbeat of this installation before.
+	Heartbeat *Observer
+}
+
+// Problems returns the problems of the installation and of the namespace, the worst first. What the person may not read is left out.
+func (n Namespace) Problems(ctx context.Context) ([]Problem, error) {
+	problems, err := n.heartbeat(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var chats v1alpha1.AgentChatList
+	var tasks v1alpha1.AgentTaskList
+	var agents v1alpha1.SubAgentList
+	var providers v1alpha1.ModelProviderList
+	var quotas v1alpha1.AgentQuotaList
+	var servers v1alpha1.ToolServerList
+	for _, list := range []client.ObjectList{&chats, &tasks, &agents, &providers, &quotas, &servers} {
+		if err := n.list(ctx, list); err != nil {
+			return nil, err
+		}
+	}
+	found := collection{problems: problems}
+	n.providers(ctx, &found, providers.Items, append(n.used(ctx, chats.Items), "default"))
+	for i := range quotas.Items {
+		found.quota(&quotas.Items[i])
+	}
+	for i := range servers.Items {
+		found.toolServer(&servers.Items[i])
+	}
+	for i := range chats.Items {
+		found.waiting("AgentChat "+chats.Items[i].Name, chats.Items[i].Status.Conditions)
+	}
+	for i := range tasks.Items {
+		found.waiting("AgentTask "+tasks.Items[i].Name, tasks.Items[i].Status.Conditions)
+	}
+	for i := range agents.Items {
+		found.waiting("SubAgent "+agents.Items[i].Name, agents.Items[i].Status.Conditions)
+	}
+	slices.SortStableFunc(found.problems, func(a, b Problem) int { return cmp.Compare(a.Severity, b.Severity) })
+	return found.problems, nil
+}
+
+// list reads a list from the cache of the API server. A list that the person may not read is empty.
+func (n Namespace) list(ctx context.Context, list client.ObjectList) error {
+	err := n.API.List(ctx, list, &client.ListOptions{Namespace: n.Name, Raw: &metav1.ListOptions{ResourceVersion: "0"}})
+	if apierrors.IsForbidden(err) || apierrors.IsNotFound(err) {
+		return nil
+	}
+	return err
+}
+
+// heartbeat returns the problems of the operator and the ledger.
+func (n Namespace) heartbeat(ctx context.Context) ([]Problem, error) {
+	var lease coordinationv1.Lease
+	err := n.API.Get(ctx, types.NamespacedName{Namespace: n.OperatorNamespace, Name: LeaseName}, &lease)
+	if apierrors.IsForbidden(err) || apierrors.IsNotFound(err) {
+		return nil, nil // an operator of an earlier release, or in another namespace
+	}
+	if err != nil {
+		return nil, err
+	}
+	if silent := n.Heartbeat.Observe(&lease, time.Now()); silent > Patience {
+		return []Problem{{
+			Kind: Operator, Severity: Error, Message: "The operator does not run: agents make no progress. Nothing is lost.",
+			Todo:  fmt.Sprintf("Start it, or look at its pods: kubectl get pods -n %s", n.OperatorNamespace),
+			Since: renewTime(&lease),
+		}}, nil
+	}
+	if reason := lease.Annotations[AnnotationLedger]; reason != "" {
+		return []Problem{{
+			Kind: Ledger, Severity: Error, Message: fmt.Sprintf("The ledger does not work (%s): agents wait. Nothing is lost.", reason),
+			Todo: sentence(lease.Annotations[AnnotationLedgerAdvice]),
+		}}, nil
+	}
+	return nil, nil
+}
+
+func renewTime(lease *coordinationv1.Lease) *metav1.Time {
+	if lease.Spec.RenewTime == nil {
+		return nil
+	}
+	return &metav1.Time{Time: lease.Spec.RenewTime.Time}
+}
+
+// UsedProviders returns the names of the providers that chats and roles of the namespace set.
+func (n Namespace) UsedProviders(ctx context.Context) ([]string, error) {
+	var chats v1alpha1.AgentChatList
+	if err := n.list(ctx, &chats); err != nil {
+		return nil, err
+	}
+	return n.used(ctx, chats.Items), nil
+}
+
+// used returns the names of the providers that these chats and the roles of the namespace set.
+func (n Namespace) used(ctx context.Context, chats []v1alpha1.AgentChat) []string {
+	var names []string
+	for _, c := range chats {
+		names = append(names, c.Spec.ModelProvider)
+	}
+	var roles v1alpha1.AgentRoleList
+	if err := n.list(ctx, &roles); err == nil {
+		for _, r := range roles.Items {
+			names = append(names, r.Spec.ModelProvider)
+		}
+	}
+	slices.Sort(names)
+	return slices.DeleteFunc(slices.Compact(names), func(name string) bool { return name == "" })
+}
+
+// providers adds the providers in use that are not ready: those of the namespace, and shared ones of the operator's namespace.
+func (n Namespace) providers(ctx context.Context, found *collection, own []v1alpha1.ModelProvider, used []string) {
+	for _, name := range used {
+		i := slices.IndexFunc(own, func(p v1alpha1.ModelProvider) bool { return p.Name == name })
+		if i >= 0 {
+			found.provider(&own[i])
+			continue
+		}
+		var shared v1alpha1.ModelProvider
+		if n.API.Get(ctx, types.NamespacedName{Namespace: n.OperatorNamespace, Name: name}, &shared) == nil {
+			found.provider(&shared)
+		}
+	}
+}
+
+// collection gathers problems.
+type collection struct{ problems []Problem }
+
+// add adds a problem, unless the same is known: the first is about the cause, later ones about what waits for it.
+func (c *collection) add(p Problem) {
+	if !slices.ContainsFunc(c.problems, func(known Problem) bool { return known.Kind == p.Kind && (known.Object == p.Object || waits(p)) }) {
+		c.problems = append(c.problems, p)
+	}
+}
+
+// waits reports whether a problem is about an object that waits for something else.
+func waits(p Problem) bool {
+	return strings.HasPrefix(p.Object, "AgentChat ") || strings.HasPrefix(p.Object, "AgentTask ") || strings.HasPrefix(p.Object, "SubAgent ")
+}
+
+func (c *collection) provider(p *v1alpha1.ModelProvider) {
+	if ready := meta.FindStatusCondition(p.Status.Conditions, v1alpha1.ConditionReady); ready != nil && ready.Status == metav1.ConditionFalse {
+		c.add(Problem{
+			Kind: Provider, Severity: Error, Object: "ModelProvider " + p.Name, Message: fmt.Sprintf("The ModelProvider %s does not work: %s.", p.Name, ready.Reason),
+			Todo: sentence(ready.Message), Since: &ready.LastTransitionTime,
+		})
+	}
+}
+
+func (c *collection) quota(q *v1alpha1.AgentQuota) {
+	ready := meta.FindStatusCondition(q.Status.Conditions, v1alpha1.ConditionReady)
+	if ready == nil || ready.Reason != v1alpha1.ReasonQuotaExhausted {
+		return
+	}
+	todo := fmt.Sprintf("Raise it: kubectl edit agentquota %s", q.Name)
+	if q.Status.ResetTime != nil {
+		todo = fmt.Sprintf("It resets at %s. To continue sooner, raise it: kubectl edit agentquota %s", q.Status.ResetTime.UTC().Format("2006-01-02 15:04 MST"), q.Name)
+	}
+	c.add(Problem{
+		Kind: Quota, Severity: Error, Object: "AgentQuota " + q.Name, Message: fmt.Sprintf("The AgentQuota %s is used up, and agents of this namespace wait for it.", q.Name),
+		Todo: todo, Since: &ready.LastTransitionTime,
+	})
+}
+
+func (c *collection) toolServer(s *v1alpha1.ToolServer) {
+	if ready := meta.FindStatusCondition(s.Status.Conditions, v1alpha1.ConditionReady); ready != nil && ready.Status == metav1.ConditionFalse {
+		c.add(Problem{
+			Kind: ToolServer, Severity: Warning, Object: "ToolServer " + s.Name, Message: fmt.Sprintf("The ToolServer %s is not ready: %s.", s.Name, ready.Reason),
+			Todo: sentence(ready.Message), Since: &ready.LastTransitionTime,
+		})
+	}
+}
+
+// causes maps the reasons for which work waits to problems.
+var causes = map[string]struct {
+	kind     Kind
+	severity Severity
+	message  string
+	todo     string
+}{
+	v1alpha1.ReasonProviderUnavailable: {Provider, Error, "The model provider does not answer.", "The call is retried by itself. Look at the provider: kubectl get modelproviders"},
+	v1alpha1.ReasonRetrying:            {Provider, Warning, "A model call failed and is retried.", "It is retried by itself."},
+	v1alpha1.ReasonRateLimited:         {RateLimit, Warning, "The model provider limits the rate of calls.", "Work continues by itself. Set spec.limits of the ModelProvider to what the provider allows, or ask the provider for more."},
+	v1alpha1.ReasonQueuedForProvider:   {RateLimit, Warning, "Model calls wait, because others use up the limits of the ModelProvider.", "Work continues by itself. Raise spec.limits of the ModelProvider if the provider allows more."},
+	v1alpha1.ReasonQuotaExhausted:      {Quota, Error, "A quota is used up.", "Look at it: kubectl get agentquotas"},
+}
+
+// waiting adds why the work of an object waits.
+func (c *collection) waiting(object string, conditions []metav1.Condition) {
+	for _, condition := range conditions {
+		if condition.Status == metav1.ConditionTrue {
+			continue
+		}
+		cause, known := causes[condition.Reason]
+		if !known && strings.HasPrefix(condition.Reason, "Ledger") && condition.Reason != v1alpha1.ReasonLedgerQuota {
+			cause.kind, cause.severity, cause.message, cause.todo, known = Ledger, Error, "The ledger does not work ("+condition.Reason+"): agents wait. Nothing is lost.", condition.Message, true
+		}
+		if known {
+			c.add(Problem{
+				Kind: cause.kind, Severity: cause.severity, Object: object, Message: fmt.Sprintf("%s %s: %s", cause.message, object, sentence(condition.Message)),
+				Todo: cause.todo, Since: &condition.LastTransitionTime,
+			})
+		}
+	}
+}
+
+// sentence ends a text as a sentence.
+func sentence(text string) string {
+	text = strings.TrimSpace(text)
+	if text == "" || strings.HasSuffix(text, ".") {
+		return text
+	}
+	return strings.ToUpper(text[:1]) + text[1:] + "."
+}

@@ -1,0 +1,122 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package health
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+
+	"github.com/nestor-dev/nestor/api/v1alpha1"
+)
+
+func reader(t *testing.T, funcs interceptor.Funcs, objects ...client.Object) client.Reader {
+	t.Helper()
+	scheme := runtime.NewScheme()
+	for _, add := range []func(*runtime.Scheme) error{v1alpha1.AddToScheme, coordinationv1.AddToScheme} {
+		if err := add(scheme); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).WithInterceptorFuncs(funcs).Build()
+}
+
+func named(name string) metav1.ObjectMeta {
+	return metav1.ObjectMeta{Namespace: "team", Name: name}
+}
+
+func condition(kind string, status metav1.ConditionStatus, reason, message string) []metav1.Condition {
+	return []metav1.Condition{{Type: kind, Status: status, Reason: reason, Message: message, LastTransitionTime: metav1.Now()}}
+}
+
+func beatOf(age time.Duration, annotations map[string]string) *coordinationv1.Lease {
+	renewed := metav1.NewMicroTime(time.Now().Add(-age))
+	return &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: "nestor-system", Name: LeaseName, Annotations: annotations}, Spec: coordinationv1.LeaseSpec{RenewTime: &renewed}}
+}
+
+func find(t *testing.T, api client.Reader) []Problem {
+	t.Helper()
+	problems, err := Namespace{API: api, Name: "team", OperatorNamespace: "nestor-system", Heartbeat: &Observer{}}.Problems(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range problems {
+		if p.Message == "" || p.Todo == "" {
+			t.Errorf("%+v does not say what is wrong and what to do", p)
+		}
+	}
+	return problems
+}
+
+func TestProblems(t *testing.T) {
+	ready := condition(v1alpha1.ConditionReady, metav1.ConditionTrue, v1alpha1.ReasonReady, "")
+	chat := func(name, provider string, conditions []metav1.Condition) *v1alpha1.AgentChat {
+		return &v1alpha1.AgentChat{ObjectMeta: named(name), Spec: v1alpha1.AgentChatSpec{ModelProvider: provider}, Status: v1alpha1.AgentChatStatus{Conditions: conditions}}
+	}
+	provider := func(name, reason string) *v1alpha1.ModelProvider {
+		status := condition(v1alpha1.ConditionReady, metav1.ConditionFalse, reason, "it does not respond")
+		return &v1alpha1.ModelProvider{ObjectMeta: named(name), Status: v1alpha1.ModelProviderStatus{Conditions: status}}
+	}
+	shared := provider("shared", v1alpha1.ReasonUnreachable)
+	shared.Namespace = "nestor-system"
+	task := &v1alpha1.AgentTask{ObjectMeta: named("work"), Status: v1alpha1.AgentTaskStatus{Conditions: condition(v1alpha1.ConditionSucceeded, metav1.ConditionUnknown, v1alpha1.ReasonLedgerUnavailable, "the ledger fails")}}
+	quota := &v1alpha1.AgentQuota{ObjectMeta: named("month"), Status: v1alpha1.AgentQuotaStatus{Conditions: condition(v1alpha1.ConditionReady, metav1.ConditionFalse, v1alpha1.ReasonQuotaExhausted, "used up")}}
+	server := &v1alpha1.ToolServer{ObjectMeta: named("box"), Status: v1alpha1.ToolServerStatus{Conditions: condition(v1alpha1.ConditionReady, metav1.ConditionFalse, v1alpha1.ReasonUnreachable, "no route")}}
+	waiting := func(reason string) []metav1.Condition {
+		return append(condition(v1alpha1.ConditionProgressing, metav1.ConditionFalse, reason, "Attempt 1 failed"), ready...)
+	}
+	for name, tc := range map[string]struct {
+		objects []client.Object
+		want    []string
+	}{
+		"nothing":                       {[]client.Object{beatOf(0, nil), chat("a", "", ready)}, nil},
+		"no operator":                   {[]client.Object{beatOf(time.Hour, nil)}, []string{"Operator/"}},
+		"no ledger":                     {[]client.Object{beatOf(0, map[string]string{AnnotationLedger: "LedgerFull", AnnotationLedgerAdvice: "free space"}), task}, []string{"Ledger/"}},
+		"a ledger that blocks a task":   {[]client.Object{task}, []string{"Ledger/AgentTask work"}},
+		"no provider":                   {[]client.Object{provider("default", v1alpha1.ReasonUnreachable), chat("a", "", waiting(v1alpha1.ReasonProviderUnavailable))}, []string{"Provider/ModelProvider default"}},
+		"a provider that no one uses":   {[]client.Object{provider("other", v1alpha1.ReasonUnreachable)}, nil},
+		"a provider that a chat uses":   {[]client.Object{provider("other", v1alpha1.ReasonUnauthorized), chat("a", "other", ready)}, []string{"Provider/ModelProvider other"}},
+		"a shared provider":             {[]client.Object{shared, chat("a", "shared", ready)}, []string{"Provider/ModelProvider shared"}},
+		"a call that is retried":        {[]client.Object{chat("a", "", waiting(v1alpha1.ReasonProviderUnavailable)), chat("b", "", waiting(v1alpha1.ReasonProviderUnavailable))}, []string{"Provider/AgentChat a"}},
+		"a rate limit":                  {[]client.Object{chat("a", "", waiting(v1alpha1.ReasonRateLimited))}, []string{"RateLimit/AgentChat a"}},
+		"a quota, before a tool server": {[]client.Object{server, quota}, []string{"Quota/AgentQuota month", "ToolServer/ToolServer box"}},
+		"a quota that a chat waits for": {[]client.Object{quota, chat("a", "", condition(v1alpha1.ConditionReady, metav1.ConditionFalse, v1alpha1.ReasonQuotaExhausted, "wait"))}, []string{"Quota/AgentQuota month"}},
+		"a chat without a role is no problem of the system": {[]client.Object{chat("a", "", condition(v1alpha1.ConditionReady, metav1.ConditionFalse, v1alpha1.ReasonRoleNotFound, "create it"))}, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var got []string
+			for _, p := range find(t, reader(t, interceptor.Funcs{}, tc.objects...)) {
+				got = append(got, p.Key())
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("the problems differ (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestProblemsAreLeftOutWithoutRights(t *testing.T) {
+	forbidden := apierrors.NewForbidden(schema.GroupResource{Resource: "things"}, "", nil)
+	api := reader(t, interceptor.Funcs{
+		Get: func(context.Context, client.WithWatch, client.ObjectKey, client.Object, ...client.GetOption) error {
+			return forbidden
+		},
+		List: func(context.Context, client.WithWatch, client.ObjectList, ...client.ListOption) error {
+			return forbidden
+		},
+	})
+	if problems := find(t, api); len(problems) > 0 {
+		t.Errorf("a person without rights sees %v", problems)
+	}
+}

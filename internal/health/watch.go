@@ -1,0 +1,51 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package health
+
+import (
+	"context"
+	"reflect"
+	"time"
+)
+
+// interval is the time between two looks of Watch.
+const interval = 3 * time.Second
+
+// Watch sends the problems whenever they change, and at first if there are any, until ctx ends. What cannot be read is not reported: the
+// caller notices itself that the API server does not answer.
+func (n Namespace) Watch(ctx context.Context) <-chan []Problem {
+	changes := make(chan []Problem)
+	go func() {
+		defer close(changes)
+		ticker := time.NewTicker(interval)
+		defer ticker.Stop()
+		var last []Problem
+		for {
+			now, err := n.Problems(ctx)
+			if err == nil && !reflect.DeepEqual(keys(now), keys(last)) {
+				select {
+				case changes <- now:
+					last = now
+				case <-ctx.Done():
+					return
+				}
+			}
+			select {
+			case <-ctx.Done():
+				return
+			case <-ticker.C:
+			}
+		}
+	}()
+	return changes
+}
+
+// keys identifies the problems of a list.
+func keys(list []Problem) []string {
+	all := make([]string, 0, len(list))
+	for _, p := range list {
+		all = append(all, p.Key())
+	}
+	return all
+}
