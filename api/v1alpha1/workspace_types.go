@@ -12,7 +12,7 @@ type Workspace struct {
 	// persistentVolumeClaim uses the files of a volume in the same namespace.
 	// +optional
 	PersistentVolumeClaim *ClaimSource `json:"persistentVolumeClaim,omitempty"`
-	// emptyDir starts without files; its files are deleted with the pod.
+	// emptyDir starts without files.
 	// +optional
 	EmptyDir *EmptyDirSource `json:"emptyDir,omitempty"`
 	// directory is a directory on the machine that the operator runs on. It works only in local mode.
@@ -24,6 +24,14 @@ type Workspace struct {
 	// +kubebuilder:validation:Minimum=60
 	// +kubebuilder:validation:Maximum=86400
 	IdleTimeoutSeconds int32 `json:"idleTimeoutSeconds,omitempty"`
+	// retainSeconds is how long the pod is kept without a tool call while work of its chat or task continues, for example while an agent waits
+	// for a person or for other agents. It has no effect if it is less than idleTimeoutSeconds. Before the pod of git or emptyDir stops, its
+	// changes are kept, and the next start restores them.
+	// +optional
+	// +default=86400
+	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Maximum=604800
+	RetainSeconds *int32 `json:"retainSeconds,omitempty"`
 }
 
 // The rules for url are on the struct: an error contains the value of the field that the rule is on, and the URL may contain a
@@ -64,7 +72,7 @@ type ClaimSource struct {
 // A size is a string and not a Quantity, which is normalized (1.5Gi becomes 1536Mi): a client that writes back what it read would
 // change a workspace, which is immutable.
 
-// EmptyDirSource is a directory that starts empty and is deleted with the pod.
+// EmptyDirSource is a directory that starts empty.
 type EmptyDirSource struct {
 	// sizeLimit is the maximum size, for example 2Gi; at most 100Gi, and at most what the operator allows (--workspace-max-size). Defaults to
 	// 5Gi, or to what the operator allows if that is less.

@@ -32,7 +32,7 @@ type serveFlags struct {
 	allowEnv, writable      string
 	state, baseFile         string
 	readOnly, noBash        bool
-	emptyBase               bool
+	emptyBase, awaitRestore bool
 	limits                  workspace.Limits
 }
 
@@ -54,6 +54,7 @@ func parseServeFlags(args []string, stdout io.Writer) (serveFlags, error) {
 	set.StringVar(&f.state, "state", "", "`directory` for the comparison of the files with their base, outside of what bash may change (default: a temporary one)")
 	set.StringVar(&f.baseFile, "base-file", "", "`file` with the commit that changes are relative to (default: the commit that is checked out)")
 	set.BoolVar(&f.emptyBase, "empty-base", false, "report all files as changes, as the directory began empty")
+	set.BoolVar(&f.awaitRestore, "await-restore", false, "serve no call before PUT /changes/archive; needs --state, which remembers it")
 	set.Int64Var(&f.limits.FileBytes, "max-file-bytes", f.limits.FileBytes, "maximum size of a file for read, write and patch, in `bytes`")
 	set.Int64Var(&f.limits.SearchFileBytes, "max-search-file-bytes", f.limits.SearchFileBytes, "maximum size of a file that is searched, in `bytes`")
 	set.Int64Var(&f.limits.ImageBytes, "max-image-bytes", f.limits.ImageBytes, "maximum size of an image for read_image, in `bytes`")
@@ -67,6 +68,9 @@ func parseServeFlags(args []string, stdout io.Writer) (serveFlags, error) {
 	}
 	if set.NArg() > 0 {
 		return f, fmt.Errorf("unknown argument %q; see --help", set.Arg(0))
+	}
+	if f.awaitRestore && f.state == "" {
+		return f, errors.New("--await-restore needs --state")
 	}
 	if f.root == "" {
 		return f, errors.New("--root is missing; name the directory to serve")
@@ -99,7 +103,7 @@ func serve(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	log := slog.New(slog.NewJSONHandler(stderr, nil))
 	w, err := workspace.New(workspace.Options{
 		Root: f.root, Token: token, ReadOnly: f.readOnly, Shell: runner, Limits: f.limits, Version: version.String(), Logger: log,
-		Changes: tree,
+		Changes: tree, Restored: f.restored(),
 	})
 	if err != nil {
 		return err
@@ -144,6 +148,14 @@ func endStreams(ctx context.Context, next http.Handler) http.Handler {
 		}
 		next.ServeHTTP(w, r)
 	})
+}
+
+// restored returns the file that marks that kept changes were restored; empty if calls do not wait for it.
+func (f serveFlags) restored() string {
+	if !f.awaitRestore {
+		return ""
+	}
+	return filepath.Join(f.state, "restored")
 }
 
 // newTree prepares the reading of changes.

@@ -359,7 +359,7 @@ func newWorkspaces(mgr ctrl.Manager, options Options, retry func(namespace strin
 		Operator: pod.Peer{Namespace: options.OperatorNamespace, Labels: labels},
 		Egress:   options.WorkspaceEgress, MaxSize: options.WorkspaceMaxSize,
 		LocalRoots: options.LocalWorkspaces, Scratch: options.WorkspaceScratch, Retry: retry,
-		HTTP: options.Telemetry.Transport(nil),
+		HTTP: options.Telemetry.Transport(nil), Ledger: options.Ledger, Events: mgr.GetEventRecorder("nestor-operator"),
 	})
 }
 

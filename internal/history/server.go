@@ -37,6 +37,7 @@ type Ledger interface {
 	ledger.Histories
 	ledger.Calls
 	ledger.Reports
+	ledger.Workspaces
 }
 
 // shutdownTimeout limits how long requests may take to end at shutdown.
@@ -187,7 +188,7 @@ func (s *Server) config(ctx context.Context, scheme *runtime.Scheme, client kube
 func (s *Server) group(scheme *runtime.Scheme, options Options, may authorizer.Authorizer) *genericapiserver.APIGroupInfo {
 	group := genericapiserver.NewDefaultAPIGroupInfo(api.GroupVersion.Group, scheme, runtime.NewParameterCodec(scheme), serializer.NewCodecFactory(scheme))
 	storage := &transcripts{ledger: options.Ledger, reader: transcript.NewReader(options.Ledger)}
-	files := &workspaceChanges{workspaces: options.Workspaces}
+	files := &workspaceChanges{workspaces: options.Workspaces, ledger: options.Ledger, transcripts: storage}
 	group.VersionedResourcesStorageMap[api.GroupVersion.Version] = map[string]rest.Storage{
 		"transcripts": storage,
 		"transcripts/log": &logs{

@@ -6,6 +6,7 @@ package history
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -18,6 +19,7 @@ import (
 	genericapirequest "k8s.io/apiserver/pkg/endpoints/request"
 
 	api "github.com/nestor-dev/nestor/api/history/v1alpha1"
+	"github.com/nestor-dev/nestor/internal/ledger"
 	"github.com/nestor-dev/nestor/internal/tool/workspace/changes"
 )
 
@@ -27,12 +29,14 @@ type Workspaces interface {
 	FindWorkspace(ctx context.Context, kind, namespace, name string) (changes.Workspace, error)
 }
 
-const changesHint = "the changes of a workspace are named chat.NAME or task.NAME"
+const changesHint = "the changes of a workspace are named chat.NAME or task.NAME, and those of a deleted chat chat.NAME.UID"
 
 // workspaceChanges is the resource workspacechanges.
 type workspaceChanges struct {
 	workspaceChangesTable
-	workspaces Workspaces
+	workspaces  Workspaces
+	ledger      ledger.Workspaces
+	transcripts *transcripts
 }
 
 // New implements rest.Storage.
@@ -47,7 +51,7 @@ func (w *workspaceChanges) NamespaceScoped() bool { return true }
 // GetSingularName implements rest.SingularNameProvider.
 func (w *workspaceChanges) GetSingularName() string { return "workspacechanges" }
 
-// Get returns the changes of a workspace.
+// Get returns the changes of a workspace: of the running one, or what was kept when it stopped.
 func (w *workspaceChanges) Get(ctx context.Context, name string, _ *metav1.GetOptions) (runtime.Object, error) {
 	found, err := w.find(ctx, name)
 	if err != nil {
@@ -62,15 +66,38 @@ func (w *workspaceChanges) Get(ctx context.Context, name string, _ *metav1.GetOp
 	case errors.Is(err, changes.ErrNoBase):
 		summary = &changes.Summary{Message: "The changes cannot be shown: " + err.Error() + "."}
 	case err != nil:
-		return nil, apierrors.NewServiceUnavailable("the changes cannot be read from the workspace: " + err.Error())
+		return nil, unreadable(err)
 	case summary == nil:
-		object.Message = "The workspace is not running."
-		return object, nil
+		return object, w.describeKept(ctx, object)
 	}
 	now := metav1.Now()
 	object.Live, object.CapturedAt = true, &now
 	describeChanges(object, *summary)
 	return object, nil
+}
+
+// describeKept fills in what was kept when the workspace stopped.
+func (w *workspaceChanges) describeKept(ctx context.Context, object *api.WorkspaceChanges) error {
+	stored, err := w.ledger.WorkspaceOf(ctx, string(object.UID))
+	if errors.Is(err, ledger.ErrNotFound) {
+		object.Message = "The workspace is not running, and nothing was kept."
+		return nil
+	}
+	if err != nil {
+		return statusError(err)
+	}
+	var summary changes.Summary
+	if err := json.Unmarshal(stored.Summary, &summary); err != nil {
+		return apierrors.NewInternalError(fmt.Errorf("read the kept changes: %w", err))
+	}
+	captured := metav1.NewTime(stored.CapturedAt)
+	object.CapturedAt = &captured
+	describeChanges(object, summary)
+	return nil
+}
+
+func unreadable(err error) error {
+	return apierrors.NewServiceUnavailable("the changes cannot be read from the workspace: " + err.Error())
 }
 
 // describeChanges fills in what was changed.
@@ -84,24 +111,58 @@ func describeChanges(object *api.WorkspaceChanges, s changes.Summary) {
 	}
 }
 
-// find returns the workspace of an object.
+// find returns the workspace of an object, or of a deleted one if something was kept.
 func (w *workspaceChanges) find(ctx context.Context, name string) (changes.Workspace, error) {
 	kind, object, uid, ok := api.ParseTranscriptName(name)
-	if !ok || uid != "" || kind == "SubAgent" {
+	if !ok || kind == "SubAgent" {
 		return nil, notFound("workspacechanges", name, changesHint)
 	}
-	if w.workspaces == nil {
-		return nil, notFound("workspacechanges", name, "this server reads no workspaces")
+	if w.workspaces == nil || uid != "" {
+		return w.findKept(ctx, name, "it has no workspace, or nothing was kept")
 	}
 	found, err := w.workspaces.FindWorkspace(ctx, kind, genericapirequest.NamespaceValue(ctx), object)
 	if errors.Is(err, changes.ErrNoWorkspace) {
-		return nil, notFound("workspacechanges", name, err.Error())
+		return w.findKept(ctx, name, err.Error())
 	}
 	if err != nil {
 		return nil, statusError(err)
 	}
 	return found, nil
 }
+
+// findKept returns the workspace of a deleted object.
+func (w *workspaceChanges) findKept(ctx context.Context, name, hint string) (changes.Workspace, error) {
+	run, err := w.transcripts.find(ctx, genericapirequest.NamespaceValue(ctx), name)
+	if apierrors.IsNotFound(err) {
+		return nil, notFound("workspacechanges", name, hint)
+	}
+	if err != nil {
+		return nil, err
+	}
+	stored, err := w.ledger.WorkspaceOf(ctx, run.UID)
+	if errors.Is(err, ledger.ErrNotFound) {
+		return nil, notFound("workspacechanges", name, hint)
+	}
+	if err != nil {
+		return nil, statusError(err)
+	}
+	return stoppedWorkspace{stored}, nil
+}
+
+// stoppedWorkspace is a workspace that does not run.
+type stoppedWorkspace struct{ ledger.Workspace }
+
+// Owner implements changes.Workspace.
+func (s stoppedWorkspace) Owner() string { return s.Workspace.Owner }
+
+// Source implements changes.Workspace.
+func (s stoppedWorkspace) Source() string { return s.Workspace.Source }
+
+// Changes implements changes.Workspace.
+func (s stoppedWorkspace) Changes(context.Context) (*changes.Summary, error) { return nil, nil }
+
+// Archive implements changes.Workspace.
+func (s stoppedWorkspace) Archive(context.Context) ([]byte, bool, error) { return nil, false, nil }
 
 // archives is the subresource workspacechanges/archive: all changes as a patch or a tar.
 type archives struct{ changes *workspaceChanges }
@@ -135,11 +196,30 @@ func (a *archives) Get(ctx context.Context, name string, _ *metav1.GetOptions) (
 	case errors.Is(err, changes.ErrTooLarge), errors.Is(err, changes.ErrNoBase):
 		return nil, apierrors.NewConflict(resource("workspacechanges"), name, err)
 	case err != nil:
-		return nil, apierrors.NewServiceUnavailable("the changes cannot be read from the workspace: " + err.Error())
-	case !running:
-		return nil, notFound("workspacechanges/archive", name, "the workspace is not running")
+		return nil, unreadable(err)
+	}
+	if !running {
+		if data, err = a.changes.keptArchive(ctx, name, found.Owner()); err != nil {
+			return nil, err
+		}
 	}
 	return &archiveStream{data: data, mediaType: archiveType(api.WorkspaceSource(found.Source()))}, nil
+}
+
+// keptArchive returns the archive that was kept when a workspace stopped.
+func (w *workspaceChanges) keptArchive(ctx context.Context, name, owner string) ([]byte, error) {
+	stored, err := w.ledger.WorkspaceOf(ctx, owner)
+	if errors.Is(err, ledger.ErrNotFound) {
+		return nil, notFound("workspacechanges/archive", name, "the workspace is not running, and nothing was kept")
+	}
+	if err != nil {
+		return nil, statusError(err)
+	}
+	var summary changes.Summary
+	if err := json.Unmarshal(stored.Summary, &summary); err == nil && len(stored.Archive) == 0 && summary.Message != "" {
+		return nil, apierrors.NewConflict(resource("workspacechanges"), name, errors.New(summary.Message))
+	}
+	return stored.Archive, nil
 }
 
 func archiveType(source api.WorkspaceSource) string {

@@ -10,12 +10,15 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 
 	historyapi "github.com/nestor-dev/nestor/api/history/v1alpha1"
 	"github.com/nestor-dev/nestor/internal/history"
+	"github.com/nestor-dev/nestor/internal/history/historytest"
+	"github.com/nestor-dev/nestor/internal/ledger"
 	"github.com/nestor-dev/nestor/internal/tool/workspace/changes"
 )
 
@@ -57,7 +60,8 @@ var _ = Describe("The changes of a workspace", func() {
 	It("are read while it runs, by those who may", func() {
 		dir := GinkgoT().TempDir()
 		Expect(os.WriteFile(filepath.Join(dir, "notes.md"), []byte("one\ntwo\n"), 0o600)).To(Succeed())
-		w := serve(newLedger(), func(o *history.Options) {
+		l := newLedger()
+		w := serve(l, func(o *history.Options) {
 			o.Workspaces = trees{
 				"files": {Root: dir, State: GinkgoT().TempDir(), Against: changes.Nothing}, "stopped": nil, "lost": {},
 				"plain": {Root: GinkgoT().TempDir(), State: GinkgoT().TempDir(), Against: changes.Head},
@@ -83,14 +87,32 @@ var _ = Describe("The changes of a workspace", func() {
 		Expect(must(kubectl("get", "--raw", raw("team-a", "workspacechanges/chat.files/archive")))).To(ContainSubstring("one\ntwo\n"))
 
 		By("one that does not run, or has no repository")
-		Expect(read("chat.stopped")).To(And(HaveField("Live", false), HaveField("Message", "The workspace is not running.")))
+		Expect(read("chat.stopped")).To(And(HaveField("Live", false), HaveField("Message", "The workspace is not running, and nothing was kept.")))
 		Expect(errorText(kubectl("get", "--raw", raw("team-a", "workspacechanges/chat.stopped/archive")))).To(ContainSubstring("not running"))
 		Expect(read("chat.plain").Message).To(ContainSubstring("not a git repository"))
 		Expect(errorText(kubectl("get", "--raw", raw("team-a", "workspacechanges/chat.plain/archive")))).To(ContainSubstring("not a git repository"))
 		Expect(errorText(get("chat.lost"))).To(ContainSubstring("no route to host"))
 
+		By("what was kept of one that does not run")
+		summary := `{"baseCommit":"abc","files":[{"path":"a","change":"Modified"}],"diff":"-x\n+y\n"}`
+		Expect(l.KeepWorkspace(ctx, ledger.Workspace{Owner: "uid-1", Source: "EmptyDir", CapturedAt: time.Now(), Summary: json.RawMessage(summary), Archive: []byte("tar")})).To(Succeed())
+		Expect(read("chat.stopped")).To(And(HaveField("Live", false), HaveField("BaseCommit", "abc"), HaveField("Diff", "-x\n+y\n"), HaveField("CapturedAt", Not(BeNil()))))
+		Expect(must(kubectl("get", "--raw", raw("team-a", "workspacechanges/chat.stopped/archive")))).To(Equal("tar"))
+		Expect(l.KeepWorkspace(ctx, ledger.Workspace{Owner: "uid-1", Source: "EmptyDir", CapturedAt: time.Now(), Summary: json.RawMessage(`{"tooLarge":true,"message":"They are too large."}`)})).To(Succeed())
+		Expect(read("chat.stopped").TooLarge).To(BeTrue())
+		Expect(errorText(kubectl("get", "--raw", raw("team-a", "workspacechanges/chat.stopped/archive")))).To(ContainSubstring("They are too large."))
+
+		By("what was kept of a deleted chat, and only in its namespace")
+		pen := historytest.Chat("team-a", "deleted", "uid-deleted")
+		write(pen.Write(ctx, l, pen.Orchestrator()))
+		Expect(l.KeepWorkspace(ctx, ledger.Workspace{Owner: "uid-deleted", Source: "Git", CapturedAt: time.Now(), Summary: json.RawMessage(summary), Archive: []byte("patch")})).To(Succeed())
+		Expect(read("chat.deleted").Files).To(HaveLen(1))
+		Expect(must(kubectl("get", "--raw", raw("team-a", "workspacechanges/chat.deleted.uid-deleted/archive")))).To(Equal("patch"))
+		namespace("team-b")
+		Expect(errorText(kubectl("get", "-n", "team-b", "workspacechanges", "chat.deleted"))).To(ContainSubstring("not found"))
+
 		By("names without a workspace")
-		for name, hint := range map[string]string{"chat.none": "does not exist", "task.files": "does not exist", "subagent.files": "named chat.NAME", "files": "named chat.NAME", "chat.files.uid": "named chat.NAME"} {
+		for name, hint := range map[string]string{"chat.none": "does not exist", "task.files": "does not exist", "subagent.files": "named chat.NAME", "files": "named chat.NAME", "chat.files.uid": "nothing was kept"} {
 			Expect(errorText(get(name))).To(And(ContainSubstring("not found"), ContainSubstring(hint)), name)
 		}
 		By("not without the right")

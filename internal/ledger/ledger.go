@@ -18,6 +18,7 @@ type Ledger interface {
 	Shards
 	Shares
 	Detached
+	Workspaces
 	Sizes
 	Upkeep
 

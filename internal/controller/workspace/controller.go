@@ -54,16 +54,41 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	return ctrl.NewControllerManagedBy(mgr).
 		Named("workspace").
 		For(&corev1.Pod{}, builder.WithPredicates(workspacePods)).
-		Watches(&v1alpha1.AgentChat{}, r.closeDirectory()).
-		Watches(&v1alpha1.AgentTask{}, r.closeDirectory()).
+		Watches(&v1alpha1.AgentChat{}, r.ownerEvents()).
+		Watches(&v1alpha1.AgentTask{}, r.ownerEvents()).
 		Complete(r.WhileActive(r))
 }
 
-// closeDirectory stops serving a directory when its chat or task is deleted.
-func (r *Reconciler) closeDirectory() handler.EventHandler {
-	return handler.Funcs{DeleteFunc: func(_ context.Context, e event.DeleteEvent, _ workqueue.TypedRateLimitingInterface[reconcile.Request]) {
-		r.Workspaces.directories.closeOwner(e.Object.GetUID())
-	}}
+// ownerEvents stops serving a directory when its chat or task is deleted, and checks a pod when the phase of its owner changes.
+func (r *Reconciler) ownerEvents() handler.EventHandler {
+	return handler.Funcs{
+		DeleteFunc: func(_ context.Context, e event.DeleteEvent, _ workqueue.TypedRateLimitingInterface[reconcile.Request]) {
+			r.Workspaces.directories.closeOwner(e.Object.GetUID())
+		},
+		UpdateFunc: func(_ context.Context, e event.UpdateEvent, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) {
+			if before, spec := phaseOf(e.ObjectOld); spec != nil && spec.Directory == nil {
+				if after, _ := phaseOf(e.ObjectNew); before != after {
+					queue.Add(reconcile.Request{NamespacedName: podName(e.ObjectNew)})
+				}
+			}
+		},
+	}
+}
+
+func phaseOf(object client.Object) (phase string, spec *v1alpha1.Workspace) {
+	switch o := object.(type) {
+	case *v1alpha1.AgentChat:
+		return string(o.Status.Phase), o.Spec.Workspace
+	case *v1alpha1.AgentTask:
+		return string(o.Status.Phase), o.Spec.Workspace
+	}
+	return "", nil
+}
+
+// podName returns the name of the pod of an owner.
+func podName(owner client.Object) types.NamespacedName {
+	spec := pod.Spec{Owner: pod.Owner{Name: owner.GetName(), UID: string(owner.GetUID())}}
+	return types.NamespacedName{Namespace: owner.GetNamespace(), Name: spec.Name()}
 }
 
 // Reconcile removes a pod that is unused, that has ended, or whose node is lost, and wakes the calls that wait for
@@ -81,16 +106,40 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	}
 	r.Workspaces.pods.recordOutcome(&found)
 	r.Workspaces.pods.uses.recordExists(req.NamespacedName)
-	idle, err := r.idle(ctx, &found)
+	location, err := r.locationOf(ctx, &found)
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	v := r.Workspaces.pods.decideAction(&found, idle)
+	v := r.Workspaces.pods.decideAction(&found, idleOf(location))
+	if location != nil {
+		ready, err := r.keep(ctx, *location, &found, v)
+		if err != nil || !ready {
+			return ctrl.Result{RequeueAfter: v.checkAfter}, err
+		}
+	}
 	if v.remove {
 		ctrl.LoggerFrom(ctx).Info("Removing a workspace pod", "pod", req.NamespacedName, "reason", v.reason)
 		err = r.Workspaces.pods.remove(ctx, &found, v.force)
 	}
 	return ctrl.Result{RequeueAfter: v.checkAfter}, err
+}
+
+// keep keeps the changes of a pod that is removed because it is idle, or whose owner pauses. It reports whether the pod may be removed.
+func (r *Reconciler) keep(ctx context.Context, location Location, found *corev1.Pod, v podAction) (bool, error) {
+	if found.DeletionTimestamp != nil || hasEnded(found) {
+		return true, nil // it cannot be read any more
+	}
+	if v.remove {
+		ready, err := r.Workspaces.pods.keepBefore(ctx, location, found)
+		if !ready {
+			r.Workspaces.pods.cancelRemoval(found)
+		}
+		return ready, err
+	}
+	if location.pauses() && !r.Workspaces.pods.inUse(found) {
+		return true, r.Workspaces.pods.keep(ctx, location, found)
+	}
+	return true, nil
 }
 
 // decideAction decides what to do with a pod, and keeps new calls out of one that is removed because it is idle.
@@ -104,12 +153,35 @@ func (p *pods) decideAction(found *corev1.Pod, idle time.Duration) (v podAction)
 	return v
 }
 
-// idle returns how long the pod of a chat or task may be unused. If the owner was deleted, the pod is deleted with
-// it.
-func (r *Reconciler) idle(ctx context.Context, found *corev1.Pod) (time.Duration, error) {
+// cancelRemoval lets calls use a pod that is not removed after all.
+func (p *pods) cancelRemoval(found *corev1.Pod) {
+	name := client.ObjectKeyFromObject(found)
+	p.uses.update(name, func(one *podUse) { one.removing = "" })
+	p.uses.notify(name)
+}
+
+// inUse reports whether a pod has calls.
+func (p *pods) inUse(found *corev1.Pod) (used bool) {
+	p.uses.update(client.ObjectKeyFromObject(found), func(one *podUse) { used = one.calls > 0 })
+	return used
+}
+
+// idleOf returns how long the pod of a chat or task may be unused.
+func idleOf(location *Location) time.Duration {
+	switch {
+	case location == nil:
+		return defaultIdle
+	case location.atWork():
+		return location.retain()
+	}
+	return location.idle()
+}
+
+// locationOf returns the workspace that a pod serves, or nil if its owner was deleted, and the pod will be with it.
+func (r *Reconciler) locationOf(ctx context.Context, found *corev1.Pod) (*Location, error) {
 	owner := metav1.GetControllerOf(found)
 	if owner == nil {
-		return defaultIdle, nil
+		return nil, nil
 	}
 	var object client.Object = &v1alpha1.AgentTask{}
 	if owner.Kind == "AgentChat" {
@@ -117,14 +189,10 @@ func (r *Reconciler) idle(ctx context.Context, found *corev1.Pod) (time.Duration
 	}
 	err := r.Client.Get(ctx, types.NamespacedName{Namespace: found.Namespace, Name: owner.Name}, object)
 	if apierrors.IsNotFound(err) || (err == nil && object.GetUID() != owner.UID) {
-		return defaultIdle, nil
+		return nil, nil
 	}
 	if err != nil {
-		return 0, fmt.Errorf("get the owner of pod %s/%s: %w", found.Namespace, found.Name, err)
+		return nil, fmt.Errorf("get the owner of pod %s/%s: %w", found.Namespace, found.Name, err)
 	}
-	location, err := r.Workspaces.Of(ctx, object)
-	if err != nil || location == nil {
-		return defaultIdle, err
-	}
-	return location.idle(), nil
+	return r.Workspaces.Of(ctx, object)
 }

@@ -21,6 +21,9 @@ import (
 // defaultIdle is the default idle timeout of a workspace.
 const defaultIdle = 15 * time.Minute
 
+// defaultRetain is the default of retainSeconds.
+const defaultRetain = 24 * time.Hour
+
 // maxOwners exceeds the maximum depth of agents; a longer chain of owners is not a tree.
 const maxOwners = 16
 
@@ -40,6 +43,37 @@ func (p Location) idle() time.Duration {
 		return time.Duration(seconds) * time.Second
 	}
 	return defaultIdle
+}
+
+// retain returns how long the pod may be unused while work of its owner continues.
+func (p Location) retain() time.Duration {
+	retain := defaultRetain
+	if seconds := p.Workspace.RetainSeconds; seconds != nil {
+		retain = time.Duration(*seconds) * time.Second
+	}
+	return max(retain, p.idle())
+}
+
+// atWork reports whether the owner has work that is not finished, also if it waits.
+func (p Location) atWork() bool {
+	switch o := p.Owner.(type) {
+	case *v1alpha1.AgentChat:
+		return o.Status.Phase == v1alpha1.ChatRunning || o.Status.Phase == v1alpha1.ChatWaiting
+	case *v1alpha1.AgentTask:
+		return o.Status.Phase == v1alpha1.TaskRunning || o.Status.Phase == v1alpha1.TaskWaiting
+	}
+	return false
+}
+
+// pauses reports whether agents of the owner have stopped working, for now or finally, so that changes can be kept.
+func (p Location) pauses() bool {
+	switch o := p.Owner.(type) {
+	case *v1alpha1.AgentChat:
+		return o.Status.Phase != v1alpha1.ChatRunning
+	case *v1alpha1.AgentTask:
+		return o.Status.Phase != v1alpha1.TaskRunning
+	}
+	return false
 }
 
 // readOnly reports whether nothing in the workspace can be changed.

@@ -30,8 +30,8 @@ var (
 
 const (
 	outcomeUnknown = "It may have taken effect all the same: find out before you call it again."
-	emptied        = "Its files are gone with it; the next call starts it again, empty"
-	freshClone     = "What was changed in it is gone; the next call starts it again with a fresh clone"
+	emptied        = "What was changed in it since its files were last kept is gone; the next call starts it again with the kept files"
+	freshClone     = "What was changed in it since its changes were last kept is gone; the next call starts it again with a fresh clone and the kept changes"
 	onVolume       = "Its files are kept on a volume; the next call starts it again"
 	stillThere     = "Its files are still there, but what ran in it has ended"
 )

@@ -46,6 +46,10 @@ func (p *pods) create(ctx context.Context, spec pod.Spec, name types.NamespacedN
 	if err != nil {
 		return err
 	}
+	spec, note, err := p.withKept(ctx, spec)
+	if err != nil {
+		return err
+	}
 	if err := p.ensureServiceAndPolicy(ctx, spec); err != nil {
 		return err
 	}
@@ -55,7 +59,10 @@ func (p *pods) create(ctx context.Context, spec pod.Spec, name types.NamespacedN
 	}
 	// An existing token belonged to an earlier pod.
 	p.uses.update(name, func(one *podUse) {
-		one.recreated, one.notified, one.removing = before && spec.Source.PersistentVolumeClaim == nil, map[string]bool{}, ""
+		one.recreated, one.notified, one.removing = "", map[string]bool{}, ""
+		if before && keeps(spec) {
+			one.recreated = note
+		}
 	})
 	err = p.options.Client.Create(ctx, pod.Pod(spec))
 	if apierrors.IsAlreadyExists(err) {

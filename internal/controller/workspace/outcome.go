@@ -170,9 +170,9 @@ func filesMessage(spec pod.Spec, same bool) string {
 	case spec.Source.PersistentVolumeClaim != nil:
 		return "Its files are kept on a volume; the next call starts it again"
 	case spec.Source.Git != nil:
-		return "What was changed in it is gone; the next call starts it again with a fresh clone"
+		return "What was changed in it since its changes were last kept is gone; the next call starts it again with a fresh clone and the kept changes"
 	}
-	return "Its files are gone with it; the next call starts it again, empty"
+	return "What was changed in it since its files were last kept is gone; the next call starts it again with the kept files"
 }
 
 // errLost is the cause of a call that was cancelled because its workspace ended.

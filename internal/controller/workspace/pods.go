@@ -82,9 +82,7 @@ func (p *pods) attach(ctx context.Context, location Location, agent string) (*co
 		},
 		lossMessage: func(ctx context.Context) string { return p.lossMessage(ctx, spec, name, seen) },
 	}
-	if p.uses.notifyRecreated(name, agent) {
-		v.note = "The workspace was started anew: files are as at its beginning, and what was changed before is gone."
-	}
+	v.note = p.uses.recreationNote(name, agent)
 	return v, nil
 }
 
@@ -159,6 +157,9 @@ func (p *pods) connect(ctx context.Context, spec pod.Spec, name types.Namespaced
 		return nil, "its token is gone, and it is started anew", p.remove(ctx, found, false)
 	}
 	if err != nil {
+		return nil, "", err
+	}
+	if err := p.restore(ctx, spec, name, found); err != nil {
 		return nil, "", err
 	}
 	session := p.pool.Ensure(mcp.Server{

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -104,7 +105,7 @@ func (r chatWorkspace) start(p *corev1.Pod) string {
 	GinkgoHelper()
 	var secret corev1.Secret
 	Expect(api.Get(ctx, r.name(), &secret)).To(Succeed())
-	root := network.run(r.chat.Namespace, r.name().Name, string(secret.Data[pod.TokenKey]))
+	root := network.run(r.chat.Namespace, r.name().Name, string(secret.Data[pod.TokenKey]), slices.Contains(p.Spec.Containers[0].Args, pod.AwaitRestore))
 	p.Status.Phase = corev1.PodRunning
 	p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}
 	Expect(api.Status().Update(ctx, p)).To(Succeed())
@@ -233,7 +234,7 @@ var _ = Describe("A workspace pod", func() {
 		})
 		DeferCleanup(func() { network.interceptCalls(nil) })
 		Expect(finished(r.call(workspaces, "ls", `{}`)).Text).To(And(
-			MatchRegexp("the workspace's pod (was|is being) removed"), ContainSubstring("Its files are gone with it; the next call starts it again, empty")))
+			MatchRegexp("the workspace's pod (was|is being) removed"), ContainSubstring("What was changed in it since its files were last kept is gone; the next call starts it again with the kept files")))
 
 		network.interceptCalls(nil)
 		done = r.call(workspaces, "ls", `{}`)

@@ -25,6 +25,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	fakeevents "k8s.io/client-go/tools/events"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -33,6 +34,8 @@ import (
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 	"github.com/nestor-dev/nestor/internal/controller/workspace"
+	"github.com/nestor-dev/nestor/internal/ledger"
+	"github.com/nestor-dev/nestor/internal/ledger/connect"
 	"github.com/nestor-dev/nestor/internal/localcluster"
 	server "github.com/nestor-dev/nestor/internal/tool/workspace"
 	"github.com/nestor-dev/nestor/internal/tool/workspace/changes"
@@ -48,6 +51,8 @@ var (
 	restarted    workspace.Options // options of an operator that starts later
 	clock        *fakeClock
 	network      *podNetwork
+	store        ledger.Ledger
+	events       *fakeevents.FakeRecorder
 	serial       int
 )
 
@@ -79,7 +84,12 @@ var _ = BeforeSuite(func() {
 	clock = &fakeClock{now: time.Now()}
 	network = &podNetwork{servers: map[string]*httptest.Server{}}
 	DeferCleanup(network.close)
+	store, err = connect.Open(ctx, "sqlite:"+filepath.Join(GinkgoT().TempDir(), "ledger.db"))
+	Expect(err).NotTo(HaveOccurred())
+	DeferCleanup(func() { Expect(store.Close()).To(Succeed()) })
+	events = fakeevents.NewFakeRecorder(100)
 	options := workspace.Options{
+		Ledger: store, Events: events,
 		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Image: "example.com/nestor-workspace:test", HTTP: network, Now: clock.Now,
 		Resolve:  lookUp,
 		Operator: pod.Peer{Namespace: "nestor-system", Labels: map[string]string{"app.kubernetes.io/name": "nestor-operator"}},
@@ -139,11 +149,16 @@ type podNetwork struct {
 }
 
 // run starts a pod's server on a new directory, and returns the directory.
-func (n *podNetwork) run(namespace, name, token string) string {
+func (n *podNetwork) run(namespace, name, token string, awaitRestore bool) string {
 	GinkgoHelper()
 	root := filepath.Join(GinkgoT().TempDir(), name)
 	Expect(os.MkdirAll(root, 0o755)).To(Succeed())
-	served, err := server.New(server.Options{Root: root, Token: token, Changes: &changes.Tree{Root: root, State: GinkgoT().TempDir(), Against: changes.Nothing}})
+	state := GinkgoT().TempDir()
+	options := server.Options{Root: root, Token: token, Changes: &changes.Tree{Root: root, State: state, Against: changes.Nothing}}
+	if awaitRestore {
+		options.Restored = filepath.Join(state, "restored")
+	}
+	served, err := server.New(options)
 	Expect(err).NotTo(HaveOccurred())
 	n.mu.Lock()
 	defer n.mu.Unlock()

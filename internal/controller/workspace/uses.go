@@ -32,10 +32,14 @@ type podUse struct {
 	token    string
 	// outcomes records how pods with this name ended, for the calls in them.
 	outcomes map[types.UID]string
-	// recreated means that the pod replaced an earlier one whose files are gone, and notified has the agents that
-	// were notified.
-	recreated bool
+	// recreated is the note that the pod replaced an earlier one; empty if it did not. notified has the agents that were notified.
+	recreated string
 	notified  map[string]bool
+	// restored is the pod that has got kept changes. served counts the calls that have ended, stored is how many of them the changes in the
+	// ledger contain, and keepFailing is since when changes cannot be read.
+	restored       types.UID
+	served, stored int
+	keepFailing    time.Time
 }
 
 func newPodUses(now func() time.Time) *podUses {
@@ -46,7 +50,7 @@ func newPodUses(now func() time.Time) *podUses {
 func (u *podUses) entry(name types.NamespacedName) *podUse {
 	found, ok := u.byName[name]
 	if !ok {
-		found = &podUse{last: u.now(), changed: make(chan struct{}), notified: map[string]bool{}, outcomes: map[types.UID]string{}}
+		found = &podUse{stored: -1, last: u.now(), changed: make(chan struct{}), notified: map[string]bool{}, outcomes: map[types.UID]string{}}
 		u.byName[name] = found
 	}
 	return found
@@ -64,7 +68,7 @@ func (u *podUses) start(name types.NamespacedName) {
 }
 
 func (u *podUses) end(name types.NamespacedName) {
-	u.update(name, func(one *podUse) { one.calls, one.last = one.calls-1, u.now() })
+	u.update(name, func(one *podUse) { one.calls, one.served, one.last = one.calls-1, one.served+1, u.now() })
 }
 
 // watch returns a channel that is closed at the next change. Call it before reading what may change.
@@ -112,11 +116,13 @@ func (u *podUses) beginCreate(name types.NamespacedName) (mustCreate bool) {
 	return mustCreate
 }
 
-// notifyRecreated reports whether an agent must be notified that the pod was recreated.
-func (u *podUses) notifyRecreated(name types.NamespacedName, agent string) (first bool) {
+// recreationNote returns the note that the pod was recreated, once for each agent.
+func (u *podUses) recreationNote(name types.NamespacedName, agent string) (note string) {
 	u.update(name, func(one *podUse) {
-		first = one.recreated && !one.notified[agent]
+		if !one.notified[agent] {
+			note = one.recreated
+		}
 		one.notified[agent] = true
 	})
-	return first
+	return note
 }

@@ -16,6 +16,7 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/recorder"
 
 	"github.com/nestor-dev/nestor/internal/controller/reference"
 	"github.com/nestor-dev/nestor/internal/ledger"
@@ -55,6 +56,10 @@ type Options struct {
 	// Retry retries the pending runs of a namespace. It is called after a while for what cannot be watched; it may be
 	// nil.
 	Retry func(namespace string)
+	// Ledger keeps the changes of pods that are stopped; nil keeps none. Events receives the warning that changes were not kept; it may be
+	// nil.
+	Ledger ledger.Workspaces
+	Events recorder.EventRecorder
 	// Now returns the current time; nil means time.Now.
 	Now func() time.Time
 }

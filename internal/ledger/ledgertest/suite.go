@@ -77,6 +77,8 @@ func Run(t *testing.T, create func(testing.TB) Database) {
 		"ToolOutputsOfATree":                  testToolOutputsOfATree,
 		"ImagesAreKeptOnce":                   testImagesAreStoredOnce,
 		"ImagesGoWithTheirAgents":             testImagesAreDeletedWithTheirAgents,
+		"AWorkspaceIsReplaced":                testWorkspaceIsReplaced,
+		"WorkspacesGoWithTheirOwners":         testWorkspacesAreDeletedWithTheirOwners,
 		"OddTextIsTaken":                      testUnusualTextIsAccepted,
 		"AgentsByFilter":                      testAgentsByFilter,
 		"AgentIsUpdatedWithItsEvents":         testAgentUpdateIsAppendedWithItsEvents,

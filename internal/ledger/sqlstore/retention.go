@@ -63,11 +63,16 @@ func (s *Store) Prune(ctx context.Context, before time.Time, limit int) (int64, 
 				return nil
 			}
 		}
-		changed, err := tx.Exec(ctx, statement(dropImages, micros(before), budget-deleted))
-		if err == nil {
-			deleted += changed[0]
+		for _, query := range []string{dropWorkspaces, dropImages} {
+			changed, err := tx.Exec(ctx, statement(query, micros(before), budget-deleted))
+			if err != nil {
+				return err
+			}
+			if deleted += changed[0]; deleted >= budget {
+				return nil
+			}
 		}
-		return err
+		return nil
 	})
 	if err != nil {
 		return 0, s.fail("prune", err)

@@ -25,6 +25,8 @@ type Source struct {
 	// Credentials is a directory with the files username and password, or
 	// ssh-privatekey and known_hosts; empty for none.
 	Credentials string
+	// Commit is a commit to check out instead of the newest one of Ref; empty for that.
+	Commit string
 	// BaseFile receives the name of the commit that was checked out; empty for none.
 	BaseFile string
 	// Program answers git's requests for credentials (see [AnswerGit]); usually os.Executable().
@@ -61,6 +63,9 @@ func Clone(ctx context.Context, s Source) error {
 		}
 	}
 	if err := git.checkout(ctx, s.Ref, s.Depth); err != nil {
+		return err
+	}
+	if err := git.checkoutCommit(ctx, s.Commit); err != nil {
 		return err
 	}
 	if err := s.recordBase(ctx, git); err != nil {
@@ -115,7 +120,7 @@ func (s Source) validate() (giturl.Remote, error) {
 	if s.URL == "" {
 		return giturl.Remote{}, errors.New("url is empty; name the repository to clone")
 	}
-	if err := checkRef(s.Ref); err != nil {
+	if err := errors.Join(checkRef(s.Ref), checkRef(s.Commit)); err != nil {
 		return giturl.Remote{}, err
 	}
 	if strings.HasPrefix(s.URL, local) && s.Credentials == "" {
@@ -162,6 +167,20 @@ func (r repository) checkout(ctx context.Context, ref string, depth int) error {
 		return err
 	}
 	return r.run(ctx, "checkout", "--quiet", "--force", "--detach", "FETCH_HEAD")
+}
+
+// checkoutCommit moves the branch that is checked out to a commit, if one is given. Most of the time it is in the history of the branch; if the
+// branch was rewritten, the server may still have it.
+func (r repository) checkoutCommit(ctx context.Context, commit string) error {
+	if commit == "" {
+		return nil
+	}
+	if r.run(ctx, "cat-file", "-e", commit+"^{commit}") != nil {
+		if err := r.run(ctx, "-c", "gc.auto=0", "fetch", "--quiet", "--no-recurse-submodules", "--", "origin", commit); err != nil {
+			return fmt.Errorf("the commit %s, which kept changes are relative to, is not in the repository any more: %w", commit, err)
+		}
+	}
+	return r.run(ctx, "reset", "--quiet", "--hard", commit)
 }
 
 // defaultBranch queries the remote, which answers "ref: refs/heads/NAME<tab>HEAD".

@@ -28,6 +28,9 @@ const (
 	credentialsName = "git-credentials"
 )
 
+// AwaitRestore is the argument of a server that serves no call before kept changes were restored.
+const AwaitRestore = "--await-restore"
+
 // user is the UID of "nonroot" in distroless and many other images.
 const user = int64(65532)
 
@@ -74,10 +77,10 @@ func server(s Spec) corev1.Container {
 	}
 	switch {
 	case s.Source.Git != nil:
-		args = append(args, "--base-file="+baseFile)
+		args = append(args, "--base-file="+baseFile, AwaitRestore)
 		mounts = append(mounts, corev1.VolumeMount{Name: baseVolume, MountPath: basePath, ReadOnly: true})
 	case s.Source.EmptyDir != nil:
-		args = append(args, "--empty-base")
+		args = append(args, "--empty-base", AwaitRestore)
 	case s.readOnly():
 		args = append(args, "--read-only")
 	}
@@ -111,6 +114,9 @@ func clone(s Spec) corev1.Container {
 		SecurityContext: restricted(),
 		// The end of git's output becomes the pod's message if cloning fails.
 		TerminationMessagePolicy: corev1.TerminationMessageFallbackToLogsOnError,
+	}
+	if git.Commit != "" {
+		c.Args = append(c.Args, "--commit="+git.Commit)
 	}
 	if git.SecretName != "" {
 		c.Args = append(c.Args, "--credentials="+credentialsPath)

@@ -74,6 +74,8 @@ type Git struct {
 	URL string
 	// Ref is a branch, a tag or a commit; empty for the default branch.
 	Ref string
+	// Commit is the commit to check out instead of the newest one of Ref; empty for that.
+	Commit string
 	// SecretName names a Secret with username and password, or ssh-privatekey and
 	// known_hosts. Only the init container sees it.
 	SecretName string

@@ -1,0 +1,167 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package workspace_test
+
+import (
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/internal/controller/workspace"
+	"github.com/nestor-dev/nestor/internal/ledger"
+	"github.com/nestor-dev/nestor/internal/tool/workspace/pod"
+)
+
+// used starts the pod of a workspace with a call that writes a file, and returns the pod and its directory.
+func (r chatWorkspace) used(content string) (*corev1.Pod, string) {
+	GinkgoHelper()
+	done := r.call(workspaces, "write", `{"path":"notes.txt","content":"`+content+`"}`)
+	p := r.pod("")
+	root := r.start(p)
+	Expect(finished(done).Failure).To(BeEmpty())
+	return p, root
+}
+
+// stopped waits until an idle pod was stopped.
+func (r chatWorkspace) stopped() {
+	GinkgoHelper()
+	clock.advance(time.Hour)
+	r.touch()
+	r.awaitPodGone()
+}
+
+func (r chatWorkspace) setPhase(phase v1alpha1.ChatPhase) {
+	GinkgoHelper()
+	Eventually(func() error {
+		if err := api.Get(ctx, r.key(), r.chat); err != nil {
+			return err
+		}
+		r.chat.Status.Phase = phase
+		return api.Status().Update(ctx, r.chat)
+	}).Should(Succeed())
+}
+
+func (r chatWorkspace) key() types.NamespacedName {
+	return types.NamespacedName{Namespace: r.chat.Namespace, Name: r.chat.Name}
+}
+
+func (r chatWorkspace) keptText() func() (string, error) {
+	return func() (string, error) {
+		w, err := store.WorkspaceOf(ctx, string(r.chat.UID))
+		return string(w.Summary) + string(w.Archive), err
+	}
+}
+
+var _ = Describe("The changes of a workspace that stops", func() {
+	It("are kept, and restored before the first call of the next pod", func() {
+		r := newChatWorkspace(empty)
+		p, _ := r.used("buy milk")
+		r.stopped()
+		Expect(r.keptText()()).To(ContainSubstring("buy milk"))
+
+		done := r.call(workspaces, "read", `{"path":"notes.txt"}`)
+		root := r.start(r.pod(p.UID))
+		result := finished(done)
+		Expect(result.Text).To(And(ContainSubstring("buy milk"), ContainSubstring("as they were kept at")))
+
+		By("the operator crashes, and the next one does not restore again")
+		Expect(os.WriteFile(filepath.Join(root, "later.txt"), []byte("x"), 0o600)).To(Succeed())
+		next, err := workspace.New(restarted)
+		Expect(err).NotTo(HaveOccurred())
+		Expect(finished(r.call(next, "read", `{"path":"later.txt"}`)).Failure).To(BeEmpty())
+	})
+
+	It("are kept when its chat pauses, so that a lost pod loses little", func() {
+		r := newChatWorkspace(empty)
+		r.setPhase(v1alpha1.ChatRunning)
+		r.used("first")
+		r.setPhase(v1alpha1.ChatWaiting)
+		Eventually(r.keptText()).Should(ContainSubstring("first"))
+		Expect(finished(r.call(workspaces, "write", `{"path":"notes.txt","content":"second"}`)).Failure).To(BeEmpty())
+		r.setPhase(v1alpha1.ChatIdle)
+		Eventually(r.keptText()).Should(ContainSubstring("second"))
+	})
+
+	It("are reported if they are too large", func() {
+		r := newChatWorkspace(empty)
+		p, root := r.used("buy milk")
+		Expect(os.WriteFile(filepath.Join(root, "large.bin"), make([]byte, 33<<20), 0o600)).To(Succeed())
+		r.stopped()
+		Expect(r.keptText()()).To(And(ContainSubstring(`"notKept":true`), ContainSubstring("large.bin"), ContainSubstring("notes.txt")))
+		Eventually(events.Events).Should(Receive(And(ContainSubstring(workspace.ReasonNotKept), ContainSubstring("large.bin"))))
+		done := r.call(workspaces, "ls", `{}`)
+		r.start(r.pod(p.UID))
+		Expect(finished(done).Text).To(And(ContainSubstring("was not kept"), ContainSubstring("large.bin"), Not(ContainSubstring("notes.txt"))))
+	})
+
+	It("keep it running while they cannot be read, for a limited time", func() {
+		r := newChatWorkspace(empty)
+		p, _ := r.used("buy milk")
+		network.answer(r.name(), func(rw http.ResponseWriter, _ *http.Request) {
+			http.Error(rw, "broken", http.StatusInternalServerError)
+		})
+		clock.advance(time.Hour)
+		r.touch()
+		Consistently(r.podUIDs, "500ms").Should(HaveExactElements(p.UID))
+		clock.advance(11 * time.Minute)
+		r.touch()
+		r.awaitPodGone()
+		Expect(r.keptText()()).To(ContainSubstring("broken"))
+	})
+
+	It("fail the call if they cannot be restored, and stay kept", func() {
+		r := newChatWorkspace(empty)
+		Expect(store.KeepWorkspace(ctx, ledger.Workspace{Owner: string(r.chat.UID), Source: "EmptyDir", CapturedAt: time.Now(), Summary: []byte(`{}`), Archive: []byte("no tar")})).To(Succeed())
+		done := r.call(workspaces, "ls", `{}`)
+		r.start(r.pod(""))
+		Expect(finished(done).Text).To(ContainSubstring("restore the kept changes"))
+		Expect(r.keptText()()).To(ContainSubstring("no tar"))
+	})
+
+	It("are relative to the commit that was cloned", func() {
+		r := newChatWorkspace(v1alpha1.Workspace{Git: &v1alpha1.GitSource{URL: "https://git.example.com/a.git", Ref: "main"}})
+		commit := strings.Repeat("ab", 20)
+		Expect(store.KeepWorkspace(ctx, ledger.Workspace{Owner: string(r.chat.UID), Source: "Git", CapturedAt: time.Now(), Summary: []byte(`{"baseCommit":"` + commit + `"}`)})).To(Succeed())
+		r.call(workspaces, "ls", `{}`)
+		Expect(r.pod("").Spec.InitContainers[0].Args).To(ContainElement("--commit=" + commit))
+		Expect(r.pod("").Spec.Containers[0].Args).To(ContainElement(pod.AwaitRestore))
+	})
+})
+
+var _ = Describe("A workspace of a chat that waits", func() {
+	It("is not stopped by the idle timeout before retainSeconds", func() {
+		retain := int32(7200)
+		w := empty
+		w.RetainSeconds = &retain
+		r := newChatWorkspace(w)
+		r.setPhase(v1alpha1.ChatWaiting)
+		p, _ := r.used("buy milk")
+		clock.advance(time.Hour)
+		r.touch()
+		Consistently(r.podUIDs, "500ms").Should(HaveExactElements(p.UID))
+		By("but when the chat is idle")
+		r.setPhase(v1alpha1.ChatIdle)
+		r.awaitPodGone()
+	})
+
+	It("is stopped after retainSeconds", func() {
+		retain := int32(7200)
+		w := empty
+		w.RetainSeconds = &retain
+		r := newChatWorkspace(w)
+		r.setPhase(v1alpha1.ChatWaiting)
+		r.used("buy milk")
+		clock.advance(3 * time.Hour)
+		r.touch()
+		r.awaitPodGone()
+	})
+})

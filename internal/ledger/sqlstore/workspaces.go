@@ -1,0 +1,56 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package sqlstore
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/nestor-dev/nestor/internal/ledger"
+)
+
+const (
+	keepWorkspace = `INSERT INTO workspace_changes (owner_uid, source, captured_at, summary, archive) VALUES ($1, $2, $3, $4, $5)
+	ON CONFLICT (owner_uid) DO UPDATE SET source = excluded.source, captured_at = excluded.captured_at, summary = excluded.summary, archive = excluded.archive`
+	// dropWorkspaces deletes old changes without a history: that of their owner has just been deleted, or there never was one.
+	dropWorkspaces = `DELETE FROM workspace_changes WHERE captured_at < $1 AND owner_uid IN (
+	SELECT w.owner_uid FROM workspace_changes w WHERE w.captured_at < $1 AND NOT EXISTS (SELECT 1 FROM agents a WHERE a.uid = w.owner_uid) LIMIT $2)`
+)
+
+// KeepWorkspace implements ledger.Workspaces.
+func (s *Store) KeepWorkspace(ctx context.Context, w ledger.Workspace) error {
+	if w.Owner == "" || w.CapturedAt.IsZero() || !json.Valid(w.Summary) {
+		return fmt.Errorf("keep the workspace of %q: %w: it needs an owner, a time and a summary", w.Owner, ledger.ErrInvalid)
+	}
+	ctx, cancel := context.WithTimeout(ctx, s.timeout)
+	defer cancel()
+	archive := append([]byte{}, w.Archive...) // nil would be NULL
+	err := s.driver.Write(ctx, func(tx Tx) error {
+		_, err := tx.Exec(ctx, statement(keepWorkspace, text(w.Owner), text(w.Source), micros(w.CapturedAt), text(string(w.Summary)), archive))
+		return err
+	})
+	return s.fail("keep the workspace of "+w.Owner, err)
+}
+
+// WorkspaceOf implements ledger.Workspaces.
+func (s *Store) WorkspaceOf(ctx context.Context, owner string) (ledger.Workspace, error) {
+	found, err := list(ctx, s.driver.Reader(), scanWorkspace, `SELECT owner_uid, source, captured_at, summary, archive FROM workspace_changes WHERE owner_uid = $1`, text(owner))
+	if err == nil && len(found) == 0 {
+		return ledger.Workspace{}, fmt.Errorf("workspace of %s: %w", owner, ledger.ErrNotFound)
+	}
+	if err != nil {
+		return ledger.Workspace{}, s.fail("read a workspace", err)
+	}
+	return found[0], nil
+}
+
+func scanWorkspace(r row) (ledger.Workspace, error) {
+	var w ledger.Workspace
+	var captured int64
+	var summary string
+	err := r.Scan(&w.Owner, &w.Source, &captured, &summary, &w.Archive)
+	w.CapturedAt, w.Summary = fromMicros(captured), json.RawMessage(summary)
+	return w, err
+}
