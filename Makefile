@@ -146,6 +146,7 @@ fuzz: ## Fuzz the core with arbitrary event logs (FUZZTIME)
 generate: ## Regenerate deepcopy functions, CRDs, RBAC, OpenAPI definitions, references, pictures and the PrometheusRule
 	$(TOOL) controller-gen object:headerFile=hack/boilerplate.go.txt paths=./api/...
 	$(TOOL) controller-gen crd:allowDangerousTypes=false paths=./api/v1alpha1 output:crd:dir=config/crd/bases
+	@awk -f hack/temperature.awk config/crd/bases/nestor.dev_agentroles.yaml > config/crd/bases/new && mv config/crd/bases/new config/crd/bases/nestor.dev_agentroles.yaml
 	$(TOOL) crd-ref-docs --config=hack/crd-ref-docs.yaml --source-path=api/v1alpha1 --renderer=markdown --output-path=docs/reference/api.md
 	@# Aliases of string have no section of their own: say what they are instead of linking to nowhere.
 	@sed -E -i.bak 's/_\[($(ALIASES))\]\(#[a-z]+\)( array)?_/_string\2_/g; /^- \[($(ALIASES))\]/d' docs/reference/api.md && rm docs/reference/api.md.bak

@@ -209,6 +209,10 @@ type AgentMessageStatus struct {
 	// +kubebuilder:validation:MaxLength=64
 	// +kubebuilder:validation:Pattern=`^[A-Z][A-Za-z]*$`
 	Reason string `json:"reason,omitempty"`
+	// preview is the beginning of the message in one line, for lists: its text, decision or cancel, and why it was rejected.
+	// +optional
+	// +kubebuilder:validation:MaxLength=48
+	Preview string `json:"preview,omitempty"`
 	// conditions contains Succeeded.
 	// +optional
 	// +listType=map
@@ -226,9 +230,10 @@ type AgentMessageStatus struct {
 // +kubebuilder:printcolumn:name="Chat",type=string,JSONPath=`.spec.chat`
 // +kubebuilder:printcolumn:name="From",type=string,JSONPath=`.spec.role`
 // +kubebuilder:printcolumn:name="Phase",type=string,JSONPath=`.status.phase`
-// +kubebuilder:printcolumn:name="Reason",type=string,JSONPath=`.status.reason`
-// +kubebuilder:printcolumn:name="About",type=string,JSONPath=`.spec.about`
-// +kubebuilder:printcolumn:name="Decision",type=string,JSONPath=`.spec.approval.decision`
+// +kubebuilder:printcolumn:name="Text",type=string,JSONPath=`.status.preview`
+// +kubebuilder:printcolumn:name="Reason",type=string,JSONPath=`.status.reason`,priority=1
+// +kubebuilder:printcolumn:name="About",type=string,JSONPath=`.spec.about`,priority=1
+// +kubebuilder:printcolumn:name="Decision",type=string,JSONPath=`.spec.approval.decision`,priority=1
 // +kubebuilder:printcolumn:name="Task",type=string,JSONPath=`.spec.task`,priority=1
 // +kubebuilder:printcolumn:name="Reply to",type=string,JSONPath=`.spec.inReplyTo`,priority=1
 // +kubebuilder:printcolumn:name="Content",type=string,JSONPath=`.spec.content`,priority=1

@@ -10,7 +10,7 @@ import (
 
 // AgentRoleSpec defines the agents of a role. A change applies to agents that start afterwards.
 // +kubebuilder:validation:XValidation:rule="!(has(self.systemPrompt) && has(self.systemPromptFrom))",message="set only one of systemPrompt and systemPromptFrom"
-// +kubebuilder:validation:XValidation:rule="!has(self.remote) || !(has(self.systemPrompt) || has(self.systemPromptFrom) || has(self.modelProvider) || has(self.model) || has(self.temperature) || has(self.maxOutputTokens) || has(self.reasoningEffort) || has(self.tools) || has(self.approval) || has(self.delegation) || has(self.outputSchema) || has(self.skills) || has(self.review))",message="a role with remote has no prompt, model, tools, approval, delegation, outputSchema, skills or review: the remote agent has its own"
+// +kubebuilder:validation:XValidation:rule="!has(self.remote) || !(has(self.systemPrompt) || has(self.systemPromptFrom) || has(self.modelProvider) || has(self.model) || has(self.maxOutputTokens) || has(self.reasoningEffort) || has(self.tools) || has(self.approval) || has(self.delegation) || has(self.outputSchema) || has(self.skills) || has(self.review))",message="a role with remote has no prompt, model, tools, approval, delegation, outputSchema, skills or review: the remote agent has its own"
 // +kubebuilder:validation:XValidation:rule="!has(self.remote) || !has(self.limits) || !has(self.limits.maxCostMicros) || self.limits.maxCostMicros == 0",message="a role with remote cannot limit the cost, which is not known here: limit the duration or the tokens",fieldPath=".limits.maxCostMicros"
 type AgentRoleSpec struct {
 	// displayName is the name that people see. Defaults to the role's name.
@@ -34,11 +34,9 @@ type AgentRoleSpec struct {
 	// model of the provider.
 	// +optional
 	Model ModelName `json:"model,omitempty"`
-	// temperature is the sampling temperature, from "0" to "2". Defaults to that of the model.
+	// temperature is the sampling temperature: a number from 0 to 2, which may also be a string. Defaults to that of the model.
 	// +optional
-	// +kubebuilder:validation:MaxLength=5
-	// +kubebuilder:validation:XValidation:rule="self.matches('^([01]([.][0-9]{1,3})?|2([.]0{1,3})?)$')",message="must be a number from 0 to 2 in quotes, with at most three decimals, for example \"0.2\""
-	Temperature string `json:"temperature,omitempty"`
+	Temperature Temperature `json:"temperature,omitempty"`
 	// maxOutputTokens is the maximum length of the reply of one model call. Defaults to 4096.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
@@ -322,9 +320,9 @@ type AgentRoleStatus struct {
 // +kubebuilder:printcolumn:name="Ready",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].status`
 // +kubebuilder:printcolumn:name="Reason",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].reason`
 // +kubebuilder:printcolumn:name="Model",type=string,JSONPath=`.spec.model`
-// +kubebuilder:printcolumn:name="Iterations",type=integer,JSONPath=`.spec.limits.maxIterations`
-// +kubebuilder:printcolumn:name="Seconds",type=integer,JSONPath=`.spec.limits.maxDurationSeconds`
-// +kubebuilder:printcolumn:name="Delegates to",type=string,JSONPath=`.spec.delegation.roles`
+// +kubebuilder:printcolumn:name="Iterations",type=integer,JSONPath=`.spec.limits.maxIterations`,priority=1
+// +kubebuilder:printcolumn:name="Seconds",type=integer,JSONPath=`.spec.limits.maxDurationSeconds`,priority=1
+// +kubebuilder:printcolumn:name="Delegates to",type=string,JSONPath=`.spec.delegation.roles`,priority=1
 // +kubebuilder:printcolumn:name="As tool",type=string,JSONPath=`.spec.asTool.name`,priority=1
 // +kubebuilder:printcolumn:name="Remote",type=string,JSONPath=`.spec.remote.a2a.url`,priority=1
 // +kubebuilder:printcolumn:name="Approval",type=string,JSONPath=`.spec.approval.mode`,priority=1

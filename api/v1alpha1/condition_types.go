@@ -25,7 +25,7 @@ const ConditionReady = "Ready"
 // the operator has seen the object. `kubectl wait --for=condition=Succeeded` waits for success, and
 // `--for=condition=Succeeded=False` for the opposite.
 //
-//   - True: ReasonSucceeded, or ReasonHandled for a message.
+//   - True: ReasonSuccess, or ReasonHandled for a message.
 //   - False: one of the error kinds (Cancelled, TimedOut, IterationLimit, ...; see ErrorKind), or for a message
 //     ReasonTaskNotFound, ReasonTaskFinished, ReasonNotWaiting, ReasonWrongToolCall, ReasonDigestMismatch, ReasonSeparation,
 //     ReasonAllowanceMismatch, ReasonAllowanceLimit or ReasonAllowanceNotFound. The message has the cause.
@@ -121,8 +121,8 @@ const (
 
 // Reasons of ConditionSucceeded.
 const (
-	// ReasonSucceeded: the run ended with a result.
-	ReasonSucceeded = "Succeeded"
+	// ReasonSuccess: the run ended with a result.
+	ReasonSuccess = "Success"
 	// ReasonPending: the run has not started.
 	ReasonPending = "Pending"
 	// ReasonParallelLimit: the chat's maxParallelTasks agents are running; the run starts, or continues after it waited for a person or

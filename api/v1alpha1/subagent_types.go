@@ -136,7 +136,7 @@ type AgentLimits struct {
 }
 
 // SubAgentPhase is the phase of an agent, for people.
-// +kubebuilder:validation:Enum=Pending;Active;WaitingForUser;AwaitingApproval;AwaitingSubAgents;Cancelling;Completed;Failed
+// +kubebuilder:validation:Enum=Pending;Active;WaitingForUser;AwaitingApproval;AwaitingSubAgents;Cancelling;Success;Failed
 type SubAgentPhase string
 
 // The phases of an agent.
@@ -153,8 +153,8 @@ const (
 	SubAgentAwaitingSubAgents SubAgentPhase = "AwaitingSubAgents"
 	// SubAgentCancelling: it was cancelled and waits until its own sub-agents have stopped.
 	SubAgentCancelling SubAgentPhase = "Cancelling"
-	// SubAgentCompleted: it ended with a result.
-	SubAgentCompleted SubAgentPhase = "Completed"
+	// SubAgentSuccess: it ended with a result.
+	SubAgentSuccess SubAgentPhase = "Success"
 	// SubAgentFailed: it failed, was cancelled, or reached a limit.
 	SubAgentFailed SubAgentPhase = "Failed"
 )

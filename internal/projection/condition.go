@@ -40,7 +40,7 @@ func succeeded(s agent.State, w Work, generation int64) metav1.Condition {
 	case agent.StageAwaitingApproval:
 		c.Reason, c.Message = v1alpha1.ReasonAwaitingApproval, "Decide with an AgentMessage about: "+approval(s).Text
 	case agent.StageCompleted:
-		c.Status, c.Reason, c.Message = metav1.ConditionTrue, v1alpha1.ReasonSucceeded, "The run ended with a result."
+		c.Status, c.Reason, c.Message = metav1.ConditionTrue, v1alpha1.ReasonSuccess, "The run ended with a result."
 	case agent.StageFailed:
 		c.Status, c.Reason, c.Message = metav1.ConditionFalse, string(s.Outcome.Kind), s.Outcome.Error
 	default:

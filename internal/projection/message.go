@@ -8,7 +8,36 @@ import (
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 	"github.com/nestor-dev/nestor/internal/agent"
+	"github.com/nestor-dev/nestor/internal/shorten"
 )
+
+// maxPreview bounds the preview of a message, which is a column of kubectl get.
+const maxPreview = 48
+
+// Preview returns the beginning of a message in one line. A rejected message begins with the reason.
+func Preview(spec v1alpha1.AgentMessageSpec, phase v1alpha1.MessagePhase, reason string) string {
+	text := messageText(spec)
+	if phase == v1alpha1.MessageRejected {
+		text = reason + ": " + text
+	}
+	return shorten.UntrustedLine(text, maxPreview)
+}
+
+func messageText(spec v1alpha1.AgentMessageSpec) string {
+	switch {
+	case spec.Approval != nil:
+		text := string(spec.Approval.Decision) + " a call of " + string(spec.Approval.Task)
+		if spec.Approval.Comment != "" {
+			text += ": " + spec.Approval.Comment
+		}
+		return text
+	case spec.Cancel != nil && spec.Cancel.Task != "":
+		return "Cancel " + spec.Cancel.Task
+	case spec.Cancel != nil:
+		return "Cancel everything"
+	}
+	return spec.Content
+}
 
 // Message returns the status of a message in a phase, with the reason and the text for people.
 func Message(old v1alpha1.AgentMessageStatus, phase v1alpha1.MessagePhase, reason, text string, generation int64, at agent.Time) v1alpha1.AgentMessageStatus {

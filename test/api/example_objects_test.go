@@ -46,7 +46,7 @@ func exampleObjects() []client.Object {
 		&nestor.AgentMessage{
 			ObjectMeta: metav1.ObjectMeta{Name: "release-notes-1"},
 			Spec:       nestor.AgentMessageSpec{Chat: "release-notes", Content: "Please write the release notes."},
-			Status:     nestor.AgentMessageStatus{Phase: nestor.MessageHandled, Reason: nestor.ReasonHandled},
+			Status:     nestor.AgentMessageStatus{Phase: nestor.MessageHandled, Reason: nestor.ReasonHandled, Preview: "Please write the release notes."},
 		},
 		&nestor.AgentMessage{
 			ObjectMeta: metav1.ObjectMeta{Name: "release-notes-2"},
@@ -54,14 +54,14 @@ func exampleObjects() []client.Object {
 				Chat: "release-notes", Role: nestor.RoleAssistant, About: "edit", InReplyTo: "release-notes-1",
 				Content: "Agent Release editor asks for approval of github__create_release (call_1).",
 			},
-			Status: nestor.AgentMessageStatus{Phase: nestor.MessageHandled, Reason: nestor.ReasonHandled},
+			Status: nestor.AgentMessageStatus{Phase: nestor.MessageHandled, Reason: nestor.ReasonHandled, Preview: "Agent Release editor asks for approval of githu…"},
 		},
 		&nestor.AgentMessage{
 			ObjectMeta: metav1.ObjectMeta{Name: "release-notes-3"},
 			Spec: nestor.AgentMessageSpec{
 				Chat: "release-notes", User: "alice", Approval: &nestor.Approval{Task: "edit", ToolCall: "call_0", Decision: nestor.DecisionApprove},
 			},
-			Status: nestor.AgentMessageStatus{Phase: nestor.MessageRejected, Reason: nestor.ReasonWrongToolCall},
+			Status: nestor.AgentMessageStatus{Phase: nestor.MessageRejected, Reason: nestor.ReasonWrongToolCall, Preview: "WrongToolCall: Approve a call of edit"},
 		},
 		&nestor.AgentTask{
 			ObjectMeta: metav1.ObjectMeta{Name: "edit"},

@@ -68,7 +68,7 @@ var _ = Describe("kubectl", func() {
 		wait.Stdout, wait.Stderr = &out, &out
 		Expect(wait.Start()).To(Succeed())
 		task.Status.Phase = nestor.TaskSuccess
-		task.Status.Conditions = condition(nestor.ConditionSucceeded, metav1.ConditionTrue, nestor.ReasonSucceeded)
+		task.Status.Conditions = condition(nestor.ConditionSucceeded, metav1.ConditionTrue, nestor.ReasonSuccess)
 		Expect(api.Status().Update(ctx, task)).To(Succeed())
 		Expect(wait.Wait()).To(Succeed(), out.String())
 		Expect(out.String()).To(ContainSubstring("condition met"))

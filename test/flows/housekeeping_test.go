@@ -78,14 +78,16 @@ func housekeeping(w *world) {
 			Expect(w.requestsOf(r.agent(ctx, "before").UID)(ctx)).To(HaveEach(WithTransform(modelRequest.tools, ContainElement("box__wait"))))
 		})
 
-		It("Events report what a person may want to act on, without the content of conversations", func(ctx SpecContext) {
+		It("Events report what a person may want to act on, in full", func(ctx SpecContext) {
 			r := w.newNamespace(ctx)
-			r.create(ctx, MakeTask("curious", "Ask: Which colour?").Obj(), MakeTask("broken", "Give up: no colour").Obj())
+			r.create(ctx, MakeTask("curious", "Ask: Which colour?").Obj(), MakeTask("broken", "Give up: no colour").Obj(), MakeTask("lost", "Work").Role("archivist").Obj())
 			Eventually(r.events).WithContext(ctx).Should(ContainElements(
-				"Normal AgentTask/curious WaitingForUser: An agent waits for an answer: see status.waiting.",
-				"Warning AgentTask/broken SubAgentError: The work failed: see status.error.",
+				"Normal AgentTask/curious WaitingForUser: Answer with an AgentMessage: Which colour?",
+				ContainSubstring("Warning AgentTask/broken SubAgentError: "),
+				And(HavePrefix("Warning AgentTask/lost RoleNotFound: "), ContainSubstring("archivist")),
 			))
-			Expect(r.events(ctx)).NotTo(ContainElement(ContainSubstring("colour")))
+			Expect(r.events(ctx)).To(ContainElement(And(ContainSubstring("AgentTask/broken"), ContainSubstring("no colour"))))
+			Expect(r.events(ctx)).NotTo(ContainElement(ContainSubstring("see status")))
 		})
 	})
 }

@@ -8,7 +8,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strconv"
 
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -230,7 +229,7 @@ func roleOf(r role.Role, namespace string) agent.Role {
 	if r.Namespace != namespace {
 		out.SharedBy = r.Namespace
 	}
-	if value, err := strconv.ParseFloat(r.Temperature, 64); err == nil { // the API accepts nothing else
+	if value, ok := r.Temperature.Float(); ok { // the API accepts nothing else
 		out.Temperature = &value
 	}
 	if r.Tools != nil {

@@ -107,6 +107,9 @@ func (r *Reconciler) check(ctx context.Context, object *v1alpha1.AgentRole, read
 		}
 	}
 	if read.Remote != nil {
+		if object.Spec.Temperature != "" { // no rule of the API can read the field
+			return status.NotReady(generation, v1alpha1.ReasonInvalidSpec, "A role with remote has no temperature: the remote agent has its own. Remove spec.temperature."), nil
+		}
 		_, err := r.Finder.Headers(object.Namespace, read.Remote.A2A.HeadersFrom)(ctx)
 		if condition, missing := status.FromMissing(generation, err); missing {
 			return condition, nil

@@ -4,28 +4,43 @@
 package status
 
 import (
+	"cmp"
+	"strings"
+
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/internal/shorten"
 )
 
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 // +kubebuilder:rbac:groups="",resources=events,verbs=create;patch
 
+// maxNote bounds the text of an Event in characters; the API allows 1024 bytes.
+const maxNote = 256
+
 // recordEvent emits an Event for a status change that a person may act on: an object waits for them, has a missing reference, or failed.
-// Progress and success emit no Events, because each costs a write. The texts contain nothing that a model or tool produced.
+// Progress and success emit no Events, because each costs a write.
 func (w *Writer) recordEvent(before, after runtime.Object) {
 	old, now := conditionOf(before), conditionOf(after)
-	if now == nil || (old != nil && old.Status == now.Status && old.Reason == now.Reason) {
+	if w.Events == nil || now == nil || !worthAnEvent(old, *now) {
 		return
 	}
-	kind, note, ok := eventOf(*now)
-	if ok && w.Events != nil {
-		w.Events.Eventf(after, nil, kind, now.Reason, "Run", note)
+	if kind, note := eventOf(after, *now); note != "" {
+		w.Events.Eventf(after, nil, kind, now.Reason, "Run", "%s", shorten.UntrustedLine(note, maxNote))
 	}
+}
+
+// worthAnEvent reports whether a condition says something new. A second question that follows the first one differs only in its message.
+func worthAnEvent(old *metav1.Condition, now metav1.Condition) bool {
+	if old == nil || old.Status != now.Status || old.Reason != now.Reason {
+		return true
+	}
+	asks := now.Reason == v1alpha1.ReasonWaitingForUser || now.Reason == v1alpha1.ReasonAwaitingApproval
+	return asks && old.Message != now.Message
 }
 
 // conditionOf returns the condition that summarizes the state of an object.
@@ -39,19 +54,28 @@ func conditionOf(object runtime.Object) *metav1.Condition {
 	return nil // the task of a sub-agent gets the Event
 }
 
-func eventOf(c metav1.Condition) (kind, note string, ok bool) {
+// eventOf returns the type and the text of the Event for a condition, or no text if nobody needs to act. The text is that of the
+// condition, but without the arguments of a call: log collectors copy Events to places where conversations do not belong.
+func eventOf(object runtime.Object, c metav1.Condition) (kind, note string) {
 	switch c.Reason {
 	case v1alpha1.ReasonWaitingForUser:
-		return corev1.EventTypeNormal, "An agent waits for an answer: see status.waiting.", true
+		return corev1.EventTypeNormal, c.Message
 	case v1alpha1.ReasonAwaitingApproval:
-		return corev1.EventTypeNormal, "A call waits for a decision: see status.waiting.", true
+		return corev1.EventTypeNormal, "Approve or deny" + waitingTool(object) + ": kubectl nestor approve"
 	case string(v1alpha1.ErrorCancelled):
-		return corev1.EventTypeNormal, "The work was cancelled.", true
-	case v1alpha1.ReasonParallelLimit, v1alpha1.ReasonPending, v1alpha1.ReasonRunning, v1alpha1.ReasonSucceeded, v1alpha1.ReasonReady:
-		return "", "", false
+		return corev1.EventTypeNormal, cmp.Or(c.Message, "The work was cancelled.")
+	case v1alpha1.ReasonParallelLimit, v1alpha1.ReasonPending, v1alpha1.ReasonRunning, v1alpha1.ReasonSuccess, v1alpha1.ReasonReady:
+		return "", ""
 	}
-	if c.Type == v1alpha1.ConditionSucceeded && c.Status == metav1.ConditionFalse {
-		return corev1.EventTypeWarning, "The work failed: see status.error.", true
+	return corev1.EventTypeWarning, cmp.Or(c.Message, c.Reason)
+}
+
+// waitingTool returns the name of the tool whose call waits for a decision, after a space, or "".
+func waitingTool(object runtime.Object) string {
+	task, ok := object.(*v1alpha1.AgentTask)
+	if !ok || task.Status.Waiting == nil {
+		return ""
 	}
-	return corev1.EventTypeWarning, "The object cannot continue: see status.conditions.", true
+	name, _, _ := strings.Cut(task.Status.Waiting.Text, " ")
+	return " a call of " + name
 }

@@ -88,7 +88,7 @@ func owned(kind, name, uid string) string {
 // ended is the common part of the statuses of a succeeded task and sub-agent.
 const ended = `"iterations":6,"result":{"summary":"Work done."},"startTime":"2026-01-01T00:00:00Z","completionTime":"2026-01-01T00:00:01Z",` +
 	`"usage":{"promptTokens":921,"completionTokens":55,"totalTokens":976,"modelCalls":6},` +
-	`"conditions":[{"type":"Succeeded","status":"True","reason":"Succeeded","message":"The run ended with a result.","observedGeneration":1,"lastTransitionTime":"2026-01-01T00:00:01Z"}]`
+	`"conditions":[{"type":"Succeeded","status":"True","reason":"Success","message":"The run ended with a result.","observedGeneration":1,"lastTransitionTime":"2026-01-01T00:00:01Z"}]`
 
 func taskStatus(name string) string {
 	return ended + `,"phase":"Success","durationMillis":1000,"subAgent":"` + name + `"`
@@ -104,5 +104,5 @@ func subAgentStatus() string {
 	for i := range 6 {
 		calls = append(calls, fmt.Sprintf(`{"id":"call_3sw1nfb146qt5_%d","tool":"calculator","arguments":"{\"expression\":\"%[1]d * 7\"}","phase":"Success","result":"21","at":"2026-01-01T00:00:00Z"}`, i))
 	}
-	return ended + `,"phase":"Completed","messages":[` + strings.Join(messages, ",") + `],"toolCalls":[` + strings.Join(calls, ",") + `]`
+	return ended + `,"phase":"Success","messages":[` + strings.Join(messages, ",") + `],"toolCalls":[` + strings.Join(calls, ",") + `]`
 }

@@ -1,0 +1,75 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package status
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/recorder"
+
+	"github.com/nestor-dev/nestor/api/v1alpha1"
+)
+
+// notes collects the Events that a Writer emits.
+type notes struct {
+	recorder.EventRecorder // only Eventf is called
+	seen                   []string
+}
+
+// Eventf implements recorder.EventRecorder.
+func (n *notes) Eventf(_, _ runtime.Object, kind, reason, _, note string, args ...any) {
+	n.seen = append(n.seen, kind+" "+reason+": "+fmt.Sprintf(note, args...))
+}
+
+func taskIn(reason, message string, status metav1.ConditionStatus, waiting string) *v1alpha1.AgentTask {
+	task := &v1alpha1.AgentTask{}
+	task.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionSucceeded, Status: status, Reason: reason, Message: message}}
+	if waiting != "" {
+		task.Status.Waiting = &v1alpha1.Waiting{Kind: v1alpha1.WaitingApproval, Text: waiting}
+	}
+	return task
+}
+
+func TestEventsCarryTheText(t *testing.T) {
+	running := taskIn(v1alpha1.ReasonRunning, "The run is active.", metav1.ConditionUnknown, "")
+	first := taskIn(v1alpha1.ReasonWaitingForUser, "Answer with an AgentMessage: 100%d sure?", metav1.ConditionUnknown, "")
+	for name, test := range map[string]struct {
+		before, after *v1alpha1.AgentTask
+		want          []string
+	}{
+		"a question":        {running, first, []string{"Normal WaitingForUser: Answer with an AgentMessage: 100%d sure?"}},
+		"the same question": {first, first, nil},
+		"the next question": {first, taskIn(v1alpha1.ReasonWaitingForUser, "Answer with an AgentMessage: Why?", metav1.ConditionUnknown, ""),
+			[]string{"Normal WaitingForUser: Answer with an AgentMessage: Why?"}},
+		"an approval, without the arguments": {running, taskIn(v1alpha1.ReasonAwaitingApproval, `Decide about: bash {"token":"s3cret"}`, metav1.ConditionUnknown, `bash {"token":"s3cret"}`),
+			[]string{"Normal AwaitingApproval: Approve or deny a call of bash: kubectl nestor approve"}},
+		"a missing role": {&v1alpha1.AgentTask{}, taskIn(v1alpha1.ReasonRoleNotFound, "Create the AgentRole\nclerk.", metav1.ConditionUnknown, ""),
+			[]string{"Warning RoleNotFound: Create the AgentRole clerk."}},
+		"a failure": {running, taskIn("ModelError", "the model\u202e refuses <b>it</b>", metav1.ConditionFalse, ""),
+			[]string{"Warning ModelError: the model refuses it"}},
+		"a success":   {running, taskIn(v1alpha1.ReasonSuccess, "The run ended with a result.", metav1.ConditionTrue, ""), nil},
+		"a new start": {first, running, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var got notes
+			(&Writer{Events: &got}).recordEvent(test.before, test.after)
+			if diff := cmp.Diff(test.want, got.seen); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestTextOfAnEventFitsTheAPI(t *testing.T) {
+	var got notes
+	(&Writer{Events: &got}).recordEvent(&v1alpha1.AgentTask{}, taskIn("ModelError", strings.Repeat("🙂", 1024), metav1.ConditionFalse, ""))
+	if note := strings.TrimPrefix(got.seen[0], "Warning ModelError: "); len(note) > 1024 {
+		t.Errorf("the note has %d bytes, the API allows 1024", len(note))
+	}
+}
