@@ -72,7 +72,7 @@ func (w taskWatch) print(now live.Snapshot, node *live.Node) {
 			w.printOnce(ask.Key(), "%s (%s) asks: %s\n  %s", ask.Task, ask.Role, terminal.Clean(ask.Question), narrate.Hint(ask))
 			continue
 		}
-		w.printOnce(ask.Key(), "%s (%s) wants to run %s %s\n  %s", ask.Task, ask.Role, terminal.Line(ask.Tool), terminal.Line(ask.Arguments), narrate.Hint(ask))
+		w.printOnce(ask.Key(), "%s (%s) wants to run %s %s\n  %s", ask.Task, ask.Role, terminal.Line(ask.Tool), terminal.Line(terminal.JSON(ask.Arguments)), narrate.Hint(ask))
 	}
 	c := meta.FindStatusCondition(node.Task.Status.Conditions, v1alpha1.ConditionSucceeded)
 	w.printStandstills(node)
@@ -151,5 +151,5 @@ func (s *session) printData(name string, result *v1alpha1.TaskResult) {
 	if json.Indent(&pretty, result.Data.Raw, "", "  ") != nil {
 		return
 	}
-	fmt.Fprintf(s.Out, "\n%s\n", terminal.Clean(pretty.String()))
+	fmt.Fprintf(s.Out, "\n%s\n", terminal.Clean(terminal.JSON(pretty.Bytes())))
 }

@@ -157,7 +157,7 @@ func (o *decideOptions) selectCalls(task string, asks []live.Ask) ([]live.Ask, e
 }
 
 func describeAsk(a live.Ask) string {
-	return terminal.Fit(terminal.Line(a.Tool+" "+a.Arguments), 100)
+	return terminal.Fit(terminal.Line(a.Tool+" "+terminal.JSON(a.Arguments)), 100)
 }
 
 // decide prints one call and sends the decision about it.
@@ -172,7 +172,7 @@ func (o *decideOptions) decide(ctx context.Context, s *session, ask live.Ask) er
 		}
 		ask = whole
 	}
-	s.noticef("%s", terminal.Exact(ask.Tool+" "+ask.Arguments))
+	s.noticef("%s", terminal.Exact(ask.Tool+" "+terminal.JSON(ask.Arguments)))
 	spec := decisionMessage(ask, o.decision, o.comment)
 	if err := o.addAllowance(ask, &spec); err != nil {
 		return err

@@ -116,7 +116,7 @@ func (c *lineChat) handle(ctx context.Context, line string) error {
 			if ask, err = c.s.fullArguments(ctx, ask); err != nil {
 				return err
 			}
-			fmt.Fprintln(c.out, terminal.Exact(ask.Tool+" "+ask.Arguments))
+			fmt.Fprintln(c.out, terminal.Exact(ask.Tool+" "+terminal.JSON(ask.Arguments)))
 		}
 		spec = decisionMessage(ask, decided, command.Text)
 	case "cancel":

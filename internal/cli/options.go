@@ -4,6 +4,7 @@
 package cli
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -15,6 +16,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/nestor-dev/nestor/internal/cli/terminal"
+	"github.com/nestor-dev/nestor/internal/plainjson"
 )
 
 // newPrintFlags returns the -o flag of commands that create an object; without it they print "KIND/NAME done".
@@ -37,7 +39,15 @@ func (s *session) print(flags *genericclioptions.PrintFlags, object runtime.Obje
 	if err != nil {
 		return &exitStatus{exitUsage, err}
 	}
-	return printer.PrintObj(object, s.machineOutput())
+	if *flags.OutputFormat != "json" {
+		return printer.PrintObj(object, s.machineOutput())
+	}
+	var escaped bytes.Buffer
+	if err := printer.PrintObj(object, &escaped); err != nil {
+		return err
+	}
+	_, err = s.machineOutput().Write(plainjson.Unescape(escaped.Bytes()))
+	return err
 }
 
 // machineOutput returns the writer for machine-readable output. On a terminal, control characters are removed, because JSON does
@@ -91,7 +101,7 @@ func (s *session) printReport(f format, value any) error {
 	if err == nil && f.value == "yaml" {
 		data, err = yaml.JSONToYAML(data)
 	} else {
-		data = append(data, '\n')
+		data = append(plainjson.Unescape(data), '\n')
 	}
 	if err != nil {
 		return fmt.Errorf("encode the output: %w", err)

@@ -17,6 +17,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/cli/narrate"
 	"github.com/nestor-dev/nestor/internal/client/history"
 	"github.com/nestor-dev/nestor/internal/client/live"
+	"github.com/nestor-dev/nestor/internal/plainjson"
 )
 
 type transcriptOptions struct {
@@ -126,7 +127,7 @@ func (o *transcriptOptions) entryPrinter(s *session) func(historyv1.Entry) error
 		if err != nil {
 			return fmt.Errorf("encode the output: %w", err)
 		}
-		_, err = s.machineOutput().Write(append(line, '\n'))
+		_, err = s.machineOutput().Write(append(plainjson.Unescape(line), '\n'))
 		return err
 	}
 }

@@ -82,7 +82,7 @@ func treeNodes(now live.Snapshot, nodes []*live.Node, chat string) []treeNode {
 		}
 		for _, a := range asks {
 			if a.Task == b.Name {
-				b.Waiting = append(b.Waiting, waitingItem{a.Kind, cmp.Or(a.Question, a.Tool+" "+a.Arguments), a.Call})
+				b.Waiting = append(b.Waiting, waitingItem{a.Kind, cmp.Or(a.Question, a.Tool+" "+terminal.JSON(a.Arguments)), a.Call})
 			}
 		}
 		if still, ok := n.Standstill(); ok {

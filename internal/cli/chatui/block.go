@@ -77,7 +77,7 @@ func (m Model) activity(n *live.Node) string {
 	}
 	if n.Agent != nil {
 		if calls := n.Agent.Status.ToolCalls; len(calls) > 0 {
-			return terminal.Line(calls[len(calls)-1].Tool + " " + calls[len(calls)-1].Arguments)
+			return terminal.Line(calls[len(calls)-1].Tool + " " + terminal.JSON(calls[len(calls)-1].Arguments))
 		}
 	}
 	return terminal.Line(instruction(n))
@@ -85,7 +85,7 @@ func (m Model) activity(n *live.Node) string {
 
 func instruction(n *live.Node) string {
 	if n.Task.Spec.Type == v1alpha1.TaskTool && n.Task.Spec.Arguments != nil {
-		return string(n.Task.Spec.Arguments.Raw)
+		return terminal.JSON(n.Task.Spec.Arguments.Raw)
 	}
 	return n.Task.Spec.Instruction
 }
@@ -106,7 +106,7 @@ func (m Model) details(n *live.Node, width int) []string {
 		return lines
 	}
 	for _, call := range n.Agent.Status.ToolCalls {
-		lines = append(lines, terminal.Fit(terminal.Mark(callPhase(call.Phase))+" "+terminal.Line(call.Tool+" "+call.Arguments), width))
+		lines = append(lines, terminal.Fit(terminal.Mark(callPhase(call.Phase))+" "+terminal.Line(call.Tool+" "+terminal.JSON(call.Arguments)), width))
 		if call.Progress != "" {
 			lines = append(lines, terminal.Faint.Render(terminal.Fit("  "+terminal.Line(call.Progress), width)))
 		}

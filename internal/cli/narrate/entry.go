@@ -82,7 +82,7 @@ func callLines(e historyv1.Entry, call historyv1.ToolCall) []string {
 	if e.Kind == historyv1.EntryToolResult && call.Arguments == "" {
 		return []string{terminal.Phase(phase)}
 	}
-	line := fmt.Sprintf("→ %s %s", terminal.Line(call.Tool), terminal.Line(call.Arguments))
+	line := fmt.Sprintf("→ %s %s", terminal.Line(call.Tool), terminal.Line(terminal.JSON(call.Arguments)))
 	if call.Phase != historyv1.ToolCallRunning && call.Phase != historyv1.ToolCallSuccess {
 		line += "  " + terminal.Phase(phase)
 	}
@@ -108,7 +108,7 @@ func outcomeLines(o historyv1.Outcome) []string {
 		}
 	}
 	if o.Data != nil {
-		lines = append(lines, "  data: "+terminal.Line(string(o.Data.Raw)))
+		lines = append(lines, "  data: "+terminal.Line(terminal.JSON(o.Data.Raw)))
 	}
 	return lines
 }

@@ -73,7 +73,7 @@ func Hint(a live.Ask) string {
 func beginLines(n *live.Node, depth int) []string {
 	what := n.Task.Spec.Instruction
 	if n.Task.Spec.Type == v1alpha1.TaskTool && n.Task.Spec.Arguments != nil {
-		what = string(n.Task.Spec.Arguments.Raw)
+		what = terminal.JSON(n.Task.Spec.Arguments.Raw)
 	}
 	return []string{fmt.Sprintf("%s%s %s (%s): %s", strings.Repeat("  ", depth+1), terminal.Mark("Running"), n.Task.Name, n.Role(), brief(what))}
 }
