@@ -136,7 +136,7 @@ type AgentLimits struct {
 }
 
 // SubAgentPhase is the phase of an agent, for people.
-// +kubebuilder:validation:Enum=Pending;Active;WaitingForUser;AwaitingApproval;AwaitingSubAgents;Cancelling;Success;Failed
+// +kubebuilder:validation:Enum=Pending;Active;WaitingForUser;AwaitingApproval;AwaitingSubAgents;Cancelling;Success;Completed;Failed
 type SubAgentPhase string
 
 // The phases of an agent.
@@ -155,6 +155,8 @@ const (
 	SubAgentCancelling SubAgentPhase = "Cancelling"
 	// SubAgentSuccess: it ended with a result.
 	SubAgentSuccess SubAgentPhase = "Success"
+	// SubAgentCompleted: it ended with a result, in a status that an operator of an earlier release wrote.
+	SubAgentCompleted SubAgentPhase = "Completed"
 	// SubAgentFailed: it failed, was cancelled, or reached a limit.
 	SubAgentFailed SubAgentPhase = "Failed"
 )

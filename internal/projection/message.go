@@ -14,8 +14,8 @@ import (
 // maxPreview bounds the preview of a message, which is a column of kubectl get.
 const maxPreview = 48
 
-// Preview returns the beginning of a message in one line. A rejected message begins with the reason.
-func Preview(spec v1alpha1.AgentMessageSpec, phase v1alpha1.MessagePhase, reason string) string {
+// preview returns the beginning of a message in one line. A rejected message begins with the reason.
+func preview(spec v1alpha1.AgentMessageSpec, phase v1alpha1.MessagePhase, reason string) string {
 	text := messageText(spec)
 	if phase == v1alpha1.MessageRejected {
 		text = reason + ": " + text
@@ -40,15 +40,16 @@ func messageText(spec v1alpha1.AgentMessageSpec) string {
 }
 
 // Message returns the status of a message in a phase, with the reason and the text for people.
-func Message(old v1alpha1.AgentMessageStatus, phase v1alpha1.MessagePhase, reason, text string, generation int64, at agent.Time) v1alpha1.AgentMessageStatus {
-	c := metav1.Condition{Type: v1alpha1.ConditionSucceeded, Status: metav1.ConditionUnknown, Reason: reason, Message: text, ObservedGeneration: generation}
+func Message(m *v1alpha1.AgentMessage, phase v1alpha1.MessagePhase, reason, text string, at agent.Time) v1alpha1.AgentMessageStatus {
+	c := metav1.Condition{Type: v1alpha1.ConditionSucceeded, Status: metav1.ConditionUnknown, Reason: reason, Message: text, ObservedGeneration: m.Generation}
 	switch phase {
 	case v1alpha1.MessageHandled:
 		c.Status = metav1.ConditionTrue
 	case v1alpha1.MessageRejected:
 		c.Status = metav1.ConditionFalse
 	}
-	status := *old.DeepCopy()
+	status := *m.Status.DeepCopy()
 	status.Phase, status.Reason, status.Conditions = phase, reason, withCondition(status.Conditions, c, at)
+	status.Preview = preview(m.Spec, phase, reason)
 	return status
 }

@@ -29,7 +29,7 @@ func TestPreviewOfAMessage(t *testing.T) {
 		"a rejected": {text("Green"), v1alpha1.MessageRejected, "NotWaiting: Green"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := Preview(test.spec, test.phase, v1alpha1.ReasonNotWaiting)
+			got := preview(test.spec, test.phase, v1alpha1.ReasonNotWaiting)
 			if got != test.want {
 				t.Errorf("got %q, want %q", got, test.want)
 			}

@@ -30,6 +30,7 @@ func TestRunsThatHaveNotStarted(t *testing.T) {
 	invalid := v1alpha1.RunError{Kind: v1alpha1.ErrorInvalidSpec, Message: strings.Repeat("x", maxErrorMessage+1)}
 	cut := v1alpha1.RunError{Kind: v1alpha1.ErrorInvalidSpec, Message: strings.Repeat("x", maxErrorMessage-1) + "…"}
 	created := metav1.NewTime(moment(1000).Time)
+	green := &v1alpha1.AgentMessage{ObjectMeta: metav1.ObjectMeta{Generation: 3}, Spec: v1alpha1.AgentMessageSpec{Content: "Green"}}
 	for name, tc := range map[string]struct{ got, want any }{
 		"a chat that waits": {ChatPending(v1alpha1.AgentChatStatus{Messages: 2}, missing, unstartedAt),
 			v1alpha1.AgentChatStatus{Phase: v1alpha1.ChatIdle, Messages: 2, Conditions: condition(v1alpha1.ConditionReady, metav1.ConditionFalse, v1alpha1.ReasonRoleNotFound, "Create the role.")}},
@@ -47,12 +48,12 @@ func TestRunsThatHaveNotStarted(t *testing.T) {
 		"a task that was cancelled":           {TaskFailed(v1alpha1.AgentTaskStatus{Waiting: &v1alpha1.Waiting{}}, cancelled, 3, unstartedAt), v1alpha1.AgentTaskStatus{Phase: v1alpha1.TaskCancelled, Error: &cancelled, CompletionTime: moment(unstartedAt), Conditions: failed}},
 		"a task with a message that is too long": {TaskFailed(v1alpha1.AgentTaskStatus{}, invalid, 3, unstartedAt),
 			v1alpha1.AgentTaskStatus{Phase: v1alpha1.TaskFailed, Error: &cut, CompletionTime: moment(unstartedAt), Conditions: condition(v1alpha1.ConditionSucceeded, metav1.ConditionFalse, string(cut.Kind), cut.Message)}},
-		"a message that waits": {Message(v1alpha1.AgentMessageStatus{}, v1alpha1.MessagePending, "Delivered", "It waits.", 3, unstartedAt),
-			v1alpha1.AgentMessageStatus{Phase: v1alpha1.MessagePending, Reason: "Delivered", Conditions: condition(v1alpha1.ConditionSucceeded, metav1.ConditionUnknown, "Delivered", "It waits.")}},
-		"a message that was handled": {Message(v1alpha1.AgentMessageStatus{}, v1alpha1.MessageHandled, v1alpha1.ReasonHandled, "Done.", 3, unstartedAt),
-			v1alpha1.AgentMessageStatus{Phase: v1alpha1.MessageHandled, Reason: v1alpha1.ReasonHandled, Conditions: condition(v1alpha1.ConditionSucceeded, metav1.ConditionTrue, v1alpha1.ReasonHandled, "Done.")}},
-		"a message that was rejected": {Message(v1alpha1.AgentMessageStatus{}, v1alpha1.MessageRejected, v1alpha1.ReasonNotWaiting, "No.", 3, unstartedAt),
-			v1alpha1.AgentMessageStatus{Phase: v1alpha1.MessageRejected, Reason: v1alpha1.ReasonNotWaiting, Conditions: condition(v1alpha1.ConditionSucceeded, metav1.ConditionFalse, v1alpha1.ReasonNotWaiting, "No.")}},
+		"a message that waits": {Message(green, v1alpha1.MessagePending, "Delivered", "It waits.", unstartedAt),
+			v1alpha1.AgentMessageStatus{Phase: v1alpha1.MessagePending, Reason: "Delivered", Preview: "Green", Conditions: condition(v1alpha1.ConditionSucceeded, metav1.ConditionUnknown, "Delivered", "It waits.")}},
+		"a message that was handled": {Message(green, v1alpha1.MessageHandled, v1alpha1.ReasonHandled, "Done.", unstartedAt),
+			v1alpha1.AgentMessageStatus{Phase: v1alpha1.MessageHandled, Reason: v1alpha1.ReasonHandled, Preview: "Green", Conditions: condition(v1alpha1.ConditionSucceeded, metav1.ConditionTrue, v1alpha1.ReasonHandled, "Done.")}},
+		"a message that was rejected": {Message(green, v1alpha1.MessageRejected, v1alpha1.ReasonNotWaiting, "No.", unstartedAt),
+			v1alpha1.AgentMessageStatus{Phase: v1alpha1.MessageRejected, Reason: v1alpha1.ReasonNotWaiting, Preview: "NotWaiting: Green", Conditions: condition(v1alpha1.ConditionSucceeded, metav1.ConditionFalse, v1alpha1.ReasonNotWaiting, "No.")}},
 	} {
 		if diff := cmp.Diff(tc.want, tc.got); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)

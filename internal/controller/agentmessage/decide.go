@@ -57,8 +57,7 @@ func ptr(v outcome) *outcome { return &v }
 
 // writeStatus writes the outcome of a message to its status, if it changed.
 func (r *Reconciler) writeStatus(ctx context.Context, message *v1alpha1.AgentMessage, v outcome) error {
-	next := projection.Message(message.Status, v.phase, v.reason, v.message, message.Generation, run.Now())
-	next.Preview = projection.Preview(message.Spec, v.phase, v.reason)
+	next := projection.Message(message, v.phase, v.reason, v.message, run.Now())
 	if equality.Semantic.DeepEqual(message.Status, next) {
 		return nil
 	}
