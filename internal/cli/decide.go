@@ -224,26 +224,5 @@ func decisionMessage(ask live.Ask, d v1alpha1.Decision, comment string) v1alpha1
 
 // printAsks prints everything in the namespace that waits for a person.
 func (s *session) printAsks(ctx context.Context) error {
-	now, err := s.readSnapshot(ctx, live.Scope{Namespace: s.namespace})
-	if err != nil {
-		return err
-	}
-	asks := now.Asks("")
-	for _, chat := range now.Chats {
-		asks = append(asks, now.Asks(chat.Name)...)
-	}
-	if len(asks) == 0 {
-		s.noticef("Nothing waits for a person in namespace %s.", s.namespace)
-		return nil
-	}
-	table := terminal.Table{Heading: []string{"TASK", "ROLE", "WAITS FOR", "CALL", "WHAT"}}
-	for _, a := range asks {
-		what := describeAsk(a)
-		if a.Kind == v1alpha1.WaitingQuestion {
-			what = terminal.Fit(terminal.Line(a.Question), 100)
-		}
-		table.Rows = append(table.Rows, []string{a.Task, a.Role, string(a.Kind), terminal.Line(a.Call), what})
-	}
-	table.Print(s.humanOutput())
-	return nil
+	return (&waitingOptions{}).run(ctx, s)
 }

@@ -6,6 +6,7 @@ package cli
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"time"
 
@@ -194,7 +195,7 @@ func (e *exchange) exitError(progress live.Progress) error {
 		if len(asks) == 0 {
 			return exitf(exitWaiting, "the chat waits for a person: open it with `kubectl nestor chat %s`", e.chat)
 		}
-		return exitf(exitWaiting, "the chat waits for a person; %s", narrate.Hint(asks[0]))
+		return exitf(exitWaiting, "the chat waits for a person%s", hintsOf(asks))
 	case live.Rejected:
 		return rejectionError(e.now.Message(e.message.Name))
 	case live.Failed:
@@ -209,6 +210,21 @@ func (e *exchange) exitError(progress live.Progress) error {
 		return exitf(exitFailed, "the ledger lost the history of chat %s: the message started a new conversation without the earlier messages", e.chat)
 	}
 	return nil
+}
+
+// hintsOf returns what to type for each ask, as the end of a sentence.
+func hintsOf(asks []live.Ask) string {
+	if len(asks) == 1 {
+		return "; " + narrate.Hint(asks[0])
+	}
+	text, seen := fmt.Sprintf(", %d times:", len(asks)), map[string]bool{}
+	for _, ask := range asks {
+		if hint := narrate.Hint(ask); !seen[hint] {
+			seen[hint] = true
+			text += "\n  " + ask.Task + " (" + ask.Role + ") " + hint
+		}
+	}
+	return text
 }
 
 // answers returns the messages that agents posted since the message was sent.

@@ -92,7 +92,7 @@ func (s *session) printRoles(entries []roles.Entry) {
 			e.Name, e.Source, terminal.Fit(cmp.Or(strings.Join(e.Delegates(), ","), "-"), 40), strconv.Itoa(int(ptr.Deref(e.Limits, v1alpha1.RoleLimits{}).MaxIterations)), note,
 		})
 	}
-	table.Print(s.humanOutput())
+	table.FitLast(s.width()).Print(s.humanOutput())
 }
 
 func (s *session) printRole(e roles.Entry) {

@@ -90,6 +90,15 @@ func (s *session) redraw(last, text string) string {
 	return text
 }
 
+// width returns the width of the terminal, or 0 if the output is not one.
+func (s *session) width() int {
+	file, ok := s.Out.(*os.File)
+	if !ok || !terminal.IsTerminal(file.Fd()) {
+		return 0
+	}
+	return terminal.Columns(file.Fd())
+}
+
 // noticef prints a notice on standard error.
 func (s *session) noticef(format string, args ...any) { fmt.Fprintf(s.ErrOut, format+"\n", args...) }
 

@@ -16,6 +16,7 @@ import (
 
 type treeOptions struct {
 	watch  bool
+	all    allNamespaces
 	output format
 }
 
@@ -34,6 +35,9 @@ func newTree(f *Factory) *cobra.Command {
 			# Everything in the namespace
 			kubectl nestor tree
 
+			# Everything in all namespaces
+			kubectl nestor tree -A
+
 			# One chat, printed again whenever it changes
 			kubectl nestor tree first -w
 
@@ -45,6 +49,7 @@ func newTree(f *Factory) *cobra.Command {
 		RunE:              f.runE(o.run),
 	}
 	cmd.Flags().BoolVarP(&o.watch, "watch", "w", false, "Print the tree again whenever it changes, until Ctrl-C.")
+	o.all.register(cmd)
 	o.output.register(cmd)
 	return cmd
 }
@@ -53,9 +58,12 @@ func (o *treeOptions) run(ctx context.Context, s *session, args []string) error 
 	if err := o.output.check(); err != nil {
 		return err
 	}
-	scope := live.Scope{Namespace: s.namespace}
+	scope := live.Scope{Namespace: o.all.namespace(s)}
 	task := ""
 	if len(args) == 1 {
+		if o.all.set {
+			return usagef("--all-namespaces shows everything: leave out the name")
+		}
 		to, err := s.find(ctx, args[0])
 		if err != nil {
 			return err
@@ -82,7 +90,10 @@ func scopeOf(namespace string, to target) (live.Scope, string) {
 
 // printTrees prints the trees of a snapshot, or only the tree under a task.
 func (o *treeOptions) printTrees(s *session, out io.Writer, now live.Snapshot, task string) error {
-	trees := buildTrees(now, task)
+	var trees []treeNode
+	for _, part := range now.ByNamespace() {
+		trees = append(trees, buildTrees(part, task)...)
+	}
 	switch o.output.value {
 	case "name":
 		for _, name := range treeNames(trees) {
@@ -93,10 +104,10 @@ func (o *treeOptions) printTrees(s *session, out io.Writer, now live.Snapshot, t
 		return s.printReport(o.output, treeReport{Items: trees})
 	}
 	if len(trees) == 0 {
-		s.noticef("No chats or tasks found in namespace %s; `kubectl nestor new` creates a chat.", s.namespace)
+		s.noticef("No chats or tasks found in %s; `kubectl nestor new` creates a chat.", o.all.place(s))
 		return nil
 	}
-	printTrees(out, trees, s.now())
+	printTrees(out, trees, s.now(), o.all.set, s.width())
 	return nil
 }
 

@@ -23,6 +23,7 @@ type treeReport struct {
 // treeNode is a chat or a task in the output of tree.
 type treeNode struct {
 	Kind       string         `json:"kind"`
+	Namespace  string         `json:"namespace"`
 	Name       string         `json:"name"`
 	Phase      string         `json:"phase"`
 	Role       string         `json:"role,omitempty"`
@@ -52,7 +53,7 @@ func buildTrees(now live.Snapshot, task string) []treeNode {
 		for _, chat := range now.Chats {
 			still, stands := live.StandstillOf(chat.Status.Conditions)
 			trees = append(trees, treeNode{
-				Kind: "AgentChat", Name: chat.Name, Phase: string(cmp.Or(chat.Status.Phase, "Pending")), Role: chat.Spec.Role, Usage: chat.Status.Usage,
+				Kind: "AgentChat", Namespace: chat.Namespace, Name: chat.Name, Phase: string(cmp.Or(chat.Status.Phase, "Pending")), Role: chat.Spec.Role, Usage: chat.Status.Usage,
 				CreatedAt: chat.CreationTimestamp.Time, Error: notReadyMessage(&chat), Children: treeNodes(now, now.Tree(chat.Name), chat.Name),
 			})
 			if stands {
@@ -77,7 +78,7 @@ func treeNodes(now live.Snapshot, nodes []*live.Node, chat string) []treeNode {
 	var all []treeNode
 	for _, n := range nodes {
 		b := treeNode{
-			Kind: "AgentTask", Name: n.Task.Name, Phase: n.Phase(), Role: n.Task.Spec.Role, Tool: n.Task.Spec.Tool, Iterations: n.Iterations(),
+			Kind: "AgentTask", Namespace: n.Task.Namespace, Name: n.Task.Name, Phase: n.Phase(), Role: n.Task.Spec.Role, Tool: n.Task.Spec.Tool, Iterations: n.Iterations(),
 			Usage: n.Usage(), CreatedAt: n.Task.CreationTimestamp.Time, Children: treeNodes(now, n.Children, chat),
 		}
 		for _, a := range asks {
@@ -114,12 +115,16 @@ func treeNames(trees []treeNode) []string {
 // noteWidth limits the width of the last column.
 const noteWidth = 60
 
-func printTrees(out io.Writer, trees []treeNode, now time.Time) {
-	table := terminal.Table{Heading: []string{"NAME", "PHASE", "ROLE", "ITERATIONS", "TOKENS", "COST", "AGE", "NOTE"}}
+// printTrees prints trees as a table, with the namespace of each row if they are of several.
+func printTrees(out io.Writer, trees []treeNode, now time.Time, namespaces bool, width int) {
+	table := terminal.Table{Heading: []string{"NAMESPACE", "NAME", "PHASE", "ROLE", "ITERATIONS", "TOKENS", "COST", "AGE", "NOTE"}}
 	for _, b := range trees {
 		addRows(&table, b, "", "", now)
 	}
-	table.Print(out)
+	if !namespaces {
+		table = table.Without(0)
+	}
+	table.FitLast(width).Print(out)
 }
 
 // addRows adds the rows of a node and its children to the table. first is the prefix of its name, rest that of its
@@ -130,7 +135,7 @@ func addRows(table *terminal.Table, b treeNode, first, rest string, now time.Tim
 		iterations = strconv.Itoa(int(b.Iterations))
 	}
 	table.Rows = append(table.Rows, []string{
-		terminal.Faint.Render(first) + b.Name, terminal.Phase(b.Phase), roleOf(b), iterations,
+		b.Namespace, terminal.Faint.Render(first) + b.Name, terminal.Phase(b.Phase), roleOf(b), iterations,
 		terminal.Count(b.Usage.TotalTokens), terminal.Cost(b.Usage.CostMicros), terminal.Since(b.CreatedAt, now), noteOf(b),
 	})
 	for i, child := range b.Children {

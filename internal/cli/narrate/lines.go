@@ -62,10 +62,18 @@ func messageLines(m v1alpha1.AgentMessage) []string {
 	return lines
 }
 
-// Hint returns the command that resolves an ask.
+// Command returns the command that answers a question or approves a call.
+func Command(a live.Ask) string {
+	if a.Kind == v1alpha1.WaitingQuestion {
+		return fmt.Sprintf("kubectl nestor send %s \"...\"", a.Task)
+	}
+	return "kubectl nestor approve " + a.Task
+}
+
+// Hint returns the commands that resolve an ask.
 func Hint(a live.Ask) string {
 	if a.Kind == v1alpha1.WaitingQuestion {
-		return fmt.Sprintf("answer: kubectl nestor send %s \"...\"", a.Task)
+		return "answer: " + Command(a)
 	}
 	return fmt.Sprintf("decide: kubectl nestor approve %s, or kubectl nestor deny %s --comment \"...\"", a.Task, a.Task)
 }

@@ -63,5 +63,14 @@ func Mark(phase string) string {
 	return phaseStyle(phase).Render(sign)
 }
 
+// Columns returns the width of a terminal, or 0 if it is not known.
+func Columns(fd uintptr) int {
+	width, _, err := term.GetSize(fd)
+	if err != nil {
+		return 0
+	}
+	return width
+}
+
 // IsTerminal reports whether a file descriptor is a terminal.
 func IsTerminal(fd uintptr) bool { return term.IsTerminal(fd) }

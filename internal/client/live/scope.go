@@ -14,7 +14,8 @@ import (
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 )
 
-// Scope selects what to watch: a chat, the standalone tasks of a namespace, or with neither the whole namespace.
+// Scope selects what to watch: a chat, the standalone tasks of a namespace, or with neither the whole namespace. Without a namespace it
+// selects everything in the cluster; use Snapshot.ByNamespace then.
 type Scope struct {
 	Namespace  string
 	Chat       string

@@ -13,6 +13,8 @@ import (
 
 // Snapshot is the state of a scope at one moment.
 type Snapshot struct {
+	// Namespace is the namespace of all objects, in the parts that ByNamespace returns.
+	Namespace string
 	Chats    []v1alpha1.AgentChat
 	Messages []v1alpha1.AgentMessage // in the order of the conversation
 	Tasks    []v1alpha1.AgentTask

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 	"github.com/nestor-dev/nestor/internal/agent"
@@ -33,6 +34,8 @@ type Ask struct {
 	// they are not known.
 	Separation bool
 	Requesters []string
+	// Since is when the work began to wait. It is zero if the operator is of a release that does not record it.
+	Since time.Time
 	// Truncated means that Arguments or Question are truncated; the ledger has them in full.
 	Truncated bool
 }
@@ -148,6 +151,9 @@ func (s Snapshot) rootTask(task v1alpha1.AgentTask) v1alpha1.AgentTask {
 // NewAsk returns the ask in a status.
 func NewAsk(chat, task string, w v1alpha1.Waiting) Ask {
 	ask := Ask{Kind: w.Kind, Chat: chat, Task: task, Call: w.ToolCall, Digest: w.ArgumentsDigest, Separation: w.Separation, Truncated: strings.HasSuffix(w.Text, shorten.Ellipsis)}
+	if w.Since != nil {
+		ask.Since = w.Since.Time
+	}
 	if w.Kind == v1alpha1.WaitingQuestion {
 		ask.Question = w.Text
 		return ask

@@ -1,0 +1,195 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/internal/cli/terminal"
+	"github.com/nestor-dev/nestor/internal/client/live"
+)
+
+type listOptions struct {
+	all    allNamespaces
+	output format
+}
+
+func newList(f *Factory) *cobra.Command {
+	o := listOptions{output: format{names: true}}
+	cmd := &cobra.Command{
+		Use:     "list",
+		Aliases: []string{"ls"},
+		Short:   "List chats and standalone tasks",
+		Long: dedent(`
+			List chats and standalone tasks, one line each: what waits for a person first, then what runs, then the newest.
+
+			The last column is the question or call that waits, why the work makes no progress, or what it is about.
+		`),
+		Example: dedent(`
+			# In the namespace
+			kubectl nestor list
+
+			# In all namespaces
+			kubectl nestor list -A
+
+			# The names, for scripts
+			kubectl nestor list -o name
+		`),
+		Args:              argCount(0, 0, "no arguments"),
+		ValidArgsFunction: cobra.NoFileCompletions,
+		RunE:              f.runE(func(ctx context.Context, s *session, _ []string) error { return o.run(ctx, s) }),
+	}
+	o.all.register(cmd)
+	o.output.register(cmd)
+	return cmd
+}
+
+func (o *listOptions) run(ctx context.Context, s *session) error {
+	if err := o.output.check(); err != nil {
+		return err
+	}
+	now, err := s.readSnapshot(ctx, live.Scope{Namespace: o.all.namespace(s)})
+	if err != nil {
+		return err
+	}
+	runs := listRuns(now)
+	switch o.output.value {
+	case "name":
+		for _, r := range runs {
+			fmt.Fprintln(s.Out, r.resource())
+		}
+		return nil
+	case "json", "yaml":
+		return s.printReport(o.output, map[string]any{"items": runs})
+	}
+	if len(runs) == 0 {
+		s.noticef("No chats or tasks found in %s; `kubectl nestor new` creates a chat.", o.all.place(s))
+		return nil
+	}
+	s.printRuns(s.humanOutput(), runs, o.all.set)
+	return nil
+}
+
+// runRow is a chat or a standalone task in the output of list.
+type runRow struct {
+	Kind      string         `json:"kind"`
+	Namespace string         `json:"namespace"`
+	Name      string         `json:"name"`
+	Title     string         `json:"title,omitempty"`
+	Phase     string         `json:"phase"`
+	Role      string         `json:"role,omitempty"`
+	Active    int            `json:"active,omitempty"`
+	Waiting   int            `json:"waiting,omitempty"`
+	Usage     v1alpha1.Usage `json:"usage,omitzero"`
+	CreatedAt time.Time      `json:"createdAt"`
+	// Note is what waits, why the work makes no progress, or what it is about.
+	Note string `json:"note,omitempty"`
+}
+
+// resource returns the name in kubectl's form.
+func (r runRow) resource() string {
+	if r.Kind == "AgentChat" {
+		return "agentchat.nestor.dev/" + r.Name
+	}
+	return "agenttask.nestor.dev/" + r.Name
+}
+
+// listRuns returns the chats and standalone tasks of a snapshot: those that wait for a person first, then those that run, then the newest.
+func listRuns(now live.Snapshot) []runRow {
+	runs := []runRow{}
+	for _, part := range now.ByNamespace() {
+		for _, tree := range buildTrees(part, "") {
+			runs = append(runs, newRunRow(part, tree))
+		}
+	}
+	slices.SortStableFunc(runs, func(a, b runRow) int {
+		return cmp.Or(cmp.Compare(urgency(a), urgency(b)), b.CreatedAt.Compare(a.CreatedAt), cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
+	})
+	return runs
+}
+
+// urgency returns the place of a run in the list.
+func urgency(r runRow) int {
+	switch {
+	case r.Waiting > 0:
+		return 0
+	case r.Phase == string(v1alpha1.TaskRunning) || r.Phase == string(v1alpha1.SubAgentAwaitingSubAgents) || r.Phase == string(v1alpha1.TaskPending):
+		return 1
+	}
+	return 2
+}
+
+func newRunRow(now live.Snapshot, tree treeNode) runRow {
+	r := runRow{Kind: tree.Kind, Namespace: tree.Namespace, Name: tree.Name, Phase: tree.Phase, Role: roleOf(tree), Usage: tree.Usage, CreatedAt: tree.CreatedAt}
+	asks := count(&r, tree)
+	about := ""
+	if tree.Kind == "AgentChat" {
+		if chat := now.Chat(tree.Name); chat != nil {
+			r.Title = chat.Annotations[annotationTitle]
+		}
+		about = firstMessage(now, tree.Name)
+	} else if task := now.Task(tree.Name); task != nil {
+		r.Title = task.Annotations[annotationTitle]
+		about = task.Spec.Instruction
+		if task.Spec.Arguments != nil && about == "" {
+			about = terminal.JSON(task.Spec.Arguments.Raw)
+		}
+	}
+	r.Note = noteOf(treeNode{Waiting: asks, Error: tree.Error, Standstill: tree.Standstill, Progress: tree.Progress})
+	r.Note = cmp.Or(r.Note, terminal.Fit(terminal.Line(cmp.Or(r.Title, about)), noteWidth))
+	return r
+}
+
+// count adds the agents and asks of a tree to a row, and returns the asks.
+func count(r *runRow, tree treeNode) []waitingItem {
+	asks := slices.Clone(tree.Waiting)
+	if tree.Kind == "AgentTask" && !live.Ended(v1alpha1.TaskPhase(tree.Phase)) {
+		r.Active++
+	}
+	r.Waiting += len(tree.Waiting)
+	for _, child := range tree.Children {
+		asks = append(asks, count(r, child)...)
+	}
+	return asks
+}
+
+// firstMessage returns the first message that a person wrote to a chat.
+func firstMessage(now live.Snapshot, chat string) string {
+	for _, m := range now.Messages {
+		if m.Spec.Chat == chat && m.Spec.Role == v1alpha1.RoleUser && m.Spec.Content != "" {
+			return m.Spec.Content
+		}
+	}
+	return ""
+}
+
+func (s *session) printRuns(out io.Writer, runs []runRow, namespaces bool) {
+	table := terminal.Table{Heading: []string{"NAMESPACE", "NAME", "KIND", "PHASE", "ACTIVE", "WAITING", "TOKENS", "COST", "AGE", "ABOUT"}}
+	for _, r := range runs {
+		kind := "task"
+		if r.Kind == "AgentChat" {
+			kind = "chat"
+		}
+		waiting := "-"
+		if r.Waiting > 0 {
+			waiting = terminal.Warning.Render(fmt.Sprint(r.Waiting))
+		}
+		table.Rows = append(table.Rows, []string{
+			r.Namespace, r.Name, kind, terminal.Phase(r.Phase), fmt.Sprint(r.Active), waiting,
+			terminal.Count(r.Usage.TotalTokens), terminal.Cost(r.Usage.CostMicros), terminal.Since(r.CreatedAt, s.now()), r.Note,
+		})
+	}
+	if !namespaces {
+		table = table.Without(0)
+	}
+	table.FitLast(s.width()).Print(out)
+}
