@@ -34,6 +34,7 @@ type exchange struct {
 	warned      map[string]bool // warnings that were printed, by object and reason
 	problems    <-chan []health.Problem
 	printer     problemPrinter
+	followed    bool // the person sees each ask at once, so waits are reported when nothing continues without them
 	historyLost bool // the chat had lost its history when the message was sent
 }
 
@@ -91,6 +92,11 @@ func (e *exchange) finish(ctx context.Context, emit func(live.Snapshot)) (live.P
 			quiet.Stop()
 		case live.Quiet:
 			quiet.Reset(quietTime)
+		case live.NeedsPerson:
+			if !e.followed || !e.now.Continues(e.chat) {
+				return progress, nil
+			}
+			quiet.Stop()
 		default:
 			return progress, nil
 		}

@@ -63,7 +63,7 @@ func newSend(f *Factory) *cobra.Command {
 		RunE:              f.runE(o.run),
 	}
 	cmd.Flags().BoolVar(&o.wait, "wait", false, "Wait until the work is done and print the answer.")
-	cmd.Flags().BoolVarP(&o.follow, "follow", "f", false, "Wait, and print messages and tasks meanwhile.")
+	cmd.Flags().BoolVarP(&o.follow, "follow", "f", false, "Wait until nothing continues without you, and print messages and tasks meanwhile.")
 	cmd.Flags().StringArrayVar(&o.attach, "attach", nil, "Attach a file: an image (PNG, JPEG, GIF, WebP) or a text. Up to 8 times, together at most 512 KiB.")
 	cmd.Flags().DurationVar(&o.timeout, "timeout", 0, "With --wait or --follow: give up after this time, for example 5m. 0 waits forever. The work continues.")
 	addPrintFlags(cmd, o.print)
@@ -147,6 +147,7 @@ func (o *sendOptions) sendAndWait(ctx context.Context, s *session, chat string, 
 	if o.follow {
 		narrator, out := narrate.New(chat), s.humanOutput()
 		narrator.Skip(e.now)
+		e.followed = true
 		emit = func(now live.Snapshot) {
 			for _, line := range narrator.Lines(now) {
 				fmt.Fprintln(out, line)

@@ -15,10 +15,10 @@ import (
 type Snapshot struct {
 	// Namespace is the namespace of all objects, in the parts that ByNamespace returns.
 	Namespace string
-	Chats    []v1alpha1.AgentChat
-	Messages []v1alpha1.AgentMessage // in the order of the conversation
-	Tasks    []v1alpha1.AgentTask
-	Agents   []v1alpha1.SubAgent
+	Chats     []v1alpha1.AgentChat
+	Messages  []v1alpha1.AgentMessage // in the order of the conversation
+	Tasks     []v1alpha1.AgentTask
+	Agents    []v1alpha1.SubAgent
 	// Err is why the snapshot may be outdated: the connection is lost. It is nil while the snapshot is current.
 	Err error
 }

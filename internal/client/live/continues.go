@@ -1,0 +1,37 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package live
+
+import (
+	"slices"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+
+	"github.com/nestor-dev/nestor/api/v1alpha1"
+)
+
+// Continues reports whether some work of a chat continues without a person, although other work may wait for one. Each task has to be
+// seen in the asks of the chat, because its status is written before that of the chat.
+func (s Snapshot) Continues(chat string) bool {
+	asks := s.Asks(chat)
+	return slices.ContainsFunc(s.Tree(chat), func(n *Node) bool { return n.continues(asks) })
+}
+
+func (n *Node) continues(asks []Ask) bool {
+	if slices.ContainsFunc(n.Children, func(child *Node) bool { return child.continues(asks) }) {
+		return true
+	}
+	switch n.Task.Status.Phase {
+	case "":
+		return true
+	case v1alpha1.TaskPending:
+		c := meta.FindStatusCondition(n.Task.Status.Conditions, v1alpha1.ConditionSucceeded)
+		return c == nil || c.Reason == v1alpha1.ReasonPending // others wait for a reference or for a slot
+	case v1alpha1.TaskRunning:
+		return n.Agent == nil || n.Agent.Status.Phase != v1alpha1.SubAgentAwaitingSubAgents
+	case v1alpha1.TaskWaiting:
+		return n.Task.Status.Waiting != nil && !waitsForDescendant(n.Task) && !slices.ContainsFunc(asks, func(a Ask) bool { return a.Task == n.Task.Name })
+	}
+	return false
+}
