@@ -31,6 +31,8 @@ func messageText(spec v1alpha1.AgentMessageSpec) string {
 			text += ": " + spec.Approval.Comment
 		}
 		return text
+	case spec.Revoke != nil:
+		return "Revoke " + spec.Revoke.Allowance
 	case spec.Cancel != nil && spec.Cancel.Task != "":
 		return "Cancel " + spec.Cancel.Task
 	case spec.Cancel != nil:
