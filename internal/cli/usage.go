@@ -36,7 +36,7 @@ func newUsage(f *Factory) *cobra.Command {
 		Short: "Show usage by role, model and chat",
 		Long: dedent(`
 			Show the usage of agents (model calls, tokens and cost) by role, by model and by chat, for the whole namespace or for
-			one chat.
+			one chat; with --by hour, day or month over time, in calendar periods in UTC.
 
 			The figures come from the ledger through history.nestor.dev and include deleted chats. If the cluster does not serve
 			that API, they come from the status of existing objects. A cost of "-" is unknown, not zero; a "+" after a cost means
@@ -51,19 +51,28 @@ func newUsage(f *Factory) *cobra.Command {
 
 			# The last day
 			kubectl nestor usage --since 24h
+
+			# Each day of the last week
+			kubectl nestor usage --by day --since 168h
 		`),
 		Args:              argCount(0, 1, "at most one name of a chat"),
 		ValidArgsFunction: f.firstArg(chats),
 		RunE:              f.runE(o.run),
 	}
-	cmd.Flags().StringSliceVar(&o.by, "by", []string{"role", "model", "chat"}, "Group by role, model, chat.")
+	cmd.Flags().StringSliceVar(&o.by, "by", []string{"role", "model", "chat"}, "Group by role, model, chat, hour, day, month.")
 	cmd.Flags().DurationVar(&o.since, "since", 0, "Only calls that started within this time, for example 24h; 0 includes everything.")
-	_ = cmd.RegisterFlagCompletionFunc("by", cobra.FixedCompletions([]string{"role", "model", "chat"}, cobra.ShellCompDirectiveNoFileComp))
+	_ = cmd.RegisterFlagCompletionFunc("by", cobra.FixedCompletions([]string{"role", "model", "chat", "hour", "day", "month"}, cobra.ShellCompDirectiveNoFileComp))
 	o.output.register(cmd)
 	return cmd
 }
 
-// dimensions are the values of --by.
+// usagePeriods are the values of --by that divide the usage by time.
+var usagePeriods = map[string]historyv1.UsagePeriod{"hour": historyv1.UsageHour, "day": historyv1.UsageDay, "month": historyv1.UsageMonth}
+
+// periodLayouts are how periods are shown.
+var periodLayouts = map[historyv1.UsagePeriod]string{historyv1.UsageHour: "2006-01-02 15:04", historyv1.UsageDay: time.DateOnly, historyv1.UsageMonth: "2006-01"}
+
+// dimensions are the other values of --by.
 var dimensions = map[string]historyv1.UsageDimension{
 	"role": historyv1.UsageByRole, "model": historyv1.UsageByModel, "chat": historyv1.UsageByChat,
 }
@@ -73,8 +82,8 @@ func (o *usageOptions) run(ctx context.Context, s *session, args []string) error
 		return err
 	}
 	for _, by := range o.by {
-		if dimensions[by] == "" {
-			return usagef("--by must be role, model or chat, not %q", by)
+		if dimensions[by] == "" && usagePeriods[by] == "" {
+			return usagef("--by must be role, model, chat, hour, day or month, not %q", by)
 		}
 	}
 	chat := ""
@@ -116,13 +125,25 @@ func (o *usageOptions) read(ctx context.Context, s *session, chat string) ([]his
 	}
 	all, err := s.history().Usages(ctx, selectors)
 	if errors.Is(err, history.ErrNotServed) {
-		s.noticef("%v: the figures come from the status of existing objects; --since is ignored", err)
+		s.noticef("%v: the figures come from the status of existing objects; --since and periods are ignored", err)
 		return o.fromStatus(ctx, s, chat)
 	}
 	if err != nil {
 		return nil, err
 	}
-	return slices.DeleteFunc(all, func(u historyv1.Usage) bool { return !o.groupsBy(u.By) }), nil
+	all = slices.DeleteFunc(all, func(u historyv1.Usage) bool { return !o.groupsBy(u.By) })
+	for _, by := range o.by {
+		if usagePeriods[by] == "" {
+			continue
+		}
+		selectors[historyv1.FieldUsageBy], selectors[historyv1.FieldUsagePeriod] = string(historyv1.UsageTotal), string(usagePeriods[by])
+		divided, err := s.history().Usages(ctx, selectors)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, divided...)
+	}
+	return all, nil
 }
 
 func (o *usageOptions) groupsBy(by historyv1.UsageDimension) bool {
@@ -149,7 +170,7 @@ func (o *usageOptions) print(s *session, usages []historyv1.Usage) {
 	out := s.humanOutput()
 	total := historyv1.Usage{}
 	for _, u := range usages {
-		if u.By == historyv1.UsageTotal {
+		if u.By == historyv1.UsageTotal && u.Period == "" {
 			total = u
 		}
 	}
@@ -158,7 +179,7 @@ func (o *usageOptions) print(s *session, usages []historyv1.Usage) {
 	for _, by := range o.by {
 		table := terminal.Table{Heading: []string{strings.ToUpper(by), "CALLS", "TOKENS", "COST", ""}}
 		for _, u := range usages {
-			if u.By != dimensions[by] {
+			if u.Period != usagePeriods[by] || (u.Period == "" && u.By != dimensions[by]) {
 				continue
 			}
 			table.Rows = append(table.Rows, []string{
@@ -174,6 +195,9 @@ func (o *usageOptions) print(s *session, usages []historyv1.Usage) {
 }
 
 func valueOf(u historyv1.Usage) string {
+	if u.StartTime != nil {
+		return u.StartTime.UTC().Format(periodLayouts[u.Period])
+	}
 	if u.Value != "" {
 		return terminal.Line(u.Value)
 	}

@@ -383,7 +383,7 @@ func (a *actor) modelRow(e agent.CallModel, completed *CompletedCall) *ledger.Mo
 	}
 	row.Status, row.Provider, row.Model = completed.Status, completed.Provider, completed.Request.Model
 	if u := completed.reported; u != nil {
-		row.PromptTokens, row.CachedTokens, row.CompletionTokens = &u.PromptTokens, &u.CachedTokens, &u.CompletionTokens
+		row.PromptTokens, row.CachedTokens, row.CompletionTokens, row.ReasoningTokens = &u.PromptTokens, &u.CachedTokens, &u.CompletionTokens, &u.ReasoningTokens
 		row.CostMicros = completed.Usage.CostMicros
 	}
 	return row

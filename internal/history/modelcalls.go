@@ -157,6 +157,9 @@ func modelCallOf(c ledger.ModelCall) api.ModelCall {
 		call.Status.Usage = &api.TokenUsage{
 			PromptTokens: r.PromptTokens, CachedTokens: r.CachedTokens, CompletionTokens: r.CompletionTokens, CostMicros: r.CostMicros,
 		}
+		if r.ReasoningTokens != nil && *r.ReasoningTokens > 0 {
+			call.Status.Usage.ReasoningTokens = r.ReasoningTokens
+		}
 	}
 	return call
 }

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"os"
 	"strings"
+	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -189,6 +190,36 @@ func readingSpecs(open func() ledger.Ledger) {
 		Expect(usage.Runs.SuccessPercent).To(HaveValue(BeEquivalentTo(100)))
 		Expect(usage.Runs.MeanDurationMillis).To(HaveValue(BeNumerically(">", 0)))
 		Expect(errorText(kubectl("get", "usage", "role.poet", "-n", "team-a"))).To(ContainSubstring("there are total, chat.NAME"))
+	})
+
+	It("divides usage by hour, day and month", func() {
+		list := func(selector string) api.UsageList {
+			GinkgoHelper()
+			var found api.UsageList
+			Expect(json.Unmarshal([]byte(must(kubectl("get", "usages", "-n", "team-a", "-o", "json", "--field-selector", selector))), &found)).To(Succeed())
+			return found
+		}
+		total := list("by=Total").Items[0]
+		for period, layout := range map[api.UsagePeriod]string{api.UsageHour: "2006-01-02t15", api.UsageDay: "2006-01-02", api.UsageMonth: "2006-01"} {
+			var tokens, runs int64
+			var last time.Time
+			for _, u := range list("by=Total,period=" + string(period)).Items {
+				Expect(u.Period).To(Equal(period))
+				Expect(u.Name).To(Equal(u.StartTime.UTC().Format(layout) + ".total"))
+				Expect(u.StartTime.Time).To(BeTemporally(">", last), "in the order of time, each once")
+				last = u.StartTime.Time
+				tokens, runs = tokens+u.ModelCalls.TotalTokens, runs+u.Runs.Total
+				var one api.Usage
+				Expect(json.Unmarshal([]byte(must(kubectl("get", "usage", u.Name, "-n", "team-a", "-o", "json"))), &one)).To(Succeed())
+				Expect(one.ModelCalls.TotalTokens).To(Equal(u.ModelCalls.TotalTokens))
+			}
+			Expect(tokens).To(Equal(total.ModelCalls.TotalTokens))
+			Expect(runs).To(Equal(total.Runs.Total))
+		}
+		Expect(list("by=Role,period=Day").Items).To(ContainElement(HaveField("Name", MatchRegexp(`^\d{4}-\d\d-\d\d\.role\.researcher$`))))
+		Expect(list("by=Role,period=Day,since=2030-01-01T00:00:00Z").Items).To(BeEmpty())
+		Expect(errorText(kubectl("get", "usages", "-n", "team-a", "--field-selector", "period=Week"))).To(ContainSubstring("there are Hour, Day and Month"))
+		Expect(errorText(kubectl("get", "usage", "2020-01-01.total", "-n", "team-a"))).To(ContainSubstring("not found"))
 	})
 
 	It("returns not found for unknown names", func() {

@@ -23,7 +23,7 @@ import (
 var (
 	transcriptColumns = []string{"Name", "Role", "Phase", "Reason", "Events", "Calls", "Tools", "Tokens", "Cost", "Duration", "Age", "+Chat", "+Model", "+UID"}
 	modelCallColumns  = []string{"Name", "Role", "Model", "Phase", "Prompt", "Completion", "Cost", "Duration", "Tools", "Age", "+Chat", "+Purpose", "+Provider", "+Error", "+Reply"}
-	usageColumns      = []string{"Name", "Calls", "Success", "Prompt", "Completion", "Cost", "Mean", "Max", "Runs", "Live", "Succeeded", "+Cached", "+Failed", "+Unpriced"}
+	usageColumns      = []string{"Name", "Calls", "Success", "Prompt", "Completion", "Cost", "Mean", "Max", "Runs", "Live", "Succeeded", "+Cached", "+Reasoning", "+Failed", "+Unpriced"}
 )
 
 type transcriptTable struct{}
@@ -79,7 +79,7 @@ func (usageTable) ConvertToTable(_ context.Context, object, options runtime.Obje
 		return []any{
 			u.Name, calls.Total, percent(calls.SuccessPercent), calls.PromptTokens, calls.CompletionTokens, cost(calls.CostMicros, calls.Total > 0),
 			millis(calls.MeanDurationMillis), millis(calls.MaxDurationMillis), u.Runs.Total, u.Runs.Live, percent(u.Runs.SuccessPercent),
-			calls.CachedTokens, u.Runs.Failed, calls.UnknownCostCalls,
+			calls.CachedTokens, calls.ReasoningTokens, u.Runs.Failed, calls.UnknownCostCalls,
 		}
 	})
 }

@@ -20,6 +20,7 @@ import (
 
 	api "github.com/nestor-dev/nestor/api/history/v1alpha1"
 	"github.com/nestor-dev/nestor/internal/ledger"
+	"github.com/nestor-dev/nestor/internal/quota"
 )
 
 // usages is the resource usages.
@@ -58,14 +59,19 @@ var dimensions = []struct {
 
 // Get returns one usage.
 func (u *usages) Get(ctx context.Context, name string, _ *metav1.GetOptions) (runtime.Object, error) {
-	prefix, _, _ := strings.Cut(strings.TrimSuffix(name, "-none"), ".")
-	all, err := u.all(ctx, ledger.Scope{Namespace: genericapirequest.NamespaceValue(ctx)}, func(p string, _ api.UsageDimension) bool { return p == prefix })
+	scope := ledger.Scope{Namespace: genericapirequest.NamespaceValue(ctx)}
+	divided, start, rest := cutPeriod(name)
+	if divided.name != "" {
+		scope.Since, scope.Until = start, quota.Period(divided.name).End(start)
+	}
+	prefix, _, _ := strings.Cut(strings.TrimSuffix(rest, "-none"), ".")
+	all, err := u.all(ctx, scope, divided, func(p string, _ api.UsageDimension) bool { return p == prefix })
 	if err != nil {
 		return nil, err
 	}
 	i := slices.IndexFunc(all, func(usage api.Usage) bool { return usage.Name == name })
 	if i < 0 {
-		return nil, notFound("usages", name, "there are total, chat.NAME, role.NAME and model.NAME")
+		return nil, notFound("usages", name, "there are total, chat.NAME, role.NAME and model.NAME, and the same of a day as 2006-01-02.total")
 	}
 	return &all[i], nil
 }
@@ -83,9 +89,13 @@ func (u *usages) List(ctx context.Context, options *metainternalversion.ListOpti
 			a.restrict(into, value)
 		}
 	}
+	divided, err := parsePeriod(a.fields[api.FieldUsagePeriod])
+	if err != nil {
+		return nil, err
+	}
 	by, name := a.fields[api.FieldUsageBy], a.fields[api.FieldName]
 	summed, next, err := readPages(a, func(page ledger.Page) (ledger.List[api.Usage], error) {
-		all, err := u.all(ctx, a.scope, func(_ string, d api.UsageDimension) bool { return by == "" || by == string(d) })
+		all, err := u.all(ctx, a.scope, divided, func(_ string, d api.UsageDimension) bool { return by == "" || by == string(d) })
 		if err != nil {
 			return ledger.List[api.Usage]{}, err
 		}
@@ -115,28 +125,31 @@ func pageOf(all []api.Usage, page ledger.Page) (ledger.List[api.Usage], error) {
 	return list, nil
 }
 
-// all returns the usage of a scope by the requested dimensions.
-func (u *usages) all(ctx context.Context, scope ledger.Scope, wanted func(prefix string, by api.UsageDimension) bool) ([]api.Usage, error) {
+// all returns the usage of a scope by the requested dimensions, and by time if it is divided.
+func (u *usages) all(ctx context.Context, scope ledger.Scope, divided period, wanted func(prefix string, by api.UsageDimension) bool) ([]api.Usage, error) {
 	var all []api.Usage
 	for _, d := range dimensions {
 		if !wanted(d.prefix, d.by) {
 			continue
 		}
-		query := ledger.ReportQuery{Scope: scope, GroupBy: []ledger.Dimension{ledger.ByNamespace}}
+		query := ledger.ReportQuery{Scope: scope, GroupBy: []ledger.Dimension{ledger.ByNamespace}, Every: divided.every}
 		if d.ledger != "" {
 			query.GroupBy = append(query.GroupBy, d.ledger)
 		}
-		groups, err := u.groups(ctx, query)
+		groups, err := u.groups(ctx, query, divided)
 		if err != nil {
 			return nil, err
 		}
 		for _, g := range groups {
 			value := d.value(g.Group)
 			name := usageName(d.prefix, d.by, value)
-			all = append(all, api.Usage{
-				ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: g.Namespace, UID: types.UID(g.Namespace + "." + name)},
+			usage := api.Usage{
+				ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: g.Namespace},
 				By:         d.by, Value: value, ModelCalls: callUsage(g.calls), Runs: tallyOf(g.runs),
-			})
+			}
+			divided.mark(&usage, g.Start)
+			usage.UID = types.UID(g.Namespace + "." + usage.Name)
+			all = append(all, usage)
 		}
 	}
 	return all, nil
@@ -149,8 +162,9 @@ type group struct {
 	runs  ledger.Tally
 }
 
-// groups merges the two reports of the ledger: agents without model calls are only in one of them.
-func (u *usages) groups(ctx context.Context, query ledger.ReportQuery) ([]group, error) {
+// groups merges the two reports of the ledger: agents without model calls are only in one of them. The intervals of the ledger become
+// those of the period.
+func (u *usages) groups(ctx context.Context, query ledger.ReportQuery, divided period) ([]group, error) {
 	everything := listQuery{limit: math.MaxInt}
 	calls, _, err := readPages(everything, func(page ledger.Page) (ledger.List[ledger.Usage], error) { return u.ledger.Usage(ctx, query, page) })
 	if err != nil {
@@ -164,11 +178,15 @@ func (u *usages) groups(ctx context.Context, query ledger.ReportQuery) ([]group,
 	}
 	found := map[ledger.Group]group{}
 	for _, r := range runs {
-		found[r.Group] = group{Group: r.Group, runs: r.Tally}
+		r.Start = divided.start(r.Start)
+		g := found[r.Group]
+		g.Group, g.runs = r.Group, g.runs.Plus(r.Tally)
+		found[r.Group] = g
 	}
 	for _, c := range calls {
+		c.Start = divided.start(c.Start)
 		g := found[c.Group]
-		g.Group, g.calls = c.Group, c.CallTotals
+		g.Group, g.calls = c.Group, g.calls.Plus(c.CallTotals)
 		found[c.Group] = g
 	}
 	groups := make([]group, 0, len(found))
@@ -176,7 +194,7 @@ func (u *usages) groups(ctx context.Context, query ledger.ReportQuery) ([]group,
 		groups = append(groups, g)
 	}
 	slices.SortFunc(groups, func(a, b group) int {
-		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Chat, b.Chat), cmp.Compare(a.Role, b.Role), cmp.Compare(a.Model, b.Model))
+		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), a.Start.Compare(b.Start), cmp.Compare(a.Chat, b.Chat), cmp.Compare(a.Role, b.Role), cmp.Compare(a.Model, b.Model))
 	})
 	return groups, nil
 }
@@ -196,7 +214,7 @@ func usageName(prefix string, by api.UsageDimension, value string) string {
 
 func callUsage(c ledger.CallTotals) api.CallUsage {
 	usage := api.CallUsage{
-		Tally: tallyOf(c.Tally), PromptTokens: c.PromptTokens, CachedTokens: c.CachedTokens, CompletionTokens: c.CompletionTokens,
+		Tally: tallyOf(c.Tally), PromptTokens: c.PromptTokens, CachedTokens: c.CachedTokens, CompletionTokens: c.CompletionTokens, ReasoningTokens: c.ReasoningTokens,
 		TotalTokens: c.PromptTokens + c.CompletionTokens, UnknownTokenCalls: c.UnknownTokenCalls, UnknownCostCalls: c.UnknownCostCalls,
 	}
 	if c.Finished() > c.UnknownCostCalls {

@@ -70,10 +70,12 @@ type ModelResult struct {
 	Summary string
 	// ToolCalls is a JSON list of the tool calls in the reply; nil if there are none.
 	ToolCalls json.RawMessage
-	// Usage that the provider did not report is nil: unknown is not zero. CachedTokens is a part of PromptTokens.
+	// Usage that the provider did not report is nil: unknown is not zero. CachedTokens is a part of PromptTokens, and ReasoningTokens one of
+	// CompletionTokens.
 	PromptTokens     *int64
 	CachedTokens     *int64
 	CompletionTokens *int64
+	ReasoningTokens  *int64
 	// CostMicros is the cost in millionths of the currency; nil if no price is known.
 	CostMicros *int64
 	// Bailout is the limit that stopped the call, that its reply reached, or that made it the agent's last call.

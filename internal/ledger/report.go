@@ -3,7 +3,10 @@
 
 package ledger
 
-import "time"
+import (
+	"fmt"
+	"time"
+)
 
 // Dimension is a dimension that a report can be grouped by.
 type Dimension string
@@ -16,14 +19,27 @@ const (
 	ByModel     Dimension = "model"
 )
 
-// ReportQuery selects a report; without GroupBy everything in the scope is one row.
+// ReportQuery selects a report; without GroupBy and Every, everything in the scope is one row.
 type ReportQuery struct {
 	Scope
 	GroupBy []Dimension
+	// Every also groups by time: calls by their start and agents by their creation, in intervals of this length that are counted from
+	// 1970 in UTC. It is a multiple of an hour; 0 means one interval. Intervals without rows are not in the report.
+	Every time.Duration
+}
+
+// Valid reports what is wrong with the query, apart from its dimensions.
+func (q ReportQuery) Valid() error {
+	if q.Every < 0 || q.Every%time.Hour != 0 {
+		return fmt.Errorf("%w: reports cannot be grouped by intervals of %s", ErrInvalid, q.Every)
+	}
+	return nil
 }
 
 // Group identifies a row of a report. Fields that are not in GroupBy are empty.
 type Group struct {
+	// Start is the start of the interval, in UTC; zero if the report is not grouped by time.
+	Start     time.Time
 	Namespace string
 	Chat      string
 	Role      string
@@ -60,6 +76,14 @@ func (t Tally) MeanDuration() (time.Duration, bool) {
 	return t.TotalDuration / time.Duration(t.Finished()), true
 }
 
+// Plus returns the tally of both.
+func (t Tally) Plus(other Tally) Tally {
+	return Tally{
+		Total: t.Total + other.Total, Running: t.Running + other.Running, Succeeded: t.Succeeded + other.Succeeded,
+		TotalDuration: t.TotalDuration + other.TotalDuration, MaxDuration: max(t.MaxDuration, other.MaxDuration),
+	}
+}
+
 // CallTotals sums model calls. Tokens and cost are sums of known values; the Unknown counters are the finished calls that are
 // missing in them, so that an unknown price is not mistaken for zero.
 type CallTotals struct {
@@ -67,9 +91,20 @@ type CallTotals struct {
 	PromptTokens      int64
 	CachedTokens      int64
 	CompletionTokens  int64
+	ReasoningTokens   int64
 	UnknownTokenCalls int64
 	CostMicros        int64
 	UnknownCostCalls  int64
+}
+
+// Plus returns the totals of both.
+func (t CallTotals) Plus(other CallTotals) CallTotals {
+	return CallTotals{
+		Tally: t.Tally.Plus(other.Tally), PromptTokens: t.PromptTokens + other.PromptTokens, CachedTokens: t.CachedTokens + other.CachedTokens,
+		CompletionTokens: t.CompletionTokens + other.CompletionTokens, ReasoningTokens: t.ReasoningTokens + other.ReasoningTokens,
+		UnknownTokenCalls: t.UnknownTokenCalls + other.UnknownTokenCalls, CostMicros: t.CostMicros + other.CostMicros,
+		UnknownCostCalls: t.UnknownCostCalls + other.UnknownCostCalls,
+	}
 }
 
 // Usage sums the model calls of a group.

@@ -30,10 +30,12 @@ const (
 	FieldModelCallModel  = "spec.model"
 	FieldModelCallPhase  = "status.phase"
 	// FieldUsageBy selects usages by dimension; FieldUsageRole, FieldUsageChat and FieldUsageModel restrict what is summed.
-	FieldUsageBy    = "by"
-	FieldUsageChat  = "chat"
-	FieldUsageRole  = "role"
-	FieldUsageModel = "model"
+	// FieldUsagePeriod divides the usages by time: Hour, Day or Month.
+	FieldUsageBy     = "by"
+	FieldUsageChat   = "chat"
+	FieldUsageRole   = "role"
+	FieldUsageModel  = "model"
+	FieldUsagePeriod = "period"
 	// FieldSince and FieldUntil bound when agents were created and calls started, as RFC 3339: since <= time < until.
 	FieldSince = "since"
 	FieldUntil = "until"
@@ -43,7 +45,7 @@ const (
 var fields = map[string][]string{
 	"Transcript": {FieldName, FieldNamespace, FieldTranscriptKind, FieldTranscriptName, FieldTranscriptRoot, FieldTranscriptLive, FieldSince, FieldUntil},
 	"ModelCall":  {FieldName, FieldNamespace, FieldModelCallAgent, FieldModelCallParent, FieldModelCallModel, FieldModelCallPhase, FieldSince, FieldUntil},
-	"Usage":      {FieldName, FieldNamespace, FieldUsageBy, FieldUsageChat, FieldUsageRole, FieldUsageModel, FieldSince, FieldUntil},
+	"Usage":      {FieldName, FieldNamespace, FieldUsageBy, FieldUsageChat, FieldUsageRole, FieldUsageModel, FieldUsagePeriod, FieldSince, FieldUntil},
 }
 
 // addFieldLabels registers the fields of selectors with a scheme.

@@ -62,6 +62,9 @@ type CallUsage struct {
 	// completionTokens is the number of tokens in the replies of models.
 	// +optional
 	CompletionTokens int64 `json:"completionTokens,omitempty"`
+	// reasoningTokens is how many of the completionTokens were spent on reasoning. Calls of earlier releases count as none.
+	// +optional
+	ReasoningTokens int64 `json:"reasoningTokens,omitempty"`
 	// totalTokens is the sum of promptTokens and completionTokens.
 	// +optional
 	TotalTokens int64 `json:"totalTokens,omitempty"`
@@ -92,9 +95,26 @@ const (
 	UsageByModel UsageDimension = "Model"
 )
 
+// UsagePeriod is a calendar period in UTC, as in an AgentQuota.
+// +enum
+type UsagePeriod string
+
+// The periods of usage.
+const (
+	// UsageHour: hours.
+	UsageHour UsagePeriod = "Hour"
+	// UsageDay: days.
+	UsageDay UsagePeriod = "Day"
+	// UsageMonth: months.
+	UsageMonth UsagePeriod = "Month"
+)
+
 // Usage is the usage of the model calls and runs of a namespace: of all of them (total), of a role (role.NAME), of a chat
 // (chat.NAME) or of a model (model.NAME, where '_' replaces '/' and '%'). Usage without a role, chat or model is in role-none,
 // chat-none and model-none: standalone tasks belong to no chat.
+//
+// A list with the field selector period=Hour, Day or Month contains each of them for each period in which there is usage. Their names begin
+// with the period: 2026-11-17t05.total, 2026-11-17.role.coder, 2026-11.model.small.
 //
 // +kubebuilder:object:root=true
 type Usage struct {
@@ -107,6 +127,12 @@ type Usage struct {
 	// value is the chat, role or model; absent for a total, and for usage without one.
 	// +optional
 	Value string `json:"value,omitempty"`
+	// period is the calendar period of the usage. If absent, the usage is that of all times, or of those that the list was asked for.
+	// +optional
+	Period UsagePeriod `json:"period,omitempty"`
+	// startTime is the start of the period. Calls count in the period of their start, and runs in that of their creation.
+	// +optional
+	StartTime *metav1.Time `json:"startTime,omitempty"`
 	// modelCalls sums the model calls.
 	// +required
 	ModelCalls CallUsage `json:"modelCalls"`
@@ -115,7 +141,7 @@ type Usage struct {
 	Runs Tally `json:"runs"`
 }
 
-// UsageList is a list of usages: the totals first, then by chat, by role and by model.
+// UsageList is a list of usages: the totals first, then by chat, by role and by model, each in the order of time.
 //
 // +kubebuilder:object:root=true
 type UsageList struct {

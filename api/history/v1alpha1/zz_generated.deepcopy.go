@@ -625,6 +625,10 @@ func (in *Usage) DeepCopyInto(out *Usage) {
 	*out = *in
 	out.TypeMeta = in.TypeMeta
 	in.ObjectMeta.DeepCopyInto(&out.ObjectMeta)
+	if in.StartTime != nil {
+		in, out := &in.StartTime, &out.StartTime
+		*out = (*in).DeepCopy()
+	}
 	in.ModelCalls.DeepCopyInto(&out.ModelCalls)
 	in.Runs.DeepCopyInto(&out.Runs)
 }

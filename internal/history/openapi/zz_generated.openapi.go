@@ -181,6 +181,13 @@ func schema_nestor_api_history_v1alpha1_CallUsage(ref common.ReferenceCallback) 
 							Format:      "int64",
 						},
 					},
+					"reasoningTokens": {
+						SchemaProps: spec.SchemaProps{
+							Description: "reasoningTokens is how many of the completionTokens were spent on reasoning. Calls of earlier releases count as none.",
+							Type:        []string{"integer"},
+							Format:      "int64",
+						},
+					},
 					"totalTokens": {
 						SchemaProps: spec.SchemaProps{
 							Description: "totalTokens is the sum of promptTokens and completionTokens.",
@@ -1733,7 +1740,7 @@ func schema_nestor_api_history_v1alpha1_Usage(ref common.ReferenceCallback) comm
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "Usage is the usage of the model calls and runs of a namespace: of all of them (total), of a role (role.NAME), of a chat (chat.NAME) or of a model (model.NAME, where '_' replaces '/' and '%'). Usage without a role, chat or model is in role-none, chat-none and model-none: standalone tasks belong to no chat.",
+				Description: "Usage is the usage of the model calls and runs of a namespace: of all of them (total), of a role (role.NAME), of a chat (chat.NAME) or of a model (model.NAME, where '_' replaces '/' and '%'). Usage without a role, chat or model is in role-none, chat-none and model-none: standalone tasks belong to no chat.\n\nA list with the field selector period=Hour, Day or Month contains each of them for each period in which there is usage. Their names begin with the period: 2026-11-17t05.total, 2026-11-17.role.coder, 2026-11.model.small.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"kind": {
@@ -1772,6 +1779,20 @@ func schema_nestor_api_history_v1alpha1_Usage(ref common.ReferenceCallback) comm
 							Format:      "",
 						},
 					},
+					"period": {
+						SchemaProps: spec.SchemaProps{
+							Description: "period is the calendar period of the usage. If absent, the usage is that of all times, or of those that the list was asked for.\n\nPossible enum values:\n - `\"Day\"` : days.\n - `\"Hour\"` : hours.\n - `\"Month\"` : months.",
+							Type:        []string{"string"},
+							Format:      "",
+							Enum:        []interface{}{"Day", "Hour", "Month"},
+						},
+					},
+					"startTime": {
+						SchemaProps: spec.SchemaProps{
+							Description: "startTime is the start of the period. Calls count in the period of their start, and runs in that of their creation.",
+							Ref:         ref(v1.Time{}.OpenAPIModelName()),
+						},
+					},
 					"modelCalls": {
 						SchemaProps: spec.SchemaProps{
 							Description: "modelCalls sums the model calls.",
@@ -1791,7 +1812,7 @@ func schema_nestor_api_history_v1alpha1_Usage(ref common.ReferenceCallback) comm
 			},
 		},
 		Dependencies: []string{
-			v1alpha1.CallUsage{}.OpenAPIModelName(), v1alpha1.Tally{}.OpenAPIModelName(), v1.ObjectMeta{}.OpenAPIModelName()},
+			v1alpha1.CallUsage{}.OpenAPIModelName(), v1alpha1.Tally{}.OpenAPIModelName(), v1.ObjectMeta{}.OpenAPIModelName(), v1.Time{}.OpenAPIModelName()},
 	}
 }
 
@@ -1799,7 +1820,7 @@ func schema_nestor_api_history_v1alpha1_UsageList(ref common.ReferenceCallback) 
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "UsageList is a list of usages: the totals first, then by chat, by role and by model.",
+				Description: "UsageList is a list of usages: the totals first, then by chat, by role and by model, each in the order of time.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"kind": {

@@ -182,6 +182,76 @@ func testUsageInTimeRange(t *testing.T, db Database) {
 	}
 }
 
+func testUsageOverTime(t *testing.T, db Database) {
+	l := db.Open(t)
+	midnight := time.Date(2026, time.November, 17, 0, 0, 0, 0, time.UTC)
+	// around the end of an hour and of a day, in another zone
+	for i, start := range []time.Duration{-time.Hour, -time.Microsecond, 0, time.Hour - time.Microsecond, time.Hour, 24 * time.Hour} {
+		a := Agent(fmt.Sprintf("agent-%d", i))
+		a.Role, a.Namespace, a.CreatedAt = "coder", "team-a", midnight.Add(start).In(time.FixedZone("CET", 3600))
+		batch := First(a, 1)
+		call := modelCall(a.UID+"/0", 0)
+		call.StartedAt = a.CreatedAt
+		batch.ModelCalls = []ledger.ModelCall{call}
+		batch.ModelResults = []ledger.ModelResult{{
+			Key: call.Key, Status: ledger.StatusSuccess, FinishedAt: call.StartedAt.Add(time.Second), PromptTokens: ptr(int64(10)),
+			CompletionTokens: ptr(int64(5)), ReasoningTokens: ptr(int64(2)), CostMicros: ptr(int64(1) << i),
+		}}
+		batch.Finish = &ledger.Finish{Status: ledger.StatusSuccess, At: call.StartedAt.Add(2 * time.Second)}
+		Append(t, l, batch)
+	}
+	type line struct {
+		Start                                time.Time
+		Role                                 string
+		Calls, Runs, Tokens, Reasoning, Cost int64
+	}
+	for name, test := range map[string]struct {
+		query ledger.ReportQuery
+		want  []line
+	}{
+		"by hour": {ledger.ReportQuery{Every: time.Hour}, []line{
+			{midnight.Add(-time.Hour), "", 2, 2, 30, 4, 1 + 2}, {midnight, "", 2, 2, 30, 4, 4 + 8},
+			{midnight.Add(time.Hour), "", 1, 1, 15, 2, 16}, {midnight.Add(24 * time.Hour), "", 1, 1, 15, 2, 32},
+		}},
+		"by day and role, of a namespace": {
+			ledger.ReportQuery{Scope: ledger.Scope{Namespace: "team-a"}, Every: 24 * time.Hour, GroupBy: []ledger.Dimension{ledger.ByRole}},
+			[]line{{midnight.Add(-24 * time.Hour), "coder", 2, 2, 30, 4, 1 + 2}, {midnight, "coder", 3, 3, 45, 6, 4 + 8 + 16}, {midnight.Add(24 * time.Hour), "coder", 1, 1, 15, 2, 32}},
+		},
+		"of a day": {
+			ledger.ReportQuery{Scope: ledger.Scope{Since: midnight, Until: midnight.Add(24 * time.Hour)}, Every: 24 * time.Hour},
+			[]line{{midnight, "", 3, 3, 45, 6, 4 + 8 + 16}},
+		},
+		"of nothing": {ledger.ReportQuery{Scope: ledger.Scope{Namespace: "team-b"}, Every: time.Hour}, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for _, limit := range []int{1, 0} {
+				calls := pages(t, limit, func(p ledger.Page) (ledger.List[ledger.Usage], error) { return l.Usage(t.Context(), test.query, p) })
+				runs := pages(t, limit, func(p ledger.Page) (ledger.List[ledger.Outcome], error) {
+					return l.Outcomes(t.Context(), test.query, p)
+				})
+				if len(calls) != len(runs) {
+					t.Fatalf("%d rows of calls and %d of runs", len(calls), len(runs))
+				}
+				var got []line
+				for i, c := range calls {
+					if runs[i].Group != c.Group {
+						t.Errorf("row %d is %v for calls and %v for runs", i, c.Group, runs[i].Group)
+					}
+					got = append(got, line{c.Start, c.Role, c.Total, runs[i].Total, c.PromptTokens + c.CompletionTokens, c.ReasoningTokens, c.CostMicros})
+				}
+				if diff := cmp.Diff(test.want, got); diff != "" {
+					t.Errorf("pages of %d (-want +got):\n%s", limit, diff)
+				}
+			}
+		})
+	}
+	for _, every := range []time.Duration{-time.Hour, time.Minute} {
+		if _, err := l.Usage(t.Context(), ledger.ReportQuery{Every: every}, ledger.Page{}); !errors.Is(err, ledger.ErrInvalid) {
+			t.Errorf("intervals of %s: %v, want ErrInvalid", every, err)
+		}
+	}
+}
+
 func testOutcomesByRole(t *testing.T, db Database) {
 	l := db.Open(t)
 	seedReports(t, l)

@@ -86,6 +86,7 @@ func Run(t *testing.T, create func(testing.TB) Database) {
 		"RunsByFilter":                        testRunsByFilter,
 		"UsageByDimension":                    testUsageByDimension,
 		"UsageInTimeRange":                    testUsageInTimeRange,
+		"UsageOverTime":                       testUsageOverTime,
 		"OutcomesByRole":                      testOutcomesByRole,
 		"ReservationsRespectLimits":           testReservationsRespectLimits,
 		"SettlementCountsRealUsage":           testSettlementCountsRealUsage,

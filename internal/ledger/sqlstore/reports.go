@@ -24,7 +24,7 @@ func tally(took string) string {
 func callTotals() string {
 	return tally("duration") + `,
 	CAST(COALESCE(SUM(prompt_tokens), 0) AS BIGINT), CAST(COALESCE(SUM(cached_tokens), 0) AS BIGINT),
-	CAST(COALESCE(SUM(completion_tokens), 0) AS BIGINT),
+	CAST(COALESCE(SUM(completion_tokens), 0) AS BIGINT), CAST(COALESCE(SUM(reasoning_tokens), 0) AS BIGINT),
 	COUNT(*) FILTER (WHERE finished_at IS NOT NULL AND (prompt_tokens IS NULL OR completion_tokens IS NULL)),
 	CAST(COALESCE(SUM(cost_micros), 0) AS BIGINT), COUNT(*) FILTER (WHERE finished_at IS NOT NULL AND cost_micros IS NULL)`
 }
@@ -34,8 +34,8 @@ func tallyInto(t *ledger.Tally) []any {
 }
 
 func callTotalsInto(t *ledger.CallTotals) []any {
-	return append(tallyInto(&t.Tally), &t.PromptTokens, &t.CachedTokens, &t.CompletionTokens, &t.UnknownTokenCalls,
-		&t.CostMicros, &t.UnknownCostCalls)
+	return append(tallyInto(&t.Tally), &t.PromptTokens, &t.CachedTokens, &t.CompletionTokens, &t.ReasoningTokens,
+		&t.UnknownTokenCalls, &t.CostMicros, &t.UnknownCostCalls)
 }
 
 // duration scans a number of microseconds.
@@ -56,7 +56,7 @@ func (s *Store) Usage(ctx context.Context, query ledger.ReportQuery, page ledger
 	var w where
 	w.callScope(query.Scope)
 	rows, err := report(ctx, s.driver.Reader(), query, page, reportOf[ledger.Usage]{
-		table: "model_calls", totals: callTotals(), where: &w,
+		table: "model_calls", at: "started_at", totals: callTotals(), where: &w,
 		into: func(u *ledger.Usage) (*ledger.Group, []any) { return &u.Group, callTotalsInto(&u.CallTotals) },
 	})
 	return rows, s.fail("report usage", err)
@@ -67,22 +67,22 @@ func (s *Store) Outcomes(ctx context.Context, query ledger.ReportQuery, page led
 	w := where{conditions: []string{"expired_at IS NULL"}}
 	w.scope(query.Scope, "created_at")
 	rows, err := report(ctx, s.driver.Reader(), query, page, reportOf[ledger.Outcome]{
-		table: "agents", totals: tally("finished_at - created_at"), where: &w,
+		table: "agents", at: "created_at", totals: tally("finished_at - created_at"), where: &w,
 		into: func(o *ledger.Outcome) (*ledger.Group, []any) { return &o.Group, tallyInto(&o.Tally) },
 	})
 	return rows, s.fail("report outcomes", err)
 }
 
-// reportOf describes a report: what it sums, and how to scan it into T.
+// reportOf describes a report: what it sums, the column of its time, and how to scan it into T.
 type reportOf[T any] struct {
-	table, totals string
-	where         *where
-	into          func(*T) (*ledger.Group, []any)
+	table, at, totals string
+	where             *where
+	into              func(*T) (*ledger.Group, []any)
 }
 
 // report runs a grouped query. Its cursor is a row number: each page computes the sums of all groups anyway.
 func report[T any](ctx context.Context, db querier, query ledger.ReportQuery, page ledger.Page, of reportOf[T]) (ledger.List[T], error) {
-	columns, err := groupColumns(query.GroupBy)
+	columns, err := groupColumns(query, of.at)
 	if err != nil {
 		return ledger.List[T]{}, err
 	}
@@ -101,17 +101,23 @@ func report[T any](ctx context.Context, db querier, query ledger.ReportQuery, pa
 	scan := func(r row) (T, error) {
 		var item T
 		group, totals := of.into(&item)
-		err := r.Scan(append(groupInto(group, query.GroupBy), totals...)...)
+		err := r.Scan(append(groupInto(group, query), totals...)...)
 		return item, err
 	}
 	rows, err := list(ctx, db, scan, sql, of.where.args...)
 	return paged(rows, page, func(T) string { return strconv.Itoa(offset + page.Size()) }), err
 }
 
-// groupColumns refuses unknown dimensions, because their names become part of the query.
-func groupColumns(by []ledger.Dimension) ([]string, error) {
+// groupColumns refuses unknown dimensions, because their names become part of the query. at is the column of the time.
+func groupColumns(query ledger.ReportQuery, at string) ([]string, error) {
+	if err := query.Valid(); err != nil {
+		return nil, err
+	}
 	var columns []string
-	for _, d := range by {
+	if query.Every > 0 {
+		columns = append(columns, fmt.Sprintf("%s - %s %% %d", at, at, query.Every.Microseconds()))
+	}
+	for _, d := range query.GroupBy {
 		switch d {
 		case ledger.ByNamespace, ledger.ByChat, ledger.ByRole, ledger.ByModel:
 			columns = append(columns, string(d))
@@ -122,13 +128,29 @@ func groupColumns(by []ledger.Dimension) ([]string, error) {
 	return columns, nil
 }
 
-func groupInto(g *ledger.Group, by []ledger.Dimension) []any {
+func groupInto(g *ledger.Group, query ledger.ReportQuery) []any {
 	fields := map[ledger.Dimension]any{
 		ledger.ByNamespace: &g.Namespace, ledger.ByChat: &g.Chat, ledger.ByRole: &g.Role, ledger.ByModel: &g.Model,
 	}
-	into := make([]any, len(by))
-	for i, d := range by {
-		into[i] = fields[d]
+	var into []any
+	if query.Every > 0 {
+		into = append(into, (*moment)(&g.Start))
+	}
+	for _, d := range query.GroupBy {
+		into = append(into, fields[d])
 	}
 	return into
+}
+
+// moment scans a number of microseconds since 1970.
+type moment time.Time
+
+// Scan implements sql.Scanner.
+func (m *moment) Scan(value any) error {
+	n, ok := value.(int64)
+	if !ok {
+		return fmt.Errorf("a time of type %T", value)
+	}
+	*m = moment(fromMicros(n))
+	return nil
 }
