@@ -178,6 +178,12 @@ type ToolServerStatus struct {
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	ToolCount int32 `json:"toolCount,omitempty"`
+	// toolSchemas is a JSON object with the JSON schemas of the arguments of the tools, by the server's own names of the tools, for people
+	// who call a tool by hand. It has at most 24576 characters; tools whose schemas do not fit are not in it.
+	// +optional
+	// +kubebuilder:validation:MaxLength=24576
+	// +kubebuilder:validation:Pattern="^[ -%'-;=?-~]*$"
+	ToolSchemas string `json:"toolSchemas,omitempty"`
 	// toolsDigest is the digest of all tools in the server's current list. Set spec.acceptChanges to it to accept them.
 	// +optional
 	// +kubebuilder:validation:MaxLength=71

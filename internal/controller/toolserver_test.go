@@ -64,6 +64,7 @@ var _ = Describe("A ToolServer", func() {
 		Expect(api.Create(ctx, secret(ns, "weather", "token", "Bearer sesame"))).To(Succeed())
 		Eventually(readiness(s)).Should(Equal("True Ready: The server offers 1 tools."))
 		Expect(s.Status.Tools).To(ConsistOf(v1alpha1.ToolInfo{Name: "forecast", Description: "Tells forecast", ReadOnly: true}))
+		Expect(s.Status.ToolSchemas).To(MatchRegexp(`^\{"forecast":\{.*"type":"object".*\}\}$`))
 
 		addTool(server, "alarm", false)
 		Eventually(readiness(s)).Should(Equal("True Ready: The server offers 2 tools."))

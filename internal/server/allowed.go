@@ -18,6 +18,7 @@ const (
 	providers     = "modelproviders"
 	toolServers   = "toolservers"
 	triggers      = "agenttriggers"
+	quotas        = "agentquotas"
 	nestorPrefix  = "/apis/nestor.dev/v1alpha1"
 	historyPrefix = "/apis/history.nestor.dev/v1alpha1"
 )
@@ -25,22 +26,24 @@ const (
 // resourceRules lists what the page may do with a resource: requests for anything else never leave this server. RBAC
 // decides what the person may do.
 type resourceRules struct {
-	list, get, create, remove bool
+	list, get, create, replace, remove bool
 }
 
 var allowedResources = map[string]resourceRules{
 	chats:       {list: true, get: true, create: true, remove: true},
 	messages:    {list: true, get: true, create: true},
-	tasks:       {list: true, get: true},
+	tasks:       {list: true, get: true, create: true},
 	subAgents:   {list: true, get: true},
-	roles:       {list: true, get: true},
+	roles:       {list: true, get: true, create: true, replace: true},
 	providers:   {list: true, get: true},
 	toolServers: {list: true, get: true},
 	triggers:    {list: true, get: true},
+	quotas:      {list: true},
 }
 
-// Query parameters of reads. Watches are only used by the stream.
+// Query parameters of reads and writes. Watches are only used by the stream.
 var (
+	writeParameters   = []string{"dryRun"}
 	listParameters    = []string{"limit", "continue", "labelSelector", "fieldSelector"}
 	historyParameters = []string{"since", "tail", "limit", "continue", "labelSelector", "fieldSelector"}
 )
@@ -51,6 +54,8 @@ func (a resourceRules) allows(method string, named bool) bool {
 		return named && a.get || !named && a.list
 	case http.MethodPost:
 		return !named && a.create
+	case http.MethodPut:
+		return named && a.replace
 	case http.MethodDelete:
 		return named && a.remove
 	}

@@ -4,24 +4,33 @@
 package server
 
 import (
+	"encoding/json"
 	"net/http"
 
 	"k8s.io/client-go/rest"
 
 	"github.com/nestor-dev/nestor/internal/role"
+	"github.com/nestor-dev/nestor/internal/tool"
 	"github.com/nestor-dev/nestor/internal/tool/builtin"
+	"github.com/nestor-dev/nestor/internal/tool/workspace"
 )
 
-// catalog lists built-in roles and tools, which are not resources.
+// catalog lists built-in roles and tools, and those of workspaces, which are not resources.
 type catalog struct {
-	Roles []role.Role `json:"roles"`
-	Tools []toolInfo  `json:"tools"`
+	Roles          []role.Role `json:"roles"`
+	Tools          []toolInfo  `json:"tools"`
+	WorkspaceTools []toolInfo  `json:"workspaceTools"`
 }
 
 type toolInfo struct {
-	Name        string `json:"name"`
-	Description string `json:"description"`
-	ReadOnly    bool   `json:"readOnly"`
+	Name        string          `json:"name"`
+	Description string          `json:"description"`
+	ReadOnly    bool            `json:"readOnly"`
+	InputSchema json.RawMessage `json:"inputSchema"`
+}
+
+func describeTool(spec tool.Spec) toolInfo {
+	return toolInfo{Name: spec.Name, Description: spec.Description, ReadOnly: spec.ReadOnly, InputSchema: spec.Parameters}
 }
 
 // catalog serves the built-in roles and tools, without the prompts, which are in the sources.
@@ -38,8 +47,15 @@ func (s *site) catalog(w http.ResponseWriter, _ *http.Request, _ *rest.Config) {
 		return
 	}
 	for _, t := range set.Tools() {
-		spec := t.Spec()
-		found.Tools = append(found.Tools, toolInfo{Name: spec.Name, Description: spec.Description, ReadOnly: spec.ReadOnly})
+		found.Tools = append(found.Tools, describeTool(t.Spec()))
+	}
+	specs, err := workspace.Specs(false)
+	if err != nil {
+		writeError(w, err)
+		return
+	}
+	for _, spec := range specs {
+		found.WorkspaceTools = append(found.WorkspaceTools, describeTool(spec))
 	}
 	writeJSON(w, http.StatusOK, found)
 }

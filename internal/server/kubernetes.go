@@ -42,7 +42,11 @@ func (s *site) serveNestor(w http.ResponseWriter, r *http.Request, config *rest.
 		writeError(w, statusError(http.StatusMethodNotAllowed, metav1.StatusReasonMethodNotAllowed, "The page's API does not offer this."))
 		return
 	}
-	s.forwardChecked(w, r, config, nestorPrefix, listParameters)
+	parameters := listParameters
+	if writes(r) {
+		parameters = writeParameters
+	}
+	s.forwardChecked(w, r, config, nestorPrefix, parameters)
 }
 
 // serveHistory forwards reads of the history API.
@@ -93,12 +97,15 @@ func (s *site) forwardChecked(w http.ResponseWriter, r *http.Request, config *re
 		writeError(w, err)
 		return
 	}
-	if r.Method == http.MethodPost && !isJSON(r) {
+	if writes(r) && !isJSON(r) {
 		writeError(w, statusError(http.StatusUnsupportedMediaType, metav1.StatusReasonUnsupportedMediaType, "Send JSON."))
 		return
 	}
 	forward(w, r, config, path, parameters)
 }
+
+// writes reports whether a request has an object in its body.
+func writes(r *http.Request) bool { return r.Method == http.MethodPost || r.Method == http.MethodPut }
 
 func isJSON(r *http.Request) bool {
 	mediaType, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
@@ -129,7 +136,7 @@ func forward(w http.ResponseWriter, r *http.Request, config *rest.Config, path s
 				accept = "*/*" // a patch or a tar; errors are JSON
 			}
 			p.Out.Header = http.Header{"Accept": {accept}, "User-Agent": {config.UserAgent}}
-			if r.Method == http.MethodPost {
+			if writes(r) {
 				p.Out.Header.Set("Content-Type", "application/json")
 			}
 		},

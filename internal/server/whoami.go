@@ -44,6 +44,9 @@ var pagePermissions = map[string]authorizationv1.ResourceAttributes{
 	"createMessages":  {Group: "nestor.dev", Resource: messages, Verb: "create"},
 	"readTriggers":    {Group: "nestor.dev", Resource: triggers, Verb: "list"},
 	"fireTriggers":    {Group: "nestor.dev", Resource: triggers, Verb: "patch"},
+	"createTasks":     {Group: "nestor.dev", Resource: tasks, Verb: "create"},
+	"createRoles":     {Group: "nestor.dev", Resource: roles, Verb: "create"},
+	"updateRoles":     {Group: "nestor.dev", Resource: roles, Verb: "update"},
 	"readTranscripts": {Group: "history.nestor.dev", Resource: "transcripts", Verb: "get"},
 }
 

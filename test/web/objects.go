@@ -51,6 +51,14 @@ func provider(namespace, url string) client.Object {
 	return p
 }
 
+// quota returns a budget of a day that the flows do not reach.
+func quota(namespace string) client.Object {
+	tokens := int64(2_000_000)
+	q := &v1alpha1.AgentQuota{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "daily"}}
+	q.Spec.Period, q.Spec.MaxTokens = v1alpha1.QuotaDay, &tokens
+	return q
+}
+
 func toolServer(namespace, url string) client.Object {
 	t := &v1alpha1.ToolServer{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "notes"}}
 	t.Spec.URL = url

@@ -188,7 +188,7 @@ func (s *stack) createObjects(ctx context.Context, modelURL, notesURL string) er
 	}
 	objects := []client.Object{userRole()} // the history API created the operator's namespace
 	for _, name := range []string{"alice", "bob", "empty"} {
-		objects = append(objects, namespace(name), provider(name, modelURL), toolServer(name, notesURL), scribe(name), builder(name), orchestrator(name), nightly(name), onComments(name))
+		objects = append(objects, namespace(name), provider(name, modelURL), toolServer(name, notesURL), scribe(name), builder(name), orchestrator(name), nightly(name), onComments(name), quota(name))
 		if name != "empty" {
 			objects = append(objects, binding(name))
 		}

@@ -1,16 +1,12 @@
 // Copyright 2026 The Nestor Authors
 // SPDX-License-Identifier: Apache-2.0
 
-import { readFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
-import type { AxeResults } from 'axe-core';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { findings } from './axe';
 import { launch, visit } from './browser';
 import { Stack } from './stack';
 import { answered, begin, inspect } from './talk';
-
-const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
 let stack: Stack;
 let browser: Browser;
@@ -23,13 +19,6 @@ afterAll(async () => {
   await browser?.close();
   await stack?.close();
 });
-
-/** What axe finds that is serious, as "rule: element". */
-async function findings(page: Page): Promise<string[]> {
-  await page.evaluate(axe);
-  const { violations } = await page.evaluate(() => (window as unknown as { axe: { run: () => Promise<AxeResults> } }).axe.run());
-  return violations.filter(({ impact }) => impact === 'serious' || impact === 'critical').flatMap(({ id, nodes }) => nodes.map((node) => `${id}: ${node.html}`));
-}
 
 describe.each([
   { theme: 'light', width: 1360 },
@@ -69,10 +58,10 @@ describe.each([
       await page.locator(`.${view.toLowerCase()}`).first().waitFor();
       await check(view);
     }
-    for (const place of ['Roles and tools', 'Triggers', 'Usage']) {
+    for (const place of ['Roles', 'Tools', 'Triggers', 'Usage']) {
       await menu();
       await page.getByRole('navigation', { name: 'Chats' }).getByRole('link', { name: place }).click();
-      await page.locator('.panel').first().waitFor();
+      await page.locator('.panel, .card').first().waitFor();
       await check(place);
     }
     expect(found).toEqual({});

@@ -114,7 +114,7 @@ async function walk(page: Page, shoot: (state: string) => Promise<void>, menu: (
   await shoot('delete');
   await page.getByRole('button', { name: 'Keep it' }).click();
 
-  for (const [place, state] of [['Roles and tools', 'roles'], ['Usage', 'usage']] as const) {
+  for (const [place, state] of [['Roles', 'roles'], ['Tools', 'tools'], ['Usage', 'usage']] as const) {
     await menu();
     await page.getByRole('navigation', { name: 'Chats' }).getByRole('link', { name: place }).click();
     await page.locator('.panel').first().waitFor();

@@ -21,6 +21,7 @@ import { RolesPage } from './views/RolesPage';
 import { Sidebar, step } from './views/Sidebar';
 import { SignIn } from './views/SignIn';
 import { StateBanner } from './views/StateBanner';
+import { ToolsPage } from './views/ToolsPage';
 import { TriggersPage } from './views/TriggersPage';
 import { UsagePage } from './views/UsagePage';
 
@@ -132,6 +133,8 @@ function Content({ route, onMenu }: { route: Route; onMenu: () => void }) {
       return <ChatPage key={route.chat} route={{ ...route, chat: route.chat! }} onMenu={onMenu} />;
     case 'roles':
       return <RolesPage onMenu={onMenu} />;
+    case 'tools':
+      return <ToolsPage onMenu={onMenu} />;
     case 'triggers':
       return <TriggersPage onMenu={onMenu} />;
     case 'usage':

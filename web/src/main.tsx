@@ -12,6 +12,8 @@ import './styles/task.css';
 import './styles/inspector.css';
 import './styles/pages.css';
 import './styles/conversation.css';
+import './styles/usage.css';
+import './styles/tools.css';
 
 createRoot(document.getElementById('root')!).render(
   <StrictMode>

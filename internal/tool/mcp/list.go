@@ -80,7 +80,7 @@ func (s *Session) list(ctx context.Context, session *sdk.ClientSession) (listing
 		l.listed = append(l.listed, converted)
 		spec := converted.withHints.Spec()
 		l.status = append(l.status, ToolStatus{
-			Name: o.Name, Description: spec.Description, ReadOnly: spec.ReadOnly, ReadOnlyWithoutHints: converted.withoutHints.Spec().ReadOnly, Pin: converted.pin, Digest: converted.digest,
+			Name: o.Name, Description: spec.Description, Schema: spec.Parameters, ReadOnly: spec.ReadOnly, ReadOnlyWithoutHints: converted.withoutHints.Spec().ReadOnly, Pin: converted.pin, Digest: converted.digest,
 		})
 	}
 	if skipped > maxLeftOut {

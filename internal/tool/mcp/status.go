@@ -4,6 +4,7 @@
 package mcp
 
 import (
+	"encoding/json"
 	"fmt"
 	"strings"
 )
@@ -39,7 +40,9 @@ func (r Reason) connecting() bool { return r == Connecting || r == Reconnecting 
 type ToolStatus struct {
 	Name        string
 	Description string
-	ReadOnly    bool
+	// Schema is the JSON schema of the arguments.
+	Schema   json.RawMessage
+	ReadOnly bool
 	// ReadOnlyWithoutHints is ReadOnly without regard to the server's hints.
 	ReadOnlyWithoutHints bool
 	// Pin is the name under which the tool is pinned, and Digest its hash.

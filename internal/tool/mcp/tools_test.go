@@ -44,9 +44,15 @@ func TestToolsAreListedWithTheirHints(t *testing.T) {
 					{Name: "write", Description: "Writes.", Pin: "write"},
 				},
 			}
-			digests := cmp.FilterPath(func(p cmp.Path) bool { return p.Last().String() == ".Digest" }, cmp.Ignore())
-			if diff := cmp.Diff(want, session.Status(), digests); diff != "" {
+			got := session.Status()
+			opaque := cmp.FilterPath(func(p cmp.Path) bool { return p.Last().String() == ".Digest" || p.Last().String() == ".Schema" }, cmp.Ignore())
+			if diff := cmp.Diff(want, got, opaque); diff != "" {
 				t.Errorf("status (-want +got):\n%s", diff)
+			}
+			for _, tool := range got.Tools {
+				if !json.Valid(tool.Schema) {
+					t.Errorf("the schema of %s is %q", tool.Name, tool.Schema)
+				}
 			}
 			if diff := cmp.Diff([]string{"lab__look", "lab__peek", "lab__put", "lab__write"}, session.Tools().Names()); diff != "" {
 				t.Errorf("names (-want +got):\n%s", diff)

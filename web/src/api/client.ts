@@ -1,7 +1,7 @@
 // Copyright 2026 The Nestor Authors
 // SPDX-License-Identifier: Apache-2.0
 
-import type { Catalog, Chat, Message, Person, Provider, Role, Task, ToolServer, Trigger } from './types';
+import type { Catalog, Chat, Message, Person, Provider, Quota, Role, Task, ToolServer, Trigger } from './types';
 import { labelChat, labelTrigger } from './types';
 import type { Transcript, UsageReport, WorkspaceChanges } from './history';
 
@@ -89,6 +89,7 @@ const list = async <T>(namespace: string, resource: string) => (await get<{ item
 export const roles = (namespace: string) => list<Role>(namespace, 'agentroles');
 export const toolServers = (namespace: string) => list<ToolServer>(namespace, 'toolservers');
 export const providers = (namespace: string) => list<Provider>(namespace, 'modelproviders');
+export const quotas = (namespace: string) => list<Quota>(namespace, 'agentquotas');
 
 export const triggers = (namespace: string) => list<Trigger>(namespace, 'agenttriggers');
 
@@ -100,6 +101,13 @@ export const triggerMessages = (namespace: string) => triggered<Message>(namespa
 /** Requests a firing of a trigger, and returns the id of the request. */
 export function fireTrigger(namespace: string, name: string, input: { body?: unknown; object?: unknown }): Promise<{ id: string }> {
   return post(`${nestor(namespace, 'agenttriggers')}/${encodeURIComponent(name)}/fire`, input);
+}
+
+export const task = (namespace: string, name: string) => get<Task>(`${nestor(namespace, 'agenttasks')}/${encodeURIComponent(name)}`);
+
+/** Creates a standalone task. */
+export function createTask(namespace: string, name: string, spec: Task['spec']): Promise<Task> {
+  return post(nestor(namespace, 'agenttasks'), { apiVersion: 'nestor.dev/v1alpha1', kind: 'AgentTask', metadata: { name, namespace }, spec });
 }
 
 export function createChat(namespace: string, name: string, spec: Chat['spec']): Promise<Chat> {
@@ -139,8 +147,10 @@ export async function wholeArguments(namespace: string, name: string, call: stri
   throw new Error('The history does not contain this call.');
 }
 
-export async function usages(namespace: string): Promise<UsageReport[]> {
-  return (await get<{ items: UsageReport[] }>(history(namespace, 'usages'))).items;
+/** The usage of a namespace; by=Role, period=Day and since=TIME select and divide it. */
+export async function usages(namespace: string, select: Record<string, string> = {}): Promise<UsageReport[]> {
+  const selector = Object.entries(select).map(([field, value]) => `${field}=${value}`).join(',');
+  return (await get<{ items: UsageReport[] }>(history(namespace, 'usages') + (selector && `?fieldSelector=${encodeURIComponent(selector)}`))).items;
 }
 
 /** What was changed in a workspace; the name is chat.NAME or task.NAME. */

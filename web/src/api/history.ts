@@ -89,13 +89,18 @@ export interface Tally {
   meanDurationMillis?: number;
 }
 
+export type UsagePeriod = 'Hour' | 'Day' | 'Month';
+
 export interface UsageReport {
   metadata: { name: string };
   by: 'Total' | 'Chat' | 'Role' | 'Model';
   value?: string;
+  period?: UsagePeriod;
+  startTime?: string;
   modelCalls: Tally & {
     promptTokens?: number;
     completionTokens?: number;
+    reasoningTokens?: number;
     totalTokens?: number;
     costMicros?: number;
     unknownCostCalls?: number;

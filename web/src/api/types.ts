@@ -137,6 +137,9 @@ export interface Task extends Resource {
     triggerMessage?: string;
     group?: string;
     cancel?: boolean;
+    user?: string;
+    workspace?: Workspace;
+    ttlSecondsAfterFinished?: number;
   };
   status?: {
     phase?: TaskPhase;
@@ -234,11 +237,13 @@ export interface ToolInfo {
   description?: string;
   readOnly?: boolean;
   withheld?: boolean;
+  /** The JSON schema of the arguments, if it is known. */
+  inputSchema?: unknown;
 }
 
 export interface ToolServer extends Resource {
   spec: { url: string; transport?: string };
-  status?: { tools?: ToolInfo[]; toolCount?: number; conditions?: Condition[] };
+  status?: { tools?: ToolInfo[]; toolCount?: number; toolSchemas?: string; conditions?: Condition[] };
 }
 
 export interface Provider extends Resource {
@@ -246,10 +251,22 @@ export interface Provider extends Resource {
   status?: { conditions?: Condition[] };
 }
 
+export interface Quota extends Resource {
+  spec: { period: 'Hour' | 'Day' | 'Month'; maxTokens?: number; maxCostMicros?: number; maxActiveAgents?: number };
+  status?: {
+    used?: { tokens?: number; costMicros?: number };
+    remaining?: { tokens?: number; costMicros?: number };
+    activeAgents?: number;
+    resetTime?: string;
+    conditions?: Condition[];
+  };
+}
+
 /** The built-in roles and tools, which are not resources. */
 export interface Catalog {
   roles: (RoleSpec & { name: string })[];
   tools: ToolInfo[];
+  workspaceTools: ToolInfo[];
 }
 
 export interface Person {
@@ -261,7 +278,7 @@ export interface Person {
   defaultWorkspace?: Workspace;
   /** First messages to propose. */
   ideas?: string[];
-  may: Record<'readChats' | 'watchChats' | 'readMessages' | 'createChats' | 'deleteChats' | 'createMessages' | 'readTranscripts' | 'readTriggers' | 'fireTriggers', boolean>;
+  may: Record<'readChats' | 'watchChats' | 'readMessages' | 'createChats' | 'deleteChats' | 'createMessages' | 'readTranscripts' | 'readTriggers' | 'fireTriggers' | 'createTasks' | 'createRoles' | 'updateRoles', boolean>;
 }
 
 export const labelChat = 'nestor.dev/chat';

@@ -8,7 +8,7 @@ export type ChatView = 'chat' | 'timeline' | 'usage' | 'changes';
 /** The current location in the page. The URL contains all of it, so it can be shared and survives a reload. */
 export interface Route {
   namespace: string;
-  page: 'home' | 'chat' | 'roles' | 'usage' | 'triggers';
+  page: 'home' | 'chat' | 'roles' | 'usage' | 'triggers' | 'tools';
   chat?: string;
   view: ChatView;
   /** The task whose agent is inspected. */
@@ -23,7 +23,7 @@ export function parseRoute(path: string, query: string): Route | undefined {
   const chat = page === 'chats' ? name : undefined;
   return {
     namespace,
-    page: chat ? 'chat' : page === 'roles' || page === 'usage' || page === 'triggers' ? page : 'home',
+    page: chat ? 'chat' : page === 'roles' || page === 'usage' || page === 'triggers' || page === 'tools' ? page : 'home',
     chat,
     view: view === 'timeline' || view === 'usage' || view === 'changes' ? view : 'chat',
     agent: chat ? (search.get('agent') ?? undefined) : undefined,
@@ -32,7 +32,7 @@ export function parseRoute(path: string, query: string): Route | undefined {
 
 export function hrefOf(route: Partial<Route> & { namespace: string }): string {
   const base = `/${encodeURIComponent(route.namespace)}`;
-  if (route.page === 'roles' || route.page === 'usage' || route.page === 'triggers') return `${base}/${route.page}`;
+  if (route.page === 'roles' || route.page === 'usage' || route.page === 'triggers' || route.page === 'tools') return `${base}/${route.page}`;
   if (!route.chat) return base;
   const query = new URLSearchParams();
   if (route.view && route.view !== 'chat') query.set('view', route.view);

@@ -1,42 +1,37 @@
 // Copyright 2026 The Nestor Authors
 // SPDX-License-Identifier: Apache-2.0
 
-import { catalog, providers, roles, toolServers } from '../api/client';
-import type { Condition, Role, RoleSpec, ToolInfo } from '../api/types';
+import { catalog, providers, roles } from '../api/client';
+import type { Condition, Role, RoleSpec } from '../api/types';
 import { duration } from '../model/format';
-import { Loading, Empty } from '../parts/Empty';
-import { Icon } from '../parts/Icon';
 import { RoleIcon } from '../parts/RoleIcon';
 import { useSite } from '../state/context';
 import { useLoad } from '../state/hooks';
+import { Facts, itemsOf, quiet, Ready, WhenLoaded } from './Loaded';
 import { Page } from './Page';
+import { firstSentence } from './ToolsPage';
 
-/** The roles, tools and model providers of a namespace. */
+/** The roles and model providers of a namespace. */
 export function RolesPage({ onMenu }: { onMenu: () => void }) {
   const { namespace } = useSite();
   const [loaded, again] = useLoad(() => loadAll(namespace), [namespace]);
   return (
-    <Page title="Roles and tools" subtitle="The roles, tools and model providers of this namespace" onMenu={onMenu}>
-      {loaded.state === 'loading' && <Loading what="roles" lines={6} />}
-      {loaded.state === 'failed' && (
-        <Empty alert icon="alert" title="Roles cannot be read" actions={<button type="button" className="button" onClick={again}>Try again</button>}>
-          {loaded.error.message}
-        </Empty>
-      )}
-      {loaded.state === 'done' && <Everything all={loaded.value} />}
+    <Page title="Roles" subtitle="The roles and model providers of this namespace" onMenu={onMenu}>
+      <WhenLoaded loaded={loaded} again={again} what="roles" problem="Roles cannot be read">
+        {(all) => <Everything all={all} />}
+      </WhenLoaded>
     </Page>
   );
 }
 
 /** Kinds that the person may not list are reported; the rest is shown. */
 async function loadAll(namespace: string) {
-  const quiet = <T,>(list: Promise<T[]>) => list.catch((error: Error) => error.message);
-  const [builtin, ours, servers, models] = await Promise.all([catalog(), quiet(roles(namespace)), quiet(toolServers(namespace)), quiet(providers(namespace))]);
-  return { builtin, ours, servers, models };
+  const [builtin, ours, models] = await Promise.all([catalog(), quiet(roles(namespace)), quiet(providers(namespace))]);
+  return { builtin, ours, models };
 }
 
-function Everything({ all: { builtin, ours, servers, models } }: { all: Awaited<ReturnType<typeof loadAll>> }) {
-  const own = typeof ours === 'string' ? [] : ours;
+function Everything({ all: { builtin, ours, models } }: { all: Awaited<ReturnType<typeof loadAll>> }) {
+  const own = itemsOf(ours);
   const known = new Map(builtin.roles.map((role) => [role.name, role]));
   const overridden = new Set(own.map((role) => role.metadata.name));
   return (
@@ -53,17 +48,6 @@ function Everything({ all: { builtin, ours, servers, models } }: { all: Awaited<
             <RoleCard key={role.name} name={role.name} spec={role} source="built in" />
           ))}
       </div>
-      <h2>Tools</h2>
-      <ToolTable title="Built in" tools={builtin.tools} />
-      {typeof servers === 'string' ? (
-        <p className="note">{servers}</p>
-      ) : servers.length === 0 ? (
-        <p className="muted">No tool servers in this namespace. A ToolServer adds the tools of an MCP server.</p>
-      ) : (
-        servers.map((server) => (
-          <ToolTable key={server.metadata.name} title={server.metadata.name} prefix={`${server.metadata.name}__`} tools={server.status?.tools ?? []} conditions={server.status?.conditions} />
-        ))
-      )}
       <h2>Model providers</h2>
       {typeof models === 'string' ? (
         <p className="note">{models}</p>
@@ -111,64 +95,7 @@ function RoleCard({ name, spec, source, skills, conditions }: { name: string; sp
       </header>
       {spec.description && <p>{spec.description}</p>}
       <Ready conditions={conditions} onlyTrouble />
-      <dl>
-        {facts.map(
-          ([term, value]) =>
-            value && (
-              <div key={term}>
-                <dt>{term}</dt>
-                <dd>{value}</dd>
-              </div>
-            ),
-        )}
-      </dl>
+      <Facts facts={facts} />
     </article>
-  );
-}
-
-function ToolTable({ title, tools, prefix = '', conditions }: { title: string; tools: ToolInfo[]; prefix?: string; conditions?: Condition[] }) {
-  return (
-    <section className="panel">
-      <h3>
-        {title} <Ready conditions={conditions} />
-      </h3>
-      <Changed conditions={conditions} />
-      <ul className="tools">
-        {tools.map((tool) => (
-          <li key={tool.name}>
-            <code>{prefix + tool.name}</code>
-            <span>{firstSentence(tool.description ?? '')}</span>
-            <span className={`source${tool.readOnly && !tool.withheld ? '' : ' writes'}`}>{tool.withheld ? 'withheld' : tool.readOnly ? 'read-only' : 'needs approval'}</span>
-          </li>
-        ))}
-      </ul>
-    </section>
-  );
-}
-
-const firstSentence = (text: string) => /^.*?[.!?](?=\s|$)/s.exec(text)?.[0] ?? text;
-
-/** Reports that tools of a server differ from the pinned ones, and how to accept them. */
-function Changed({ conditions }: { conditions?: Condition[] }) {
-  const changed = conditions?.find((condition) => condition.type === 'ToolsChanged' && condition.status === 'True');
-  if (!changed) return null;
-  return (
-    <span className="note failed">
-      <Icon name="alert" size={14} /> <span>{changed.message}</span>
-    </span>
-  );
-}
-
-function Ready({ conditions, onlyTrouble = false }: { conditions?: Condition[]; onlyTrouble?: boolean }) {
-  const ready = conditions?.find((condition) => condition.type === 'Ready');
-  if (!ready || (onlyTrouble && ready.status === 'True')) return null;
-  return ready.status === 'True' ? (
-    <span className="badge badge-success">
-      <Icon name="check" size={12} /> Ready
-    </span>
-  ) : (
-    <span className="note failed">
-      <Icon name="alert" size={14} /> <span>{ready.message || ready.reason}</span>
-    </span>
   );
 }

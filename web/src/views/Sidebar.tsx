@@ -32,7 +32,10 @@ export function Sidebar({ route, onHelp }: { route: Route; onHelp: () => void })
       <ChatList current={route.chat} />
       <div className="sidebar-foot">
         <Place href={hrefOf({ namespace, page: 'roles' })} icon="users" current={route.page === 'roles'}>
-          Roles and tools
+          Roles
+        </Place>
+        <Place href={hrefOf({ namespace, page: 'tools' })} icon="tool" current={route.page === 'tools'}>
+          Tools
         </Place>
         {person.may.readTriggers && (
           <Place href={hrefOf({ namespace, page: 'triggers' })} icon="clock" current={route.page === 'triggers'}>

@@ -9,11 +9,11 @@ import { outcomeOf, runsOf, sourceOf, type Run } from '../model/triggers';
 import { Badge } from '../parts/Badge';
 import { DataView } from '../parts/DataView';
 import { Dialog } from '../parts/Dialog';
-import { Empty, Loading } from '../parts/Empty';
-import { Icon } from '../parts/Icon';
+import { Empty } from '../parts/Empty';
 import { useSite } from '../state/context';
 import { useNow, usePolled } from '../state/hooks';
 import { hrefOf, useLink } from '../state/route';
+import { Facts, itemsOf, quiet, Trouble, WhenLoaded } from './Loaded';
 import { Page } from './Page';
 
 /** How many runs of a trigger are shown. */
@@ -25,13 +25,9 @@ export function TriggersPage({ onMenu }: { onMenu: () => void }) {
   const [loaded, again] = usePolled(() => loadAll(namespace), [namespace]);
   return (
     <Page title="Triggers" subtitle="Work that starts by itself: at times, for webhooks, or when objects change" onMenu={onMenu}>
-      {loaded.state === 'loading' && <Loading what="triggers" lines={6} />}
-      {loaded.state === 'failed' && (
-        <Empty alert icon="alert" title="Triggers cannot be read" actions={<button type="button" className="button" onClick={again}>Try again</button>}>
-          {loaded.error.message}
-        </Empty>
-      )}
-      {loaded.state === 'done' && <All all={loaded.value} onFired={again} />}
+      <WhenLoaded loaded={loaded} again={again} what="triggers" problem="Triggers cannot be read">
+        {(all) => <All all={all} onFired={again} />}
+      </WhenLoaded>
     </Page>
   );
 }
@@ -39,7 +35,6 @@ export function TriggersPage({ onMenu }: { onMenu: () => void }) {
 /** Runs that the person may not list are reported; the rest is shown. */
 async function loadAll(namespace: string) {
   const at = performance.now();
-  const quiet = <T,>(list: Promise<T[]>) => list.catch((error: Error) => error.message);
   const [found, tasks, messages] = await Promise.all([triggers(namespace), quiet(triggerTasks(namespace)), quiet(triggerMessages(namespace))]);
   return { at, found, tasks, messages };
 }
@@ -55,7 +50,7 @@ function All({ all: { at, found, tasks, messages }, onFired }: { all: Awaited<Re
         </p>
       ))}
       {found.map((trigger) => (
-        <TriggerPanel key={trigger.metadata.uid} at={at} trigger={trigger} tasks={typeof tasks === 'string' ? [] : tasks} messages={typeof messages === 'string' ? [] : messages} onFired={onFired} />
+        <TriggerPanel key={trigger.metadata.uid} at={at} trigger={trigger} tasks={itemsOf(tasks)} messages={itemsOf(messages)} onFired={onFired} />
       ))}
     </>
   );
@@ -78,20 +73,10 @@ function TriggerPanel({ at, trigger, tasks, messages, onFired }: { at: number; t
     <section className="panel trigger" aria-label={`Trigger ${name}`}>
       <header className="trigger-head">
         <h2 className="mono">{name}</h2>
-        <Ready trigger={trigger} />
+        <State trigger={trigger} />
         <Fire at={at} trigger={trigger} onFired={onFired} />
       </header>
-      <dl className="trigger-facts">
-        {facts.map(
-          ([term, value]) =>
-            value && (
-              <div key={term}>
-                <dt>{term}</dt>
-                <dd>{value}</dd>
-              </div>
-            ),
-        )}
-      </dl>
+      <Facts className="trigger-facts" facts={facts} />
       {runs.length === 0 ? (
         <p className="muted">No runs.</p>
       ) : (
@@ -114,18 +99,15 @@ function until(time: string, now: number): string {
 /** 3 Jan 2026, 07:00. */
 const day = (time: string) => new Date(time).toLocaleString('en-GB', { day: 'numeric', month: 'short', year: 'numeric', hour: '2-digit', minute: '2-digit' });
 
-function Ready({ trigger }: { trigger: Trigger }) {
+function State({ trigger }: { trigger: Trigger }) {
   const ready = trigger.status?.conditions?.find((condition) => condition.type === 'Ready');
   if (trigger.spec.suspend) return <Badge kind="cancelled" label="Suspended" />;
   if (!ready) return <Badge kind="pending" label="Not checked yet" />;
   if (ready.status === 'True') return <Badge kind="success" label="Ready" />;
   return (
-    <span className="note failed">
-      <Icon name="alert" size={14} />{' '}
-      <span>
-        {ready.reason}: {ready.message}
-      </span>
-    </span>
+    <Trouble>
+      {ready.reason}: {ready.message}
+    </Trouble>
   );
 }
 

@@ -1,0 +1,120 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+import { mkdirSync } from 'node:fs';
+import { resolve } from 'node:path';
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { findings } from './axe';
+import { complaints, launch, visit } from './browser';
+import { Stack } from './stack';
+import { answered, begin } from './talk';
+
+/** With PICTURES=1, every state is also photographed, in both themes and at a phone's width, into web/shots. */
+const pictures = process.env.PICTURES ? resolve(import.meta.dirname, '../shots') : undefined;
+
+let stack: Stack;
+let browser: Browser;
+let alice: Page;
+
+beforeAll(async () => {
+  if (pictures) mkdirSync(pictures, { recursive: true });
+  [stack, browser] = await Promise.all([Stack.start(), launch()]);
+  alice = await visit(browser, await stack.open('alice', 'alice'));
+});
+
+afterAll(async () => {
+  await browser?.close();
+  await stack?.close();
+});
+
+afterEach(() => {
+  // Alice may not list namespaces, and some tests make the API server refuse something; nothing else may go wrong.
+  const said = complaints.get(alice)!.splice(0).filter((text) => !/status of (403|422)/.test(text));
+  expect(said).toEqual([]);
+});
+
+const place = (page: Page, name: string) => page.getByRole('navigation', { name: 'Chats' }).getByRole('link', { name, exact: true }).click();
+
+/** Checks a state in both themes and at the width of a phone. */
+async function looks(page: Page, state: string): Promise<void> {
+  const found: Record<string, string[]> = {};
+  const scroll = await page.evaluate(() => document.querySelector('.page')?.scrollTop ?? 0);
+  for (const [name, colorScheme, width] of [['light', 'light', 1360], ['dark', 'dark', 1360], ['phone', 'light', 390], ['phone-dark', 'dark', 390]] as const) {
+    await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
+    await page.setViewportSize({ width, height: 860 });
+    const all = await findings(page);
+    if (all.length > 0) found[name] = all;
+    const wide = await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth);
+    if (wide > 0) found[`${name} is wider than the window`] = [String(wide)];
+    if (pictures) await page.screenshot({ path: `${pictures}/pages-${state}-${name}.png` });
+  }
+  await page.emulateMedia({ colorScheme: 'light' });
+  await page.setViewportSize({ width: 1360, height: 860 });
+  await page.evaluate((top) => document.querySelector('.page')?.scrollTo({ top }), scroll);
+  expect(found, state).toEqual({});
+}
+
+describe('usage', () => {
+  it('is charted over time, with the budget of the day', async () => {
+    await begin(alice, 'Review the authentication module for potential issues.');
+    await answered(alice, 'The review of the authentication module');
+    await place(alice, 'Usage');
+    const chart = alice.getByRole('region', { name: 'Tokens by role', exact: true });
+    await chart.getByRole('img', { name: /^Tokens by role: .* in 7 periods/ }).waitFor();
+    await alice.getByRole('img', { name: /^Cost by role/ }).waitFor();
+    await alice.getByRole('img', { name: /^Runs by outcome/ }).waitFor();
+    const meter = alice.getByRole('meter', { name: 'daily: tokens' });
+    expect(await meter.getAttribute('aria-valuetext')).toMatch(/ tokens of 2M \(\d+%\)/);
+    await alice.getByText('no AgentQuota limits a month').waitFor();
+    await looks(alice, 'usage');
+    await chart.getByText('Show the numbers').click();
+    expect(await chart.locator('tbody tr').count()).toBe(1);
+    await looks(alice, 'usage-numbers');
+  });
+
+  it('divides by model, and by hours and months', async () => {
+    await alice.getByRole('button', { name: 'By model' }).click();
+    await alice.getByRole('region', { name: 'Tokens by model', exact: true }).getByText('scripted').first().waitFor();
+    for (const [range, periods] of [['24 hours', 24], ['12 months', 12], ['30 days', 30]] as const) {
+      await alice.getByRole('button', { name: range }).click();
+      await alice.getByRole('img', { name: new RegExp(`^Tokens by model: .* in ${periods} periods`) }).waitFor();
+    }
+    await looks(alice, 'usage-month');
+  });
+});
+
+describe('tools', () => {
+  const tool = (name: string) => alice.locator('.tool-list > li').filter({ has: alice.locator('summary code', { hasText: new RegExp(`^${name}$`) }) });
+
+  it('are called with a form, as a task', async () => {
+    await place(alice, 'Tools');
+    await tool('calculator').locator('summary').first().click();
+    await tool('calculator').getByLabel(/^expression/).fill('17 * 23');
+    await tool('calculator').getByRole('button', { name: 'Run' }).click();
+    const result = tool('calculator').getByRole('region', { name: /^Result of try-calculator-/ });
+    await result.getByText('Done').waitFor({ timeout: 60_000 });
+    await result.getByText('391').first().waitFor();
+    await looks(alice, 'tool');
+  });
+
+  it('that change something are called after a confirmation, and what they answer is text', async () => {
+    const add = tool('notes__add');
+    await add.locator('summary').first().click();
+    await add.getByLabel(/^title/).fill('From the form');
+    await add.getByLabel(/^text/).fill('Two\nlines');
+    expect(await add.getByRole('button', { name: 'Run' }).isDisabled()).toBe(true);
+    await add.getByRole('checkbox').check();
+    await add.getByRole('button', { name: 'Run' }).click();
+    await add.getByText('Added "From the form". <img src=x onerror').first().waitFor({ timeout: 60_000 });
+    expect(await alice.evaluate(() => 'pwned' in window)).toBe(false);
+    await looks(alice, 'tool-write');
+  });
+
+  it('report what is wrong with the arguments', async () => {
+    await tool('calculator').getByLabel(/^expression/).fill('17 *');
+    await tool('calculator').getByRole('button', { name: 'Run' }).click();
+    await tool('calculator').getByText('Failed', { exact: true }).waitFor({ timeout: 60_000 });
+    await looks(alice, 'tool-failed');
+  });
+});

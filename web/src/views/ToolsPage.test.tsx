@@ -1,0 +1,118 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// @vitest-environment jsdom
+
+import { cleanup, fireEvent, render, screen, waitFor, within } from '@testing-library/react';
+import { afterEach, expect, it, vi } from 'vitest';
+import type { Person, Task, ToolServer } from '../api/types';
+import { SiteContext, type Site } from '../state/context';
+import { Store } from '../state/store';
+import { ToolsPage } from './ToolsPage';
+
+afterEach(() => {
+  cleanup();
+  vi.unstubAllGlobals();
+});
+
+const calculator = { name: 'calculator', description: 'Computes. With care.', readOnly: true, inputSchema: { type: 'object', properties: { expression: { type: 'string', description: 'What to compute.' }, digits: { type: 'integer' } }, required: ['expression'] } };
+const read = { name: 'read', description: 'Reads a file.', readOnly: true, inputSchema: { type: 'object', properties: { path: { type: 'string' } } } };
+
+/** Shows the page; the returned list has the tasks that were created. The status of each is that of the server. */
+function show(servers: ToolServer[], server: { status?: Task['status']; refuse?: boolean; may?: boolean } = {}) {
+  const created: Task[] = [];
+  vi.stubGlobal('fetch', async (path: string, init?: RequestInit) => {
+    const json = (value: unknown) => new Response(JSON.stringify(value));
+    if (path.endsWith('/api/catalog')) return json({ roles: [], tools: [calculator], workspaceTools: [read] });
+    if (path.includes('/toolservers')) return json({ items: servers });
+    if (init?.method === 'POST') {
+      if (server.refuse) return new Response('{"message": "agenttasks is forbidden"}', { status: 403 });
+      created.push(JSON.parse(init.body as string) as Task);
+      return json(created.at(-1));
+    }
+    return json({ ...created.at(-1), status: server.status });
+  });
+  const site: Site = { store: new Store(), person: { user: 'alice', namespace: 'default', may: { createTasks: server.may ?? true } as Person['may'] } as Person, namespace: 'default', toast: vi.fn(), roles: (name) => ({ name: name ?? '' }) };
+  render(
+    <SiteContext value={site}>
+      <ToolsPage onMenu={() => undefined} />
+    </SiteContext>,
+  );
+  return created;
+}
+
+async function open(name: string) {
+  const details = (await screen.findByText(name, { selector: 'summary code' })).closest('details')!;
+  details.open = true;
+  fireEvent(details, new Event('toggle'));
+  return within(details);
+}
+
+const notes = (more: Partial<NonNullable<ToolServer['status']>> = {}): ToolServer => ({ metadata: { name: 'notes', namespace: 'default', uid: 'n', creationTimestamp: '' }, spec: { url: 'http://notes' }, status: { tools: [{ name: 'add', description: 'Adds a note.' }], ...more } });
+
+it('runs a tool with the arguments of the form, and shows the result', async () => {
+  const created = show([], { status: { phase: 'Success', result: { summary: '391' }, durationMillis: 12 } });
+  const tool = await open('calculator');
+  const run = tool.getByRole('button', { name: 'Run' }) as HTMLButtonElement;
+  fireEvent.change(tool.getByLabelText(/^digits/), { target: { value: 'x' } });
+  expect(run.disabled).toBe(true);
+  tool.getByText('This is not a number.');
+  fireEvent.change(tool.getByLabelText(/^digits/), { target: { value: '2' } });
+  fireEvent.change(tool.getByLabelText(/^expression/), { target: { value: '17 * 23' } });
+  fireEvent.click(run);
+  within(await tool.findByRole('region', { name: /^Result of try-calculator-/ })).getByText(/try-calculator-/);
+  await tool.findByText('391');
+  expect(created[0]).toMatchObject({ kind: 'AgentTask', spec: { type: 'Tool', tool: 'calculator', user: 'alice', arguments: { expression: '17 * 23', digits: 2 } } });
+  expect(created[0]!.spec.workspace).toBeUndefined();
+});
+
+it('calls a tool that changes something only after it was confirmed', async () => {
+  const created = show([notes({ toolSchemas: '{"add": {"type": "object", "properties": {"title": {"type": "string"}}}}' })], { status: { phase: 'Failed', error: { kind: 'ToolFailed', message: 'No <b>room</b>.' } } });
+  const tool = await open('notes__add');
+  const run = tool.getByRole('button', { name: 'Run' }) as HTMLButtonElement;
+  fireEvent.change(tool.getByLabelText(/^title/), { target: { value: 'One' } });
+  expect(run.disabled).toBe(true);
+  fireEvent.submit(run.form!);
+  fireEvent.click(tool.getByRole('checkbox'));
+  expect(created).toEqual([]);
+  fireEvent.click(run);
+  await tool.findByText('ToolFailed: No <b>room</b>.');
+  expect(created.map(({ spec }) => spec.arguments)).toEqual([{ title: 'One' }]);
+});
+
+it('takes JSON for a tool without a known schema', async () => {
+  const created = show([notes({ toolSchemas: '{' })], { status: { waiting: { kind: 'Question', text: 'Which?' }, phase: 'Waiting' } });
+  const tool = await open('notes__add');
+  fireEvent.click(tool.getByRole('checkbox'));
+  const text = tool.getByLabelText(/^Arguments, as JSON/);
+  fireEvent.change(text, { target: { value: '[]' } });
+  tool.getByText('The arguments must be a JSON object.');
+  fireEvent.change(text, { target: { value: '{"deep": {"x": 1}}' } });
+  fireEvent.click(tool.getByRole('button', { name: 'Run' }));
+  const link = await tool.findByRole('link', { name: 'Answer on the page of the run' });
+  expect(link.getAttribute('href')).toBe(`/default/runs/${created[0]!.metadata.name}`);
+  expect(created[0]!.spec.arguments).toEqual({ deep: { x: 1 } });
+});
+
+it('gives workspace tools a workspace', async () => {
+  const created = show([]);
+  const tool = await open('read');
+  fireEvent.change(tool.getByLabelText('Workspace'), { target: { value: 'git' } });
+  fireEvent.change(tool.getByLabelText('URL of the repository'), { target: { value: 'https://git.example.com/a.git' } });
+  fireEvent.click(tool.getByRole('button', { name: 'Run' }));
+  await waitFor(() => expect(created).toHaveLength(1));
+  expect(created[0]!.spec.workspace).toEqual({ git: { url: 'https://git.example.com/a.git' } });
+});
+
+it('shows the refusal of the API server', async () => {
+  show([], { refuse: true });
+  const tool = await open('calculator');
+  fireEvent.click(tool.getByRole('button', { name: 'Run' }));
+  await tool.findByText('agenttasks is forbidden');
+});
+
+it('has no form for people who may not create tasks, and none for withheld tools', async () => {
+  show([notes({ tools: [{ name: 'add', withheld: true }] })], { may: false });
+  expect((await open('calculator')).queryByRole('button', { name: 'Run' })).toBeNull();
+  (await open('notes__add')).getByText(/withheld from agents/);
+});

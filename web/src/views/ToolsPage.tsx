@@ -1,0 +1,104 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+import { useState } from 'react';
+import { catalog, toolServers } from '../api/client';
+import type { Condition, ToolInfo } from '../api/types';
+import { pretty } from '../model/format';
+import { schemasOf } from '../model/schema';
+import { useSite } from '../state/context';
+import { useLoad } from '../state/hooks';
+import { Icon } from '../parts/Icon';
+import { Code } from '../parts/Markdown';
+import { quiet, Ready, Trouble, WhenLoaded } from './Loaded';
+import { Page } from './Page';
+import { TryTool } from './TryTool';
+
+/** The tools of a namespace, with their schemas, and a form to call each. */
+export function ToolsPage({ onMenu }: { onMenu: () => void }) {
+  const { namespace } = useSite();
+  const [loaded, again] = useLoad(async () => {
+    const [known, servers] = await Promise.all([catalog(), quiet(toolServers(namespace))]);
+    return { known, servers };
+  }, [namespace]);
+  return (
+    <Page title="Tools" subtitle="The tools that agents of this namespace may have" onMenu={onMenu}>
+      <WhenLoaded loaded={loaded} again={again} what="tools" problem="Tools cannot be read">
+        {({ known, servers }) => (
+          <>
+            {typeof servers === 'string' ? (
+              <p className="note">{servers}</p>
+            ) : servers.length === 0 ? (
+              <p className="muted">No tool servers in this namespace. A ToolServer adds the tools of an MCP server.</p>
+            ) : (
+              servers.map(({ metadata, status }) => {
+                const schemas = schemasOf(status?.toolSchemas);
+                const tools = (status?.tools ?? []).map((tool) => ({ ...tool, inputSchema: schemas[tool.name] }));
+                return <ToolList key={metadata.name} title={metadata.name} prefix={`${metadata.name}__`} tools={tools} conditions={status?.conditions} />;
+              })
+            )}
+            <ToolList title="Built in" tools={known.tools} />
+            <ToolList title="Workspace" about="Agents with a workspace have these tools for its files." tools={known.workspaceTools} workspace />
+          </>
+        )}
+      </WhenLoaded>
+    </Page>
+  );
+}
+
+function ToolList({ title, about, tools, prefix = '', conditions, workspace = false }: { title: string; about?: string; tools: ToolInfo[]; prefix?: string; conditions?: Condition[]; workspace?: boolean }) {
+  const changed = conditions?.find((condition) => condition.type === 'ToolsChanged' && condition.status === 'True');
+  return (
+    <section className="panel" aria-label={`Tools: ${title}`}>
+      <h2>
+        {title} <Ready conditions={conditions} />
+      </h2>
+      {about && <p className="muted">{about}</p>}
+      {changed && <Trouble>{changed.message}</Trouble>}
+      <ul className="tool-list">
+        {tools.map((tool) => (
+          <Tool key={tool.name} tool={tool} name={prefix + tool.name} workspace={workspace} />
+        ))}
+      </ul>
+    </section>
+  );
+}
+
+function Tool({ tool, name, workspace }: { tool: ToolInfo; name: string; workspace: boolean }) {
+  const { person } = useSite();
+  const [open, setOpen] = useState(false);
+  const description = tool.description ?? '';
+  const brief = firstSentence(description);
+  return (
+    <li>
+      <details onToggle={(event) => setOpen(event.currentTarget.open)}>
+        <summary>
+          <Icon name="chevron" size={12} />
+          <code>{name}</code>
+          <span className="tool-about">{brief}</span>
+          <span className={`source${tool.readOnly && !tool.withheld ? '' : ' writes'}`}>{tool.withheld ? 'withheld' : tool.readOnly ? 'read-only' : 'needs approval'}</span>
+        </summary>
+        {open && (
+          <div className="tool-open">
+            {description.length > brief.length && <p className="tool-description">{description}</p>}
+            {tool.withheld ? (
+              <p className="muted">This tool is withheld from agents until its change is accepted.</p>
+            ) : person.may.createTasks ? (
+              <TryTool name={name} tool={tool} workspace={workspace} />
+            ) : (
+              <p className="muted">You may not create tasks in this namespace, so you cannot try the tool.</p>
+            )}
+            {tool.inputSchema !== undefined && (
+              <details className="numbers">
+                <summary>Schema of the arguments</summary>
+                <Code text={pretty(JSON.stringify(tool.inputSchema))} label={`Schema of ${name}`} />
+              </details>
+            )}
+          </div>
+        )}
+      </details>
+    </li>
+  );
+}
+
+export const firstSentence = (text: string) => /^.*?[.!?](?=\s|$)/s.exec(text)?.[0] ?? text;
