@@ -118,3 +118,64 @@ describe('tools', () => {
     await looks(alice, 'tool-failed');
   });
 });
+
+describe('roles', () => {
+  let admin: Page;
+  const iterations = () => admin.getByLabel(/^Iterations/);
+  const yaml = () => admin.getByRole('region', { name: 'YAML of the role' }).locator('code');
+
+  beforeAll(async () => {
+    admin = await visit(browser, await stack.open('admin', 'alice'));
+  });
+
+  it('are edited as YAML, and written only after a dry run and on demand', async () => {
+    await place(admin, 'Roles');
+    await admin.getByRole('link', { name: 'New role' }).click();
+    await admin.getByLabel('Name', { exact: true }).fill('poet');
+    await admin.getByRole('button', { name: 'Check with a dry run' }).click();
+    await admin.getByText('set spec.systemPrompt').waitFor();
+    expect(await admin.getByRole('button', { name: 'Apply to alice' }).count()).toBe(0);
+    await looks(admin, 'role-refused');
+    await admin.getByLabel(/^System prompt/).fill('You write poems.\n\n- Short lines: always.\n- "Quotes" # and signs\n');
+    await iterations().fill('7');
+    await admin.getByLabel(/^Tools/).fill('notes__*\ncalculator');
+    await admin.getByRole('button', { name: 'Check with a dry run' }).click();
+    await admin.getByText('This would be created in alice').waitFor();
+    await looks(admin, 'role-checked');
+    await place(alice, 'Roles');
+    await alice.getByRole('article', { name: 'Scribe' }).waitFor();
+    expect(await alice.getByRole('article', { name: 'poet' }).count()).toBe(0); // a dry run writes nothing
+    await admin.getByRole('button', { name: 'Apply to alice' }).click();
+    await admin.getByRole('article', { name: 'poet' }).getByText('7 iterations').waitFor();
+    await looks(admin, 'roles');
+  });
+
+  it('show what would change, and refuse to overwrite what changed meanwhile', async () => {
+    await admin.getByRole('link', { name: 'Edit poet' }).click();
+    await iterations().fill('8');
+    const shown = await yaml().innerText();
+    expect(shown).toContain('  systemPrompt: |\n    You write poems.\n\n    - Short lines: always.\n    - "Quotes" # and signs\n');
+    await admin.getByRole('button', { name: 'Check with a dry run' }).click();
+    const changes = admin.getByRole('region', { name: 'Changes of the role' });
+    await changes.getByText('maxIterations: 8').waitFor();
+    expect(await changes.locator('.added, .removed').count()).toBe(2);
+    await looks(admin, 'role-diff');
+    const second = await visit(browser, await stack.open('admin', 'alice'));
+    await place(second, 'Roles');
+    await second.getByRole('link', { name: 'Edit poet' }).click();
+    await second.getByLabel(/^Iterations/).fill('9');
+    await second.getByRole('button', { name: 'Check with a dry run' }).click();
+    await second.getByRole('button', { name: 'Apply to alice' }).click();
+    await second.getByRole('article', { name: 'poet' }).getByText('9 iterations').waitFor();
+    await admin.getByRole('button', { name: 'Apply to alice' }).click();
+    await admin.getByText('the object has been modified').waitFor();
+  });
+
+  it('are YAML to read for those who may not write them', async () => {
+    await place(alice, 'Roles');
+    await alice.getByRole('link', { name: 'Edit poet' }).click();
+    await alice.getByText('You may not change roles in this namespace.').waitFor();
+    expect(await alice.getByRole('button', { name: 'Check with a dry run' }).count()).toBe(0);
+    await looks(alice, 'role-read');
+  });
+});

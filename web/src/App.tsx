@@ -132,7 +132,7 @@ function Content({ route, onMenu }: { route: Route; onMenu: () => void }) {
     case 'chat':
       return <ChatPage key={route.chat} route={{ ...route, chat: route.chat! }} onMenu={onMenu} />;
     case 'roles':
-      return <RolesPage onMenu={onMenu} />;
+      return <RolesPage key={route.role} edit={route.role} onMenu={onMenu} />;
     case 'tools':
       return <ToolsPage onMenu={onMenu} />;
     case 'triggers':

@@ -14,6 +14,7 @@ import './styles/pages.css';
 import './styles/conversation.css';
 import './styles/usage.css';
 import './styles/tools.css';
+import './styles/editor.css';
 
 createRoot(document.getElementById('root')!).render(
   <StrictMode>

@@ -3,6 +3,7 @@
 
 import type { Catalog, Chat, Message, Person, Provider, Quota, Role, Task, ToolServer, Trigger } from './types';
 import { labelChat, labelTrigger } from './types';
+import type { RoleManifest } from '../model/role';
 import type { Transcript, UsageReport, WorkspaceChanges } from './history';
 
 /** An error response of the server or the API server. */
@@ -87,6 +88,13 @@ export async function namespaces(): Promise<string[]> {
 
 const list = async <T>(namespace: string, resource: string) => (await get<{ items: T[] }>(`${nestor(namespace, resource)}?limit=500`)).items;
 export const roles = (namespace: string) => list<Role>(namespace, 'agentroles');
+/** Creates a role, or replaces the version of it that was read. A dry run only checks it. */
+export async function writeRole(namespace: string, role: RoleManifest, version: string | undefined, dryRun: boolean): Promise<Role> {
+  const path = nestor(namespace, 'agentroles') + (version ? `/${encodeURIComponent(role.metadata.name)}` : '') + (dryRun ? '?dryRun=All' : '');
+  const body = JSON.stringify(version ? { ...role, metadata: { ...role.metadata, resourceVersion: version } } : role);
+  return (await ask(path, { method: version ? 'PUT' : 'POST', headers: { 'Content-Type': 'application/json' }, body })).json() as Promise<Role>;
+}
+
 export const toolServers = (namespace: string) => list<ToolServer>(namespace, 'toolservers');
 export const providers = (namespace: string) => list<Provider>(namespace, 'modelproviders');
 export const quotas = (namespace: string) => list<Quota>(namespace, 'agentquotas');

@@ -13,6 +13,7 @@ export interface Meta {
   deletionTimestamp?: string;
   labels?: Record<string, string>;
   annotations?: Record<string, string>;
+  managedFields?: { manager: string }[];
   ownerReferences?: { kind: string; name: string; uid: string; controller?: boolean }[];
 }
 

@@ -9,6 +9,8 @@ it.each([
   ['/alice/chats/one', '', { namespace: 'alice', page: 'chat', chat: 'one', view: 'chat' }],
   ['/alice/chats/one', 'view=timeline&agent=one-1', { namespace: 'alice', page: 'chat', chat: 'one', view: 'timeline', agent: 'one-1' }],
   ['/alice/triggers', '', { namespace: 'alice', page: 'triggers', view: 'chat' }],
+  ['/alice/roles', 'edit=coder', { namespace: 'alice', page: 'roles', role: 'coder' }],
+  ['/alice/roles', 'edit=', { namespace: 'alice', page: 'roles', role: '' }],
   ['/alice/tools', '', { namespace: 'alice', page: 'tools', view: 'chat' }],
   ['/alice/roles', '', { namespace: 'alice', page: 'roles', view: 'chat' }],
 ] as const)('%s?%s is a place', (path, query, want) => {

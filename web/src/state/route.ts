@@ -11,6 +11,8 @@ export interface Route {
   page: 'home' | 'chat' | 'roles' | 'usage' | 'triggers' | 'tools';
   chat?: string;
   view: ChatView;
+  /** The role that is edited; empty for a new one. */
+  role?: string;
   /** The task whose agent is inspected. */
   agent?: string;
 }
@@ -26,12 +28,14 @@ export function parseRoute(path: string, query: string): Route | undefined {
     page: chat ? 'chat' : page === 'roles' || page === 'usage' || page === 'triggers' || page === 'tools' ? page : 'home',
     chat,
     view: view === 'timeline' || view === 'usage' || view === 'changes' ? view : 'chat',
+    role: page === 'roles' ? (search.get('edit') ?? undefined) : undefined,
     agent: chat ? (search.get('agent') ?? undefined) : undefined,
   };
 }
 
 export function hrefOf(route: Partial<Route> & { namespace: string }): string {
   const base = `/${encodeURIComponent(route.namespace)}`;
+  if (route.page === 'roles' && route.role !== undefined) return `${base}/roles?edit=${encodeURIComponent(route.role)}`;
   if (route.page === 'roles' || route.page === 'usage' || route.page === 'triggers' || route.page === 'tools') return `${base}/${route.page}`;
   if (!route.chat) return base;
   const query = new URLSearchParams();

@@ -4,21 +4,24 @@
 import { catalog, providers, roles } from '../api/client';
 import type { Condition, Role, RoleSpec } from '../api/types';
 import { duration } from '../model/format';
+import { Icon } from '../parts/Icon';
 import { RoleIcon } from '../parts/RoleIcon';
 import { useSite } from '../state/context';
 import { useLoad } from '../state/hooks';
+import { hrefOf, useLink } from '../state/route';
 import { Facts, itemsOf, quiet, Ready, WhenLoaded } from './Loaded';
 import { Page } from './Page';
+import { RoleEditor } from './RoleEditor';
 import { firstSentence } from './ToolsPage';
 
-/** The roles and model providers of a namespace. */
-export function RolesPage({ onMenu }: { onMenu: () => void }) {
+/** The roles and model providers of a namespace, or the editor of one role. */
+export function RolesPage({ onMenu, edit }: { onMenu: () => void; edit?: string }) {
   const { namespace } = useSite();
   const [loaded, again] = useLoad(() => loadAll(namespace), [namespace]);
   return (
-    <Page title="Roles" subtitle="The roles and model providers of this namespace" onMenu={onMenu}>
+    <Page title={edit === undefined ? 'Roles' : edit || 'New role'} subtitle={edit === undefined ? 'The roles and model providers of this namespace' : 'A role as YAML. Nothing is written until you apply it'} onMenu={onMenu}>
       <WhenLoaded loaded={loaded} again={again} what="roles" problem="Roles cannot be read">
-        {(all) => <Everything all={all} />}
+        {(all) => (edit === undefined ? <Everything all={all} /> : <Edited name={edit} all={all} />)}
       </WhenLoaded>
     </Page>
   );
@@ -30,13 +33,25 @@ async function loadAll(namespace: string) {
   return { builtin, ours, models };
 }
 
+/** The editor. Without the roles of the namespace, it could replace one that is not shown. */
+function Edited({ name, all: { builtin, ours } }: { name: string; all: Awaited<ReturnType<typeof loadAll>> }) {
+  if (typeof ours === 'string') return <p className="note">{ours}</p>;
+  return <RoleEditor name={name} stored={ours.find(({ metadata }) => metadata.name === name)} builtIn={builtin.roles.find((role) => role.name === name)} />;
+}
+
 function Everything({ all: { builtin, ours, models } }: { all: Awaited<ReturnType<typeof loadAll>> }) {
+  const { namespace } = useSite();
+  const create = useLink(hrefOf({ namespace, page: 'roles', role: '' }));
   const own = itemsOf(ours);
   const known = new Map(builtin.roles.map((role) => [role.name, role]));
   const overridden = new Set(own.map((role) => role.metadata.name));
   return (
     <>
-      <h2>Roles</h2>
+      <p>
+        <a className="button small" {...create}>
+          <Icon name="plus" size={14} /> New role
+        </a>
+      </p>
       {typeof ours === 'string' && <p className="note">{ours}</p>}
       <div className="cards">
         {own.map((role) => (
@@ -72,6 +87,8 @@ function Everything({ all: { builtin, ours, models } }: { all: Awaited<ReturnTyp
 const overlay = (builtIn: RoleSpec | undefined, spec: RoleSpec): RoleSpec => ({ ...builtIn, ...spec, limits: { ...builtIn?.limits, ...spec.limits } });
 
 function RoleCard({ name, spec, source, skills, conditions }: { name: string; spec: RoleSpec; source: string; skills?: NonNullable<Role['status']>['skills']; conditions?: Condition[] }) {
+  const { namespace } = useSite();
+  const edit = useLink(hrefOf({ namespace, page: 'roles', role: name }));
   const facts: [string, string | undefined][] = [
     ['Tools', spec.tools?.allow ? spec.tools.allow.join(', ') || 'none' : 'the built-in ones'],
     ['Delegates to', spec.delegation?.roles?.join(', ')],
@@ -96,6 +113,9 @@ function RoleCard({ name, spec, source, skills, conditions }: { name: string; sp
       {spec.description && <p>{spec.description}</p>}
       <Ready conditions={conditions} onlyTrouble />
       <Facts facts={facts} />
+      <a {...edit} aria-label={`Edit ${spec.displayName ?? name}`}>
+        Edit
+      </a>
     </article>
   );
 }
