@@ -173,7 +173,7 @@ describe('roles', () => {
 
   it('are YAML to read for those who may not write them', async () => {
     await place(alice, 'Roles');
-    await alice.getByRole('link', { name: 'Edit poet' }).click();
+    await alice.getByRole('link', { name: 'Edit Scribe' }).click();
     await alice.getByText('You may not change roles in this namespace.').waitFor();
     expect(await alice.getByRole('button', { name: 'Check with a dry run' }).count()).toBe(0);
     await looks(alice, 'role-read');
