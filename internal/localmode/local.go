@@ -59,7 +59,7 @@ type Local struct {
 	gateway  net.Listener
 	modelURL string
 	page     string // the link that signs in; empty without the page
-	fresh    bool   // nobody has used the chat yet
+	fresh    bool   // the chat has not been used yet
 	log      *os.File
 	failed   chan error
 	broken   atomic.Bool

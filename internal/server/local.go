@@ -34,8 +34,8 @@ type LocalOptions struct {
 	Ideas []string
 	// Listener is used instead of Address if it is set. It must be on loopback.
 	Listener net.Listener
-	// SessionFile keeps the session over restarts, so that an open page stays signed in; empty means that it ends with the server. Whoever
-	// can read the file can act as the person.
+	// SessionFile keeps the session over restarts, so that an open page stays signed in; empty means that it ends with the server. A program
+	// that can read the file can act as the person.
 	SessionFile string
 }
 
