@@ -12,7 +12,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/server"
 )
 
-type uiOptions struct{ address string }
+type uiOptions struct{ address, operatorNamespace string }
 
 func newUI(f *Factory) *cobra.Command {
 	o := uiOptions{}
@@ -35,11 +35,12 @@ func newUI(f *Factory) *cobra.Command {
 		RunE: f.runE(func(ctx context.Context, s *session, _ []string) error { return o.run(ctx, s) }),
 	}
 	cmd.Flags().StringVar(&o.address, "address", "", "The loopback address to listen on (default: a free port).")
+	operatorNamespaceFlag(cmd, &o.operatorNamespace)
 	return cmd
 }
 
 func (o *uiOptions) run(ctx context.Context, s *session) error {
-	link, done, err := server.Local(ctx, server.LocalOptions{Config: s.config, Namespace: s.namespace, Address: o.address})
+	link, done, err := server.Local(ctx, server.LocalOptions{Config: s.config, Namespace: s.namespace, Address: o.address, OperatorNamespace: o.operatorNamespace})
 	if err != nil {
 		return err
 	}

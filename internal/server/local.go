@@ -26,6 +26,8 @@ type LocalOptions struct {
 	Config *rest.Config
 	// Namespace is the initial namespace of the page; empty means default.
 	Namespace string
+	// OperatorNamespace is the namespace of the operator; empty means nestor-system.
+	OperatorNamespace string
 	// Address is the loopback address to listen on; empty means a free port of 127.0.0.1.
 	Address string
 	// Workspace is the workspace that the page proposes for new chats; nil means none.
@@ -50,7 +52,7 @@ func Local(ctx context.Context, options LocalOptions) (link string, done <-chan 
 	if err != nil {
 		return "", nil, errors.Join(err, listener.Close())
 	}
-	handler := New(Options{Identity: owner, Namespace: options.Namespace, Hosts: loopbackNames(listener), Workspace: options.Workspace, Ideas: options.Ideas})
+	handler := New(Options{Identity: owner, Namespace: options.Namespace, OperatorNamespace: options.OperatorNamespace, Hosts: loopbackNames(listener), Workspace: options.Workspace, Ideas: options.Ideas})
 	stopped := make(chan error, 1)
 	go func() { stopped <- Serve(ctx, listener, handler) }()
 	return "http://" + listener.Addr().String() + "/login?token=" + owner.linkSecret, stopped, nil

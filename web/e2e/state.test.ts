@@ -1,11 +1,16 @@
 // Copyright 2026 The Nestor Authors
 // SPDX-License-Identifier: Apache-2.0
 
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import type { AxeResults } from 'axe-core';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { launch, visit } from './browser';
 import { Stack } from './stack';
 import { answered, begin, say } from './talk';
+
+const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
 let stack: Stack;
 let browser: Browser;
@@ -68,11 +73,15 @@ it('shows that a quota is used up', { timeout: 240_000 }, async () => {
   await say(alice, 'Explain the plan');
   expect(await shows('The AgentQuota small is used up')).toBeLessThan(promised);
   await state().getByText('kubectl edit agentquota small').waitFor();
-  for (const [name, viewport, scheme] of [['wide', { width: 1360, height: 860 }, 'light'], ['dark', { width: 1360, height: 860 }, 'dark'], ['phone', { width: 390, height: 844 }, 'light']] as const) {
-    await alice.setViewportSize(viewport);
-    await alice.emulateMedia({ colorScheme: scheme });
-    if (process.env.NESTOR_SHOTS) await alice.screenshot({ path: `${process.env.NESTOR_SHOTS}/state-${name}.png` });
-    expect(await alice.evaluate(() => document.documentElement.scrollWidth <= window.innerWidth)).toBe(true);
+  for (const [name, width, colorScheme] of [['wide', 1360, 'light'], ['dark', 1360, 'dark'], ['phone', 390, 'light']] as const) {
+    const page = await visit(browser, await stack.open('alice', 'alice'), { viewport: { width, height: 844 }, colorScheme, reducedMotion: 'reduce' });
+    await page.getByText('The AgentQuota small is used up').waitFor({ timeout: 60_000 });
+    if (process.env.NESTOR_SHOTS) await page.screenshot({ path: `${process.env.NESTOR_SHOTS}/state-${name}.png` });
+    expect(await page.evaluate(() => document.documentElement.scrollWidth <= window.innerWidth)).toBe(true);
+    await page.evaluate(axe);
+    const { violations } = await page.evaluate(() => (window as unknown as { axe: { run: () => Promise<AxeResults> } }).axe.run());
+    expect(violations.filter(({ impact }) => impact === 'serious' || impact === 'critical').flatMap(({ id, nodes }) => nodes.map((node) => `${id}: ${node.html}`))).toEqual([]);
+    await page.context().close();
   }
   await state().getByRole('button', { name: 'Hide' }).click();
   await gone('The AgentQuota small is used up');

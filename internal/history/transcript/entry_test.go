@@ -61,7 +61,7 @@ func entriesAfter(t *testing.T, pen *historytest.Writer, facts ...func() agent.F
 func formatEntry(e api.Entry) string {
 	parts := []string{fmt.Sprint(e.Seq), string(e.Kind)}
 	for _, part := range []struct{ name, value string }{
-		{"", e.Content}, {"message", e.Message}, {"by", e.By}, {"decision", e.Decision}, {"child", e.Child}, {"error", e.Error}, {"limit", e.Limit},
+		{"", e.Content}, {"message", e.Message}, {"by", e.By}, {"decision", e.Decision}, {"allowance", e.Allowance}, {"child", e.Child}, {"error", e.Error}, {"limit", e.Limit},
 		{"model call", strings.TrimPrefix(e.ModelCall, "uid.")},
 	} {
 		if part.value != "" {
