@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -118,22 +119,45 @@ func (p *pods) readAndStore(ctx context.Context, location Location) error {
 	return p.store(ctx, location, kept{Summary: *summary}, archive)
 }
 
-// store writes changes to the ledger, and reports with an Event those that were not kept.
+// store writes changes to the ledger, and reports with an Event those that were not kept. They never replace changes that were kept earlier.
 func (p *pods) store(ctx context.Context, location Location, k kept, archive []byte) error {
-	summary, err := json.Marshal(k)
-	if err != nil {
+	w := ledger.Workspace{Owner: string(location.Owner.GetUID()), Source: podChanges{p, location}.Source(), CapturedAt: p.options.Now(), Archive: archive}
+	lost := k.NotKept
+	if lost {
+		earlier, stored, err := p.earlier(ctx, location)
+		if err != nil {
+			return err
+		}
+		if stored != nil {
+			earlier.Message = fmt.Sprintf("What was changed after %s was not kept. %s", stored.CapturedAt.UTC().Format(time.RFC3339), k.Message)
+			k, w = earlier, *stored
+		}
+	}
+	var err error
+	if w.Summary, err = json.Marshal(k); err != nil {
 		return fmt.Errorf("encode the changes: %w", err)
 	}
-	err = p.options.Ledger.KeepWorkspace(ctx, ledger.Workspace{
-		Owner: string(location.Owner.GetUID()), Source: podChanges{p, location}.Source(), CapturedAt: p.options.Now(), Summary: summary, Archive: archive,
-	})
-	if err != nil {
+	if err := p.options.Ledger.KeepWorkspace(ctx, w); err != nil {
 		return fmt.Errorf("keep the changes of the workspace: %w", err)
 	}
-	if k.NotKept && p.options.Events != nil {
+	if lost && p.options.Events != nil {
 		p.options.Events.Eventf(location.Owner, nil, corev1.EventTypeWarning, ReasonNotKept, "Keep", "%s", oneLine(k.Message))
 	}
 	return nil
+}
+
+// earlier returns the changes that were kept before, or nil.
+func (p *pods) earlier(ctx context.Context, location Location) (kept, *ledger.Workspace, error) {
+	spec, err := p.spec(location)
+	if err != nil {
+		return kept{}, nil, err
+	}
+	k, w, found, err := p.keptOf(ctx, spec)
+	if err != nil || !found || k.NotKept {
+		return kept{}, nil, err
+	}
+	k.Message = ""
+	return k, &w, nil
 }
 
 // keptOf returns what was kept of a workspace; found is false if nothing was.
@@ -167,7 +191,8 @@ func (p *pods) withKept(ctx context.Context, spec pod.Spec) (pod.Spec, string, e
 		git := *spec.Source.Git
 		git.Commit, spec.Source.Git = k.BaseCommit, &git
 	}
-	return spec, fmt.Sprintf("%s files are as they were kept at %s.", startedAnew, w.CapturedAt.UTC().Format(time.RFC3339)), nil
+	note := fmt.Sprintf("%s files are as they were kept at %s. %s", startedAnew, w.CapturedAt.UTC().Format(time.RFC3339), k.Message)
+	return spec, strings.TrimSpace(note), nil
 }
 
 const startedAnew = "The workspace was started anew:"

@@ -118,6 +118,23 @@ var _ = Describe("The changes of a workspace that stops", func() {
 		Expect(r.keptText()()).To(ContainSubstring("broken"))
 	})
 
+	It("never replace what was kept earlier if they are not kept themselves", func() {
+		r := newChatWorkspace(empty)
+		r.setPhase(v1alpha1.ChatRunning)
+		p, root := r.used("buy milk")
+		r.setPhase(v1alpha1.ChatWaiting)
+		Eventually(r.keptText()).Should(ContainSubstring("buy milk"))
+		Expect(finished(r.call(workspaces, "write", `{"path":"notes.txt","content":"buy bread"}`)).Failure).To(BeEmpty())
+		Expect(os.WriteFile(filepath.Join(root, "large.bin"), make([]byte, 33<<20), 0o600)).To(Succeed())
+		r.setPhase(v1alpha1.ChatIdle)
+		r.stopped()
+		Expect(r.keptText()()).To(And(ContainSubstring("buy milk"), ContainSubstring("was not kept"), ContainSubstring("large.bin")))
+
+		done := r.call(workspaces, "read", `{"path":"notes.txt"}`)
+		r.start(r.pod(p.UID))
+		Expect(finished(done).Text).To(And(ContainSubstring("buy milk"), ContainSubstring("What was changed after"), ContainSubstring("large.bin")))
+	})
+
 	It("fail the call if they cannot be restored, and stay kept", func() {
 		r := newChatWorkspace(empty)
 		Expect(store.KeepWorkspace(ctx, ledger.Workspace{Owner: string(r.chat.UID), Source: "EmptyDir", CapturedAt: time.Now(), Summary: []byte(`{}`), Archive: []byte("no tar")})).To(Succeed())
