@@ -54,7 +54,7 @@ func conditionOf(object runtime.Object) *metav1.Condition {
 	return nil // the task of a sub-agent gets the Event
 }
 
-// eventOf returns the type and the text of the Event for a condition, or no text if nobody needs to act. The text is that of the
+// eventOf returns the type and the text of the Event for a condition, or no text if no person needs to act. The text is that of the
 // condition, but without the arguments of a call: log collectors copy Events to places where conversations do not belong.
 func eventOf(object runtime.Object, c metav1.Condition) (kind, note string) {
 	switch c.Reason {
