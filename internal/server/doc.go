@@ -18,7 +18,8 @@
 // # The stream
 //
 // GET /api/stream is one stream of server-sent events for everything on a page: the chats of a namespace, the messages, tasks
-// and sub-agents of one chat, and the transcript of one agent. Each event's ID has the position of every source (resource
+// and sub-agents of one chat or standalone task, the transcript of one agent, and the inbox: the chats and standalone tasks of
+// all namespaces that the person may see. Each event's ID has the position of every source (resource
 // versions, and the sequence number of the transcript), so a page that lost its connection can resume.
 //
 // A slow reader costs a bounded amount of memory: newer states of an object replace older ones that were not sent yet, and

@@ -26,12 +26,14 @@ const pageSize = 500
 
 // objectSource is a source of a stream: the objects of one kind and their changes.
 type objectSource struct {
-	name     string // of its position
-	resource string
-	selector metav1.ListOptions
-	client   dynamic.ResourceInterface
-	out      *eventBuffer
-	retry    retryPolicy
+	name      string // of its position; empty if the page cannot resume from it
+	resource  string // in events
+	namespace string // in events, of a source of the inbox
+	selector  metav1.ListOptions
+	shorten   func(*unstructured.Unstructured) // removes what the page does not show; nil keeps everything
+	client    dynamic.ResourceInterface
+	out       *eventBuffer
+	retry     retryPolicy
 }
 
 func nestorResource(resource string) schema.GroupVersionResource {
@@ -135,7 +137,7 @@ func (o *objectSource) handleChange(ctx context.Context, change watch.Event, pos
 	reached := object.GetResourceVersion()
 	if change.Type == watch.Bookmark {
 		bookmark := o.positionEvent("synced", reached)
-		bookmark.key = "bookmark/" + o.resource
+		bookmark.key = "bookmark/" + o.resource + "@" + o.namespace
 		return reached, o.out.put(ctx, bookmark)
 	}
 	return reached, o.out.put(ctx, o.object(change.Type, object, reached))
@@ -144,21 +146,28 @@ func (o *objectSource) handleChange(ctx context.Context, change watch.Event, pos
 // object returns the event for a change, without managedFields, which are long and of no use to the page.
 func (o *objectSource) object(change watch.EventType, object *unstructured.Unstructured, position string) event {
 	object.SetManagedFields(nil)
+	if o.shorten != nil {
+		o.shorten(object)
+	}
 	data := encode(struct {
-		Resource string          `json:"resource"`
-		Type     watch.EventType `json:"type"`
-		Object   any             `json:"object"`
-	}{o.resource, change, object.Object})
+		Resource  string          `json:"resource"`
+		Namespace string          `json:"namespace,omitempty"`
+		Type      watch.EventType `json:"type"`
+		Object    any             `json:"object"`
+	}{o.resource, o.namespace, change, object.Object})
 	e := event{name: "object", key: o.resource + "/" + string(object.GetUID()), data: data}
-	if position != "" {
+	if position != "" && o.name != "" {
 		e.source, e.position = o.name, position
 	}
 	return e
 }
 
 func (o *objectSource) positionEvent(name, position string) event {
-	e := event{name: name, data: encode(map[string]string{"resource": o.resource})}
-	if position != "" {
+	e := event{name: name, data: encode(struct {
+		Resource  string `json:"resource"`
+		Namespace string `json:"namespace,omitempty"`
+	}{o.resource, o.namespace})}
+	if position != "" && o.name != "" {
 		e.source, e.position = o.name, position
 	}
 	return e
@@ -169,10 +178,11 @@ func (o *objectSource) sendError(ctx context.Context, name string, err error) er
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	return o.out.put(ctx, event{name: name, key: name + "/" + o.resource, data: encode(struct {
-		Resource string        `json:"resource"`
-		Status   metav1.Status `json:"status"`
-	}{o.resource, statusOf(err)})})
+	return o.out.put(ctx, event{name: name, key: name + "/" + o.resource + "@" + o.namespace, data: encode(struct {
+		Resource  string        `json:"resource"`
+		Namespace string        `json:"namespace,omitempty"`
+		Status    metav1.Status `json:"status"`
+	}{o.resource, o.namespace, statusOf(err)})})
 }
 
 // isPermanent reports whether a retry is useless: access is denied, the person is signed out, or the resource does not

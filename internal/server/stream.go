@@ -40,7 +40,10 @@ const (
 // streamQuery selects the content of a stream.
 type streamQuery struct {
 	namespace, chat string
+	task            string         // a standalone task, in place of a chat
 	transcripts     map[string]int // by name, with the number of newest entries to start with
+	inbox           bool           // with the runs of all namespaces
+	runs            []string       // namespaces that the page knows of
 }
 
 // eventSource is a source of a stream.
@@ -89,12 +92,20 @@ func (s *site) stream(w http.ResponseWriter, r *http.Request, config *rest.Confi
 }
 
 func parseStreamQuery(query url.Values) (streamQuery, error) {
-	want := streamQuery{namespace: query.Get("namespace"), chat: query.Get("chat"), transcripts: map[string]int{}}
+	want := streamQuery{namespace: query.Get("namespace"), chat: query.Get("chat"), task: query.Get("task"), transcripts: map[string]int{}, inbox: query.Has("runs")}
 	if len(validation.IsDNS1123Label(want.namespace)) > 0 {
 		return want, fmt.Errorf("%q is not the name of a namespace", want.namespace)
 	}
 	if want.chat != "" && len(validation.IsDNS1123Label(want.chat)) > 0 {
 		return want, fmt.Errorf("%q is not the name of a chat", want.chat)
+	}
+	if want.task != "" && (want.chat != "" || len(validation.IsDNS1123Label(want.task)) > 0) {
+		return want, fmt.Errorf("%q is not the name of a standalone task", want.task)
+	}
+	for _, name := range query["runs"] {
+		if len(validation.IsDNS1123Label(name)) == 0 && len(want.runs) < maxRunNamespaces {
+			want.runs = append(want.runs, name)
+		}
 	}
 	if len(query["transcript"]) > maxTranscripts {
 		return want, fmt.Errorf("a stream follows at most %d transcripts", maxTranscripts)
@@ -128,6 +139,13 @@ func (s *site) sources(want streamQuery, config *rest.Config, out *eventBuffer) 
 		for _, resource := range []string{messages, tasks, subAgents} {
 			add(resource, want.namespace+"/"+want.chat, selector)
 		}
+	}
+	if want.task != "" {
+		sources["tree@"+want.namespace+"/"+want.task] = newTreeSource(client, want.namespace, want.task, out, s.retry)
+	}
+	if want.inbox {
+		known := append([]string{want.namespace}, want.runs...)
+		sources["inbox"] = &inboxSource{namespaces: known, config: config, out: out, retry: s.retry}
 	}
 	for name, tail := range want.transcripts {
 		t := &transcriptSource{namespace: want.namespace, name: name, tail: tail, config: config, out: out, retry: s.retry}

@@ -7,6 +7,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -14,6 +15,8 @@ import (
 	"testing"
 	"time"
 
+	authorizationv1 "k8s.io/api/authorization/v1"
+	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 )
 
@@ -33,6 +36,8 @@ type upstream struct {
 	changes  chan map[string]any // events of a watch of chats
 	entries  []string            // of the transcript, by seq from 1
 	historic bool                // the history API is served
+	may      map[string]bool     // the namespaces with rights; nil means all
+	spaces   []string            // namespaces in a list; nil means that the person may not list them
 }
 
 // Valid tokens.
@@ -80,7 +85,9 @@ func (u *upstream) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case strings.HasSuffix(r.URL.Path, "/selfsubjectreviews"):
 		reply(w, map[string]any{"kind": "SelfSubjectReview", "apiVersion": "authentication.k8s.io/v1", "status": map[string]any{"userInfo": map[string]any{"username": user}}})
 	case strings.HasSuffix(r.URL.Path, "/selfsubjectaccessreviews"):
-		reply(w, map[string]any{"kind": "SelfSubjectAccessReview", "apiVersion": "authorization.k8s.io/v1", "status": map[string]any{"allowed": true}})
+		reply(w, map[string]any{"kind": "SelfSubjectAccessReview", "apiVersion": "authorization.k8s.io/v1", "status": map[string]any{"allowed": u.allows(r)}})
+	case u.may != nil && strings.HasSuffix(r.URL.Path, "/api/v1/namespaces"):
+		u.listNamespaces(w)
 	case strings.HasSuffix(r.URL.Path, "/log"):
 		u.follow(w, r)
 	case query.Get("watch") == "true" && u.expired[query.Get("resourceVersion")]:
@@ -90,6 +97,31 @@ func (u *upstream) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	default:
 		reply(w, map[string]any{"kind": "List", "apiVersion": "nestor.dev/v1alpha1", "metadata": map[string]any{"resourceVersion": u.version}, "items": u.items(r)})
 	}
+}
+
+// allows reports whether the person has rights in the namespace of a review.
+func (u *upstream) allows(r *http.Request) bool {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return false
+	}
+	review := &authorizationv1.SelfSubjectAccessReview{}
+	if _, _, err := scheme.Codecs.UniversalDeserializer().Decode(body, nil, review); err != nil { // clients send protobuf
+		return false
+	}
+	return u.may == nil || u.may[review.Spec.ResourceAttributes.Namespace]
+}
+
+func (u *upstream) listNamespaces(w http.ResponseWriter) {
+	if u.spaces == nil {
+		status(w, http.StatusForbidden, "Forbidden", "you may not list namespaces")
+		return
+	}
+	items := []any{}
+	for _, name := range u.spaces {
+		items = append(items, map[string]any{"metadata": map[string]any{"name": name}})
+	}
+	reply(w, map[string]any{"kind": "NamespaceList", "apiVersion": "v1", "items": items})
 }
 
 func (u *upstream) items(r *http.Request) []any {

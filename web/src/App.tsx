@@ -5,11 +5,13 @@ import { useCallback, useEffect, useMemo, useRef, useState, useSyncExternalStore
 import { catalog, Refusal, roles, Unreachable, whoami } from './api/client';
 import { transcriptOf } from './api/history';
 import { liveAgents } from './model/live';
-import { agentName } from './model/tree';
+import { runsOf, titleOf, waitingOf } from './model/runs';
+import { transcriptName } from './model/tree';
 import type { Person } from './api/types';
 import { Empty, Loading } from './parts/Empty';
 import { Icon } from './parts/Icon';
 import { roleFinder, SiteContext, useSnapshot, type Site } from './state/context';
+import { documentTitle, useNotifications, visitedNamespaces } from './state/alerts';
 import { useKeys, useLoad, useSettled } from './state/hooks';
 import { go, hrefOf, useRoute, type Route } from './state/route';
 import { Store } from './state/store';
@@ -17,6 +19,8 @@ import { ConnectionBanner, Toasts, useToasts } from './views/Notices';
 import { ChatPage } from './views/ChatPage';
 import { Help } from './views/Help';
 import { Home } from './views/Home';
+import { RunPage } from './views/RunPage';
+import { RunsPage } from './views/RunsPage';
 import { RolesPage } from './views/RolesPage';
 import { Sidebar, step } from './views/Sidebar';
 import { SignIn } from './views/SignIn';
@@ -71,19 +75,17 @@ function Inside({ person, route, again }: { person: Person; route: Route; again:
   const [known] = useLoad(() => Promise.all([catalog(), roles(namespace).catch(() => [])]), [namespace]);
   const find = useMemo(() => roleFinder(known.state === 'done' ? known.value[0] : undefined, known.state === 'done' ? known.value[1] : []), [known]);
   const site = useMemo<Site>(() => ({ store, person, namespace, toast: toasts.show, roles: find }), [store, person, namespace, toasts.show, find]);
-  const agent = useSyncExternalStore(store.subscribe, () => route.agent && agentName(store.read().tasks, route.agent));
-  const running = useSettled(useSyncExternalStore(store.subscribe, () => (route.chat && person.may.readTranscripts ? liveAgents(store.read().tasks).join(' ') : '')));
+  const agent = useSyncExternalStore(store.subscribe, () => route.agent && transcriptName(store.read().tasks, route.agent));
+  const running = useSettled(useSyncExternalStore(store.subscribe, () => ((route.chat || route.run) && person.may.readTranscripts ? liveAgents(store.read().tasks).join(' ') : '')));
+  const [visited] = useState(() => visitedNamespaces(namespace));
   useEffect(() => {
     if (!person.may.readChats) return;
     const transcripts = person.may.readTranscripts && route.chat ? [{ name: transcriptOf('chat', route.chat), tail: 100 }] : [];
-    if (agent) transcripts.push({ name: transcriptOf('subagent', agent), tail });
-    for (const other of running.split(' ')) if (other && other !== agent) transcripts.push({ name: transcriptOf('subagent', other), tail: 1 });
-    store.listen({ namespace, chat: route.chat, transcripts });
-  }, [store, namespace, person.may, route.chat, agent, running]);
+    if (agent) transcripts.push({ name: agent, tail });
+    for (const other of running.split(' ')) if (other && transcriptOf('subagent', other) !== agent) transcripts.push({ name: transcriptOf('subagent', other), tail: 1 });
+    store.listen({ namespace, chat: route.chat, task: route.run, transcripts, runs: visited });
+  }, [store, namespace, person.may, route.chat, route.run, agent, running, visited]);
   useEffect(() => () => store.stop(), [store]);
-  useEffect(() => {
-    document.title = route.chat ? `${route.chat} – Nestor` : 'Nestor';
-  }, [route.chat]);
   return (
     <SiteContext value={site}>
       <Frame route={route} person={person} again={again} />
@@ -93,7 +95,14 @@ function Inside({ person, route, again }: { person: Person; route: Route; again:
 }
 
 function Frame({ route, person, again }: { route: Route; person: Person; again: () => void }) {
-  const { chats, connection } = useSnapshot();
+  const { chats, connection, inbox } = useSnapshot();
+  const waiting = useMemo(() => waitingOf(runsOf(inbox.chats, inbox.tasks)), [inbox]);
+  const chat = chats.find((known) => known.metadata.name === route.chat);
+  const place = chat ? titleOf(chat) : (route.chat ?? route.run);
+  useNotifications(waiting, inbox.synced);
+  useEffect(() => {
+    document.title = documentTitle(waiting.length, place);
+  }, [waiting.length, place]);
   const [menu, setMenu] = useState(false);
   const [help, setHelp] = useState(false);
   const address = hrefOf(route);
@@ -105,6 +114,7 @@ function Frame({ route, person, again }: { route: Route; person: Person; again: 
   const onMenu = useCallback(() => setMenu((open) => !open), []);
   useKeys({
     n: () => go(hrefOf({ namespace: person.namespace })),
+    r: () => go(hrefOf({ namespace: person.namespace, page: 'runs' })),
     j: () => step(chats, person.namespace, route.chat, 1),
     k: () => step(chats, person.namespace, route.chat, -1),
     '?': () => setHelp(true),
@@ -131,6 +141,10 @@ function Content({ route, onMenu }: { route: Route; onMenu: () => void }) {
   switch (route.page) {
     case 'chat':
       return <ChatPage key={route.chat} route={{ ...route, chat: route.chat! }} onMenu={onMenu} />;
+    case 'runs':
+      return <RunsPage onMenu={onMenu} />;
+    case 'run':
+      return <RunPage key={route.run} route={{ ...route, run: route.run! }} onMenu={onMenu} />;
     case 'roles':
       return <RolesPage key={route.role} edit={route.role} onMenu={onMenu} />;
     case 'tools':

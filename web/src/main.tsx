@@ -15,6 +15,7 @@ import './styles/conversation.css';
 import './styles/usage.css';
 import './styles/tools.css';
 import './styles/editor.css';
+import './styles/runs.css';
 
 createRoot(document.getElementById('root')!).render(
   <StrictMode>

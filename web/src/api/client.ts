@@ -126,14 +126,20 @@ export async function deleteChat(namespace: string, name: string): Promise<void>
   await ask(`${nestor(namespace, 'agentchats')}/${encodeURIComponent(name)}`, { method: 'DELETE' });
 }
 
-/** Creates a message in a chat: a text, a decision or a cancel, with the user who wrote it. */
-export function write(namespace: string, chat: string, user: string, spec: Omit<Message['spec'], 'chat' | 'role' | 'user'>): Promise<Message> {
+/** Creates a message in a chat, or for a standalone task: a text, a decision or a cancel, with the user who wrote it. */
+export function write(namespace: string, to: string | { task: string }, user: string, spec: Omit<Message['spec'], 'chat' | 'task' | 'role' | 'user'>): Promise<Message> {
+  const chat = typeof to === 'string' ? to : undefined;
   return post(nestor(namespace, 'agentmessages'), {
     apiVersion: 'nestor.dev/v1alpha1',
     kind: 'AgentMessage',
-    metadata: { generateName: `${chat}-`, namespace, labels: { [labelChat]: chat } },
-    spec: { chat, user, ...spec },
+    metadata: { generateName: `${typeof to === 'string' ? to : to.task}-`, namespace, ...(chat ? { labels: { [labelChat]: chat } } : {}) },
+    spec: { ...(typeof to === 'string' ? { chat } : to), user, ...spec },
   });
+}
+
+/** The messages of a chat. */
+export async function chatMessages(namespace: string, chat: string): Promise<Message[]> {
+  return (await get<{ items: Message[] }>(`${nestor(namespace, 'agentmessages')}?limit=500&labelSelector=${encodeURIComponent(`${labelChat}=${chat}`)}`)).items;
 }
 
 export function transcript(namespace: string, name: string, page: { since?: number; limit?: number; tail?: number }, signal?: AbortSignal): Promise<Transcript> {

@@ -8,7 +8,11 @@ import { EventParser, type ServerEvent } from './sse';
 export interface Wanted {
   namespace: string;
   chat?: string;
+  /** A standalone task with everything below it, in place of a chat. */
+  task?: string;
   transcripts: { name: string; tail: number }[];
+  /** Namespaces whose runs are wanted beside those that the server finds. Without it, the stream has no runs. */
+  runs?: string[];
 }
 
 export type Connection =
@@ -106,6 +110,8 @@ export class Stream {
 export function address(want: Wanted): string {
   const query = new URLSearchParams({ namespace: want.namespace });
   if (want.chat) query.set('chat', want.chat);
+  if (want.task) query.set('task', want.task);
+  if (want.runs) for (const name of new Set([want.namespace, ...want.runs])) query.append('runs', name);
   for (const { name, tail } of want.transcripts) query.append('transcript', `${name}:${tail}`);
   return `/api/stream?${query}`;
 }

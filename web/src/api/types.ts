@@ -41,6 +41,8 @@ export interface Waiting {
   /** The requesters of the work may not decide. */
   separation?: boolean;
   kind: 'Question' | 'Approval';
+  /** The sub-agent that waits, which may be below a standalone task. */
+  subAgent?: string;
   text?: string;
   toolCall?: string;
   argumentsDigest?: string;
@@ -66,7 +68,7 @@ export interface Chat extends Resource {
   };
   status?: {
     phase?: 'Idle' | 'Running' | 'Waiting';
-    waiting?: (Waiting & { task: string; subAgent?: string })[];
+    waiting?: (Waiting & { task: string })[];
     askers?: string[];
     allowances?: { name: string; tool: string; arguments?: ArgumentPattern[]; by: string; since?: string }[];
     tasks?: Partial<Record<'pending' | 'running' | 'waiting' | 'success' | 'failed' | 'cancelled', number>>;
@@ -126,6 +128,7 @@ export type TaskPhase = 'Pending' | 'Running' | 'Waiting' | 'Success' | 'Failed'
 export interface Task extends Resource {
   spec: {
     chat?: string;
+    user?: string;
     type: 'Agent' | 'Tool';
     role?: string;
     tool?: string;
@@ -282,6 +285,7 @@ export interface Person {
   may: Record<'readChats' | 'watchChats' | 'readMessages' | 'createChats' | 'deleteChats' | 'createMessages' | 'readTranscripts' | 'readTriggers' | 'fireTriggers' | 'createTasks' | 'createRoles' | 'updateRoles', boolean>;
 }
 
+export const annotationTitle = 'nestor.dev/title';
 export const labelChat = 'nestor.dev/chat';
 export const labelParent = 'nestor.dev/parent';
 export const labelTrigger = 'nestor.dev/trigger';

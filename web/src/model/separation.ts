@@ -1,7 +1,7 @@
 // Copyright 2026 The Nestor Authors
 // SPDX-License-Identifier: Apache-2.0
 
-import type { Chat } from '../api/types';
+import type { Chat, Task } from '../api/types';
 import type { Request } from './tree';
 
 /** Reports whether the role of a call does not allow requesters to decide. */
@@ -19,4 +19,12 @@ export function barred(chat: Chat | undefined, request: Pick<Request, 'task' | '
   if (askers.length === 0) return 'No one can decide this call: its role does not allow requesters to decide, and the author of a message in this chat is unknown.';
   if (![...askers, chat.spec.user].includes(user)) return undefined;
   return 'Another person must decide this call: its role does not allow requesters to decide, and you have written in this chat.';
+}
+
+/** Returns why a person may not decide a call of a standalone task, if the role of the call does not allow requesters to decide. */
+export function barredFromTask(task: Task, user: string): string | undefined {
+  if (!task.status?.waiting?.separation) return undefined;
+  if (!task.spec.user) return 'No one can decide this call: its role does not allow requesters to decide, and the requester of this task is unknown.';
+  if (task.spec.user !== user) return undefined;
+  return 'Another person must decide this call: its role does not allow requesters to decide, and you have requested this task.';
 }

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import { annotationCall, annotationDigest, labelParent, type Message, type SubAgent, type Task, type Usage } from '../api/types';
+import { transcriptOf } from '../api/history';
 import { callDigest } from './digest';
 
 /** A task with its agent and the tasks that the agent delegated. */
@@ -25,6 +26,12 @@ export interface Tree {
 /** The name of a task's sub-agent: the task's own, unless another object had it. */
 export function agentName(tasks: Task[], name: string): string {
   return tasks.find((task) => task.metadata.name === name)?.status?.subAgent ?? name;
+}
+
+/** The name of the transcript of a task: that of its sub-agent, or of the single call of a task of type Tool. */
+export function transcriptName(tasks: Task[], name: string): string {
+  const tool = tasks.find((task) => task.metadata.name === name)?.spec.type === 'Tool';
+  return tool ? transcriptOf('task', name) : transcriptOf('subagent', agentName(tasks, name));
 }
 
 export function buildTree(tasks: Task[], agents: SubAgent[], messages: Message[]): Tree {
@@ -144,6 +151,8 @@ export function inOrder(messages: Message[]): Message[] {
 export interface Request {
   message: string;
   task: string;
+  /** The sub-agent that waits, if it has another name than its task. */
+  agent?: string;
   call?: string;
   tool: string;
   /** As the model wrote them; complete if whole is true. */

@@ -27,12 +27,12 @@ function verdict({ state, by, allowed }: Request): string {
 }
 
 /** Loads the complete arguments of a call from the history. */
-function fetchCall(namespace: string, { task, call, tool, digest }: Request): Promise<string> {
-  return wholeArguments(namespace, transcriptOf(call ? 'subagent' : 'task', task), call ?? task, (args) => callDigest(tool, args) === digest);
+function fetchCall(namespace: string, { task, agent, call, tool, digest }: Request): Promise<string> {
+  return wholeArguments(namespace, transcriptOf(call ? 'subagent' : 'task', agent ?? task), call ?? task, (args) => callDigest(tool, args) === digest);
 }
 
 /** A request for approval: the exact call, and the buttons to approve and deny it. */
-export function Approval({ chat, request }: { chat: string; request: Request }) {
+export function Approval({ chat, request, bar }: { chat: string | { task: string }; request: Request; bar?: string }) {
   const site = useSite();
   const [comment, setComment] = useState('');
   const [sending, setSending] = useState(false);
@@ -63,7 +63,7 @@ export function Approval({ chat, request }: { chat: string; request: Request }) 
   };
   const open = request.state === 'open';
   const { chats } = useSnapshot();
-  const why = barred(chats.find(({ metadata }) => metadata.name === chat), request, site.person.user);
+  const why = bar ?? barred(chats.find(({ metadata }) => metadata.name === chat), request, site.person.user);
   // An allowance approves no call of a role whose requesters may not decide.
   const separate = separated(chats.find(({ metadata }) => metadata.name === chat), request);
   const cannot = sending || why !== undefined || !site.person.may.createMessages;

@@ -131,16 +131,7 @@ function TaskBody({ node, actions }: { node: Node; actions: TaskActions }) {
       )}
       <Steps node={node} inspect={actions.inspect} />
       {!finished(node) && <LiveText node={node} who={roleName(spec.role)} />}
-      {status?.error && (
-        <div className="note failed">
-          <Icon name="alert" size={14} />
-          {status.error.message ? (
-            <ErrorText before={words(status.error.kind)} error={status.error.kind === 'ModelError' ? explainModel(status.error.message) : { title: status.error.message }} />
-          ) : (
-            <strong>{words(status.error.kind)}</strong>
-          )}
-        </div>
-      )}
+      {status?.error && <TaskError error={status.error} />}
       {status?.result && <ResultView result={status.result} evidence={evidenceOf(node)} partial={status.phase !== 'Success'} />}
       {node.children.length > 0 && (
         <div className="task-children">
@@ -179,7 +170,17 @@ function Facts({ node, actions }: { node: Node; actions: TaskActions }) {
   );
 }
 
-function ResultView({ result, evidence, partial }: { result: Result; evidence?: Evidence; partial: boolean }) {
+/** Why a task ended without success. */
+export function TaskError({ error: { kind, message } }: { error: { kind: string; message?: string } }) {
+  return (
+    <div className="note failed">
+      <Icon name="alert" size={14} />
+      {message ? <ErrorText before={words(kind)} error={kind === 'ModelError' ? explainModel(message) : { title: message }} /> : <strong>{words(kind)}</strong>}
+    </div>
+  );
+}
+
+export function ResultView({ result, evidence, partial }: { result: Result; evidence?: Evidence; partial: boolean }) {
   const files = [...(result.filesCreated ?? []).map((path) => ({ path, sign: '+' })), ...(result.filesModified ?? []).map((path) => ({ path, sign: '~' }))];
   return (
     <div className="result">

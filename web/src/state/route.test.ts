@@ -12,6 +12,8 @@ it.each([
   ['/alice/roles', 'edit=coder', { namespace: 'alice', page: 'roles', role: 'coder' }],
   ['/alice/roles', 'edit=', { namespace: 'alice', page: 'roles', role: '' }],
   ['/alice/tools', '', { namespace: 'alice', page: 'tools', view: 'chat' }],
+  ['/alice/runs', '', { namespace: 'alice', page: 'runs', view: 'chat' }],
+  ['/alice/runs/nightly-1', 'view=timeline&agent=nightly-1', { namespace: 'alice', page: 'run', run: 'nightly-1', view: 'timeline', agent: 'nightly-1' }],
   ['/alice/roles', '', { namespace: 'alice', page: 'roles', view: 'chat' }],
 ] as const)('%s?%s is a place', (path, query, want) => {
   const route = parseRoute(path, query)!;

@@ -8,8 +8,10 @@ export type ChatView = 'chat' | 'timeline' | 'usage' | 'changes';
 /** The current location in the page. The URL contains all of it, so it can be shared and survives a reload. */
 export interface Route {
   namespace: string;
-  page: 'home' | 'chat' | 'roles' | 'usage' | 'triggers' | 'tools';
+  page: 'home' | 'chat' | 'runs' | 'run' | 'roles' | 'usage' | 'triggers' | 'tools';
   chat?: string;
+  /** A standalone task. */
+  run?: string;
   view: ChatView;
   /** The role that is edited; empty for a new one. */
   role?: string;
@@ -23,26 +25,28 @@ export function parseRoute(path: string, query: string): Route | undefined {
   const search = new URLSearchParams(query);
   const view = search.get('view');
   const chat = page === 'chats' ? name : undefined;
+  const run = page === 'runs' ? name : undefined;
   return {
     namespace,
-    page: chat ? 'chat' : page === 'roles' || page === 'usage' || page === 'triggers' || page === 'tools' ? page : 'home',
+    page: chat ? 'chat' : run ? 'run' : page === 'runs' || page === 'roles' || page === 'usage' || page === 'triggers' || page === 'tools' ? page : 'home',
     chat,
+    run,
     view: view === 'timeline' || view === 'usage' || view === 'changes' ? view : 'chat',
     role: page === 'roles' ? (search.get('edit') ?? undefined) : undefined,
-    agent: chat ? (search.get('agent') ?? undefined) : undefined,
+    agent: chat || run ? (search.get('agent') ?? undefined) : undefined,
   };
 }
 
 export function hrefOf(route: Partial<Route> & { namespace: string }): string {
   const base = `/${encodeURIComponent(route.namespace)}`;
   if (route.page === 'roles' && route.role !== undefined) return `${base}/roles?edit=${encodeURIComponent(route.role)}`;
-  if (route.page === 'roles' || route.page === 'usage' || route.page === 'triggers' || route.page === 'tools') return `${base}/${route.page}`;
-  if (!route.chat) return base;
+  if (route.page === 'runs' || route.page === 'roles' || route.page === 'usage' || route.page === 'triggers' || route.page === 'tools') return `${base}/${route.page}`;
+  if (!route.chat && !route.run) return base;
   const query = new URLSearchParams();
   if (route.view && route.view !== 'chat') query.set('view', route.view);
   if (route.agent) query.set('agent', route.agent);
   const suffix = query.toString();
-  return `${base}/chats/${encodeURIComponent(route.chat)}${suffix ? `?${suffix}` : ''}`;
+  return `${base}/${route.chat ? 'chats' : 'runs'}/${encodeURIComponent(route.chat ?? route.run!)}${suffix ? `?${suffix}` : ''}`;
 }
 
 const moved = 'nestor-moved';

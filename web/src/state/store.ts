@@ -5,6 +5,7 @@ import type { ServerEvent } from '../api/sse';
 import { Stream, type Connection, type Wanted } from '../api/stream';
 import type { Entry } from '../api/history';
 import type { Chat, Message, Resource, SubAgent, Task } from '../api/types';
+import { Inbox, type InboxSnapshot } from './inbox';
 import { emptyTranscript, hear, recall, rejoin, type TranscriptState } from '../model/transcript';
 
 export type Kind = 'agentchats' | 'agentmessages' | 'agenttasks' | 'subagents';
@@ -35,6 +36,8 @@ export interface Snapshot {
   problems: ReadonlyMap<string, Problem>;
   transcripts: ReadonlyMap<string, TranscriptState>;
   connection: Connection;
+  /** The chats and standalone tasks of all namespaces. */
+  inbox: InboxSnapshot;
 }
 
 /** Changes are batched: a burst of events renders once. */
@@ -49,6 +52,7 @@ export class Store {
   private problems = new Map<string, Problem>();
   private transcripts = new Map<string, TranscriptState>();
   private connection: Connection = { state: 'connecting' };
+  private readonly inbox = new Inbox();
   private want?: Wanted;
   private watchers = new Set<() => void>();
   private timer?: ReturnType<typeof setTimeout>;
@@ -80,9 +84,15 @@ export class Store {
 
   /** Adds an object that was just written, before it arrives on the stream. */
   put<K extends Kind>(kind: K, object: Objects[K]): void {
-    if (this.objects[kind].has(object.metadata.uid)) return;
+    if (this.objects[kind].has(object.metadata.uid) || !this.wants(kind, object)) return;
     this.objects[kind].set(object.metadata.uid, object);
     this.show();
+  }
+
+  /** Reports whether an object belongs to what is subscribed to: an inbox writes to other chats and namespaces, too. */
+  private wants(kind: Kind, object: Resource): boolean {
+    if (object.metadata.namespace !== this.want?.namespace) return false;
+    return kind !== 'agentmessages' || (object as Message).spec.chat === this.want.chat;
   }
 
   /** Adds older entries of a transcript. */
@@ -95,7 +105,7 @@ export class Store {
     const before = this.want;
     const moved = before?.namespace !== want.namespace;
     if (moved) this.clear('agentchats');
-    if (moved || before?.chat !== want.chat) for (const kind of ['agentmessages', 'agenttasks', 'subagents'] as const) this.clear(kind);
+    if (moved || before?.chat !== want.chat || before?.task !== want.task) for (const kind of ['agentmessages', 'agenttasks', 'subagents'] as const) this.clear(kind);
     const wanted = new Set(want.transcripts.map(({ name }) => name));
     for (const name of this.transcripts.keys()) {
       if (moved || !wanted.has(name)) {
@@ -122,6 +132,10 @@ export class Store {
       status?: { code: number; message: string };
     };
     const source = data.resource ?? data.transcript ?? '';
+    if (this.inbox.hear(event.name, data)) {
+      this.show();
+      return;
+    }
     switch (event.name) {
       case 'reset':
         this.arriving.set(data.resource!, new Map());
@@ -192,6 +206,7 @@ export class Store {
       problems: new Map(this.problems),
       transcripts: new Map(this.transcripts),
       connection: this.connection,
+      inbox: this.inbox.take(),
     };
   }
 }

@@ -6,6 +6,7 @@ import { Dialog } from '../parts/Dialog';
 const keys: [string, string][] = [
   ['n', 'New chat'],
   ['j  k', 'Next or previous chat'],
+  ['r', 'Runs'],
   ['/', 'Write a message'],
   ['c  t  u  d', 'Chat, timeline, usage or changes'],
   ['i', 'Inspect the newest task, or close the inspector'],

@@ -2,10 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import { useMemo, useState } from 'react';
-import { transcriptOf } from '../api/history';
 import { explainServer } from '../model/errors';
 import { duration, money, plural, tokens } from '../model/format';
-import { ancestry, badgeOf, elapsed, finished, type Node, type Tree } from '../model/tree';
+import { ancestry, badgeOf, elapsed, finished, transcriptName, type Node, type Tree } from '../model/tree';
 import { emptyTranscript, filterRows, rowsOf, type Filter } from '../model/transcript';
 import { Badge } from '../parts/Badge';
 import { Empty, Loading } from '../parts/Empty';
@@ -29,10 +28,10 @@ export function Inspector({ name, chat, tree, onClose, onInspect, onAnswer }: { 
   const { transcripts, problems, synced } = useSnapshot();
   const [filter, setFilter] = useState<Filter>('all');
   const [search, setSearch] = useState('');
-  const transcript = transcriptOf('subagent', tree.byName.get(name)?.task.status?.subAgent ?? name);
+  const node = tree.byName.get(name);
+  const transcript = transcriptName(node ? [node.task] : [], name);
   const state = transcripts.get(transcript) ?? emptyTranscript;
   const problem = problems.get(transcript);
-  const node = tree.byName.get(name);
   const rows = useMemo(() => rowsOf(state.entries), [state.entries]);
   const shown = useMemo(() => filterRows(rows, filter, search), [rows, filter, search]);
   return (
@@ -46,9 +45,9 @@ export function Inspector({ name, chat, tree, onClose, onInspect, onAnswer }: { 
       {node?.task.status?.phase === 'Waiting' && (
         <div className="inspector-note">
           <Icon name="hand" size={14} />
-          <span>This agent is waiting for you. Answer it in the main chat.</span>
+          <span>This agent is waiting for you. Answer it in the {node.task.spec.chat ? 'main chat' : 'overview'}.</span>
           <button type="button" className="button small" onClick={onAnswer}>
-            Go to chat
+            Go to {node.task.spec.chat ? 'chat' : 'overview'}
           </button>
         </div>
       )}
@@ -110,8 +109,8 @@ function InspectorTitle({ node, chat, onInspect }: { node: Node; chat: string; o
         ))}
       </nav>
       <h2>
-        <RoleIcon role={spec.role} large />
-        {roleName(spec.role)}
+        <RoleIcon role={spec.role} tool={spec.type === 'Tool'} large />
+        {spec.type === 'Tool' ? spec.tool : roleName(spec.role)}
         <Badge kind={badgeOf(node)} />
       </h2>
       <p className="facts">

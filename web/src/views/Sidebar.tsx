@@ -6,6 +6,7 @@ import { signOut } from '../api/client';
 import type { Chat } from '../api/types';
 import type { Badge } from '../model/tree';
 import { ago, plural } from '../model/format';
+import { runsOf, standing, titleOf, waitingOf } from '../model/runs';
 import { Empty, Loading } from '../parts/Empty';
 import { Icon, type IconName } from '../parts/Icon';
 import { StatusDot } from '../parts/Badge';
@@ -31,6 +32,7 @@ export function Sidebar({ route, onHelp }: { route: Route; onHelp: () => void })
       <NamespacePicker />
       <ChatList current={route.chat} />
       <div className="sidebar-foot">
+        <RunsPlace current={route.page === 'runs' || route.page === 'run'} />
         <Place href={hrefOf({ namespace, page: 'roles' })} icon="users" current={route.page === 'roles'}>
           Roles
         </Place>
@@ -76,6 +78,23 @@ function Place({ href, icon, current, children }: { href: string; icon: IconName
   );
 }
 
+/** The link to the inbox, with the number of runs that wait. */
+function RunsPlace({ current }: { current: boolean }) {
+  const { namespace } = useSite();
+  const { inbox } = useSnapshot();
+  const count = useMemo(() => waitingOf(runsOf(inbox.chats, inbox.tasks)).length, [inbox]);
+  return (
+    <a className="place" aria-current={current ? 'page' : undefined} aria-keyshortcuts="r" {...useLink(hrefOf({ namespace, page: 'runs' }))}>
+      <Icon name="inbox" /> Runs
+      {count > 0 && (
+        <span className="place-count" aria-label={`${count} waiting for you`}>
+          {count}
+        </span>
+      )}
+    </a>
+  );
+}
+
 const nextTheme: Record<Theme, Theme> = { system: 'light', light: 'dark', dark: 'system' };
 const themeIcon: Record<Theme, IconName> = { system: 'auto', light: 'sun', dark: 'moon' };
 
@@ -98,7 +117,7 @@ function ChatList({ current }: { current?: string }) {
   const [search, setSearch] = useState('');
   const now = useNow(true, 30_000);
   const sorted = useMemo(() => [...chats].sort((a, b) => b.metadata.creationTimestamp.localeCompare(a.metadata.creationTimestamp) || a.metadata.name.localeCompare(b.metadata.name)), [chats]);
-  const shown = sorted.filter((chat) => chat.metadata.name.includes(search.trim().toLowerCase()));
+  const shown = sorted.filter((chat) => `${chat.metadata.name}\n${titleOf(chat).toLowerCase()}`.includes(search.trim().toLowerCase()));
   const problem = problems.get('agentchats');
   if (problem?.final || !person.may.readChats) return <p className="sidebar-note">You may not list the chats of this namespace.</p>;
   if (!synced.has('agentchats')) return <Loading what="chats" lines={5} />;
@@ -140,7 +159,9 @@ function ChatItem({ chat, current, now }: { chat: Chat; current: boolean; now: n
     <li>
       <a className="chat-item" aria-current={current ? 'page' : undefined} {...link}>
         <StatusDot kind={kind} label={label} />
-        <span className="chat-name">{name}</span>
+        <span className="chat-name" title={name}>
+          {titleOf(chat)}
+        </span>
         <span className="chat-age">{deletionTimestamp ? 'deleting' : ago(creationTimestamp, now)}</span>
         <span className="chat-tasks">
           {counted.map(([key, badge, words]) => {
@@ -158,15 +179,6 @@ function ChatItem({ chat, current, now }: { chat: Chat; current: boolean; now: n
       </a>
     </li>
   );
-}
-
-/** The state of a chat as one badge. */
-export function standing(chat: Chat): [Badge | 'idle', string] {
-  const ready = chat.status?.conditions?.find((condition) => condition.type === 'Ready');
-  if (chat.status?.phase === 'Waiting') return ['waiting', 'Waiting for you'];
-  if (ready?.status === 'False') return ['failed', ready.message || ready.reason];
-  if (chat.status?.phase === 'Running') return ['running', 'Working'];
-  return ['idle', 'Idle'];
 }
 
 /** The chat before or after the current one. */

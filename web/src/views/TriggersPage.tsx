@@ -113,7 +113,7 @@ function State({ trigger }: { trigger: Trigger }) {
 
 function RunItem({ run, now }: { run: Run; now: number }) {
   const { namespace } = useSite();
-  const link = useLink(hrefOf({ namespace, chat: run.chat }));
+  const link = useLink(run.chat ? hrefOf({ namespace, chat: run.chat }) : hrefOf({ namespace, run: run.name }));
   const { status } = run.task ?? {};
   const facts = [
     status?.durationMillis !== undefined && duration(status.durationMillis),
@@ -133,22 +133,13 @@ function RunItem({ run, now }: { run: Run; now: number }) {
           </span>
         </summary>
         <p className="run-facts">
-          {run.chat ? (
-            <a {...link}>chat {run.chat}</a>
-          ) : (
-            <span className="mono">{run.name}</span>
-          )}
+          <a {...link}>{run.chat ? `chat ${run.chat}` : run.name}</a>
           {facts.map((fact) => (
             <span key={String(fact)}>{fact}</span>
           ))}
         </p>
         {run.result?.details && <p className="run-details">{run.result.details}</p>}
         {run.result?.data && <DataView data={run.result.data} />}
-        {run.task && (
-          <p className="muted">
-            <code>kubectl nestor transcript {run.name}</code> prints the whole history.
-          </p>
-        )}
       </details>
     </li>
   );

@@ -1,0 +1,148 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+import { annotationTitle, labelTrigger, type Chat, type Resource, type Task, type Usage, type Waiting } from '../api/types';
+import { badgeOf, type Badge } from './tree';
+
+/** A question or an approval that waits for a person. */
+export type Ask = Waiting & { task: string };
+
+/** A chat or a standalone task in the inbox. */
+export interface Run {
+  key: string;
+  kind: 'chat' | 'task' | 'tool';
+  namespace: string;
+  name: string;
+  title: string;
+  /** What it is about, or what came of it. */
+  text?: string;
+  role?: string;
+  badge: Badge | 'idle';
+  label?: string;
+  asks: Ask[];
+  created: string;
+  usage?: Usage;
+  user?: string;
+  trigger?: string;
+  chat?: Chat;
+  task?: Task;
+}
+
+/** The title of a chat for people: the one that was given to it, or its name. */
+export const titleOf = ({ metadata }: Resource) => metadata.annotations?.[annotationTitle]?.trim() || metadata.name;
+
+/** The state of a chat as one badge. */
+export function standing(chat: Chat): [Badge | 'idle', string] {
+  const ready = chat.status?.conditions?.find((condition) => condition.type === 'Ready');
+  if (chat.status?.phase === 'Waiting') return ['waiting', 'Waiting for you'];
+  if (ready?.status === 'False') return ['failed', ready.message || ready.reason];
+  if (chat.status?.phase === 'Running') return ['running', 'Working'];
+  return ['idle', 'Idle'];
+}
+
+function ofChat(chat: Chat): Run {
+  const { name, namespace, uid, creationTimestamp } = chat.metadata;
+  const [badge, label] = standing(chat);
+  return {
+    key: uid,
+    kind: 'chat',
+    namespace,
+    name,
+    title: titleOf(chat),
+    text: badge === 'failed' ? label : undefined,
+    role: chat.spec.role,
+    badge,
+    label: badge === 'failed' ? 'Not ready' : label,
+    asks: chat.status?.phase === 'Waiting' ? (chat.status.waiting ?? []) : [],
+    created: creationTimestamp,
+    usage: chat.status?.usage,
+    user: chat.spec.user,
+    chat,
+  };
+}
+
+function ofTask(task: Task): Run {
+  const { name, namespace, uid, creationTimestamp, labels } = task.metadata;
+  const { spec, status } = task;
+  const waiting = status?.phase === 'Waiting' ? status.waiting : undefined;
+  return {
+    key: uid,
+    kind: spec.type === 'Tool' ? 'tool' : 'task',
+    namespace,
+    name,
+    title: task.metadata.annotations?.[annotationTitle]?.trim() || name,
+    text: status?.error ? [status.error.kind, status.error.message].filter(Boolean).join(': ') : status?.result?.summary || spec.instruction || spec.tool,
+    role: spec.role,
+    badge: badgeOf({ name, task, children: [], depth: 1 }),
+    asks: waiting ? [{ ...waiting, task: name }] : [],
+    created: creationTimestamp,
+    usage: status?.usage,
+    user: spec.user,
+    trigger: labels?.[labelTrigger],
+    task,
+  };
+}
+
+/** The runs of an inbox: those that wait for a person first, the longest wait before the others, and then the newest. */
+export function runsOf(chats: Chat[], tasks: Task[]): Run[] {
+  const since = (run: Run) => run.asks.map((ask) => ask.since ?? run.created).sort()[0] ?? run.created;
+  return [...chats.map(ofChat), ...tasks.map(ofTask)].sort((a, b) => {
+    if ((a.badge === 'waiting') !== (b.badge === 'waiting')) return a.badge === 'waiting' ? -1 : 1;
+    const order = a.badge === 'waiting' ? since(a).localeCompare(since(b)) : b.created.localeCompare(a.created);
+    return order || a.namespace.localeCompare(b.namespace) || a.name.localeCompare(b.name);
+  });
+}
+
+export const waitingOf = (runs: Run[]) => runs.filter((run) => run.badge === 'waiting');
+
+export const states = ['waiting', 'active', 'done', 'failed'] as const;
+export type State = (typeof states)[number];
+
+const statesOf: Record<Run['badge'], State> = {
+  waiting: 'waiting',
+  pending: 'active',
+  running: 'active',
+  delegating: 'active',
+  cancelling: 'active',
+  success: 'done',
+  idle: 'done',
+  cancelled: 'done',
+  failed: 'failed',
+  timedout: 'failed',
+};
+
+export const stateOf = (run: Run) => statesOf[run.badge];
+
+/** What of the inbox is shown. The URL contains it. */
+export interface Filter {
+  state?: State;
+  kind?: Run['kind'];
+  namespace?: string;
+  search: string;
+}
+
+export function parseFilter(query: string): Filter {
+  const read = new URLSearchParams(query);
+  const state = states.find((known) => known === read.get('state'));
+  const kind = (['chat', 'task', 'tool'] as const).find((known) => known === read.get('kind'));
+  return { state, kind, namespace: read.get('in') || undefined, search: read.get('find') ?? '' };
+}
+
+export function formatFilter({ state, kind, namespace, search }: Filter): string {
+  const query = new URLSearchParams();
+  if (state) query.set('state', state);
+  if (kind) query.set('kind', kind);
+  if (namespace) query.set('in', namespace);
+  if (search) query.set('find', search);
+  return query.toString();
+}
+
+/** Every word of the search must occur somewhere in a run. */
+export function filterRuns(runs: Run[], { state, kind, namespace, search }: Filter): Run[] {
+  const words = search.toLowerCase().split(/\s+/).filter(Boolean);
+  return runs.filter((run) => {
+    if ((state && stateOf(run) !== state) || (kind && run.kind !== kind) || (namespace && run.namespace !== namespace)) return false;
+    const text = [run.title, run.name, run.namespace, run.text, run.role, run.user, run.trigger, ...run.asks.map((ask) => ask.text)].join('\n').toLowerCase();
+    return words.every((word) => text.includes(word));
+  });
+}

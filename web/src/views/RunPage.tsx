@@ -1,0 +1,216 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+import { useCallback, useMemo } from 'react';
+import { write } from '../api/client';
+import { labelTrigger } from '../api/types';
+import { ago, duration, money, plural, tokens } from '../model/format';
+import { evidenceOf } from '../model/claims';
+import { runsOf } from '../model/runs';
+import { headOf, standstillOf } from '../model/standstill';
+import { badgeOf, buildTree, elapsed, finished, type Node } from '../model/tree';
+import { Arguments } from '../parts/Arguments';
+import { AskCard } from '../parts/AskCard';
+import { Badge } from '../parts/Badge';
+import { CopyLink } from '../parts/CopyLink';
+import { Empty, Loading } from '../parts/Empty';
+import { Icon, type IconName } from '../parts/Icon';
+import { LiveText, ProgressList } from '../parts/LiveText';
+import { Markdown } from '../parts/Markdown';
+import { RoleIcon, useRoleName } from '../parts/RoleIcon';
+import { Steps } from '../parts/Steps';
+import { ResultView, TaskBlock, TaskError, type TaskActions } from '../parts/TaskBlock';
+import { useSite, useSnapshot } from '../state/context';
+import { useKeys, useNow } from '../state/hooks';
+import { go, hrefOf, useLink, type ChatView, type Route } from '../state/route';
+import { Inspector } from './Inspector';
+import { Timeline } from './Timeline';
+
+/** A standalone task: what it should do, what it did, and what came of it. */
+export function RunPage({ route, onMenu }: { route: Route & { run: string }; onMenu: () => void }) {
+  const site = useSite();
+  const { tasks, agents, synced, problems } = useSnapshot();
+  const tree = useMemo(() => buildTree(tasks, agents, []), [tasks, agents]);
+  const node = tree.byName.get(route.run);
+  const inspect = useCallback((agent?: string) => go(hrefOf({ ...route, agent })), [route.namespace, route.run, route.view]);
+  useKeys({
+    c: () => go(hrefOf({ namespace: site.namespace, run: route.run, agent: route.agent })),
+    t: () => go(hrefOf({ ...route, view: 'timeline' })),
+    i: () => inspect(route.agent ? undefined : route.run),
+    Escape: route.agent ? () => inspect(undefined) : undefined,
+  });
+  const cancel = async (task: string) => {
+    try {
+      await write(site.namespace, { task: route.run }, site.person.user, { cancel: task === route.run ? {} : { task } });
+      site.toast('The cancel is sent.');
+    } catch (error) {
+      site.toast((error as Error).message, 'error');
+    }
+  };
+  if (!node) {
+    const refused = problems.get('agenttasks');
+    return (
+      <main className="chat-main" id="main">
+        <RunHead route={route} onMenu={onMenu} />
+        {refused?.final ? (
+          <Empty icon="key" title="You may not read this run" alert>
+            {refused.message}
+          </Empty>
+        ) : synced.has('agenttasks') ? (
+          <Empty icon="inbox" title="Run not found">
+            <strong>{route.run}</strong> does not exist in {site.namespace}, or it was deleted.
+          </Empty>
+        ) : (
+          <Loading what="the run" lines={6} />
+        )}
+      </main>
+    );
+  }
+  const actions: TaskActions = { inspect, answer: () => go(hrefOf({ namespace: site.namespace, run: route.run })), inspected: route.agent, cancel: site.person.may.createMessages ? (task) => void cancel(task) : undefined };
+  return (
+    <div className={`chat-page${route.agent ? ' inspecting' : ''}`}>
+      <main className="chat-main" id="main">
+        <RunHead route={route} node={node} onMenu={onMenu} onStop={actions.cancel && !finished(node) && !node.task.spec.cancel ? () => actions.cancel!(node.name) : undefined} />
+        {route.view === 'timeline' ? <Timeline tree={tree} ordered={[]} inspect={inspect} /> : <Overview node={node} actions={actions} />}
+      </main>
+      {route.agent && <Inspector key={route.agent} name={route.agent} chat={route.run} tree={tree} onClose={() => inspect(undefined)} onInspect={inspect} onAnswer={actions.answer} />}
+    </div>
+  );
+}
+
+const views: { view: ChatView; label: string; icon: IconName }[] = [
+  { view: 'chat', label: 'Overview', icon: 'chat' },
+  { view: 'timeline', label: 'Timeline', icon: 'timeline' },
+];
+
+function RunHead({ route, node, onMenu, onStop }: { route: Route & { run: string }; node?: Node; onMenu: () => void; onStop?: () => void }) {
+  const { usage } = node?.task.status ?? {};
+  return (
+    <header className="chat-head">
+      <button type="button" className="button ghost icon-only menu" aria-label="Show chats" onClick={onMenu}>
+        <Icon name="menu" />
+      </button>
+      <h1 title={route.run}>{route.run}</h1>
+      {node && <Badge kind={badgeOf(node)} />}
+      <span className="chat-usage">
+        {Boolean(usage?.totalTokens) && <span>{tokens(usage!.totalTokens)} tokens</span>}
+        {Boolean(usage?.modelCalls) && usage!.costMicros !== undefined && <span>cost {money(usage!.costMicros)}</span>}
+      </span>
+      {node && (
+        <div className="tabs" role="group" aria-label="View">
+          {views.map(({ view, label, icon }) => (
+            <Tab key={view} href={hrefOf({ ...route, view })} current={route.view === view} icon={icon} label={label} />
+          ))}
+        </div>
+      )}
+      {onStop && (
+        <button type="button" className="button small stop-all" aria-label="Cancel this run" onClick={onStop}>
+          <Icon name="stop" size={12} /> <span className="wide-only">Cancel</span>
+        </button>
+      )}
+      <CopyLink href={hrefOf({ namespace: route.namespace, run: route.run })} />
+    </header>
+  );
+}
+
+function Tab({ href, current, icon, label }: { href: string; current: boolean; icon: IconName; label: string }) {
+  return (
+    <a className="tab" aria-current={current ? 'page' : undefined} aria-label={label} {...useLink(href)}>
+      <Icon name={icon} size={14} /> <span className="wide-only">{label}</span>
+    </a>
+  );
+}
+
+function Overview({ node, actions }: { node: Node; actions: TaskActions }) {
+  const roleName = useRoleName();
+  const { spec, status } = node.task;
+  const isTool = spec.type === 'Tool';
+  const run = runsOf([], [node.task])[0]!;
+  const still = finished(node) ? undefined : (standstillOf(node.agent?.status?.conditions) ?? standstillOf(status?.conditions));
+  const why = status?.phase === 'Pending' || !status?.phase ? status?.conditions?.find((condition) => condition.type === 'Succeeded') : undefined;
+  return (
+    <div className="run" tabIndex={0} role="region" aria-label="Run">
+      <div className="run-inner">
+        <header className="run-head">
+          <RoleIcon role={spec.role} tool={isTool} large />
+          <h2>{isTool ? spec.tool : roleName(spec.role)}</h2>
+          <button type="button" className="button small" onClick={() => actions.inspect(node.name)}>
+            <Icon name="eye" size={14} /> Inspect
+          </button>
+        </header>
+        <Facts node={node} />
+        {spec.instruction && <Markdown text={spec.instruction} />}
+        {spec.successCriteria && (
+          <p className="criteria">
+            <span className="label">Done when</span> {spec.successCriteria}
+          </p>
+        )}
+        {spec.arguments !== undefined && (
+          <section aria-label="Arguments" className="run-part">
+            <h3>Arguments</h3>
+            <Arguments text={JSON.stringify(spec.arguments)} tool={spec.tool} />
+          </section>
+        )}
+        {why?.message && !still && <p className="note">{why.message}</p>}
+        {still && (
+          <p className="note waiting">
+            <Icon name="clock" size={14} />
+            <span>
+              <strong>{headOf(still)}.</strong> {still.message}
+            </span>
+          </p>
+        )}
+        <ProgressList node={node} />
+        {!finished(node) && <LiveText node={node} who={roleName(spec.role)} />}
+        {run.asks.map((ask) => (
+          <AskCard key={`${ask.task}/${ask.toolCall ?? ''}`} run={run} ask={ask} />
+        ))}
+        {status?.error && <TaskError error={status.error} />}
+        {status?.result && (
+          <section aria-label="Result" className="run-part">
+            <h3>Result</h3>
+            <ResultView result={status.result} evidence={evidenceOf(node)} partial={status.phase !== 'Success'} />
+          </section>
+        )}
+        {(node.agent?.status?.toolCalls?.length ?? 0) > 0 && (
+          <section aria-label="Steps" className="run-part">
+            <h3>Steps</h3>
+            <Steps node={node} inspect={actions.inspect} />
+          </section>
+        )}
+        {node.children.length > 0 && (
+          <section aria-label="Delegated work" className="run-part">
+            <h3>Delegated work</h3>
+            {node.children.map((child) => (
+              <TaskBlock key={child.name} node={child} actions={actions} />
+            ))}
+          </section>
+        )}
+      </div>
+    </div>
+  );
+}
+
+function Facts({ node }: { node: Node }) {
+  const { namespace, person } = useSite();
+  const now = useNow(!finished(node));
+  const { metadata, spec, status } = node.task;
+  const took = elapsed(node, now);
+  const trigger = metadata.labels?.[labelTrigger];
+  const link = useLink(hrefOf({ namespace, page: 'triggers' }));
+  const facts = [
+    `created ${ago(metadata.creationTimestamp, now) === 'now' ? 'now' : `${ago(metadata.creationTimestamp, now)} ago`}`,
+    took !== undefined && duration(took),
+    status?.iterations && plural(status.iterations, 'iteration'),
+    node.agent?.spec.model,
+    spec.user && `requested by ${spec.user === person.user ? 'you' : spec.user}`,
+  ].filter(Boolean);
+  return (
+    <p className="facts">
+      {facts.map((fact) => (
+        <span key={String(fact)}>{fact}</span>
+      ))}
+      {trigger && <a {...link}>trigger {trigger}</a>}
+    </p>
+  );
+}
