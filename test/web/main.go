@@ -8,6 +8,7 @@
 //	open USER NAMESPACE   serve a page as USER (admin, alice, bob or another user without rights) and print its link
 //	tokens                serve a page with token sign-in, and print its address and a token
 //	long NAMESPACE CHAT   create a chat with an agent that has 10,000 messages; the operator must be down
+//	create USER JSON      create an object of nestor.dev as USER
 //	restart               stop the operator and start another one
 //	down                  stop the operator
 //	up                    start it again
@@ -84,6 +85,8 @@ func (s *stack) runCommand(ctx context.Context, command []string) (map[string]st
 		return s.createLongTranscript(ctx, command[1], command[2], 10_000)
 	case len(command) == 2:
 		return s.fault(ctx, command[0], command[1])
+	case len(command) > 2 && command[0] == "create":
+		return s.create(ctx, command[1], strings.Join(command[2:], " "))
 	case len(command) == 1 && command[0] == "down":
 		return map[string]string{"operator": "stopped"}, s.stopOperator()
 	case len(command) == 1 && command[0] == "up":

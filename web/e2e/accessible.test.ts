@@ -58,6 +58,16 @@ describe.each([
       await page.locator(`.${view.toLowerCase()}`).first().waitFor();
       await check(view);
     }
+    await stack.create('alice', 'AgentTask', 'alice', `waits-${theme}-${width}`, { type: 'Agent', role: 'scribe', instruction: 'Write a note about the release.', user: 'alice' });
+    await stack.create('alice', 'AgentTask', 'alice', `asks-${theme}-${width}`, { type: 'Agent', role: 'researcher', instruction: 'Ask for the year.', user: 'alice' });
+    await menu();
+    await page.getByRole('navigation', { name: 'Chats' }).getByRole('link', { name: /^Runs/ }).click();
+    await page.locator('.inbox-run .approval').first().waitFor({ timeout: 60_000 });
+    await page.locator('.inbox-run .question textarea').first().waitFor({ timeout: 60_000 });
+    await check('runs');
+    await page.getByRole('link', { name: `waits-${theme}-${width}`, exact: true }).click();
+    await page.locator('.run .approval').waitFor();
+    await check('a run');
     for (const place of ['Roles', 'Tools', 'Triggers', 'Usage']) {
       await menu();
       await page.getByRole('navigation', { name: 'Chats' }).getByRole('link', { name: place }).click();

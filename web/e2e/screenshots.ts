@@ -114,12 +114,46 @@ async function walk(page: Page, shoot: (state: string) => Promise<void>, menu: (
   await shoot('delete');
   await page.getByRole('button', { name: 'Keep it' }).click();
 
+  await runs(page, shoot, menu);
+
   for (const [place, state] of [['Roles', 'roles'], ['Tools', 'tools'], ['Usage', 'usage']] as const) {
     await menu();
     await page.getByRole('navigation', { name: 'Chats' }).getByRole('link', { name: place }).click();
     await page.locator('.panel').first().waitFor();
     await shoot(state);
   }
+}
+
+/** The inbox with something of each kind, and the pages of runs. */
+async function runs(page: Page, shoot: (state: string) => Promise<void>, menu: () => Promise<unknown>): Promise<void> {
+  const tag = Date.now().toString(36);
+  const task = (name: string, spec: object) => stack.create('alice', 'AgentTask', 'alice', `${name}-${tag}`, { user: 'alice', ...spec });
+  await task('release-note', { type: 'Agent', role: 'scribe', instruction: 'Write a note about the release.' });
+  await task('yearly-report', { type: 'Agent', role: 'researcher', instruction: 'Ask for the year.' });
+  await task('foundation', { type: 'Agent', role: 'scribe', instruction: 'Build the first layer.' });
+  await task('note-by-hand', { type: 'Tool', tool: 'notes__add', arguments: { title: 'By hand', text: 'One line' } });
+  await menu();
+  await page.getByRole('navigation', { name: 'Chats' }).getByRole('link', { name: /^Runs/ }).click();
+  await page.getByRole('link', { name: `release-note-${tag}` }).waitFor({ timeout: 60_000 });
+  await page.locator('.inbox-run .approval').first().waitFor({ timeout: 60_000 });
+  await page.locator('.inbox-run .question textarea').first().waitFor({ timeout: 60_000 });
+  await page.locator('.inbox-run.success', { hasText: `foundation-${tag}` }).waitFor({ timeout: 60_000 });
+  await shoot('runs');
+  await page.getByRole('link', { name: `release-note-${tag}` }).click();
+  await page.locator('.run .approval').waitFor();
+  await shoot('run-waiting');
+  await page.goBack();
+  await page.getByRole('link', { name: `note-by-hand-${tag}` }).click();
+  await page.getByRole('region', { name: 'Result' }).waitFor();
+  await shoot('run-tool');
+  await page.goBack();
+  await page.getByRole('link', { name: `foundation-${tag}` }).click();
+  await page.getByRole('region', { name: 'Result' }).waitFor();
+  await shoot('run');
+  await page.getByRole('button', { name: 'Inspect', exact: true }).click();
+  await page.getByRole('log', { name: 'Transcript' }).getByText('Finished').waitFor();
+  await shoot('run-inspector');
+  await page.getByRole('button', { name: 'Close inspector' }).click();
 }
 
 it('the pages of those who cannot come in', { timeout: 120_000 }, async () => {

@@ -3,7 +3,7 @@
 
 import { useState } from 'react';
 import { wholeArguments, write } from '../api/client';
-import type { ArgumentPattern } from '../api/types';
+import type { ArgumentPattern, Chat } from '../api/types';
 import { transcriptOf } from '../api/history';
 import { callDigest } from '../model/digest';
 import { barred, separated } from '../model/separation';
@@ -32,7 +32,7 @@ function fetchCall(namespace: string, { task, agent, call, tool, digest }: Reque
 }
 
 /** A request for approval: the exact call, and the buttons to approve and deny it. */
-export function Approval({ chat, request, bar }: { chat: string | { task: string }; request: Request; bar?: string }) {
+export function Approval({ chat, request, of, bar }: { chat: string | { task: string }; request: Request; of?: Chat; bar?: string }) {
   const site = useSite();
   const [comment, setComment] = useState('');
   const [sending, setSending] = useState(false);
@@ -63,9 +63,10 @@ export function Approval({ chat, request, bar }: { chat: string | { task: string
   };
   const open = request.state === 'open';
   const { chats } = useSnapshot();
-  const why = bar ?? barred(chats.find(({ metadata }) => metadata.name === chat), request, site.person.user);
-  // An allowance approves no call of a role whose requesters may not decide.
-  const separate = separated(chats.find(({ metadata }) => metadata.name === chat), request);
+  const whole = of ?? chats.find(({ metadata }) => metadata.name === chat);
+  const why = bar ?? barred(whole, request, site.person.user);
+  // An allowance is for a chat, and approves no call of a role whose requesters may not decide.
+  const separate = typeof chat !== 'string' || separated(whole, request);
   const cannot = sending || why !== undefined || !site.person.may.createMessages;
   return (
     <section className={`approval ${request.state}`} aria-label={`Approval of ${request.tool}`} id={`request-${request.message}`} tabIndex={-1}>

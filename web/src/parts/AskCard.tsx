@@ -6,7 +6,7 @@ import { chatMessages, whoami, write } from '../api/client';
 import { annotationCall, type Message } from '../api/types';
 import { callDigest } from '../model/digest';
 import type { Ask, Run } from '../model/runs';
-import { barred, barredFromTask } from '../model/separation';
+import { barredFromTask } from '../model/separation';
 import type { Request } from '../model/tree';
 import { SiteContext, useSite } from '../state/context';
 import { useLoad, usePolled } from '../state/hooks';
@@ -50,8 +50,8 @@ function ApprovalAsk({ run, ask }: { run: Run; ask: Ask }) {
   const roleName = useRoleName();
   const who = run.kind === 'task' ? roleName(run.role) : run.kind === 'tool' ? run.name : ask.task;
   const request = requestOf(run, ask, who);
-  const bar = run.task ? barredFromTask(run.task, person.user) : barred(run.chat, request, person.user);
-  return <Approval key={`${ask.toolCall}/${ask.argumentsDigest}`} chat={run.kind === 'chat' ? run.name : { task: run.name }} request={request} bar={bar} />;
+  const bar = run.task && barredFromTask(run.task, person.user);
+  return <Approval key={`${ask.toolCall}/${ask.argumentsDigest}`} chat={run.kind === 'chat' ? run.name : { task: run.name }} request={request} of={run.chat} bar={bar} />;
 }
 
 /** The posted message of a question, to which an answer replies. A question without one may still be answered by the orchestrator. */

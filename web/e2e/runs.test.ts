@@ -1,0 +1,190 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { complaints, launch, visit } from './browser';
+import { Stack } from './stack';
+import { answered, begin } from './talk';
+
+let stack: Stack;
+let browser: Browser;
+let alice: Page;
+
+beforeAll(async () => {
+  [stack, browser] = await Promise.all([Stack.start(), launch()]);
+  alice = await visit(browser, await stack.open('alice', 'alice'));
+});
+
+afterAll(async () => {
+  await browser?.close();
+  await stack?.close();
+});
+
+afterEach(() => {
+  // Alice may not list namespaces, which the page asks; nothing else may go wrong.
+  const said = complaints.get(alice)!.splice(0).filter((text) => !text.includes('status of 403'));
+  expect(said).toEqual([]);
+});
+
+const inbox = async (page: Page) => {
+  await page.getByRole('navigation', { name: 'Chats' }).getByRole('link', { name: /^Runs/ }).click();
+  await page.getByRole('heading', { name: 'Runs', exact: true }).waitFor();
+};
+const run = (page: Page, name: string) => page.locator('.inbox-run').filter({ has: page.getByRole('link', { name, exact: true }) });
+const timeout = 60_000;
+
+describe('the inbox', () => {
+  it('approves a call of a standalone task, with the arguments that are shown', async () => {
+    await stack.create('alice', 'AgentTask', 'alice', 'note-task', { type: 'Agent', role: 'scribe', instruction: 'Write a note about the release.', user: 'alice' });
+    await inbox(alice);
+    const item = run(alice, 'note-task');
+    const request = item.getByRole('region', { name: 'Approval of notes__add' });
+    await request.waitFor({ timeout });
+    expect(await request.locator('.arguments, .diff').first().innerText()).toContain('- <b>approvals</b> show the exact arguments');
+    await alice.waitForFunction(() => document.title.startsWith('(1) '));
+    await request.getByLabel('Comment for the agent').fill('Go ahead');
+    await request.getByRole('button', { name: 'Approve', exact: true }).click();
+    await item.getByText('The note is written.').waitFor({ timeout });
+    await item.locator('.badge', { hasText: 'Done' }).waitFor({ timeout });
+    await alice.waitForFunction(() => !document.title.startsWith('('));
+  });
+
+  it('answers a question of a standalone task', async () => {
+    await stack.create('alice', 'AgentTask', 'alice', 'question-task', { type: 'Agent', role: 'researcher', instruction: 'Ask for the year.', user: 'alice' });
+    const item = run(alice, 'question-task');
+    await item.getByText('Which year do you mean?').waitFor({ timeout });
+    await item.getByLabel('Answer').fill('It is 2024');
+    await item.getByRole('button', { name: 'Answer' }).click();
+    await item.getByText('The year is known.').waitFor({ timeout });
+  });
+
+  it('decides and answers for chats, and shows those that wait first', async () => {
+    await begin(alice, 'Write a note about the release.');
+    const chat = decodeURIComponent(new URL(alice.url()).pathname.split('/').at(-1)!);
+    await inbox(alice);
+    const item = run(alice, chat);
+    await item.getByRole('region', { name: 'Approval of notes__add' }).getByRole('button', { name: 'Deny' }).click({ timeout });
+    await item.locator('.badge', { hasText: 'Idle' }).waitFor({ timeout });
+    await item.getByRole('link', { name: chat }).click();
+    await answered(alice, 'was not allowed to write the note');
+
+    await begin(alice, 'Summarise what was released this year.');
+    const asking = decodeURIComponent(new URL(alice.url()).pathname.split('/').at(-1)!);
+    await inbox(alice);
+    const question = alice.getByRole('region', { name: 'Waiting for you' }).locator('.inbox-run').first();
+    await question.getByRole('link', { name: asking, exact: true }).waitFor({ timeout });
+    await question.getByLabel('Answer').fill('It is 2024', { timeout });
+    await question.getByRole('button', { name: 'Answer' }).click();
+    await run(alice, asking).locator('.badge', { hasText: 'Idle' }).waitFor({ timeout });
+    await run(alice, asking).getByRole('link', { name: asking }).click();
+    await answered(alice, 'Three releases came out');
+  });
+
+  it('filters and finds, and keeps that in its address', async () => {
+    await inbox(alice);
+    await run(alice, 'question-task').waitFor();
+    await alice.getByLabel('Kind').selectOption('Tasks');
+    await alice.getByLabel('Find a run').fill('note is written');
+    await run(alice, 'question-task').waitFor({ state: 'detached' });
+    expect(await alice.locator('.inbox-run').count()).toBe(1);
+    await alice.reload();
+    await run(alice, 'note-task').waitFor();
+    expect(await alice.getByLabel('Find a run').inputValue()).toBe('note is written');
+    await alice.getByRole('group', { name: 'State' }).getByRole('button', { name: /^Failed/ }).click();
+    await alice.getByRole('heading', { name: 'No matching runs' }).waitFor();
+  });
+
+  it('has the runs of all namespaces for those who may see them, and of no others', async () => {
+    await stack.create('bob', 'AgentTask', 'bob', 'bobs-task', { type: 'Agent', role: 'scribe', instruction: 'Write a note about the release.', user: 'bob' });
+    const admin = await visit(browser, await stack.open('admin', 'alice'));
+    await inbox(admin);
+    const item = run(admin, 'bobs-task');
+    await item.getByText('bob', { exact: true }).first().waitFor({ timeout });
+    await run(admin, 'note-task').waitFor();
+    await admin.getByLabel('In namespace').selectOption('bob');
+    await run(admin, 'note-task').waitFor({ state: 'detached' });
+    await item.getByRole('region', { name: 'Approval of notes__add' }).getByRole('button', { name: 'Approve', exact: true }).click({ timeout });
+    await item.locator('.badge', { hasText: 'Done' }).waitFor({ timeout });
+    await inbox(alice);
+    await run(alice, 'note-task').waitFor();
+    expect(await run(alice, 'bobs-task').count()).toBe(0);
+    await admin.context().close();
+  });
+
+  it('notifies in the browser, after the person has asked for it', async () => {
+    const other = await visit(browser, await stack.open('alice', 'alice'));
+    await other.context().grantPermissions(['notifications']);
+    await other.evaluate(() => {
+      const shown: string[] = [];
+      Object.assign(window, { shown });
+      document.hasFocus = () => false;
+      window.Notification = class {
+        static permission = 'granted';
+        static requestPermission = () => Promise.resolve('granted');
+        constructor(title: string, options: { body: string }) {
+          shown.push(`${title}: ${options.body}`);
+        }
+      } as unknown as typeof Notification;
+    });
+    await inbox(other);
+    await run(other, 'note-task').waitFor();
+    await other.getByRole('button', { name: 'Notify me' }).click();
+    await other.getByRole('button', { name: 'Notifications on' }).waitFor();
+    await stack.create('alice', 'AgentTask', 'alice', 'notified-task', { type: 'Agent', role: 'researcher', instruction: 'Ask for the year, and tell me.', user: 'alice' });
+    await other.waitForFunction(() => (window as unknown as { shown: string[] }).shown.length > 0, undefined, { timeout });
+    expect(await other.evaluate(() => (window as unknown as { shown: string[] }).shown)).toEqual(['notified-task asks: Which **year** do you mean?']);
+    await other.context().close();
+  });
+});
+
+describe('a run', () => {
+  it('has a page with its result, what it delegated, its timeline and the inspector', async () => {
+    await stack.create('alice', 'AgentTask', 'alice', 'layers', { type: 'Agent', role: 'scribe', instruction: 'Build the first layer.', user: 'alice' });
+    await inbox(alice);
+    await run(alice, 'layers').getByRole('link', { name: 'layers' }).click();
+    await alice.waitForURL(/\/alice\/runs\/layers$/);
+    await alice.getByRole('region', { name: 'Result' }).getByText('Every layer is in place.').waitFor({ timeout });
+    const below = alice.getByRole('region', { name: 'Delegated work' });
+    await below.locator('section.task').first().waitFor();
+    await alice.getByRole('link', { name: 'Timeline' }).click();
+    await alice.getByRole('img', { name: /Timeline of [23] runs/ }).waitFor();
+    await alice.getByRole('link', { name: 'Overview' }).click();
+    await below.getByRole('button', { name: /^Inspect Scribe/ }).first().click();
+    await alice.getByRole('log', { name: 'Transcript' }).getByText('Build the second layer.').first().waitFor();
+    await alice.getByRole('button', { name: 'Close inspector' }).click();
+  });
+
+  it('of a tool shows the call and its result, and has the inspector', async () => {
+    await stack.create('alice', 'AgentTask', 'alice', 'tool-call', { type: 'Tool', tool: 'notes__add', arguments: { title: 'By hand', text: 'One line' }, user: 'alice' });
+    await alice.goto(new URL('/alice/runs/tool-call', alice.url()).href);
+    await alice.getByRole('region', { name: 'Arguments' }).getByText('By hand').first().waitFor();
+    await alice.getByRole('region', { name: 'Result' }).waitFor({ timeout });
+    await alice.locator('.chat-head .badge', { hasText: 'Done' }).waitFor({ timeout });
+    await alice.getByRole('button', { name: 'Inspect', exact: true }).click();
+    await alice.getByRole('complementary', { name: 'Inspector of tool-call' }).getByText('Finished').waitFor({ timeout });
+  });
+
+  it('can be cancelled', async () => {
+    await stack.create('alice', 'AgentTask', 'alice', 'slow', { type: 'Agent', role: 'scribe', instruction: 'Count slowly to twelve.', user: 'alice' });
+    await alice.goto(new URL('/alice/runs/slow', alice.url()).href);
+    await alice.getByRole('button', { name: 'Cancel this run' }).click({ timeout });
+    await alice.locator('.chat-head .badge', { hasText: 'Cancelled' }).waitFor({ timeout });
+  });
+
+  it('that does not exist says so', async () => {
+    await alice.goto(new URL('/alice/runs/none', alice.url()).href);
+    await alice.getByRole('heading', { name: 'Run not found' }).waitFor();
+  });
+
+  it('of a trigger is linked from the trigger', async () => {
+    await alice.getByRole('navigation', { name: 'Chats' }).getByRole('link', { name: 'Triggers' }).click();
+    await alice.getByRole('button', { name: 'Fire nightly' }).click();
+    const runs = alice.getByRole('list', { name: 'Runs of nightly' });
+    await runs.locator('summary').first().click({ timeout });
+    await runs.getByRole('link').first().click();
+    await alice.waitForURL(/\/alice\/runs\/nightly-/);
+    await alice.getByRole('link', { name: 'trigger nightly' }).waitFor();
+    await alice.getByRole('region', { name: 'Result' }).waitFor({ timeout });
+  });
+});
