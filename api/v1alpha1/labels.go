@@ -17,6 +17,9 @@ const AnnotationArgumentsDigest = "nestor.dev/arguments-digest"
 // the cause. Only the operator writes it.
 const AnnotationCancelledBy = "nestor.dev/cancelled-by"
 
+// AnnotationTitle is on a chat; its value is a title for people, which lists show in place of the name.
+const AnnotationTitle = "nestor.dev/title"
+
 // AnnotationRequest is on a task or message that came through the gateway; its value is a digest of the request, by which a repeated request
 // with the same idempotency key is recognised.
 const AnnotationRequest = "nestor.dev/request"

@@ -26,6 +26,7 @@ func (s *site) routeKubernetes(mux *http.ServeMux) {
 	mux.Handle(nestor, s.signedIn(s.serveNestor))
 	mux.Handle(nestor+"/{name}", s.signedIn(s.serveNestor))
 	mux.Handle("POST /k8s"+nestorPrefix+"/namespaces/{namespace}/"+triggers+"/{name}/fire", s.signedIn(s.fire))
+	mux.Handle("POST /k8s"+nestorPrefix+"/namespaces/{namespace}/"+chats+"/{name}/title", s.signedIn(s.title))
 	history := "GET /k8s" + historyPrefix + "/namespaces/{namespace}/{resource}"
 	mux.Handle(history, s.signedIn(s.serveHistory))
 	mux.Handle(history+"/{name}", s.signedIn(s.serveHistory))

@@ -40,6 +40,7 @@ var pagePermissions = map[string]authorizationv1.ResourceAttributes{
 	"watchChats":      {Group: "nestor.dev", Resource: chats, Verb: "watch"},
 	"readMessages":    {Group: "nestor.dev", Resource: messages, Verb: "list"},
 	"createChats":     {Group: "nestor.dev", Resource: chats, Verb: "create"},
+	"renameChats":     {Group: "nestor.dev", Resource: chats, Verb: "patch"},
 	"deleteChats":     {Group: "nestor.dev", Resource: chats, Verb: "delete"},
 	"createMessages":  {Group: "nestor.dev", Resource: messages, Verb: "create"},
 	"readTriggers":    {Group: "nestor.dev", Resource: triggers, Verb: "list"},

@@ -19,7 +19,7 @@ func userRole() client.Object {
 	return &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: "nestor-user"}, Rules: []rbacv1.PolicyRule{
 		{APIGroups: []string{"nestor.dev"}, Resources: []string{"*"}, Verbs: read},
 		{APIGroups: []string{"nestor.dev"}, Resources: []string{"agentchats", "agentmessages"}, Verbs: []string{"create"}},
-		{APIGroups: []string{"nestor.dev"}, Resources: []string{"agentchats"}, Verbs: []string{"delete"}},
+		{APIGroups: []string{"nestor.dev"}, Resources: []string{"agentchats"}, Verbs: []string{"delete", "patch"}},
 		{APIGroups: []string{"nestor.dev"}, Resources: []string{"agenttriggers"}, Verbs: []string{"patch"}},
 		{APIGroups: []string{"nestor.dev"}, Resources: []string{"agenttasks"}, Verbs: []string{"create"}},
 		{APIGroups: []string{"history.nestor.dev"}, Resources: []string{"*"}, Verbs: read},

@@ -282,7 +282,7 @@ export interface Person {
   defaultWorkspace?: Workspace;
   /** First messages to propose. */
   ideas?: string[];
-  may: Record<'readChats' | 'watchChats' | 'readMessages' | 'createChats' | 'deleteChats' | 'createMessages' | 'readTranscripts' | 'readTriggers' | 'fireTriggers' | 'createTasks' | 'createRoles' | 'updateRoles', boolean>;
+  may: Record<'readChats' | 'watchChats' | 'readMessages' | 'createChats' | 'renameChats' | 'deleteChats' | 'createMessages' | 'readTranscripts' | 'readTriggers' | 'fireTriggers' | 'createTasks' | 'createRoles' | 'updateRoles', boolean>;
 }
 
 export const annotationTitle = 'nestor.dev/title';
