@@ -129,6 +129,7 @@ export interface Task extends Resource {
   spec: {
     chat?: string;
     user?: string;
+    workspace?: Workspace;
     type: 'Agent' | 'Tool';
     role?: string;
     tool?: string;

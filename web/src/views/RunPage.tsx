@@ -23,6 +23,7 @@ import { ResultView, TaskBlock, TaskError, type TaskActions } from '../parts/Tas
 import { useSite, useSnapshot } from '../state/context';
 import { useKeys, useNow } from '../state/hooks';
 import { go, hrefOf, useLink, type ChatView, type Route } from '../state/route';
+import { Changes } from './Changes';
 import { Inspector } from './Inspector';
 import { Timeline } from './Timeline';
 
@@ -36,6 +37,7 @@ export function RunPage({ route, onMenu }: { route: Route & { run: string }; onM
   useKeys({
     c: () => go(hrefOf({ namespace: site.namespace, run: route.run, agent: route.agent })),
     t: () => go(hrefOf({ ...route, view: 'timeline' })),
+    d: node?.task.spec.workspace ? () => go(hrefOf({ ...route, view: 'changes' })) : undefined,
     i: () => inspect(route.agent ? undefined : route.run),
     Escape: route.agent ? () => inspect(undefined) : undefined,
   });
@@ -71,7 +73,9 @@ export function RunPage({ route, onMenu }: { route: Route & { run: string }; onM
     <div className={`chat-page${route.agent ? ' inspecting' : ''}`}>
       <main className="chat-main" id="main">
         <RunHead route={route} node={node} onMenu={onMenu} onStop={actions.cancel && !finished(node) && !node.task.spec.cancel ? () => actions.cancel!(node.name) : undefined} />
-        {route.view === 'timeline' ? <Timeline tree={tree} ordered={[]} inspect={inspect} /> : <Overview node={node} actions={actions} />}
+        {route.view === 'timeline' && <Timeline tree={tree} ordered={[]} inspect={inspect} />}
+        {route.view === 'changes' && <Changes of={`task.${route.run}`} />}
+        {route.view !== 'timeline' && route.view !== 'changes' && <Overview node={node} actions={actions} />}
       </main>
       {route.agent && <Inspector key={route.agent} name={route.agent} chat={route.run} tree={tree} onClose={() => inspect(undefined)} onInspect={inspect} onAnswer={actions.answer} />}
     </div>
@@ -81,6 +85,7 @@ export function RunPage({ route, onMenu }: { route: Route & { run: string }; onM
 const views: { view: ChatView; label: string; icon: IconName }[] = [
   { view: 'chat', label: 'Overview', icon: 'chat' },
   { view: 'timeline', label: 'Timeline', icon: 'timeline' },
+  { view: 'changes', label: 'Changes', icon: 'diff' },
 ];
 
 function RunHead({ route, node, onMenu, onStop }: { route: Route & { run: string }; node?: Node; onMenu: () => void; onStop?: () => void }) {
@@ -98,8 +103,8 @@ function RunHead({ route, node, onMenu, onStop }: { route: Route & { run: string
       </span>
       {node && (
         <div className="tabs" role="group" aria-label="View">
-          {views.map(({ view, label, icon }) => (
-            <Tab key={view} href={hrefOf({ ...route, view })} current={route.view === view} icon={icon} label={label} />
+          {views.filter(({ view }) => view !== 'changes' || node.task.spec.workspace).map(({ view, label, icon }) => (
+            <Tab key={view} href={hrefOf({ ...route, view })} current={(route.view === 'usage' ? 'chat' : route.view) === view} icon={icon} label={label} />
           ))}
         </div>
       )}
