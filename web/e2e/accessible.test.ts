@@ -41,6 +41,11 @@ describe.each([
     const menu = async () => width < 860 && (await page.getByRole('button', { name: 'Show chats' }).click());
     await page.getByRole('heading', { name: 'What should your agents do?' }).waitFor();
     await check('home');
+    await page.getByRole('button', { name: 'Options' }).click();
+    await page.getByRole('dialog', { name: 'New chat' }).getByLabel('Workspace').selectOption('A git repository');
+    await page.getByText('YAML', { exact: true }).click();
+    await check('options of a new chat');
+    await page.keyboard.press('Escape');
     await menu();
     await begin(page, 'Write a note about the release.');
     await page.getByRole('region', { name: 'Approval of notes__add' }).waitFor({ timeout: 40_000 });
@@ -53,6 +58,11 @@ describe.each([
     await page.getByRole('button', { name: 'Deny' }).click();
     await answered(page, 'was not allowed');
     await check('an answer');
+    await page.getByRole('button', { name: 'More' }).click();
+    await check('the menu of a chat');
+    await page.getByRole('menuitem', { name: 'Rename' }).click();
+    await check('a new title');
+    await page.keyboard.press('Escape');
     for (const view of ['Timeline', 'Usage']) {
       await page.getByRole('group', { name: 'View' }).getByRole('link', { name: view }).click();
       await page.locator(`.${view.toLowerCase()}`).first().waitFor();

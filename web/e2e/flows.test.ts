@@ -120,7 +120,8 @@ describe('a chat', () => {
     await begin(alice, 'What is 17 * 23?');
     await answered(alice, '391');
     const name = decodeURIComponent(new URL(alice.url()).pathname.split('/').at(-1)!);
-    await alice.getByRole('button', { name: 'Delete this chat' }).click();
+    await alice.getByRole('button', { name: 'More' }).click();
+    await alice.getByRole('menuitem', { name: 'Delete this chat' }).click();
     await alice.getByRole('dialog').getByRole('button', { name: 'Delete' }).click();
     await alice.getByRole('heading', { name: 'What should your agents do?' }).waitFor();
     await alice.locator('.chat-list').getByText(name).waitFor({ state: 'detached' });

@@ -162,7 +162,7 @@ describe('a run', () => {
     await alice.getByRole('region', { name: 'Result' }).waitFor({ timeout });
     await alice.locator('.chat-head .badge', { hasText: 'Done' }).waitFor({ timeout });
     await alice.getByRole('button', { name: 'Inspect', exact: true }).click();
-    await alice.getByRole('complementary', { name: 'Inspector of tool-call' }).getByText('Finished').waitFor({ timeout });
+    await alice.getByRole('complementary', { name: 'Inspector of tool-call' }).getByText('Finished', { exact: true }).waitFor({ timeout });
   });
 
   it('can be cancelled', async () => {
@@ -186,5 +186,90 @@ describe('a run', () => {
     await alice.waitForURL(/\/alice\/runs\/nightly-/);
     await alice.getByRole('link', { name: 'trigger nightly' }).waitFor();
     await alice.getByRole('region', { name: 'Result' }).waitFor({ timeout });
+  });
+});
+
+describe('a new chat', () => {
+  const options = async () => {
+    await alice.getByRole('link', { name: 'New chat' }).first().click();
+    await alice.getByRole('button', { name: 'Options' }).click();
+    return alice.getByRole('dialog', { name: 'New chat' });
+  };
+
+  it('has the role, model, files, limits and title that were chosen, and shows them as YAML', async () => {
+    const dialog = await options();
+    await dialog.getByLabel('Title').fill('The plan: a talk');
+    await dialog.getByLabel('Name').fill('Not A Name');
+    await dialog.getByText('Lower-case letters').waitFor();
+    expect(await dialog.getByRole('button', { name: 'Done' }).isEnabled()).toBe(false);
+    await dialog.getByLabel('Name').fill('the-plan');
+    await dialog.getByLabel('Role').selectOption('orchestrator');
+    await dialog.getByLabel('Model provider').selectOption('default');
+    await dialog.getByLabel('Model', { exact: true }).fill('scripted');
+    await dialog.getByLabel('Workspace').selectOption('A git repository');
+    await dialog.getByLabel('URL').fill('https://git.example.com/team/app.git');
+    await dialog.getByLabel('Branch, tag or commit').fill('main');
+    await dialog.getByLabel('Tokens').fill('100000');
+    await dialog.getByText('YAML', { exact: true }).click();
+    const yaml = await dialog.getByLabel('YAML of the chat').innerText();
+    expect(yaml).toContain('name: the-plan');
+    expect(yaml).toContain('    nestor.dev/title: "The plan: a talk"');
+    expect(yaml).toContain('      url: https://git.example.com/team/app.git\n      ref: main');
+    expect(yaml).toContain('  limits:\n    maxTotalTokens: 100000');
+    await dialog.getByLabel('Workspace').selectOption('No files');
+    await dialog.getByRole('button', { name: 'Done' }).click();
+    await alice.getByText('at most 100K tokens').waitFor();
+    await alice.locator('.composer textarea').fill('Explain the plan');
+    await alice.locator('.composer textarea').press('Enter');
+    await alice.waitForURL(/\/alice\/chats\/the-plan$/);
+    await answered(alice, 'Keep the old store');
+    await alice.getByRole('heading', { name: 'The plan: a talk' }).waitFor();
+    await alice.waitForFunction(() => document.title.includes('The plan: a talk – Nestor'));
+  });
+
+  it('is renamed, in lists too', async () => {
+    await alice.getByRole('button', { name: 'More' }).click();
+    await alice.getByRole('menuitem', { name: 'Rename' }).click();
+    const dialog = alice.getByRole('dialog', { name: 'Rename this chat' });
+    await dialog.getByLabel('Title').fill('Another title');
+    await dialog.getByRole('button', { name: 'Rename' }).click();
+    await alice.getByRole('heading', { name: 'Another title' }).waitFor();
+    await alice.locator('.chat-list').getByText('Another title').waitFor();
+    await inbox(alice);
+    await run(alice, 'Another title').getByText('the-plan').waitFor();
+    await run(alice, 'Another title').getByRole('link').click();
+  });
+
+  it('is exported as Markdown and as JSON', async () => {
+    const exported = async (name: string) => {
+      await alice.getByRole('button', { name: 'More' }).click();
+      const [download] = await Promise.all([alice.waitForEvent('download'), alice.getByRole('menuitem', { name }).click()]);
+      const parts: Buffer[] = [];
+      for await (const part of await download.createReadStream()) parts.push(part as Buffer);
+      return { name: download.suggestedFilename(), text: Buffer.concat(parts).toString('utf8') };
+    };
+    await answered(alice, 'Keep the old store');
+    const markdown = await exported('Export as Markdown');
+    expect(markdown.name).toBe('the-plan.md');
+    expect(markdown.text).toMatch(/^# Another title\n/);
+    expect(markdown.text).toContain('> Keep the old store until a week has passed.');
+    const json = await exported('Export as JSON');
+    expect(json.name).toBe('the-plan.json');
+    const read = JSON.parse(json.text) as { chat: { metadata: { name: string } }; messages: unknown[]; transcript: { kind: string }[] };
+    expect(read.chat.metadata.name).toBe('the-plan');
+    expect(read.messages).toHaveLength(2);
+    expect(read.transcript.map(({ kind }) => kind)).toContain('Assistant');
+  });
+
+  it('can have the settings of another one', async () => {
+    await alice.getByRole('button', { name: 'More' }).click();
+    await alice.keyboard.press('ArrowDown');
+    await alice.keyboard.press('Enter');
+    await alice.getByText('The new chat has the settings of Another title').waitFor();
+    await alice.getByText('at most 100K tokens').waitFor();
+    await alice.locator('.composer textarea').fill('What is 17 * 23?');
+    await alice.locator('.composer textarea').press('Enter');
+    await alice.getByRole('heading', { name: 'Copy of Another title' }).waitFor();
+    await answered(alice, '391');
   });
 });

@@ -61,6 +61,10 @@ for (const look of looks) {
 async function walk(page: Page, shoot: (state: string) => Promise<void>, menu: () => Promise<unknown>): Promise<void> {
   await page.getByRole('heading', { name: 'What should your agents do?' }).waitFor();
   await shoot('home');
+  await page.getByRole('button', { name: 'Options' }).click();
+  await page.getByRole('dialog', { name: 'New chat' }).getByLabel('Workspace').selectOption('A git repository');
+  await shoot('new-chat');
+  await page.keyboard.press('Escape');
   await menu();
   await shoot('menu');
   await begin(page, 'Explain the plan');
@@ -110,7 +114,9 @@ async function walk(page: Page, shoot: (state: string) => Promise<void>, menu: (
   await page.getByRole('button', { name: 'Cancel' }).first().click({ timeout: 40_000 });
   await page.locator('.badge', { hasText: 'Cancelled' }).first().waitFor();
   await shoot('cancelled');
-  await page.getByRole('button', { name: 'Delete this chat' }).click();
+  await page.getByRole('button', { name: 'More' }).click();
+  await shoot('chat-menu');
+  await page.getByRole('menuitem', { name: 'Delete this chat' }).click();
   await shoot('delete');
   await page.getByRole('button', { name: 'Keep it' }).click();
 

@@ -4,7 +4,7 @@
 import type { Catalog, Chat, Message, Person, Provider, Quota, Role, Task, ToolServer, Trigger } from './types';
 import { labelChat, labelTrigger } from './types';
 import type { RoleManifest } from '../model/role';
-import type { Transcript, UsageReport, WorkspaceChanges } from './history';
+import type { Entry, Transcript, UsageReport, WorkspaceChanges } from './history';
 
 /** An error response of the server or the API server. */
 export class Refusal extends Error {
@@ -118,8 +118,21 @@ export function createTask(namespace: string, name: string, spec: Task['spec']):
   return post(nestor(namespace, 'agenttasks'), { apiVersion: 'nestor.dev/v1alpha1', kind: 'AgentTask', metadata: { name, namespace }, spec });
 }
 
-export function createChat(namespace: string, name: string, spec: Chat['spec']): Promise<Chat> {
-  return post(nestor(namespace, 'agentchats'), { apiVersion: 'nestor.dev/v1alpha1', kind: 'AgentChat', metadata: { name, namespace }, spec });
+/** Creates a chat from its manifest. */
+export const createChat = (chat: { metadata: { namespace: string; name: string }; spec: Chat['spec'] }): Promise<Chat> => post(nestor(chat.metadata.namespace, 'agentchats'), chat);
+
+/** Gives a chat a title; an empty one removes it. */
+export const renameChat = (namespace: string, name: string, title: string): Promise<Chat> => post(`${nestor(namespace, 'agentchats')}/${encodeURIComponent(name)}/title`, { title });
+
+/** All entries of a transcript. */
+export async function wholeTranscript(namespace: string, name: string): Promise<Entry[]> {
+  const entries: Entry[] = [];
+  for (let since: number | undefined = 0; since !== undefined; ) {
+    const page: Transcript = await transcript(namespace, name, { since, limit: 200 });
+    entries.push(...(page.entries ?? []));
+    since = page.next;
+  }
+  return entries;
 }
 
 export async function deleteChat(namespace: string, name: string): Promise<void> {

@@ -252,7 +252,7 @@ export interface ToolServer extends Resource {
 }
 
 export interface Provider extends Resource {
-  spec: { baseURL: string; defaultModel?: string };
+  spec: { baseURL: string; defaultModel?: string; models?: { name: string }[] };
   status?: { conditions?: Condition[] };
 }
 

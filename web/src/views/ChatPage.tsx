@@ -2,17 +2,17 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import { useCallback, useMemo, useRef, useState } from 'react';
-import { deleteChat, write } from '../api/client';
+import { write } from '../api/client';
 import type { Attachment, Chat, Message } from '../api/types';
 import { explainModel } from '../model/errors';
 import { money, tokens } from '../model/format';
+import { titleOf } from '../model/runs';
 import { headOf, standstillOf } from '../model/standstill';
 import { draftOf, repeat, type Draft, type Redo } from '../model/redo';
-import { buildTree, inOrder, questionIn } from '../model/tree';
+import { buildTree, inOrder, questionIn, type Tree } from '../model/tree';
 import { Allowances } from '../parts/Allow';
 import { Badge } from '../parts/Badge';
 import { Composer } from '../parts/Composer';
-import { Confirm } from '../parts/Dialog';
 import { Empty, Loading } from '../parts/Empty';
 import { ErrorText } from '../parts/ErrorText';
 import { Icon, type IconName } from '../parts/Icon';
@@ -20,6 +20,7 @@ import { useSite, useSnapshot } from '../state/context';
 import { useKeys } from '../state/hooks';
 import { go, hrefOf, useLink, type ChatView, type Route } from '../state/route';
 import { Changes } from './Changes';
+import { ChatMenu } from './ChatMenu';
 import { ChatUsage } from './ChatUsage';
 import { Conversation } from './Conversation';
 import { Inspector } from './Inspector';
@@ -89,7 +90,7 @@ export function ChatPage({ route, onMenu }: { route: Route & { chat: string }; o
   return (
     <div className={`chat-page${route.agent ? ' inspecting' : ''}`}>
       <main className="chat-main" id="main">
-        <ChatHead chat={chat} route={route} onMenu={onMenu} onStop={working && site.person.may.createMessages ? () => void say({ cancel: {} }) : undefined} />
+        <ChatHead chat={chat} ordered={ordered} tree={tree} route={route} onMenu={onMenu} onStop={working && site.person.may.createMessages ? () => void say({ cancel: {} }) : undefined} />
         <NotReady chat={chat} view={route.view} />
         <StandstillBanner chat={chat} />
         {route.view === 'chat' && <Conversation chat={chat} ordered={ordered} tree={tree} actions={actions} onAnswer={answer} redo={site.person.may.createMessages && !working ? redo : undefined} sent={sent} />}
@@ -129,25 +130,14 @@ const views: { view: ChatView; label: string; icon: IconName }[] = [
   { view: 'changes', label: 'Changes', icon: 'diff' },
 ];
 
-function ChatHead({ chat, route, onMenu, onStop }: { chat: Chat; route: Route; onMenu: () => void; onStop?: () => void }) {
-  const site = useSite();
-  const [asking, setAsking] = useState(false);
+function ChatHead({ chat, ordered, tree, route, onMenu, onStop }: { chat: Chat; ordered: Message[]; tree: Tree; route: Route; onMenu: () => void; onStop?: () => void }) {
   const { usage, phase } = chat.status ?? {};
-  const remove = async () => {
-    setAsking(false);
-    try {
-      await deleteChat(site.namespace, chat.metadata.name);
-      go(hrefOf({ namespace: site.namespace }));
-    } catch (error) {
-      site.toast((error as Error).message, 'error');
-    }
-  };
   return (
     <header className="chat-head">
       <button type="button" className="button ghost icon-only menu" aria-label="Show chats" onClick={onMenu}>
         <Icon name="menu" />
       </button>
-      <h1 title={chat.metadata.name}>{chat.metadata.name}</h1>
+      <h1 title={chat.metadata.name}>{titleOf(chat)}</h1>
       {phase === 'Running' && <Badge kind="running" label="Working" />}
       {phase === 'Waiting' && <Badge kind="waiting" />}
       <span className="chat-usage">
@@ -166,18 +156,7 @@ function ChatHead({ chat, route, onMenu, onStop }: { chat: Chat; route: Route; o
           <Icon name="stop" size={12} /> <span className="wide-only">Stop all</span>
         </button>
       )}
-      {site.person.may.deleteChats && (
-        <button type="button" className="button ghost icon-only" aria-label="Delete this chat" title="Delete this chat" onClick={() => setAsking(true)}>
-          <Icon name="trash" />
-        </button>
-      )}
-      {asking && (
-        <Confirm title="Delete this chat?" action="Delete" onConfirm={() => void remove()} onClose={() => setAsking(false)}>
-          <p>
-            <strong>{chat.metadata.name}</strong> is deleted with all its messages, tasks and agents. Running work stops. The ledger keeps the history.
-          </p>
-        </Confirm>
-      )}
+      <ChatMenu chat={chat} ordered={ordered} tree={tree} />
     </header>
   );
 }

@@ -1,15 +1,18 @@
 // Copyright 2026 The Nestor Authors
 // SPDX-License-Identifier: Apache-2.0
 
-import { useRef, useState } from 'react';
+import { useMemo, useRef, useState } from 'react';
 import { createChat, write } from '../api/client';
-import type { Attachment, Chat } from '../api/types';
-import { randomSuffix, slug } from '../model/format';
+import type { Attachment, Workspace } from '../api/types';
+import { money, randomSuffix, slug, tokens as shortTokens } from '../model/format';
+import { describeWorkspace, draftOf, manifest, problemsOf, specOf, type Draft } from '../model/newchat';
+import { titleOf } from '../model/runs';
 import { Composer } from '../parts/Composer';
 import { Icon } from '../parts/Icon';
 import { useSite, useSnapshot } from '../state/context';
 import { useKeys } from '../state/hooks';
 import { go, hrefOf } from '../state/route';
+import { NewChatDialog } from './NewChat';
 
 const ideas = ['What can you do?', 'Research the history of the lighthouse of Alexandria.', 'Review the authentication module for potential issues.'];
 
@@ -18,23 +21,23 @@ export function Home({ onMenu }: { onMenu: () => void }) {
   const site = useSite();
   const { chats } = useSnapshot();
   const input = useRef<HTMLTextAreaElement>(null);
-  const [name, setName] = useState('');
-  const [role, setRole] = useState('');
-  const [provider, setProvider] = useState('');
-  const [tokens, setTokens] = useState('');
+  const from = new URLSearchParams(location.search).get('from') ?? undefined;
+  const copied = chats.find((chat) => chat.metadata.name === from);
+  const [changed, setChanged] = useState<Draft>();
+  const [asking, setAsking] = useState(false);
+  const draft = useMemo(() => changed ?? draftOf(site.person.defaultWorkspace, copied), [changed, site.person.defaultWorkspace, copied]);
   useKeys({ '/': () => input.current?.focus() });
   const may = site.person.may.createChats && site.person.may.createMessages;
 
   const begin = async (content: string, attachments: Attachment[] = []) => {
-    const chat = name.trim() || slug(content, randomSuffix());
-    const spec: Chat['spec'] = {
-      ...(role.trim() ? { role: role.trim() } : {}),
-      ...(provider.trim() ? { modelProvider: provider.trim() } : {}),
-      ...(site.person.defaultWorkspace ? { workspace: site.person.defaultWorkspace } : {}),
-      ...(Number(tokens) > 0 ? { limits: { maxTotalTokens: Number(tokens) } } : {}),
-    };
+    const problem = Object.values(problemsOf(draft))[0];
+    if (problem) {
+      setAsking(true);
+      return false;
+    }
+    const chat = draft.name || slug(draft.title || content, randomSuffix());
     try {
-      site.store.put('agentchats', await createChat(site.namespace, chat, spec));
+      site.store.put('agentchats', await createChat(manifest(site.namespace, chat, draft, site.person.defaultWorkspace)));
       go(hrefOf({ namespace: site.namespace, chat }));
       await write(site.namespace, chat, site.person.user, { content, ...(attachments.length > 0 ? { attachments } : {}) });
       return true;
@@ -54,27 +57,16 @@ export function Home({ onMenu }: { onMenu: () => void }) {
         <h1>What should your agents do?</h1>
         <p className="lead">An orchestrator answers you or delegates to agents. You see every step, and you approve the changes.</p>
         <Composer onSend={begin} disabled={may ? undefined : 'You may not create chats in this namespace.'} placeholder="Describe the work" input={input} />
-        <details className="options">
-          <summary>Options</summary>
-          <div className="fields">
-            <label>
-              <span>Name</span>
-              <input className="input" value={name} placeholder="derived from the message" pattern="[a-z0-9]([a-z0-9\-]*[a-z0-9])?" maxLength={63} spellCheck={false} autoCapitalize="none" onChange={(event) => setName(event.target.value)} />
-            </label>
-            <label>
-              <span>Role</span>
-              <input className="input" value={role} placeholder="orchestrator" spellCheck={false} autoCapitalize="none" onChange={(event) => setRole(event.target.value)} />
-            </label>
-            <label>
-              <span>Model provider</span>
-              <input className="input" value={provider} placeholder="default" spellCheck={false} autoCapitalize="none" onChange={(event) => setProvider(event.target.value)} />
-            </label>
-            <label>
-              <span>Token limit</span>
-              <input className="input" value={tokens} placeholder="no limit" inputMode="numeric" onChange={(event) => setTokens(event.target.value.replace(/\D/g, ''))} />
-            </label>
-          </div>
-        </details>
+        {copied && (
+          <p className="note">
+            <Icon name="copy" size={14} />
+            <span>
+              The new chat has the settings of <strong>{titleOf(copied)}</strong>, and none of its messages.
+            </span>
+          </p>
+        )}
+        {may && <Settings draft={draft} defaultWorkspace={site.person.defaultWorkspace} onOpen={() => setAsking(true)} />}
+        {asking && <NewChatDialog draft={draft} onChange={setChanged} onClose={() => setAsking(false)} />}
         {may && (chats.length === 0 || site.person.ideas) && (
           <div className="ideas" aria-label="Ideas">
             {(site.person.ideas ?? ideas).map((idea) => (
@@ -94,5 +86,30 @@ export function Home({ onMenu }: { onMenu: () => void }) {
         )}
       </div>
     </main>
+  );
+}
+
+/** What the new chat will be, and the button that changes it. */
+function Settings({ draft, defaultWorkspace, onOpen }: { draft: Draft; defaultWorkspace?: Workspace; onOpen: () => void }) {
+  const { workspace, limits } = specOf(draft, defaultWorkspace);
+  const facts = [
+    draft.title || draft.name,
+    draft.role,
+    [draft.provider, draft.model].filter(Boolean).join(' / '),
+    workspace && `works on ${describeWorkspace(workspace)}`,
+    limits?.maxTotalTokens && `at most ${shortTokens(limits.maxTotalTokens)} tokens`,
+    limits?.maxCostMicros && `at most ${money(limits.maxCostMicros)}`,
+  ].filter(Boolean);
+  const problems = Object.values(problemsOf(draft));
+  return (
+    <div className="settings">
+      <button type="button" className="button small" onClick={onOpen}>
+        <Icon name="tool" size={14} /> Options
+      </button>
+      {facts.map((fact) => (
+        <span key={String(fact)}>{fact}</span>
+      ))}
+      {problems.length > 0 && <span className="hint failed">{problems[0]}</span>}
+    </div>
   );
 }
