@@ -66,7 +66,16 @@ export function Home({ onMenu }: { onMenu: () => void }) {
           </p>
         )}
         {may && <Settings draft={draft} defaultWorkspace={site.person.defaultWorkspace} onOpen={() => setAsking(true)} />}
-        {asking && <NewChatDialog draft={draft} onChange={setChanged} onClose={() => setAsking(false)} />}
+        {asking && (
+          <NewChatDialog
+            start={draft}
+            onDone={(chosen) => {
+              setChanged(chosen);
+              setAsking(false);
+            }}
+            onClose={() => setAsking(false)}
+          />
+        )}
         {may && (chats.length === 0 || site.person.ideas) && (
           <div className="ideas" aria-label="Ideas">
             {(site.person.ideas ?? ideas).map((idea) => (

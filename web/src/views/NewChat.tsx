@@ -1,7 +1,7 @@
 // Copyright 2026 The Nestor Authors
 // SPDX-License-Identifier: Apache-2.0
 
-import { useId, type ReactNode } from 'react';
+import { useId, useState, type ReactNode } from 'react';
 import { catalog, providers, roles } from '../api/client';
 import { describeWorkspace, longestTitle, manifest, problemsOf, type Draft, type WorkspaceKind } from '../model/newchat';
 import { toYAML } from '../model/yaml';
@@ -10,11 +10,12 @@ import { Dialog } from '../parts/Dialog';
 import { useSite } from '../state/context';
 import { useLoad } from '../state/hooks';
 
-/** Settings of a new chat: who answers, with which model, on which files, and how much it may use. */
-export function NewChatDialog({ draft, onChange, onClose }: { draft: Draft; onChange: (draft: Draft) => void; onClose: () => void }) {
+/** Settings of a new chat: who answers, with which model, on which files, and how much it may use. Closing it changes nothing. */
+export function NewChatDialog({ start, onDone, onClose }: { start: Draft; onDone: (draft: Draft) => void; onClose: () => void }) {
+  const [draft, setDraft] = useState(start);
   const { namespace, person } = useSite();
   const problems = problemsOf(draft);
-  const set = (part: Partial<Draft>) => onChange({ ...draft, ...part });
+  const set = (part: Partial<Draft>) => setDraft({ ...draft, ...part });
   const text = toYAML(manifest(namespace, draft.name || 'NAME', draft, person.defaultWorkspace));
   return (
     <Dialog title="New chat" onClose={onClose} wide>
@@ -22,7 +23,7 @@ export function NewChatDialog({ draft, onChange, onClose }: { draft: Draft; onCh
         className="new-chat"
         onSubmit={(event) => {
           event.preventDefault();
-          if (Object.keys(problems).length === 0) onClose();
+          if (Object.keys(problems).length === 0) onDone(draft);
         }}
       >
         <Part title="Name">
@@ -57,6 +58,9 @@ export function NewChatDialog({ draft, onChange, onClose }: { draft: Draft; onCh
           </div>
         </details>
         <footer className="dialog-foot">
+          <button type="button" className="button" onClick={onClose}>
+            Cancel
+          </button>
           <button type="submit" className="button primary" disabled={Object.keys(problems).length > 0}>
             Done
           </button>
