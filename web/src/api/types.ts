@@ -128,8 +128,6 @@ export type TaskPhase = 'Pending' | 'Running' | 'Waiting' | 'Success' | 'Failed'
 export interface Task extends Resource {
   spec: {
     chat?: string;
-    user?: string;
-    workspace?: Workspace;
     type: 'Agent' | 'Tool';
     role?: string;
     tool?: string;
