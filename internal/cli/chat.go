@@ -27,8 +27,8 @@ func newChat(f *Factory) *cobra.Command {
 		Long: dedent(`
 			Talk to agents on a full screen, which shows the conversation, its tasks, and the questions and approvals that wait for you.
 
-			Without NAME, it opens the only chat of the namespace, or creates one if there is none. Leaving does not stop the
-			agents: they run in the cluster, and the same command returns to the chat.
+			Without NAME, it opens the only chat of the namespace, lets you choose one of several, or creates one if there is
+			none. Leaving does not stop the agents: they run in the cluster, and the same command returns to the chat.
 
 			Keys:
 			  enter                 send; while an agent asks a question: answer it
@@ -110,11 +110,7 @@ func (o *chatOptions) findOrCreateChat(ctx context.Context, s *session, name str
 	case 1:
 		return list.Items[0].Name, nil
 	}
-	var names []string
-	for _, chat := range list.Items {
-		names = append(names, chat.Name)
-	}
-	return "", usagef("namespace %s has several chats, name one of them: %s", s.namespace, strings.Join(names, ", "))
+	return s.pickChat(ctx)
 }
 
 // isDumbTerminal reports whether the terminal cannot move the cursor.

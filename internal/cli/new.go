@@ -85,6 +85,9 @@ func (o *newChatOptions) run(ctx context.Context, s *session, args []string) err
 	if chat.Spec.Workspace, err = o.workspace.workspace(); err != nil {
 		return err
 	}
+	if o.role != "" && o.dryRun.disabled() {
+		s.warnUnknownRole(ctx, o.role)
+	}
 	if err := s.create(ctx, chat, o.dryRun); err != nil {
 		return err
 	}

@@ -72,12 +72,17 @@ func (c cleanWriter) Write(data []byte) (int, error) {
 type format struct {
 	value string
 	names bool // name is one of the formats
+	// markdown is one of the formats
+	markdown bool
 }
 
 func (f *format) register(cmd *cobra.Command) {
 	allowed := []string{"json", "yaml"}
 	if f.names {
 		allowed = append(allowed, "name")
+	}
+	if f.markdown {
+		allowed = append(allowed, "markdown")
 	}
 	cmd.Flags().StringVarP(&f.value, "output", "o", "", "Output format: "+strings.Join(allowed, ", ")+" (default: text).")
 	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(allowed, cobra.ShellCompDirectiveNoFileComp))
@@ -89,6 +94,10 @@ func (f *format) check() error {
 		return nil
 	case "name":
 		if f.names {
+			return nil
+		}
+	case "markdown":
+		if f.markdown {
 			return nil
 		}
 	}

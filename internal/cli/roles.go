@@ -60,8 +60,16 @@ func (o *rolesOptions) run(ctx context.Context, s *session, args []string) error
 		return err
 	}
 	if len(args) == 1 {
+		all := slices.Clone(entries)
 		entries = slices.DeleteFunc(entries, func(e roles.Entry) bool { return e.Name != args[0] })
 		if len(entries) == 0 {
+			var names []string
+			for _, e := range all {
+				names = append(names, e.Name)
+			}
+			if similar := didYouMean(args[0], names); similar != "" {
+				return fmt.Errorf("there is no role %q in namespace %s%s", args[0], s.namespace, similar)
+			}
 			return fmt.Errorf("there is no role %q in namespace %s: `kubectl nestor roles` lists all roles", args[0], s.namespace)
 		}
 	}

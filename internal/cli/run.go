@@ -92,6 +92,7 @@ func (o *runOptions) run(ctx context.Context, s *session, args []string) error {
 		return err
 	}
 	if o.dryRun.disabled() {
+		s.warnUnknownRole(ctx, args[0])
 		if task.Spec.User, err = s.user(ctx); err != nil {
 			return err
 		}

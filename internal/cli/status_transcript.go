@@ -20,7 +20,7 @@ import (
 // --follow it prints it again whenever it changes.
 func (o *transcriptOptions) printFromStatus(ctx context.Context, s *session, to target) error {
 	scope, task := scopeOf(s.namespace, to)
-	emit := o.entryPrinter(s)
+	emit := o.entryPrinter(s, to.name())
 	lastSeq := o.since
 	show := func(now live.Snapshot) error {
 		entries := statusEntries(now, scope.Chat, task)

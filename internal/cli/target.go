@@ -66,6 +66,9 @@ func (s *session) findEither(ctx context.Context, name string) (target, error) {
 	case live.IsNoSuchAPI(errChat):
 		return target{}, errChat
 	}
+	if similar := didYouMean(name, append(s.chatNames(ctx), s.taskNames(ctx)...)); similar != "" {
+		return target{}, fmt.Errorf("there is no chat and no task called %q in namespace %s%s", name, s.namespace, similar)
+	}
 	return target{}, fmt.Errorf("there is no chat and no task called %q in namespace %s: `kubectl nestor tree` lists them", name, s.namespace)
 }
 
@@ -87,6 +90,9 @@ func (s *session) get(ctx context.Context, name string, into client.Object) erro
 func (s *session) checkChatExists(ctx context.Context, name string) error {
 	_, err := s.getChat(ctx, name)
 	if apierrors.IsNotFound(err) && !live.IsNoSuchAPI(err) {
+		if similar := didYouMean(name, s.chatNames(ctx)); similar != "" {
+			return fmt.Errorf("there is no chat %q in namespace %s%s", name, s.namespace, similar)
+		}
 		return fmt.Errorf("there is no chat %q in namespace %s: `kubectl nestor new %s` creates it, `kubectl nestor tree` lists all chats", name, s.namespace, name)
 	}
 	return err

@@ -27,7 +27,7 @@ type transcriptOptions struct {
 }
 
 func newTranscript(f *Factory) *cobra.Command {
-	o := transcriptOptions{}
+	o := transcriptOptions{output: format{markdown: true}}
 	cmd := &cobra.Command{
 		Use:     "transcript NAME",
 		Aliases: []string{"log", "logs"},
@@ -47,6 +47,9 @@ func newTranscript(f *Factory) *cobra.Command {
 
 			# A running sub-agent, with replies as they stream in
 			kubectl nestor transcript first-1 -f
+
+			# A document to share
+			kubectl nestor transcript first -o markdown > first.md
 
 			# The newest ten entries as JSON, one per line
 			kubectl nestor transcript first --tail 10 -o json
@@ -77,7 +80,7 @@ func (o *transcriptOptions) run(ctx context.Context, s *session, args []string) 
 		return err
 	}
 	query := history.Query{Since: o.since, Tail: o.tail, Follow: o.follow, Deltas: o.output.value == ""}
-	err = s.history().Log(ctx, name, query, o.entryPrinter(s))
+	err = s.history().Log(ctx, name, query, o.entryPrinter(s, name))
 	switch {
 	case errors.Is(err, history.ErrNotServed) && to != nil:
 		s.noticef("%v: printing the newest part, shortened, from the status; `kubectl nestor doctor` has details", err)
@@ -107,9 +110,17 @@ func (s *session) transcriptOf(ctx context.Context, name string) (string, *targe
 }
 
 // entryPrinter returns the function that prints an entry.
-func (o *transcriptOptions) entryPrinter(s *session) func(historyv1.Entry) error {
+func (o *transcriptOptions) entryPrinter(s *session, name string) func(historyv1.Entry) error {
 	if o.output.value == "" {
 		printer := narrate.NewTranscriptPrinter(s.humanOutput())
+		printer.Prompts, printer.Reasoning = o.prompts, o.reasoning
+		return func(e historyv1.Entry) error {
+			printer.Print(e)
+			return nil
+		}
+	}
+	if o.output.value == "markdown" {
+		printer := narrate.NewMarkdownPrinter(s.Out, "Transcript of "+name)
 		printer.Prompts, printer.Reasoning = o.prompts, o.reasoning
 		return func(e historyv1.Entry) error {
 			printer.Print(e)

@@ -24,6 +24,7 @@ import (
 )
 
 type usageOptions struct {
+	all    allNamespaces
 	by     []string
 	since  time.Duration
 	output format
@@ -46,6 +47,9 @@ func newUsage(f *Factory) *cobra.Command {
 			# The namespace
 			kubectl nestor usage
 
+			# All namespaces
+			kubectl nestor usage -A
+
 			# One chat, by role only
 			kubectl nestor usage first --by role
 
@@ -62,6 +66,7 @@ func newUsage(f *Factory) *cobra.Command {
 	cmd.Flags().StringSliceVar(&o.by, "by", []string{"role", "model", "chat"}, "Group by role, model, chat, hour, day, month.")
 	cmd.Flags().DurationVar(&o.since, "since", 0, "Only calls that started within this time, for example 24h; 0 includes everything.")
 	_ = cmd.RegisterFlagCompletionFunc("by", cobra.FixedCompletions([]string{"role", "model", "chat", "hour", "day", "month"}, cobra.ShellCompDirectiveNoFileComp))
+	o.all.register(cmd)
 	o.output.register(cmd)
 	return cmd
 }
@@ -87,6 +92,12 @@ func (o *usageOptions) run(ctx context.Context, s *session, args []string) error
 		}
 	}
 	chat := ""
+	if o.all.set && len(args) > 0 {
+		return usagef("--all-namespaces shows everything: leave out the name")
+	}
+	if o.all.set {
+		return o.runAll(ctx, s)
+	}
 	if len(args) == 1 {
 		chat = strings.TrimPrefix(args[0], "chat/")
 	}

@@ -1,0 +1,201 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package topui
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/internal/cli/terminal"
+	"github.com/nestor-dev/nestor/internal/client/live"
+)
+
+// row is a run or an agent.
+type row struct {
+	key                   string // unique on the screen
+	namespace, name, kind string
+	indent                string // the branches before the name of an agent
+	phase, role           string
+	iterations            int32
+	waiting, active       int
+	tokens                int64
+	cost                  *int64
+	since                 time.Time
+	note                  string
+	chat, task            string // what to open: a task, or the chat itself if task is empty
+}
+
+// runRows returns the chats and standalone tasks of a snapshot: those that wait for a person first, then those that run, then the newest.
+func runRows(now live.Snapshot) []row {
+	var rows []row
+	for _, part := range now.ByNamespace() {
+		for _, chat := range part.Chats {
+			rows = append(rows, chatRow(part, chat))
+		}
+		for _, node := range part.Tree("") {
+			r := nodeRow(part.Namespace, "", node)
+			count(&r, part.Asks(""), []*live.Node{node})
+			rows = append(rows, r)
+		}
+	}
+	slices.SortStableFunc(rows, func(a, b row) int {
+		return cmp.Or(cmp.Compare(urgency(a), urgency(b)), b.since.Compare(a.since), cmp.Compare(a.key, b.key))
+	})
+	return rows
+}
+
+func urgency(r row) int {
+	switch {
+	case r.waiting > 0:
+		return 0
+	case r.active > 0 || r.phase == string(v1alpha1.ChatRunning):
+		return 1
+	}
+	return 2
+}
+
+func chatRow(now live.Snapshot, chat v1alpha1.AgentChat) row {
+	tree := now.Tree(chat.Name)
+	r := row{key: chat.Namespace + "/chat/" + chat.Name, namespace: chat.Namespace, name: chat.Name, kind: "chat", phase: string(cmp.Or(chat.Status.Phase, "Pending")),
+		role: cmp.Or(chat.Spec.Role, "orchestrator"), tokens: chat.Status.Usage.TotalTokens, cost: chat.Status.Usage.CostMicros, since: chat.CreationTimestamp.Time, chat: chat.Name}
+	var below int64
+	for _, node := range tree {
+		below += node.Usage().TotalTokens
+	}
+	r.tokens = max(r.tokens, below) // the status of the chat is written less often than those of its agents
+	if still, ok := live.StandstillOf(chat.Status.Conditions); ok {
+		r.note = still.String()
+	}
+	count(&r, now.Asks(chat.Name), tree)
+	return r
+}
+
+// count adds what is active and what waits in a tree to a row.
+func count(r *row, asks []live.Ask, nodes []*live.Node) {
+	r.active += countActive(nodes)
+	for _, ask := range asks {
+		if live.Find(nodes, ask.Task) == nil {
+			continue
+		}
+		if r.waiting == 0 {
+			r.note = describe(ask)
+		}
+		r.waiting++
+	}
+}
+
+func countActive(nodes []*live.Node) int {
+	active := 0
+	for _, node := range nodes {
+		if !node.Ended() {
+			active++
+		}
+		active += countActive(node.Children)
+	}
+	return active
+}
+
+func describe(ask live.Ask) string {
+	if ask.Kind == v1alpha1.WaitingQuestion {
+		return "asks: " + ask.Question
+	}
+	return "wants to run: " + ask.Tool + " " + terminal.JSON(ask.Arguments)
+}
+
+// agentRows returns the agents of a run as a tree.
+func agentRows(now live.Snapshot, chat, task string) []row {
+	nodes := now.Tree(chat)
+	if task != "" {
+		nodes = nil
+		if node := live.Find(now.Tree(chat), task); node != nil {
+			nodes = []*live.Node{node}
+		}
+	}
+	asks := now.Asks(chat)
+	var rows []row
+	var add func(nodes []*live.Node, indent string)
+	add = func(nodes []*live.Node, indent string) {
+		for i, node := range nodes {
+			branch, rest := "├─ ", "│  "
+			if i == len(nodes)-1 {
+				branch, rest = "└─ ", "   "
+			}
+			r := nodeRow(now.Namespace, indent+branch, node)
+			r.chat = chat
+			for _, ask := range asks {
+				if ask.Task == node.Task.Name {
+					r.waiting++
+					r.note = describe(ask)
+				}
+			}
+			rows = append(rows, r)
+			add(node.Children, indent+rest)
+		}
+	}
+	add(nodes, "")
+	return rows
+}
+
+func nodeRow(namespace, indent string, n *live.Node) row {
+	usage := n.Usage()
+	r := row{key: namespace + "/task/" + n.Task.Name, namespace: namespace, name: n.Task.Name, kind: "task", indent: indent, phase: n.Phase(), role: n.Role(),
+		iterations: n.Iterations(), tokens: usage.TotalTokens, cost: usage.CostMicros, since: n.Task.CreationTimestamp.Time, task: n.Task.Name, chat: n.Task.Spec.Chat}
+	r.note = n.Task.Spec.Instruction
+	if progress := n.ToolProgress(); progress != "" {
+		r.note = progress
+	}
+	if still, ok := n.Standstill(); ok {
+		r.note = still.String()
+	}
+	if e := n.Task.Status.Error; e != nil {
+		r.note = string(e.Kind) + ": " + e.Message
+	}
+	return r
+}
+
+// detailLines returns what the agent of a task was asked, said and called, as far as its status has it.
+func detailLines(now live.Snapshot, task string, width int) []string {
+	t := now.Task(task)
+	if t == nil {
+		return []string{"The task has been deleted."}
+	}
+	lines := heading("Instruction", t.Spec.Instruction, width)
+	if t.Spec.Arguments != nil {
+		lines = append(lines, heading("Arguments", terminal.JSON(t.Spec.Arguments.Raw), width)...)
+	}
+	if agent := now.AgentOf(t); agent != nil {
+		for _, m := range agent.Status.Messages {
+			lines = append(lines, heading(string(m.Role), m.Content, width)...)
+		}
+		for _, call := range agent.Status.ToolCalls {
+			lines = append(lines, terminal.Fit(terminal.Mark(markOf(call.Phase))+" "+terminal.Line(call.Tool+" "+terminal.JSON(call.Arguments)), width))
+		}
+	}
+	if r := t.Status.Result; r != nil {
+		lines = append(lines, heading("Result", strings.TrimSpace(r.Summary+"\n"+r.Details), width)...)
+	}
+	if e := t.Status.Error; e != nil {
+		lines = append(lines, heading("Error", string(e.Kind)+": "+e.Message, width)...)
+	}
+	return append(lines, "", terminal.Faint.Render(terminal.Fit(fmt.Sprintf("All of it: kubectl nestor transcript %s -n %s -f", t.Name, t.Namespace), width)))
+}
+
+func markOf(phase v1alpha1.ToolCallPhase) string {
+	if phase == v1alpha1.ToolCallDenied || phase == v1alpha1.ToolCallUnknown {
+		return "Failed"
+	}
+	return string(phase)
+}
+
+func heading(title, text string, width int) []string {
+	text = strings.TrimSpace(terminal.Clean(text))
+	if text == "" {
+		return nil
+	}
+	return append([]string{terminal.Accent.Render(title)}, terminal.Indent(terminal.Wrap(text, width-2), "  ")...)
+}

@@ -1,0 +1,146 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package topui
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/x/ansi"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/internal/client/live"
+)
+
+var start = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+
+func meta(namespace, name string, age time.Duration) metav1.ObjectMeta {
+	return metav1.ObjectMeta{Namespace: namespace, Name: name, CreationTimestamp: metav1.NewTime(start.Add(-age)), Labels: map[string]string{}}
+}
+
+// snapshot has a chat with a running agent and its child, a task that asks, and a chat of the same name in another namespace.
+func snapshot(tokens int64) live.Snapshot {
+	cost := int64(250_000)
+	busy := v1alpha1.AgentChat{ObjectMeta: meta("a", "busy", time.Hour)}
+	busy.Status.Phase, busy.Status.Usage = v1alpha1.ChatRunning, v1alpha1.Usage{TotalTokens: 100, CostMicros: &cost}
+	other := v1alpha1.AgentChat{ObjectMeta: meta("b", "busy", time.Minute)}
+	other.Status.Phase = v1alpha1.ChatIdle
+	coder := v1alpha1.AgentTask{ObjectMeta: meta("a", "busy-1", time.Minute)}
+	coder.Spec.Chat, coder.Spec.Role, coder.Spec.Instruction, coder.Status.Phase = "busy", "coder", "Write it.", v1alpha1.TaskRunning
+	tester := v1alpha1.AgentTask{ObjectMeta: meta("a", "busy-1-1", time.Second)}
+	tester.Spec.Chat, tester.Spec.Role, tester.Status.Phase = "busy", "tester", v1alpha1.TaskRunning
+	tester.Labels[v1alpha1.LabelParent] = "busy-1"
+	agent := v1alpha1.SubAgent{ObjectMeta: meta("a", "busy-1", time.Minute)}
+	agent.Status.Phase, agent.Status.Usage, agent.Status.Iterations = v1alpha1.SubAgentActive, v1alpha1.Usage{TotalTokens: tokens}, 3
+	agent.Status.Messages = []v1alpha1.TranscriptMessage{{Role: v1alpha1.TranscriptAssistant, Content: "I write \x1b[31mit\nnow."}}
+	agent.Status.ToolCalls = []v1alpha1.ToolCallStatus{{ID: "c", Tool: "bash", Arguments: `{"command":"a \u0026\u0026 b"}`, Phase: v1alpha1.ToolCallRunning}}
+	alone := v1alpha1.AgentTask{ObjectMeta: meta("a", "alone", 2*time.Hour)}
+	alone.Spec.Role, alone.Status.Phase = "researcher", v1alpha1.TaskWaiting
+	alone.Status.Waiting = &v1alpha1.Waiting{Kind: v1alpha1.WaitingQuestion, Text: "Which year is it?"}
+	return live.Snapshot{Chats: []v1alpha1.AgentChat{busy, other}, Tasks: []v1alpha1.AgentTask{coder, tester, alone}, Agents: []v1alpha1.SubAgent{agent}}
+}
+
+func press(m Model, keys ...string) Model {
+	for _, k := range keys {
+		msg := tea.KeyPressMsg{Text: k, Code: []rune(k)[0]}
+		switch k {
+		case "enter":
+			msg = tea.KeyPressMsg{Code: tea.KeyEnter}
+		case "esc":
+			msg = tea.KeyPressMsg{Code: tea.KeyEscape}
+		case "down":
+			msg = tea.KeyPressMsg{Code: tea.KeyDown}
+		}
+		next, _ := m.Update(msg)
+		m = next.(Model)
+	}
+	return m
+}
+
+func update(m Model, msgs ...tea.Msg) Model {
+	for _, msg := range msgs {
+		next, _ := m.Update(msg)
+		m = next.(Model)
+	}
+	return m
+}
+
+func view(m Model) string { return ansi.Strip(fmt.Sprint(m.View().Content)) }
+
+func TestRunsAgentsAndDetail(t *testing.T) {
+	m := update(New("all namespaces", true, start), tea.WindowSizeMsg{Width: 140, Height: 20}, Updated(snapshot(1000)), ticked(start.Add(10*time.Second)), Updated(snapshot(3000)))
+	shown := view(m)
+	for _, want := range []string{
+		"nestor top  all namespaces  3 active · 1 waiting · 200 tok/s · 3k tokens · cost 0.25", "NAMESPACE   NAME", "asks: Which year is it?", "enter its agents",
+	} {
+		if !strings.Contains(shown, want) {
+			t.Errorf("%q is missing:\n%s", want, shown)
+		}
+	}
+	lines := strings.Split(shown, "\n")
+	if !strings.Contains(lines[2], "▸   a ") || !strings.Contains(lines[2], "alone") || !strings.Contains(lines[3], "a           busy") || !strings.Contains(lines[4], "b           busy") {
+		t.Errorf("what waits should be first, then what runs:\n%s", shown)
+	}
+	if m = press(m, "c"); m.Open().Name != "" {
+		t.Error("a standalone task has no chat to open")
+	}
+
+	m = press(m, "down", "enter")
+	if shown = view(m); !strings.Contains(shown, "a › busy") || !strings.Contains(shown, "└─ busy-1 ") || !strings.Contains(shown, "   └─ busy-1-1") {
+		t.Errorf("the agents of the run:\n%s", shown)
+	}
+	m = press(m, "enter")
+	if shown = view(m); !strings.Contains(shown, "a › busy › busy-1") || !strings.Contains(shown, "Write it.") || !strings.Contains(shown, "I write ␛[31mit") ||
+		!strings.Contains(shown, `● bash {"command":"a && b"}`) || !strings.Contains(shown, "kubectl nestor transcript busy-1 -n a -f") {
+		t.Errorf("what the agent does:\n%s", shown)
+	}
+	m = press(m, "esc", "esc")
+	if shown = view(m); !strings.Contains(shown, "enter its agents") {
+		t.Errorf("back at the runs:\n%s", shown)
+	}
+	if m = press(m, "c"); m.Open() != (Chat{"a", "busy"}) || m.Resume().Open().Name != "" {
+		t.Errorf("opens %+v", m.Open())
+	}
+}
+
+func TestScreenFits(t *testing.T) {
+	for _, size := range []tea.WindowSizeMsg{{Width: 80, Height: 24}, {Width: 120, Height: 40}, {Width: 40, Height: 6}, {Width: 20, Height: 3}} {
+		for _, keys := range [][]string{nil, {"enter"}, {"down", "enter", "enter"}} {
+			m := press(update(New("namespace a", false, start), size, Updated(snapshot(1000))), keys...)
+			lines := strings.Split(view(m), "\n")
+			if len(lines) != size.Height {
+				t.Errorf("%d lines at %dx%d", len(lines), size.Width, size.Height)
+			}
+			for _, line := range lines {
+				if ansi.StringWidth(line) > size.Width {
+					t.Errorf("at %dx%d a line is too wide: %q", size.Width, size.Height, line)
+				}
+			}
+		}
+	}
+}
+
+func TestRates(t *testing.T) {
+	r := rates{}
+	for second, tokens := range []int64{0, 0, 100, 100, 400} {
+		r.add("x", start.Add(time.Duration(second)*time.Second), tokens)
+	}
+	if got := r.perSecond("x"); got != 100 {
+		t.Errorf("%v tokens a second, want 100", got)
+	}
+	for second := range 60 {
+		r.add("x", start.Add(time.Duration(5+second)*time.Second), 400)
+	}
+	if got := r.perSecond("x"); got != 0 || len(r["x"]) > 20 {
+		t.Errorf("%v tokens a second and %d samples after a quiet minute", got, len(r["x"]))
+	}
+	r.add("x", start.Add(2*time.Minute), 10) // the object was created anew
+	if got := r.perSecond("x"); got != 0 {
+		t.Errorf("%v tokens a second after a restart", got)
+	}
+}

@@ -1,0 +1,99 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+
+	historyv1 "github.com/nestor-dev/nestor/api/history/v1alpha1"
+	"github.com/nestor-dev/nestor/internal/cli/terminal"
+)
+
+// namespaceUsage is the usage of a namespace in the output of usage -A.
+type namespaceUsage struct {
+	Namespace string            `json:"namespace"`
+	Items     []historyv1.Usage `json:"items"`
+}
+
+// total returns the usage of the whole namespace.
+func (n namespaceUsage) total() historyv1.CallUsage {
+	for _, u := range n.Items {
+		if u.By == historyv1.UsageTotal {
+			return u.ModelCalls
+		}
+	}
+	return historyv1.CallUsage{}
+}
+
+// runAll prints the usage of all namespaces that have any.
+func (o *usageOptions) runAll(ctx context.Context, s *session) error {
+	if slices.ContainsFunc(o.by, func(by string) bool { return usagePeriods[by] != "" }) {
+		return usagef("--all-namespaces cannot be combined with --by hour, day or month")
+	}
+	var list corev1.NamespaceList
+	if err := s.api.List(ctx, &list); err != nil {
+		return fmt.Errorf("list the namespaces: %w", err)
+	}
+	all := []namespaceUsage{}
+	for _, namespace := range list.Items {
+		in := *s
+		in.namespace = namespace.Name
+		usages, err := o.read(ctx, &in, "")
+		if err != nil {
+			return fmt.Errorf("namespace %s: %w", namespace.Name, err)
+		}
+		if used := (namespaceUsage{namespace.Name, usages}); used.total().Total > 0 {
+			all = append(all, used)
+		}
+	}
+	slices.SortStableFunc(all, func(a, b namespaceUsage) int { return cmp.Compare(b.total().TotalTokens, a.total().TotalTokens) })
+	if o.output.value != "" {
+		return s.printReport(o.output, map[string]any{"items": all})
+	}
+	s.printNamespaceUsages(all)
+	return nil
+}
+
+func (s *session) printNamespaceUsages(all []namespaceUsage) {
+	var sum historyv1.CallUsage
+	for _, n := range all {
+		addUsage(&sum, n.total())
+	}
+	out := s.humanOutput()
+	fmt.Fprintf(out, "%s model calls, %s tokens (%s in, %s out), cost %s\n", terminal.Count(sum.Total), terminal.Count(sum.TotalTokens),
+		terminal.Count(sum.PromptTokens), terminal.Count(sum.CompletionTokens), costOf(sum))
+	if len(all) == 0 {
+		return
+	}
+	table := terminal.Table{Heading: []string{"NAMESPACE", "CALLS", "TOKENS", "COST", ""}}
+	for _, n := range all {
+		u := n.total()
+		table.Rows = append(table.Rows, []string{
+			n.Namespace, terminal.Count(u.Total), terminal.Count(u.TotalTokens), costOf(u), terminal.Busy.Render(terminal.Bar(u.TotalTokens, sum.TotalTokens, barWidth)),
+		})
+	}
+	fmt.Fprintln(out)
+	table.Print(out)
+}
+
+// addUsage adds a usage to a sum. A cost that is unknown everywhere stays unknown.
+func addUsage(sum *historyv1.CallUsage, u historyv1.CallUsage) {
+	sum.Total += u.Total
+	sum.PromptTokens += u.PromptTokens
+	sum.CompletionTokens += u.CompletionTokens
+	sum.TotalTokens += u.TotalTokens
+	sum.UnknownCostCalls += u.UnknownCostCalls
+	if u.CostMicros != nil {
+		cost := *u.CostMicros
+		if sum.CostMicros != nil {
+			cost += *sum.CostMicros
+		}
+		sum.CostMicros = &cost
+	}
+}
