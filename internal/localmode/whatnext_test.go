@@ -53,13 +53,13 @@ func TestTheDemoPrintsTheCommandsOfTheFirstChatPage(t *testing.T) {
 }
 
 func TestTheHintsFitTheDemo(t *testing.T) {
-	real := Model{API: v1alpha1.APIOpenAI, BaseURL: "http://127.0.0.1:1/v1", Name: "qwen3"}
+	served := Model{API: v1alpha1.APIOpenAI, BaseURL: "http://127.0.0.1:1/v1", Name: "qwen3"}
 	for name, tc := range map[string]struct {
 		model       Model
 		edit        func(*Local)
 		want, never string
 	}{
-		"a real model":       {real, func(*Local) {}, "kubectl nestor send first-qwen3 ", "17 * 23"},
+		"a real model":       {served, func(*Local) {}, "kubectl nestor send first-qwen3 ", "17 * 23"},
 		"a chat in use":      {Model{}, func(l *Local) { l.fresh = false }, "kubectl nestor chat first ", "first-2"},
 		"no page":            {Model{}, func(l *Local) { l.page = "" }, "make web", "the link signs you in"},
 		"no kubectl nestor":  {Model{}, func(l *Local) { l.options.CLI = "" }, "make build", "\x00"},

@@ -40,8 +40,8 @@ func (f sessionFile) read() (keptSession, error) {
 		return keptSession{}, fmt.Errorf("read the session of the page: %w", err)
 	}
 	var kept keptSession
-	if json.Unmarshal(text, &kept) != nil || kept.Cookie == "" || kept.Session == "" {
-		return keptSession{}, nil
+	if damaged := json.Unmarshal(text, &kept); damaged != nil || kept.Cookie == "" {
+		kept = keptSession{}
 	}
 	return kept, nil
 }
