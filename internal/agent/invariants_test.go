@@ -68,7 +68,7 @@ func TestInvariant3RepeatedAndForeignEventsChangeNothing(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		sim := drawRun(t, func(step) {})
 		for _, fact := range []Fact{drawForeign(t), rapid.SampledFrom(sim.events).Draw(t, "repeated").Fact} {
-			switch fact.(type) {
+			switch f := fact.(type) {
 			case Woke, Restarted, Resumed:
 				continue // these have no identity: they only move the clock
 			case Cancelled:
@@ -78,6 +78,10 @@ func TestInvariant3RepeatedAndForeignEventsChangeNothing(t *testing.T) {
 			case RemoteCancelled:
 				if sim.state.RemoteOpen {
 					continue // it is the answer to the cancel that is outstanding
+				}
+			case AllowanceRevoked:
+				if slices.ContainsFunc(sim.state.Allowances, func(a Allowance) bool { return a.Name == f.Allowance }) && !sim.state.HasHandled(f.Message) {
+					continue // it came before its allowance, and had no effect then
 				}
 			case Asked:
 				continue // the asks of an agent that has ended are dropped
