@@ -18,13 +18,17 @@ import (
 )
 
 // serveHistory serves the history API until the test ends. The other tests run without it.
-func serveHistory(t *testing.T) {
+func serveHistory(t *testing.T, adjust ...func(*history.Options)) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
-	server, err := history.New(ctx, history.Options{
+	options := history.Options{
 		Cluster: world.cluster.Config, Ledger: world.ledger, Live: world.hub, Address: "127.0.0.1:0",
 		Hosts: []string{"nestor-history." + operatorNamespace + ".svc"}, Poll: 100 * time.Millisecond,
-	})
+	}
+	for _, change := range adjust {
+		change(&options)
+	}
+	server, err := history.New(ctx, options)
 	if err != nil {
 		t.Fatal(err)
 	}

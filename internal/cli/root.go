@@ -89,7 +89,7 @@ func NewCommand(streams genericiooptions.IOStreams, environ []string) *cobra.Com
 	f := &Factory{getter: flags, streams: streams, environ: environ}
 	for group, commands := range map[string][]*cobra.Command{
 		groupTalk:    {newChat(f), newNewChat(f), newSend(f), newApprove(f), newDeny(f), newAllowances(f), newCancel(f), newRun(f), newTrigger(f)},
-		groupInspect: {newList(f), newWaiting(f), newTop(f), newTree(f), newTranscript(f), newUI(f), newUsage(f), newRoles(f)},
+		groupInspect: {newList(f), newWaiting(f), newTop(f), newTree(f), newTranscript(f), newWorkspace(f), newUI(f), newUsage(f), newRoles(f)},
 		groupSetup:   {newDoctor(f), newVersion(f)},
 	} {
 		for _, command := range commands {
