@@ -125,7 +125,7 @@ async function walk(page: Page, shoot: (state: string) => Promise<void>, menu: (
   for (const [place, state] of [['Roles', 'roles'], ['Tools', 'tools'], ['Usage', 'usage']] as const) {
     await menu();
     await page.getByRole('navigation', { name: 'Chats' }).getByRole('link', { name: place }).click();
-    await page.locator('.panel').first().waitFor();
+    await page.locator('.panel, .card').first().waitFor();
     await shoot(state);
   }
 }
