@@ -277,6 +277,9 @@ func (m Model) View() tea.View {
 	for len(lines) < m.height-1 {
 		lines = append(lines, "")
 	}
+	if rows := m.rows(); m.level < levelDetail && len(rows) > 0 && m.height > 5 {
+		lines[m.height-2] = terminal.Warning.Render(terminal.Line(rows[m.index(rows)].note))
+	}
 	lines = append(lines[:max(1, m.height-1)], terminal.Faint.Render(m.footer()))
 	for i, line := range lines {
 		lines[i] = terminal.Fit(line, m.width)
@@ -312,11 +315,14 @@ func (m Model) table() []string {
 		return []string{terminal.Faint.Render("no chats or tasks")}
 	}
 	selected := m.index(rows)
-	room := max(1, m.room()-1) // a line for the heading
+	room := max(1, m.room()-2) // a line for the heading, one for the note
 	first := max(0, min(selected-room/2, len(rows)-room))
 	t := terminal.Table{Heading: []string{"", "NAMESPACE", "NAME", "ROLE", "PHASE", "ITER", "WAIT", "TOKENS", "TOK/S", "COST", "AGE", "NOTE"}}
 	for i, r := range rows[first:min(len(rows), first+room)] {
 		t.Rows = append(t.Rows, m.cells(r, first+i == selected))
+	}
+	if m.width < wideScreen { // the note of the selected row is above the footer
+		t = t.Without(11).Without(6).Without(5)
 	}
 	if !m.namespaces || m.level > levelRuns {
 		t = t.Without(1)
@@ -346,6 +352,9 @@ func (m Model) cells(r row, selected bool) []string {
 		terminal.Count(r.tokens), rateText(m.rates.perSecond(key)), terminal.Cost(r.cost), terminal.Since(r.since, m.now), terminal.Line(r.note),
 	}
 }
+
+// wideScreen is the least width that has room for notes, waits and iterations in the table.
+const wideScreen = 100
 
 // maxName is the widest name in the table.
 const maxName = 24

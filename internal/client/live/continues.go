@@ -29,7 +29,8 @@ func (n *Node) continues(asks []Ask) bool {
 		c := meta.FindStatusCondition(n.Task.Status.Conditions, v1alpha1.ConditionSucceeded)
 		return c == nil || c.Reason == v1alpha1.ReasonPending // others wait for a reference or for a slot
 	case v1alpha1.TaskRunning:
-		return n.Agent == nil || n.Agent.Status.Phase != v1alpha1.SubAgentAwaitingSubAgents
+		waits := n.Agent != nil && n.Agent.Status.Phase == v1alpha1.SubAgentAwaitingSubAgents
+		return !waits || !slices.ContainsFunc(n.Children, func(child *Node) bool { return !child.Ended() }) // it continues when the last child has ended
 	case v1alpha1.TaskWaiting:
 		return n.Task.Status.Waiting != nil && !waitsForDescendant(n.Task) && !slices.ContainsFunc(asks, func(a Ask) bool { return a.Task == n.Task.Name })
 	}
