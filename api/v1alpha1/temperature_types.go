@@ -39,11 +39,10 @@ func (t *Temperature) UnmarshalJSON(data []byte) error {
 		*t = Temperature(text)
 		return nil
 	}
+	*t = ""
 	var number json.Number
-	if err := json.Unmarshal(data, &number); err != nil {
-		*t = ""
-		return nil
+	if json.Unmarshal(data, &number) == nil {
+		*t = Temperature(number)
 	}
-	*t = Temperature(number)
 	return nil
 }

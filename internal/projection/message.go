@@ -26,7 +26,7 @@ func preview(spec v1alpha1.AgentMessageSpec, phase v1alpha1.MessagePhase, reason
 func messageText(spec v1alpha1.AgentMessageSpec) string {
 	switch {
 	case spec.Approval != nil:
-		text := string(spec.Approval.Decision) + " a call of " + string(spec.Approval.Task)
+		text := string(spec.Approval.Decision) + " a call of " + spec.Approval.Task
 		if spec.Approval.Comment != "" {
 			text += ": " + spec.Approval.Comment
 		}
