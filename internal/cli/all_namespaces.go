@@ -5,9 +5,6 @@ package cli
 
 import "github.com/spf13/cobra"
 
-// annotationTitle is the annotation with the display title of a chat or task.
-const annotationTitle = "nestor.dev/title"
-
 // allNamespaces is the -A flag of commands that list objects.
 type allNamespaces struct{ set bool }
 

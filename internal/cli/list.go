@@ -134,11 +134,11 @@ func newRunRow(now live.Snapshot, tree treeNode) runRow {
 	about := ""
 	if tree.Kind == "AgentChat" {
 		if chat := now.Chat(tree.Name); chat != nil {
-			r.Title = chat.Annotations[annotationTitle]
+			r.Title = chat.Annotations[v1alpha1.AnnotationTitle]
 		}
 		about = firstMessage(now, tree.Name)
 	} else if task := now.Task(tree.Name); task != nil {
-		r.Title = task.Annotations[annotationTitle]
+		r.Title = task.Annotations[v1alpha1.AnnotationTitle]
 		about = task.Spec.Instruction
 		if task.Spec.Arguments != nil && about == "" {
 			about = terminal.JSON(task.Spec.Arguments.Raw)

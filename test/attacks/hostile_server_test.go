@@ -223,6 +223,11 @@ func (r *testNamespace) runTask(name string, spec v1alpha1.AgentTaskSpec) func()
 	}
 }
 
+// success returns what runTask reports about a task that ends with a summary.
+func success(summary string) string {
+	return strings.Join([]string{string(v1alpha1.TaskSuccess), v1alpha1.ReasonSuccess, summary}, " ")
+}
+
 // callTool creates a task that calls a tool.
 func (r *testNamespace) callTool(name, tool string) func() string {
 	return r.runTask(name, v1alpha1.AgentTaskSpec{Type: v1alpha1.TaskTool, Tool: tool})

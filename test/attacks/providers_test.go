@@ -66,7 +66,7 @@ func replyAttack(name, attempts, stops string, provider http.Handler, words stri
 		control: func(t *testing.T, w *world) {
 			r := w.newNamespace(t)
 			r.provider("good", r.serve(endlessProvider(200, submits, "")))
-			r.Eventually(r.ask("task", "good")).Should(Equal("Success Success fine"))
+			r.Eventually(r.ask("task", "good")).Should(Equal(success("fine")))
 		},
 	}
 }
@@ -137,7 +137,7 @@ var _ = class(
 				}
 			}
 			good := w.newNamespace(t)
-			good.Eventually(good.runTask("task", v1alpha1.AgentTaskSpec{Type: v1alpha1.TaskAgent, Role: "general", Instruction: "Submit fine"})).Should(Equal("Success Success fine"))
+			good.Eventually(good.runTask("task", v1alpha1.AgentTaskSpec{Type: v1alpha1.TaskAgent, Role: "general", Instruction: "Submit fine"})).Should(Equal(success("fine")))
 			r.Eventually(r.unfinished).Should(BeEmpty())
 			peak := w.peak(t)
 			t.Logf("the operator's peak memory was %d MiB", peak>>20)

@@ -61,7 +61,7 @@ func rugPull(name, attempts string, before, after []string) attack {
 			r := change(t, w)
 			r.acceptTools("")
 			r.Eventually(r.conditionText("box", v1alpha1.ConditionToolsChanged)).Should(HavePrefix("False ToolsAsPinned"))
-			r.Eventually(r.callTool("call", "box__look")).Should(Equal("Success Success done"))
+			r.Eventually(r.callTool("call", "box__look")).Should(Equal(success("done")))
 		},
 	}
 }
@@ -103,7 +103,7 @@ var _ = class(
 			f.setTools(other)
 			r.Eventually(r.conditionText("box", v1alpha1.ConditionReady)).Should(ContainSubstring("offers 1 tools"))
 			f.setTools(look, other)
-			r.Eventually(r.callTool("call", "box__look")).Should(Equal("Success Success done"))
+			r.Eventually(r.callTool("call", "box__look")).Should(Equal(success("done")))
 		},
 	},
 	attack{
@@ -120,7 +120,7 @@ var _ = class(
 		control: func(t *testing.T, w *world) {
 			r := w.newNamespace(t)
 			newPinnedServer(r, look, other)
-			r.Eventually(r.runLook("task")).Should(Equal("Success Success done"))
+			r.Eventually(r.runLook("task")).Should(Equal(success("done")))
 		},
 	},
 	attack{
@@ -140,7 +140,7 @@ var _ = class(
 		control: func(t *testing.T, w *world) {
 			r := w.newNamespace(t)
 			newPinnedServer(r, look)
-			r.Eventually(r.callTool("call", "box__look")).Should(Equal("Success Success done"))
+			r.Eventually(r.callTool("call", "box__look")).Should(Equal(success("done")))
 		},
 	},
 	attack{

@@ -45,7 +45,7 @@ func callAttack(name, attempts, stops string, bad string, words string) attack {
 			r.Eventually(r.callTool("call", "foe__act")).Should(ContainSubstring(want))
 		}
 	}
-	return attack{name: name, attempt: attempts, defence: stops, run: try(bad, words), control: try(`{"content":[{"type":"text","text":"fine"}]}`, "Success Success fine")}
+	return attack{name: name, attempt: attempts, defence: stops, run: try(bad, words), control: try(`{"content":[{"type":"text","text":"fine"}]}`, success("fine"))}
 }
 
 func zipped(size int) mcpHandler {
@@ -180,7 +180,7 @@ var _ = class(
 				}
 			}}))
 			r.Eventually(r.toolServer("good", r.serve(&hostileServer{tools: []string{mcpTool("act", "Acts.", true)}}))).Should(Equal(ready))
-			r.Eventually(r.callTool("call", "good__act")).Should(Equal("Success Success done"))
+			r.Eventually(r.callTool("call", "good__act")).Should(Equal(success("done")))
 		},
 		control: func(t *testing.T, w *world) {
 			r := w.newNamespace(t)

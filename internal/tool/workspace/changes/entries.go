@@ -81,7 +81,7 @@ func (e *entries) add(root *os.Root, name string) error {
 		return nil
 	case err != nil, !info.Mode().IsRegular() && info.Mode()&fs.ModeSymlink == 0:
 		e.gone = append(e.gone, name)
-		return nil
+		return nil //nolint:nilerr // a directory of the path may be a file or a link now, so that the path does not exist
 	}
 	if info.Mode().IsRegular() {
 		if !readable(root, name) {
@@ -144,7 +144,7 @@ func (w *walk) dir(dir *fsroot.Dir, prefix string, rules *gitignore.Stack) error
 	list, err := dir.ReadDir()
 	if err != nil {
 		w.entries.unreadable = append(w.entries.unreadable, prefix)
-		return nil
+		return nil //nolint:nilerr // people are told which directories are missing
 	}
 	if w.ignore {
 		if content, err := dir.ReadFile(".gitignore", nil, maxRules, nil); err == nil {
