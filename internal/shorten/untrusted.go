@@ -30,13 +30,13 @@ func UntrustedLine(text string, limit int) string {
 		case unicode.Is(unicode.Cf, r) || !unicode.IsGraphic(r):
 			continue
 		}
-		if space {
+		if space && length < limit-1 {
 			line.WriteByte(' ')
 			length++
-			space = false
 		}
+		space = false
 		if length >= limit-1 {
-			return line.String() + Ellipsis
+			return strings.TrimRight(line.String(), " ") + Ellipsis
 		}
 		line.WriteRune(r)
 		length++

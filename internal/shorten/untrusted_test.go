@@ -30,6 +30,17 @@ func TestUntrustedLine(t *testing.T) {
 	}
 }
 
+// A space may be the character at which a line is cut.
+func TestUntrustedLineNeverExceedsTheLimit(t *testing.T) {
+	const limit = 40
+	for at := range 2 * limit {
+		got := UntrustedLine(strings.Repeat("a", at)+" "+strings.Repeat("b", limit), limit)
+		if n := utf8.RuneCountInString(got); n > limit || !strings.HasSuffix(got, "…") || strings.HasSuffix(got, " …") {
+			t.Errorf("a space after %d letters: %d characters, %q", at, n, got)
+		}
+	}
+}
+
 func FuzzUntrustedLine(f *testing.F) {
 	f.Add("<a", 3)
 	f.Fuzz(func(t *testing.T, text string, limit int) {
