@@ -15,7 +15,7 @@ export default defineConfig({
     // The content security policy allows no inline script, and browsers that run this need no polyfill.
     modulePreload: { polyfill: false },
     assetsInlineLimit: 0,
-    chunkSizeWarningLimit: 400,
+    chunkSizeWarningLimit: 450,
   },
   server: {
     proxy: Object.fromEntries(['/api', '/k8s', '/login'].map((path) => [path, { target: server, changeOrigin: true }])),

@@ -1,7 +1,7 @@
 // Copyright 2026 The Nestor Authors
 // SPDX-License-Identifier: Apache-2.0
 
-import { useCallback, useEffect, useMemo, useRef, useState, useSyncExternalStore } from 'react';
+import { Suspense, useCallback, useEffect, useMemo, useRef, useState, useSyncExternalStore } from 'react';
 import { catalog, Refusal, roles, Unreachable, whoami } from './api/client';
 import { transcriptOf } from './api/history';
 import { liveAgents } from './model/live';
@@ -19,15 +19,18 @@ import { ConnectionBanner, Toasts, useToasts } from './views/Notices';
 import { ChatPage } from './views/ChatPage';
 import { Help } from './views/Help';
 import { Home } from './views/Home';
-import { RunPage } from './views/RunPage';
-import { RunsPage } from './views/RunsPage';
-import { RolesPage } from './views/RolesPage';
 import { Sidebar, step } from './views/Sidebar';
 import { SignIn } from './views/SignIn';
 import { StateBanner } from './views/StateBanner';
-import { ToolsPage } from './views/ToolsPage';
-import { TriggersPage } from './views/TriggersPage';
-import { UsagePage } from './views/UsagePage';
+import { later } from './views/later';
+
+// Most people open a chat: the script of the other views is loaded when they are first shown.
+const RunPage = later(() => import('./views/RunPage').then((view) => view.RunPage));
+const RunsPage = later(() => import('./views/RunsPage').then((view) => view.RunsPage));
+const RolesPage = later(() => import('./views/RolesPage').then((view) => view.RolesPage));
+const ToolsPage = later(() => import('./views/ToolsPage').then((view) => view.ToolsPage));
+const TriggersPage = later(() => import('./views/TriggersPage').then((view) => view.TriggersPage));
+const UsagePage = later(() => import('./views/UsagePage').then((view) => view.UsagePage));
 
 /** The page: signs the person in, then shows what they may see. */
 export function App() {
@@ -130,10 +133,18 @@ function Frame({ route, person, again }: { route: Route; person: Person; again: 
       <div className="content">
         <ConnectionBanner connection={connection} />
         {connection.state !== 'offline' && <StateBanner namespace={person.namespace} />}
-        {!person.may.readChats ? <NoRights person={person} again={again} onMenu={onMenu} /> : <Content route={route} onMenu={onMenu} />}
+        <Suspense fallback={<LoadingView />}>{!person.may.readChats ? <NoRights person={person} again={again} onMenu={onMenu} /> : <Content route={route} onMenu={onMenu} />}</Suspense>
       </div>
       {help && <Help onClose={() => setHelp(false)} />}
     </div>
+  );
+}
+
+function LoadingView() {
+  return (
+    <main className="center" id="main">
+      <Loading what="the view" />
+    </main>
   );
 }
 
