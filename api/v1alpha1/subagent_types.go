@@ -136,7 +136,7 @@ type AgentLimits struct {
 }
 
 // SubAgentPhase is the phase of an agent, for people.
-// +kubebuilder:validation:Enum=Pending;Active;WaitingForUser;AwaitingApproval;AwaitingSubAgents;Cancelling;Success;Completed;Failed
+// +kubebuilder:validation:Enum=Pending;Active;WaitingForUser;AwaitingApproval;AwaitingSubAgents;Cancelling;Completed;Failed
 type SubAgentPhase string
 
 // The phases of an agent.
@@ -153,9 +153,7 @@ const (
 	SubAgentAwaitingSubAgents SubAgentPhase = "AwaitingSubAgents"
 	// SubAgentCancelling: it was cancelled and waits until its own sub-agents have stopped.
 	SubAgentCancelling SubAgentPhase = "Cancelling"
-	// SubAgentSuccess: it ended with a result.
-	SubAgentSuccess SubAgentPhase = "Success"
-	// SubAgentCompleted: it ended with a result, in a status that an operator of an earlier release wrote.
+	// SubAgentCompleted: it ended with a result.
 	SubAgentCompleted SubAgentPhase = "Completed"
 	// SubAgentFailed: it failed, was cancelled, or reached a limit.
 	SubAgentFailed SubAgentPhase = "Failed"
@@ -333,8 +331,8 @@ type SubAgentStatus struct {
 // +kubebuilder:resource:shortName=sagent,categories=nestor
 // +kubebuilder:printcolumn:name="Role",type=string,JSONPath=`.spec.role`
 // +kubebuilder:printcolumn:name="Depth",type=integer,JSONPath=`.spec.depth`
-// +kubebuilder:printcolumn:name="Phase",type=string,JSONPath=`.status.phase`
-// +kubebuilder:printcolumn:name="Reason",type=string,JSONPath=`.status.conditions[?(@.type=="Succeeded")].reason`
+// +kubebuilder:printcolumn:name="Status",type=string,JSONPath=`.status.conditions[?(@.type=="Succeeded")].reason`
+// +kubebuilder:printcolumn:name="Phase",type=string,JSONPath=`.status.phase`,priority=1
 // +kubebuilder:printcolumn:name="Children",type=integer,JSONPath=`.status.children.pending`
 // +kubebuilder:printcolumn:name="Iterations",type=integer,JSONPath=`.status.iterations`
 // +kubebuilder:printcolumn:name="Tokens",type=integer,JSONPath=`.status.usage.totalTokens`

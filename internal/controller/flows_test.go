@@ -101,7 +101,7 @@ var _ = Describe("A chat", func() {
 		Eventually(func() (v1alpha1.SubAgentPhase, error) {
 			err := api.Get(ctx, types.NamespacedName{Namespace: c.namespace, Name: "chat-1"}, &sub)
 			return sub.Status.Phase, err
-		}).Should(Equal(v1alpha1.SubAgentSuccess))
+		}).Should(Equal(v1alpha1.SubAgentCompleted))
 		Expect(sub.Status.Result.Summary).To(Equal("Three releases came out in 2024."))
 		Expect(sub.Spec.Depth).To(BeEquivalentTo(1))
 		var task v1alpha1.AgentTask

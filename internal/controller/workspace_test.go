@@ -65,7 +65,7 @@ var _ = Describe("A chat with a directory", func() {
 		Eventually(func() (v1alpha1.SubAgentPhase, error) {
 			err := api.Get(ctx, types.NamespacedName{Namespace: c.namespace, Name: "chat-1"}, &sub)
 			return sub.Status.Phase, err
-		}).Should(Equal(v1alpha1.SubAgentSuccess))
+		}).Should(Equal(v1alpha1.SubAgentCompleted))
 		Expect(sub.Status.Result.Summary).To(Equal("It was shown: buy milk."))
 	})
 

@@ -82,7 +82,7 @@ func TestAParkedAgentIsPending(t *testing.T) {
 		t.Errorf("the condition is %+v", c)
 	}
 	ended := play(subAgent(), replies("done")("m1"))
-	if got := SubAgent(ended, Work{Parked: true}, v1alpha1.SubAgentStatus{}, 1).Phase; got != v1alpha1.SubAgentSuccess {
+	if got := SubAgent(ended, Work{Parked: true}, v1alpha1.SubAgentStatus{}, 1).Phase; got != v1alpha1.SubAgentCompleted {
 		t.Errorf("the phase of an ended agent is %s", got)
 	}
 }

@@ -61,7 +61,7 @@ func TestPhasesOfARun(t *testing.T) {
 		"approval":   {[]agent.Fact{replies("", bash)("m1")}, v1alpha1.SubAgentAwaitingApproval, v1alpha1.TaskWaiting, "AwaitingApproval", metav1.ConditionUnknown},
 		"delegates":  {[]agent.Fact{replies("", delegates)("m1")}, v1alpha1.SubAgentAwaitingSubAgents, v1alpha1.TaskRunning, "Running", metav1.ConditionUnknown},
 		"cancelling": {[]agent.Fact{replies("", delegates)("m1"), agent.Cancelled{}}, v1alpha1.SubAgentCancelling, v1alpha1.TaskRunning, "Running", metav1.ConditionUnknown},
-		"completed":  {[]agent.Fact{replies("done")("m1")}, v1alpha1.SubAgentSuccess, v1alpha1.TaskSuccess, "Success", metav1.ConditionTrue},
+		"completed":  {[]agent.Fact{replies("done")("m1")}, v1alpha1.SubAgentCompleted, v1alpha1.TaskSuccess, "Success", metav1.ConditionTrue},
 		"failed": {[]agent.Fact{agent.ModelFailed{Call: "m1", Attempt: 1, Failure: agent.FailureFinal, Message: "bad key"}},
 			v1alpha1.SubAgentFailed, v1alpha1.TaskFailed, "ModelError", metav1.ConditionFalse},
 		"cancelled": {[]agent.Fact{agent.Cancelled{}}, v1alpha1.SubAgentFailed, v1alpha1.TaskCancelled, "Cancelled", metav1.ConditionFalse},

@@ -16,7 +16,7 @@ import (
 // SubAgent returns the status of a sub-agent. It keeps conditions of the old status that are not Nestor's.
 func SubAgent(s agent.State, w Work, old v1alpha1.SubAgentStatus, generation int64) v1alpha1.SubAgentStatus {
 	status := v1alpha1.SubAgentStatus{
-		Phase:      subAgentPhase(w.standing(s)),
+		Phase:      v1alpha1.SubAgentPhase(w.standing(s)),
 		Messages:   messages(s),
 		ToolCalls:  toolCalls(s, w),
 		Children:   v1alpha1.ChildCounts{Pending: int32(s.Children.Pending()), Completed: int32(s.Children.Completed)},
@@ -62,14 +62,6 @@ func Task(s agent.State, w Work, old v1alpha1.AgentTaskStatus, generation int64)
 		status.DurationMillis = &duration
 	}
 	return status
-}
-
-// subAgentPhase returns the phase of an agent: its stage, with the word for success that tasks and calls have.
-func subAgentPhase(stage agent.Stage) v1alpha1.SubAgentPhase {
-	if stage == agent.StageCompleted {
-		return v1alpha1.SubAgentSuccess
-	}
-	return v1alpha1.SubAgentPhase(stage)
 }
 
 func taskPhase(s agent.State, w Work) v1alpha1.TaskPhase {

@@ -121,7 +121,7 @@ func lintSubAgent(sub *v1alpha1.SubAgent, succeeded *metav1.Condition) []string 
 	var l problemList
 	want, terminal := metav1.ConditionUnknown, true
 	switch status.Phase {
-	case v1alpha1.SubAgentSuccess:
+	case v1alpha1.SubAgentCompleted:
 		want = metav1.ConditionTrue
 	case v1alpha1.SubAgentFailed:
 		want = metav1.ConditionFalse
@@ -133,7 +133,7 @@ func lintSubAgent(sub *v1alpha1.SubAgent, succeeded *metav1.Condition) []string 
 	l.when((status.Question != "") && status.Phase != v1alpha1.SubAgentWaitingForUser && status.Phase != v1alpha1.SubAgentAwaitingApproval,
 		"phase %s with the question %q", status.Phase, status.Question)
 	l.when(terminal && status.Children.Pending != 0, "phase %s with %d pending children", status.Phase, status.Children.Pending)
-	l.when(status.BailoutReason != "" && status.Phase == v1alpha1.SubAgentSuccess, "a success that reached a limit: %s", status.BailoutReason)
+	l.when(status.BailoutReason != "" && status.Phase == v1alpha1.SubAgentCompleted, "a success that reached a limit: %s", status.BailoutReason)
 	l.run(want, succeeded, status.Error, status.Result, status.StartTime, status.CompletionTime)
 	return l
 }

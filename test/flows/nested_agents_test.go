@@ -115,6 +115,6 @@ func research(ctx context.Context, w *world) *testNamespace {
 	r.openChat(ctx)
 	r.sendMessage(ctx, "request", "Research the history of the lighthouse of Alexandria.")
 	Eventually(r.task("chat-1")).WithContext(ctx).Should(BeIn(v1alpha1.TaskSuccess))
-	Eventually(r.sub("chat-1")).WithContext(ctx).Should(BeIn(v1alpha1.SubAgentSuccess))
+	Eventually(r.sub("chat-1")).WithContext(ctx).Should(BeIn(v1alpha1.SubAgentCompleted))
 	return r
 }

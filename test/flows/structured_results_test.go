@@ -30,7 +30,7 @@ func structuredResults(w *world) {
 			r.create(ctx, MakeTask("work", `Submit data {"verdict":"perhaps"}, then {"reasons":["x <y>"],"verdict":"approve"}`).Output(verdictSchema).Obj())
 			want := `{"verdict":"approve","reasons":["x <y>"]}`
 			Eventually(r.task("work")).WithContext(ctx).Should(And(BeIn(v1alpha1.TaskSuccess), HaveData(want)))
-			Eventually(r.sub("work")).WithContext(ctx).Should(And(BeIn(v1alpha1.SubAgentSuccess), HaveData(want)))
+			Eventually(r.sub("work")).WithContext(ctx).Should(And(BeIn(v1alpha1.SubAgentCompleted), HaveData(want)))
 			requests := must(ctx, w.requestsOf(r.agent(ctx, "work").UID))
 			Expect(requests).To(HaveLen(2))
 			Expect(requests[1].lastMessage()).To(ContainSubstring("/data/verdict: value must be one of 'approve', 'reject'"))

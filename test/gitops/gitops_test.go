@@ -43,7 +43,7 @@ var wanted = []struct{ kind, name, spec, verdict string }{
 	{"AgentMessage", "hello", "{chat: talk, content: Load}", "True Handled"},
 	{"AgentMessage", "late", "{chat: talk, user: " + stack.Admin + ", cancel: {task: gone}}", "False TaskNotFound"},
 	{"AgentMessage", "early", "{chat: tomorrow, content: Load}", "Unknown ChatNotFound"},
-	{"AgentTask", "sum", "{type: Tool, tool: calculator, arguments: {expression: 6*7}}", "True Succeeded"},
+	{"AgentTask", "sum", "{type: Tool, tool: calculator, arguments: {expression: 6*7}}", "True Success"},
 	{"AgentTask", "nonsense", "{type: Tool, tool: calculator, arguments: {}}", "False ToolError"},
 	{"AgentTask", "waiting", "{type: Agent, role: nobody, instruction: Load step 1}", "Unknown RoleNotFound"},
 	{"AgentTask", "curious", "{type: Agent, role: general, instruction: Ask me}", "Unknown WaitingForUser"},

@@ -55,7 +55,7 @@ func finishedAgent(ctx context.Context, api client.Client, namespace, chat strin
 			return nil, fmt.Errorf("create %T: %w", object, err)
 		}
 	}
-	task.Status.Phase, task.Status.SubAgent, sub.Status.Phase = v1alpha1.TaskSuccess, sub.Name, v1alpha1.SubAgentSuccess
+	task.Status.Phase, task.Status.SubAgent, sub.Status.Phase = v1alpha1.TaskSuccess, sub.Name, v1alpha1.SubAgentCompleted
 	for _, object := range []client.Object{task, sub} {
 		if err := api.Status().Update(ctx, object); err != nil {
 			return nil, fmt.Errorf("update the status of %T: %w", object, err)

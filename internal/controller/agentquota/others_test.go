@@ -28,7 +28,7 @@ func TestRunsOfAllOperatorsAreCounted(t *testing.T) {
 	chat := &v1alpha1.AgentChat{ObjectMeta: treetest.Named("chat", "chat")}
 	chat.Status.Conditions = []metav1.Condition{wait(engine.PriceUnknown, quota.PriceUnknown(smaller, "model", "provider"))}
 	r := &Reconciler{Client: treetest.NewCluster(t, chat, elsewhere,
-		sub("active", v1alpha1.SubAgentActive), sub("ended", v1alpha1.SubAgentSuccess),
+		sub("active", v1alpha1.SubAgentActive), sub("ended", v1alpha1.SubAgentCompleted),
 		sub("waits", v1alpha1.SubAgentPending, wait(engine.QuotaExhausted, quota.TooManyActive(small))),
 		sub("missing", v1alpha1.SubAgentPending, wait("RoleNotFound", "AgentQuota small is not the reason.")))}
 	usage := []engine.QuotaUsage{{Quota: small, Active: 7, Waiting: 7}, {Quota: smaller}}

@@ -270,7 +270,7 @@ func (r *Reconciler) place(ctx context.Context, sub *v1alpha1.SubAgent, lineage 
 // fail ends an agent that never started, or whose history is lost.
 func (r *Reconciler) fail(ctx context.Context, sub *v1alpha1.SubAgent, kind v1alpha1.ErrorKind, message string) (ctrl.Result, error) {
 	switch sub.Status.Phase {
-	case v1alpha1.SubAgentFailed, v1alpha1.SubAgentSuccess, v1alpha1.SubAgentCompleted:
+	case v1alpha1.SubAgentFailed, v1alpha1.SubAgentCompleted:
 		return ctrl.Result{}, nil // it had ended, and the ledger may have pruned it
 	}
 	return r.writeStatus(ctx, sub, projection.SubAgentFailed(sub.Status, v1alpha1.RunError{Kind: kind, Message: message}, sub.Generation, run.Now()))

@@ -16,7 +16,7 @@ func TestWhatMayBeShownLater(t *testing.T) {
 		later        bool
 	}{
 		{"", active, true}, {active, active, true}, {waiting, waiting, true}, {v1alpha1.SubAgentAwaitingSubAgents, active, true},
-		{active, waiting, false}, {active, asks, false}, {waiting, active, false}, {asks, active, false}, {active, v1alpha1.SubAgentSuccess, false},
+		{active, waiting, false}, {active, asks, false}, {waiting, active, false}, {asks, active, false}, {active, v1alpha1.SubAgentCompleted, false},
 	} {
 		if got := isProgress(v1alpha1.SubAgentStatus{Phase: test.before}, v1alpha1.SubAgentStatus{Phase: test.next}); got != test.later {
 			t.Errorf("%q to %q: progress = %t", test.before, test.next, got)

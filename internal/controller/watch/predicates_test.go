@@ -53,7 +53,7 @@ func TestATaskHearsWhyItsSubAgentDoesNotBegin(t *testing.T) {
 		"cancelled before it started": {sub("", nil, nil), sub(v1alpha1.SubAgentFailed, nil, failure), true},
 		"its history is lost":         {sub(v1alpha1.SubAgentActive, &now, nil), sub(v1alpha1.SubAgentFailed, &now, failure), true},
 		"it has started":              {sub("", nil, nil), sub(v1alpha1.SubAgentActive, &now, nil), false},
-		"it has completed":            {sub(v1alpha1.SubAgentActive, &now, nil), sub(v1alpha1.SubAgentSuccess, &now, nil), false},
+		"it has completed":            {sub(v1alpha1.SubAgentActive, &now, nil), sub(v1alpha1.SubAgentCompleted, &now, nil), false},
 		"its status is unchanged":     {sub(v1alpha1.SubAgentPending, nil, nil), sub(v1alpha1.SubAgentPending, nil, nil), false},
 	} {
 		if got := PendingReasonChanged().Update(event.UpdateEvent{ObjectOld: test.before, ObjectNew: test.after}); got != test.wakes {

@@ -104,5 +104,5 @@ func subAgentStatus() string {
 	for i := range 6 {
 		calls = append(calls, fmt.Sprintf(`{"id":"call_3sw1nfb146qt5_%d","tool":"calculator","arguments":"{\"expression\":\"%[1]d * 7\"}","phase":"Success","result":"21","at":"2026-01-01T00:00:00Z"}`, i))
 	}
-	return ended + `,"phase":"Success","messages":[` + strings.Join(messages, ",") + `],"toolCalls":[` + strings.Join(calls, ",") + `]`
+	return ended + `,"phase":"Completed","messages":[` + strings.Join(messages, ",") + `],"toolCalls":[` + strings.Join(calls, ",") + `]`
 }

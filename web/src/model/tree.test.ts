@@ -18,7 +18,7 @@ describe('the tree', () => {
   });
 
   it('finds the agent of a task by its owner, and children by the name of the agent', () => {
-    const old = anAgent('a', { phase: 'Success' });
+    const old = anAgent('a', { phase: 'Completed' });
     old.metadata.ownerReferences = [{ kind: 'AgentTask', name: 'a', uid: 'gone', controller: true }];
     const own = anAgent('a-x7k2p', { phase: 'Active' });
     own.metadata.ownerReferences = [{ kind: 'AgentTask', name: 'a', uid: 'a-uid', controller: true }];
@@ -51,7 +51,7 @@ describe('badges', () => {
     ['running', { phase: 'Running' }, 'Active'],
     ['delegating', { phase: 'Running' }, 'AwaitingSubAgents'],
     ['waiting', { phase: 'Waiting' }, 'WaitingForUser'],
-    ['success', { phase: 'Success' }, 'Success'],
+    ['success', { phase: 'Success' }, 'Completed'],
     ['failed', { phase: 'Failed', error: { kind: 'ModelError' } }, 'Failed'],
     ['timedout', { phase: 'Failed', error: { kind: 'TimedOut' } }, 'Failed'],
     ['cancelled', { phase: 'Cancelled', error: { kind: 'Cancelled' } }, 'Failed'],
