@@ -147,7 +147,20 @@ type Tool struct {
 	ReadOnly bool `json:"readOnly,omitempty"`
 	// Idempotent tools may be repeated after a crash, but need an approval.
 	Idempotent bool `json:"idempotent,omitempty"`
+	// Approval, if not empty, was decided with the tool: see ToolApproval.
+	Approval ToolApproval `json:"approval,omitempty"`
 }
+
+// ToolApproval is what a tool itself says about approvals. The zero value leaves it to the role.
+type ToolApproval string
+
+// The values of ToolApproval.
+const (
+	// ToolApprovalRequired asks for every call, also for a role that asks for none.
+	ToolApprovalRequired ToolApproval = "Required"
+	// ToolApprovalNotRequired treats the tool like a read-only one: only a role that asks for every call, or names the tool, asks.
+	ToolApprovalNotRequired ToolApproval = "NotRequired"
+)
 
 // Task is the work of a sub-agent.
 type Task struct {

@@ -275,7 +275,7 @@ func TestInvariant8ForbiddenToolsAreNeverOfferedOrRun(t *testing.T) {
 				if !exists || (c.Kind != ToolRun && !c.Role.allows(tool)) {
 					t.Fatalf("%v is not allowed", e)
 				}
-				if c.Role.needsApproval(tool) && !approved[run.Call] {
+				if (c.Role.needsApproval(tool) || tool.Approval == ToolApprovalRequired) && !approved[run.Call] {
 					t.Fatalf("%v was not approved", e)
 				}
 			}

@@ -287,7 +287,8 @@ func drawConfig(t *rapid.T) Config {
 			Separation: rapid.Bool().Draw(t, "separation"),
 		},
 		Tools: []Tool{
-			{Name: "read", ReadOnly: true, BuiltIn: true}, {Name: "bash"}, {Name: "put", Idempotent: true}, {Name: "secret", BuiltIn: true},
+			{Name: "read", ReadOnly: true, BuiltIn: true}, {Name: "bash"},
+			{Name: "put", Idempotent: true, Approval: rapid.SampledFrom([]ToolApproval{"", ToolApprovalRequired, ToolApprovalNotRequired}).Draw(t, "tool approval")}, {Name: "secret", BuiltIn: true},
 			{Name: "read_skill", ReadOnly: true, Granted: true},
 			{Name: ToolSubmit}, // a tool server that uses a reserved name
 		},

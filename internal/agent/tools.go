@@ -189,7 +189,7 @@ func (r Role) allows(t Tool) bool {
 
 // needsApproval reports whether a call of the tool needs an approval.
 func (r Role) needsApproval(t Tool) bool {
-	if matchesAny(r.ApprovalTools, t.Name) {
+	if matchesAny(r.ApprovalTools, t.Name) || t.Approval == ToolApprovalRequired {
 		return true
 	}
 	switch r.Approval {
@@ -198,7 +198,7 @@ func (r Role) needsApproval(t Tool) bool {
 	case ApproveNever:
 		return false
 	}
-	return !t.ReadOnly
+	return !t.ReadOnly && t.Approval != ToolApprovalNotRequired
 }
 
 // matchesAny reports whether a tool's name matches one of the globs. A malformed glob matches nothing.

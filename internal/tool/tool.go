@@ -26,9 +26,22 @@ type Spec struct {
 	ReadOnly bool
 	// Idempotent tools may run again after a crash. It does not remove the need for approval.
 	Idempotent bool
+	// Approval, if not empty, overrides whether roles ask for an approval of a tool that changes something.
+	Approval Approval
 	// Timeout limits one call; zero uses the executor's.
 	Timeout time.Duration
 }
+
+// Approval is whether calls of a tool need an approval.
+type Approval string
+
+// The values of Approval. The zero value leaves it to the role.
+const (
+	// ApprovalRequired asks for every call, whatever the role says.
+	ApprovalRequired Approval = "Required"
+	// ApprovalNotRequired asks only if the role asks for every call or names the tool.
+	ApprovalNotRequired Approval = "NotRequired"
+)
 
 // Repeatable reports whether the same call can safely run twice.
 func (s Spec) Repeatable() bool { return s.ReadOnly || s.Idempotent }

@@ -253,7 +253,8 @@ func toolsOf(set tool.Set) []agent.Tool {
 	for _, t := range set.Tools() {
 		spec := t.Spec()
 		tools = append(tools, agent.Tool{Name: spec.Name, Description: spec.Description, Parameters: spec.Parameters,
-			BuiltIn: builtIn[spec.Name], Granted: spec.Name == builtin.ReadSkill, ReadOnly: spec.ReadOnly, Idempotent: spec.Idempotent})
+			BuiltIn: builtIn[spec.Name], Granted: spec.Name == builtin.ReadSkill, ReadOnly: spec.ReadOnly, Idempotent: spec.Idempotent,
+			Approval: agent.ToolApproval(spec.Approval)})
 	}
 	return tools
 }

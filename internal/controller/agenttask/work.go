@@ -253,6 +253,9 @@ func (r *Reconciler) ensureToolRun(ctx context.Context, task *v1alpha1.AgentTask
 	}
 	if task.Spec.Chat == "" {
 		config.Role.Approval, config.Role.ApprovalTools = agent.ApproveNever, nil // creating the task is the approval of this call
+		for i := range config.Tools {
+			config.Tools[i].Approval = ""
+		}
 	}
 	// A tool that must not run twice waits until the task's status shows the start: after a loss of the ledger there is no other record.
 	// Other tasks, which may end within a second, are written once.
