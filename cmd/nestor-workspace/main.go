@@ -22,6 +22,7 @@ const usage = `nestor-workspace serves the files of one directory to agents, ove
 
   nestor-workspace --root DIR --token-file FILE    serve a directory
   nestor-workspace clone --root DIR --url URL      fill a directory from git, once
+  nestor-workspace publish --url URL --branch NAME push changes for the operator
   nestor-workspace version                         print the version
 
 To try it, on files of your own:
@@ -72,6 +73,8 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	switch args[0] {
 	case "clone":
 		return clone(ctx, args[1:], stdout)
+	case "publish":
+		return publish(ctx, args[1:], stdout, stderr)
 	case "version", "--version":
 		fmt.Fprintln(stdout, "nestor-workspace", version.String())
 		return nil

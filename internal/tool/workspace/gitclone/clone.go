@@ -212,6 +212,11 @@ func (r repository) output(ctx context.Context, args ...string) (string, error) 
 	if err == nil {
 		return stderr, nil
 	}
+	return "", r.explain(args, stderr, err)
+}
+
+// explain returns the error of a command of git, with its message but without the credentials.
+func (r repository) explain(args []string, stderr string, err error) error {
 	if r.private {
 		stderr = stripRemoteLines(stderr)
 	}
@@ -221,7 +226,7 @@ func (r repository) output(ctx context.Context, args ...string) (string, error) 
 	if strings.Contains(stderr, "returned error: 30") {
 		stderr += " (the server redirects, and credentials are not sent on: name the address that it redirects to)"
 	}
-	return "", fmt.Errorf("git %s: %s", verb(args), stderr)
+	return fmt.Errorf("git %s: %s", verb(args), stderr)
 }
 
 // stripRemoteLines removes the server's messages: the error is shown to people and models, and a server that repeats its

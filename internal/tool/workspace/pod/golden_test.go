@@ -36,11 +36,12 @@ func spec(source pod.Source) pod.Spec {
 func TestObjectsMatchGoldenFiles(t *testing.T) {
 	limit := resource.MustParse("20Gi")
 	for name, source := range map[string]pod.Source{
-		"git-https":  {Git: &pod.Git{URL: "https://git.example.com/team/project.git", Ref: "main", SecretName: "git-login"}},
-		"git-ssh":    {Git: &pod.Git{URL: "ssh://git@git.example.com/team/project.git"}},
-		"claim":      {PersistentVolumeClaim: &pod.PersistentVolumeClaim{ClaimName: "sources"}},
-		"claim-read": {PersistentVolumeClaim: &pod.PersistentVolumeClaim{ClaimName: "sources", ReadOnly: true}},
-		"empty":      {EmptyDir: &pod.EmptyDir{SizeLimit: &limit}},
+		"git-https":   {Git: &pod.Git{URL: "https://git.example.com/team/project.git", Ref: "main", SecretName: "git-login"}},
+		"git-publish": {Git: &pod.Git{URL: "https://git.example.com/team/project.git", Ref: "main", SecretName: "git-login"}},
+		"git-ssh":     {Git: &pod.Git{URL: "ssh://git@git.example.com/team/project.git"}},
+		"claim":       {PersistentVolumeClaim: &pod.PersistentVolumeClaim{ClaimName: "sources"}},
+		"claim-read":  {PersistentVolumeClaim: &pod.PersistentVolumeClaim{ClaimName: "sources", ReadOnly: true}},
+		"empty":       {EmptyDir: &pod.EmptyDir{SizeLimit: &limit}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := spec(source)
@@ -48,6 +49,9 @@ func TestObjectsMatchGoldenFiles(t *testing.T) {
 				s.Egress = []networkingv1.NetworkPolicyEgressRule{pod.ToAddresses([]netip.Addr{netip.MustParseAddr("192.0.2.7"), netip.MustParseAddr("2001:db8::7")}, 443)}
 				s.Hosts = []corev1.HostAlias{{IP: "192.0.2.7", Hostnames: []string{"git.example.com"}}, {IP: "2001:db8::7", Hostnames: []string{"git.example.com"}}}
 				s.MaxSize = resource.MustParse("2Gi")
+			}
+			if name == "git-publish" {
+				s.Publish = &pod.Publish{Branch: "nestor/release-notes"}
 			}
 			if err := s.Validate(); err != nil {
 				t.Fatal(err)
@@ -94,16 +98,20 @@ func TestNamesFitServicesAndDependOnTheOwner(t *testing.T) {
 
 func TestInvalidSpecsAreRejected(t *testing.T) {
 	for name, change := range map[string]func(*pod.Spec){
-		"owner":            func(s *pod.Spec) { s.Owner.UID = "" },
-		"namespace":        func(s *pod.Spec) { s.Namespace = "" },
-		"image":            func(s *pod.Spec) { s.Image = "" },
-		"operator":         func(s *pod.Spec) { s.Operator.Labels = nil },
-		"no source":        func(s *pod.Spec) { s.Source = pod.Source{} },
-		"two sources":      func(s *pod.Spec) { s.Source.PersistentVolumeClaim = &pod.PersistentVolumeClaim{ClaimName: "c"} },
-		"claim":            func(s *pod.Spec) { s.Source = pod.Source{PersistentVolumeClaim: &pod.PersistentVolumeClaim{}} },
-		"url":              func(s *pod.Spec) { s.Source = pod.Source{Git: &pod.Git{URL: "project"}} },
-		"scheme":           func(s *pod.Spec) { s.Source = pod.Source{Git: &pod.Git{URL: "file://host/etc"}} },
-		"port":             func(s *pod.Spec) { s.Source = pod.Source{Git: &pod.Git{URL: "https://example.com:99999/x"}} },
+		"owner":         func(s *pod.Spec) { s.Owner.UID = "" },
+		"namespace":     func(s *pod.Spec) { s.Namespace = "" },
+		"image":         func(s *pod.Spec) { s.Image = "" },
+		"operator":      func(s *pod.Spec) { s.Operator.Labels = nil },
+		"no source":     func(s *pod.Spec) { s.Source = pod.Source{} },
+		"two sources":   func(s *pod.Spec) { s.Source.PersistentVolumeClaim = &pod.PersistentVolumeClaim{ClaimName: "c"} },
+		"claim":         func(s *pod.Spec) { s.Source = pod.Source{PersistentVolumeClaim: &pod.PersistentVolumeClaim{}} },
+		"url":           func(s *pod.Spec) { s.Source = pod.Source{Git: &pod.Git{URL: "project"}} },
+		"scheme":        func(s *pod.Spec) { s.Source = pod.Source{Git: &pod.Git{URL: "file://host/etc"}} },
+		"port":          func(s *pod.Spec) { s.Source = pod.Source{Git: &pod.Git{URL: "https://example.com:99999/x"}} },
+		"publish empty": func(s *pod.Spec) { s.Publish = &pod.Publish{Branch: "nestor/x"} },
+		"publish on main": func(s *pod.Spec) {
+			s.Source, s.Publish = pod.Source{Git: &pod.Git{URL: "https://git.example.com/x"}}, &pod.Publish{Branch: "main"}
+		},
 		"password":         func(s *pod.Spec) { s.Source = pod.Source{Git: &pod.Git{URL: "https://me:hunter2@example.com/x"}} },
 		"unreadable url":   func(s *pod.Spec) { s.Source = pod.Source{Git: &pod.Git{URL: "https://me:hunter2@exam ple.com/x"}} },
 		"two hosts":        func(s *pod.Spec) { s.Source = pod.Source{Git: &pod.Git{URL: "https://example.com?@evil.example/x"}} },

@@ -57,6 +57,10 @@ func Pod(s Spec) *corev1.Pod {
 			},
 		},
 	}
+	if s.Publish != nil {
+		pod.Spec.Containers, pod.Spec.Volumes = []corev1.Container{publisher(s)}, publisherVolumes(s)
+		return pod
+	}
 	if s.Source.Git != nil {
 		pod.Spec.InitContainers = []corev1.Container{clone(s)}
 	}
@@ -141,10 +145,7 @@ func volumes(s Spec) []corev1.Volume {
 			corev1.Volume{Name: baseVolume, VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{SizeLimit: &base}}})
 	}
 	if git := s.Source.Git; git != nil && git.SecretName != "" {
-		mode := int32(0o440)
-		all = append(all, corev1.Volume{Name: credentialsName, VolumeSource: corev1.VolumeSource{
-			Secret: &corev1.SecretVolumeSource{SecretName: git.SecretName, DefaultMode: &mode},
-		}})
+		all = append(all, credentialsVolume(git.SecretName))
 	}
 	return all
 }

@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/nestor-dev/nestor/internal/tool/workspace/gitpush"
 	"github.com/nestor-dev/nestor/internal/tool/workspace/giturl"
 )
 
@@ -44,6 +45,8 @@ type Spec struct {
 	// DNS.
 	Egress []networkingv1.NetworkPolicyEgressRule
 	Hosts  []corev1.HostAlias
+	// Publish, if set, is for a pod that publishes changes instead of one that serves files. Its source is Git.
+	Publish *Publish
 	// MaxSize bounds the files of a source without its own volume; zero means no bound.
 	MaxSize resource.Quantity
 }
@@ -80,6 +83,9 @@ type Git struct {
 	// known_hosts. Only the init container sees it.
 	SecretName string
 }
+
+// Publish is what a pod that publishes changes pushes to.
+type Publish struct{ Branch string }
 
 // PersistentVolumeClaim is an existing volume.
 type PersistentVolumeClaim struct {
@@ -119,6 +125,9 @@ func (s Spec) Validate() error {
 		// An empty selector would admit every pod.
 		return errors.New("workspace does not specify which operator may connect")
 	}
+	if s.Publish != nil && (s.Source.Git == nil || !gitpush.IsBranch(s.Publish.Branch)) {
+		return errors.New("changes can be published only on a branch of a git repository that begins with nestor/")
+	}
 	return s.Source.validate()
 }
 
@@ -149,7 +158,11 @@ func (s Spec) Name() string {
 	sum := sha256.Sum256([]byte(s.Owner.UID))
 	name := strings.ReplaceAll(s.Owner.Name, ".", "-")
 	name = strings.Trim(name[:min(len(name), longest)], "-")
-	return "ws-" + name + "-" + hex.EncodeToString(sum[:4])
+	prefix := "ws-"
+	if s.Publish != nil {
+		prefix = "wp-"
+	}
+	return prefix + name + "-" + hex.EncodeToString(sum[:4])
 }
 
 // URL returns the address of the server for the operator.
