@@ -40,6 +40,7 @@ type Workspace struct {
 // GitSource is a git repository.
 // +kubebuilder:validation:XValidation:rule="self.url.matches('^(https?|ssh)://([^-/?#@[:space:]][^/?#@[:space:]]*@)?([[][0-9A-Fa-f:.]+[]]|[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?)(:[0-9]{1,5})?/[^[:space:]]+$')",message="must be an https, http or ssh URL, for example https://git.example.com/team/app.git or ssh://git@git.example.com/team/app.git",fieldPath=".url"
 // +kubebuilder:validation:XValidation:rule="!self.url.matches('^(https?://[^/?#]*|ssh://[^/?#@]*:[^/?#]*)@')",message="must not contain a password: put the credentials into a Secret and name it in secretName",fieldPath=".url"
+// +kubebuilder:validation:XValidation:rule="!has(self.ref) || !has(self.push) || !has(self.push.branch) || !(self.ref in [self.push.branch, 'heads/' + self.push.branch, 'refs/heads/' + self.push.branch])",message="must not be the branch of push: agents would push to the branch that is cloned",fieldPath=".ref"
 type GitSource struct {
 	// url is the URL to clone from: https, http or ssh.
 	// +required
@@ -56,6 +57,38 @@ type GitSource struct {
 	// nestor.dev/git-hosts lists the servers that may receive it.
 	// +optional
 	SecretName ObjectName `json:"secretName,omitempty"`
+	// push lets agents publish their changes on one branch of the repository with the tool publish_changes. Without it, agents cannot push. If
+	// the server asks for credentials, those of secretName must be allowed to push.
+	// +optional
+	Push *GitPush `json:"push,omitempty"`
+}
+
+// PushApproval decides whether publish_changes needs an approval.
+// +kubebuilder:validation:Enum=Required;Never
+type PushApproval string
+
+// The values of PushApproval.
+const (
+	// PushApprovalRequired asks a person for each call, also if the role asks for no approvals.
+	PushApprovalRequired PushApproval = "Required"
+	// PushApprovalNever asks only if the role asks for every call or names the tool.
+	PushApprovalNever PushApproval = "Never"
+)
+
+// GitPush describes how agents publish their changes. A branch is never forced.
+type GitPush struct {
+	// branch is the only branch that agents can push to. It begins with nestor/. Defaults to nestor/NAME with the name of the chat or task, in which
+	// dots become dashes.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=200
+	// +kubebuilder:validation:XValidation:rule="self.matches('^nestor(/[A-Za-z0-9]([A-Za-z0-9_-]|[.][A-Za-z0-9_-])*)+$') && !self.matches('[.]lock(/|$)')",message="must begin with nestor/, for example nestor/release-notes, and have only letters, digits, '-', '_', single dots and slashes; no part may begin or end with a dot or end with .lock"
+	Branch string `json:"branch,omitempty"`
+	// approval is Required if a person approves each push, also for roles without approvals, or Never if only the role's own rules apply: a
+	// role that asks for every call, or names publish_changes, still asks.
+	// +optional
+	// +default="Required"
+	Approval PushApproval `json:"approval,omitempty"`
 }
 
 // ClaimSource is a PersistentVolumeClaim of the same namespace.

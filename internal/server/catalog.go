@@ -54,7 +54,12 @@ func (s *site) catalog(w http.ResponseWriter, _ *http.Request, _ *rest.Config) {
 		writeError(w, err)
 		return
 	}
-	for _, spec := range specs {
+	publishing, err := workspace.PublishSpecs("")
+	if err != nil {
+		writeError(w, err)
+		return
+	}
+	for _, spec := range append(specs, publishing...) {
 		found.WorkspaceTools = append(found.WorkspaceTools, describeTool(spec))
 	}
 	writeJSON(w, http.StatusOK, found)

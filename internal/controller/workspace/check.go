@@ -44,6 +44,9 @@ func (w *Workspaces) check(ctx context.Context, p *Location) error {
 	if err != nil {
 		return unavailable("The workspace cannot be run: " + err.Error() + ".")
 	}
+	if git := p.Workspace.Git; git != nil && git.Push != nil && strings.TrimPrefix(strings.TrimPrefix(git.Ref, "refs/"), "heads/") == p.branch() {
+		return unavailable(fmt.Sprintf("The workspace is cloned from %s, to which its agents would push: create it again with another git.push.branch.", git.Ref))
+	}
 	if err := w.pods.checkReferences(ctx, spec); err != nil {
 		return err
 	}

@@ -110,7 +110,11 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	v := r.Workspaces.pods.decideAction(&found, idleOf(location))
+	idle := idleOf(location)
+	if isPublisher(&found) {
+		idle = publisherIdle
+	}
+	v := r.Workspaces.pods.decideAction(&found, idle)
 	if location != nil {
 		ready, err := r.keep(ctx, *location, &found, v)
 		if err != nil || !ready {

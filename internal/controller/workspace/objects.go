@@ -46,9 +46,11 @@ func (p *pods) create(ctx context.Context, spec pod.Spec, name types.NamespacedN
 	if err != nil {
 		return err
 	}
-	spec, note, err := p.withKept(ctx, spec)
-	if err != nil {
-		return err
+	note := ""
+	if spec.Publish == nil { // otherwise the request has the changes
+		if spec, note, err = p.withKept(ctx, spec); err != nil {
+			return err
+		}
 	}
 	if err := p.ensureServiceAndPolicy(ctx, spec); err != nil {
 		return err

@@ -70,11 +70,16 @@ func (p *pods) attach(ctx context.Context, location Location, agent string) (*co
 	}
 	name := types.NamespacedName{Namespace: spec.Namespace, Name: spec.Name()}
 	p.uses.start(name)
-	session, seen, err := p.await(ctx, spec, name)
+	var session *mcp.Session
+	found, err := p.await(ctx, spec, name, func(ctx context.Context, found *corev1.Pod) (done bool, text string, err error) {
+		session, text, err = p.connect(ctx, spec, name, found)
+		return session != nil, text, err
+	})
 	if err != nil {
 		p.uses.end(name)
 		return nil, err
 	}
+	seen := podRefOf(found)
 	v := &connection{
 		session: session, release: func() { p.uses.end(name) },
 		cancelOnPodLoss: func(ctx context.Context) (context.Context, context.CancelFunc) {
@@ -86,27 +91,30 @@ func (p *pods) attach(ctx context.Context, location Location, agent string) (*co
 	return v, nil
 }
 
+// onReady uses a pod that is ready. It reports whether that is done, or else what it waits for.
+type onReady func(ctx context.Context, found *corev1.Pod) (done bool, text string, err error)
+
 // await advances a workspace at each of its changes until it is usable.
-func (p *pods) await(ctx context.Context, spec pod.Spec, name types.NamespacedName) (*mcp.Session, podRef, error) {
+func (p *pods) await(ctx context.Context, spec pod.Spec, name types.NamespacedName, use onReady) (*corev1.Pod, error) {
 	waiting, cancel := context.WithTimeout(ctx, p.options.StartTimeout)
 	defer cancel()
 	waitedFor := "its pod is being read"
 	for {
 		changed := p.uses.watch(name)
 		var found corev1.Pod
-		session, text, err := p.advance(waiting, spec, name, &found)
+		done, text, err := p.advance(waiting, spec, name, &found, use)
 		if text != "" {
 			waitedFor = text
 		}
 		switch {
-		case session != nil:
-			return session, podRefOf(&found), nil
+		case done:
+			return &found, nil
 		case ctx.Err() != nil:
-			return nil, podRef{}, ctx.Err()
+			return nil, ctx.Err()
 		case err != nil && !errors.Is(err, waiting.Err()):
-			return nil, podRef{}, fmt.Errorf("the workspace cannot be started, and nothing was run: %w", err)
+			return nil, fmt.Errorf("the workspace cannot be started, and nothing was run: %w", err)
 		case waiting.Err() != nil:
-			return nil, podRef{}, fmt.Errorf("the workspace is not ready after %s, and nothing was run: %s. Try again later", p.options.StartTimeout, waitedFor)
+			return nil, fmt.Errorf("the workspace is not ready after %s, and nothing was run: %s. Try again later", p.options.StartTimeout, waitedFor)
 		}
 		select {
 		case <-changed:
@@ -115,33 +123,32 @@ func (p *pods) await(ctx context.Context, spec pod.Spec, name types.NamespacedNa
 	}
 }
 
-// advance reads the pod of a workspace and does the next step. It returns a session once there is one, else what it
-// waits for.
-func (p *pods) advance(ctx context.Context, spec pod.Spec, name types.NamespacedName, found *corev1.Pod) (*mcp.Session, string, error) {
+// advance reads the pod of a workspace and does the next step. It reports whether the pod was used, else what it waits for.
+func (p *pods) advance(ctx context.Context, spec pod.Spec, name types.NamespacedName, found *corev1.Pod, use onReady) (bool, string, error) {
 	err := p.options.Client.Get(ctx, name, found)
 	if apierrors.IsNotFound(err) {
-		return nil, "its pod is being created", p.createOnce(ctx, spec, name)
+		return false, "its pod is being created", p.createOnce(ctx, spec, name)
 	}
 	if err != nil {
-		return nil, "", fmt.Errorf("get pod %s: %w", name, err)
+		return false, "", fmt.Errorf("get pod %s: %w", name, err)
 	}
 	switch {
 	case !owns(spec, found):
-		return nil, "", foreignObject(found, name)
+		return false, "", foreignObject(found, name)
 	case isStuck(found, p.options.Now()) && onClaim(found):
-		return nil, "", fmt.Errorf("the pod that ran before hangs on the node %s, which does not answer, and holds the volume. A person must bring the node back, or make sure that it is off and delete the pod %s by force", found.Spec.NodeName, name)
+		return false, "", fmt.Errorf("the pod that ran before hangs on the node %s, which does not answer, and holds the volume. A person must bring the node back, or make sure that it is off and delete the pod %s by force", found.Spec.NodeName, name)
 	case found.DeletionTimestamp != nil || p.isRemoving(name, found.UID):
-		return nil, "the pod that ran before is still ending", nil
+		return false, "the pod that ran before is still ending", nil
 	case hasEnded(found):
-		return nil, endText(found), nil // the reconciler deletes it
+		return false, endText(found), nil // the reconciler deletes it
 	case !isReady(found):
 		text, transient := pendingReason(found)
 		if !transient {
-			return nil, "", errors.New(text)
+			return false, "", errors.New(text)
 		}
-		return nil, text, nil
+		return false, text, nil
 	}
-	return p.connect(ctx, spec, name, found)
+	return use(ctx, found)
 }
 
 func (p *pods) isRemoving(name types.NamespacedName, uid types.UID) (removing bool) {

@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/recorder"
 
+	"github.com/nestor-dev/nestor/api/v1alpha1"
 	"github.com/nestor-dev/nestor/internal/controller/reference"
 	"github.com/nestor-dev/nestor/internal/ledger"
 	"github.com/nestor-dev/nestor/internal/tool"
@@ -76,9 +77,11 @@ type Workspaces struct {
 
 	options         Options
 	writers, reader []*tool.Tool
-	pods            *pods
-	directories     *directories
-	delayed         *reference.Delayed
+	// publishers are the tools that publish changes, by whether a push needs an approval.
+	publishers  map[v1alpha1.PushApproval][]*tool.Tool
+	pods        *pods
+	directories *directories
+	delayed     *reference.Delayed
 }
 
 // New returns workspaces. Close ends those that run in this process.
@@ -106,7 +109,10 @@ func New(o Options) (*Workspaces, error) {
 	if w.writers, err = tools(false, o.StartTimeout); err != nil {
 		return nil, err
 	}
-	w.reader, err = tools(true, o.StartTimeout)
+	if w.reader, err = tools(true, o.StartTimeout); err != nil {
+		return nil, err
+	}
+	w.publishers, err = publishers(o.StartTimeout)
 	return w, err
 }
 
@@ -158,7 +164,7 @@ func (w *Workspaces) Tools(p *Location) (tool.Set, error) {
 	if p.readOnly() {
 		offered = w.reader
 	}
-	bound := make([]*tool.Tool, 0, len(offered))
+	bound := w.publishTools(*p)
 	for _, t := range offered {
 		bound = append(bound, t.With(func(ctx context.Context, call tool.Invocation) (tool.Output, error) {
 			return w.call(ctx, *p, t.Spec(), call)
@@ -169,7 +175,7 @@ func (w *Workspaces) Tools(p *Location) (tool.Set, error) {
 
 // Offers reports whether a tool belongs to workspaces.
 func (w *Workspaces) Offers(name string) bool {
-	return slices.ContainsFunc(w.writers, func(t *tool.Tool) bool { return t.Name() == name })
+	return name == workspace.ReviewTool || name == workspace.PublishTool || slices.ContainsFunc(w.writers, func(t *tool.Tool) bool { return t.Name() == name })
 }
 
 // ToolsOf returns the tools of the workspace of a running agent.
