@@ -144,7 +144,7 @@ func (w *walk) dir(dir *fsroot.Dir, prefix string, rules *gitignore.Stack) error
 	list, err := dir.ReadDir()
 	if err != nil {
 		w.entries.unreadable = append(w.entries.unreadable, prefix)
-		return nil //nolint:nilerr // people are told which directories are missing
+		return nil //nolint:nilerr // the summary names the directories that are missing
 	}
 	if w.ignore {
 		if content, err := dir.ReadFile(".gitignore", nil, maxRules, nil); err == nil {
