@@ -65,14 +65,20 @@ func run(in io.Reader, out io.Writer, verbose bool) error {
 				for name, lines := range outputs {
 					if name.pkg == e.Package {
 						fmt.Fprint(out, strings.Join(lines, ""))
+						if _, specs := failure(name, lines); len(specs) > 0 {
+							failures = append(failures, specs...)
+						}
 					}
 				}
 			case e.Test != "" && (e.Action == "pass" || e.Action == "fail"):
+				timings = append(timings, timing{of, e.Elapsed})
+				name, specs := failure(of, outputs[of])
 				if e.Action == "fail" {
 					fmt.Fprint(out, strings.Join(outputs[of], ""))
-					failures = append(failures, failure(of, outputs[of])...)
+					failures = append(append(failures, name), specs...)
+				} else if len(specs) > 0 {
+					continue // go test assigns what a parallel suite prints to any test of the package; the end of the package decides
 				}
-				timings = append(timings, timing{of, e.Elapsed})
 				delete(outputs, of)
 			}
 		}
@@ -92,16 +98,15 @@ func isNoise(line string) bool {
 	return line == "PASS\n" || strings.HasSuffix(line, "[no test files]\n") || strings.HasPrefix(line, "testing: warning")
 }
 
-// failure returns the name of a test that failed, and the specs that failed in it if it is a suite of Ginkgo.
-func failure(of test, output []string) []string {
-	lines := []string{shortPackage(of.pkg) + " " + of.name}
+// failure returns the name of a test, and the specs that failed in its output if it is a suite of Ginkgo.
+func failure(of test, output []string) (name string, specs []string) {
 	for _, line := range output {
 		line = ansi.ReplaceAllString(strings.TrimSpace(line), "")
 		if strings.HasPrefix(line, "[FAIL]") || strings.HasPrefix(line, "[PANICKED!]") || strings.HasPrefix(line, "[TIMEDOUT]") {
-			lines = append(lines, "  "+line)
+			specs = append(specs, "  "+line)
 		}
 	}
-	return lines
+	return shortPackage(of.pkg) + " " + of.name, specs
 }
 
 // ansi matches the codes with which Ginkgo colours its output.

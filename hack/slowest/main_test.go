@@ -57,6 +57,21 @@ func TestPanicIsPrinted(t *testing.T) {
 	}
 }
 
+// What a suite prints beside a parallel test may be assigned to that test, which passes.
+func TestASpecBesideAPassingTestIsPrinted(t *testing.T) {
+	const log = `{"Action":"output","Package":"a","Test":"TestBeside","Output":"[FAIL] With SQLite [It] works\n"}
+{"Action":"pass","Package":"a","Test":"TestBeside","Elapsed":0.1}
+{"Action":"fail","Package":"a","Test":"TestSuite","Elapsed":1}
+{"Action":"output","Package":"a","Output":"FAIL\ta\t1.0s\n"}
+{"Action":"fail","Package":"a","Elapsed":1}
+`
+	var out strings.Builder
+	err := run(strings.NewReader(log), &out, false)
+	if _, summary, _ := strings.Cut(out.String(), "Failed:"); err != nil || !strings.Contains(summary, "a TestSuite\n    [FAIL] With SQLite [It] works\n") {
+		t.Errorf("(%v) got:\n%s", err, out.String())
+	}
+}
+
 func TestVerbose(t *testing.T) {
 	var out strings.Builder
 	if err := run(strings.NewReader(log), &out, true); err != nil || !strings.Contains(out.String(), "chatter\n") {
