@@ -21,6 +21,7 @@ import (
 
 // unfilled are columns and tables that no flow fills, with what fills them and where that is tested.
 var unfilled = map[string]string{
+	"workspace_changes":     "the changes of pods are kept, and no pod runs here; internal/controller/workspace and the ledger's conformance suite fill it",
 	"agents.expired_at":     "retention marks the agents that it deletes next; internal/ledger/ledgertest",
 	"shards.released":       "while nobody is at work; internal/ledger/ledgertest",
 	"shards.request":        "while a second operator asks for the shard; internal/ledger/ledgertest",
