@@ -254,7 +254,7 @@ func TestTourAndRestart(t *testing.T) {
 		again.t = t
 		demo := again.start("PATH=" + cli + string(os.PathListSeparator) + os.Getenv("PATH"))
 		demo.waitForOutput("Ctrl-C stops everything")
-		walkANewcomer(t, demo)
+		playFirstChange(t, demo)
 		checkNewChats(t, demo)
 		demo.signal(syscall.SIGINT)
 		demo.waitExit()

@@ -32,8 +32,8 @@ const (
 	walkLimit = 3 * time.Minute
 )
 
-// walkANewcomer does what a newcomer does who reads the README and types what the demo prints, up to the first approved change.
-func walkANewcomer(t *testing.T, demo *runningDemo) {
+// playFirstChange runs the commands that the demo prints, up to the first approved change, and estimates how long a newcomer reads and types.
+func playFirstChange(t *testing.T, demo *runningDemo) {
 	readme, err := os.ReadFile("../../README.md")
 	if err != nil {
 		t.Fatal(err)

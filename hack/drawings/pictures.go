@@ -58,7 +58,7 @@ func approval() *drawing {
 	return d
 }
 
-// stores draws what is in etcd and what is in the ledger.
+// stores draws the contents of etcd and of the ledger.
 func stores() *drawing {
 	d := &drawing{
 		file: "ledger-and-etcd.svg", title: "etcd and the ledger", width: 960, height: 560,

@@ -91,7 +91,7 @@ type runRow struct {
 	Waiting   int            `json:"waiting,omitempty"`
 	Usage     v1alpha1.Usage `json:"usage,omitzero"`
 	CreatedAt time.Time      `json:"createdAt"`
-	// Note is what waits, why the work makes no progress, or what it is about.
+	// Note is the question or call that waits, the reason why the work makes no progress, or its subject.
 	Note string `json:"note,omitempty"`
 }
 

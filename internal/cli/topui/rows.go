@@ -75,7 +75,7 @@ func chatRow(now live.Snapshot, chat v1alpha1.AgentChat) row {
 	return r
 }
 
-// count adds what is active and what waits in a tree to a row.
+// count adds the active and the waiting agents of a tree to a row.
 func count(r *row, asks []live.Ask, nodes []*live.Node) {
 	r.active += countActive(nodes)
 	for _, ask := range asks {

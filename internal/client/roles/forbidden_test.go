@@ -19,7 +19,7 @@ import (
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 )
 
-// TestRolesWithoutTheRightToReadConfigMaps lists roles for a user who may not get ConfigMaps: the roles are there, without the texts from them.
+// A user who may not get ConfigMaps sees the roles without the texts from ConfigMaps.
 func TestRolesWithoutTheRightToReadConfigMaps(t *testing.T) {
 	scheme := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{corev1.AddToScheme, v1alpha1.AddToScheme} {
