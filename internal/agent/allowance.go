@@ -135,7 +135,7 @@ func MatchesArguments(patterns []ArgumentPattern, arguments string) bool {
 	if len(patterns) == 0 {
 		return true
 	}
-	values, ok := textArguments(arguments)
+	values, ok := TextArguments(arguments)
 	if !ok {
 		return false
 	}
@@ -145,8 +145,8 @@ func MatchesArguments(patterns []ArgumentPattern, arguments string) bool {
 	})
 }
 
-// textArguments returns the arguments of a call that are texts. It reports false if the arguments are ambiguous.
-func textArguments(arguments string) (map[string]string, bool) {
+// TextArguments returns the arguments of a call that are texts. It reports false if the arguments are ambiguous.
+func TextArguments(arguments string) (map[string]string, bool) {
 	if !utf8.ValidString(arguments) {
 		return nil, false
 	}

@@ -68,6 +68,8 @@ type Config struct {
 	// Remote reports that the work is done by an agent elsewhere, which the model calls reach: what they started may continue there
 	// after this agent has ended, so it is cancelled.
 	Remote bool `json:"remote,omitempty"`
+	// Titles lets an orchestrator propose a title for its chat. Logs of earlier releases do not set it.
+	Titles bool `json:"titles,omitempty"`
 	// Origin is the message and tool call that led to this agent. The core only passes it on.
 	Origin Origin `json:"origin,omitzero"`
 }

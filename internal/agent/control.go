@@ -22,10 +22,11 @@ const (
 	ToolReply    = "reply_to_agent"
 	ToolContinue = "continue_agent"
 	ToolCancel   = "cancel_task"
+	ToolTitle    = "set_title"
 )
 
 // controlNames are the keys of controls, for functions that controls itself refers to.
-var controlNames = []string{ToolDelegate, ToolSpawn, ToolAskUser, ToolSubmit, ToolGiveUp, ToolReply, ToolContinue, ToolCancel}
+var controlNames = []string{ToolDelegate, ToolSpawn, ToolAskUser, ToolSubmit, ToolGiveUp, ToolReply, ToolContinue, ToolCancel, ToolTitle}
 
 // controls implements the control tools. submission handles valid calls of submit_result and submit_error before a batch begins.
 var controls = map[string]func(State, BatchCall) (State, BatchCall){
@@ -35,6 +36,7 @@ var controls = map[string]func(State, BatchCall) (State, BatchCall){
 	ToolReply:    replyToAgent,
 	ToolContinue: continueAgent,
 	ToolCancel:   cancelTask,
+	ToolTitle:    setTitle,
 	ToolSubmit:   badSubmission,
 	ToolGiveUp:   badSubmission,
 }

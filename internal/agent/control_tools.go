@@ -28,6 +28,10 @@ var (
 			`"sub_agent":{"type":"string","description":"The name of the finished agent"},` +
 			`"message":{"type":"string","description":"What it is to do next"}}}`),
 	}
+	titleTool = Tool{Name: ToolTitle,
+		Description: "Give the conversation a short title, by which the user finds it again. Call it once, beside your first answer; again only if the subject changes.",
+		Parameters:  json.RawMessage(`{"type":"object","required":["title"],"properties":{"title":{"type":"string","description":"Three to eight words, in the user's language"}}}`),
+	}
 	cancelTool = Tool{Name: ToolCancel,
 		Description: "Cancel a running task and everything below it.",
 		Parameters:  json.RawMessage(`{"type":"object","required":["task"],"properties":{"task":{"type":"string","description":"The name of the task"}}}`),

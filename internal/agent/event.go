@@ -117,6 +117,8 @@ type ToolFinished struct {
 	Text string `json:"text,omitempty"`
 	// Images are the images that the tool returned.
 	Images []Image `json:"images,omitempty"`
+	// Diff is what the call changed in a file, as the tool reports it. It is recorded for people: no state contains it.
+	Diff string `json:"diff,omitempty"`
 }
 
 // ToolOutcome is how a tool call ended.

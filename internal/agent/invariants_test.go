@@ -296,6 +296,8 @@ func checkAllowed(t *rapid.T, c Config, tool Tool) {
 		allowed = c.Kind == SubAgent && len(tool.Parameters) > 0
 	case "reply_to_agent", "continue_agent", "cancel_task":
 		allowed = c.Kind == Orchestrator
+	case "set_title":
+		allowed = c.Kind == Orchestrator && c.Titles
 	case "read":
 		allowed = c.Role.Allow == nil || len(c.Role.Allow) > 0
 	case "read_skill":

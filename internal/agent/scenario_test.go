@@ -107,7 +107,8 @@ func (d *dialogue) fact(t *testing.T, td *datadriven.TestData) Fact {
 		return ToolFinished{Call: first, Outcome: outcome, Text: td.Input, Images: images(values(td, "images"))}
 	case "tool-asks":
 		n, _ := strconv.Atoi(argument(td, "answered"))
-		f := ToolAsked{Call: first, Question: td.Input, Answered: n, Open: td.HasArg("open")}
+		number, _ := strconv.Atoi(argument(td, "number"))
+		f := ToolAsked{Call: first, Question: td.Input, Number: number, Answered: n, Open: td.HasArg("open")}
 		if state := argument(td, "state"); state != "" {
 			f.State = json.RawMessage(strconv.Quote(state))
 		}
@@ -206,7 +207,7 @@ func (d *dialogue) config(td *datadriven.TestData, kind Kind) Config {
 	if kind != Orchestrator {
 		c.Depth = 1
 	}
-	c.Remote = td.HasArg("remote")
+	c.Remote, c.Titles = td.HasArg("remote"), td.HasArg("titles")
 	if td.HasArg("output") {
 		c.OutputSchema = json.RawMessage(`{"type":"object","required":["verdict"],"properties":{"verdict":{"enum":["approve","reject"]}}}`)
 	}

@@ -161,7 +161,8 @@ func (sim *simulation) answer(effect Effect) Fact {
 			return ToolFinished{Call: e.Call, Text: "same", Outcome: ToolSucceeded}
 		}
 		if rapid.IntRange(0, 3).Draw(t, "asks") == 0 {
-			return ToolAsked{Call: e.Call, Answered: len(sim.state.ToolAnswers(e.Call)), Open: rapid.Bool().Draw(t, "open"), State: json.RawMessage(`{}`),
+			before := sim.state.ToolInput(e.Call)
+			return ToolAsked{Call: e.Call, Number: before.Number + 1, Answered: len(before.Answers), Open: rapid.Bool().Draw(t, "open"), State: json.RawMessage(`{}`),
 				Question: rapid.SampledFrom([]string{"Sure?", "Which?"}).Draw(t, "tool question")}
 		}
 		return ToolFinished{Call: e.Call, Text: rapid.SampledFrom([]string{"same", "other"}).Draw(t, "result"),
@@ -256,6 +257,7 @@ var callChoices = []ToolCall{
 	{Tool: ToolReply, Arguments: `{"sub_agent":"a-2","answer":"me","confidence":10}`},
 	{Tool: ToolContinue, Arguments: `{"sub_agent":"a-1","message":"more"}`},
 	{Tool: ToolCancel, Arguments: `{"task":"a-1"}`},
+	{Tool: ToolTitle, Arguments: `{"title":"Lighthouses"}`}, {Tool: ToolTitle, Arguments: `{"title":7}`},
 }
 
 // askedArguments are arguments of calls that need an approval, including hostile ones.
@@ -322,6 +324,7 @@ func drawConfig(t *rapid.T) Config {
 		c.Review = &Review{Role: "helper", MaxRounds: rapid.IntRange(1, 3).Draw(t, "rounds"), Required: rapid.Bool().Draw(t, "required")}
 	}
 	c.Remote = c.Kind == SubAgent && c.Review == nil && c.OutputSchema == nil && rapid.IntRange(0, 4).Draw(t, "remote") == 0
+	c.Titles = rapid.Bool().Draw(t, "titles")
 	if c.SummarisesContext = rapid.Bool().Draw(t, "shares"); c.SummarisesContext && rapid.IntRange(0, 9).Draw(t, "files") == 0 {
 		c.Task.ContextMode, c.Task.ContextFiles = ContextSelective, []string{"a.txt", "b.txt"}
 	}

@@ -62,6 +62,8 @@ type State struct {
 	Outbox []Item  `json:"outbox,omitempty"`
 	// Allowances are the standing decisions of people for the chat of an orchestrator.
 	Allowances []Allowance `json:"allowances,omitempty"`
+	// Title is the title that the model proposed for the chat.
+	Title string `json:"title,omitempty"`
 	// Requesters are the authors of the messages to the agent.
 	Requesters Requesters `json:"askers,omitzero"`
 	// Window counts since the last message of a person, and Paused is set when one of its limits was reached.
@@ -225,7 +227,7 @@ func (s State) UnchangedSince(t State) bool {
 	return s.Phase == t.Phase && s.ConfigEdits == t.ConfigEdits && s.History == t.History && s.Summary == t.Summary && s.ModelCall == t.ModelCall &&
 		same(s.Batch, t.Batch) && same(s.Children.Live, t.Children.Live) && same(s.Children.Groups, t.Children.Groups) &&
 		s.Children.Started == t.Children.Started && s.Children.Completed == t.Children.Completed &&
-		s.Turn == t.Turn && s.Window.same(t.Window) && s.Paused == t.Paused && same(s.Inbox, t.Inbox) && same(s.Asks, t.Asks) && same(s.Outbox, t.Outbox) && same(s.Allowances, t.Allowances) && s.TurnFailure == t.TurnFailure &&
+		s.Turn == t.Turn && s.Window.same(t.Window) && s.Paused == t.Paused && same(s.Inbox, t.Inbox) && same(s.Asks, t.Asks) && same(s.Outbox, t.Outbox) && same(s.Allowances, t.Allowances) && s.Title == t.Title && s.TurnFailure == t.TurnFailure &&
 		s.Budget == t.Budget && s.Loop == t.Loop && s.Iterations == t.Iterations && s.LimitReached == t.LimitReached && s.Outcome == t.Outcome &&
 		same(s.Seen, t.Seen) && same(s.CallIDs, t.CallIDs) && s.StartPublished == t.StartPublished && s.RemoteOpen == t.RemoteOpen && s.HistoryLoss == t.HistoryLoss
 }

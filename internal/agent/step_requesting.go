@@ -140,6 +140,8 @@ func modelReplied(s State, f ModelReplied) State {
 	switch {
 	case call.Purpose == PurposePartialAnswer:
 		return endAtLimit(s, f.Text)
+	case len(calls) > 0 && s.onlySetsTitle(f, calls):
+		return finalAnswer(beginBatch(s, call, calls, f.TasksLeft).flushBatch(), f)
 	case len(calls) > 0:
 		if s.Config.Kind == Orchestrator && f.PostText {
 			s = s.postReply(f.Text) // text beside tool calls is part of the conversation

@@ -17,8 +17,9 @@ const maxToolQuestions = 20
 type ToolAsked struct {
 	Call     string `json:"call"`
 	Question string `json:"question"`
-	// Answered is how many questions of the call had an answer when this one was asked; it distinguishes a repeated event from a
-	// new question.
+	// Number and Answered distinguish a new question from a repeated event. Number is greater than that of every earlier question of
+	// the call, and 0 in events of releases that did not have it. Answered is how many questions of the call had an answer.
+	Number   int `json:"number,omitempty"`
 	Answered int `json:"answered,omitempty"`
 	// Open reports that the call stays in flight and waits for the answer. Otherwise it has ended, and the tool runs again with the
 	// answer and State, which is opaque here.
@@ -36,7 +37,8 @@ type ToolInput struct {
 	Open     bool            `json:"open,omitempty"`
 	State    json.RawMessage `json:"state,omitempty"`
 	At       Time            `json:"at,omitempty"`
-	// Asked counts the questions, and Rounds how often the tool ran again with an answer.
+	// Number is that of the newest question. Asked counts the questions, and Rounds how often the tool ran again with an answer.
+	Number  int          `json:"number,omitempty"`
 	Asked   int          `json:"asked"`
 	Rounds  int          `json:"rounds,omitempty"`
 	Answers []ToolAnswer `json:"answers,omitempty"`
@@ -66,13 +68,15 @@ func toolAsked(s State, f ToolAsked) State {
 	if c.Input != nil {
 		input = *c.Input
 	}
-	if f.Answered != len(input.Answers) || c.State == CallAsked && f.Question == input.Question && f.Open {
+	repeated := f.Answered != len(input.Answers) || f.Number > 0 && f.Number <= input.Number
+	if repeated || c.State == CallAsked && f.Question == input.Question && f.Open {
 		return s
 	}
 	if input.Asked == maxToolQuestions {
 		return s.withCall(i, c.interrupted(s.Config, fmt.Sprintf("The tool asked more than %d questions and was stopped.", maxToolQuestions)))
 	}
 	input.Asked++
+	input.Number = max(input.Number, f.Number)
 	input.Question, input.Open, input.State, input.At = f.Question, f.Open, f.State, s.Clock.Now
 	input.Ask, s = s.newAskID(c.ID, input.Asked)
 	c.State, c.Input = CallAsked, &input
@@ -152,11 +156,11 @@ func (c BatchCall) runEffect() RunTool {
 	return e
 }
 
-// ToolAnswers returns the recorded answers to the questions of a call of the batch.
-func (s State) ToolAnswers(call string) []ToolAnswer {
+// ToolInput returns what the tool of a call of the batch has asked, and the answers.
+func (s State) ToolInput(call string) ToolInput {
 	i := slices.IndexFunc(s.Batch, func(c BatchCall) bool { return c.ID == call })
 	if i < 0 || s.Batch[i].Input == nil {
-		return nil
+		return ToolInput{}
 	}
-	return s.Batch[i].Input.Answers
+	return *s.Batch[i].Input
 }

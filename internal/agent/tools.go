@@ -38,7 +38,7 @@ func (c Config) toolCandidates() []string {
 			names = append(names, d.AsTool.Name)
 		}
 	}
-	return append(names, ToolAskUser, ToolReply, ToolContinue, ToolCancel, ToolSubmit, ToolGiveUp)
+	return append(names, ToolAskUser, ToolReply, ToolContinue, ToolCancel, ToolTitle, ToolSubmit, ToolGiveUp)
 }
 
 // offered returns the tool with this name if the agent has it: its kind and depth must allow a control tool, its role a plain
@@ -72,6 +72,8 @@ func (c Config) controlTool(name string) (Tool, bool) {
 		return continueTool, c.Kind == Orchestrator
 	case ToolCancel:
 		return cancelTool, c.Kind == Orchestrator
+	case ToolTitle:
+		return titleTool, c.Kind == Orchestrator && c.Titles
 	}
 	return Tool{}, false
 }

@@ -60,7 +60,7 @@ func everyFact() []Event {
 		Reconfigured{Config: &config, Hold: &Hold{Generation: 3, Reason: "RoleNotFound", Message: "Create it."}},
 		Quarantined{Kind: SubAgent, Name: "chat-1", Event: 7, Type: "ModelReplied", Reason: "it is damaged", Panicked: true, Usage: usage, ModelCalls: 9},
 		RemoteCancelled{Problem: "it cannot be reached"},
-		ToolAsked{Call: "c1", Question: "Which?", Answered: 1, Open: true, State: json.RawMessage(`{"n":1}`)},
+		ToolAsked{Call: "c1", Question: "Which?", Number: 2, Answered: 1, Open: true, State: json.RawMessage(`{"n":1}`)},
 		Allowed{Message: "m3", Tool: "write", Arguments: []ArgumentPattern{{Name: "path", Pattern: "docs/*"}}, By: "alice", UID: "u-1", Call: "c1", Comment: "fine"},
 		AllowanceRevoked{Allowance: "m3", Message: "m4", By: "bob"},
 	}
