@@ -213,9 +213,16 @@ type AgentChatStatus struct {
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	Messages int32 `json:"messages,omitempty"`
+	// title is the title that the model proposes. The annotation nestor.dev/title is that of a person, and comes before it.
+	// +optional
+	// +kubebuilder:validation:MaxLength=80
+	Title string `json:"title,omitempty"`
 	// lastMessage is the newest AgentMessage of this chat.
 	// +optional
 	LastMessage MessageName `json:"lastMessage,omitempty"`
+	// lastMessageTime is when lastMessage was created. It is absent until the first message after an upgrade from a release without this field.
+	// +optional
+	LastMessageTime *metav1.Time `json:"lastMessageTime,omitempty"`
 	// usage is the usage of the chat and all its sub-agents.
 	// +optional
 	Usage Usage `json:"usage,omitzero"`
@@ -243,6 +250,8 @@ type AgentChatStatus struct {
 // +kubebuilder:printcolumn:name="User",type=string,JSONPath=`.spec.user`,priority=1
 // +kubebuilder:printcolumn:name="Role",type=string,JSONPath=`.spec.role`,priority=1
 // +kubebuilder:printcolumn:name="Cost",type=integer,JSONPath=`.status.usage.costMicros`,priority=1,description="in millionths of the currency; empty when a price is unknown"
+// +kubebuilder:printcolumn:name="Provider",type=string,JSONPath=`.spec.modelProvider`,priority=1
+// +kubebuilder:printcolumn:name="Waits",type=string,JSONPath=`.status.conditions[?(@.type=="Progressing")].reason`,priority=1
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 // +kubebuilder:validation:XValidation:rule="size(self.metadata.name) <= 63 && !self.metadata.name.contains('.')",message="metadata.name must have at most 63 characters and no dots: it becomes a label of everything in the chat"
 type AgentChat struct {

@@ -86,8 +86,8 @@ type AgentQuotaStatus struct {
 // +kubebuilder:printcolumn:name="Max tokens",type=integer,JSONPath=`.spec.maxTokens`
 // +kubebuilder:printcolumn:name="Cost",type=integer,JSONPath=`.status.used.costMicros`
 // +kubebuilder:printcolumn:name="Max cost",type=integer,JSONPath=`.spec.maxCostMicros`
-// +kubebuilder:printcolumn:name="Active",type=integer,JSONPath=`.status.activeAgents`
-// +kubebuilder:printcolumn:name="Max active",type=integer,JSONPath=`.spec.maxActiveAgents`
+// +kubebuilder:printcolumn:name="Active",type=integer,JSONPath=`.status.activeAgents`,priority=1
+// +kubebuilder:printcolumn:name="Max active",type=integer,JSONPath=`.spec.maxActiveAgents`,priority=1
 // +kubebuilder:printcolumn:name="Resets",type=string,JSONPath=`.status.resetTime`
 // +kubebuilder:printcolumn:name="Reason",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].reason`
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`

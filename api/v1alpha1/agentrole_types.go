@@ -326,6 +326,7 @@ type AgentRoleStatus struct {
 // +kubebuilder:printcolumn:name="As tool",type=string,JSONPath=`.spec.asTool.name`,priority=1
 // +kubebuilder:printcolumn:name="Remote",type=string,JSONPath=`.spec.remote.a2a.url`,priority=1
 // +kubebuilder:printcolumn:name="Approval",type=string,JSONPath=`.spec.approval.mode`,priority=1
+// +kubebuilder:printcolumn:name="Provider",type=string,JSONPath=`.spec.modelProvider`,priority=1
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 // +kubebuilder:validation:XValidation:rule="size(self.metadata.name) <= 63 && !self.metadata.name.contains('.')",message="metadata.name must have at most 63 characters and no dots: it becomes a label of every agent with this role"
 // +kubebuilder:validation:XValidation:rule="!has(self.spec.review) || self.spec.review.role != self.metadata.name",message="a role cannot review its own results: name another role",fieldPath=".spec.review.role"

@@ -44,6 +44,22 @@ const ConditionSucceeded = "Succeeded"
 //     the provider's error, the attempt, and the time of the next one.
 const ConditionProgressing = "Progressing"
 
+// ConditionWorkspaceKept is a condition of AgentChat and of standalone AgentTask.
+//
+// Meaning: the changes of the workspace's files are kept when its pod stops. Polarity: True is good. Present: only if the last changes were not
+// kept, and then it is False; it is removed when changes are kept again.
+//
+//   - False: ReasonWorkspaceTooLarge or ReasonWorkspaceNotKept. The message has the cause and the largest files.
+const ConditionWorkspaceKept = "WorkspaceKept"
+
+// Reasons of ConditionWorkspaceKept.
+const (
+	// ReasonWorkspaceTooLarge: the changes exceed the limit of what is kept.
+	ReasonWorkspaceTooLarge = "WorkspaceTooLarge"
+	// ReasonWorkspaceNotKept: the changes cannot be determined, or the pod did not return them.
+	ReasonWorkspaceNotKept = "WorkspaceNotKept"
+)
+
 // ConditionToolsChanged is a condition of ToolServer.
 //
 // Meaning: the server's tools differ from the pinned ones. Polarity: False is good. Present: as soon as the tools were listed.

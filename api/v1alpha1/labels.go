@@ -20,9 +20,17 @@ const AnnotationCancelledBy = "nestor.dev/cancelled-by"
 // AnnotationTitle is on a chat; its value is a title for people, which lists show in place of the name.
 const AnnotationTitle = "nestor.dev/title"
 
+// AnnotationFirstWords is on a chat; its value is the beginning of its first message, which lists show while the chat has no title. Clients that
+// begin a chat with a message write it.
+const AnnotationFirstWords = "nestor.dev/first-words"
+
 // AnnotationRequest is on a task or message that came through the gateway; its value is a digest of the request, by which a repeated request
 // with the same idempotency key is recognised.
 const AnnotationRequest = "nestor.dev/request"
+
+// AnnotationAnswers is on a message that came through the gateway; its value identifies the question or approval that the message answers, so
+// that a repeated request is not told that this still waits.
+const AnnotationAnswers = "nestor.dev/answers"
 
 // AnnotationRun is on a task that came through the gateway; its value is the id that the client gave the run.
 const AnnotationRun = "nestor.dev/run"

@@ -179,7 +179,7 @@ type ModelProviderStatus struct {
 // +kubebuilder:printcolumn:name="Reason",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].reason`
 // +kubebuilder:printcolumn:name="API",type=string,JSONPath=`.spec.api`
 // +kubebuilder:printcolumn:name="Default model",type=string,JSONPath=`.spec.defaultModel`
-// +kubebuilder:printcolumn:name="Concurrency",type=integer,JSONPath=`.spec.maxConcurrentRequests`
+// +kubebuilder:printcolumn:name="Concurrency",type=integer,JSONPath=`.spec.maxConcurrentRequests`,priority=1
 // +kubebuilder:printcolumn:name="URL",type=string,JSONPath=`.spec.baseURL`
 // +kubebuilder:printcolumn:name="Fallback",type=string,JSONPath=`.spec.fallback`,priority=1
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`

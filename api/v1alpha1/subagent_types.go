@@ -333,7 +333,7 @@ type SubAgentStatus struct {
 // +kubebuilder:printcolumn:name="Depth",type=integer,JSONPath=`.spec.depth`
 // +kubebuilder:printcolumn:name="Status",type=string,JSONPath=`.status.conditions[?(@.type=="Succeeded")].reason`
 // +kubebuilder:printcolumn:name="Phase",type=string,JSONPath=`.status.phase`,priority=1
-// +kubebuilder:printcolumn:name="Children",type=integer,JSONPath=`.status.children.pending`
+// +kubebuilder:printcolumn:name="Children",type=integer,JSONPath=`.status.children.pending`,priority=1
 // +kubebuilder:printcolumn:name="Iterations",type=integer,JSONPath=`.status.iterations`
 // +kubebuilder:printcolumn:name="Tokens",type=integer,JSONPath=`.status.usage.totalTokens`
 // +kubebuilder:printcolumn:name="Chat",type=string,JSONPath=`.spec.chat`

@@ -147,6 +147,10 @@ func (in *AgentChatStatus) DeepCopyInto(out *AgentChatStatus) {
 		}
 	}
 	out.Tasks = in.Tasks
+	if in.LastMessageTime != nil {
+		in, out := &in.LastMessageTime, &out.LastMessageTime
+		*out = (*in).DeepCopy()
+	}
 	in.Usage.DeepCopyInto(&out.Usage)
 	if in.Conditions != nil {
 		in, out := &in.Conditions, &out.Conditions

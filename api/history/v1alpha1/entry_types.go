@@ -181,6 +181,10 @@ type ToolCall struct {
 	// result is the result of the call for the model, once it is known, unless it is the content of the entry.
 	// +optional
 	Result string `json:"result,omitempty"`
+	// diff is what the call changed in a file, as the hunks of a unified diff, if the tool reported it; at most 32 KiB. The tools write and
+	// patch of workspaces do, unless they created the file or it had the new content already.
+	// +optional
+	Diff string `json:"diff,omitempty"`
 }
 
 // ChildRun is a run that an agent started.

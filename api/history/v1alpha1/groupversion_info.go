@@ -20,7 +20,7 @@ func AddToScheme(scheme *runtime.Scheme) error {
 		&Transcript{}, &TranscriptList{}, &TranscriptOptions{}, &TranscriptLogOptions{}, &TranscriptImageOptions{},
 		&ModelCall{}, &ModelCallList{},
 		&Usage{}, &UsageList{},
-		&WorkspaceChanges{},
+		&WorkspaceChanges{}, &WorkspaceFile{}, &WorkspaceFileOptions{},
 	)
 	metav1.AddToGroupVersion(scheme, GroupVersion)
 	return errors.Join(addOptionConversions(scheme), addFieldLabels(scheme))

@@ -27,6 +27,9 @@ func addOptionConversions(scheme *runtime.Scheme) error {
 		scheme.AddConversionFunc((*url.Values)(nil), (*TranscriptImageOptions)(nil), func(in, out any, _ conversion.Scope) error {
 			return out.(*TranscriptImageOptions).read(*in.(*url.Values))
 		}),
+		scheme.AddConversionFunc((*url.Values)(nil), (*WorkspaceFileOptions)(nil), func(in, out any, _ conversion.Scope) error {
+			return out.(*WorkspaceFileOptions).read(*in.(*url.Values))
+		}),
 	)
 }
 
@@ -62,6 +65,13 @@ func (o *TranscriptImageOptions) read(query url.Values) error {
 	p := parameters{query: query}
 	p.known("digest")
 	o.Digest = query.Get("digest")
+	return p.err
+}
+
+func (o *WorkspaceFileOptions) read(query url.Values) error {
+	p := parameters{query: query}
+	p.known("path", "cwd", "agent")
+	o.Path, o.Cwd, o.Agent = query.Get("path"), query.Get("cwd"), query.Get("agent")
 	return p.err
 }
 

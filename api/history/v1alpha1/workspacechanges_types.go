@@ -74,6 +74,10 @@ type WorkspaceChanges struct {
 	// baseCommit is the commit that the files were compared with; absent without a repository.
 	// +optional
 	BaseCommit string `json:"baseCommit,omitempty"`
+	// digest is the SHA-256 of the patch in the subresource archive, in hexadecimal digits. It is of the same moment as files and diff, and the same as in
+	// the line that an approval of publish_changes shows. It is absent for emptyDir, without changes, and if they are too large.
+	// +optional
+	Digest string `json:"digest,omitempty"`
 	// capturedAt is when the changes were read from the workspace.
 	// +optional
 	CapturedAt *metav1.Time `json:"capturedAt,omitempty"`

@@ -132,3 +132,13 @@ func (in UsageList) OpenAPIModelName() string {
 func (in WorkspaceChanges) OpenAPIModelName() string {
 	return "dev.nestor.history.v1alpha1.WorkspaceChanges"
 }
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in WorkspaceFile) OpenAPIModelName() string {
+	return "dev.nestor.history.v1alpha1.WorkspaceFile"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in WorkspaceFileOptions) OpenAPIModelName() string {
+	return "dev.nestor.history.v1alpha1.WorkspaceFileOptions"
+}
