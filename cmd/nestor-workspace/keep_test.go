@@ -14,6 +14,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/nestor-dev/nestor/test/programs"
 )
 
 // script runs commands in a directory and returns its output.
@@ -100,9 +102,7 @@ func (p *pod) ask(method, path string, body []byte) (int, []byte) {
 
 // TestChangesSurviveAPod takes the changes of one pod to the next, as the operator does, with crashes of the server and a branch that moves on.
 func TestChangesSurviveAPod(t *testing.T) {
-	if _, err := exec.LookPath("git"); err != nil {
-		t.Skip("git is not installed")
-	}
+	programs.Need(t, "git")
 	upstream := t.TempDir()
 	script(t, upstream, "git init -q -b main . && echo one > f && echo '*.log' > .gitignore && git add . && git commit -qm one")
 	first := clonePod(t, upstream)

@@ -40,7 +40,8 @@ const token = "0123456789abcdef0123456789abcdef"
 func command(t *testing.T, arguments ...string) *exec.Cmd {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "/proc/self/exe", arguments...)
-	cmd.Env = append(os.Environ(), beProgram+"=1")
+	// A server that is killed leaves the home directory of its commands.
+	cmd.Env = append(os.Environ(), beProgram+"=1", "TMPDIR="+t.TempDir())
 	return cmd
 }
 
@@ -117,7 +118,10 @@ func start(t *testing.T, cmd *exec.Cmd) *server {
 	if err := json.Unmarshal([]byte(first), &said); err != nil {
 		t.Fatalf("server printed %q: %v", first, err)
 	}
-	t.Cleanup(func() { _ = cmd.Process.Kill() })
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill()
+		_, _ = cmd.Process.Wait() // before its directories are removed
+	})
 	client := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil)
 	s.session, err = client.Connect(t.Context(), &mcp.StreamableClientTransport{
 		Endpoint: "http://" + said.Address, HTTPClient: &http.Client{Transport: bearer{}}, MaxRetries: -1,
@@ -194,7 +198,7 @@ func TestCommandsEndWithAKilledServer(t *testing.T) {
 	if err := s.cmd.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
-	if err := pipe.SetReadDeadline(time.Now().Add(30 * time.Second)); err != nil {
+	if err := pipe.SetReadDeadline(time.Now().Add(2 * time.Minute)); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := io.ReadAll(pipe); err != nil {

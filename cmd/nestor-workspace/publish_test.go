@@ -8,19 +8,17 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/nestor-dev/nestor/internal/tool/workspace/gitpush"
+	"github.com/nestor-dev/nestor/test/programs"
 )
 
 func TestPublishesAPatch(t *testing.T) {
-	if _, err := exec.LookPath("git"); err != nil {
-		t.Skip("git is not installed")
-	}
+	programs.Need(t, "git")
 	dir := t.TempDir()
 	script(t, dir, "git init -q -b main w && cd w && echo one > f && git add . && git commit -qm one && cd .. && git clone -q --bare w app.git")
 	upstream := filepath.Join(dir, "app.git")

@@ -85,11 +85,21 @@ type Output struct {
 	// Structured is a JSON value for programs, or nil.
 	Structured json.RawMessage
 	Images     []Image
+	// Diff is what the call changed in a file, as the hunks of a unified diff: for people, not for the model. It is empty if the tool does
+	// not report it.
+	Diff string
 	// IsError means that the tool itself reports a failure, which Text describes.
 	IsError bool
 	// Input means that the tool has not finished: it runs again with the answer of a person.
 	Input *InputRequest
 }
+
+// DiffMeta is the key in the _meta of an MCP result that holds what the call changed in a file, as the hunks of a unified diff. It is recorded for
+// people; models do not get it. MaxDiff is the maximum number of bytes: a longer one is not recorded.
+const (
+	DiffMeta = "nestor.dev/diff"
+	MaxDiff  = 32 << 10
+)
 
 // Failure is a stable, machine-readable reason why a call did not succeed.
 type Failure string

@@ -53,7 +53,7 @@ func TestCutKeepsHeadAndTailWithinTheLimit(t *testing.T) {
 			t.Fatalf("the marker says %d bytes at %d, want %d at %d", omitted, offset, len(text)-len(head)-len(tail), len(head))
 		}
 		// Both ends get their share, up to a rune.
-		if room := len(head) + len(tail); len(tail) < room/3-2*utf8.UTFMax || len(head) < len(tail) {
+		if room := len(head) + len(tail); len(tail) < room/3-2*utf8.UTFMax || len(head) <= len(tail)-utf8.UTFMax {
 			t.Fatalf("head %d and tail %d are out of proportion", len(head), len(tail))
 		}
 	})

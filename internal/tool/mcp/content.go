@@ -24,6 +24,9 @@ func output(result *sdk.CallToolResult) (tool.Output, error) {
 		}
 		o.Structured = structured
 	}
+	if diff, ok := result.Meta[tool.DiffMeta].(string); ok && len(diff) <= tool.MaxDiff {
+		o.Diff = strings.ToValidUTF8(diff, "\uFFFD")
+	}
 	var parts []string
 	for _, content := range result.Content {
 		text, image := read(content)

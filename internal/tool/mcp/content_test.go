@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"image"
 	"image/png"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -94,6 +95,30 @@ func TestStructuredContentIsUnchanged(t *testing.T) {
 			session := makeClient(t, mcp.Options{}).connect(t, describe(makeHost(t, mcp.StreamableHTTP, server), mcp.StreamableHTTP))
 			if got := run(t.Context(), session, "lab__act", `{}`); string(got.Output.Structured) != structured {
 				t.Errorf("got %s", got.Output.Structured)
+			}
+		})
+	}
+}
+
+// TestDiffIsForPeople: what a call changed is recorded, and no text for the model has it.
+func TestDiffIsForPeople(t *testing.T) {
+	for name, c := range map[string]struct {
+		content sdk.Content
+		meta    any
+		want    string
+	}{
+		"a diff":                {text("done"), "@@ -1 +1 @@\n-a\n+b\n", "@@ -1 +1 @@\n-a\n+b\n"},
+		"beside a link":         {&sdk.ResourceLink{URI: "lab://a", Name: "a"}, "@@", "@@"},
+		"too long":              {text("done"), strings.Repeat("x", tool.MaxDiff+1), ""},
+		"something that is not": {text("done"), 7, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			server := lab(addTool(sdk.Tool{Name: "act"}, func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+				return &sdk.CallToolResult{Meta: sdk.Meta{tool.DiffMeta: c.meta}, Content: []sdk.Content{c.content}}, nil
+			}))
+			session := makeClient(t, mcp.Options{}).connect(t, describe(makeHost(t, mcp.StreamableHTTP, server), mcp.StreamableHTTP))
+			if got := run(t.Context(), session, "lab__act", `{}`); got.Output.Diff != c.want || strings.Contains(got.Text, "@@") {
+				t.Errorf("got %.100q, text %.100q", got.Output.Diff, got.Text)
 			}
 		})
 	}

@@ -256,11 +256,12 @@ func textResult(encoded json.RawMessage) (*sdk.CallToolResult, bool) {
 		Structured json.RawMessage               `json:"structuredContent"`
 		IsError    bool                          `json:"isError"`
 		ResultType string                        `json:"resultType"`
+		Meta       sdk.Meta                      `json:"_meta"`
 	}
 	if json.Unmarshal(encoded, &wire) != nil || wire.ResultType != "" && wire.ResultType != "complete" {
 		return nil, false
 	}
-	result := &sdk.CallToolResult{IsError: wire.IsError}
+	result := &sdk.CallToolResult{Meta: wire.Meta, IsError: wire.IsError}
 	if len(wire.Structured) > 0 && string(wire.Structured) != "null" {
 		result.StructuredContent = wire.Structured
 	}

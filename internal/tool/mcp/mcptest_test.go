@@ -146,7 +146,7 @@ func makeClient(t *testing.T, options mcp.Options) *client {
 // await waits until wanted reports true for the session's status.
 func (c *client) await(t *testing.T, session *mcp.Session, wanted func(mcp.Status) bool) mcp.Status {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	for {
 		if status := session.Status(); wanted(status) {

@@ -290,7 +290,7 @@ func TestNothingOutsideTheRootIsReadOrChanged(t *testing.T) {
 			if a.prepare != nil {
 				a.prepare(t, b)
 			}
-			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+			ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 			defer cancel()
 			result, err := b.try(ctx, a.tool, a.args)
 			if err != nil {

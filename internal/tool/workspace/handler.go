@@ -24,7 +24,7 @@ const (
 	sessionHeader           = "Mcp-Session-Id"
 )
 
-// Handler serves MCP at every path except /healthz and /changes.
+// Handler serves MCP at every path except /healthz, /changes and /file.
 func (w *Workspace) Handler() http.Handler {
 	// Cancelling a call must reach its command: by notification in sessions, by the end of the request in protocol
 	// versions without sessions.
@@ -51,6 +51,7 @@ func (w *Workspace) Handler() http.Handler {
 		mux.Handle("GET /changes/archive", guarded(w.onceRestored(http.HandlerFunc(w.readArchive))))
 		mux.Handle("PUT /changes/archive", guarded(http.HandlerFunc(w.restore)))
 	}
+	mux.Handle("GET /file", guarded(w.onceRestored(http.HandlerFunc(w.readFile))))
 	mux.Handle("/", guarded(w.onceRestored(transport)))
 	return mux
 }

@@ -65,10 +65,13 @@ func (w *Workspace) patch(_ context.Context, in patchArgs) (*mcp.CallToolResult,
 	if n := int64(len(changed)); n > w.limits.FileBytes {
 		return nil, fmt.Errorf("%s was not changed: it would have %s; the limit is %s", in.display(path), size(n), size(w.limits.FileBytes))
 	}
+	before := w.replacedText(path)
 	if _, err := w.root.WriteFile(path, []byte(changed)); err != nil {
 		return nil, err
 	}
-	return w.describeChanges(in.display(path), changed, changes), nil
+	result := w.describeChanges(in.display(path), changed, changes)
+	addDiff(result, before, changed)
+	return result, nil
 }
 
 // describeChanges describes each edit and shows the changed lines.

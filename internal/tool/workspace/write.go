@@ -36,6 +36,7 @@ func (w *Workspace) write(_ context.Context, in writeArgs) (*mcp.CallToolResult,
 	}
 	w.writing.Lock()
 	defer w.writing.Unlock()
+	before := w.replacedText(path)
 	created, err := w.root.WriteFile(path, []byte(in.Content))
 	if err != nil {
 		return nil, err
@@ -48,5 +49,7 @@ func (w *Workspace) write(_ context.Context, in writeArgs) (*mcp.CallToolResult,
 	if in.Content != "" && !strings.HasSuffix(in.Content, "\n") {
 		lines++
 	}
-	return text(fmt.Sprintf("%s %s (%s, %s).", verb, in.display(path), plural(lines, "line"), size(int64(len(in.Content))))), nil
+	result := text(fmt.Sprintf("%s %s (%s, %s).", verb, in.display(path), plural(lines, "line"), size(int64(len(in.Content)))))
+	addDiff(result, before, in.Content)
+	return result, nil
 }

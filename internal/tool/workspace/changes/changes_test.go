@@ -18,6 +18,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/nestor-dev/nestor/internal/tool/workspace/changes"
+	"github.com/nestor-dev/nestor/test/programs"
 )
 
 // git runs git in a directory and returns its output.
@@ -99,9 +100,7 @@ func snapshot(t testing.TB, dir string) files {
 // cloned returns a repository with some files, and its commit.
 func cloned(t testing.TB) (dir, commit string) {
 	t.Helper()
-	if _, err := exec.LookPath("git"); err != nil {
-		t.Skip("git is not installed")
-	}
+	programs.Need(t, "git")
 	dir = t.TempDir()
 	git(t, dir, "init", "--quiet", "--initial-branch=main")
 	write(t, dir, files{
@@ -184,6 +183,32 @@ func TestSummaryAndArchive(t *testing.T) {
 	delete(expected, "build/out")
 	if diff := cmp.Diff(expected, got); diff != "" {
 		t.Errorf("the tree with the patch (-want +got):\n%s", diff)
+	}
+}
+
+func TestDigestIsThatOfTheArchive(t *testing.T) {
+	dir, commit := cloned(t)
+	tree := &changes.Tree{Root: dir, State: t.TempDir(), Against: changes.Commit, Base: commit}
+	before, err := tree.Read(t.Context())
+	must(t, err)
+	if before.Digest != "" {
+		t.Errorf("nothing was changed, and the digest is %s", before.Digest)
+	}
+	seen := map[string]bool{}
+	for _, content := range []string{"1\n", "2\n", "\x00\x01"} {
+		write(t, dir, files{"new": content})
+		summary, err := tree.Read(t.Context())
+		must(t, err)
+		archive, err := tree.Archive(t.Context())
+		must(t, err)
+		if summary.Digest != changes.DigestOf(archive) || len(summary.Digest) != 64 || seen[summary.Digest] {
+			t.Errorf("digest %q of %q", summary.Digest, archive)
+		}
+		seen[summary.Digest] = true
+	}
+	empty := &changes.Tree{Root: dir, State: t.TempDir(), Against: changes.Nothing}
+	if summary, err := empty.Read(t.Context()); err != nil || summary.Digest != "" {
+		t.Errorf("a tar has the digest %q, %v", summary.Digest, err)
 	}
 }
 

@@ -252,6 +252,11 @@ func (g repository) counts(ctx context.Context) (map[string]lineCounts, error) {
 	return found, nil
 }
 
+// patch returns all changes for git apply, and whether they are too large.
+func (g repository) patch(ctx context.Context) (patch []byte, cut bool, err error) {
+	return g.output(ctx, MaxArchive, "diff-index", "--cached", "-p", "--binary", "--full-index", "--no-renames", "--no-ext-diff", "--no-textconv", g.tree())
+}
+
 // text returns the unified diff for people, cut after a whole line.
 func (g repository) text(ctx context.Context) (diff string, truncated bool, err error) {
 	out, cut, err := g.output(ctx, MaxDiff, "diff-index", "--cached", "-p", "-M", "--no-ext-diff", "--no-textconv", g.tree())

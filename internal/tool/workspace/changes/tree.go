@@ -5,6 +5,8 @@ package changes
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"os"
@@ -64,6 +66,8 @@ type Tree struct {
 type Summary struct {
 	// BaseCommit is the commit that the tree was compared with, if there is one.
 	BaseCommit string `json:"baseCommit,omitempty"`
+	// Digest is the DigestOf the patch with the same changes; empty if there is none.
+	Digest string `json:"digest,omitempty"`
 	// TooLarge means that the changes are not kept when the workspace stops; Message says why.
 	TooLarge bool `json:"tooLarge,omitempty"`
 	// Message says what is missing in the summary, if anything is.
@@ -133,8 +137,29 @@ func (t *Tree) Read(ctx context.Context) (Summary, error) {
 		s.Message = join(s.Message, fmt.Sprintf("%d files were changed; the first %d are listed.", len(s.Files), MaxFiles))
 		s.Files = s.Files[:MaxFiles]
 	}
-	s.Diff, s.DiffTruncated, err = g.text(ctx)
+	if s.Diff, s.DiffTruncated, err = g.text(ctx); err != nil {
+		return Summary{}, err
+	}
+	s.Digest, err = t.digest(ctx, g, s)
 	return s, err
+}
+
+// digest returns the digest of the patch. Patch and diff are computed from the same index, so the digest also identifies the diff.
+func (t *Tree) digest(ctx context.Context, g repository, s Summary) (string, error) {
+	if t.Against == Nothing || len(s.Files) == 0 {
+		return "", nil
+	}
+	patch, cut, err := g.patch(ctx)
+	if err != nil || cut {
+		return "", err
+	}
+	return DigestOf(patch), nil
+}
+
+// DigestOf returns the SHA-256 of a patch in hexadecimal digits.
+func DigestOf(patch []byte) string {
+	sum := sha256.Sum256(patch)
+	return hex.EncodeToString(sum[:])
 }
 
 // Archive returns the changes as a patch, or as a tar for a tree without a commit. It is empty if nothing was changed.
@@ -150,7 +175,7 @@ func (t *Tree) Archive(ctx context.Context) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	patch, cut, err := g.output(ctx, MaxArchive, "diff-index", "--cached", "-p", "--binary", "--full-index", "--no-renames", "--no-ext-diff", "--no-textconv", g.tree())
+	patch, cut, err := g.patch(ctx)
 	if err != nil {
 		return nil, err
 	}

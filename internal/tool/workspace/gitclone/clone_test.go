@@ -5,6 +5,7 @@ package gitclone_test
 
 import (
 	"fmt"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -12,6 +13,8 @@ import (
 	"testing"
 
 	"github.com/nestor-dev/nestor/internal/tool/workspace/gitclone"
+	"github.com/nestor-dev/nestor/test/gitserver"
+	"github.com/nestor-dev/nestor/test/programs"
 )
 
 // TestMain lets the test binary act as git's credential helper.
@@ -43,9 +46,7 @@ func git(t *testing.T, dir string, arguments ...string) string {
 // upstream creates a repository with the default branch trunk, a branch topic/a and a tag v1.
 func upstream(t *testing.T) (dir string) {
 	t.Helper()
-	if _, err := exec.LookPath("git"); err != nil {
-		t.Skip("git is not installed")
-	}
+	programs.Need(t, "git")
 	dir = t.TempDir()
 	git(t, dir, "init", "--quiet", "--initial-branch=trunk")
 	for _, step := range []struct{ content, then string }{{"first", "tag v1"}, {"second", "branch topic/a"}, {"third", ""}} {
@@ -92,6 +93,41 @@ func TestClonesBranchTagAndCommit(t *testing.T) {
 				t.Errorf("got %v, want %v", got, want)
 			}
 		})
+	}
+}
+
+// TestClonesIntoADirectoryOfAnotherUser clones as a pod does: the directory of a volume belongs to root, and git runs as another user.
+func TestClonesIntoADirectoryOfAnotherUser(t *testing.T) {
+	dir := upstream(t)
+	handler, err := gitserver.Handler(t.Context(), filepath.Dir(dir), "robot", "hunter2")
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := httptest.NewServer(handler)
+	defer server.Close()
+	program, err := exec.LookPath("git")
+	if err != nil {
+		t.Fatal(err)
+	}
+	// Git has this variable for its own tests of the same check.
+	wrapper := "#!/bin/sh\nGIT_TEST_ASSUME_DIFFERENT_OWNER=1 exec " + program + " \"$@\"\n"
+	bin := t.TempDir()
+	if err := os.WriteFile(filepath.Join(bin, "git"), []byte(wrapper), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	s := source(t, server.URL+"/"+filepath.Base(dir)+"/.git", "")
+	s.Credentials = t.TempDir()
+	for name, content := range map[string]string{"username": "robot", "password": "hunter2"} {
+		if err := os.WriteFile(filepath.Join(s.Credentials, name), []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Setenv("PATH", bin+string(os.PathListSeparator)+os.Getenv("PATH"))
+	if err := gitclone.Clone(t.Context(), s); err != nil {
+		t.Fatal(err)
+	}
+	if got := content(t, s.Dir); got != "third" {
+		t.Errorf("the file has %q", got)
 	}
 }
 

@@ -31,7 +31,8 @@ func (s Source) prepare(remote giturl.Remote) (git repository, cleanup func(), e
 		"GIT_TERMINAL_PROMPT=0",
 		"GIT_ALLOW_PROTOCOL=" + protocols(remote.Scheme),
 	}}
-	settings := []string{"core.hooksPath=" + os.DevNull, "credential.helper=", "submodule.recurse=false", "http.proxy="}
+	// The directory of a volume belongs to root, and git refuses a repository in a directory of another user.
+	settings := []string{"core.hooksPath=" + os.DevNull, "credential.helper=", "submodule.recurse=false", "http.proxy=", "safe.directory=*"}
 	if s.Credentials != "" {
 		// Git treats a server that it was redirected to like the original one and might send it the credentials.
 		settings = append(settings, "http.followRedirects=false")

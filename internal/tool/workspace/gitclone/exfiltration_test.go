@@ -6,7 +6,6 @@ package gitclone_test
 import (
 	"fmt"
 	"net/http"
-	"net/http/cgi"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
@@ -15,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/nestor-dev/nestor/internal/tool/workspace/gitclone"
+	"github.com/nestor-dev/nestor/test/gitserver"
 )
 
 const (
@@ -42,22 +42,15 @@ func login(t *testing.T) string {
 // backend serves the repository in a directory like a git server, without a password.
 func backend(t *testing.T, dir string) (handler http.Handler, path string) {
 	t.Helper()
-	return &cgi.Handler{
-		Path: filepath.Join(git(t, dir, "--exec-path"), "git-http-backend"),
-		Env:  []string{"GIT_PROJECT_ROOT=" + filepath.Dir(dir), "GIT_HTTP_EXPORT_ALL=1", "GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=safe.directory", "GIT_CONFIG_VALUE_0=*"},
-	}, "/" + filepath.Base(dir) + "/.git"
+	handler, err := gitserver.Backend(t.Context(), filepath.Dir(dir), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return handler, "/" + filepath.Base(dir) + "/.git"
 }
 
-// withPassword requires the password.
 func withPassword(next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if name, given, _ := r.BasicAuth(); name != user || given != password {
-			w.Header().Set("WWW-Authenticate", `Basic realm="git"`)
-			http.Error(w, "who are you?", http.StatusUnauthorized)
-			return
-		}
-		next.ServeHTTP(w, r)
-	})
+	return gitserver.WithPassword(user, password, next)
 }
 
 // catcher is a server that asks for a password and records what it gets.

@@ -14,6 +14,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/nestor-dev/nestor/internal/tool/workspace/gitignore"
+	"github.com/nestor-dev/nestor/test/programs"
 )
 
 // repository is a real git repository to compare with.
@@ -24,9 +25,7 @@ type repository struct {
 
 func newRepository(t *testing.T) repository {
 	t.Helper()
-	if _, err := exec.LookPath("git"); err != nil {
-		t.Skip("git is not installed")
-	}
+	programs.Need(t, "git")
 	r := repository{t: t, dir: t.TempDir()}
 	r.git(nil, "init", "--quiet")
 	return r

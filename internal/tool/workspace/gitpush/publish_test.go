@@ -7,7 +7,6 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"net/http/cgi"
 	"net/http/httptest"
 	"os"
 	"os/exec"
@@ -19,6 +18,8 @@ import (
 
 	"github.com/nestor-dev/nestor/internal/tool/workspace/gitclone"
 	"github.com/nestor-dev/nestor/internal/tool/workspace/gitpush"
+	"github.com/nestor-dev/nestor/test/gitserver"
+	"github.com/nestor-dev/nestor/test/programs"
 )
 
 // TestMain lets the test binary act as git's credential helper.
@@ -66,24 +67,17 @@ type upstream struct {
 
 func newUpstream(t *testing.T) *upstream {
 	t.Helper()
-	if _, err := exec.LookPath("git"); err != nil {
-		t.Skip("git is not installed")
-	}
+	programs.Need(t, "git")
 	root := t.TempDir()
 	u := &upstream{t: t, dir: filepath.Join(root, "app.git")}
 	script(t, root, `git init -q -b main w && cd w && printf 'one\ntwo\n' > f && echo '*.txt filter=evil eol=crlf' > .gitattributes && git add . && git commit -qm first &&
-		cd .. && git clone -q --bare w app.git && git -C app.git config http.receivepack true`)
+		cd .. && git clone -q --bare w app.git`)
 	u.base = script(t, u.dir, "git rev-parse main")
-	backend := &cgi.Handler{
-		Path: filepath.Join(script(t, root, "git --exec-path"), "git-http-backend"),
-		Env:  []string{"GIT_PROJECT_ROOT=" + root, "GIT_HTTP_EXPORT_ALL=1", "GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=safe.directory", "GIT_CONFIG_VALUE_0=*", "REMOTE_USER=robot"},
+	backend, err := gitserver.Backend(t.Context(), root, "robot")
+	if err != nil {
+		t.Fatal(err)
 	}
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if _, given, _ := r.BasicAuth(); given != password {
-			w.Header().Set("WWW-Authenticate", `Basic realm="git"`)
-			http.Error(w, "who are you?", http.StatusUnauthorized)
-			return
-		}
+	server := httptest.NewServer(gitserver.WithPassword("robot", password, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		u.mu.Lock()
 		after := u.after
 		u.mu.Unlock()
@@ -93,7 +87,7 @@ func newUpstream(t *testing.T) *upstream {
 			return
 		}
 		backend.ServeHTTP(w, r)
-	}))
+	})))
 	t.Cleanup(server.Close)
 	u.url = server.URL + "/app.git"
 	return u

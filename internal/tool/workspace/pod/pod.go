@@ -75,7 +75,8 @@ func tolerateBriefly(taint string) corev1.Toleration {
 }
 
 func server(s Spec) corev1.Container {
-	args := []string{"--root=" + filesPath, "--listen=:" + strconv.Itoa(Port), "--bash-writable=/tmp,/dev/shm", "--state=" + statePath}
+	args := []string{"--root=" + filesPath, "--listen=:" + strconv.Itoa(Port), "--bash-writable=/tmp,/dev/shm", "--state=" + statePath,
+		"--allow-env=GIT_CONFIG_COUNT,GIT_CONFIG_KEY_0,GIT_CONFIG_VALUE_0"}
 	mounts := []corev1.VolumeMount{
 		{Name: filesVolume, MountPath: filesPath, ReadOnly: s.readOnly()}, {Name: tempVolume, MountPath: "/tmp"}, {Name: stateVolume, MountPath: statePath},
 	}
@@ -89,12 +90,16 @@ func server(s Spec) corev1.Container {
 		args = append(args, "--read-only")
 	}
 	return corev1.Container{
-		Name:            Container,
-		Image:           s.Image,
-		Command:         []string{"nestor-workspace"},
-		Args:            args,
-		WorkingDir:      filesPath,
-		Env:             []corev1.EnvVar{{Name: "NESTOR_WORKSPACE_TOKEN", ValueFrom: tokenRef(s)}},
+		Name:       Container,
+		Image:      s.Image,
+		Command:    []string{"nestor-workspace"},
+		Args:       args,
+		WorkingDir: filesPath,
+		Env: []corev1.EnvVar{
+			{Name: "NESTOR_WORKSPACE_TOKEN", ValueFrom: tokenRef(s)},
+			// The directory of a volume belongs to root, and git of a command would refuse a repository in a directory of another user.
+			{Name: "GIT_CONFIG_COUNT", Value: "1"}, {Name: "GIT_CONFIG_KEY_0", Value: "safe.directory"}, {Name: "GIT_CONFIG_VALUE_0", Value: "*"},
+		},
 		Ports:           []corev1.ContainerPort{{Name: "mcp", ContainerPort: Port, Protocol: corev1.ProtocolTCP}},
 		Resources:       s.resources(),
 		VolumeMounts:    mounts,
