@@ -52,6 +52,19 @@ var _ = Describe("An AgentRole", func() {
 		Eventually(readiness(r)).Should(HavePrefix("False InvalidSpec: spec.asTool.inputSchema"))
 	})
 
+	It("of a remote agent is not ready with a temperature", func() {
+		r := role(newNamespace(nil), "weather")
+		r.Spec.SystemPrompt, r.Spec.Temperature = "", "0.5"
+		r.Spec.Remote = &v1alpha1.RemoteAgent{A2A: v1alpha1.A2AAgent{URL: "http://127.0.0.1:1/weather"}}
+		Expect(api.Create(ctx, r)).To(Succeed())
+		Eventually(readiness(r)).Should(And(HavePrefix("False InvalidSpec"), ContainSubstring("Remove spec.temperature.")))
+		Eventually(func() error {
+			r.Spec.Temperature = ""
+			return api.Update(ctx, r)
+		}).Should(Succeed())
+		Eventually(readiness(r)).ShouldNot(HavePrefix("False InvalidSpec"))
+	})
+
 	It("uses a shared provider only where its allowedNamespaces permit it", func() {
 		shared := &v1alpha1.ModelProvider{ObjectMeta: metav1.ObjectMeta{Namespace: operatorNamespace, Name: "shared"}}
 		shared.Spec.BaseURL = "http://127.0.0.1:1/v1"

@@ -41,6 +41,10 @@ var _ = Describe("A ModelProvider", func() {
 		s.Data["key"] = []byte("right")
 		Expect(api.Update(ctx, s)).To(Succeed())
 		Eventually(readiness(p)).Should(Equal("True Ready: The provider responds."))
+		Eventually(warnings(ns)).Should(ConsistOf(
+			HavePrefix(`ModelProvider/default SecretNotFound: Create the Secret "model-key" in the namespace `+ns),
+			And(HavePrefix("ModelProvider/default Unauthorized: The provider rejects the key"), Not(ContainSubstring("wrong-key-12345"))),
+		))
 	})
 
 	It("reports that it is progressing while no response has arrived", func() {

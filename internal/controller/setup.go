@@ -326,9 +326,10 @@ func Setup(mgr ctrl.Manager, options Options) (*Controllers, error) {
 	wake.chatBegan = messages.ChatStarted
 	reconcilers := []interface{ SetupWithManager(ctrl.Manager) error }{
 		&agentquota.Reconciler{Client: c, Engine: eng, Gate: gate, Used: quotaUsed, Retry: references.Retry},
-		&agentrole.Reconciler{Client: c, Finder: finder, Gate: gate, Changed: wake.roles},
-		&modelprovider.Reconciler{Client: c, Finder: finder, Gate: gate, Changed: wake.providers, Clients: clients},
-		&toolserver.Reconciler{Client: c, Finder: finder, Gate: gate, Pool: pool, Changed: wake.servers},
+		// Roles emit no Events: one that is applied before what it names is not ready for a moment.
+		&agentrole.Reconciler{Client: c, Status: &status.Writer{Client: c}, Finder: finder, Gate: gate, Changed: wake.roles},
+		&modelprovider.Reconciler{Client: c, Status: runner.Status, Finder: finder, Gate: gate, Changed: wake.providers, Clients: clients},
+		&toolserver.Reconciler{Client: c, Status: runner.Status, Finder: finder, Gate: gate, Pool: pool, Changed: wake.servers},
 		&agentchat.Reconciler{Client: c, Runner: runner, Changed: wake.chats, Tracker: trackers["AgentChat"], Unresolved: chats},
 		messages,
 		&agenttask.Reconciler{Client: c, Runner: runner, Changed: wake.tasks, Tracker: trackers["AgentTask"], Unresolved: tasks},

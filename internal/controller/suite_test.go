@@ -66,7 +66,7 @@ func TestControllers(t *testing.T) {
 }
 
 var _ = BeforeSuite(func() {
-	SetDefaultEventuallyTimeout(30 * time.Second)
+	SetDefaultEventuallyTimeout(2 * time.Minute)
 	SetDefaultEventuallyPollingInterval(50 * time.Millisecond)
 	var cancel context.CancelFunc
 	ctx, cancel = context.WithCancel(context.Background())
@@ -123,6 +123,23 @@ func newNamespace(labels map[string]string) string {
 	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("spec-%d", serial), Labels: labels}}
 	Expect(api.Create(ctx, ns)).To(Succeed())
 	return ns.Name
+}
+
+// warnings returns the Events of type Warning in a namespace as "Kind/name Reason: Note".
+func warnings(namespace string) func() ([]string, error) {
+	return func() ([]string, error) {
+		var list corev1.EventList
+		if err := api.List(ctx, &list, client.InNamespace(namespace)); err != nil {
+			return nil, err
+		}
+		var seen []string
+		for _, e := range list.Items {
+			if e.Type == corev1.EventTypeWarning {
+				seen = append(seen, fmt.Sprintf("%s/%s %s: %s", e.InvolvedObject.Kind, e.InvolvedObject.Name, e.Reason, e.Message))
+			}
+		}
+		return seen, nil
+	}
 }
 
 // ready returns the Ready condition of an object as "Status Reason: Message", once it is for the current generation.

@@ -60,6 +60,7 @@ var _ = Describe("A ToolServer", func() {
 		s.Spec.HeadersFrom = []v1alpha1.HeaderSource{{Name: "Authorization", SecretKeyRef: v1alpha1.SecretKeyRef{Name: "weather", Key: "token"}}}
 		Expect(api.Create(ctx, s)).To(Succeed())
 		Eventually(readiness(s)).Should(HavePrefix("False SecretNotFound"))
+		Eventually(warnings(ns)).Should(ConsistOf(HavePrefix(`ToolServer/weather SecretNotFound: Create the Secret "weather"`)))
 
 		Expect(api.Create(ctx, secret(ns, "weather", "token", "Bearer sesame"))).To(Succeed())
 		Eventually(readiness(s)).Should(Equal("True Ready: The server offers 1 tools."))

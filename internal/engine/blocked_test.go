@@ -58,7 +58,7 @@ func TestAgentReportsThatTheLedgerBlocksIt(t *testing.T) {
 			if a.Name != name || a.Namespace != "a" || a.Kind != "AgentChat" {
 				t.Fatalf("BlockedChanged was called for %+v, want %s", a, name)
 			}
-		case <-time.After(30 * time.Second):
+		case <-time.After(2 * time.Minute):
 			t.Fatal("BlockedChanged was not called")
 		}
 		if err := e.Blocked(name); ledgerReason(err) != reason {

@@ -47,14 +47,14 @@ type detachment struct {
 	recorded chan struct{}
 
 	mu       sync.Mutex
-	inFlight map[string]bool // by the ledger's key
+	inFlight map[string]func() // by the ledger's key; the function stops the call
 	refused  bool
 }
 
 // detachCalls detaches the calls in flight. It reports false if the ledger could not record them; their results are then delivered as
 // usual.
 func (e *Engine) detachCalls(ctx context.Context, fence ledger.Fence) bool {
-	d := &detachment{engine: e, recorded: make(chan struct{}), inFlight: map[string]bool{}}
+	d := &detachment{engine: e, recorded: make(chan struct{}), inFlight: map[string]func(){}}
 	var calls []ledger.DetachedCall
 	var actors []*actor
 	for _, a := range e.allActors() {
@@ -98,14 +98,15 @@ func (a *actor) detach(d *detachment) []string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for key := range a.calling {
-		if _, inFlight := a.inFlight[key]; !inFlight || a.detached[key] != nil {
+		stop, inFlight := a.inFlight[key]
+		if !inFlight || a.detached[key] != nil {
 			continue // its result is in the mailbox, or it is detached already
 		}
 		if a.detached == nil {
 			a.detached = map[string]*detachment{}
 		}
 		a.detached[key] = d
-		d.inFlight[a.uid+"/"+key] = true
+		d.inFlight[a.uid+"/"+key] = stop
 		keys = append(keys, a.uid+"/"+key)
 	}
 	return keys
@@ -118,7 +119,8 @@ func (a *actor) attach(d *detachment) {
 	maps.DeleteFunc(a.detached, func(_ string, other *detachment) bool { return other == d })
 }
 
-// keep extends the time of the calls until they have ended.
+// keep extends the time of the calls until they have ended. It stops those that the new owner does not need any more: the agent was
+// cancelled, or the call was made again.
 func (d *detachment) keep() {
 	defer d.engine.busy.Done()
 	ticker := time.NewTicker(d.engine.detachedTTL / 3)
@@ -133,8 +135,22 @@ func (d *detachment) keep() {
 			return
 		case <-ticker.C:
 		}
-		if err := d.engine.options.Ledger.KeepDetached(d.engine.ctx, d.engine.options.Name, keys, d.engine.detachedTTL); err != nil && d.engine.ctx.Err() == nil {
+		gone, err := d.engine.options.Ledger.KeepDetached(d.engine.ctx, d.engine.options.Name, keys, d.engine.detachedTTL)
+		if err != nil && d.engine.ctx.Err() == nil {
 			d.engine.options.ReportError(fmt.Errorf("extend %d detached calls: %w", len(keys), err))
+		}
+		d.stop(gone)
+	}
+}
+
+// stop stops calls. One whose result is being stored has ended already.
+func (d *detachment) stop(keys []string) {
+	for _, key := range keys {
+		d.mu.Lock()
+		stop := d.inFlight[key]
+		d.mu.Unlock()
+		if stop != nil {
+			stop()
 		}
 	}
 }

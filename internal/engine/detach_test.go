@@ -5,6 +5,7 @@ package engine
 
 import (
 	"context"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"sync"
@@ -171,20 +172,13 @@ func TestACancelDoesNotWaitForADetachedCall(t *testing.T) {
 	w.wantWrites(1)
 }
 
-// TestADetachedModelCallIsPaidOnce detaches a model call, whose budget stays reserved until its usage is known.
-func TestADetachedModelCallIsPaidOnce(t *testing.T) {
-	w := newWorld(t, writerScript)
-	var requests atomic.Int32
-	arrived, finish := make(chan struct{}, 1), make(chan struct{})
-	slow := httptest.NewServer(http.HandlerFunc(func(response http.ResponseWriter, request *http.Request) {
-		if requests.Add(1) == 1 {
-			arrived <- struct{}{}
-			<-finish
-		}
-		w.model.ServeHTTP(response, request)
-	}))
-	t.Cleanup(slow.Close)
-	client, err := openai.NewClient(wire.Endpoint{BaseURL: slow.URL + "/v1"})
+// handOverDuringCall starts an agent whose model calls are answered by handler, hands over its shard when the first call has arrived, and
+// returns the new owner.
+func handOverDuringCall(t *testing.T, w *world, handler http.Handler, arrived <-chan struct{}) replica {
+	t.Helper()
+	server := httptest.NewServer(handler)
+	t.Cleanup(server.Close)
+	client, err := openai.NewClient(wire.Endpoint{BaseURL: server.URL + "/v1"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -194,6 +188,50 @@ func TestADetachedModelCallIsPaidOnce(t *testing.T) {
 	a.mustBegin("long", 0)
 	<-arrived
 	handOver(t, a, b, 0)
+	return b
+}
+
+// TestACancelReachesADetachedModelCall cancels an agent whose model call continues at the previous owner: it would cost money until it ends.
+func TestACancelReachesADetachedModelCall(t *testing.T) {
+	w := newWorld(t, writerScript)
+	arrived, stopped := make(chan struct{}, 1), make(chan struct{})
+	slow := http.HandlerFunc(func(_ http.ResponseWriter, request *http.Request) {
+		_, _ = io.Copy(io.Discard, request.Body) // the server notices the end of a connection after that
+		arrived <- struct{}{}
+		<-request.Context().Done()
+		close(stopped)
+	})
+	b := handOverDuringCall(t, w, slow, arrived)
+	if err := b.Deliver("uid-long", agent.Cancelled{}); err != nil {
+		t.Fatal(err)
+	}
+	if got := b.untilEnded("long").Outcome.Kind; got != agent.ErrorCancelled {
+		t.Errorf("it ended as %q", got)
+	}
+	w.until("the model call to be stopped", func() bool {
+		select {
+		case <-stopped:
+			return true
+		default:
+			return false
+		}
+	})
+	w.noDetached()
+}
+
+// TestADetachedModelCallIsPaidOnce detaches a model call, whose budget stays reserved until its usage is known.
+func TestADetachedModelCallIsPaidOnce(t *testing.T) {
+	w := newWorld(t, writerScript)
+	var requests atomic.Int32
+	arrived, finish := make(chan struct{}, 1), make(chan struct{})
+	slow := http.HandlerFunc(func(response http.ResponseWriter, request *http.Request) {
+		if requests.Add(1) == 1 {
+			arrived <- struct{}{}
+			<-finish
+		}
+		w.model.ServeHTTP(response, request)
+	})
+	b := handOverDuringCall(t, w, slow, arrived)
 	reserved := func() agent.Amount {
 		budgets := b.Engine(0).budgets
 		budgets.mu.Lock()

@@ -55,8 +55,9 @@ func (a *actor) unmarkQueued(q *queued, record ledger.Agent) {
 	if a.queued == q {
 		a.queued = nil
 	}
+	shown := q.shown // the timer's function may be waiting for the lock
 	a.mu.Unlock()
-	if q.shown {
+	if shown {
 		a.engine.options.QueuedChanged(record)
 	}
 }

@@ -43,7 +43,7 @@ func (w *world) state(name string) agent.State {
 
 func (w *world) untilState(what, name string, ok func(agent.State) bool) {
 	w.t.Helper()
-	ticker, late := time.NewTicker(2*time.Millisecond), time.After(30*time.Second)
+	ticker, late := time.NewTicker(2*time.Millisecond), time.After(2*time.Minute)
 	defer ticker.Stop()
 	for !ok(w.state(name)) {
 		select {
@@ -154,18 +154,26 @@ func TestQuotaWaitDoesNotCountAsActiveTime(t *testing.T) {
 
 func TestAQuotaResetsWithItsPeriod(t *testing.T) {
 	w := newWorld(t, greetingScript)
-	w.mu.Lock() // the hour ends in two seconds
-	now := time.Now()
-	w.clockOffset.Store(int64(quota.Hour.End(now).Sub(now) - 2*time.Second))
-	w.mu.Unlock()
+	w.hourEndsIn(30 * time.Minute) // on a slow machine too, the second task waits before that
 	w.setQuotas(quota.Quota{Name: "hourly", Period: quota.Hour, MaxTokens: 6000})
 	w.startTask("a", nil)
 	w.untilCompleted("a")
 	used := w.count().Tokens
-	w.setQuotas(quota.Quota{Name: "hourly", Period: quota.Hour, MaxTokens: w.reserved("a") + used - 1})
+	hourly := quota.Quota{Name: "hourly", Period: quota.Hour, MaxTokens: w.reserved("a") + used - 1}
+	w.setQuotas(hourly)
 	w.startTask("b", nil)
 	w.untilWaits("b", QuotaExhausted)
+	w.hourEndsIn(2 * time.Second)
+	w.setQuotas(hourly) // the engine reads its clock
 	w.untilCompleted("b")
+}
+
+// hourEndsIn moves the engine's clock to a time before the end of an hour.
+func (w *world) hourEndsIn(left time.Duration) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	now := time.Now()
+	w.clockOffset.Store(int64(quota.Hour.End(now).Sub(now) - left))
 }
 
 // reserved returns the reservation of an agent's first call.

@@ -30,55 +30,58 @@ type openQuestion struct {
 
 // toolAsked returns the fact that a tool ended its call with a question.
 func (a *actor) toolAsked(e agent.RunTool, request *tool.InputRequest) agent.ToolAsked {
-	return agent.ToolAsked{Call: e.Call, Question: request.Question, State: request.State, Answered: len(a.toolAnswers(e.Call))}
+	before := a.toolInput(e.Call)
+	return agent.ToolAsked{Call: e.Call, Question: request.Question, State: request.State, Number: before.Number + 1, Answered: len(before.Answers)}
 }
 
-func (a *actor) toolAnswers(call string) []agent.ToolAnswer {
+func (a *actor) toolInput(call string) agent.ToolInput {
 	a.stateMu.Lock()
 	defer a.stateMu.Unlock()
-	return a.state.ToolAnswers(call)
+	return a.state.ToolInput(call)
 }
 
 // asker returns the function with which a tool asks a person during a call. Questions of one call wait for each other.
 func (a *actor) asker(e agent.RunTool) func(context.Context, string) (string, error) {
 	var mu sync.Mutex
 	used := 0 // how many of the recorded answers this run of the tool has used
+	number := a.toolInput(e.Call).Number
 	return func(ctx context.Context, question string) (string, error) {
 		mu.Lock()
 		defer mu.Unlock()
-		answers := a.toolAnswers(e.Call)
+		answers := a.toolInput(e.Call).Answers
 		for n := used; n < len(answers); n++ {
 			if answers[n].Question == question { // the tool runs again and asks the same
 				used = n + 1
 				return answers[n].Answer, nil
 			}
 		}
-		answer, err := a.askDuringCall(ctx, e, question, len(answers))
+		number++ // also if the earlier question was given up and is not recorded yet
+		answer, err := a.askDuringCall(ctx, agent.ToolAsked{Call: e.Call, Question: question, Number: number, Answered: len(answers), Open: true}, e.Key())
 		used = len(answers) + 1
 		return answer, err
 	}
 }
 
 // askDuringCall asks a person and waits for the answer.
-func (a *actor) askDuringCall(ctx context.Context, e agent.RunTool, question string, answered int) (string, error) {
-	q := &openQuestion{call: e.Call, answered: answered, answer: make(chan string, 1)}
+func (a *actor) askDuringCall(ctx context.Context, asked agent.ToolAsked, key string) (string, error) {
+	q := &openQuestion{call: asked.Call, answered: asked.Answered, answer: make(chan string, 1)}
 	a.mu.Lock()
 	if a.draining || a.dropped {
-		a.abandonLocked(e.Key())
+		a.abandonLocked(key)
 		a.mu.Unlock()
 		return "", errAbandoned
 	}
 	if a.questions == nil {
 		a.questions = map[string]*openQuestion{}
 	}
-	a.questions[e.Key()] = q
-	a.enqueueLocked(delivery{fact: agent.ToolAsked{Call: e.Call, Question: question, Answered: answered, Open: true}})
+	a.questions[key] = q
+	a.enqueueLocked(delivery{fact: asked})
 	a.mu.Unlock()
 	defer func() {
 		a.mu.Lock()
 		defer a.mu.Unlock()
-		if a.questions[e.Key()] == q {
-			delete(a.questions, e.Key())
+		if a.questions[key] == q {
+			delete(a.questions, key)
 		}
 	}()
 	select {
@@ -94,7 +97,7 @@ func (a *actor) answerTools(s agent.State) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for key, q := range a.questions {
-		if answers := s.ToolAnswers(q.call); len(answers) > q.answered {
+		if answers := s.ToolInput(q.call).Answers; len(answers) > q.answered {
 			q.answer <- answers[q.answered].Answer
 			delete(a.questions, key)
 		}

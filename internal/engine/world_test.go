@@ -356,7 +356,7 @@ func (w *world) until(what string, ok func() bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for !ok() {
-		if time.Since(start) > 30*time.Second {
+		if time.Since(start) > 2*time.Minute {
 			w.t.Fatalf("timed out waiting for: %s\nposts: %s\nerrors: %v", what, strings.Join(w.posts, "\n"), w.errors)
 		}
 		w.changed.Wait()

@@ -15,8 +15,9 @@ type Detached interface {
 	// are used. A call that is already recorded is not changed: another process makes it. Detach fails with ErrFenced if own is
 	// not the current epoch.
 	Detach(ctx context.Context, own Fence, replica string, calls []DetachedCall, ttl time.Duration) error
-	// KeepDetached extends the time of calls that are still in flight in this process. Others are not changed.
-	KeepDetached(ctx context.Context, replica string, keys []string, ttl time.Duration) error
+	// KeepDetached extends the time of calls that are still in flight in this process, and returns those of the keys that are not: the owner
+	// has forgotten or abandoned the call, or it has a result. Other calls are not changed.
+	KeepDetached(ctx context.Context, replica string, keys []string, ttl time.Duration) (gone []string, err error)
 	// FinishDetached stores the result of a call, also of an expired one. It reports false if the result is not needed: the
 	// owner has forgotten the call, or it has another result. It may be repeated after an error.
 	FinishDetached(ctx context.Context, key string, result []byte) (bool, error)

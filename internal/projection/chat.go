@@ -6,6 +6,8 @@ package projection
 import (
 	"slices"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 	"github.com/nestor-dev/nestor/internal/agent"
 	"github.com/nestor-dev/nestor/internal/shorten"
@@ -16,6 +18,8 @@ type ChatFacts struct {
 	Tasks       v1alpha1.TaskCounts
 	Messages    int32
 	LastMessage string
+	// LastMessageTime is when LastMessage was created.
+	LastMessageTime *metav1.Time
 	// Work is the engine's information about the orchestrator.
 	Work Work
 	// PostRefused is the API server's message about an answer that it rejects.
@@ -26,6 +30,7 @@ type ChatFacts struct {
 func Chat(s agent.State, facts ChatFacts, old v1alpha1.AgentChatStatus, generation int64) v1alpha1.AgentChatStatus {
 	status := v1alpha1.AgentChatStatus{
 		Phase:       v1alpha1.ChatIdle,
+		Title:       s.Title,
 		StartTime:   moment(s.Clock.Started),
 		Waiting:     chatWaiting(s),
 		Allowances:  chatAllowances(s),
@@ -37,6 +42,10 @@ func Chat(s agent.State, facts ChatFacts, old v1alpha1.AgentChatStatus, generati
 	}
 	if slices.ContainsFunc(status.Waiting, func(w v1alpha1.ChatWaitingItem) bool { return w.Separation }) && s.Requesters.Known() {
 		status.Askers = s.Requesters.Users[:min(len(s.Requesters.Users), maxAskers)]
+	}
+	// The time changes only together with the name: it never causes a write of its own, also not for all chats after an upgrade.
+	if status.LastMessageTime = facts.LastMessageTime; status.LastMessage == old.LastMessage {
+		status.LastMessageTime = old.LastMessageTime
 	}
 	switch {
 	case len(status.Waiting) > 0:
@@ -58,7 +67,7 @@ func chatWaiting(s agent.State) []v1alpha1.ChatWaitingItem {
 			Kind: v1alpha1.WaitingQuestion, Text: shorten.Head(ask.Text, maxWaitingText), ToolCall: ask.Call, Since: moment(ask.Since),
 		}}
 		if ask.Kind == agent.AskApproval {
-			item.Kind, item.Text, item.ArgumentsDigest = v1alpha1.WaitingApproval, shorten.Head(ask.Tool+" "+ask.Arguments, maxWaitingText), ask.Digest()
+			item.Kind, item.Text, item.ArgumentsDigest = v1alpha1.WaitingApproval, callText(ask.Tool, ask.Arguments), ask.Digest()
 			item.Separation = ask.Separation
 		}
 		// The call of a task of type Tool has the task's name; it has no agent.

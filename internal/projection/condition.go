@@ -10,6 +10,7 @@ import (
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 	"github.com/nestor-dev/nestor/internal/agent"
+	"github.com/nestor-dev/nestor/internal/plainjson"
 	"github.com/nestor-dev/nestor/internal/shorten"
 )
 
@@ -38,7 +39,7 @@ func succeeded(s agent.State, w Work, generation int64) metav1.Condition {
 	case agent.StageWaitingForUser:
 		c.Reason, c.Message = v1alpha1.ReasonWaitingForUser, "Answer with an AgentMessage: "+question(s)
 	case agent.StageAwaitingApproval:
-		c.Reason, c.Message = v1alpha1.ReasonAwaitingApproval, "Decide with an AgentMessage about: "+approval(s).Text
+		c.Reason, c.Message = v1alpha1.ReasonAwaitingApproval, "Decide with an AgentMessage about: "+string(plainjson.Unescape([]byte(approval(s).Text)))
 	case agent.StageCompleted:
 		c.Status, c.Reason, c.Message = metav1.ConditionTrue, v1alpha1.ReasonSuccess, "The run ended with a result."
 	case agent.StageFailed:

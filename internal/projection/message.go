@@ -12,7 +12,7 @@ import (
 )
 
 // maxPreview bounds the preview of a message, which is a column of kubectl get.
-const maxPreview = 48
+const maxPreview = 44
 
 // preview returns the beginning of a message in one line. A rejected message begins with the reason.
 func preview(spec v1alpha1.AgentMessageSpec, phase v1alpha1.MessagePhase, reason string) string {

@@ -19,7 +19,7 @@ func TestPreviewOfAMessage(t *testing.T) {
 		want  string
 	}{
 		"a text":             {text("Please write\n\nthe release notes."), v1alpha1.MessageHandled, "Please write the release notes."},
-		"a long text":        {text(strings.Repeat("abcdefgh", 50)), v1alpha1.MessageHandled, strings.Repeat("abcdefgh", 6)[:47] + "…"},
+		"a long text":        {text(strings.Repeat("abcdefgh", 50)), v1alpha1.MessageHandled, strings.Repeat("abcdefgh", 6)[:43] + "…"},
 		"control characters": {text("\x1b[31mred\u202e"), v1alpha1.MessageHandled, "[31mred"},
 		"an approval":        {v1alpha1.AgentMessageSpec{Approval: &v1alpha1.Approval{Task: "edit", Decision: v1alpha1.DecisionApprove}}, v1alpha1.MessageHandled, "Approve a call of edit"},
 		"a denial": {v1alpha1.AgentMessageSpec{Approval: &v1alpha1.Approval{Task: "edit", Decision: v1alpha1.DecisionDeny, Comment: "no"}}, v1alpha1.MessageHandled,

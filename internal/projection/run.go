@@ -105,7 +105,7 @@ func approval(s agent.State) *v1alpha1.Waiting {
 		if c.State != agent.CallUndecided {
 			continue
 		}
-		w := &v1alpha1.Waiting{Kind: v1alpha1.WaitingApproval, SubAgent: s.Config.Name, Text: shorten.Head(c.Tool+" "+c.Arguments, maxWaitingText), ToolCall: c.ID,
+		w := &v1alpha1.Waiting{Kind: v1alpha1.WaitingApproval, SubAgent: s.Config.Name, Text: callText(c.Tool, c.Arguments), ToolCall: c.ID,
 			ArgumentsDigest: agent.CallDigest(c.Tool, c.Arguments), Separation: s.Config.Role.Separation, Since: moment(c.At)}
 		if s.Config.Kind == agent.ToolRun {
 			w.ToolCall, w.SubAgent = "", "" // a task of type Tool is one call

@@ -157,7 +157,7 @@ func (r *Reconciler) facts(ctx context.Context, chat *v1alpha1.AgentChat) (proje
 		}
 	}
 	if newest != nil {
-		facts.LastMessage = newest.Name
+		facts.LastMessage, facts.LastMessageTime = newest.Name, newest.CreationTimestamp.DeepCopy()
 	}
 	return facts, nil
 }

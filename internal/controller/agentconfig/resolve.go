@@ -84,7 +84,7 @@ func (r *Resolver) Resolve(ctx context.Context, s Subject) (Resolved, error) {
 	}
 	out := Resolved{Role: found, NamespaceUID: uid}
 	out.Config = agent.Config{
-		Kind: s.Kind, Name: s.Name, Depth: s.Depth, MaxDepth: s.MaxDepth, Role: roleOf(found, s.Namespace), Generation: s.Generation, SummarisesContext: true,
+		Kind: s.Kind, Name: s.Name, Depth: s.Depth, MaxDepth: s.MaxDepth, Role: roleOf(found, s.Namespace), Generation: s.Generation, SummarisesContext: true, Titles: true,
 		Limits: s.limits(found),
 	}
 	if s.Kind == agent.ToolRun {

@@ -200,7 +200,7 @@ func (r *Reconciler) decide(ctx context.Context, owner client.Object, message *v
 	return ptr(handled()), r.record(ctx, uid, fact)
 }
 
-// answer answers the question of a standalone task, or the oldest question of the agents below it.
+// answer answers the question of a standalone task, or one of the agents below it: the question that the task shows, or the oldest.
 func (r *Reconciler) answer(ctx context.Context, owner client.Object, message *v1alpha1.AgentMessage) (*outcome, error) {
 	about, rejection, err := r.target(ctx, owner, message, message.Spec.Task)
 	if rejection != nil || err != nil {
@@ -217,7 +217,7 @@ func (r *Reconciler) answer(ctx context.Context, owner client.Object, message *v
 	if recorded || err != nil {
 		return ptr(handled()), err
 	}
-	for _, ask := range below {
+	for _, ask := range run.ShownFirst(below, about.task.Status.Waiting) {
 		if ask.Kind == agent.AskQuestion {
 			return ptr(handled()), r.record(ctx, ask.Agent.UID, answered(ask.Call, message, read), read.stored...)
 		}

@@ -5,6 +5,7 @@ package agentmessage
 
 import (
 	"encoding/json"
+	"fmt"
 	"testing"
 	"time"
 
@@ -35,11 +36,12 @@ func treeWith(name string) []client.Object {
 	}
 }
 
-// runTree adds the agents of a tree to the ledger: the top agent waits for the other one, which has made a call.
-func runTree(t *testing.T, r *Reconciler, store ledger.Ledger, name string, call agent.ToolCall) {
+// runTree adds the agents of a tree to the ledger: the top agent waits for the others, each of which has made a call, the last one first.
+func runTree(t *testing.T, r *Reconciler, store ledger.Ledger, name string, calls ...agent.ToolCall) {
 	t.Helper()
-	top, below := "SubAgent/"+name, "SubAgent/"+name+"-1"
-	put := func(uid, parent, name string, calls ...agent.ToolCall) {
+	top := "SubAgent/" + name
+	put := func(uid, parent, name string, at agent.Time, calls ...agent.ToolCall) {
+		t.Helper()
 		config := agent.Config{Kind: agent.SubAgent, Name: name, Depth: 1, MaxDepth: 2, Limits: agent.Limits{MaxIterations: 10},
 			Role: agent.Role{Name: "general", Allow: []string{"*"}}, Tools: []agent.Tool{{Name: "write"}}, Delegates: []agent.Delegate{{Name: "general"}}}
 		if parent != "" {
@@ -47,7 +49,7 @@ func runTree(t *testing.T, r *Reconciler, store ledger.Ledger, name string, call
 		}
 		started := agent.Event{At: 1000, Fact: agent.Started{Config: config}}
 		state := agent.Replay(agent.State{}, []agent.Event{started})
-		replied := agent.Event{At: 2000, Fact: agent.ModelReplied{Call: state.ModelCall.ID, Calls: calls}}
+		replied := agent.Event{At: at, Fact: agent.ModelReplied{Call: state.ModelCall.ID, Calls: calls}}
 		batch := ledger.Batch{Agent: uid, Create: &ledger.Agent{UID: uid, Kind: "SubAgent", Namespace: "a", Name: name, Parent: parent, Root: top, CreatedAt: time.Now()}}
 		for _, e := range []agent.Event{started, replied} {
 			data, err := json.Marshal(e)
@@ -59,13 +61,14 @@ func runTree(t *testing.T, r *Reconciler, store ledger.Ledger, name string, call
 		if err := store.Append(t.Context(), batch); err != nil {
 			t.Fatal(err)
 		}
-	}
-	put(top, "", name, agent.ToolCall{ID: "d", Tool: "delegate_to_agent", Arguments: `{"role":"general","task":"Write."}`})
-	put(below, top, name+"-1", call)
-	for _, uid := range []string{top, below} {
 		if _, started, err := r.Runner.State(t.Context(), uid); err != nil || !started {
 			t.Fatalf("agent %s: started %t (%v)", uid, started, err)
 		}
+	}
+	put(top, "", name, 2000, agent.ToolCall{ID: "d", Tool: "delegate_to_agent", Arguments: `{"role":"general","task":"Write."}`})
+	for i, call := range calls {
+		below := fmt.Sprintf("%s-%d", name, i+1)
+		put("SubAgent/"+below, top, below, agent.Time(2000-i), call)
 	}
 }
 
@@ -133,5 +136,29 @@ func TestAMessageToAStandaloneTaskReachesTheAgentBelow(t *testing.T) {
 				t.Errorf("the second attempt returned %+v (%v)", result, err)
 			}
 		})
+	}
+}
+
+// Two agents ask, and the older question appears last. A person answers the question that the task shows, and then the other one.
+func TestAnAnswerGoesToTheQuestionThatTheTaskShows(t *testing.T) {
+	objects := append(treeWith("mine"),
+		message("first", v1alpha1.AgentMessageSpec{Task: "mine", Content: "Green"}), message("second", v1alpha1.AgentMessageSpec{Task: "mine", Content: "Large"}))
+	objects[0].(*v1alpha1.AgentTask).Status.Waiting = &v1alpha1.Waiting{Kind: v1alpha1.WaitingQuestion, SubAgent: "mine-1", ToolCall: "q"}
+	r, store := reconcilerWith(t, objects...)
+	ask := func(question string) agent.ToolCall {
+		return agent.ToolCall{ID: "q", Tool: "ask_user", Arguments: fmt.Sprintf(`{"question":%q}`, question)}
+	}
+	runTree(t, r, store, "mine", ask("Which colour?"), ask("Which size?"))
+	for _, said := range []struct{ message, leaves string }{{"first", "mine-2"}, {"second", ""}} {
+		if _, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: types.NamespacedName{Namespace: "a", Name: said.message}}); err != nil {
+			t.Fatal(err)
+		}
+		left := ""
+		for _, ask := range r.Runner.Engine.AsksBelow("SubAgent/mine") {
+			left += ask.Agent.Name
+		}
+		if left != said.leaves {
+			t.Errorf("after the %s answer %q waits, want %q", said.message, left, said.leaves)
+		}
 	}
 }

@@ -197,7 +197,7 @@ func (noTools) Set(context.Context, ledger.Agent, string) (tool.Set, error) {
 // await waits until so returns true.
 func await(t *testing.T, so func() bool) {
 	t.Helper()
-	ticker, late := time.NewTicker(5*time.Millisecond), time.After(30*time.Second)
+	ticker, late := time.NewTicker(5*time.Millisecond), time.After(2*time.Minute)
 	defer ticker.Stop()
 	for !so() {
 		select {

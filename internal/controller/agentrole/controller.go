@@ -33,6 +33,7 @@ import (
 // Reconciler writes the status of AgentRoles.
 type Reconciler struct {
 	Client client.Client
+	Status *status.Writer
 	Finder resolve.Finder
 	Gate   owner.Gate
 	// Changed queues the roles to check again.
@@ -76,7 +77,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	return status.Result(status.WriteCondition(ctx, r.Client, &object, &object.Status.Conditions, condition, func() { object.Status.Skills = skillsOf(read) }))
+	return status.Result(r.Status.WriteCondition(ctx, &object, &object.Status.Conditions, condition, func() { object.Status.Skills = skillsOf(read) }))
 }
 
 // skillsOf returns the skills of a role for its status.

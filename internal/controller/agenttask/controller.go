@@ -129,10 +129,10 @@ func (r *Reconciler) reportOutage(ctx context.Context, task *v1alpha1.AgentTask,
 	return status.WriteInterrupted(ctx, r.Runner.Status, task, &task.Status, next)
 }
 
-// asksBelow adds the first ask of the agents below a standalone task to its status.
+// asksBelow adds one ask of the agents below a standalone task to its status: the one that it shows already, or the oldest.
 func (r *Reconciler) asksBelow(task *v1alpha1.AgentTask, uid string) overlay {
 	return func(next v1alpha1.AgentTaskStatus) v1alpha1.AgentTaskStatus {
-		if asks := r.Runner.Engine.AsksBelow(uid); len(asks) > 0 {
+		if asks := run.ShownFirst(r.Runner.Engine.AsksBelow(uid), task.Status.Waiting); len(asks) > 0 {
 			return projection.Nested(next, asks[0].Agent.Name, asks[0].AskPerson, asks[0].Since, task.Generation)
 		}
 		return next
@@ -153,9 +153,23 @@ func (r *Reconciler) ensure(ctx context.Context, task *v1alpha1.AgentTask, linea
 	}
 	err := ensure(ctx, task, lineage)
 	if condition, missing := status.FromMissing(task.Generation, err); missing {
+		if task.Spec.Cancel {
+			return metav1.Condition{}, false, r.cancelUnstarted(ctx, task)
+		}
 		return condition, true, nil
 	}
 	return metav1.Condition{}, false, err
+}
+
+// cancelUnstarted ends a cancelled task that cannot start because a reference is missing, which may never exist. A sub-agent that is
+// missing from the cache is cancelled when it appears there.
+func (r *Reconciler) cancelUnstarted(ctx context.Context, task *v1alpha1.AgentTask) error {
+	if task.Spec.Type != v1alpha1.TaskTool {
+		if sub, err := r.Runner.FindSubAgent(ctx, task); err != nil || sub != nil {
+			return err
+		}
+	}
+	return startErrorf(v1alpha1.ErrorCancelled, "It was cancelled before it began.")
 }
 
 // project writes the progress of the work to the task's status. Counters that grow during the run are in the sub-agent's status; the task

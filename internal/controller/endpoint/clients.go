@@ -122,6 +122,7 @@ func maker[C model.Client](newClient func(wire.Endpoint) (C, error)) func(wire.E
 }
 
 func (c *Clients) make(object *v1alpha1.ModelProvider, transport *http.Transport, timeout time.Duration) (model.Client, error) {
+	object = object.DeepCopy() // a write of its status overwrites it, while a probe may be reading the key
 	endpoint := wire.Endpoint{BaseURL: object.Spec.BaseURL, Timeout: timeout, HTTPClient: wire.NewHTTPClient(transport)}
 	if c.Transport != nil {
 		endpoint.HTTPClient.Transport = c.Transport(endpoint.HTTPClient.Transport)

@@ -142,6 +142,39 @@ func TestHeadersComeFromSecrets(t *testing.T) {
 	}
 }
 
+// TestClientsKeepWhatTheyWereMadeOf overwrites a provider after its client was made, as a write of its status does while a probe runs. A probe
+// without the key would report that the provider rejects it.
+func TestClientsKeepWhatTheyWereMadeOf(t *testing.T) {
+	var seen []*http.Request
+	server := httptest.NewServer(list(&seen))
+	defer server.Close()
+	c := clients(t, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "key"}, Data: map[string][]byte{"apiKey": []byte("the-key"), "tenant": []byte("blue")}})
+	object := provider(server.URL+"/v1", func(s *v1alpha1.ModelProviderSpec) {
+		s.APIKeySecretRef = &v1alpha1.SecretKeyRef{Name: "key", Key: "apiKey"}
+		s.HeadersFrom = []v1alpha1.HeaderSource{{Name: "X-Tenant", SecretKeyRef: v1alpha1.SecretKeyRef{Name: "key", Key: "tenant"}}}
+	})
+	probe, release, err := c.Probe(t.Context(), object, 10*time.Second)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer release()
+	kept, err := c.Get(t.Context(), object)
+	if err != nil {
+		t.Fatal(err)
+	}
+	object.Spec.HeadersFrom[0] = v1alpha1.HeaderSource{}
+	*object = v1alpha1.ModelProvider{}
+	for name, made := range map[string]model.Client{"probe": probe, "kept": kept} {
+		if _, err := made.Models(t.Context()); err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		got := seen[len(seen)-1].Header
+		if got.Get("Authorization") != "Bearer the-key" || got.Get("X-Tenant") != "blue" {
+			t.Errorf("%s: the request has the key %q and the tenant %q", name, got.Get("Authorization"), got.Get("X-Tenant"))
+		}
+	}
+}
+
 // TestCertificatesOfAProvider calls a server whose certificate only the bundle vouches for, and changes the bundle.
 func TestCertificatesOfAProvider(t *testing.T) {
 	var seen []*http.Request

@@ -31,6 +31,7 @@ import (
 // Reconciler writes the status of ModelProviders.
 type Reconciler struct {
 	Client client.Client
+	Status *status.Writer
 	Finder resolve.Finder
 	Gate   owner.Gate
 	// Changed queues the providers to check again.
@@ -70,7 +71,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	if err := status.WriteCondition(ctx, r.Client, &object, &object.Status.Conditions, condition, nil); err != nil {
+	if err := r.Status.WriteCondition(ctx, &object, &object.Status.Conditions, condition, nil); err != nil {
 		return status.Result(err)
 	}
 	return ctrl.Result{RequeueAfter: again}, nil

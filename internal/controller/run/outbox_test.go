@@ -73,7 +73,7 @@ func newPostingRunner(t *testing.T, api client.WithWatch) (*Runner, Owner, <-cha
 // waitUntil applies the state of the chat until ok returns true.
 func waitUntil(t *testing.T, r *Runner, owner Owner, changed <-chan struct{}, ok func(agent.State, error) bool) agent.State {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	for {
 		state, err := r.Engine.View(ctx, string(owner.Object.GetUID()))

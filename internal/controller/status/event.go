@@ -34,6 +34,14 @@ func (w *Writer) recordEvent(before, after runtime.Object) {
 	}
 }
 
+// recordNotReady emits an Event if a provider or tool server cannot be used, or for another reason than before.
+func (w *Writer) recordNotReady(object runtime.Object, old *metav1.Condition, now metav1.Condition) {
+	if w.Events == nil || now.Status != metav1.ConditionFalse || !worthAnEvent(old, now) {
+		return
+	}
+	w.Events.Eventf(object, nil, corev1.EventTypeWarning, now.Reason, "Check", "%s", shorten.UntrustedLine(cmp.Or(now.Message, now.Reason), maxNote))
+}
+
 // worthAnEvent reports whether a condition says something new. A second question that follows the first one differs only in its message.
 func worthAnEvent(old *metav1.Condition, now metav1.Condition) bool {
 	if old == nil || old.Status != now.Status || old.Reason != now.Reason {
@@ -61,7 +69,7 @@ func eventOf(object runtime.Object, c metav1.Condition) (kind, note string) {
 	case v1alpha1.ReasonWaitingForUser:
 		return corev1.EventTypeNormal, c.Message
 	case v1alpha1.ReasonAwaitingApproval:
-		return corev1.EventTypeNormal, "Approve or deny" + waitingTool(object) + ": kubectl nestor approve"
+		return corev1.EventTypeNormal, "Approve or deny" + waitingTool(object)
 	case string(v1alpha1.ErrorCancelled):
 		return corev1.EventTypeNormal, cmp.Or(c.Message, "The work was cancelled.")
 	case v1alpha1.ReasonParallelLimit, v1alpha1.ReasonPending, v1alpha1.ReasonRunning, v1alpha1.ReasonSuccess, v1alpha1.ReasonReady:
@@ -70,12 +78,12 @@ func eventOf(object runtime.Object, c metav1.Condition) (kind, note string) {
 	return corev1.EventTypeWarning, cmp.Or(c.Message, c.Reason)
 }
 
-// waitingTool returns the name of the tool whose call waits for a decision, after a space, or "".
+// waitingTool returns the tool whose call waits for a decision, and the command that shows and approves the call.
 func waitingTool(object runtime.Object) string {
 	task, ok := object.(*v1alpha1.AgentTask)
 	if !ok || task.Status.Waiting == nil {
-		return ""
+		return ": kubectl nestor approve"
 	}
 	name, _, _ := strings.Cut(task.Status.Waiting.Text, " ")
-	return " a call of " + name
+	return " a call of " + name + ": kubectl nestor approve " + task.Name
 }

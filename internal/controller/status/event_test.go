@@ -11,6 +11,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/recorder"
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
@@ -28,7 +30,7 @@ func (n *notes) Eventf(_, _ runtime.Object, kind, reason, _, note string, args .
 }
 
 func taskIn(reason, message string, status metav1.ConditionStatus, waiting string) *v1alpha1.AgentTask {
-	task := &v1alpha1.AgentTask{}
+	task := &v1alpha1.AgentTask{ObjectMeta: metav1.ObjectMeta{Name: "job"}}
 	task.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionSucceeded, Status: status, Reason: reason, Message: message}}
 	if waiting != "" {
 		task.Status.Waiting = &v1alpha1.Waiting{Kind: v1alpha1.WaitingApproval, Text: waiting}
@@ -48,7 +50,7 @@ func TestEventsCarryTheText(t *testing.T) {
 		"the next question": {first, taskIn(v1alpha1.ReasonWaitingForUser, "Answer with an AgentMessage: Why?", metav1.ConditionUnknown, ""),
 			[]string{"Normal WaitingForUser: Answer with an AgentMessage: Why?"}},
 		"an approval, without the arguments": {running, taskIn(v1alpha1.ReasonAwaitingApproval, `Decide about: bash {"token":"s3cret"}`, metav1.ConditionUnknown, `bash {"token":"s3cret"}`),
-			[]string{"Normal AwaitingApproval: Approve or deny a call of bash: kubectl nestor approve"}},
+			[]string{"Normal AwaitingApproval: Approve or deny a call of bash: kubectl nestor approve job"}},
 		"a missing role": {&v1alpha1.AgentTask{}, taskIn(v1alpha1.ReasonRoleNotFound, "Create the AgentRole\nclerk.", metav1.ConditionUnknown, ""),
 			[]string{"Warning RoleNotFound: Create the AgentRole clerk."}},
 		"a failure": {running, taskIn("ModelError", "the model\u202e refuses <b>it</b>", metav1.ConditionFalse, ""),
@@ -71,5 +73,37 @@ func TestTextOfAnEventFitsTheAPI(t *testing.T) {
 	(&Writer{Events: &got}).recordEvent(&v1alpha1.AgentTask{}, taskIn("ModelError", strings.Repeat("🙂", 1024), metav1.ConditionFalse, ""))
 	if note := strings.TrimPrefix(got.seen[0], "Warning ModelError: "); len(note) > 1024 {
 		t.Errorf("the note has %d bytes, the API allows 1024", len(note))
+	}
+}
+
+func TestAnEventSaysOnceThatAnObjectIsNotReady(t *testing.T) {
+	missing := NotReady(1, v1alpha1.ReasonSecretNotFound, "Create the Secret\n\"key\".")
+	refused := NotReady(1, v1alpha1.ReasonUnauthorized, "The provider\u202e rejects the key.")
+	scheme := runtime.NewScheme()
+	if err := v1alpha1.AddToScheme(scheme); err != nil {
+		t.Fatal(err)
+	}
+	provider := &v1alpha1.ModelProvider{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "default"}}
+	objects := fake.NewClientBuilder().WithScheme(scheme).WithStatusSubresource(provider).WithObjects(provider).Build()
+	var got notes
+	w := &Writer{Client: objects, Events: &got}
+	for _, condition := range []metav1.Condition{
+		Progressing(1, "Listing the provider's models."), missing, missing, NotReady(2, missing.Reason, missing.Message), refused, Ready(1, "The provider responds."), refused,
+	} {
+		var read v1alpha1.ModelProvider // as a reconcile does
+		if err := objects.Get(t.Context(), client.ObjectKeyFromObject(provider), &read); err != nil {
+			t.Fatal(err)
+		}
+		if err := w.WriteCondition(t.Context(), &read, &read.Status.Conditions, condition, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want := []string{
+		`Warning SecretNotFound: Create the Secret "key".`,
+		"Warning Unauthorized: The provider rejects the key.",
+		"Warning Unauthorized: The provider rejects the key.",
+	}
+	if diff := cmp.Diff(want, got.seen); diff != "" {
+		t.Error(diff)
 	}
 }

@@ -53,11 +53,16 @@ func FromMissing(generation int64, err error) (metav1.Condition, bool) {
 	return NotReady(generation, missing.Reason, missing.Message), true
 }
 
-// WriteCondition writes the status of an object if change changes it.
-func WriteCondition[T client.Object](ctx context.Context, c client.Client, object T, conditions *[]metav1.Condition, condition metav1.Condition,
+// WriteCondition writes the Ready condition and what change sets in the status of a role, provider or tool server, if that is new. It emits
+// an Event if the object becomes not ready.
+func (w *Writer) WriteCondition(ctx context.Context, object client.Object, conditions *[]metav1.Condition, condition metav1.Condition,
 	change func(),
 ) error {
 	before := object.DeepCopyObject()
+	var old *metav1.Condition
+	if c := meta.FindStatusCondition(*conditions, condition.Type); c != nil {
+		old = new(*c) // SetStatusCondition changes it
+	}
 	if change != nil {
 		change()
 	}
@@ -65,7 +70,11 @@ func WriteCondition[T client.Object](ctx context.Context, c client.Client, objec
 	if equality.Semantic.DeepEqual(before, object) {
 		return nil
 	}
-	return Update(ctx, c, object)
+	if err := Update(ctx, w.Client, object); err != nil {
+		return err
+	}
+	w.recordNotReady(object, old, condition)
+	return nil
 }
 
 // Update writes the status of an object. A deleted object is not an error.

@@ -18,7 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/recorder"
 )
 
-// Writer writes the statuses of chats, tasks and sub-agents.
+// Writer writes statuses, and emits Events.
 type Writer struct {
 	Client client.Client
 	// Events records the Events that a person may act on; if nil, none are emitted.

@@ -40,6 +40,7 @@ const (
 // Reconciler maintains a session with every ToolServer and writes its status.
 type Reconciler struct {
 	Client client.Client
+	Status *status.Writer
 	Finder resolve.Finder
 	Gate   owner.Gate
 
@@ -81,14 +82,14 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	for _, ref := range secretRefs(object.Spec) {
 		_, err := r.Finder.Secret(ctx, object.Namespace, ref)
 		if condition, missing := status.FromMissing(object.Generation, err); missing {
-			return status.Result(status.WriteCondition(ctx, r.Client, &object, &object.Status.Conditions, condition, nil))
+			return status.Result(r.Status.WriteCondition(ctx, &object, &object.Status.Conditions, condition, nil))
 		}
 		if err != nil {
 			return ctrl.Result{}, err
 		}
 	}
 	known := r.Pool.Ensure(r.server(&object)).Status()
-	return status.Result(status.WriteCondition(ctx, r.Client, &object, &object.Status.Conditions, conditionOf(object.Generation, known), func() {
+	return status.Result(r.Status.WriteCondition(ctx, &object, &object.Status.Conditions, conditionOf(object.Generation, known), func() {
 		if known.Ready {
 			Pin(&object, known)
 		}
@@ -102,6 +103,7 @@ func (r *Reconciler) server(object *v1alpha1.ToolServer) mcp.Server {
 
 // Server returns the connection settings of a ToolServer for a session.
 func Server(finder resolve.Finder, object *v1alpha1.ToolServer, key mcp.Key) mcp.Server {
+	object = object.DeepCopy() // a write of its status overwrites it, while the session reads its Secrets
 	return mcp.Server{
 		Key:           key,
 		Revision:      revisionOf(object),
@@ -138,7 +140,11 @@ func conditionOf(generation int64, known mcp.Status) metav1.Condition {
 	case known.Reason == mcp.InvalidResponse:
 		return status.NotReady(generation, v1alpha1.ReasonInvalidResponse, known.Message)
 	}
-	return status.NotReady(generation, v1alpha1.ReasonUnreachable, known.Message)
+	cause := known.Message
+	if _, after, found := strings.Cut(cause, "rejected by transport: "); found {
+		cause = after // the client's own steps come first
+	}
+	return status.NotReady(generation, v1alpha1.ReasonUnreachable, "The server does not respond; check that it runs, and spec.url: "+cause)
 }
 
 // toolsOf returns the tools for the status.

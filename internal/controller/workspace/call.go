@@ -97,11 +97,9 @@ func prefixCwd(cwd string, arguments json.RawMessage) (json.RawMessage, error) {
 			return nil, errors.New("cwd must be a string")
 		}
 	}
-	if strings.HasPrefix(named, "/") {
-		return nil, errors.New("cwd is absolute; use a path relative to your working directory")
-	}
-	if named != "" {
-		cwd += "/" + named
+	cwd, err := joinCwd(cwd, named)
+	if err != nil {
+		return nil, err
 	}
 	encoded, err := json.Marshal(cwd)
 	if err != nil {
@@ -109,4 +107,18 @@ func prefixCwd(cwd string, arguments json.RawMessage) (json.RawMessage, error) {
 	}
 	fields["cwd"] = encoded
 	return json.Marshal(fields)
+}
+
+// joinCwd returns the cwd of a call of an agent that works in a directory of its own. It does not clean it: the server rejects paths that
+// lead out.
+func joinCwd(cwd, named string) (string, error) {
+	switch {
+	case cwd == "":
+		return named, nil
+	case strings.HasPrefix(named, "/"):
+		return "", errors.New("cwd is absolute; use a path relative to your working directory")
+	case named == "":
+		return cwd, nil
+	}
+	return cwd + "/" + named, nil
 }

@@ -49,10 +49,11 @@ func (w *Workspaces) FindWorkspace(ctx context.Context, kind, namespace, name st
 	if location == nil {
 		return nil, fmt.Errorf("%w: the %s has no spec.workspace", changes.ErrNoWorkspace, kind)
 	}
+	paths := agentPaths{w.Finder, *location}
 	if location.Workspace.Directory != nil {
-		return directoryChanges{w.directories, *location}, nil
+		return directoryWorkspace{directoryChanges{w.directories, *location}, paths}, nil
 	}
-	return podChanges{w.pods, *location}, nil
+	return podWorkspace{podChanges{w.pods, *location}, paths}, nil
 }
 
 // directoryChanges reads a directory of this machine, whether it is served or not.

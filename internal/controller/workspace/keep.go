@@ -17,7 +17,9 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/nestor-dev/nestor/api/v1alpha1"
 	"github.com/nestor-dev/nestor/internal/ledger"
+	"github.com/nestor-dev/nestor/internal/projection"
 	"github.com/nestor-dev/nestor/internal/tool/workspace/changes"
 	"github.com/nestor-dev/nestor/internal/tool/workspace/pod"
 )
@@ -34,12 +36,12 @@ const (
 	keepTimeout = 3 * time.Minute
 	// keepRetryTime is for how long a pod whose changes cannot be read is kept before it is removed without them.
 	keepRetryTime = 10 * time.Minute
-	// restoreTimeout bounds one attempt to restore changes.
+	// restoreTimeout bounds the attempts to restore changes.
 	restoreTimeout = time.Minute
 )
 
 // ReasonNotKept is the reason of the Event for changes that were not kept.
-const ReasonNotKept = "WorkspaceNotKept"
+const ReasonNotKept = v1alpha1.ReasonWorkspaceNotKept
 
 // kept is what the summary of kept changes contains besides the changes.
 type kept struct {
@@ -122,7 +124,7 @@ func (p *pods) readAndStore(ctx context.Context, location Location) error {
 // store writes changes to the ledger, and reports with an Event those that were not kept. They never replace changes that were kept earlier.
 func (p *pods) store(ctx context.Context, location Location, k kept, archive []byte) error {
 	w := ledger.Workspace{Owner: string(location.Owner.GetUID()), Source: podChanges{p, location}.Source(), CapturedAt: p.options.Now(), Archive: archive}
-	lost := k.NotKept
+	lost, tooLarge := k.NotKept, k.TooLarge
 	if lost {
 		earlier, stored, err := p.earlier(ctx, location)
 		if err != nil {
@@ -139,6 +141,13 @@ func (p *pods) store(ctx context.Context, location Location, k kept, archive []b
 	}
 	if err := p.options.Ledger.KeepWorkspace(ctx, w); err != nil {
 		return fmt.Errorf("keep the changes of the workspace: %w", err)
+	}
+	var shown *projection.NotKept
+	if lost {
+		shown = &projection.NotKept{TooLarge: tooLarge, Message: oneLine(k.Message)}
+	}
+	if err := p.showKept(ctx, location.Owner, shown); err != nil {
+		return err
 	}
 	if lost && p.options.Events != nil {
 		p.options.Events.Eventf(location.Owner, nil, corev1.EventTypeWarning, ReasonNotKept, "Keep", "%s", oneLine(k.Message))
@@ -210,7 +219,7 @@ func (p *pods) restore(ctx context.Context, spec pod.Spec, name types.Namespaced
 	}
 	ctx, cancel := context.WithTimeout(ctx, restoreTimeout)
 	defer cancel()
-	if _, err := p.request(ctx, spec, name, http.MethodPut, "changes/archive", w.Archive); err != nil {
+	if _, err := p.requestAgain(ctx, spec, name, http.MethodPut, "changes/archive", w.Archive); err != nil {
 		return fmt.Errorf("restore the kept changes of the workspace: %w", err)
 	}
 	p.uses.update(name, func(one *podUse) { one.restored = found.UID })

@@ -13,6 +13,8 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
@@ -52,6 +54,13 @@ func (r chatWorkspace) setPhase(phase v1alpha1.ChatPhase) {
 
 func (r chatWorkspace) key() types.NamespacedName {
 	return types.NamespacedName{Namespace: r.chat.Namespace, Name: r.chat.Name}
+}
+
+// keptCondition returns the condition of the chat, or nil.
+func (r chatWorkspace) keptCondition() *metav1.Condition {
+	GinkgoHelper()
+	Expect(api.Get(ctx, r.key(), r.chat)).To(Succeed())
+	return meta.FindStatusCondition(r.chat.Status.Conditions, v1alpha1.ConditionWorkspaceKept)
 }
 
 func (r chatWorkspace) keptText() func() (string, error) {
@@ -97,10 +106,19 @@ var _ = Describe("The changes of a workspace that stops", func() {
 		Expect(os.WriteFile(filepath.Join(root, "large.bin"), make([]byte, 33<<20), 0o600)).To(Succeed())
 		r.stopped()
 		Expect(r.keptText()()).To(And(ContainSubstring(`"notKept":true`), ContainSubstring("large.bin"), ContainSubstring("notes.txt")))
+		Expect(r.keptCondition()).To(And(HaveField("Status", metav1.ConditionFalse), HaveField("Reason", v1alpha1.ReasonWorkspaceTooLarge),
+			HaveField("Message", ContainSubstring("large.bin")), HaveField("ObservedGeneration", r.chat.Generation)))
 		Eventually(events.Events).Should(Receive(And(ContainSubstring(workspace.ReasonNotKept), ContainSubstring("large.bin"))))
 		done := r.call(workspaces, "ls", `{}`)
 		r.start(r.pod(p.UID))
 		Expect(finished(done).Text).To(And(ContainSubstring("was not kept"), ContainSubstring("large.bin"), Not(ContainSubstring("notes.txt"))))
+
+		By("the changes fit again")
+		Expect(r.keptCondition()).NotTo(BeNil())
+		Expect(finished(r.call(workspaces, "write", `{"path":"notes.txt","content":"small"}`)).Failure).To(BeEmpty())
+		r.stopped()
+		Expect(r.keptText()()).To(ContainSubstring("small"))
+		Expect(r.keptCondition()).To(BeNil())
 	})
 
 	It("keep it running while they cannot be read, for a limited time", func() {
@@ -116,6 +134,7 @@ var _ = Describe("The changes of a workspace that stops", func() {
 		r.touch()
 		r.awaitPodGone()
 		Expect(r.keptText()()).To(ContainSubstring("broken"))
+		Expect(r.keptCondition()).To(And(HaveField("Reason", v1alpha1.ReasonWorkspaceNotKept), HaveField("Message", ContainSubstring("broken"))))
 	})
 
 	It("never replace what was kept earlier if they are not kept themselves", func() {
@@ -128,7 +147,8 @@ var _ = Describe("The changes of a workspace that stops", func() {
 		Expect(os.WriteFile(filepath.Join(root, "large.bin"), make([]byte, 33<<20), 0o600)).To(Succeed())
 		r.setPhase(v1alpha1.ChatIdle)
 		r.stopped()
-		Expect(r.keptText()()).To(And(ContainSubstring("buy milk"), ContainSubstring("was not kept"), ContainSubstring("large.bin")))
+		Expect(r.keptText()()).To(And(ContainSubstring("buy milk"), ContainSubstring("was not kept"), ContainSubstring("large.bin"), Not(ContainSubstring("tooLarge"))))
+		Expect(r.keptCondition()).To(And(HaveField("Reason", v1alpha1.ReasonWorkspaceTooLarge), HaveField("Message", HavePrefix("What was changed after"))))
 
 		done := r.call(workspaces, "read", `{"path":"notes.txt"}`)
 		r.start(r.pod(p.UID))
@@ -142,6 +162,14 @@ var _ = Describe("The changes of a workspace that stops", func() {
 		r.start(r.pod(""))
 		Expect(finished(done).Text).To(ContainSubstring("restore the kept changes"))
 		Expect(r.keptText()()).To(ContainSubstring("no tar"))
+	})
+
+	It("are restored although the pod cannot be reached at first", func() {
+		r := newChatWorkspace(empty)
+		done := r.call(workspaces, "ls", `{}`)
+		network.refuse(r.name(), 2)
+		r.start(r.pod(""))
+		Expect(finished(done).Failure).To(BeEmpty())
 	})
 
 	It("are relative to the commit that was cloned", func() {

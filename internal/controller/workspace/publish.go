@@ -40,7 +40,7 @@ const (
 	publishTimeout = 5 * time.Minute
 	// publisherIdle is how long an unused publisher stays, if the operator that started it did not delete it.
 	publisherIdle = time.Minute
-	// requestAttempts and requestPause are how often, and after which growing pause, a publisher is asked.
+	// requestAttempts and requestPause are how often, and after which growing pause, a new pod is asked.
 	requestAttempts = 6
 	requestPause    = 500 * time.Millisecond
 	// maxListed bounds the files that review_changes lists.
@@ -108,11 +108,11 @@ func (r reviewed) line() string {
 			added, deleted = added+*f.Additions, deleted+*f.Deletions
 		}
 	}
-	hash := sha256.New()
-	fmt.Fprintf(hash, "%s\n%s\n", r.branch, r.summary.BaseCommit)
-	hash.Write(r.patch)
-	const digits = 40
-	return fmt.Sprintf("%s: %d files, +%d -%d, sha256 %s", r.branch, len(r.summary.Files), added, deleted, hex.EncodeToString(hash.Sum(nil))[:digits])
+	files := fmt.Sprintf("%d files", len(r.summary.Files))
+	if len(r.summary.Files) == 1 {
+		files = "1 file"
+	}
+	return fmt.Sprintf("%s: %s, +%d -%d since %s, sha256 %s", r.branch, files, added, deleted, r.summary.BaseCommit, changes.DigestOf(r.patch))
 }
 
 // text lists the changes for a model.
@@ -161,6 +161,9 @@ func (p *pods) read(ctx context.Context, location Location, agent string) (revie
 	}
 	if summary == nil || !running {
 		return r, errors.New("the workspace ended before its changes were read. Try again")
+	}
+	if summary.Digest != "" && summary.Digest != changes.DigestOf(patch) {
+		return r, errors.New("the files of the workspace were changed while they were read. Try again when no other agent changes them")
 	}
 	r.summary, r.patch = *summary, patch
 	return r, nil
@@ -244,7 +247,7 @@ func (p *pods) send(ctx context.Context, location Location, request gitpush.Requ
 	defer p.dismiss(ctx, name, found)
 	ctx, cancel := context.WithTimeout(ctx, publishTimeout)
 	defer cancel()
-	answer, err := p.requestAgain(ctx, spec, name, body)
+	answer, err := p.requestAgain(ctx, spec, name, http.MethodPost, "publish", body)
 	if err != nil {
 		return result, fmt.Errorf("%w. If the branch does not have the changes, call it again", err)
 	}
@@ -254,11 +257,11 @@ func (p *pods) send(ctx context.Context, location Location, request gitpush.Requ
 	return result, nil
 }
 
-// requestAgain sends a request to a publisher, and again if it gets no answer: the Service of a new pod takes a moment, and a repetition finds what
-// the first attempt has published.
-func (p *pods) requestAgain(ctx context.Context, spec pod.Spec, name types.NamespacedName, body []byte) ([]byte, error) {
+// requestAgain sends a request to a new pod, and again if it gets no answer: nodes learn of the address of a pod a moment after it is ready. It is for
+// requests that may be repeated: a publisher finds what the first attempt has published, and changes are restored once.
+func (p *pods) requestAgain(ctx context.Context, spec pod.Spec, name types.NamespacedName, method, path string, body []byte) ([]byte, error) {
 	for attempt := 1; ; attempt++ {
-		answer, err := p.request(ctx, spec, name, http.MethodPost, "publish", body)
+		answer, err := p.request(ctx, spec, name, method, path, body)
 		var unanswered *url.Error
 		if err == nil || attempt == requestAttempts || !errors.As(err, &unanswered) {
 			return answer, err

@@ -30,6 +30,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/tool/workspace/gitclone"
 	"github.com/nestor-dev/nestor/internal/tool/workspace/gitpush"
 	"github.com/nestor-dev/nestor/internal/tool/workspace/pod"
+	"github.com/nestor-dev/nestor/test/programs"
 )
 
 // shell runs commands in a directory and returns their output.
@@ -51,9 +52,7 @@ type publishing struct {
 
 func newPublishing(push v1alpha1.GitPush) *publishing {
 	GinkgoHelper()
-	if _, err := exec.LookPath("git"); err != nil {
-		Skip("git is not installed")
-	}
+	programs.Need(GinkgoT(), "git")
 	dir := GinkgoT().TempDir()
 	shell(dir, "git init -q -b main w && cd w && echo one > f && git add . && git commit -qm first && cd .. && git clone -q --bare w app.git")
 	r := newChatWorkspace(v1alpha1.Workspace{Git: &v1alpha1.GitSource{URL: "https://git.example.com/app.git", SecretName: "login", Push: &push}})
@@ -169,11 +168,11 @@ var _ = Describe("Publishing changes", func() {
 		Expect(finished(r.call(workspaces, server.ReviewTool, `{}`)).Text).To(ContainSubstring("Nothing was changed"))
 		shell(r.root, "echo two >> f && echo new > g")
 		line := r.line()
-		Expect(line).To(HavePrefix("nestor/chat: 2 files, +2 -0, sha256 "))
+		Expect(line).To(HavePrefix("nestor/chat: 2 files, +2 -0 since " + shell(r.root, "git rev-parse HEAD") + ", sha256 "))
 
 		By("publishing nothing if the line is another one")
 		before := shell(r.upstream, "git for-each-ref")
-		done := r.publish("k0", strings.Replace(line, "2 files", "1 files", 1))
+		done := r.publish("k0", strings.Replace(line, "2 files", "1 file", 1))
 		r.publisher()
 		Expect(received(done).Text).To(ContainSubstring("nothing was published"))
 		r.publisherGone()

@@ -62,7 +62,7 @@ func TestWorkspaces(t *testing.T) {
 }
 
 var _ = BeforeSuite(func() {
-	SetDefaultEventuallyTimeout(30 * time.Second)
+	SetDefaultEventuallyTimeout(2 * time.Minute)
 	SetDefaultEventuallyPollingInterval(20 * time.Millisecond)
 	var cancel context.CancelFunc
 	ctx, cancel = context.WithCancel(context.Background())
@@ -145,6 +145,7 @@ type podNetwork struct {
 	mu      sync.Mutex
 	servers map[string]*httptest.Server
 	// intercept, if set, fails each tool call with an error. It may let the call reach the server before.
+	refusals  map[string]int
 	intercept func(r *http.Request, reach func()) error
 }
 
@@ -171,6 +172,13 @@ func (n *podNetwork) run(namespace, name, token string, awaitRestore bool) strin
 	return root
 }
 
+// refuse refuses the next connections to a pod, as nodes do that have not learned its address yet.
+func (n *podNetwork) refuse(name types.NamespacedName, connections int) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.refusals = map[string]int{fmt.Sprintf("%s.%s.svc:%d", name.Name, name.Namespace, pod.Port): connections}
+}
+
 // answer replaces the server of a pod by a function.
 func (n *podNetwork) answer(name types.NamespacedName, handler http.HandlerFunc) {
 	n.mu.Lock()
@@ -183,6 +191,10 @@ func (n *podNetwork) RoundTrip(r *http.Request) (*http.Response, error) {
 	n.mu.Lock()
 	found, ok := n.servers[r.URL.Host]
 	cut := n.intercept
+	if n.refusals[r.URL.Host] > 0 {
+		n.refusals[r.URL.Host]--
+		ok = false
+	}
 	n.mu.Unlock()
 	if !ok {
 		return nil, fmt.Errorf("no route to %s", r.URL.Host)

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"time"
 
@@ -98,9 +99,7 @@ func testDetachedResultsPassOver(t *testing.T, db Database) {
 	third := must(first.TakeOver(t.Context(), 2, own.Epoch, "third", at(2)))(t)
 	wantDetached(t, first, 2, call("B", nil), call("a", large), call("b", []byte{}), call("c", []byte{}), call("mine", nil))
 	db.passDetached(t, "key IN ('B', 'mine')", 2*detachedTTL)
-	if err := second.KeepDetached(t.Context(), "second", []string{"B", "mine"}, detachedTTL); err != nil {
-		t.Fatal(err)
-	}
+	keep(t, second, "second", []string{"B", "mine"}, "B")
 	expired := call("B", nil)
 	expired.Expired = true
 	wantDetached(t, first, 2, expired, call("a", large), call("b", []byte{}), call("c", []byte{}), call("mine", nil))
@@ -113,17 +112,27 @@ func testDetachedResultsPassOver(t *testing.T, db Database) {
 	testInvalidDetachedCalls(t, first, third)
 }
 
+// keep extends the time of calls, of which some are not in flight in this process any more.
+func keep(t *testing.T, l ledger.Ledger, replica string, keys []string, gone ...string) {
+	t.Helper()
+	if got := must(l.KeepDetached(t.Context(), replica, keys, detachedTTL))(t); !slices.Equal(got, gone) {
+		t.Errorf("not in flight any more: %v, want %v", got, gone)
+	}
+}
+
 func testInvalidDetachedCalls(t *testing.T, l ledger.Ledger, own ledger.Fence) {
 	t.Helper()
 	_, finish := l.FinishDetached(t.Context(), "a\x00", nil)
+	_, noTime := l.KeepDetached(t.Context(), "r", []string{"k"}, 0)
+	_, nobody := l.KeepDetached(t.Context(), "", []string{"k"}, detachedTTL)
 	for name, err := range map[string]error{
 		"no replica":       l.Detach(t.Context(), own, "", detachable("k"), detachedTTL),
 		"no time to live":  l.Detach(t.Context(), own, "r", detachable("k"), 0),
 		"no key":           l.Detach(t.Context(), own, "r", detachable(""), detachedTTL),
 		"an invalid key":   l.Detach(t.Context(), own, "r", detachable("a\x00"), detachedTTL),
 		"no agent":         l.Detach(t.Context(), own, "r", []ledger.DetachedCall{{Key: "k"}}, detachedTTL),
-		"keep for no time": l.KeepDetached(t.Context(), "r", []string{"k"}, 0),
-		"keep for nobody":  l.KeepDetached(t.Context(), "", []string{"k"}, detachedTTL),
+		"keep for no time": noTime,
+		"keep for nobody":  nobody,
 		"finish":           finish,
 		"forget":           l.ForgetDetached(t.Context(), own, []string{"a\x00"}),
 	} {
@@ -131,7 +140,8 @@ func testInvalidDetachedCalls(t *testing.T, l ledger.Ledger, own ledger.Fence) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if err := errors.Join(l.KeepDetached(t.Context(), "r", nil, detachedTTL), l.Detach(t.Context(), own, "r", nil, detachedTTL),
+	keep(t, l, "r", nil)
+	if err := errors.Join(l.Detach(t.Context(), own, "r", nil, detachedTTL),
 		l.ForgetDetached(t.Context(), own, nil)); err != nil {
 		t.Errorf("without calls: %v", err)
 	}
@@ -216,12 +226,8 @@ func testDetachedCallsExpire(t *testing.T, db Database) {
 	wantDetached(t, l, 2, want...)
 
 	// Only the process that makes a call extends its time.
-	if err := l.KeepDetached(t.Context(), "second", []string{"dead"}, detachedTTL); err != nil {
-		t.Fatal(err)
-	}
-	if err := l.KeepDetached(t.Context(), "first", []string{"unknown", "kept", "done"}, detachedTTL); err != nil {
-		t.Fatal(err)
-	}
+	keep(t, l, "second", []string{"dead"}, "dead")
+	keep(t, l, "first", []string{"unknown", "kept", "done"}, "done", "unknown")
 	want[2].Expired = false
 	wantDetached(t, l, 2, want...)
 	finish(t, l, "late", "late", true)
@@ -231,7 +237,10 @@ func testDetachedCallsExpire(t *testing.T, db Database) {
 	const short = 20 * time.Millisecond
 	for _, start := range []func() error{
 		func() error { return l.Detach(t.Context(), own, "first", detachable("short"), short) },
-		func() error { return l.KeepDetached(t.Context(), "first", []string{"short"}, short) },
+		func() error {
+			_, err := l.KeepDetached(t.Context(), "first", []string{"short"}, short)
+			return err
+		},
 	} {
 		began := time.Now()
 		if err := start(); err != nil {
@@ -255,9 +264,7 @@ func testStaleDetachedCallsAreDeleted(t *testing.T, db Database) {
 	detach(t, l, first, "first", "again", "done", "finished", "old", "stale", "young")
 	finish(t, l, "done", "result", true)
 	db.passDetached(t, "key IN ('again', 'done', 'stale', 'finished')", detachedTTL+day+time.Minute)
-	if err := l.KeepDetached(t.Context(), "first", []string{"done"}, detachedTTL); err != nil { // It is no longer in flight.
-		t.Fatal(err)
-	}
+	keep(t, l, "first", []string{"done"}, "done") // It is no longer in flight.
 	db.passDetached(t, "key = 'young'", detachedTTL+day-time.Minute)
 	finish(t, l, "finished", "late", true) // The day begins with the result.
 	young := ledger.DetachedCall{Key: "young", Agent: "a", Expired: true}
@@ -363,9 +370,9 @@ func testDetachedCallsOfManyReplicas(t *testing.T, db Database) {
 			_, finish := l.FinishDetached(t.Context(), keys[1], []byte("result"))
 			_, prune := l.Prune(t.Context(), at(0), 0)
 			_, count := l.SetShardCount(t.Context(), 1+(i+round)%4)
-			err := errors.Join(finish, prune, count,
-				l.Detach(t.Context(), own, replica, detachable(keys...), detachedTTL),
-				l.KeepDetached(t.Context(), replica, keys, detachedTTL),
+			detach := l.Detach(t.Context(), own, replica, detachable(keys...), detachedTTL)
+			_, keep := l.KeepDetached(t.Context(), replica, keys, detachedTTL)
+			err := errors.Join(finish, prune, count, detach, keep,
 				l.ForgetDetached(t.Context(), own, keys[:calls/4]))
 			if err != nil {
 				return err

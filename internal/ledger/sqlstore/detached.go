@@ -49,20 +49,25 @@ type rowChange struct {
 
 // changeDetached runs the changes in the locking order and returns how many rows have changed.
 func changeDetached(ctx context.Context, tx Tx, changes []rowChange) (int64, error) {
+	changed, err := changeEachDetached(ctx, tx, changes)
+	var sum int64
+	for _, n := range changed {
+		sum += n
+	}
+	return sum, err
+}
+
+// changeEachDetached sorts the changes into the locking order, runs them, and returns how many rows each has changed.
+func changeEachDetached(ctx context.Context, tx Tx, changes []rowChange) ([]int64, error) {
 	if len(changes) == 0 {
-		return 0, nil
+		return nil, nil
 	}
 	slices.SortStableFunc(changes, func(a, b rowChange) int { return cmp.Compare(a.key, b.key) })
 	statements := make([]Statement, len(changes))
 	for i := range changes {
 		statements[i] = changes[i].Statement
 	}
-	changed, err := tx.Exec(ctx, statements...)
-	var sum int64
-	for _, n := range changed {
-		sum += n
-	}
-	return sum, err
+	return tx.Exec(ctx, statements...)
 }
 
 // clocked inserts the clock of the database into a query.
@@ -132,11 +137,11 @@ func (s *Store) pruneDetached(ctx context.Context, tx Tx, limit int64) (int64, e
 }
 
 // KeepDetached implements ledger.Detached.
-func (s *Store) KeepDetached(ctx context.Context, replica string, keys []string, ttl time.Duration) error {
+func (s *Store) KeepDetached(ctx context.Context, replica string, keys []string, ttl time.Duration) (gone []string, err error) {
 	const op = "keep detached calls"
-	err := errors.Join(checkTTL(op, ttl), checkNames(op, replica), checkNames(op, keys...))
+	err = errors.Join(checkTTL(op, ttl), checkNames(op, replica), checkNames(op, keys...))
 	if err != nil || len(keys) == 0 {
-		return err
+		return nil, err
 	}
 	keep, lifetime := s.clocked(keepDetached), (ttl + clockResolution).Microseconds()
 	changes := make([]rowChange, len(keys))
@@ -146,10 +151,19 @@ func (s *Store) KeepDetached(ctx context.Context, replica string, keys []string,
 	ctx, cancel := context.WithTimeout(ctx, s.timeout)
 	defer cancel()
 	err = s.driver.Write(ctx, func(tx Tx) error {
-		_, err := changeDetached(ctx, tx, changes)
+		changed, err := changeEachDetached(ctx, tx, changes)
+		gone = nil // the transaction may be repeated
+		for i, n := range changed {
+			if n == 0 {
+				gone = append(gone, changes[i].key)
+			}
+		}
 		return err
 	})
-	return s.fail(op, err)
+	if err != nil {
+		return nil, s.fail(op, err)
+	}
+	return gone, nil
 }
 
 // FinishDetached implements ledger.Detached.

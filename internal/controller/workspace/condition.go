@@ -1,0 +1,48 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package workspace
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/util/retry"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/internal/controller/status"
+	"github.com/nestor-dev/nestor/internal/projection"
+)
+
+// showKept sets the condition WorkspaceKept of a chat or task whose changes were not kept, and removes it for nil.
+func (p *pods) showKept(ctx context.Context, owner client.Object, n *projection.NotKept) error {
+	err := retry.RetryOnConflict(retry.DefaultBackoff, func() error {
+		object := owner.DeepCopyObject().(client.Object)
+		if err := p.options.Live.Get(ctx, client.ObjectKeyFromObject(owner), object); err != nil {
+			return client.IgnoreNotFound(err)
+		}
+		if object.GetUID() != owner.GetUID() {
+			return nil // another one was created under the same name
+		}
+		writer, result, err := &status.Writer{Client: p.options.Client}, ctrl.Result{}, error(nil)
+		switch o := object.(type) {
+		case *v1alpha1.AgentChat:
+			result, err = status.Write(ctx, writer, o, &o.Status, projection.ChatWorkspace(o.Status, n, o.Generation, p.options.Now()), false)
+		case *v1alpha1.AgentTask:
+			result, err = status.Write(ctx, writer, o, &o.Status, projection.TaskWorkspace(o.Status, n, o.Generation, p.options.Now()), false)
+		}
+		if err == nil && !result.IsZero() {
+			return apierrors.NewConflict(schema.GroupResource{}, owner.GetName(), errors.New("the status was changed")) // so that it is repeated
+		}
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("show whether the changes of the workspace are kept: %w", err)
+	}
+	return nil
+}
