@@ -5,6 +5,7 @@ package diagnose
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"time"
 
@@ -81,7 +82,7 @@ func (t Target) operator(ctx context.Context) Finding {
 			return found("operator", OK, "%d replicas of the operator renew their Leases in the namespace %s", live, t.OperatorNamespace)
 		}
 	}
-	judged, waiting := t.judged(ctx)
+	judged, waiting, err := t.judged(ctx)
 	switch {
 	case waiting != "":
 		return found("operator", Failed, "no operator has reconciled %s, which was created more than %s ago", waiting, patience).
@@ -96,6 +97,9 @@ func (t Target) operator(ctx context.Context) Finding {
 		}
 		return found("operator", Failed, "the deployment %s/nestor-operator is not ready", t.OperatorNamespace).
 			advise("Look at its pods: kubectl get pods -n %s", t.OperatorNamespace)
+	}
+	if apierrors.IsForbidden(err) {
+		return found("operator", Unknown, "no operator was found, and you may not read the chats and providers of the namespace %s, which would show one", t.Namespace)
 	}
 	return found("operator", Unknown, "there is no sign of an operator, and the namespace %s has no objects for it to reconcile", t.Namespace).
 		advise("`kubectl nestor doctor --probe` checks it with a harmless tool.")
@@ -113,11 +117,10 @@ const patience = 30 * time.Second
 
 // judged reports whether an operator has written the conditions of any object in the namespace, and returns an object without conditions
 // that should have them.
-func (t Target) judged(ctx context.Context) (judged bool, waiting string) {
+func (t Target) judged(ctx context.Context) (judged bool, waiting string, err error) {
 	var chats v1alpha1.AgentChatList
 	var providers v1alpha1.ModelProviderList
-	_ = t.API.List(ctx, &chats, client.InNamespace(t.Namespace))
-	_ = t.API.List(ctx, &providers, client.InNamespace(t.Namespace))
+	err = errors.Join(t.API.List(ctx, &chats, client.InNamespace(t.Namespace)), t.API.List(ctx, &providers, client.InNamespace(t.Namespace)))
 	look := func(kind string, object metav1.Object, conditions []metav1.Condition) {
 		for _, c := range conditions {
 			if c.Type == v1alpha1.ConditionReady && c.ObservedGeneration == object.GetGeneration() {
@@ -135,7 +138,7 @@ func (t Target) judged(ctx context.Context) (judged bool, waiting string) {
 	for i := range providers.Items {
 		look("the ModelProvider", &providers.Items[i], providers.Items[i].Status.Conditions)
 	}
-	return judged, waiting
+	return judged, waiting, err
 }
 
 // history checks that full transcripts can be read. Chats work without them.

@@ -65,8 +65,11 @@ func (p Problem) OfInstallation() bool { return !waits(p) }
 
 // Namespace is a namespace to check, with the rights of the client.
 type Namespace struct {
-	API               client.Reader
-	Name              string
+	API client.Reader
+	// Tables reads the kinds whose objects are large or many; nil means that the complete objects are read.
+	Tables *Tables
+	Name   string
+	// OperatorNamespace is the namespace of the operator. If it is empty, Watch finds it.
 	OperatorNamespace string
 	// Heartbeat has seen the heartbeat of this installation before.
 	Heartbeat *Observer
@@ -78,36 +81,67 @@ func (n Namespace) Problems(ctx context.Context) ([]Problem, error) {
 	if err != nil {
 		return nil, err
 	}
-	var chats v1alpha1.AgentChatList
-	var tasks v1alpha1.AgentTaskList
-	var agents v1alpha1.SubAgentList
+	found := collection{problems: problems}
+	chats, err := n.rows(ctx, agentChats)
+	if err != nil {
+		return nil, err
+	}
+	if err := n.configured(ctx, &found, chats); err != nil {
+		return nil, err
+	}
+	n.waiting(ctx, &found, agentChats, chats)
+	tasks, err := n.rows(ctx, agentTasks)
+	if err != nil {
+		return nil, err
+	}
+	n.waiting(ctx, &found, agentTasks, tasks)
+	slices.SortStableFunc(found.problems, func(a, b Problem) int { return cmp.Compare(a.Severity, b.Severity) })
+	return found.problems, nil
+}
+
+// configured adds the problems of providers, quotas and tool servers, which are the causes why work waits.
+func (n Namespace) configured(ctx context.Context, found *collection, chats []row) error {
 	var providers v1alpha1.ModelProviderList
 	var quotas v1alpha1.AgentQuotaList
-	var servers v1alpha1.ToolServerList
-	for _, list := range []client.ObjectList{&chats, &tasks, &agents, &providers, &quotas, &servers} {
+	for _, list := range []client.ObjectList{&providers, &quotas} {
 		if err := n.list(ctx, list); err != nil {
-			return nil, err
+			return err
 		}
 	}
-	found := collection{problems: problems}
-	n.providers(ctx, &found, providers.Items, append(n.used(ctx, chats.Items), "default"))
+	n.providers(ctx, found, providers.Items, append(n.used(ctx, chats), "default"))
 	for i := range quotas.Items {
 		found.quota(&quotas.Items[i])
 	}
-	for i := range servers.Items {
-		found.toolServer(&servers.Items[i])
+	servers, err := n.rows(ctx, toolServers)
+	if err != nil {
+		return err
 	}
-	for i := range chats.Items {
-		found.waiting("AgentChat "+chats.Items[i].Name, chats.Items[i].Status.Conditions)
+	for _, server := range servers {
+		if conditions, err := n.conditions(ctx, toolServers, server.name); err == nil {
+			found.toolServer(server.name, conditions)
+		}
 	}
-	for i := range tasks.Items {
-		found.waiting("AgentTask "+tasks.Items[i].Name, tasks.Items[i].Status.Conditions)
+	return nil
+}
+
+// maxDetails bounds how many objects of a kind are read for the message of a problem. One for each problem suffices, unless they change
+// in the meantime.
+const maxDetails = 8
+
+// waiting adds why the work of objects waits.
+func (n Namespace) waiting(ctx context.Context, found *collection, kind listed, rows []row) {
+	read := 0
+	for _, r := range rows {
+		if !slices.ContainsFunc(r.reasons, found.isNews) {
+			continue
+		}
+		if read++; read > maxDetails {
+			return
+		}
+		if conditions, err := n.conditions(ctx, kind, r.name); err == nil {
+			found.waiting(kind.kind+" "+r.name, conditions)
+		}
 	}
-	for i := range agents.Items {
-		found.waiting("SubAgent "+agents.Items[i].Name, agents.Items[i].Status.Conditions)
-	}
-	slices.SortStableFunc(found.problems, func(a, b Problem) int { return cmp.Compare(a.Severity, b.Severity) })
-	return found.problems, nil
 }
 
 // list reads a list from the cache of the API server. A list that the person may not read is empty.
@@ -154,24 +188,22 @@ func renewTime(lease *coordinationv1.Lease) *metav1.Time {
 
 // UsedProviders returns the names of the providers that chats and roles of the namespace set.
 func (n Namespace) UsedProviders(ctx context.Context) ([]string, error) {
-	var chats v1alpha1.AgentChatList
-	if err := n.list(ctx, &chats); err != nil {
+	chats, err := n.rows(ctx, agentChats)
+	if err != nil {
 		return nil, err
 	}
-	return n.used(ctx, chats.Items), nil
+	return n.used(ctx, chats), nil
 }
 
 // used returns the names of the providers that these chats and the roles of the namespace set.
-func (n Namespace) used(ctx context.Context, chats []v1alpha1.AgentChat) []string {
-	var names []string
-	for _, c := range chats {
-		names = append(names, c.Spec.ModelProvider)
+func (n Namespace) used(ctx context.Context, chats []row) []string {
+	roles, err := n.rows(ctx, agentRoles)
+	if err != nil {
+		roles = nil
 	}
-	var roles v1alpha1.AgentRoleList
-	if err := n.list(ctx, &roles); err == nil {
-		for _, r := range roles.Items {
-			names = append(names, r.Spec.ModelProvider)
-		}
+	var names []string
+	for _, r := range slices.Concat(chats, roles) {
+		names = append(names, r.provider)
 	}
 	slices.Sort(names)
 	return slices.DeleteFunc(slices.Compact(names), func(name string) bool { return name == "" })
@@ -204,7 +236,7 @@ func (c *collection) add(p Problem) {
 
 // waits reports whether a problem is about an object that waits for something else.
 func waits(p Problem) bool {
-	return strings.HasPrefix(p.Object, "AgentChat ") || strings.HasPrefix(p.Object, "AgentTask ") || strings.HasPrefix(p.Object, "SubAgent ")
+	return strings.HasPrefix(p.Object, "AgentChat ") || strings.HasPrefix(p.Object, "AgentTask ")
 }
 
 func (c *collection) provider(p *v1alpha1.ModelProvider) {
@@ -231,22 +263,25 @@ func (c *collection) quota(q *v1alpha1.AgentQuota) {
 	})
 }
 
-func (c *collection) toolServer(s *v1alpha1.ToolServer) {
-	if ready := meta.FindStatusCondition(s.Status.Conditions, v1alpha1.ConditionReady); ready != nil && ready.Status == metav1.ConditionFalse {
+func (c *collection) toolServer(name string, conditions []metav1.Condition) {
+	if ready := meta.FindStatusCondition(conditions, v1alpha1.ConditionReady); ready != nil && ready.Status == metav1.ConditionFalse {
 		c.add(Problem{
-			Kind: ToolServer, Severity: Warning, Object: "ToolServer " + s.Name, Message: fmt.Sprintf("The ToolServer %s is not ready: %s.", s.Name, ready.Reason),
+			Kind: ToolServer, Severity: Warning, Object: "ToolServer " + name, Message: fmt.Sprintf("The ToolServer %s is not ready: %s.", name, ready.Reason),
 			Todo: sentence(ready.Message), Since: &ready.LastTransitionTime,
 		})
 	}
 }
 
-// causes maps the reasons for which work waits to problems.
-var causes = map[string]struct {
+// cause is what work waits for.
+type cause struct {
 	kind     Kind
 	severity Severity
 	message  string
 	todo     string
-}{
+}
+
+// causes maps the reasons for which work waits to problems.
+var causes = map[string]cause{
 	v1alpha1.ReasonProviderUnavailable: {Provider, Error, "The model provider does not answer.", "The call is retried by itself. Look at the provider: kubectl get modelproviders"},
 	v1alpha1.ReasonRetrying:            {Provider, Warning, "A model call failed and is retried.", "It is retried by itself."},
 	v1alpha1.ReasonRateLimited:         {RateLimit, Warning, "The model provider limits the rate of calls.", "Work continues by itself. Set spec.limits of the ModelProvider to what the provider allows, or ask the provider for more."},
@@ -254,22 +289,32 @@ var causes = map[string]struct {
 	v1alpha1.ReasonQuotaExhausted:      {Quota, Error, "A quota is used up.", "Look at it: kubectl get agentquotas"},
 }
 
+// causeOf returns the cause for the reason of a condition. The cause of a failed ledger has no todo: the message of the condition has it.
+func causeOf(reason string) (cause, bool) {
+	if strings.HasPrefix(reason, "Ledger") && reason != v1alpha1.ReasonLedgerQuota {
+		return cause{kind: Ledger, severity: Error, message: "The ledger does not work (" + reason + "): agents wait. Nothing is lost."}, true
+	}
+	known, ok := causes[reason]
+	return known, ok
+}
+
+// isNews reports whether the reason of a condition is a problem of a kind that is not known yet.
+func (c *collection) isNews(reason string) bool {
+	found, ok := causeOf(reason)
+	return ok && !slices.ContainsFunc(c.problems, func(p Problem) bool { return p.Kind == found.kind })
+}
+
 // waiting adds why the work of an object waits.
 func (c *collection) waiting(object string, conditions []metav1.Condition) {
 	for _, condition := range conditions {
-		if condition.Status == metav1.ConditionTrue {
+		found, ok := causeOf(condition.Reason)
+		if !ok || condition.Status == metav1.ConditionTrue {
 			continue
 		}
-		cause, known := causes[condition.Reason]
-		if !known && strings.HasPrefix(condition.Reason, "Ledger") && condition.Reason != v1alpha1.ReasonLedgerQuota {
-			cause.kind, cause.severity, cause.message, cause.todo, known = Ledger, Error, "The ledger does not work ("+condition.Reason+"): agents wait. Nothing is lost.", condition.Message, true
-		}
-		if known {
-			c.add(Problem{
-				Kind: cause.kind, Severity: cause.severity, Object: object, Message: fmt.Sprintf("%s %s: %s", cause.message, object, sentence(condition.Message)),
-				Todo: cause.todo, Since: &condition.LastTransitionTime,
-			})
-		}
+		c.add(Problem{
+			Kind: found.kind, Severity: found.severity, Object: object, Message: fmt.Sprintf("%s %s: %s", found.message, object, sentence(condition.Message)),
+			Todo: cmp.Or(found.todo, condition.Message), Since: &condition.LastTransitionTime,
+		})
 	}
 }
 

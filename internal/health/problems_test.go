@@ -29,7 +29,8 @@ func reader(t *testing.T, funcs interceptor.Funcs, objects ...client.Object) cli
 			t.Fatal(err)
 		}
 	}
-	return fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).WithInterceptorFuncs(funcs).Build()
+	byName := func(object client.Object) []string { return []string{object.GetName()} }
+	return fake.NewClientBuilder().WithScheme(scheme).WithIndex(&coordinationv1.Lease{}, "metadata.name", byName).WithObjects(objects...).WithInterceptorFuncs(funcs).Build()
 }
 
 func named(name string) metav1.ObjectMeta {

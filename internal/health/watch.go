@@ -22,7 +22,7 @@ func (n Namespace) Watch(ctx context.Context) <-chan []Problem {
 		defer ticker.Stop()
 		var last []Problem
 		for {
-			now, err := n.Problems(ctx)
+			now, err := n.find(ctx)
 			if err == nil && !reflect.DeepEqual(keys(now), keys(last)) {
 				select {
 				case changes <- now:
@@ -39,6 +39,18 @@ func (n Namespace) Watch(ctx context.Context) <-chan []Problem {
 		}
 	}()
 	return changes
+}
+
+// find returns the problems, after it has found the operator.
+func (n *Namespace) find(ctx context.Context) ([]Problem, error) {
+	if n.OperatorNamespace == "" {
+		found, err := FindOperator(ctx, n.API)
+		if err != nil {
+			return nil, err
+		}
+		n.OperatorNamespace = found
+	}
+	return n.Problems(ctx)
 }
 
 // keys identifies the problems of a list.

@@ -75,14 +75,16 @@ func readingSpecs(open func() ledger.Ledger) {
 
 	It("lists transcripts with useful columns", func() {
 		out := must(kubectl("get", "transcripts", "-n", "team-a"))
-		Expect(strings.Fields(strings.SplitN(out, "\n", 2)[0])).To(Equal(strings.Fields("NAME ROLE PHASE REASON EVENTS CALLS TOOLS TOKENS COST DURATION AGE")))
+		Expect(strings.Fields(strings.SplitN(out, "\n", 2)[0])).To(Equal(strings.Fields("NAME ROLE PHASE REASON TOKENS COST DURATION AGE")))
 		rows := columns(out)
 		Expect(rows).To(HaveLen(3))
-		Expect(rows[0][:7]).To(Equal(strings.Fields("chat.release orchestrator Live 6 3 0 360")), "the reason is empty, so the columns shift")
-		Expect(rows[1][:5]).To(Equal([]string{"chat.release.uid-gone", "orchestrator", "Cancelled", "Cancelled", "2"}))
-		Expect(rows[2][:7]).To(Equal(strings.Fields("subagent.release-1 researcher Success 4 2 1 240")))
+		Expect(rows[0][:4]).To(Equal(strings.Fields("chat.release orchestrator Live 360")), "the reason is empty, so the columns shift")
+		Expect(rows[1][:4]).To(Equal([]string{"chat.release.uid-gone", "orchestrator", "Cancelled", "Cancelled"}))
+		Expect(rows[2][:4]).To(Equal(strings.Fields("subagent.release-1 researcher Success 240")))
 		Expect(rows[2]).To(ContainElement("0.0030"))
-		Expect(must(kubectl("get", "transcripts", "-n", "team-a", "-o", "wide"))).To(ContainSubstring("small/v1"))
+		wide := columns(must(kubectl("get", "transcripts", "-n", "team-a", "-o", "wide")))
+		Expect(wide[0][:7]).To(Equal(strings.Fields("chat.release orchestrator Live 6 3 0 360")), "events, calls and tools")
+		Expect(wide[2]).To(ContainElement("small/v1"))
 		Expect(firstColumn(must(kubectl("get", "transcripts", "-A")))).To(Equal([]string{"team-a", "team-a", "team-b", "team-a"}), "oldest first")
 	})
 
@@ -164,7 +166,8 @@ func readingSpecs(open func() ledger.Ledger) {
 	It("lists model calls without bodies and returns single ones with them", func() {
 		rows := columns(must(kubectl("get", "modelcalls", "-n", "team-a")))
 		Expect(rows).To(HaveLen(6))
-		Expect(rows).To(ContainElement(HaveExactElements(HavePrefix("uid-sub.m1.1"), "researcher", "small/v1", "Success", "100", "20", "0.0015", "1.0s", Not(BeEmpty()))))
+		Expect(rows).To(ContainElement(HaveExactElements(HavePrefix("uid-sub.m1.1"), "researcher", "Success", "120", "1.0s", Not(BeEmpty()))))
+		Expect(columns(must(kubectl("get", "modelcalls", "-n", "team-a", "-o", "wide")))).To(ContainElement(ContainElements(HavePrefix("uid-sub.m1.1"), "small/v1", "100", "20", "0.0015")))
 		Expect(must(kubectl("get", "modelcalls", "-n", "team-a", "-o", "yaml"))).NotTo(ContainSubstring("request:"))
 		var call api.ModelCall
 		Expect(json.Unmarshal([]byte(must(kubectl("get", "modelcall", "uid-sub.m1.1", "-n", "team-a", "-o", "json"))), &call)).To(Succeed())

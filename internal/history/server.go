@@ -200,6 +200,7 @@ func (s *Server) group(scheme *runtime.Scheme, options Options, may authorizer.A
 
 		"workspacechanges":         files,
 		"workspacechanges/archive": &archives{files},
+		"workspacechanges/file":    &workspaceFiles{files},
 	}
 	return &group
 }

@@ -19,11 +19,11 @@ import (
 	"github.com/nestor-dev/nestor/internal/shorten"
 )
 
-// Columns of kubectl. A column that begins with + is for -o wide.
+// Columns of kubectl. A column that begins with + is for -o wide; the others fit 100 columns with names of usual length.
 var (
-	transcriptColumns = []string{"Name", "Role", "Phase", "Reason", "Events", "Calls", "Tools", "Tokens", "Cost", "Duration", "Age", "+Chat", "+Model", "+UID"}
-	modelCallColumns  = []string{"Name", "Role", "Model", "Phase", "Prompt", "Completion", "Cost", "Duration", "Tools", "Age", "+Chat", "+Purpose", "+Provider", "+Error", "+Reply"}
-	usageColumns      = []string{"Name", "Calls", "Success", "Prompt", "Completion", "Cost", "Mean", "Max", "Runs", "Live", "Succeeded", "+Cached", "+Reasoning", "+Failed", "+Unpriced"}
+	transcriptColumns = []string{"Name", "Role", "Phase", "Reason", "+Events", "+Calls", "+Tools", "Tokens", "Cost", "Duration", "Age", "+Chat", "+Model", "+UID"}
+	modelCallColumns  = []string{"Name", "Role", "Phase", "Tokens", "Duration", "Age", "+Model", "+Prompt", "+Completion", "+Cost", "+Tools", "+Chat", "+Purpose", "+Provider", "+Error", "+Reply"}
+	usageColumns      = []string{"Name", "Calls", "Success", "Prompt", "Completion", "Cost", "+Mean", "+Max", "Runs", "Live", "Succeeded", "+Cached", "+Reasoning", "+Failed", "+Unpriced"}
 )
 
 type transcriptTable struct{}
@@ -62,8 +62,9 @@ func (modelCallTable) ConvertToTable(_ context.Context, object, options runtime.
 			took = millis(c.Status.DurationMillis)
 		}
 		return []any{
-			c.Name, c.Spec.Role, c.Spec.Model, string(c.Status.Phase), tokens(usage.PromptTokens), tokens(usage.CompletionTokens),
-			cost(usage.CostMicros, c.Status.Phase == api.PhaseSuccess), took, strings.Join(c.Status.ToolCalls, ","), age(c.CreationTimestamp),
+			c.Name, c.Spec.Role, string(c.Status.Phase), allTokens(*usage), took, age(c.CreationTimestamp),
+			c.Spec.Model, tokens(usage.PromptTokens), tokens(usage.CompletionTokens), cost(usage.CostMicros, c.Status.Phase == api.PhaseSuccess),
+			strings.Join(c.Status.ToolCalls, ","),
 			c.Spec.Chat, c.Spec.Purpose, c.Spec.ModelProvider, firstLine(c.Status.Error), firstLine(c.Status.Summary),
 		}
 	})
@@ -135,6 +136,14 @@ func tokens(n *int64) any {
 		return ""
 	}
 	return *n
+}
+
+// allTokens returns the tokens of the prompt and of the reply.
+func allTokens(u api.TokenUsage) any {
+	if u.PromptTokens == nil || u.CompletionTokens == nil {
+		return ""
+	}
+	return *u.PromptTokens + *u.CompletionTokens
 }
 
 func percent(n *int32) string {

@@ -102,7 +102,7 @@ func unreadable(err error) error {
 
 // describeChanges fills in what was changed.
 func describeChanges(object *api.WorkspaceChanges, s changes.Summary) {
-	object.BaseCommit, object.TooLarge, object.Message = s.BaseCommit, s.TooLarge, s.Message
+	object.BaseCommit, object.Digest, object.TooLarge, object.Message = s.BaseCommit, s.Digest, s.TooLarge, s.Message
 	object.Diff, object.DiffTruncated = s.Diff, s.DiffTruncated
 	for _, f := range s.Files {
 		object.Files = append(object.Files, api.ChangedFile{
@@ -248,7 +248,7 @@ func (s *archiveStream) InputStream(context.Context, string, string) (io.ReadClo
 
 type workspaceChangesTable struct{}
 
-var workspaceChangesColumns = []string{"Name", "Source", "Files", "Added", "Deleted", "Live", "Captured", "+Base", "+Message"}
+var workspaceChangesColumns = []string{"Name", "Source", "Files", "Added", "Deleted", "Live", "Captured", "+Base", "+Digest", "+Message"}
 
 // ConvertToTable implements rest.TableConvertor.
 func (workspaceChangesTable) ConvertToTable(_ context.Context, object, options runtime.Object) (*metav1.Table, error) {
@@ -264,6 +264,6 @@ func (workspaceChangesTable) ConvertToTable(_ context.Context, object, options r
 		if c.CapturedAt != nil {
 			captured = age(*c.CapturedAt)
 		}
-		return []any{c.Name, string(c.Source), len(c.Files), fmt.Sprintf("+%d", added), fmt.Sprintf("-%d", deleted), c.Live, captured, c.BaseCommit, firstLine(c.Message)}
+		return []any{c.Name, string(c.Source), len(c.Files), fmt.Sprintf("+%d", added), fmt.Sprintf("-%d", deleted), c.Live, captured, c.BaseCommit, c.Digest, firstLine(c.Message)}
 	})
 }

@@ -20,6 +20,8 @@ import (
 	"github.com/nestor-dev/nestor/internal/history/historytest"
 	"github.com/nestor-dev/nestor/internal/ledger"
 	"github.com/nestor-dev/nestor/internal/tool/workspace/changes"
+	"github.com/nestor-dev/nestor/internal/tool/workspace/files"
+	"github.com/nestor-dev/nestor/internal/tool/workspace/fsroot"
 )
 
 // trees are the workspaces of chats by name; nil is one that does not run.
@@ -54,6 +56,36 @@ func (r running) Archive(ctx context.Context) ([]byte, bool, error) {
 	}
 	archive, err := r.tree.Archive(ctx)
 	return archive, true, err
+}
+
+// ResolvePath knows one agent, which works in the directory sub.
+func (r running) ResolvePath(_ context.Context, agent changes.AgentRef, cwd, path string) (string, error) {
+	switch agent {
+	case changes.AgentRef{}:
+		return files.Resolve(cwd, path)
+	case changes.AgentRef{Kind: "SubAgent", Name: "helper"}:
+		return files.Resolve("sub/"+cwd, path)
+	}
+	return "", files.Refuse("the agent does not work in this workspace")
+}
+
+func (r running) File(_ context.Context, path string) (*files.File, error) {
+	if r.tree == nil {
+		return nil, nil
+	}
+	if r.tree.State == "" {
+		return nil, errors.New("no route to host")
+	}
+	if path == "starting" {
+		return nil, fmt.Errorf("%w: the workspace is starting", files.ErrUnavailable)
+	}
+	root, err := fsroot.Open(r.tree.Root)
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	file, err := files.Read(root, "", path)
+	return &file, err
 }
 
 var _ = Describe("The changes of a workspace", func() {

@@ -89,6 +89,9 @@ func (c *Cluster) makeStateDir(dir string) error {
 	return err
 }
 
+// ErrInUse is the error of Start if a cluster runs in the state directory.
+var ErrInUse = errors.New("another cluster runs")
+
 // lockDir ensures that only one cluster at a time uses a state directory. The lock ends with the process.
 func lockDir(dir string) (*os.File, error) {
 	file, err := os.OpenFile(filepath.Join(dir, "lock"), os.O_CREATE|os.O_RDWR, 0o600)
@@ -96,7 +99,7 @@ func lockDir(dir string) (*os.File, error) {
 		return nil, fmt.Errorf("open the lock of the cluster's state directory: %w", err)
 	}
 	if err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
-		return nil, errors.Join(fmt.Errorf("another cluster runs in %s: stop it, or use another directory", dir), file.Close())
+		return nil, errors.Join(fmt.Errorf("%w in %s: stop it, or use another directory", ErrInUse, dir), file.Close())
 	}
 	return file, nil
 }

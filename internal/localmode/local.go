@@ -176,6 +176,9 @@ func (l *Local) startCluster(ctx context.Context) error {
 
 // explain adds advice to a failure that people can fix.
 func explain(err error, dir string) error {
+	if errors.Is(err, localcluster.ErrInUse) {
+		return fmt.Errorf("a demo already runs in %s\nUse it (. %s), stop it with Ctrl-C in its terminal, or start a second one with DEMO_DIR=DIRECTORY make demo", dir, quote(filepath.Join(dir, "use.sh")))
+	}
 	if errors.Is(err, syscall.ENOSPC) {
 		return fmt.Errorf("%w\nThere is no space left for %s: free some, or set DEMO_DIR to a directory elsewhere", err, dir)
 	}

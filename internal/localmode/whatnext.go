@@ -38,14 +38,15 @@ func (l *Local) WhatNext() string {
 		fmt.Fprintf(&b, "  %s\n", command)
 	}
 	if l.page != "" {
-		fmt.Fprintf(&b, "\nOr open the web page (the link signs you in once; the address and your session stay valid over restarts):\n\n  %s\n", l.page)
+		fmt.Fprintf(&b, "\nOr open the web page (the link signs you in once; the address and your session\nstay valid over restarts):\n\n  %s\n", l.page)
 	} else {
-		b.WriteString("\nThe web page is not in this build: it needs npm (`make web`, then start again), or a release, which has it. The terminal does the same.\n")
+		b.WriteString("\nThe web page is not in this build: it needs npm (`make web`, then start again),\nor a release, which has it. The terminal does the same.\n")
 	}
 	fmt.Fprintf(&b, `
-Every new chat has the sample project in %s as its workspace.
-Programs reach the same agents over OpenAI's API, A2A, MCP and AG-UI at %s (docs/concepts/gateway.md).
-The log of all parts is %s. Ctrl-C stops everything and keeps the state; make demo-clean removes it.
+Every new chat has the sample project as its workspace: %s
+OpenAI, A2A, MCP and AG-UI clients (docs/concepts/gateway.md): %s
+The log of all parts: %s
+Ctrl-C stops everything and keeps the state; make demo-clean removes it.
 `, l.shown(l.Sample), l.GatewayURL(), l.shown(l.Log))
 	return b.String()
 }
@@ -56,28 +57,31 @@ func (l *Local) hints() []string {
 	switch {
 	case !l.fresh:
 		return []string{
-			"kubectl nestor chat " + chat + "             # the conversation so far, on the full screen",
-			"kubectl nestor tree " + chat + "             # its agents",
-			"kubectl nestor approve                # what waits for a decision",
+			explained("kubectl nestor chat "+chat, "the conversation so far, on the full screen"),
+			explained("kubectl nestor tree "+chat, "its agents"),
+			explained("kubectl nestor approve", "what waits for a decision"),
 		}
 	case l.options.Model.Real():
 		return []string{
 			"kubectl nestor send " + chat + " \"" + realRequest + "\" --follow",
-			"kubectl nestor tree " + chat + "             # its agents, and what waits for you",
-			"kubectl nestor approve                # what waits for a decision",
-			"kubectl nestor chat " + chat + "             # the conversation on the full screen",
+			explained("kubectl nestor tree "+chat, "its agents, and what waits for you"),
+			explained("kubectl nestor approve", "what waits for a decision"),
+			explained("kubectl nestor chat "+chat, "the conversation on the full screen"),
 		}
 	}
 	return []string{
 		"kubectl nestor send first \"What is 17 * 23?\" --wait",
 		"kubectl nestor send first \"" + tourRequest + "\" --follow",
-		"kubectl nestor tree first             # three agents work at once: one asks a question, one needs an approval",
+		explained("kubectl nestor tree first", "one agent asks, one needs approval"),
 		"kubectl nestor send first-2 \"" + tourAnswer + "\"",
 		"kubectl nestor approve first-3",
-		"kubectl nestor chat first             # the conversation on the full screen",
-		"kubectl nestor transcript first-3     # everything one agent did",
+		explained("kubectl nestor chat first", "the conversation on the full screen"),
+		explained("kubectl nestor transcript first-3", "everything one agent did"),
 	}
 }
+
+// explained returns a command with a comment, aligned with those of other commands.
+func explained(command, comment string) string { return fmt.Sprintf("%-36s  # %s", command, comment) }
 
 // realRequest is a first message for a real model.
 const realRequest = "What is this project, and what would you improve first?"

@@ -5,12 +5,14 @@ package localmode
 
 import (
 	"bytes"
+	"errors"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
@@ -37,7 +39,10 @@ func TestTheDemoPrintsTheCommandsOfTheFirstChatPage(t *testing.T) {
 	}
 	printed := 0
 	for line := range strings.Lines(printedLocal(t, Model{}).WhatNext()) {
-		command, _, _ := strings.Cut(strings.TrimSpace(line), "   #")
+		command, _, _ := strings.Cut(strings.TrimSpace(line), "  #")
+		if len(line) > 90 { // the longest command; texts have at most 80
+			t.Errorf("%q is too long for a terminal", line)
+		}
 		command = strings.TrimSpace(command)
 		if !strings.HasPrefix(command, "kubectl nestor ") {
 			continue
@@ -49,6 +54,35 @@ func TestTheDemoPrintsTheCommandsOfTheFirstChatPage(t *testing.T) {
 	}
 	if printed < 5 {
 		t.Errorf("the demo printed %d commands", printed)
+	}
+}
+
+func TestASecondDemoInTheSameDirectoryIsExplained(t *testing.T) {
+	dir := t.TempDir()
+	cluster := filepath.Join(dir, "cluster")
+	if err := os.MkdirAll(cluster, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, stateFile), []byte(`{"format":2}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	lock, err := os.Create(filepath.Join(cluster, "lock"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = lock.Close() }()
+	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX); err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	l, err := Start(t.Context(), Options{Dir: dir, Out: &out})
+	if err == nil {
+		t.Fatal(errors.Join(errors.New("a second demo started"), l.Stop()))
+	}
+	for _, want := range []string{"a demo already runs in " + dir, ". " + filepath.Join(dir, "use.sh"), "DEMO_DIR="} {
+		if !strings.Contains(err.Error(), want) {
+			t.Errorf("the error lacks %q: %v", want, err)
+		}
 	}
 }
 

@@ -46,6 +46,7 @@ var (
 	writeParameters   = []string{"dryRun"}
 	listParameters    = []string{"limit", "continue", "labelSelector", "fieldSelector"}
 	historyParameters = []string{"since", "tail", "limit", "continue", "labelSelector", "fieldSelector"}
+	fileParameters    = []string{"path", "cwd", "agent"}
 )
 
 func (a resourceRules) allows(method string, named bool) bool {

@@ -31,6 +31,7 @@ func (s *site) routeKubernetes(mux *http.ServeMux) {
 	mux.Handle(history, s.signedIn(s.serveHistory))
 	mux.Handle(history+"/{name}", s.signedIn(s.serveHistory))
 	mux.Handle("GET /k8s"+historyPrefix+"/namespaces/{namespace}/"+workspaceChanges+"/{name}"+archive, s.signedIn(s.serveArchive))
+	mux.Handle("GET /k8s"+historyPrefix+"/namespaces/{namespace}/"+workspaceChanges+"/{name}"+file, s.signedIn(s.serveFile))
 	mux.Handle("GET /k8s/api/v1/namespaces", s.signedIn(func(w http.ResponseWriter, r *http.Request, config *rest.Config) {
 		forward(w, r, config, "/api/v1/namespaces", listParameters)
 	}))
@@ -58,6 +59,7 @@ func (s *site) serveHistory(w http.ResponseWriter, r *http.Request, config *rest
 const (
 	workspaceChanges = "workspacechanges"
 	archive          = "/archive"
+	file             = "/file"
 )
 
 // serveArchive forwards the changes of a workspace as a file, which browsers save.
@@ -70,6 +72,17 @@ func (s *site) serveArchive(w http.ResponseWriter, r *http.Request, config *rest
 	}
 	w.Header().Set("Content-Disposition", "attachment")
 	forward(w, r, config, path+archive, nil)
+}
+
+// serveFile forwards one file of a workspace.
+func (s *site) serveFile(w http.ResponseWriter, r *http.Request, config *rest.Config) {
+	r.SetPathValue("resource", workspaceChanges)
+	path, err := checkedPath(r, historyPrefix)
+	if err != nil {
+		writeError(w, err)
+		return
+	}
+	forward(w, r, config, path+file, fileParameters)
 }
 
 // checkedPath builds the upstream path from validated parts, so that the request cannot escape it.

@@ -5,6 +5,7 @@ package server
 
 import (
 	"io/fs"
+	"mime"
 	"net/http"
 	"path"
 	"strings"
@@ -62,6 +63,37 @@ func (p page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if strings.HasPrefix(name, "assets/") {
 		// Their names contain a hash of their content.
 		w.Header().Set("Cache-Control", "public, max-age=31536000, immutable")
+		name = p.negotiate(w, r, name)
 	}
 	http.ServeFileFS(w, r, p.files, name)
+}
+
+// encodings are the compressed forms that the build of the page writes beside its assets, best first.
+var encodings = []struct{ name, suffix string }{{"br", ".br"}, {"gzip", ".gz"}}
+
+// negotiate returns the compressed form of an asset that the client accepts, with its headers set, or the asset.
+func (p page) negotiate(w http.ResponseWriter, r *http.Request, name string) string {
+	w.Header().Set("Vary", "Accept-Encoding")
+	for _, encoding := range encodings {
+		if _, err := fs.Stat(p.files, name+encoding.suffix); err != nil || !accepts(r, encoding.name) {
+			continue
+		}
+		w.Header().Set("Content-Encoding", encoding.name)
+		w.Header().Set("Content-Type", mime.TypeByExtension(path.Ext(name))) // that of the asset, not of its compressed form
+		return name + encoding.suffix
+	}
+	return name
+}
+
+// accepts reports whether a client accepts an encoding by name. A quality of 0 refuses it.
+func accepts(r *http.Request, encoding string) bool {
+	for offer := range strings.SplitSeq(strings.Join(r.Header.Values("Accept-Encoding"), ","), ",") {
+		name, parameters, _ := strings.Cut(offer, ";")
+		if !strings.EqualFold(strings.TrimSpace(name), encoding) {
+			continue
+		}
+		_, quality, found := strings.Cut(parameters, "=")
+		return !found || strings.Trim(strings.TrimSpace(quality), "0.") != ""
+	}
+	return false
 }

@@ -46,7 +46,7 @@ func newSite(options Options, retry retryPolicy) http.Handler {
 		options.Streams = streams.NewLimiter(streams.Limits{})
 	}
 	s := &site{identity: options.Identity, namespace: options.Namespace, streams: options.Streams, workspace: options.Workspace, ideas: options.Ideas, retry: retry,
-		operatorNamespace: cmp.Or(options.OperatorNamespace, defaultOperatorNamespace)}
+		operatorNamespace: cmp.Or(options.OperatorNamespace, health.DefaultOperatorNamespace)}
 	mux := http.NewServeMux()
 	options.Identity.Routes(mux)
 	mux.Handle("GET /api/whoami", s.signedIn(s.whoami))
@@ -71,6 +71,7 @@ type site struct {
 
 	operatorNamespace string
 	heartbeat         health.Observer
+	states            stateCache
 }
 
 // Serve serves handler until ctx ends. Streams end at once; other requests get a grace period.

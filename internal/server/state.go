@@ -21,9 +21,6 @@ import (
 	"github.com/nestor-dev/nestor/internal/health"
 )
 
-// defaultOperatorNamespace is the namespace of the operator in a default installation.
-const defaultOperatorNamespace = "nestor-system"
-
 // stateTimeout bounds how long the state may take: the page asks again soon.
 const stateTimeout = 4 * time.Second
 
@@ -42,14 +39,9 @@ func (s *site) state(w http.ResponseWriter, r *http.Request, config *rest.Config
 		writeError(w, apierrors.NewBadRequest(fmt.Sprintf("%q is not the name of a namespace.", namespace)))
 		return
 	}
-	api, err := stateReader(config)
-	if err != nil {
-		writeError(w, err)
-		return
-	}
-	ctx, cancel := context.WithTimeout(r.Context(), stateTimeout)
-	defer cancel()
-	problems, err := health.Namespace{API: api, Name: namespace, OperatorNamespace: s.operatorNamespace, Heartbeat: &s.heartbeat}.Problems(ctx)
+	problems, err := s.states.get(newStateKey(config, namespace), func() ([]health.Problem, error) {
+		return s.problems(context.WithoutCancel(r.Context()), config, namespace) // other pages may wait for it
+	})
 	if err != nil {
 		writeError(w, err)
 		return
@@ -58,6 +50,21 @@ func (s *site) state(w http.ResponseWriter, r *http.Request, config *rest.Config
 		problems = []health.Problem{}
 	}
 	writeJSON(w, http.StatusOK, stateResponse{Problems: problems})
+}
+
+// problems reads what keeps the agents of a namespace from working.
+func (s *site) problems(ctx context.Context, config *rest.Config, namespace string) ([]health.Problem, error) {
+	api, err := stateReader(config)
+	if err != nil {
+		return nil, err
+	}
+	tables, err := health.NewTables(config)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, stateTimeout)
+	defer cancel()
+	return health.Namespace{API: api, Tables: tables, Name: namespace, OperatorNamespace: s.operatorNamespace, Heartbeat: &s.heartbeat}.Problems(ctx)
 }
 
 // stateReader returns a client for the kinds that the state depends on. Its mapper is fixed, so that a request does not begin with
@@ -71,7 +78,7 @@ func stateReader(config *rest.Config) (client.Reader, error) {
 		return nil, fmt.Errorf("register the kinds: %w", err)
 	}
 	mapper := meta.NewDefaultRESTMapper(nil)
-	for _, kind := range []string{"AgentChat", "AgentTask", "SubAgent", "AgentRole", "AgentQuota", "ModelProvider", "ToolServer"} {
+	for _, kind := range []string{"AgentChat", "AgentTask", "AgentRole", "AgentQuota", "ModelProvider", "ToolServer"} {
 		mapper.Add(v1alpha1.GroupVersion.WithKind(kind), meta.RESTScopeNamespace)
 	}
 	mapper.Add(coordinationv1.SchemeGroupVersion.WithKind("Lease"), meta.RESTScopeNamespace)

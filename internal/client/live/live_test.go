@@ -302,6 +302,24 @@ func TestStandstills(t *testing.T) {
 	}
 }
 
+func TestARunThatCannotStartStandsStill(t *testing.T) {
+	for reason, want := range map[string]bool{"RoleNotFound": true, "LedgerUnavailable": true, "Pending": false, "ParallelLimit": false} {
+		blocked := condition("Succeeded", "Unknown", reason)
+		task := v1alpha1.AgentTask{Status: v1alpha1.AgentTaskStatus{Phase: v1alpha1.TaskPending, Conditions: blocked}}
+		agent := &v1alpha1.SubAgent{Status: v1alpha1.SubAgentStatus{Phase: v1alpha1.SubAgentPending, Conditions: blocked}}
+		running := v1alpha1.AgentTask{Status: v1alpha1.AgentTaskStatus{Phase: v1alpha1.TaskRunning}}
+		for name, n := range map[string]*Node{"a task": {Task: task}, "an agent": {Task: running, Agent: agent}} {
+			if still, ok := n.Standstill(); ok != want || (ok && still.String() != "waits ("+reason+"): The message") {
+				t.Errorf("%s with %s: %v %q", name, reason, ok, still)
+			}
+		}
+		task.Status.Phase = v1alpha1.TaskRunning
+		if still, ok := (&Node{Task: task}).Standstill(); ok {
+			t.Errorf("a running task: %q", still)
+		}
+	}
+}
+
 func TestProgressEndsForAPausedChatButNotForARetry(t *testing.T) {
 	chat := v1alpha1.AgentChat{ObjectMeta: metav1.ObjectMeta{Name: "chat"}}
 	chat.Status.Phase, chat.Status.Messages = v1alpha1.ChatIdle, 2

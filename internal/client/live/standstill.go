@@ -7,13 +7,14 @@ import (
 	"fmt"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 )
 
-// Standstill is why a chat or a run makes no progress although nothing failed: the chat is paused at a limit, or a
-// model call waits for its provider or a quota.
+// Standstill is why a chat or a run makes no progress although nothing failed: the chat is paused at a limit, a
+// model call waits for its provider or a quota, or the run cannot start because something that it needs is missing.
 type Standstill struct {
 	Reason, Message string
 	// Paused is set if only a person's next message resumes the chat. Otherwise the work resumes by itself.
@@ -43,11 +44,24 @@ func (n *Node) Standstill() (Standstill, bool) {
 		return Standstill{}, false
 	}
 	if n.Agent != nil {
-		if s, ok := StandstillOf(n.Agent.Status.Conditions); ok {
+		if s, ok := runStandstill(n.Agent.Status.Phase == v1alpha1.SubAgentPending, n.Agent.Status.Conditions); ok {
 			return s, true
 		}
 	}
-	return StandstillOf(n.Task.Status.Conditions)
+	return runStandstill(n.Task.Status.Phase == v1alpha1.TaskPending, n.Task.Status.Conditions)
+}
+
+// runStandstill returns the standstill of a run, or, if it is pending, why it cannot start. Waiting for its turn is
+// no standstill.
+func runStandstill(pending bool, conditions []metav1.Condition) (Standstill, bool) {
+	if s, ok := StandstillOf(conditions); ok || !pending {
+		return s, ok
+	}
+	c := meta.FindStatusCondition(conditions, v1alpha1.ConditionSucceeded)
+	if c == nil || c.Status != metav1.ConditionUnknown || c.Reason == v1alpha1.ReasonPending || c.Reason == v1alpha1.ReasonParallelLimit {
+		return Standstill{}, false
+	}
+	return Standstill{Reason: c.Reason, Message: c.Message}, true
 }
 
 // String returns the standstill as a sentence, with advice.

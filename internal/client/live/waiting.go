@@ -135,6 +135,14 @@ func (a Ask) isTruncated(arguments string) bool {
 	return strings.HasSuffix(arguments, shorten.Ellipsis)
 }
 
+// RootTask returns the name of the standalone task at the root of a task, which may have the workspace of all tasks below it.
+func (s Snapshot) RootTask(name string) string {
+	if task := s.Task(name); task != nil {
+		return s.rootTask(*task).Name
+	}
+	return name
+}
+
 // rootTask returns the standalone task at the root of a task.
 func (s Snapshot) rootTask(task v1alpha1.AgentTask) v1alpha1.AgentTask {
 	for range len(s.Tasks) {

@@ -19,7 +19,7 @@ import (
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 )
 
-// A user who may not get ConfigMaps sees the roles without the texts from ConfigMaps.
+// Roles are listed without their ConfigMap texts if the user may not get ConfigMaps.
 func TestRolesWithoutTheRightToReadConfigMaps(t *testing.T) {
 	scheme := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{corev1.AddToScheme, v1alpha1.AddToScheme} {

@@ -45,6 +45,8 @@ func GetOpenAPIDefinitions(ref common.ReferenceCallback) map[string]common.OpenA
 		v1alpha1.Usage{}.OpenAPIModelName():                  schema_nestor_api_history_v1alpha1_Usage(ref),
 		v1alpha1.UsageList{}.OpenAPIModelName():              schema_nestor_api_history_v1alpha1_UsageList(ref),
 		v1alpha1.WorkspaceChanges{}.OpenAPIModelName():       schema_nestor_api_history_v1alpha1_WorkspaceChanges(ref),
+		v1alpha1.WorkspaceFile{}.OpenAPIModelName():          schema_nestor_api_history_v1alpha1_WorkspaceFile(ref),
+		v1alpha1.WorkspaceFileOptions{}.OpenAPIModelName():   schema_nestor_api_history_v1alpha1_WorkspaceFileOptions(ref),
 		resource.Quantity{}.OpenAPIModelName():               schema_apimachinery_pkg_api_resource_Quantity(ref),
 		v1.APIGroup{}.OpenAPIModelName():                     schema_pkg_apis_meta_v1_APIGroup(ref),
 		v1.APIGroupList{}.OpenAPIModelName():                 schema_pkg_apis_meta_v1_APIGroupList(ref),
@@ -1272,6 +1274,13 @@ func schema_nestor_api_history_v1alpha1_ToolCall(ref common.ReferenceCallback) c
 							Format:      "",
 						},
 					},
+					"diff": {
+						SchemaProps: spec.SchemaProps{
+							Description: "diff is what the call changed in a file, as the hunks of a unified diff, if the tool reported it; at most 32 KiB. The tools write and patch of workspaces do, unless they created the file or it had the new content already.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
 				},
 				Required: []string{"id", "phase"},
 			},
@@ -1907,6 +1916,13 @@ func schema_nestor_api_history_v1alpha1_WorkspaceChanges(ref common.ReferenceCal
 							Format:      "",
 						},
 					},
+					"digest": {
+						SchemaProps: spec.SchemaProps{
+							Description: "digest is the SHA-256 of the patch in the subresource archive, in hexadecimal digits. It is of the same moment as files and diff, and the same as in the line that an approval of publish_changes shows. It is absent for emptyDir, without changes, and if they are too large.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
 					"capturedAt": {
 						SchemaProps: spec.SchemaProps{
 							Description: "capturedAt is when the changes were read from the workspace.",
@@ -1973,6 +1989,137 @@ func schema_nestor_api_history_v1alpha1_WorkspaceChanges(ref common.ReferenceCal
 		},
 		Dependencies: []string{
 			v1alpha1.ChangedFile{}.OpenAPIModelName(), v1.ObjectMeta{}.OpenAPIModelName(), v1.Time{}.OpenAPIModelName()},
+	}
+}
+
+func schema_nestor_api_history_v1alpha1_WorkspaceFile(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "WorkspaceFile is the current content of one file of the workspace of a chat (chat.NAME) or of a standalone task (task.NAME): what a call of the tool write would replace. It is the subresource file of workspacechanges. The file is read from the workspace if that runs. A workspace is not started for it; of a stopped emptyDir, the file is read from what was kept.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"kind": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Kind is a string value representing the REST resource this object represents. Servers may infer this from the endpoint the client submits requests to. Cannot be updated. In CamelCase. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#types-kinds",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"apiVersion": {
+						SchemaProps: spec.SchemaProps{
+							Description: "APIVersion defines the versioned schema of this representation of an object. Servers should convert recognized schemas to the latest internal value, and may reject unrecognized values. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#resources",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"metadata": {
+						SchemaProps: spec.SchemaProps{
+							Default: map[string]interface{}{},
+							Ref:     ref(v1.ObjectMeta{}.OpenAPIModelName()),
+						},
+					},
+					"path": {
+						SchemaProps: spec.SchemaProps{
+							Description: "path is the path of the file from the root of the workspace.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"state": {
+						SchemaProps: spec.SchemaProps{
+							Description: "state is what is known about the content.\n\nPossible enum values:\n - `\"Binary\"` : the file is not text in UTF-8.\n - `\"Missing\"` : there is no such file; the tool write would create it.\n - `\"Text\"` : content has the whole content.\n - `\"TooLarge\"` : the file has more than 1 MiB.\n - `\"Unavailable\"` : the files cannot be read now; message says why.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+							Enum:        []interface{}{"Binary", "Missing", "Text", "TooLarge", "Unavailable"},
+						},
+					},
+					"content": {
+						SchemaProps: spec.SchemaProps{
+							Description: "content is the content of a text, at most 1 MiB.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"readAt": {
+						SchemaProps: spec.SchemaProps{
+							Description: "readAt is when the file was read from the workspace.",
+							Ref:         ref(v1.Time{}.OpenAPIModelName()),
+						},
+					},
+					"live": {
+						SchemaProps: spec.SchemaProps{
+							Description: "live reports that it was read from the running workspace just now.",
+							Default:     false,
+							Type:        []string{"boolean"},
+							Format:      "",
+						},
+					},
+					"message": {
+						SchemaProps: spec.SchemaProps{
+							Description: "message says why the file is not available.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+				},
+				Required: []string{"path", "state", "live"},
+			},
+		},
+		Dependencies: []string{
+			v1.ObjectMeta{}.OpenAPIModelName(), v1.Time{}.OpenAPIModelName()},
+	}
+}
+
+func schema_nestor_api_history_v1alpha1_WorkspaceFileOptions(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "WorkspaceFileOptions are the query parameters of a file of a workspace.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"kind": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Kind is a string value representing the REST resource this object represents. Servers may infer this from the endpoint the client submits requests to. Cannot be updated. In CamelCase. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#types-kinds",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"apiVersion": {
+						SchemaProps: spec.SchemaProps{
+							Description: "APIVersion defines the versioned schema of this representation of an object. Servers should convert recognized schemas to the latest internal value, and may reject unrecognized values. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#resources",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"path": {
+						SchemaProps: spec.SchemaProps{
+							Description: "path is the path of the file, relative to cwd.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"cwd": {
+						SchemaProps: spec.SchemaProps{
+							Description: "cwd is a directory, relative to the directory of the agent, or without an agent to the root of the workspace.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"agent": {
+						SchemaProps: spec.SchemaProps{
+							Description: "agent is the agent whose call names the file, as the name of its transcript: subagent.NAME, task.NAME or chat.NAME. Paths of an agent are relative to its directory.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+				},
+				Required: []string{"path"},
+			},
+		},
 	}
 }
 

@@ -38,6 +38,13 @@ func (s Step) Entry() (api.Entry, bool) {
 		e.Kind, e.Content, e.Limit = api.EntryLimit, e.Limit, ""
 		ok = true
 	}
+	if f, finished := s.Event.Fact.(agent.ToolFinished); finished {
+		for i := range e.ToolCalls {
+			if e.ToolCalls[i].ID == f.Call {
+				e.ToolCalls[i].Diff = f.Diff
+			}
+		}
+	}
 	// The content already has the result.
 	for i := range e.ToolCalls {
 		if e.ToolCalls[i].Result == e.Content {

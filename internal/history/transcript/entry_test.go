@@ -69,7 +69,7 @@ func formatEntry(e api.Entry) string {
 		}
 	}
 	for _, c := range e.ToolCalls {
-		parts = append(parts, strings.TrimSpace(fmt.Sprintf("[%s %s %s %s %.30s", c.ID, c.Tool, c.Arguments, c.Phase, c.Result))+"]")
+		parts = append(parts, strings.TrimSpace(fmt.Sprintf("[%s %s %s %s %.30s", c.ID, c.Tool, c.Arguments, c.Phase, c.Result+c.Diff))+"]")
 	}
 	for _, c := range e.Children {
 		parts = append(parts, fmt.Sprintf("starts %s (%s%s for %s): %s", c.Name, c.Role, c.Tool, c.ToolCall, c.Instruction))
@@ -153,7 +153,7 @@ func TestEntriesOfASubAgent(t *testing.T) {
 			return pen.Replied("", ask, agent.ToolCall{ID: "q1", Tool: "read", Arguments: `{}`},
 				agent.ToolCall{ID: "w1", Tool: "write", Arguments: `{}`}, agent.ToolCall{ID: "x1", Tool: "fly"})
 		},
-		constantFact(agent.ToolFinished{Call: "m1-2", Outcome: agent.ToolSucceeded, Text: "the file"}),
+		constantFact(agent.ToolFinished{Call: "m1-2", Outcome: agent.ToolSucceeded, Text: "the file", Diff: "@@ -1 +1 @@"}),
 		constantFact(agent.Answered{Call: "q1", Text: "This one."}),
 		constantFact(agent.Decided{Call: "w1", Comment: "not now", By: "alice"}),
 		func() agent.Fact { return pen.Replied("There are two.") },
@@ -161,7 +161,7 @@ func TestEntriesOfASubAgent(t *testing.T) {
 	expect(t, got,
 		`1 Started "Count the leap days"`,
 		`2 Assistant model call "m1.1" [q1 ask_user {"question":"Which decade?"} WaitingForUser] [m1-2 read {} Running] [w1 write {} AwaitingApproval] [x1 fly {} Failed There is no tool "fly" for you] 100+20 tokens`,
-		`3 ToolResult "the file" [m1-2 read  Success]`,
+		`3 ToolResult "the file" [m1-2 read  Success @@ -1 +1 @@]`,
 		`4 Answer "This one." [q1 ask_user  Success]`,
 		`5 Decision "not now" by "alice" decision "Deny" [w1 write  Denied The user denied this call and]`,
 		`6 Assistant "There are two." model call "m2.1" ends There are two. 100+20 tokens`,
