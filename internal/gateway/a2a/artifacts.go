@@ -10,6 +10,7 @@ import (
 
 	historyv1 "github.com/nestor-dev/nestor/api/history/v1alpha1"
 	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/internal/gateway/run"
 )
 
 // The artifacts of a task.
@@ -68,21 +69,11 @@ type report struct {
 
 func reportOf(task *v1alpha1.AgentTask, recorded *historyv1.Outcome) report {
 	var r report
+	r.data, r.omitted = run.DataOf(task, recorded)
 	if recorded != nil {
 		r.modified, r.created = recorded.FilesModified, recorded.FilesCreated
-		if recorded.Data != nil {
-			r.data = recorded.Data.Raw
-		}
-		return r
+	} else if result := task.Status.Result; result != nil {
+		r.modified, r.created = result.FilesModified, result.FilesCreated
 	}
-	result := task.Status.Result
-	if result == nil {
-		return r
-	}
-	r.omitted = result.DataOmitted
-	if result.Data != nil {
-		r.data = result.Data.Raw
-	}
-	r.modified, r.created = result.FilesModified, result.FilesCreated
 	return r
 }

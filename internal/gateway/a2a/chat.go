@@ -300,7 +300,8 @@ func (a agent) answerTurn(ctx context.Context, message *a2a.Message, in input) (
 	}
 	key := "a2a/" + message.ID
 	x.message = a.caller.MessageName(a.namespace, chat, key)
-	if done, err := a.caller.HasAnswered(ctx, a.namespace, chat, key); err != nil || done {
+	var repeated bool
+	if x.answered, repeated, err = a.caller.HasAnswered(ctx, a.namespace, chat, key); err != nil || repeated {
 		return x, wrapped(err)
 	}
 	ask, err := a.chatAsk(ctx, chat)

@@ -129,7 +129,8 @@ func (a agent) answer(ctx context.Context, message *a2a.Message, in input) (exch
 	}
 	key := "a2a/" + message.ID
 	x := exchange{task: task, message: a.caller.MessageName(a.namespace, task.Name, key)}
-	if done, err := a.caller.HasAnswered(ctx, a.namespace, task.Name, key); err != nil || done {
+	var repeated bool
+	if x.answered, repeated, err = a.caller.HasAnswered(ctx, a.namespace, task.Name, key); err != nil || repeated {
 		return x, wrapped(err)
 	}
 	ask, err := a.caller.OpenAsk(ctx, task)

@@ -126,8 +126,12 @@ func (f *follower) ask(ctx context.Context, e run.Event) *sdk.CallToolResult {
 	f.asking = cancel
 	go func() {
 		result, err := f.request.Session.Elicit(asking, elicitation(*e.Ask))
-		if asking.Err() == nil {
-			f.elicited <- elicited{*e.Ask, result, err}
+		if asking.Err() != nil {
+			return
+		}
+		select {
+		case f.elicited <- elicited{*e.Ask, result, err}:
+		case <-asking.Done(): // the call has ended, and an earlier answer was not received
 		}
 	}()
 	return nil

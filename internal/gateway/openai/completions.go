@@ -23,6 +23,7 @@ type completionRequest struct {
 	StreamOptions struct {
 		IncludeUsage bool `json:"include_usage"`
 	} `json:"stream_options"`
+	Format   format            `json:"response_format"`
 	Metadata map[string]string `json:"metadata"`
 }
 
@@ -36,8 +37,7 @@ var refusedInCompletions = map[string]string{
 	"n": whySamples, "logprobs": "a run has no token probabilities.", "top_logprobs": "a run has no token probabilities.",
 	"logit_bias": "a run calls models several times, and the role decides how.", "tools": whyTools, "tool_choice": whyTools, "functions": whyTools,
 	"function_call": whyTools, "audio": "runs return text.", "modalities": "runs return text.", "prediction": "a run is more than one reply.",
-	"stop": "a run ends when its work is done.", "response_format": "runs return text.",
-	"web_search_options": whyTools,
+	"stop": "a run ends when its work is done.", "web_search_options": whyTools,
 }
 
 // complete serves POST /v1/chat/completions.
@@ -47,9 +47,13 @@ func (d door) complete(w http.ResponseWriter, r *http.Request, caller *run.Calle
 		d.WriteError(w, err)
 		return
 	}
-	q := inquiry{model: in.Model, metadata: in.Metadata, byConversation: true}
+	q := inquiry{model: in.Model, metadata: in.Metadata, schemaParam: "response_format", byConversation: true}
 	q.key, q.repeated = header(r)
 	var err error
+	if q.schema, err = in.Format.schema(q.schemaParam); err != nil {
+		d.WriteError(w, err)
+		return
+	}
 	if q.target, err = parseModel(in.Model); err != nil {
 		d.WriteError(w, err)
 		return

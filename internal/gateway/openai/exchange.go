@@ -5,6 +5,7 @@ package openai
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"iter"
 	"net/http"
@@ -32,6 +33,9 @@ type inquiry struct {
 	metadata map[string]string
 	// previous is the run that the request continues, if it names one.
 	previous *exchange
+	// schema is the JSON schema of the result, or nil for text; schemaParam is the field that has it.
+	schema      json.RawMessage
+	schemaParam string
 	// byConversation also finds the run that asked the last question in the conversation.
 	byConversation bool
 	// key is the idempotency key; repeated means that the client repeats a request.
@@ -48,6 +52,8 @@ type exchange struct {
 	from          run.Cursor
 	// answered is the ID of the ask that the request answered.
 	answered string
+	// typed reports that the text of the response is the data of the result.
+	typed bool
 	// unclear is the ask whose decision the request does not contain.
 	unclear *run.Ask
 }
@@ -114,13 +120,13 @@ func (q inquiry) start(ctx context.Context, caller *run.Caller, text, continueFr
 		start = caller.StartOnce
 	}
 	task, _, err := start(ctx, run.Request{
-		Namespace: q.target.namespace, Role: q.target.role, Instruction: text, Key: q.key, Door: doorName, ContinueFrom: continueFrom,
+		Namespace: q.target.namespace, Role: q.target.role, Instruction: text, Key: q.key, Door: doorName, ContinueFrom: continueFrom, OutputSchema: q.schema,
 		Labels: map[string]string{v1alpha1.LabelConversation: digest(q.model, q.turns)},
 	})
 	if err != nil {
 		return exchange{}, err
 	}
-	return exchange{namespace: task.Namespace, task: task.Name}, nil
+	return exchange{namespace: task.Namespace, task: task.Name, typed: q.schema != nil}, nil
 }
 
 // find returns the run that asked the last question in a conversation, after answering it. Clients of chat completions repeat the
@@ -151,13 +157,13 @@ func (q inquiry) find(ctx context.Context, caller *run.Caller, before []turn, la
 			return nil, err
 		}
 		if ask != nil && (strings.TrimSpace(ask.Text()) == reply || strings.TrimSpace(repeatedText(*ask)) == reply) {
-			found, err := q.reply(ctx, caller, *ask, last)
+			found, err := q.reply(ctx, caller, task, *ask, last)
 			return &found, err
 		}
 		// The question may have been answered by an earlier attempt of this request.
-		answered, err := caller.HasAnswered(ctx, task.Namespace, task.Name, q.answerKey())
+		answers, answered, err := caller.HasAnswered(ctx, task.Namespace, task.Name, q.answerKey())
 		if answered || err != nil {
-			return &exchange{namespace: task.Namespace, task: task.Name}, err
+			return &exchange{namespace: task.Namespace, task: task.Name, answered: answers, typed: task.Spec.OutputSchema != nil}, err
 		}
 	}
 	return nil, nil
@@ -186,12 +192,12 @@ func (q inquiry) resume(ctx context.Context, caller *run.Caller, namespace, name
 		return exchange{}, err
 	}
 	if ask != nil {
-		return q.reply(ctx, caller, *ask, last)
+		return q.reply(ctx, caller, task, *ask, last)
 	}
 	if !live.Ended(task.Status.Phase) {
-		answered, err := caller.HasAnswered(ctx, namespace, name, q.answerKey())
+		answers, answered, err := caller.HasAnswered(ctx, namespace, name, q.answerKey())
 		if answered || err != nil {
-			return exchange{namespace: namespace, task: name}, err
+			return exchange{namespace: namespace, task: name, answered: answers, typed: task.Spec.OutputSchema != nil}, err
 		}
 		return exchange{}, apierrors.NewConflict(v1alpha1.GroupVersion.WithResource("agenttasks").GroupResource(), name,
 			fmt.Errorf("the run is still working and waits for nothing: follow it with GET /v1/responses/ID"))
@@ -204,9 +210,12 @@ func (q inquiry) resume(ctx context.Context, caller *run.Caller, namespace, name
 	return q.start(ctx, caller, text, task.Status.SubAgent)
 }
 
-// reply answers an ask.
-func (q inquiry) reply(ctx context.Context, caller *run.Caller, ask run.Ask, last turn) (exchange, error) {
-	e := exchange{namespace: ask.Namespace, task: ask.Task, chat: ask.Chat, answered: ask.ID()}
+// reply answers an ask of a run, or of an agent below it.
+func (q inquiry) reply(ctx context.Context, caller *run.Caller, of *v1alpha1.AgentTask, ask run.Ask, last turn) (exchange, error) {
+	if err := q.checkSchema(of.Spec.OutputSchema); err != nil {
+		return exchange{}, err
+	}
+	e := exchange{namespace: ask.Namespace, task: ask.Task, chat: ask.Chat, answered: ask.ID(), typed: ask.Chat == "" && of.Spec.OutputSchema != nil}
 	// The run is the root; the ask may be of an agent below it.
 	if root := ask.Root; root != "" {
 		e.task = root
@@ -228,6 +237,9 @@ func repeatedText(ask run.Ask) string { return "This needs a decision first.\n\n
 
 // talk sends a message to a chat. If the chat waits for one answer, the message is that answer.
 func (q inquiry) talk(ctx context.Context, caller *run.Caller, namespace, chat string, last turn) (exchange, error) {
+	if q.schema != nil {
+		return exchange{}, badf(q.schemaParam, "The replies of a chat are text: leave out %s, or start a run of its own without the chat.", q.schemaParam)
+	}
 	from, err := caller.Newest(ctx, namespace, chat)
 	if err != nil {
 		return exchange{}, err
@@ -271,6 +283,9 @@ func (e exchange) follow(ctx context.Context, caller *run.Caller) iter.Seq2[run.
 	events := caller.FollowTask(ctx, e.namespace, e.task, e.from)
 	if e.chat != "" {
 		events = caller.FollowChat(ctx, e.namespace, e.chat, e.message, e.from)
+	}
+	if e.typed {
+		events = dataOnly(events)
 	}
 	return func(yield func(run.Event, error) bool) {
 		for event, err := range events {

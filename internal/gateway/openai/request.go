@@ -62,8 +62,7 @@ func isUnset(name string, value json.RawMessage) bool {
 	case `["text"]`:
 		return name == "modalities"
 	}
-	var format struct{ Type string }
-	return name == "response_format" && json.Unmarshal(value, &format) == nil && format.Type == "text"
+	return false
 }
 
 // target is what a model names.

@@ -4,6 +4,7 @@
 package openai
 
 import (
+	"encoding/json"
 	"errors"
 	"net/http"
 	"net/http/httptest"
@@ -24,7 +25,7 @@ func TestDecodeBodyRefuses(t *testing.T) {
 		`{"messages":[{"content":[{"type":"image_url","image_url":{"url":"https://example.com/a.png"}}]}]}`: "",
 		`{"messages":[{"content":[{"type":"image_url","image_url":{"url":"data:image/png;base64,?"}}]}]}`:   "",
 		`{"n":2}`: "n", `{"logprobs":true}`: "logprobs", `{"top_logprobs":1}`: "top_logprobs", `{"tools":[{"type":"function"}]}`: "tools",
-		`{"tool_choice":"required"}`: "tool_choice", `{"stop":["a"]}`: "stop", `{"response_format":{"type":"json_object"}}`: "response_format",
+		`{"tool_choice":"required"}`: "tool_choice", `{"stop":["a"]}`: "stop",
 		`{"modalities":["text","audio"]}`: "modalities", `{"logit_bias":{"1":2}}`: "logit_bias", `{"stop":"1"}`: "stop",
 	} {
 		if _, err := decodeCompletion(body); err == nil || paramOf(err) != param {
@@ -36,7 +37,7 @@ func TestDecodeBodyRefuses(t *testing.T) {
 func TestDecodeBodyAccepts(t *testing.T) {
 	for _, body := range []string{
 		`{}`, `{"n":1}`, `{"n":null}`, `{"logprobs":false}`, `{"top_logprobs":0}`, `{"tools":[]}`, `{"tool_choice":"none"}`, `{"tool_choice":"auto"}`,
-		`{"stop":null}`, `{"response_format":{"type":"text"}}`, `{"modalities":["text"]}`, `{"temperature":0.5,"seed":1,"unknown":{"a":[]}}`,
+		`{"stop":null}`, `{"modalities":["text"]}`, `{"temperature":0.5,"seed":1,"unknown":{"a":[]}}`,
 	} {
 		if _, err := decodeCompletion(body); err != nil {
 			t.Errorf("%s: %v", body, err)
@@ -94,6 +95,30 @@ func TestParseObject(t *testing.T) {
 	for _, text := range []string{"", "/x", "a/", "a/b/c", "X"} {
 		if _, _, err := parseObject("p", text, "team-a"); paramOf(err) != "p" {
 			t.Errorf("%q: %v", text, err)
+		}
+	}
+}
+
+func TestSchemaOfFormat(t *testing.T) {
+	const object = `{"type":"object","properties":{"a":{"type":"string"}}}`
+	for _, tc := range []struct{ format, want, problem string }{
+		{`{}`, "", ""},
+		{`{"type":"text"}`, "", ""},
+		{`{"type":"json_schema","json_schema":{"name":"n","strict":true,"schema":` + object + `}}`, object, ""},
+		{`{"type":"json_schema","name":"n","schema":` + object + `}`, object, ""},
+		{`{"type":"json_schema"}`, "", "a schema of the type object"},
+		{`{"type":"json_schema","schema":[]}`, "", "a schema of the type object"},
+		{`{"type":"json_schema","schema":{"type":"array"}}`, "", "a schema of the type object"},
+		{`{"type":"json_object"}`, "", "use json_schema"},
+		{`{"type":"grammar"}`, "", "use json_schema"},
+	} {
+		var f format
+		if err := json.Unmarshal([]byte(tc.format), &f); err != nil {
+			t.Fatal(err)
+		}
+		schema, err := f.schema("response_format")
+		if string(schema) != tc.want || (err == nil) != (tc.problem == "") || err != nil && (!strings.Contains(err.Error(), tc.problem) || paramOf(err) != "response_format") {
+			t.Errorf("%s: %s (%v), want %q", tc.format, schema, err, tc.want)
 		}
 	}
 }

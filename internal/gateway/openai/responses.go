@@ -18,13 +18,16 @@ import (
 
 // responseRequest is a request for a response.
 type responseRequest struct {
-	Model        string            `json:"model"`
-	Input        input             `json:"input"`
-	Instructions string            `json:"instructions"`
-	Previous     string            `json:"previous_response_id"`
-	Stream       bool              `json:"stream"`
-	Background   bool              `json:"background"`
-	Metadata     map[string]string `json:"metadata"`
+	Model        string `json:"model"`
+	Input        input  `json:"input"`
+	Instructions string `json:"instructions"`
+	Previous     string `json:"previous_response_id"`
+	Stream       bool   `json:"stream"`
+	Background   bool   `json:"background"`
+	Text         struct {
+		Format format `json:"format"`
+	} `json:"text"`
+	Metadata map[string]string `json:"metadata"`
 }
 
 // refusedInResponses are the parameters that have no meaning for runs.
@@ -68,15 +71,16 @@ type reference struct {
 	Message   string `json:"m,omitempty"`
 	Seq       int64  `json:"s,omitempty"`
 	Answered  string `json:"a,omitempty"`
+	Typed     bool   `json:"d,omitempty"`
 }
 
 const idPrefix = "resp_"
 
 // id returns the ID of a response, which contains everything that is needed to find it again.
 func (e exchange) id() string {
-	text, err := json.Marshal(reference{e.namespace, e.task, e.chat, e.message, e.from.Seq, e.answered})
+	text, err := json.Marshal(reference{e.namespace, e.task, e.chat, e.message, e.from.Seq, e.answered, e.typed})
 	if err != nil {
-		panic(err) // it is all strings and numbers
+		panic(err) // it is all strings, numbers and a bool
 	}
 	return idPrefix + base64.RawURLEncoding.EncodeToString(text)
 }
@@ -88,7 +92,7 @@ func parseID(param, id string) (*exchange, error) {
 	if !ok || err != nil || json.Unmarshal(text, &r) != nil || r.Namespace == "" || (r.Task == "") == (r.Chat == "") {
 		return nil, badf(param, "%q is not the ID of a response.", id)
 	}
-	return &exchange{namespace: r.Namespace, task: r.Task, chat: r.Chat, message: r.Message, from: run.Cursor{Seq: r.Seq}, answered: r.Answered}, nil
+	return &exchange{namespace: r.Namespace, task: r.Task, chat: r.Chat, message: r.Message, from: run.Cursor{Seq: r.Seq}, answered: r.Answered, typed: r.Typed && r.Chat == ""}, nil
 }
 
 // createResponse serves POST /v1/responses.
@@ -98,12 +102,16 @@ func (d door) createResponse(w http.ResponseWriter, r *http.Request, caller *run
 		d.WriteError(w, err)
 		return
 	}
-	q := inquiry{model: in.Model, metadata: in.Metadata, turns: in.Input.turns}
+	q := inquiry{model: in.Model, metadata: in.Metadata, turns: in.Input.turns, schemaParam: "text.format"}
 	q.key, q.repeated = header(r)
 	if in.Instructions != "" {
 		q.turns = append([]turn{{Role: "developer", Text: in.Instructions}}, q.turns...)
 	}
 	var err error
+	if q.schema, err = in.Text.Format.schema(q.schemaParam); err != nil {
+		d.WriteError(w, err)
+		return
+	}
 	if in.Previous != "" {
 		if q.previous, err = parseID("previous_response_id", in.Previous); err != nil {
 			d.WriteError(w, err)

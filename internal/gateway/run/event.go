@@ -4,6 +4,10 @@
 package run
 
 import (
+	"encoding/json"
+
+	"k8s.io/apimachinery/pkg/runtime"
+
 	historyv1 "github.com/nestor-dev/nestor/api/history/v1alpha1"
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 	"github.com/nestor-dev/nestor/internal/client/live"
@@ -48,4 +52,23 @@ type Event struct {
 	// Answer is the whole answer, on End of a task's run, and Outcome the recorded outcome; it is nil if the caller may not read the history.
 	Answer  string
 	Outcome *historyv1.Outcome
+}
+
+// DataOf returns the structured result of a task: from the recorded outcome, which has it in full, or else from the status. omitted reports
+// that there is one, but the status does not have it because of its size.
+func DataOf(task *v1alpha1.AgentTask, recorded *historyv1.Outcome) (data json.RawMessage, omitted bool) {
+	if recorded != nil {
+		return rawOf(recorded.Data), false
+	}
+	if result := task.Status.Result; result != nil {
+		return rawOf(result.Data), result.DataOmitted
+	}
+	return nil, false
+}
+
+func rawOf(value *runtime.RawExtension) json.RawMessage {
+	if value == nil {
+		return nil
+	}
+	return value.Raw
 }

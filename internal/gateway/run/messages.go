@@ -29,7 +29,7 @@ type Message struct {
 
 // Send sends a message to a chat. It reports false if an earlier request with the same key did.
 func (c *Caller) Send(ctx context.Context, m Message) (_ *v1alpha1.AgentMessage, created bool, err error) {
-	return c.post(ctx, m.Namespace, m.Chat, m.Key, m.Door, m.spec())
+	return c.post(ctx, posting{namespace: m.Namespace, about: m.Chat, key: m.Key, door: m.Door, spec: m.spec()})
 }
 
 func (m Message) spec() v1alpha1.AgentMessageSpec {
@@ -48,7 +48,7 @@ func (c *Caller) Answer(ctx context.Context, ask Ask, text, key string) error {
 	if ask.Chat == "" {
 		spec.Task = ask.Task
 	}
-	_, _, err := c.post(ctx, ask.Namespace, cmp.Or(ask.Root, ask.Task), key, ask.Door, spec)
+	_, _, err := c.post(ctx, answerTo(ask, key, spec))
 	return err
 }
 
@@ -71,7 +71,7 @@ func (c *Caller) DecideInChat(ctx context.Context, ask Ask, approve bool, commen
 	if ask.Chat == "" {
 		spec.Task = ask.Task
 	}
-	posted, _, err := c.post(ctx, ask.Namespace, cmp.Or(ask.Root, ask.Task), key, ask.Door, spec)
+	posted, _, err := c.post(ctx, answerTo(ask, key, spec))
 	if err != nil {
 		return "", err
 	}
@@ -80,13 +80,13 @@ func (c *Caller) DecideInChat(ctx context.Context, ask Ask, approve bool, commen
 
 // Cancel cancels a standalone task with everything below it.
 func (c *Caller) Cancel(ctx context.Context, namespace, task, key string) error {
-	_, _, err := c.post(ctx, namespace, task, key, "", v1alpha1.AgentMessageSpec{Task: task, Cancel: &v1alpha1.Cancel{}})
+	_, _, err := c.post(ctx, posting{namespace: namespace, about: task, key: key, spec: v1alpha1.AgentMessageSpec{Task: task, Cancel: &v1alpha1.Cancel{}}})
 	return err
 }
 
 // CancelChat cancels all the work of a chat. It returns the name of the message.
 func (c *Caller) CancelChat(ctx context.Context, namespace, chat, key string) (message string, err error) {
-	posted, _, err := c.post(ctx, namespace, chat, key, "", v1alpha1.AgentMessageSpec{Chat: chat, Cancel: &v1alpha1.Cancel{}})
+	posted, _, err := c.post(ctx, posting{namespace: namespace, about: chat, key: key, spec: v1alpha1.AgentMessageSpec{Chat: chat, Cancel: &v1alpha1.Cancel{}}})
 	if err != nil {
 		return "", err
 	}
@@ -130,37 +130,54 @@ func (c *Caller) AwaitRejection(ctx context.Context, namespace, name string) *Re
 	return nil
 }
 
-// HasAnswered reports whether the caller has sent a message about a standalone task with this idempotency key.
-func (c *Caller) HasAnswered(ctx context.Context, namespace, task, key string) (bool, error) {
-	err := c.API.Get(ctx, client.ObjectKey{Namespace: namespace, Name: c.messageName(namespace, task, key)}, &v1alpha1.AgentMessage{})
-	return err == nil, client.IgnoreNotFound(err)
+// HasAnswered reports whether the caller has sent a message about a run with this idempotency key, and the ID of the ask that it answers.
+func (c *Caller) HasAnswered(ctx context.Context, namespace, about, key string) (ask string, answered bool, err error) {
+	var message v1alpha1.AgentMessage
+	err = c.API.Get(ctx, client.ObjectKey{Namespace: namespace, Name: c.messageName(namespace, about, key)}, &message)
+	return message.Annotations[v1alpha1.AnnotationAnswers], err == nil, client.IgnoreNotFound(err)
 }
 
 func (c *Caller) messageName(namespace, about, key string) string {
 	return c.name(about, namespace, "message/"+about, key)
 }
 
+// posting is a message to be created about a chat or task.
+type posting struct {
+	namespace, about, key, door string
+	// answers is the ID of the ask that the message answers.
+	answers string
+	spec    v1alpha1.AgentMessageSpec
+}
+
+// answerTo returns the message that answers an ask.
+func answerTo(ask Ask, key string, spec v1alpha1.AgentMessageSpec) posting {
+	return posting{namespace: ask.Namespace, about: cmp.Or(ask.Root, ask.Task), key: key, door: ask.Door, answers: ask.ID(), spec: spec}
+}
+
 // post creates a message. It reports false if an earlier request with the same key did.
-func (c *Caller) post(ctx context.Context, namespace, about, key, door string, spec v1alpha1.AgentMessageSpec) (_ *v1alpha1.AgentMessage, created bool, err error) {
-	if len(key) > maxKey {
+func (c *Caller) post(ctx context.Context, p posting) (_ *v1alpha1.AgentMessage, created bool, err error) {
+	if len(p.key) > maxKey {
 		return nil, false, apierrors.NewBadRequest(fmt.Sprintf("The idempotency key has more than %d characters.", maxKey))
 	}
-	spec = c.authored(spec)
-	digest, err := digestOf(spec)
+	p.spec = c.authored(p.spec)
+	digest, err := digestOf(p.spec)
 	if err != nil {
 		return nil, false, err
 	}
 	message := &v1alpha1.AgentMessage{
 		ObjectMeta: metav1.ObjectMeta{
-			Namespace: namespace, Name: c.messageName(namespace, about, key), Annotations: map[string]string{v1alpha1.AnnotationRequest: digest},
+			Namespace: p.namespace, Name: c.messageName(p.namespace, p.about, p.key), Annotations: map[string]string{v1alpha1.AnnotationRequest: digest},
 		},
-		Spec: spec,
+		Spec: p.spec,
 	}
-	if door != "" {
-		message.Labels = map[string]string{v1alpha1.LabelDoor: door}
+	if p.answers != "" {
+		message.Annotations[v1alpha1.AnnotationAnswers] = p.answers
+	}
+	if p.door != "" {
+		message.Labels = map[string]string{v1alpha1.LabelDoor: p.door}
 	}
 	err = c.API.Create(ctx, message)
-	if err == nil || !apierrors.IsAlreadyExists(err) || key == "" {
+	if err == nil || !apierrors.IsAlreadyExists(err) || p.key == "" {
 		return message, err == nil, err
 	}
 	found := &v1alpha1.AgentMessage{}

@@ -36,8 +36,10 @@ type Request struct {
 	Instruction     string
 	Arguments       json.RawMessage
 	SuccessCriteria string
-	ModelProvider   string
-	Model           string
+	// OutputSchema is the JSON schema of the structured result.
+	OutputSchema  json.RawMessage
+	ModelProvider string
+	Model         string
 	// ContinueFrom is a finished SubAgent of the same role whose memory the agent continues.
 	ContinueFrom string
 	Limits       *v1alpha1.TaskLimits
@@ -122,6 +124,9 @@ func (c *Caller) task(r Request) (*v1alpha1.AgentTask, error) {
 	}
 	if len(r.Arguments) > 0 {
 		task.Spec.Arguments = &runtime.RawExtension{Raw: r.Arguments}
+	}
+	if len(r.OutputSchema) > 0 {
+		task.Spec.OutputSchema = &runtime.RawExtension{Raw: r.OutputSchema}
 	}
 	digest, err := digestOf(task.Spec)
 	if err != nil {

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/nestor-dev/nestor/internal/model"
 )
@@ -40,6 +41,24 @@ func (s *jsServer) said(prefix string) []string {
 		}
 	}
 	return found
+}
+
+// awaitSaid returns the lines of the agent that begin with a text when there are as many. The agent may print one after it has answered.
+func (s *jsServer) awaitSaid(t *testing.T, prefix string, count int) []string {
+	t.Helper()
+	ticker, late := time.NewTicker(10*time.Millisecond), time.After(2*time.Minute)
+	defer ticker.Stop()
+	for {
+		found := s.said(prefix)
+		if len(found) >= count {
+			return found
+		}
+		select {
+		case <-ticker.C:
+		case <-late:
+			t.Fatalf("the agent printed %q, want %d lines with %q", found, count, prefix)
+		}
+	}
 }
 
 // startJS starts the agent. If the SDK is missing, it skips the test, or fails it in CI.
@@ -112,7 +131,7 @@ func TestForeignAgent(t *testing.T) {
 					t.Errorf("the answer is %+v", reply)
 				}
 			}
-			if messages := server.said("message: "); len(messages) != 2 || messages[0] != messageID(req)+" task" || messages[1] != messageID(answer)+" answer" {
+			if messages := server.awaitSaid(t, "message: ", 2); len(messages) != 2 || messages[0] != messageID(req)+" task" || messages[1] != messageID(answer)+" answer" {
 				t.Errorf("the agent got %q", messages)
 			}
 		})
@@ -126,7 +145,7 @@ func TestForeignAgentIsCancelled(t *testing.T) {
 	if err := clientOf(t, server.url, nil).Cancel(t.Context(), next(request("weather please"), asked, "", "")); err != nil {
 		t.Fatal(err)
 	}
-	if cancelled := server.said("cancelled: "); len(cancelled) != 1 || cancelled[0] != asked.ID {
+	if cancelled := server.awaitSaid(t, "cancelled: ", 1); len(cancelled) != 1 || cancelled[0] != asked.ID {
 		t.Errorf("cancelled %q, want %s", cancelled, asked.ID)
 	}
 	req := request("work hard")

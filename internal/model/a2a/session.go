@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"iter"
 	"slices"
 	"time"
@@ -220,7 +221,7 @@ func (s *session) partialAnswer(ctx context.Context) (model.Reply, error) {
 		}
 		s.accept(task)
 	}
-	if err := s.cancelAll(ctx, open); err != nil {
+	if err := s.cancelAll(ctx, open); err != nil && !errors.Is(err, errNotCancelled) {
 		return model.Reply{}, err
 	}
 	text, err := s.progress.text()
@@ -257,15 +258,45 @@ func (s *session) unfinished(ctx context.Context) ([]a2a.TaskID, error) {
 	return open, nil
 }
 
+// errNotCancelled means that a remote agent was asked to cancel a task, and still has it open.
+var errNotCancelled = errors.New("the remote agent did not cancel the task")
+
+const (
+	cancelAttempts = 5
+	cancelPause    = 100 * time.Millisecond
+)
+
 func (s *session) cancelAll(ctx context.Context, tasks []a2a.TaskID) error {
 	var errs []error
 	for _, id := range tasks {
-		limited, cancel := context.WithTimeout(ctx, requestTimeout)
-		_, err := s.client.CancelTask(limited, &a2a.CancelTaskRequest{ID: id})
-		cancel()
-		if err != nil && !errors.Is(err, a2a.ErrTaskNotFound) && !errors.Is(err, a2a.ErrTaskNotCancelable) {
-			errs = append(errs, err)
-		}
+		errs = append(errs, s.cancelTask(ctx, id))
 	}
 	return errors.Join(errs...)
+}
+
+// cancelTask cancels a task, and again if it is still open: an agent that has just asked a question may refuse a cancel for a moment.
+func (s *session) cancelTask(ctx context.Context, id a2a.TaskID) error {
+	for attempt, pause := 1, cancelPause; ; attempt, pause = attempt+1, 2*pause {
+		limited, cancel := context.WithTimeout(ctx, requestTimeout)
+		task, err := s.client.CancelTask(limited, &a2a.CancelTaskRequest{ID: id})
+		cancel()
+		if errors.Is(err, a2a.ErrTaskNotCancelable) { // it has ended, or it continues
+			task, err = s.get(ctx, id)
+		}
+		switch {
+		case errors.Is(err, a2a.ErrTaskNotFound):
+			return nil
+		case err != nil:
+			return err
+		case task.Status.State.Terminal():
+			return nil
+		case attempt == cancelAttempts:
+			return fmt.Errorf("%w: its state is %s", errNotCancelled, task.Status.State)
+		}
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
 }

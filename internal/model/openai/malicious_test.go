@@ -25,7 +25,7 @@ func serve(t *testing.T, handler http.HandlerFunc) *openai.Client {
 		server.CloseClientConnections()
 		server.Close()
 	})
-	client, err := openai.NewClient(wire.Endpoint{BaseURL: server.URL, Timeout: 20 * time.Second})
+	client, err := openai.NewClient(wire.Endpoint{BaseURL: server.URL, Timeout: 2 * time.Minute})
 	if err != nil {
 		t.Fatal(err)
 	}

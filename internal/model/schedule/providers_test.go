@@ -52,7 +52,7 @@ func submit(t *testing.T, s *schedule.Scheduler, clients map[string]model.Client
 	ticket := schedule.Ticket{Provider: "main", Namespace: "a", Chat: "b", Tokens: 20}
 	mustSubmit(t, s, ticket, func(g *schedule.Grant) {
 		go func() {
-			ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+			ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 			defer cancel()
 			reply, err := clients[g.Provider].Complete(ctx, request, nil)
 			var failed *model.Error

@@ -7,7 +7,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"os"
 	"os/exec"
 	"strings"
 	"testing"
@@ -17,6 +16,7 @@ import (
 	"github.com/openai/openai-go/v3/option"
 
 	"github.com/nestor-dev/nestor/internal/model/scripted"
+	"github.com/nestor-dev/nestor/test/programs"
 )
 
 const talk = `
@@ -102,12 +102,7 @@ func TestOfficialClient(t *testing.T) {
 
 // TestCurl uses the scripted model from the command line.
 func TestCurl(t *testing.T) {
-	if _, err := exec.LookPath("curl"); err != nil {
-		if os.Getenv("CI") == "true" {
-			t.Fatal("curl is not installed; CI must have it")
-		}
-		t.Skip("curl is not installed")
-	}
+	programs.Need(t, "curl")
 	_, url := serve(t, scripted.Options{Scripts: []*scripted.Script{parse(t, talk)}})
 	curl := func(args ...string) string {
 		out, err := exec.CommandContext(t.Context(), "curl", append([]string{"--silent", "--show-error", "--no-buffer", "--noproxy", "*"}, args...)...).Output()

@@ -24,6 +24,7 @@ var controlTools = map[string]string{
 	"reply_to_agent":    "sub_agent answer confidence",
 	"continue_agent":    "sub_agent message",
 	"cancel_task":       "task",
+	"set_title":         "title",
 	"CodeSearch":        "query scope*",
 	"CodeReview":        "target focus*",
 }
@@ -42,6 +43,7 @@ type simulator struct {
 
 	history   []model.Message
 	histories map[string][]model.Message // of the sub-agents
+	summaries map[string]any             // of the results of the sub-agents
 	log       []string
 	answer    string // the last answer of reply_to_agent
 	started   int
@@ -53,7 +55,7 @@ func (s *simulator) logf(depth int, format string, args ...any) {
 
 // run holds the whole conversation.
 func (s *simulator) run() []string {
-	s.histories = map[string][]model.Message{}
+	s.histories, s.summaries = map[string][]model.Message{}, map[string]any{}
 	s.history = []model.Message{{Role: model.RoleSystem, Text: "You are the main agent. Delegate, or answer."}}
 	for len(s.inputs) > 0 {
 		s.nextInput()
@@ -105,7 +107,7 @@ func (s *simulator) orchestratorCall(call model.ToolCall) (string, func() string
 			s.answer = fmt.Sprint(args["answer"])
 		}
 		return "done", nil
-	case "ask_user", "cancel_task":
+	case "ask_user", "cancel_task", "set_title":
 		return "done", nil
 	case "continue_agent":
 		name := fmt.Sprint(args["sub_agent"])
@@ -115,7 +117,7 @@ func (s *simulator) orchestratorCall(call model.ToolCall) (string, func() string
 	case "spawn_agents":
 		return "Tasks started.", func() string { return s.spawn(args, 1) }
 	case "calculator":
-		return "391", nil
+		return map[string]string{"17 * 23": "391", "2 + 3*4": "14"}[fmt.Sprint(args["expression"])], nil
 	case "delegate_to_agent", "CodeSearch", "CodeReview":
 	default:
 		s.t.Fatalf("the orchestrator has no tool %s; so far:\n%s", call.Name, strings.Join(s.log, "\n"))
@@ -161,7 +163,10 @@ func (s *simulator) spawn(args map[string]any, depth int) string {
 			role = fmt.Sprint(task["role"])
 		}
 		name := s.name()
-		outcome := s.agent(name, role, fmt.Sprint(task["task"]), depth)
+		var outcome any = s.agent(name, role, fmt.Sprint(task["task"]), depth)
+		if summary := s.summaries[name]; summary != nil { // the parent gets no more of each of several results
+			outcome = summary
+		}
 		results = append(results, map[string]any{"agent_id": name, "task": task["task"], "outcome": outcome})
 		if args["wait"] == "any" {
 			break
@@ -209,6 +214,7 @@ func (s *simulator) agentCall(name string, depth int, call model.ToolCall) (stri
 	args := s.arguments(call)
 	switch call.Name {
 	case "submit_result":
+		s.summaries[name] = args["summary"]
 		return fmt.Sprint(args["result"]), true
 	case "submit_error":
 		return "failed: " + fmt.Sprint(args["error"]), true
@@ -219,6 +225,14 @@ func (s *simulator) agentCall(name string, depth int, call model.ToolCall) (stri
 	case "delegate_to_agent":
 		role, task := delegation(call.Name, args)
 		return s.agent(s.name(), role, task, depth+1), false
+	}
+	if denial := "/deny " + call.Name; len(s.inputs) > 0 && s.inputs[0] == denial {
+		s.inputs = s.inputs[1:]
+		s.logf(0, "user> %s", denial)
+		return "The user denied this call. Do not try it again; find another way, or say what you cannot do.", false
+	}
+	if call.Name == "write" {
+		return fmt.Sprintf("Created %s.", args["path"]), false
 	}
 	return "result of " + call.Name, false
 }

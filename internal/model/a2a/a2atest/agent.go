@@ -29,6 +29,8 @@ type Options struct {
 	Header [2]string
 	// NoList makes an agent that does not list tasks.
 	NoList bool
+	// DropCancels is how many cancels have no effect.
+	DropCancels int
 }
 
 // Agent is a remote agent. What it does depends on the first word of the message that starts a task:
@@ -39,6 +41,8 @@ type Options struct {
 //   - "silent" completes without a text, "hello" answers without a task, "data" with data and a file.
 type Agent struct {
 	URL string
+
+	dropCancels int
 
 	mu        sync.Mutex
 	messages  []*a2a.Message
@@ -63,7 +67,7 @@ func Start(t testing.TB, options Options) *Agent {
 
 // New returns an agent and the handler that serves it.
 func New(options Options) (*Agent, http.Handler) {
-	agent := &Agent{working: make(chan struct{}, 16), release: make(chan struct{})}
+	agent := &Agent{dropCancels: options.DropCancels, working: make(chan struct{}, 16), release: make(chan struct{})}
 	store := taskstore.NewInMemory(&taskstore.InMemoryStoreConfig{Authenticator: func(context.Context) (string, error) { return "tests", nil }})
 	handler := a2asrv.NewHandler(agent, a2asrv.WithTaskStore(store))
 	if options.NoList {
@@ -202,7 +206,11 @@ func (a *Agent) Cancel(_ context.Context, c *a2asrv.ExecutorContext) iter.Seq2[a
 	return func(yield func(a2a.Event, error) bool) {
 		a.mu.Lock()
 		a.cancelled = append(a.cancelled, c.TaskID)
+		state := a2a.TaskStateCanceled
+		if len(a.cancelled) <= a.dropCancels {
+			state = a2a.TaskStateInputRequired
+		}
 		a.mu.Unlock()
-		yield(a2a.NewStatusUpdateEvent(c, a2a.TaskStateCanceled, nil), nil)
+		yield(a2a.NewStatusUpdateEvent(c, state, nil), nil)
 	}
 }
