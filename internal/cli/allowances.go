@@ -6,6 +6,7 @@ package cli
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -34,7 +35,8 @@ func newAllowances(f *Factory) *cobra.Command {
 			List or revoke the tools that were allowed for a chat.
 
 			An allowance approves calls of one tool in one chat. It is made with kubectl nestor approve --always. Calls that
-			it has approved stay approved when it is revoked.
+			it has approved stay approved when it is revoked. With -o, the chat is printed: its status.allowances are the
+			allowances.
 		`),
 		Example: dedent(`
 			# List the allowances of a chat
@@ -54,12 +56,18 @@ func newAllowances(f *Factory) *cobra.Command {
 }
 
 func (o *allowancesOptions) run(ctx context.Context, s *session, args []string) error {
+	if err := s.checkChatExists(ctx, args[0]); err != nil {
+		return err
+	}
 	chat, err := s.getChat(ctx, args[0])
 	if err != nil {
 		return err
 	}
 	if o.revoke != "" {
 		return o.end(ctx, s, chat)
+	}
+	if *o.print.OutputFormat != "" {
+		return s.print(o.print, chat)
 	}
 	if len(chat.Status.Allowances) == 0 {
 		s.noticef("No tool is allowed for the chat %s; kubectl nestor approve TASK --always allows one.", chat.Name)
@@ -79,6 +87,9 @@ func (o *allowancesOptions) run(ctx context.Context, s *session, args []string) 
 
 // end revokes an allowance.
 func (o *allowancesOptions) end(ctx context.Context, s *session, chat *v1alpha1.AgentChat) error {
+	if !hasAllowance(chat, o.revoke) {
+		return fmt.Errorf("chat %s has no allowance %q: `kubectl nestor allowances %s` lists them", chat.Name, o.revoke, chat.Name)
+	}
 	ctx, cancel := withTimeout(ctx, o.timeout)
 	defer cancel()
 	message, err := s.post(ctx, v1alpha1.AgentMessageSpec{Chat: chat.Name, Revoke: &v1alpha1.Revoke{Allowance: o.revoke}})
@@ -121,10 +132,13 @@ func (o *decideOptions) addAllowance(ask live.Ask, spec *v1alpha1.AgentMessageSp
 func (s *session) waitAllowed(ctx context.Context, chat, allowance string) error {
 	about := &v1alpha1.AgentChat{}
 	about.Name, about.Namespace = chat, s.namespace
-	_, err := kubewatch.Until(ctx, s.api, about, &v1alpha1.AgentChatList{}, func(c *v1alpha1.AgentChat) bool {
-		return slices.ContainsFunc(c.Status.Allowances, func(a v1alpha1.ChatAllowance) bool { return a.Name == allowance })
-	})
+	_, err := kubewatch.Until(ctx, s.api, about, &v1alpha1.AgentChatList{}, func(c *v1alpha1.AgentChat) bool { return hasAllowance(c, allowance) })
 	return err
+}
+
+// hasAllowance reports whether the status of a chat shows an allowance.
+func hasAllowance(chat *v1alpha1.AgentChat, allowance string) bool {
+	return slices.ContainsFunc(chat.Status.Allowances, func(a v1alpha1.ChatAllowance) bool { return a.Name == allowance })
 }
 
 // describeAllowance describes the calls of an allowance.

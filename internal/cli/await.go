@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
@@ -74,11 +73,7 @@ func (w taskWatch) print(now live.Snapshot, node *live.Node) {
 		}
 		w.printOnce(ask.Key(), "%s (%s) wants to run %s %s\n  %s", ask.Task, ask.Role, terminal.Line(ask.Tool), terminal.Line(terminal.JSON(ask.Arguments)), narrate.Hint(ask))
 	}
-	c := meta.FindStatusCondition(node.Task.Status.Conditions, v1alpha1.ConditionSucceeded)
 	w.printStandstills(node)
-	if node.Task.Status.Phase == v1alpha1.TaskPending && c != nil && c.Reason != v1alpha1.ReasonPending {
-		w.printOnce(c.Reason+c.Message, "%s has not started: %s: %s", node.Task.Name, c.Reason, terminal.Line(c.Message))
-	}
 }
 
 // printStandstills prints what a task and its descendants wait for.

@@ -5,6 +5,7 @@ package cli
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -58,6 +59,9 @@ func (o *cancelOptions) run(ctx context.Context, s *session, args []string) erro
 	to, err := s.find(ctx, args[0])
 	if err != nil {
 		return err
+	}
+	if to.task != nil && live.Ended(to.task.Status.Phase) {
+		return fmt.Errorf("task %s has ended already (%s)", to.task.Name, to.task.Status.Phase)
 	}
 	ctx, cancel := withTimeout(ctx, o.timeout)
 	defer cancel()

@@ -24,6 +24,8 @@ type decideOptions struct {
 	all      bool
 	always   bool
 	match    []string
+	show     bool
+	changes  changesReader
 	timeout  time.Duration
 	print    *genericclioptions.PrintFlags
 }
@@ -36,12 +38,16 @@ func newApprove(f *Factory) *cobra.Command {
 
 		TASK is the task whose agent or tool waits. The whole call is printed before it is approved: long arguments are read
 		from the history API, and if that cannot be reached, nothing is approved. The decision applies to exactly the call
-		that was printed. If several calls of the task wait, select one with --call, or all of them with --all. Without
-		TASK, everything that waits is listed.
+		that was printed. For a call of the workspace tools write and patch, a diff with the current file follows, if that
+		can be read within two seconds; --show prints the call and the diff, and decides nothing. If several calls of the
+		task wait, select one with --call, or all of them with --all. Without TASK, everything that waits is listed.
 	`)
 	cmd.Example = dedent(`
 		# List what waits
 		kubectl nestor approve
+
+		# Look at the call of first-2, and decide nothing
+		kubectl nestor approve first-2 --show
 
 		# Approve the call of first-2
 		kubectl nestor approve first-2
@@ -54,7 +60,11 @@ func newApprove(f *Factory) *cobra.Command {
 	`)
 	cmd.Flags().BoolVar(&o.always, "always", false, "Also approve later calls of the same tool in this chat, until the allowance is revoked (kubectl nestor allowances).")
 	cmd.Flags().StringArrayVar(&o.match, "match", nil, "With --always, restrict an argument of later calls: NAME=PATTERN, where * stands for any characters. Can be repeated.")
+	cmd.Flags().BoolVar(&o.show, "show", false, "Print the calls of the task that wait, and what a call of write or patch would change, and decide nothing.")
 	cmd.MarkFlagsMutuallyExclusive("always", "all")
+	for _, decides := range []string{"always", "all", "match", "comment", "output"} {
+		cmd.MarkFlagsMutuallyExclusive("show", decides)
+	}
 	return cmd
 }
 
@@ -115,10 +125,14 @@ func (o *decideOptions) run(ctx context.Context, s *session, args []string) erro
 	if err != nil {
 		return err
 	}
-	ctx, cancel := withTimeout(ctx, o.timeout)
-	defer cancel()
+	o.changes = changesReader{s: s, now: now}
 	for _, ask := range asks {
-		if err := o.decide(ctx, s, ask); err != nil {
+		if o.show {
+			err = o.showCall(ctx, s, ask)
+		} else {
+			err = o.decide(ctx, s, ask)
+		}
+		if err != nil {
 			return explainTimeout(err, "waiting for the operator; `kubectl nestor doctor` checks whether it is running")
 		}
 	}
@@ -146,7 +160,7 @@ func (o *decideOptions) selectCalls(task string, asks []live.Ask) ([]live.Ask, e
 		return nil, fmt.Errorf("task %s does not wait for a decision on call %s", task, o.call)
 	case len(asks) == 0:
 		return nil, fmt.Errorf("task %s does not wait for a decision; `kubectl nestor approve` lists what waits", task)
-	case len(asks) > 1 && !o.all:
+	case len(asks) > 1 && !o.all && !o.show:
 		var calls []string
 		for _, a := range asks {
 			calls = append(calls, fmt.Sprintf("\n  --call %s   %s", a.Call, describeAsk(a)))
@@ -162,21 +176,18 @@ func describeAsk(a live.Ask) string {
 
 // decide prints one call and sends the decision about it.
 func (o *decideOptions) decide(ctx context.Context, s *session, ask live.Ask) error {
-	if err := s.checkMayDecide(ctx, ask); err != nil {
+	ask, err := o.readCall(ctx, s, ask)
+	if err != nil {
 		return err
 	}
-	if ask.Truncated {
-		whole, err := s.fullArguments(ctx, ask)
-		if err != nil && o.decision == v1alpha1.DecisionApprove {
-			return err
-		}
-		ask = whole
-	}
-	s.noticef("%s", terminal.Exact(ask.Tool+" "+terminal.JSON(ask.Arguments)))
+	s.noticef("%s", exactCall(ask))
+	printBounded(terminal.Writer(s.ErrOut, s.environ), o.changes.tryRead(ctx, ask), ask.Task)
 	spec := decisionMessage(ask, o.decision, o.comment)
 	if err := o.addAllowance(ask, &spec); err != nil {
 		return err
 	}
+	ctx, cancel := withTimeout(ctx, o.timeout) // reading what the call would change takes nothing of it
+	defer cancel()
 	message, err := s.post(ctx, spec)
 	if err != nil {
 		return err
@@ -197,6 +208,50 @@ func (o *decideOptions) decide(ctx context.Context, s *session, ask live.Ask) er
 		return s.print(o.print, message)
 	}
 	return s.print(o.print, task)
+}
+
+// readCall returns a call with its full arguments, if the user may decide about it. A call can be denied without them.
+func (o *decideOptions) readCall(ctx context.Context, s *session, ask live.Ask) (live.Ask, error) {
+	ctx, cancel := withTimeout(ctx, o.timeout)
+	defer cancel()
+	if err := s.checkMayDecide(ctx, ask); err != nil {
+		return ask, err
+	}
+	whole, err := s.fullArguments(ctx, ask)
+	if err != nil && o.decision == v1alpha1.DecisionApprove {
+		return ask, err
+	}
+	return whole, nil
+}
+
+// showCall prints one call and what it would change.
+func (o *decideOptions) showCall(ctx context.Context, s *session, ask live.Ask) error {
+	ctx, cancel := withTimeout(ctx, o.timeout)
+	defer cancel()
+	ask, err := s.fullArguments(ctx, ask)
+	if err != nil {
+		return err
+	}
+	out := s.humanOutput()
+	fmt.Fprintln(out, exactCall(ask))
+	lines, err := o.changes.read(ctx, ask)
+	if err != nil {
+		s.noticef("what the call would change cannot be shown: %s", terminal.Line(err.Error()))
+	}
+	for _, line := range lines {
+		fmt.Fprintln(out, line.Render(0))
+	}
+	decide := "kubectl nestor approve " + ask.Task
+	if ask.Call != "" {
+		decide += " --call " + terminal.Line(ask.Call)
+	}
+	s.noticef("nothing was decided; to approve it: %s", decide)
+	return nil
+}
+
+// exactCall returns a call with every character visible.
+func exactCall(ask live.Ask) string {
+	return terminal.Exact(ask.Tool + " " + terminal.JSON(ask.Arguments))
 }
 
 // checkMayDecide returns an error if the user may not decide about a call. It is checked before anything is sent.
@@ -224,5 +279,10 @@ func decisionMessage(ask live.Ask, d v1alpha1.Decision, comment string) v1alpha1
 
 // printAsks prints everything in the namespace that waits for a person.
 func (s *session) printAsks(ctx context.Context) error {
-	return (&waitingOptions{}).run(ctx, s)
+	o := waitingOptions{}
+	now, err := o.read(ctx, s)
+	if err != nil {
+		return err
+	}
+	return o.print(s, now)
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/nestor-dev/nestor/internal/cli/terminal"
 	"github.com/nestor-dev/nestor/internal/diagnose"
+	"github.com/nestor-dev/nestor/internal/health"
 )
 
 type doctorOptions struct {
@@ -21,11 +22,20 @@ type doctorOptions struct {
 	output            format
 }
 
-// defaultOperatorNamespace is the namespace of the operator in a default installation.
-const defaultOperatorNamespace = "nestor-system"
-
 func operatorNamespaceFlag(cmd *cobra.Command, value *string) {
-	cmd.Flags().StringVar(value, "operator-namespace", defaultOperatorNamespace, "The namespace that the operator runs in.")
+	cmd.Flags().StringVar(value, "operator-namespace", "", "The namespace that the operator runs in; by default the one with its heartbeat, or nestor-system.")
+}
+
+// operatorNamespace returns the namespace of the operator: the value of the flag, or the one in which its heartbeat is found.
+func (s *session) operatorNamespace(ctx context.Context, flag string) string {
+	if flag != "" {
+		return flag
+	}
+	found, err := health.FindOperator(ctx, s.api)
+	if err != nil {
+		return health.DefaultOperatorNamespace // what the command does next reports that the API server does not answer
+	}
+	return found
 }
 
 func newDoctor(f *Factory) *cobra.Command {
@@ -68,7 +78,7 @@ func (o *doctorOptions) run(ctx context.Context, s *session) error {
 		return fmt.Errorf("connect to the cluster: %w", err)
 	}
 	findings := diagnose.Target{
-		API: s.api, Discovery: client, Host: s.config.Host, Namespace: s.namespace, OperatorNamespace: o.operatorNamespace,
+		API: s.api, Discovery: client, Host: s.config.Host, Namespace: s.namespace, OperatorNamespace: s.operatorNamespace(ctx, o.operatorNamespace),
 		Provider: o.provider, Probe: o.probe,
 	}.Examine(ctx)
 	if o.output.value != "" {

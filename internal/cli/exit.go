@@ -7,6 +7,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/url"
+	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
@@ -68,10 +70,29 @@ func explain(err error) error {
 		return nil
 	case live.IsNoSuchAPI(err):
 		return fmt.Errorf("the cluster does not have Nestor's resources (%w): install Nestor, or select another cluster with --context; `kubectl nestor doctor` has details", err)
+	case apierrors.IsForbidden(err) && strings.Contains(err.Error(), " at the cluster scope"):
+		return fmt.Errorf("%w: without -A, one namespace is enough; or ask an administrator of the cluster for the permission", err)
 	case apierrors.IsForbidden(err):
 		return fmt.Errorf("%w: ask an administrator of the namespace for the permission, or use another namespace with -n; `kubectl nestor doctor` lists what is missing", err)
 	case apierrors.IsUnauthorized(err):
 		return fmt.Errorf("the cluster does not accept your credentials (%w): log in again, or use another --context", err)
 	}
-	return err
+	return explainUnreachable(err)
+}
+
+// explainUnreachable adds advice to the error of a request that did not reach the cluster.
+func explainUnreachable(err error) error {
+	var failed *url.Error
+	if !errors.As(err, &failed) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return err
+	}
+	server, bad := url.Parse(failed.URL)
+	if bad != nil {
+		return err
+	}
+	const advice = "`kubectl nestor doctor` has details, and `. .demo/use.sh` selects the cluster of `make demo`"
+	if server.Host == "localhost:8080" { // the default of client-go
+		return fmt.Errorf("no cluster is configured (%w): set KUBECONFIG or use --kubeconfig; %s", failed.Err, advice)
+	}
+	return fmt.Errorf("the cluster at %s://%s cannot be reached (%w): start it, or select another one with --context; %s", server.Scheme, server.Host, failed.Err, advice)
 }

@@ -223,7 +223,7 @@ func hintsOf(asks []live.Ask) string {
 	if len(asks) == 1 {
 		return "; " + narrate.Hint(asks[0])
 	}
-	text, seen := fmt.Sprintf(", %d times:", len(asks)), map[string]bool{}
+	text, seen := fmt.Sprintf(" (%d requests):", len(asks)), map[string]bool{}
 	for _, ask := range asks {
 		if hint := narrate.Hint(ask); !seen[hint] {
 			seen[hint] = true

@@ -13,6 +13,7 @@ import (
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 	"github.com/nestor-dev/nestor/internal/cli/chatui"
+	"github.com/nestor-dev/nestor/internal/cli/terminal"
 	"github.com/nestor-dev/nestor/internal/client/live"
 )
 
@@ -104,6 +105,18 @@ func (a chatActions) FullArguments(ctx context.Context, ask live.Ask) (live.Ask,
 	ctx, cancel := withTimeout(ctx, actionTimeout)
 	defer cancel()
 	return a.s.fullArguments(ctx, ask)
+}
+
+// Changes implements chatui.Actions.
+func (a chatActions) Changes(ctx context.Context, ask live.Ask) ([]terminal.ChangeLine, error) {
+	ctx, cancel := withTimeout(ctx, actionTimeout)
+	defer cancel()
+	now, err := a.s.readSnapshot(ctx, live.Scope{Namespace: a.s.namespace, Chat: a.chat})
+	if err != nil {
+		return nil, err
+	}
+	reader := changesReader{s: a.s, now: now}
+	return reader.read(ctx, ask)
 }
 
 // Decide implements chatui.Actions.

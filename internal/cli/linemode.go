@@ -14,7 +14,6 @@ import (
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 	"github.com/nestor-dev/nestor/internal/cli/chatui"
 	"github.com/nestor-dev/nestor/internal/cli/narrate"
-	"github.com/nestor-dev/nestor/internal/cli/terminal"
 	"github.com/nestor-dev/nestor/internal/client/live"
 )
 
@@ -24,7 +23,9 @@ type lineChat struct {
 	actions  chatActions
 	narrator *narrate.Narrator
 	out      io.Writer
-	quit     bool // /quit was entered
+	changes  changesReader
+	shown    map[string]bool // the calls whose changes have been printed
+	quit     bool            // /quit was entered
 }
 
 // runLineMode reads messages from standard input, one per line, sends each when the previous one has been handled, and
@@ -36,8 +37,8 @@ func (s *session) runLineMode(ctx context.Context, chat string) error {
 	if err != nil {
 		return err
 	}
-	c := &lineChat{exchange: e, actions: newChatActions(s, chat), narrator: narrate.New(chat), out: s.humanOutput()}
-	c.printNew(e.now)
+	c := &lineChat{exchange: e, actions: newChatActions(s, chat), narrator: narrate.New(chat), out: s.humanOutput(), changes: changesReader{s: s}, shown: map[string]bool{}}
+	c.printNew(ctx, e.now)
 	lines := readLines(ctx, s.In)
 	var last error
 	for !c.quit {
@@ -79,7 +80,7 @@ func (c *lineChat) readLine(ctx context.Context, lines <-chan string) (string, e
 				return "", context.Cause(ctx)
 			}
 			c.now = now
-			c.printNew(now)
+			c.printNew(ctx, now)
 		}
 	}
 }
@@ -116,7 +117,10 @@ func (c *lineChat) handle(ctx context.Context, line string) error {
 			if ask, err = c.s.fullArguments(ctx, ask); err != nil {
 				return err
 			}
-			fmt.Fprintln(c.out, terminal.Exact(ask.Tool+" "+terminal.JSON(ask.Arguments)))
+			fmt.Fprintln(c.out, exactCall(ask))
+		}
+		if decided == v1alpha1.DecisionApprove {
+			c.printChanges(ctx, ask)
 		}
 		spec = decisionMessage(ask, decided, command.Text)
 	case "cancel":
@@ -132,7 +136,7 @@ func (c *lineChat) handle(ctx context.Context, line string) error {
 		restore()
 		return explain(err)
 	}
-	progress, err := c.finish(ctx, c.printNew)
+	progress, err := c.finish(ctx, func(now live.Snapshot) { c.printNew(ctx, now) })
 	if err != nil {
 		return err
 	}
@@ -158,9 +162,24 @@ func (c *lineChat) pendingApproval(task string) (live.Ask, bool) {
 	return live.Ask{}, false
 }
 
-func (c *lineChat) printNew(now live.Snapshot) {
+// printNew prints what is new in a snapshot. What a call would change follows the message that asks for its approval.
+func (c *lineChat) printNew(ctx context.Context, now live.Snapshot) {
 	for _, line := range c.narrator.Lines(now) {
 		fmt.Fprintln(c.out, line)
+	}
+	c.changes.now = now
+	for _, ask := range now.Asks(c.chat) {
+		if ask.Kind == v1alpha1.WaitingApproval && ask.Message != "" && !ask.Truncated {
+			c.printChanges(ctx, ask)
+		}
+	}
+}
+
+// printChanges prints what a call would change, once.
+func (c *lineChat) printChanges(ctx context.Context, ask live.Ask) {
+	if key := ask.Key(); !c.shown[key] {
+		c.shown[key] = true
+		printBounded(c.out, c.changes.tryRead(ctx, ask), ask.Task)
 	}
 }
 

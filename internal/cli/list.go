@@ -5,32 +5,29 @@ package cli
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 	"io"
 	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 	"github.com/nestor-dev/nestor/internal/cli/terminal"
 	"github.com/nestor-dev/nestor/internal/client/live"
 )
 
-type listOptions struct {
-	all    allNamespaces
-	output format
-}
+type listOptions struct{ reportOptions }
 
 func newList(f *Factory) *cobra.Command {
-	o := listOptions{output: format{names: true}}
+	o := listOptions{reportOptions{output: format{names: true}}}
 	cmd := &cobra.Command{
 		Use:     "list",
 		Aliases: []string{"ls"},
 		Short:   "List chats and standalone tasks",
 		Long: dedent(`
-			List chats and standalone tasks, one line each: what waits for a person first, then what runs, then the newest.
+			List chats and standalone tasks, one line each: what waits for a person first, then what runs, then what was active last.
 
 			The last column is the question or call that waits, why the work makes no progress, or what it is about.
 		`),
@@ -44,23 +41,11 @@ func newList(f *Factory) *cobra.Command {
 			# The names, for scripts
 			kubectl nestor list -o name
 		`),
-		Args:              argCount(0, 0, "no arguments"),
-		ValidArgsFunction: cobra.NoFileCompletions,
-		RunE:              f.runE(func(ctx context.Context, s *session, _ []string) error { return o.run(ctx, s) }),
 	}
-	o.all.register(cmd)
-	o.output.register(cmd)
-	return cmd
+	return o.report(f, cmd, o.print)
 }
 
-func (o *listOptions) run(ctx context.Context, s *session) error {
-	if err := o.output.check(); err != nil {
-		return err
-	}
-	now, err := s.readSnapshot(ctx, live.Scope{Namespace: o.all.namespace(s)})
-	if err != nil {
-		return err
-	}
+func (o *listOptions) print(s *session, now live.Snapshot) error {
 	runs := listRuns(now)
 	switch o.output.value {
 	case "name":
@@ -91,6 +76,8 @@ type runRow struct {
 	Waiting   int            `json:"waiting,omitempty"`
 	Usage     v1alpha1.Usage `json:"usage,omitzero"`
 	CreatedAt time.Time      `json:"createdAt"`
+	// ActiveAt is the time of a chat's last message, of a task's end, or else of the creation.
+	ActiveAt time.Time `json:"activeAt"`
 	// Note is the question or call that waits, the reason why the work makes no progress, or its subject.
 	Note string `json:"note,omitempty"`
 }
@@ -103,7 +90,8 @@ func (r runRow) resource() string {
 	return "agenttask.nestor.dev/" + r.Name
 }
 
-// listRuns returns the chats and standalone tasks of a snapshot: those that wait for a person first, then those that run, then the newest.
+// listRuns returns the chats and standalone tasks of a snapshot: those that wait for a person first, then those that run, then those that
+// were active last.
 func listRuns(now live.Snapshot) []runRow {
 	runs := []runRow{}
 	for _, part := range now.ByNamespace() {
@@ -112,7 +100,7 @@ func listRuns(now live.Snapshot) []runRow {
 		}
 	}
 	slices.SortStableFunc(runs, func(a, b runRow) int {
-		return cmp.Or(cmp.Compare(urgency(a), urgency(b)), b.CreatedAt.Compare(a.CreatedAt), cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
+		return cmp.Or(cmp.Compare(urgency(a), urgency(b)), b.ActiveAt.Compare(a.ActiveAt), cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
 	})
 	return runs
 }
@@ -129,16 +117,19 @@ func urgency(r runRow) int {
 }
 
 func newRunRow(now live.Snapshot, tree treeNode) runRow {
-	r := runRow{Kind: tree.Kind, Namespace: tree.Namespace, Name: tree.Name, Phase: tree.Phase, Role: roleOf(tree), Usage: tree.Usage, CreatedAt: tree.CreatedAt}
+	r := runRow{Kind: tree.Kind, Namespace: tree.Namespace, Name: tree.Name, Phase: tree.Phase, Role: roleOf(tree), Usage: tree.Usage, CreatedAt: tree.CreatedAt, ActiveAt: tree.CreatedAt}
 	asks := count(&r, tree)
 	about := ""
 	if tree.Kind == "AgentChat" {
 		if chat := now.Chat(tree.Name); chat != nil {
-			r.Title = chat.Annotations[v1alpha1.AnnotationTitle]
+			r.Title = cmp.Or(chat.Annotations[v1alpha1.AnnotationTitle], chat.Status.Title)
+			r.ActiveAt = timeOr(chat.Status.LastMessageTime, r.ActiveAt)
+			about = chat.Annotations[v1alpha1.AnnotationFirstWords]
 		}
-		about = firstMessage(now, tree.Name)
+		about = cmp.Or(firstMessage(now, tree.Name), about)
 	} else if task := now.Task(tree.Name); task != nil {
 		r.Title = task.Annotations[v1alpha1.AnnotationTitle]
+		r.ActiveAt = timeOr(task.Status.CompletionTime, r.ActiveAt)
 		about = task.Spec.Instruction
 		if task.Spec.Arguments != nil && about == "" {
 			about = terminal.JSON(task.Spec.Arguments.Raw)
@@ -147,6 +138,14 @@ func newRunRow(now live.Snapshot, tree treeNode) runRow {
 	r.Note = noteOf(treeNode{Waiting: asks, Error: tree.Error, Standstill: tree.Standstill, Progress: tree.Progress})
 	r.Note = cmp.Or(r.Note, terminal.Fit(terminal.Line(cmp.Or(r.Title, about)), noteWidth))
 	return r
+}
+
+// timeOr returns a time of a status, or another one if the status does not have it.
+func timeOr(t *metav1.Time, otherwise time.Time) time.Time {
+	if t == nil {
+		return otherwise
+	}
+	return t.Time
 }
 
 // count adds the agents and asks of a tree to a row, and returns the asks.
@@ -191,5 +190,5 @@ func (s *session) printRuns(out io.Writer, runs []runRow, namespaces bool) {
 	if !namespaces {
 		table = table.Without(0)
 	}
-	table.FitLast(s.width()).Print(out)
+	table.FitLast(s.width(), "COST", "ACTIVE", "TOKENS", "KIND", "AGE").Print(out)
 }

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -76,7 +77,8 @@ type format struct {
 	markdown bool
 }
 
-func (f *format) register(cmd *cobra.Command) {
+// allowed returns the formats of the command.
+func (f *format) allowed() []string {
 	allowed := []string{"json", "yaml"}
 	if f.names {
 		allowed = append(allowed, "name")
@@ -84,24 +86,20 @@ func (f *format) register(cmd *cobra.Command) {
 	if f.markdown {
 		allowed = append(allowed, "markdown")
 	}
+	return allowed
+}
+
+func (f *format) register(cmd *cobra.Command) {
+	allowed := f.allowed()
 	cmd.Flags().StringVarP(&f.value, "output", "o", "", "Output format: "+strings.Join(allowed, ", ")+" (default: text).")
 	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(allowed, cobra.ShellCompDirectiveNoFileComp))
 }
 
 func (f *format) check() error {
-	switch f.value {
-	case "", "json", "yaml":
+	if f.value == "" || slices.Contains(f.allowed(), f.value) {
 		return nil
-	case "name":
-		if f.names {
-			return nil
-		}
-	case "markdown":
-		if f.markdown {
-			return nil
-		}
 	}
-	return usagef("unknown output format %q: use -o json or -o yaml", f.value)
+	return usagef("unknown output format %q: use -o %s", f.value, strings.Join(f.allowed(), " or -o "))
 }
 
 // printReport writes value as JSON or YAML.

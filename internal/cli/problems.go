@@ -13,7 +13,11 @@ import (
 
 // watchProblems reports what keeps agents from working, whenever that changes.
 func (s *session) watchProblems(ctx context.Context) <-chan []health.Problem {
-	return health.Namespace{API: s.api, Name: s.namespace, OperatorNamespace: defaultOperatorNamespace, Heartbeat: &health.Observer{}}.Watch(ctx)
+	tables, err := health.NewTables(s.config)
+	if err != nil {
+		tables = nil // the complete objects can be read as well
+	}
+	return health.Namespace{API: s.api, Tables: tables, Name: s.namespace, Heartbeat: &health.Observer{}}.Watch(ctx)
 }
 
 // problemPrinter prints problems when they begin and end. What the work itself waits for is printed with the work.

@@ -33,11 +33,11 @@ func Reference(root *cobra.Command) string {
 	return out.String()
 }
 
-// documentedCommands returns our own commands of a group, without cobra's.
+// documentedCommands returns our own commands of a group, without cobra's help.
 func documentedCommands(root *cobra.Command, group string) []*cobra.Command {
 	var commands []*cobra.Command
 	for _, cmd := range root.Commands() {
-		if cmd.GroupID == group && cmd.Name() != "help" && cmd.Name() != "completion" && cmd.Name() != "options" && !cmd.Hidden {
+		if cmd.GroupID == group && cmd.Name() != "help" && cmd.Name() != "options" && !cmd.Hidden {
 			commands = append(commands, cmd)
 		}
 	}

@@ -55,7 +55,7 @@ func (o *rolesOptions) run(ctx context.Context, s *session, args []string) error
 	if err := o.output.check(); err != nil {
 		return err
 	}
-	entries, err := roles.List(ctx, s.api, s.namespace, o.operatorNamespace)
+	entries, err := roles.List(ctx, s.api, s.namespace, s.operatorNamespace(ctx, o.operatorNamespace))
 	if err != nil {
 		return err
 	}
@@ -100,7 +100,7 @@ func (s *session) printRoles(entries []roles.Entry) {
 			e.Name, e.Source, terminal.Fit(cmp.Or(strings.Join(e.Delegates(), ","), "-"), 40), strconv.Itoa(int(ptr.Deref(e.Limits, v1alpha1.RoleLimits{}).MaxIterations)), note,
 		})
 	}
-	table.FitLast(s.width()).Print(s.humanOutput())
+	table.FitLast(s.width(), "ITERATIONS", "DELEGATES TO", "SOURCE").Print(s.humanOutput())
 }
 
 func (s *session) printRole(e roles.Entry) {

@@ -90,7 +90,7 @@ func NewCommand(streams genericiooptions.IOStreams, environ []string) *cobra.Com
 	for group, commands := range map[string][]*cobra.Command{
 		groupTalk:    {newChat(f), newNewChat(f), newSend(f), newApprove(f), newDeny(f), newAllowances(f), newCancel(f), newRun(f), newTrigger(f)},
 		groupInspect: {newList(f), newWaiting(f), newTop(f), newTree(f), newTranscript(f), newWorkspace(f), newUI(f), newUsage(f), newRoles(f)},
-		groupSetup:   {newDoctor(f), newVersion(f)},
+		groupSetup:   {newCompletion(f), newDoctor(f), newVersion(f)},
 	} {
 		for _, command := range commands {
 			command.GroupID = group
@@ -98,7 +98,6 @@ func NewCommand(streams genericiooptions.IOStreams, environ []string) *cobra.Com
 		}
 	}
 	root.SetHelpCommandGroupID(groupSetup)
-	root.SetCompletionCommandGroupID(groupSetup)
 	root.AddCommand(newOptions())
 	completeFlags(root, f)
 	setUsageTemplate(root)
@@ -110,10 +109,7 @@ func checkCommand(root *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
 	}
-	if similar := root.SuggestionsFor(args[0]); len(similar) > 0 {
-		return usagef("there is no command %q; did you mean %s?", args[0], strings.Join(similar, " or "))
-	}
-	return usagef("there is no command %q", args[0])
+	return usagef("there is no command %q%s", args[0], similarCommands(root, args[0]))
 }
 
 // dedent removes the indentation of the source, which is that of the first line, from a help text.

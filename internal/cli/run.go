@@ -55,7 +55,7 @@ func newRun(f *Factory) *cobra.Command {
 			kubectl nestor transcript releases -f
 
 			# Get a verdict that a program can read
-			kubectl nestor run reviewer "Review the last commit." --git https://example.com/team/shop.git \\
+			kubectl nestor run reviewer "Review the last commit." --git https://example.com/team/shop.git \
 			  --output-schema verdict.json --wait -o jsonpath='{.status.result.data.verdict}'
 
 			# Read the instruction from a file, and print the task as JSON
@@ -107,9 +107,7 @@ func (o *runOptions) run(ctx context.Context, s *session, args []string) error {
 	waiting, cancel := withTimeout(ctx, o.timeout)
 	defer cancel()
 	err = s.awaitTask(waiting, task, o.print)
-	if waiting.Err() != nil {
-		s.noticef("the task keeps running: `kubectl nestor tree` shows it, `kubectl nestor cancel %s` stops it", task.Name)
-	}
+	s.noticeIfLeft(waiting, "the task keeps running: `kubectl nestor tree` shows it, `kubectl nestor cancel %s` stops it", task.Name)
 	return explainTimeout(err, "waiting for the task "+task.Name)
 }
 

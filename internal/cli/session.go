@@ -5,6 +5,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -101,6 +102,17 @@ func (s *session) width() int {
 
 // noticef prints a notice on standard error.
 func (s *session) noticef(format string, args ...any) { fmt.Fprintf(s.ErrOut, format+"\n", args...) }
+
+// noticeIfLeft prints a notice if the command stopped waiting, because of Ctrl-C or --timeout. A terminal shows "^C" without a line break.
+func (s *session) noticeIfLeft(ctx context.Context, format string, args ...any) {
+	if ctx.Err() == nil {
+		return
+	}
+	if isTerminal(s.ErrOut) && !errors.Is(context.Cause(ctx), errTimeout) {
+		fmt.Fprintln(s.ErrOut)
+	}
+	s.noticef(format, args...)
+}
 
 // interactive reports whether standard input and output are terminals.
 func (s *session) interactive() bool { return isTerminal(s.In) && isTerminal(s.Out) }

@@ -47,25 +47,64 @@ func didYouMean(name string, candidates []string) string {
 	return "; did you mean " + strings.Join(slices.Compact(names), " or ") + "?"
 }
 
-// editDistance returns how many insertions, deletions and substitutions turn a into b.
+// editDistance returns how many insertions, deletions, substitutions and swaps of neighbours turn a into b.
 func editDistance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
+	var before []int // the row before the last one
+	last := make([]int, len(b)+1)
+	for j := range last {
+		last[j] = j
 	}
 	for i := range len(a) {
-		diagonal := row[0]
+		row := make([]int, len(b)+1)
 		row[0] = i + 1
 		for j := range len(b) {
 			cost := 1
 			if a[i] == b[j] {
 				cost = 0
 			}
-			next := min(row[j+1]+1, row[j]+1, diagonal+cost)
-			diagonal, row[j+1] = row[j+1], next
+			row[j+1] = min(last[j+1]+1, row[j]+1, last[j]+cost)
+			if i > 0 && j > 0 && a[i] == b[j-1] && a[i-1] == b[j] {
+				row[j+1] = min(row[j+1], before[j-1]+1)
+			}
 		}
+		before, last = last, row
 	}
-	return row[len(b)]
+	return last[len(b)]
+}
+
+// otherWords are the words that other programs use for a command.
+var otherWords = map[string][]string{
+	"chat":       {"talk", "attach", "open"},
+	"new":        {"create"},
+	"send":       {"answer", "reply", "ask", "say", "message"},
+	"cancel":     {"stop", "kill", "delete", "rm"},
+	"run":        {"start", "exec"},
+	"list":       {"ps", "get"},
+	"waiting":    {"inbox", "pending", "approvals", "questions"},
+	"tree":       {"status", "show", "describe"},
+	"transcript": {"history"},
+	"workspace":  {"diff", "changes", "files", "export"},
+	"ui":         {"web", "page", "dashboard"},
+	"usage":      {"cost", "costs", "tokens"},
+	"roles":      {"agents"},
+	"doctor":     {"check", "health"},
+	"allowances": {"allow", "revoke"},
+	"trigger":    {"fire", "schedule"},
+}
+
+// similarCommands returns "; did you mean A?" with the commands that a wrong one may stand for, or "".
+func similarCommands(parent *cobra.Command, wrong string) string {
+	var names []string
+	for _, command := range parent.Commands() {
+		if !command.IsAvailableCommand() {
+			continue
+		}
+		if !parent.HasParent() && slices.Contains(otherWords[command.Name()], strings.ToLower(wrong)) {
+			return "; did you mean " + command.Name() + "?"
+		}
+		names = append(names, command.Name())
+	}
+	return didYouMean(wrong, names)
 }
 
 // chatNames returns the names of the chats of the namespace, or none if they cannot be listed.

@@ -43,7 +43,9 @@ var world struct {
 	modelURL string
 	ledger   ledger.Ledger
 	hub      *live.Hub
-	serial   atomic.Int32
+	// directories contains the directories of workspaces.
+	directories string
+	serial      atomic.Int32
 }
 
 // operatorNamespace is the namespace of an operator in a cluster.
@@ -52,8 +54,16 @@ const operatorNamespace = "nestor-system"
 // program is the name under which the test binary acts as kubectl-nestor in a separate process.
 const program = "kubectl-nestor"
 
+// patient is the environment variable that makes the program wait for files on a busy machine.
+const patient = "PATIENT"
+
 func TestMain(m *testing.M) {
-	testscript.Main(suite{m}, map[string]func(){program: func() { os.Exit(cli.Main()) }})
+	testscript.Main(suite{m}, map[string]func(){program: func() {
+		if os.Getenv(patient) != "" {
+			cli.WaitForChanges()
+		}
+		os.Exit(cli.Main())
+	}})
 }
 
 // suite starts the shared environment before the tests and stops it afterwards.
@@ -95,9 +105,16 @@ func startWorld(ctx context.Context, cancel context.CancelFunc, dir string) (sto
 		return nil, err
 	}
 	world.ledger, world.hub = ledger, &live.Hub{}
+	world.directories = filepath.Join(dir, "directories")
+	if err := os.Mkdir(world.directories, 0o700); err != nil {
+		return nil, err
+	}
 	assembled, err := operator.New(ctx, operator.Options{
 		Config: world.cluster.Config, Live: world.hub,
-		Controllers: controller.Options{AllowLoopbackEndpoints: true, OperatorNamespace: operatorNamespace, Ledger: ledger},
+		Controllers: controller.Options{
+			AllowLoopbackEndpoints: true, OperatorNamespace: operatorNamespace, Ledger: ledger,
+			LocalWorkspaces: []string{world.directories}, WorkspaceScratch: dir,
+		},
 	})
 	if err != nil {
 		return nil, err

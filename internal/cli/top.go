@@ -57,7 +57,7 @@ func (o *topOptions) run(ctx context.Context, s *session) error {
 		if err != nil {
 			return err
 		}
-		topui.Table(now, s.now(), o.all.set).FitLast(s.width()).Print(s.humanOutput())
+		topui.Table(now, s.now(), o.all.set).FitLast(s.width(), "ITER", "COST", "TOKENS", "AGE", "ROLE").Print(s.humanOutput())
 		return nil
 	}
 	place := "namespace " + s.namespace

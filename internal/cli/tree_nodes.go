@@ -124,7 +124,7 @@ func printTrees(out io.Writer, trees []treeNode, now time.Time, namespaces bool,
 	if !namespaces {
 		table = table.Without(0)
 	}
-	table.FitLast(width).Print(out)
+	table.FitLast(width, "ITERATIONS", "COST", "TOKENS", "AGE", "ROLE").Print(out)
 }
 
 // addRows adds the rows of a node and its children to the table. first is the prefix of its name, rest that of its

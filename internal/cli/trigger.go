@@ -175,7 +175,7 @@ func (o *triggerListOptions) print(s *session, rows []triggerRow) {
 		}
 		table.Rows = append(table.Rows, cells)
 	}
-	table.Print(s.humanOutput())
+	table.FitLast(s.width(), "DROPPED", "ACTIVE", "FIRINGS", "LAST").Print(s.humanOutput())
 }
 
 // note returns the reason of a trigger that does not fire.

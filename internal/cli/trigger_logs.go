@@ -167,7 +167,7 @@ func (o *triggerLogsOptions) print(s *session, out io.Writer, t *v1alpha1.AgentT
 			run.Time.UTC().Format(time.RFC3339), terminal.Fit(terminal.Line(run.Firing), 40), run.Name, terminal.Phase(cmp.Or(run.Phase, "Pending")), result,
 		})
 	}
-	table.Print(out)
+	table.FitLast(s.width(), "FIRING").Print(out)
 	return nil
 }
 

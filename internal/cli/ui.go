@@ -40,7 +40,7 @@ func newUI(f *Factory) *cobra.Command {
 }
 
 func (o *uiOptions) run(ctx context.Context, s *session) error {
-	link, done, err := server.Local(ctx, server.LocalOptions{Config: s.config, Namespace: s.namespace, Address: o.address, OperatorNamespace: o.operatorNamespace})
+	link, done, err := server.Local(ctx, server.LocalOptions{Config: s.config, Namespace: s.namespace, Address: o.address, OperatorNamespace: s.operatorNamespace(ctx, o.operatorNamespace)})
 	if err != nil {
 		return err
 	}

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 	"time"
@@ -58,6 +59,9 @@ func newUsage(f *Factory) *cobra.Command {
 
 			# Each day of the last week
 			kubectl nestor usage --by day --since 168h
+
+			# Each month, in all namespaces
+			kubectl nestor usage -A --by month
 		`),
 		Args:              argCount(0, 1, "at most one name of a chat"),
 		ValidArgsFunction: f.firstArg(chats),
@@ -105,11 +109,22 @@ func (o *usageOptions) run(ctx context.Context, s *session, args []string) error
 	if err != nil {
 		return err
 	}
+	// A deleted chat has usage, and a chat without usage exists: a name with neither is a mistake.
+	if chat != "" && o.since == 0 && !hasUsage(usages) {
+		if err := s.checkChatExists(ctx, chat); err != nil {
+			return err
+		}
+	}
 	if o.output.value != "" {
 		return s.printReport(o.output, map[string]any{"items": usages})
 	}
 	o.print(s, usages)
 	return s.printExhausted(ctx)
+}
+
+// hasUsage reports whether the usages count any run or call.
+func hasUsage(usages []historyv1.Usage) bool {
+	return slices.ContainsFunc(usages, func(u historyv1.Usage) bool { return u.ModelCalls.Total > 0 || u.Runs.Total > 0 })
 }
 
 // printExhausted prints the exhausted quotas that runs of the namespace wait for. Users without access to quotas get
@@ -188,20 +203,28 @@ func (o *usageOptions) print(s *session, usages []historyv1.Usage) {
 	fmt.Fprintf(out, "%s model calls, %s tokens (%s in, %s out), cost %s\n", terminal.Count(total.ModelCalls.Total), terminal.Count(total.ModelCalls.TotalTokens),
 		terminal.Count(total.ModelCalls.PromptTokens), terminal.Count(total.ModelCalls.CompletionTokens), costOf(total.ModelCalls))
 	for _, by := range o.by {
-		table := terminal.Table{Heading: []string{strings.ToUpper(by), "CALLS", "TOKENS", "COST", ""}}
-		for _, u := range usages {
-			if u.Period != usagePeriods[by] || (u.Period == "" && u.By != dimensions[by]) {
-				continue
-			}
-			table.Rows = append(table.Rows, []string{
-				valueOf(u), terminal.Count(u.ModelCalls.Total), terminal.Count(u.ModelCalls.TotalTokens), costOf(u.ModelCalls),
-				terminal.Busy.Render(terminal.Bar(u.ModelCalls.TotalTokens, total.ModelCalls.TotalTokens, barWidth)),
-			})
+		shown := slices.DeleteFunc(slices.Clone(usages), func(u historyv1.Usage) bool {
+			return u.Period != usagePeriods[by] || (u.Period == "" && u.By != dimensions[by])
+		})
+		printUsages(out, by, shown, total.ModelCalls)
+	}
+}
+
+// printUsages prints the usages of a value of --by as a table, unless there are none.
+func printUsages(out io.Writer, by string, usages []historyv1.Usage, total historyv1.CallUsage) {
+	table := terminal.Table{Heading: []string{strings.ToUpper(by), "CALLS", "TOKENS", "COST", ""}}
+	for _, u := range usages {
+		if u.ModelCalls.Total == 0 {
+			continue // runs of tools
 		}
-		if len(table.Rows) > 0 {
-			fmt.Fprintln(out)
-			table.Print(out)
-		}
+		table.Rows = append(table.Rows, []string{
+			valueOf(u), terminal.Count(u.ModelCalls.Total), terminal.Count(u.ModelCalls.TotalTokens), costOf(u.ModelCalls),
+			terminal.Busy.Render(terminal.Bar(u.ModelCalls.TotalTokens, total.TotalTokens, barWidth)),
+		})
+	}
+	if len(table.Rows) > 0 {
+		fmt.Fprintln(out)
+		table.Print(out)
 	}
 }
 

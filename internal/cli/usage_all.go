@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
@@ -24,7 +25,7 @@ type namespaceUsage struct {
 // total returns the usage of the whole namespace.
 func (n namespaceUsage) total() historyv1.CallUsage {
 	for _, u := range n.Items {
-		if u.By == historyv1.UsageTotal {
+		if u.By == historyv1.UsageTotal && u.Period == "" {
 			return u.ModelCalls
 		}
 	}
@@ -33,9 +34,6 @@ func (n namespaceUsage) total() historyv1.CallUsage {
 
 // runAll prints the usage of all namespaces that have any.
 func (o *usageOptions) runAll(ctx context.Context, s *session) error {
-	if slices.ContainsFunc(o.by, func(by string) bool { return usagePeriods[by] != "" }) {
-		return usagef("--all-namespaces cannot be combined with --by hour, day or month")
-	}
 	var list corev1.NamespaceList
 	if err := s.api.List(ctx, &list); err != nil {
 		return fmt.Errorf("list the namespaces: %w", err)
@@ -56,15 +54,37 @@ func (o *usageOptions) runAll(ctx context.Context, s *session) error {
 	if o.output.value != "" {
 		return s.printReport(o.output, map[string]any{"items": all})
 	}
-	s.printNamespaceUsages(all)
-	return nil
-}
-
-func (s *session) printNamespaceUsages(all []namespaceUsage) {
 	var sum historyv1.CallUsage
 	for _, n := range all {
 		addUsage(&sum, n.total())
 	}
+	s.printNamespaceUsages(all, sum)
+	for _, by := range o.by {
+		if period := usagePeriods[by]; period != "" {
+			printUsages(s.humanOutput(), by, sumOfPeriods(all, period), sum)
+		}
+	}
+	return nil
+}
+
+// sumOfPeriods adds the usages of the namespaces in each period, oldest first.
+func sumOfPeriods(all []namespaceUsage, period historyv1.UsagePeriod) []historyv1.Usage {
+	sums := map[int64]historyv1.Usage{}
+	for _, n := range all {
+		for _, u := range n.Items {
+			if u.Period != period || u.StartTime == nil {
+				continue
+			}
+			sum := sums[u.StartTime.Unix()]
+			sum.By, sum.Period, sum.StartTime = u.By, period, u.StartTime
+			addUsage(&sum.ModelCalls, u.ModelCalls)
+			sums[u.StartTime.Unix()] = sum
+		}
+	}
+	return slices.SortedFunc(maps.Values(sums), func(a, b historyv1.Usage) int { return a.StartTime.Compare(b.StartTime.Time) })
+}
+
+func (s *session) printNamespaceUsages(all []namespaceUsage, sum historyv1.CallUsage) {
 	out := s.humanOutput()
 	fmt.Fprintf(out, "%s model calls, %s tokens (%s in, %s out), cost %s\n", terminal.Count(sum.Total), terminal.Count(sum.TotalTokens),
 		terminal.Count(sum.PromptTokens), terminal.Count(sum.CompletionTokens), costOf(sum))

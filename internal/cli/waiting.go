@@ -5,7 +5,6 @@ package cli
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 	"slices"
 	"time"
@@ -18,10 +17,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/client/live"
 )
 
-type waitingOptions struct {
-	all    allNamespaces
-	output format
-}
+type waitingOptions struct{ reportOptions }
 
 func newWaiting(f *Factory) *cobra.Command {
 	o := waitingOptions{}
@@ -41,23 +37,11 @@ func newWaiting(f *Factory) *cobra.Command {
 			# For scripts: how many approvals wait
 			kubectl nestor waiting -o json | jq '[.items[] | select(.kind == "Approval")] | length'
 		`),
-		Args:              argCount(0, 0, "no arguments"),
-		ValidArgsFunction: cobra.NoFileCompletions,
-		RunE:              f.runE(func(ctx context.Context, s *session, _ []string) error { return o.run(ctx, s) }),
 	}
-	o.all.register(cmd)
-	o.output.register(cmd)
-	return cmd
+	return o.report(f, cmd, o.print)
 }
 
-func (o *waitingOptions) run(ctx context.Context, s *session) error {
-	if err := o.output.check(); err != nil {
-		return err
-	}
-	now, err := s.readSnapshot(ctx, live.Scope{Namespace: o.all.namespace(s)})
-	if err != nil {
-		return err
-	}
+func (o *waitingOptions) print(s *session, now live.Snapshot) error {
 	rows := waitingRows(now)
 	if o.output.value != "" {
 		return s.printReport(o.output, map[string]any{"items": rows})
@@ -125,7 +109,7 @@ func (s *session) printWaiting(rows []waitingRow, namespaces bool) {
 	if !namespaces {
 		table = table.Without(0)
 	}
-	table.FitLast(s.width()).Print(s.humanOutput())
+	table.FitLast(s.width(), "CALL", "ROLE", "SINCE").Print(s.humanOutput())
 	shown := map[string]bool{}
 	for _, r := range rows {
 		command := r.Command

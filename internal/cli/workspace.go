@@ -5,6 +5,8 @@ package cli
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -39,7 +41,7 @@ func newWorkspace(f *Factory) *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddGroup(&cobra.Group{ID: groupWorkspace, Title: "Commands:"})
-	for _, command := range []*cobra.Command{newWorkspaceDiff(f), newWorkspaceFiles(f), newWorkspaceExport(f)} {
+	for _, command := range []*cobra.Command{newWorkspaceDiff(f), newWorkspaceFiles(f), newWorkspaceExport(f), newWorkspaceCat(f)} {
 		command.GroupID = groupWorkspace
 		cmd.AddCommand(command)
 	}
@@ -76,31 +78,21 @@ func printWorkspaceDiff(ctx context.Context, s *session, args []string) error {
 		s.noticef("%s", terminal.Line(found.Message))
 	}
 	if !isTerminal(s.Out) && found.Source != historyv1.WorkspaceEmptyDir && len(found.Files) > 0 && !found.TooLarge {
-		return s.copyArchive(ctx, name, s.Out)
+		digest, err := s.copyArchive(ctx, name, s.Out)
+		if err == nil {
+			s.noticef("sha256 %s", digest)
+		}
+		return err
 	}
 	out := s.humanOutput()
 	for line := range strings.Lines(found.Diff) {
-		fmt.Fprintln(out, diffStyle(line)(terminal.Clean(strings.TrimSuffix(line, "\n"))))
+		fmt.Fprintln(out, terminal.DiffStyle(line).Render(terminal.Clean(strings.TrimSuffix(line, "\n"))))
 	}
+	s.noticeDigest(found)
 	if found.DiffTruncated {
 		s.noticef("the diff is longer than 1 MiB: `kubectl nestor workspace export` has all of it")
 	}
 	return nil
-}
-
-// diffStyle returns the style of a line of a diff.
-func diffStyle(line string) func(...string) string {
-	switch {
-	case strings.HasPrefix(line, "diff "), strings.HasPrefix(line, "+++ "), strings.HasPrefix(line, "--- "):
-		return terminal.Bold.Render
-	case strings.HasPrefix(line, "+"):
-		return terminal.Good.Render
-	case strings.HasPrefix(line, "-"):
-		return terminal.Bad.Render
-	case strings.HasPrefix(line, "@@"):
-		return terminal.Busy.Render
-	}
-	return func(text ...string) string { return strings.Join(text, " ") }
 }
 
 type workspaceFilesOptions struct{ output format }
@@ -154,7 +146,15 @@ func (o *workspaceFilesOptions) run(ctx context.Context, s *session, args []stri
 		table.Rows = append(table.Rows, []string{string(f.Change), lines, path})
 	}
 	table.Print(s.humanOutput())
+	s.noticeDigest(found)
 	return nil
+}
+
+// noticeDigest prints the digest of the changes, to compare with that of an approval.
+func (s *session) noticeDigest(found *historyv1.WorkspaceChanges) {
+	if found.Digest != "" {
+		s.noticef("sha256 %s", terminal.Line(found.Digest))
+	}
 }
 
 type workspaceExportOptions struct{ file string }
@@ -191,30 +191,35 @@ func (o *workspaceExportOptions) run(ctx context.Context, s *session, args []str
 		if isTerminal(s.Out) {
 			return usagef("name a file with -f, or redirect the output")
 		}
-		return s.copyArchive(ctx, name, s.Out)
+		_, err := s.copyArchive(ctx, name, s.Out)
+		return err
 	}
 	file, err := os.Create(o.file)
 	if err != nil {
 		return err
 	}
-	if err := errors.Join(s.copyArchive(ctx, name, file), file.Close()); err != nil {
+	digest, err := s.copyArchive(ctx, name, file)
+	if err := errors.Join(err, file.Close()); err != nil {
 		_ = os.Remove(o.file) // it is incomplete
 		return err
 	}
 	s.noticef("wrote %s", o.file)
+	s.noticef("sha256 %s", digest)
 	return nil
 }
 
-func (s *session) copyArchive(ctx context.Context, name string, out io.Writer) error {
+// copyArchive copies all changes, and returns their SHA-256.
+func (s *session) copyArchive(ctx context.Context, name string, out io.Writer) (string, error) {
 	stream, err := s.history().WorkspaceArchive(ctx, name)
 	if err != nil {
-		return err
+		return "", err
 	}
 	defer func() { _ = stream.Close() }()
-	if _, err := io.Copy(out, stream); err != nil {
-		return fmt.Errorf("read the workspace: %w", err)
+	hash := sha256.New()
+	if _, err := io.Copy(io.MultiWriter(out, hash), stream); err != nil {
+		return "", fmt.Errorf("read the workspace: %w", err)
 	}
-	return nil
+	return hex.EncodeToString(hash.Sum(nil)), nil
 }
 
 // workspaceChanges returns the changes of the workspace of a chat or task, and their name in the history API.

@@ -13,6 +13,8 @@ import (
 
 	"github.com/nestor-dev/nestor/internal/history"
 	"github.com/nestor-dev/nestor/internal/tool/workspace/changes"
+	"github.com/nestor-dev/nestor/internal/tool/workspace/files"
+	"github.com/nestor-dev/nestor/internal/tool/workspace/fsroot"
 )
 
 // repository is the workspace of the chats that are called first.
@@ -35,6 +37,23 @@ func (r repository) Changes(ctx context.Context) (*changes.Summary, error) {
 func (r repository) Archive(ctx context.Context) ([]byte, bool, error) {
 	archive, err := r.tree.Archive(ctx)
 	return archive, true, err
+}
+
+func (r repository) ResolvePath(_ context.Context, _ changes.AgentRef, cwd, path string) (string, error) {
+	return files.Resolve(cwd, path)
+}
+
+func (r repository) File(_ context.Context, path string) (*files.File, error) {
+	if path == "stopped.txt" {
+		return nil, fmt.Errorf("%w: it starts", files.ErrUnavailable)
+	}
+	root, err := fsroot.Open(r.tree.Root)
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	file, err := files.Read(root, "", path)
+	return &file, err
 }
 
 func TestWorkspaceScripts(t *testing.T) {

@@ -102,6 +102,9 @@ func (m Model) details(n *live.Node, width int) []string {
 	if p := n.Task.Status.Progress; p != "" && !n.Ended() {
 		lines = append(lines, terminal.Faint.Render(terminal.Fit(terminal.Line(p), width)))
 	}
+	if still, ok := n.Standstill(); ok {
+		lines = append(lines, terminal.Wrap(terminal.Warning.Render(terminal.Line(still.String())), width)...)
+	}
 	if n.Agent == nil {
 		return lines
 	}
@@ -113,9 +116,6 @@ func (m Model) details(n *live.Node, width int) []string {
 		if call.Error != "" {
 			lines = append(lines, terminal.Bad.Render(terminal.Fit("  "+terminal.Line(call.Error), width)))
 		}
-	}
-	if still, ok := n.Standstill(); ok {
-		lines = append(lines, terminal.Wrap(terminal.Warning.Render(terminal.Line(still.String())), width)...)
 	}
 	if question := n.Agent.Status.Question; question != "" {
 		lines = append(lines, terminal.Indent(terminal.Wrap(terminal.Warning.Render("asks: "+terminal.Clean(question)), width), "")...)

@@ -17,14 +17,20 @@ import (
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 	"github.com/nestor-dev/nestor/internal/agent"
+	"github.com/nestor-dev/nestor/internal/cli/terminal"
 	"github.com/nestor-dev/nestor/internal/client/live"
 )
 
 // recorder records the person's actions.
 type recorder struct {
-	did   []string
-	whole string
-	err   error
+	did     []string
+	whole   string
+	changes []terminal.ChangeLine
+	err     error
+}
+
+func (r *recorder) Changes(context.Context, live.Ask) ([]terminal.ChangeLine, error) {
+	return r.changes, r.err
 }
 
 func (r *recorder) Attach(path string) error {
@@ -82,7 +88,7 @@ func (s *harness) send(msg tea.Msg) {
 		return // it may arm the prompt, which waits for time
 	}
 	switch result := cmd().(type) {
-	case actionDone, fetched:
+	case actionDone, fetched, changesRead:
 		s.model, _ = s.model.Update(result)
 	}
 }

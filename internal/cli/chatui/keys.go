@@ -18,9 +18,14 @@ func (m Model) handleKey(k tea.KeyPressMsg) (Model, tea.Cmd) {
 	if k.String() != "ctrl+x" {
 		m.pendingCancel = ""
 	}
+	if m.changes.open() {
+		return m.handleChangesKey(k)
+	}
 	switch k.String() {
 	case "ctrl+c":
 		return m, tea.Quit
+	case "ctrl+r":
+		return m.openChanges()
 	case "pgup":
 		if m.prompt.expanded {
 			return m.scrollCall(-1), nil

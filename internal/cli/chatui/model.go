@@ -13,6 +13,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/internal/cli/terminal"
 	"github.com/nestor-dev/nestor/internal/client/live"
 )
 
@@ -24,6 +25,8 @@ type Actions interface {
 	Attach(path string) error
 	// FullArguments returns an ask with the full arguments of its call.
 	FullArguments(ctx context.Context, ask live.Ask) (live.Ask, error)
+	// Changes returns what a call would change in a file. It returns no lines for arguments that cannot be shown as a diff.
+	Changes(ctx context.Context, ask live.Ask) ([]terminal.ChangeLine, error)
 	// Decide decides about a tool call.
 	Decide(ctx context.Context, ask live.Ask, decision v1alpha1.Decision, comment string) error
 	// Cancel stops a task, or with an empty name all the work of the chat.
@@ -76,6 +79,7 @@ type Model struct {
 	pendingCancel string // the task to cancel if the key is pressed again
 
 	prompt         prompt
+	changes        changesView
 	chosenCall     string   // the call that the person named, shown before others
 	fullAsk        live.Ask // the shown call with its full arguments, if the status has only the beginning
 	toOrchestrator bool     // send the input to the orchestrator although a question waits

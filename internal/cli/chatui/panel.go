@@ -47,7 +47,7 @@ func (m Model) approvalLines(ask live.Ask, count, height int) []string {
 	if ask.Truncated {
 		lines = append(lines, terminal.Warning.Render(terminal.Fit("    the arguments are cut here: ctrl+y fetches all of them", m.width)))
 	}
-	return append(lines, terminal.Fit(m.decisionKeys(), m.width))
+	return append(lines, terminal.Fit(m.decisionKeys(ask), m.width))
 }
 
 // visibleLines returns the range of a call's argument lines that fits into a panel of height lines. It never
@@ -84,6 +84,9 @@ func (m Model) scrollCall(pages int) Model {
 
 // recordRead records that the last line of the call has been on the screen.
 func (m Model) recordRead() Model {
+	if m.changes.open() { // the panel is not on the screen
+		return m
+	}
 	ask, _ := m.firstAsk(v1alpha1.WaitingApproval)
 	if lines, _, to := m.callLines(); lines > 0 && to == lines && !ask.Truncated {
 		m.prompt.read = true
@@ -92,14 +95,18 @@ func (m Model) recordRead() Model {
 }
 
 // decisionKeys returns the keys that decide about the call, once they are active.
-func (m Model) decisionKeys() string {
+func (m Model) decisionKeys(ask live.Ask) string {
 	switch {
 	case m.prompt.decided:
 		return terminal.Faint.Render("  sending your decision")
 	case !m.prompt.ready:
 		return terminal.Faint.Render("  …")
 	}
-	return terminal.Bold.Render("  ctrl+y") + " approve · " + terminal.Bold.Render("ctrl+n") + " deny; what you write becomes the comment"
+	keys := terminal.Bold.Render("  ctrl+y") + " approve · " + terminal.Bold.Render("ctrl+n") + " deny"
+	if changesFile(ask) {
+		keys += " · " + terminal.Bold.Render("ctrl+r") + " diff"
+	}
+	return keys + "; what you write becomes the comment"
 }
 
 func (m Model) questionLines(ask live.Ask, count int) []string {

@@ -35,6 +35,8 @@ func (m Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		m = m.onAction(msg)
 	case fetched:
 		m = m.onFetched(msg)
+	case changesRead:
+		m.changes = m.changes.read(msg)
 	case Problems:
 		m.problems = msg
 	case WatchEnded:
@@ -42,7 +44,7 @@ func (m Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	case tea.KeyPressMsg:
 		m, cmd = m.handleKey(msg)
 	case tea.PasteMsg:
-		m.focused, m.notice = false, notice{}
+		m.focused, m.changes, m.notice = false, changesView{}, notice{}
 		m.input, cmd = m.input.Update(msg)
 	default:
 		m.input, cmd = m.input.Update(msg)
@@ -67,11 +69,10 @@ func (m Model) onSnapshot(s live.Snapshot) (Model, tea.Cmd) {
 	ask, approvals := m.firstAsk(v1alpha1.WaitingApproval)
 	if approvals == 0 {
 		m.prompt = prompt{}
-		return m, nil
+		return m.closeStaleChanges(), nil
 	}
-	var cmd tea.Cmd
-	m, cmd = m.showApproval(ask)
-	return m, cmd
+	m, cmd := m.showApproval(ask)
+	return m.closeStaleChanges(), cmd
 }
 
 // showApproval shows a call in the panel and, if the status has only the beginning, fetches the rest.

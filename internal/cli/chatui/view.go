@@ -35,6 +35,7 @@ func (m Model) layout() Model {
 	m.pane.SetWidth(m.width)
 	m.pane.SetHeight(max(1, m.height-len(m.header())-len(m.panelLines())-m.input.Height()-2))
 	m.pane.SetContentLines(s.lines)
+	m.changes = m.changes.resize(m.width, m.height-len(m.header())-1)
 	if atEnd {
 		m.pane.GotoBottom()
 	}
@@ -93,13 +94,26 @@ func (m Model) header() []string {
 	}
 	lines := []string{terminal.Fit(terminal.Pad(left, room)+" "+right, m.width)}
 	for _, problem := range m.problems[:min(len(m.problems), maxProblems)] {
-		lines = append(lines, terminal.Bad.Render(terminal.Fit("! "+terminal.Line(problem), m.width)))
+		lines = append(lines, m.noteLines("! "+terminal.Line(problem), terminal.Bad)...)
 	}
 	if problem := m.problem(); problem != "" {
-		return append(lines, terminal.Bad.Render(terminal.Fit(problem, m.width)))
+		return append(lines, m.noteLines(problem, terminal.Bad)...)
 	}
 	if still, ok := live.StandstillOf(status.Conditions); ok {
-		lines = append(lines, terminal.Warning.Render(terminal.Fit(terminal.Line(still.String()), m.width)))
+		lines = append(lines, m.noteLines(terminal.Line(still.String()), terminal.Warning)...)
+	}
+	return lines
+}
+
+// noteLines returns the lines of a text below the header: what to do often comes last, so a window that is high enough shows more than one.
+func (m Model) noteLines(text string, style lipgloss.Style) []string {
+	lines := terminal.Wrap(text, m.width)
+	if most := max(1, m.height/12); len(lines) > most {
+		rest := strings.Join(lines[most-1:], " ")
+		lines = append(lines[:most-1:most-1], terminal.Fit(rest, m.width))
+	}
+	for i, line := range lines {
+		lines[i] = style.Render(terminal.Fit(line, m.width))
 	}
 	return lines
 }
@@ -138,22 +152,31 @@ func (m Model) footer() string {
 
 // View draws the model.
 func (m Model) View() tea.View {
+	if m.changes.open() {
+		return m.changesScreen()
+	}
 	rule := terminal.Faint.Render(strings.Repeat("─", m.width))
 	top := append(m.header(), strings.Split(m.pane.View(), "\n")...)
 	top = append(top, m.panelLines()...)
 	top = append(top, rule)
 	lines := append(top, strings.Split(m.input.View(), "\n")...)
 	lines = append(lines, m.footer())
+	v := m.newView(lines)
+	if cursor := m.input.Cursor(); cursor != nil && !m.focused {
+		cursor.Y += len(top)
+		v.Cursor = cursor
+	}
+	return v
+}
+
+// newView returns a view of the whole window.
+func (m Model) newView(lines []string) tea.View {
 	for i, line := range lines {
 		lines[i] = terminal.Fit(line, m.width)
 	}
 	v := tea.NewView(strings.Join(lines, "\n"))
 	v.AltScreen = true
 	v.WindowTitle = "nestor: " + m.chat
-	if cursor := m.input.Cursor(); cursor != nil && !m.focused {
-		cursor.Y += len(top)
-		v.Cursor = cursor
-	}
 	return v
 }
 

@@ -4,7 +4,9 @@
 package narrate
 
 import (
+	"bytes"
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"strings"
 
@@ -60,7 +62,11 @@ func detailLines(e historyv1.Entry, prompts bool) []string {
 		lines = append(lines, callLines(e, call)...)
 	}
 	for _, child := range e.Children {
-		lines = append(lines, fmt.Sprintf("%s %s (%s): %s", terminal.Busy.Render("▸"), terminal.Line(child.Name), terminal.Line(cmp.Or(child.Role, child.Tool)), brief(child.Instruction)))
+		line := fmt.Sprintf("%s %s (%s)", terminal.Busy.Render("▸"), terminal.Line(child.Name), terminal.Line(cmp.Or(child.Role, child.Tool)))
+		if child.Instruction != "" {
+			line += ": " + brief(child.Instruction)
+		}
+		lines = append(lines, line)
 	}
 	if e.Error != "" {
 		lines = append(lines, terminal.Bad.Render("✗ "+terminal.Line(e.Error)))
@@ -82,7 +88,10 @@ func callLines(e historyv1.Entry, call historyv1.ToolCall) []string {
 	if e.Kind == historyv1.EntryToolResult && call.Arguments == "" {
 		return []string{terminal.Phase(phase)}
 	}
-	line := fmt.Sprintf("→ %s %s", terminal.Line(call.Tool), terminal.Line(terminal.JSON(call.Arguments)))
+	if call.Tool == "" {
+		return nil // the call of a child that asks; the title has it
+	}
+	line := strings.TrimRight(fmt.Sprintf("→ %s %s", terminal.Line(call.Tool), compact(call.Arguments)), " ")
 	if call.Phase != historyv1.ToolCallRunning && call.Phase != historyv1.ToolCallSuccess {
 		line += "  " + terminal.Phase(phase)
 	}
@@ -91,6 +100,15 @@ func callLines(e historyv1.Entry, call historyv1.ToolCall) []string {
 		lines = append(lines, terminal.Indent(strings.Split(strings.TrimRight(terminal.Clean(call.Result), "\n"), "\n"), "  ")...)
 	}
 	return lines
+}
+
+// compact returns the arguments of a call as one line. Spaces inside of texts stay.
+func compact(arguments string) string {
+	var out bytes.Buffer
+	if json.Compact(&out, []byte(arguments)) != nil {
+		return terminal.Line(terminal.JSON(arguments))
+	}
+	return terminal.Clean(terminal.JSON(out.String()))
 }
 
 func outcomeLines(o historyv1.Outcome) []string {

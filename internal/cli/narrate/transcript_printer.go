@@ -54,7 +54,11 @@ func (t *TranscriptPrinter) Print(e historyv1.Entry) {
 		t.printReasoning(e.Reasoning)
 		t.printText(e.Content)
 	}
-	for _, line := range detailLines(e, t.Prompts) {
+	details := detailLines(e, t.Prompts)
+	if e.Kind == historyv1.EntryAssistant && e.Content == "" && e.Reasoning == "" && len(details) == 0 {
+		details = []string{terminal.Faint.Render("(ended its turn without a text)")}
+	}
+	for _, line := range details {
 		fmt.Fprintln(t.out, "  "+line)
 	}
 }

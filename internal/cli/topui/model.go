@@ -328,7 +328,7 @@ func (m Model) table() []string {
 		t = t.Without(1)
 	}
 	var out strings.Builder
-	t.FitLast(m.width).Print(&out)
+	t.FitLast(m.width, "COST", "AGE", "TOKENS", "ROLE").Print(&out)
 	return strings.Split(strings.TrimRight(out.String(), "\n"), "\n")
 }
 

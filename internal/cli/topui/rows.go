@@ -169,7 +169,10 @@ func detailLines(now live.Snapshot, task string, width int) []string {
 		lines = append(lines, heading("Arguments", terminal.JSON(t.Spec.Arguments.Raw), width)...)
 	}
 	if agent := now.AgentOf(t); agent != nil {
-		for _, m := range agent.Status.Messages {
+		for i, m := range agent.Status.Messages {
+			if i == 0 && m.Content == t.Spec.Instruction {
+				continue // it is shown above
+			}
 			lines = append(lines, heading(string(m.Role), m.Content, width)...)
 		}
 		for _, call := range agent.Status.ToolCalls {
@@ -193,7 +196,7 @@ func markOf(phase v1alpha1.ToolCallPhase) string {
 }
 
 func heading(title, text string, width int) []string {
-	text = strings.TrimSpace(terminal.Clean(text))
+	text = strings.Trim(strings.TrimRight(terminal.Clean(text), " \n"), "\n") // the first line stays aligned with the others
 	if text == "" {
 		return nil
 	}

@@ -37,7 +37,9 @@ func snapshot(tokens int64) live.Snapshot {
 	tester.Labels[v1alpha1.LabelParent] = "busy-1"
 	agent := v1alpha1.SubAgent{ObjectMeta: meta("a", "busy-1", time.Minute)}
 	agent.Status.Phase, agent.Status.Usage, agent.Status.Iterations = v1alpha1.SubAgentActive, v1alpha1.Usage{TotalTokens: tokens}, 3
-	agent.Status.Messages = []v1alpha1.TranscriptMessage{{Role: v1alpha1.TranscriptAssistant, Content: "I write \x1b[31mit\nnow."}}
+	agent.Status.Messages = []v1alpha1.TranscriptMessage{
+		{Role: v1alpha1.TranscriptUser, Content: "Write it."}, {Role: v1alpha1.TranscriptTool, Content: "\n     1\tone\n     2\ttwo\n"}, {Role: v1alpha1.TranscriptAssistant, Content: "I write \x1b[31mit\nnow."},
+	}
 	agent.Status.ToolCalls = []v1alpha1.ToolCallStatus{{ID: "c", Tool: "bash", Arguments: `{"command":"a \u0026\u0026 b"}`, Phase: v1alpha1.ToolCallRunning}}
 	alone := v1alpha1.AgentTask{ObjectMeta: meta("a", "alone", 2*time.Hour)}
 	alone.Spec.Role, alone.Status.Phase = "researcher", v1alpha1.TaskWaiting
@@ -98,6 +100,9 @@ func TestRunsAgentsAndDetail(t *testing.T) {
 	if shown = view(m); !strings.Contains(shown, "a › busy › busy-1") || !strings.Contains(shown, "Write it.") || !strings.Contains(shown, "I write ␛[31mit") ||
 		!strings.Contains(shown, `● bash {"command":"a && b"}`) || !strings.Contains(shown, "kubectl nestor transcript busy-1 -n a -f") {
 		t.Errorf("what the agent does:\n%s", shown)
+	}
+	if strings.Count(shown, "Write it.") != 1 || !strings.Contains(shown, "       1    one\n       2    two") {
+		t.Errorf("the instruction once, and the lines of an output aligned:\n%s", shown)
 	}
 	m = press(m, "esc", "esc")
 	if shown = view(m); !strings.Contains(shown, "enter its agents") {
