@@ -1,24 +1,14 @@
 // Copyright 2026 The Nestor Authors
 // SPDX-License-Identifier: Apache-2.0
 
-import type { Browser, Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Page } from 'playwright-core';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { findings } from './axe';
-import { launch, visit } from './browser';
-import { Stack } from './stack';
+import { visit } from './browser';
 import { answered, begin, inspect } from './talk';
+import { browser, open, stack } from './world';
 
-let stack: Stack;
-let browser: Browser;
-
-beforeAll(async () => {
-  [stack, browser] = await Promise.all([Stack.start(), launch()]);
-});
-
-afterAll(async () => {
-  await browser?.close();
-  await stack?.close();
-});
+open();
 
 describe.each([
   { theme: 'light', width: 1360 },

@@ -1,59 +1,13 @@
 // Copyright 2026 The Nestor Authors
 // SPDX-License-Identifier: Apache-2.0
 
-import { mkdirSync, readFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
-import { resolve } from 'node:path';
-import type { AxeResults } from 'axe-core';
-import type { Browser, Page } from 'playwright-core';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { complaints, launch, visit } from './browser';
-import { Stack } from './stack';
+import { readFileSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import { look } from './look';
 import { answered, badge, begin, inspect, say, task } from './talk';
+import { alice, open } from './world';
 
-const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
-
-/** With LOOK=1, pictures of every state in both themes and at the width of a phone, into web/shots. */
-const shots = resolve(import.meta.dirname, '../shots');
-
-let stack: Stack;
-let browser: Browser;
-let alice: Page;
-
-beforeAll(async () => {
-  [stack, browser] = await Promise.all([Stack.start(), launch()]);
-  alice = await visit(browser, await stack.open('alice', 'alice'), { permissions: ['clipboard-read', 'clipboard-write'], reducedMotion: 'reduce' });
-  if (process.env.LOOK) mkdirSync(shots, { recursive: true });
-});
-
-afterAll(async () => {
-  await browser?.close();
-  await stack?.close();
-});
-
-afterEach(() => {
-  // Alice may not list namespaces, which the page asks; nothing else may go wrong.
-  const said = complaints.get(alice)!.splice(0).filter((text) => !text.includes('status of 403'));
-  expect(said).toEqual([]);
-});
-
-/** Checks a state in both themes and at the width of a phone: nothing serious for axe, nothing wider than the page. */
-async function look(state: string): Promise<void> {
-  const found: string[] = [];
-  for (const [name, colorScheme, width] of [['light', 'light', 1360], ['dark', 'dark', 1360], ['phone', 'light', 390]] as const) {
-    await alice.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
-    await alice.setViewportSize({ width, height: 844 });
-    await alice.evaluate(() => new Promise(requestAnimationFrame));
-    if (process.env.LOOK) await alice.screenshot({ path: `${shots}/conversation-${state}-${name}.png` });
-    await alice.evaluate(axe);
-    const { violations } = await alice.evaluate(() => (window as unknown as { axe: { run: () => Promise<AxeResults> } }).axe.run());
-    for (const { id, impact, nodes } of violations) if (impact === 'serious' || impact === 'critical') found.push(...nodes.map((node) => `${name}: ${id}: ${node.html}`));
-    if ((await alice.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth)) > 0) found.push(`${name}: the page scrolls sideways`);
-  }
-  await alice.emulateMedia({ colorScheme: 'light', reducedMotion: 'reduce' });
-  await alice.setViewportSize({ width: 1360, height: 860 });
-  expect(found).toEqual([]);
-}
+open({ permissions: ['clipboard-read', 'clipboard-write'], reducedMotion: 'reduce' });
 
 const clipboard = () => alice.evaluate(() => navigator.clipboard.readText());
 
@@ -74,7 +28,7 @@ describe('an answer', () => {
     expect(await clipboard()).toContain('// Serve answers with a greeting.\nfunc Serve(');
     await answer.getByRole('button', { name: 'Copy the answer' }).click();
     await alice.waitForFunction(async () => (await navigator.clipboard.readText()).startsWith('The handler and its test'));
-    await look('answer');
+    await look(alice, 'conversation-answer');
   });
 
   it('is in sight when its question was sent from further up', async () => {
@@ -98,7 +52,7 @@ describe('an answer', () => {
     await alice.getByText('The model provider does not accept the API key. Check the Secret that the ModelProvider names.').waitFor({ timeout: 40_000 });
     const details = alice.locator('.turn-failed').getByText('Incorrect API key provided');
     expect(await details.isVisible()).toBe(false);
-    await look('failed');
+    await look(alice, 'conversation-failed');
     await alice.locator('.turn-failed summary').click();
     await details.waitFor();
     await alice.locator('.turn-failed').getByRole('button', { name: 'Retry' }).click();
@@ -106,7 +60,7 @@ describe('an answer', () => {
     expect(await alice.locator('.bubble', { hasText: 'Use the wrong key' }).count()).toBe(2);
 
     await alice.locator('.message.user').last().getByRole('button', { name: 'Edit' }).click();
-    expect(await alice.locator('.composer textarea').inputValue()).toBe('Use the wrong key');
+    await expect.poll(() => alice.locator('.composer textarea').inputValue(), { timeout: 20_000 }).toBe('Use the wrong key');
     await alice.getByText('It is sent as a new message.').waitFor();
     await say(alice, 'Use the right key');
     await alice.locator('.bubble', { hasText: 'Use the right key' }).waitFor();
@@ -124,7 +78,7 @@ describe('a reply that is stopped', () => {
     await kept.getByText('Stopped. This is what had arrived.').waitFor({ timeout: 40_000 });
     expect(await alice.getByRole('article', { name: 'The assistant is writing' }).count()).toBe(0);
     expect(await alice.locator('.message.assistant').count()).toBe(1);
-    await look('stopped');
+    await look(alice, 'conversation-stopped');
     await alice.reload();
     await kept.getByText('Stopped. This is what had arrived.').waitFor();
     expect(await alice.locator('.message.assistant').count()).toBe(1);
@@ -137,7 +91,6 @@ describe('a running agent', () => {
     await begin(alice, 'Think in parallel');
     await alice.locator('.live', { hasText: 'The tides follow' }).waitFor({ timeout: 40_000 });
     await alice.locator('.live', { hasText: 'The stars turn' }).waitFor();
-    await look('live');
     // The page subscribes again when an agent ends, and gets the beginning of the other reply once more.
     await badge(alice.locator('section.task', { hasText: 'Ponder the tides' }), 'Done');
     const stars = alice.locator('.live', { hasText: 'The stars turn' });
@@ -147,11 +100,17 @@ describe('a running agent', () => {
     expect(await alice.locator('.live').count()).toBe(0);
   });
 
+  it('can be looked at while it writes', async () => {
+    await begin(alice, 'Think in parallel');
+    await alice.locator('.live', { hasText: 'The tides follow' }).waitFor({ timeout: 40_000 });
+    await look(alice, 'conversation-live'); // on a slow machine the agents end meanwhile
+  });
+
   it('shows the progress of its tools', async () => {
     await begin(alice, 'Index the notes');
     await alice.getByRole('progressbar', { name: 'Progress of notes__index' }).waitFor({ timeout: 40_000 });
     await alice.locator('.tool-progress', { hasText: /\d+\/10 reading notes/ }).waitFor();
-    await look('progress');
+    await look(alice, 'conversation-progress');
     await answered(alice, 'The notes have an index.');
     expect(await alice.getByRole('progressbar').count()).toBe(0);
   });
@@ -166,17 +125,17 @@ describe('changes of files', () => {
     await patch.locator('.diff-line.removed', { hasText: 'echo "Hello, $1"' }).waitFor();
     await patch.locator('.diff-line.added', { hasText: 'echo "Good morning, $1"' }).waitFor();
     expect(await patch.locator('.diff-line.added mark').last().innerText()).toBe('Good morning');
-    await look('patch');
+    await look(alice, 'conversation-patch');
     await patch.getByRole('button', { name: 'Approve' }).click();
     const write = alice.getByRole('region', { name: 'Approval of write' });
     await write.locator('.diff-line.added', { hasText: 'It is <b>polite</b> now.' }).waitFor({ timeout: 40_000 });
-    await write.getByText('This is the whole new content.').waitFor();
+    await write.getByText('New file: at').waitFor();
     await write.getByRole('button', { name: 'Approve' }).click();
     await answered(alice, 'The greeting has changed.');
     await inspect(alice, 'Builder');
     await alice.locator('.inspector .tool-head', { hasText: 'patch' }).click();
     await alice.locator('.inspector .diff-line.removed', { hasText: 'Hello' }).waitFor();
-    await look('inspector');
+    await look(alice, 'conversation-inspector');
     await alice.getByRole('button', { name: 'Close inspector' }).click();
   });
 
@@ -189,7 +148,7 @@ describe('changes of files', () => {
     await greet.locator('.diff-line.removed', { hasText: 'echo "Hello, $1"' }).waitFor();
     await greet.locator('.diff-line.added', { hasText: 'echo "Good morning, $1"' }).waitFor();
     await changes.locator('.changed-file.added', { hasText: 'docs/greeting.md' }).getByText('It is <b>polite</b> now.').waitFor();
-    await look('changes');
+    await look(alice, 'conversation-changes');
     const [saved] = await Promise.all([alice.waitForEvent('download'), changes.getByRole('link', { name: 'Download the patch' }).click()]);
     expect(saved.suggestedFilename()).toBe('chat.project.patch');
     expect(readFileSync(await saved.path(), 'utf8')).toContain('+echo "Good morning, $1"');
@@ -213,7 +172,7 @@ describe('an allowance', () => {
     await first.getByText('Allow this tool for this chat').click();
     await first.getByRole('checkbox', { name: 'title' }).check();
     expect(await first.getByLabel('Pattern of title').inputValue()).toBe('harbour/*');
-    await look('allow');
+    await look(alice, 'conversation-allow');
     await first.getByRole('button', { name: 'Approve and allow these calls' }).click();
     // The second note matches and is written without asking; the third one does not.
     const third = alice.getByRole('region', { name: 'Approval of notes__add' }).filter({ hasText: 'secret/three' });
@@ -222,7 +181,7 @@ describe('an allowance', () => {
     await first.getByText('Approved by alice, and allowed for this chat').waitFor();
     await alice.getByText('1 allowance in this chat').click();
     await alice.getByRole('list', { name: 'Allowances' }).getByText('alice allowed calls of notes__add with title harbour/*').waitFor();
-    await look('allowances');
+    await look(alice, 'conversation-allowances');
     await alice.getByRole('button', { name: 'Revoke calls of notes__add with title harbour/*' }).click();
     await alice.getByText('alice revoked the allowance').waitFor();
     await alice.locator('.allowances').waitFor({ state: 'detached', timeout: 40_000 });

@@ -1,38 +1,20 @@
 // Copyright 2026 The Nestor Authors
 // SPDX-License-Identifier: Apache-2.0
 
-import type { Browser, Page } from 'playwright-core';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { complaints, launch, visit } from './browser';
-import { Stack } from './stack';
+import { describe, expect, it } from 'vitest';
+import { complaints, visit } from './browser';
 import { answered, badge, begin, inspect, say, task } from './talk';
+import { alice, browser, open, stack } from './world';
 
 /** A PNG of one pixel. */
 const pixel = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg==';
 
-let stack: Stack;
-let browser: Browser;
-let alice: Page;
-
-beforeAll(async () => {
-  [stack, browser] = await Promise.all([Stack.start(), launch()]);
-  alice = await visit(browser, await stack.open('alice', 'alice'));
-});
-
-afterAll(async () => {
-  await browser?.close();
-  await stack?.close();
-});
-
-afterEach(() => {
-  // Alice may not list namespaces, which the page asks; nothing else may go wrong.
-  const said = complaints.get(alice)!.splice(0).filter((text) => !text.includes('status of 403'));
-  expect(said).toEqual([]);
-});
+open();
 
 describe('a chat', () => {
   it('begins with a message and shows the answer while it is being written', async () => {
     await begin(alice, 'Explain the plan');
+    await alice.getByRole('heading', { name: 'Explain the plan', level: 1 }).waitFor();
     await alice.getByRole('article', { name: 'The assistant is writing' }).waitFor();
     await answered(alice, 'Keep the old store');
     await alice.getByRole('cell', { name: '3 days' }).waitFor();
@@ -49,6 +31,7 @@ describe('a chat', () => {
     await alice.getByRole('link', { name: 'Timeline' }).click();
     await alice.getByRole('img', { name: /Timeline of 3 runs/ }).waitFor();
     expect(await alice.locator('.timeline .bar').count()).toBe(3);
+    await alice.locator('.timeline-names').getByText('from a security perspective').waitFor();
   });
 
   it('takes pictures, shows them, and folds the reasoning of the model', async () => {
@@ -80,7 +63,7 @@ describe('a chat', () => {
     await begin(alice, 'Summarise what was released this year.');
     await alice.getByRole('region', { name: 'Question of Researcher' }).waitFor({ timeout: 40_000 });
     await badge(task(alice, 'Researcher'), 'Waiting for you');
-    await alice.locator('.waiting-banner').getByRole('button', { name: 'Answer' }).click();
+    await alice.getByRole('region', { name: 'Question of Researcher' }).getByRole('button', { name: 'Answer' }).click();
     await alice.getByLabel('Answer to Researcher').waitFor();
     expect(await alice.evaluate(() => document.activeElement?.tagName)).toBe('TEXTAREA');
     await say(alice, 'It is 2024');
@@ -119,12 +102,13 @@ describe('a chat', () => {
   it('is deleted with everything in it', async () => {
     await begin(alice, 'What is 17 * 23?');
     await answered(alice, '391');
-    const name = decodeURIComponent(new URL(alice.url()).pathname.split('/').at(-1)!);
+    const link = alice.locator(`.chat-list a[href="${new URL(alice.url()).pathname}"]`);
+    await link.waitFor();
     await alice.getByRole('button', { name: 'More' }).click();
     await alice.getByRole('menuitem', { name: 'Delete this chat' }).click();
     await alice.getByRole('dialog').getByRole('button', { name: 'Delete' }).click();
     await alice.getByRole('heading', { name: 'What should your agents do?' }).waitFor();
-    await alice.locator('.chat-list').getByText(name).waitFor({ state: 'detached' });
+    await link.waitFor({ state: 'detached' });
   });
 });
 
@@ -261,21 +245,47 @@ describe('the page', () => {
     await page.context().close();
   });
 
+  it('loads less than 200 KiB of compressed files', async () => {
+    const page = await visit(browser, await stack.open('alice', 'alice'));
+    await page.getByRole('heading', { name: 'What should your agents do?' }).waitFor();
+    const [sent, content] = await page.evaluate(() => {
+      const assets = (performance.getEntriesByType('resource') as PerformanceResourceTiming[]).filter(({ name }) => name.includes('/assets/'));
+      return [assets.reduce((sum, asset) => sum + asset.encodedBodySize, 0), assets.reduce((sum, asset) => sum + asset.decodedBodySize, 0)];
+    });
+    expect(content).toBeGreaterThan(200 * 1024); // otherwise nothing was measured
+    expect(sent).toBeLessThan(200 * 1024);
+    await page.context().close();
+  });
+
   it('is used with the keyboard', async () => {
     await alice.locator('body').press('n');
     await alice.getByRole('heading', { name: 'What should your agents do?' }).waitFor();
-    await alice.locator('body').press('j');
+    // The input of the start page has the focus, so that letters are text; Escape leaves it.
+    await alice.waitForFunction(() => document.activeElement?.tagName === 'TEXTAREA');
+    await alice.keyboard.press('j');
+    expect(await alice.getByLabel('Message').inputValue()).toBe('j');
+    await alice.keyboard.press('Backspace');
+    await alice.keyboard.press('Escape');
+    await alice.keyboard.press('j');
     await alice.waitForURL(/\/chats\//);
     await alice.locator('body').press('t');
     await alice.waitForURL(/view=timeline/);
     await alice.locator('body').press('c');
     await alice.locator('body').press('/');
     await alice.waitForFunction(() => document.activeElement?.tagName === 'TEXTAREA');
-    await alice.locator('body').evaluate(() => (document.activeElement as HTMLElement).blur());
+    await alice.keyboard.press('Escape');
     await alice.locator('body').press('?');
     await alice.getByRole('dialog', { name: 'Keyboard' }).waitFor();
     await alice.keyboard.press('Escape');
     await alice.getByRole('dialog', { name: 'Keyboard' }).waitFor({ state: 'detached' });
+  });
+
+  it('opens no keyboard on a touch screen', async () => {
+    const phone = await visit(browser, await stack.open('alice', 'alice'), { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true });
+    await phone.getByRole('heading', { name: 'What should your agents do?' }).waitFor();
+    await phone.locator('.composer textarea:enabled').waitFor();
+    expect(await phone.evaluate(() => document.activeElement?.tagName)).toBe('BODY');
+    await phone.context().close();
   });
 
   it('says when it is offline, and goes on by itself', async () => {

@@ -1,52 +1,38 @@
 // Copyright 2026 The Nestor Authors
 // SPDX-License-Identifier: Apache-2.0
 
-import type { Browser, Page } from 'playwright-core';
-import { afterAll, beforeAll, expect, it } from 'vitest';
-import { launch, visit } from './browser';
-import { Stack } from './stack';
+import { expect, it } from 'vitest';
 import { badge, inspect, task } from './talk';
+import { alice, anything, open, stack } from './world';
 
-let stack: Stack;
-let browser: Browser;
-let page: Page;
-
-beforeAll(async () => {
-  [stack, browser] = await Promise.all([Stack.start(), launch()]);
-  page = await visit(browser, await stack.open('alice', 'alice'));
-});
-
-afterAll(async () => {
-  await browser?.close();
-  await stack?.close();
-});
+open({}, anything);
 
 it('stays fast with ten thousand messages', { timeout: 300_000 }, async () => {
   await stack.operator('down');
   await stack.long('alice', 'long');
-  await page.locator('.chat-item', { hasText: 'long' }).click();
-  await badge(task(page, 'Scribe'), 'Done');
+  await alice.locator('.chat-item', { hasText: 'long' }).click();
+  await badge(task(alice, 'Scribe'), 'Done');
 
   const opened = Date.now();
-  await inspect(page, 'Scribe');
-  await page.getByRole('log', { name: 'Transcript' }).getByText('Finished').waitFor();
+  await inspect(alice, 'Scribe');
+  await alice.getByRole('log', { name: 'Transcript' }).getByText('Finished').waitFor();
   const shown = Date.now() - opened;
 
   // Up to the first entry, page by page: the document must not grow with it.
   const begun = Date.now();
   let most = 0;
-  await page.getByRole('log', { name: 'Transcript' }).focus();
+  await alice.getByRole('log', { name: 'Transcript' }).focus();
   for (;;) {
-    await page.locator('.transcript').evaluate((box) => box.scrollTo({ top: 0 }));
-    most = Math.max(most, await page.locator('.transcript-row').count());
-    if ((await page.locator('.inspector').getByText('Assignment').count()) > 0) break;
+    await alice.locator('.transcript').evaluate((box) => box.scrollTo({ top: 0 }));
+    most = Math.max(most, await alice.locator('.transcript-row').count());
+    if ((await alice.locator('.inspector').getByText('Assignment').count()) > 0) break;
     expect(Date.now() - begun, 'the first entry must come').toBeLessThan(120_000);
-    await page.evaluate(() => new Promise(requestAnimationFrame));
+    await alice.evaluate(() => new Promise(requestAnimationFrame));
   }
   const scrolled = Date.now() - begun;
 
   // How long a frame takes while somebody scrolls through all of it.
-  const slowest = await page.locator('.transcript').evaluate(async (box) => {
+  const slowest = await alice.locator('.transcript').evaluate(async (box) => {
     const frames: number[] = [];
     let last = performance.now();
     for (let i = 1; i <= 60; i++) {
@@ -57,7 +43,7 @@ it('stays fast with ten thousand messages', { timeout: 300_000 }, async () => {
     }
     return frames.sort((a, b) => a - b)[Math.floor(frames.length * 0.95)]!;
   });
-  const height = await page.locator('.transcript-rows').evaluate((rows) => rows.clientHeight);
+  const height = await alice.locator('.transcript-rows').evaluate((rows) => rows.clientHeight);
   console.log(`10,000 entries: shown in ${shown} ms; to the first one in ${scrolled} ms; at most ${most} rows in the document; 95% of frames under ${Math.round(slowest)} ms; ${height} pixels high`);
   expect(most).toBeLessThan(80);
   expect(height).toBeGreaterThan(300_000);

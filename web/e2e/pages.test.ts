@@ -1,59 +1,17 @@
 // Copyright 2026 The Nestor Authors
 // SPDX-License-Identifier: Apache-2.0
 
-import { mkdirSync } from 'node:fs';
-import { resolve } from 'node:path';
-import type { Browser, Page } from 'playwright-core';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { findings } from './axe';
-import { complaints, launch, visit } from './browser';
-import { Stack } from './stack';
+import type { Page } from 'playwright-core';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { visit } from './browser';
+import { look } from './look';
 import { answered, begin } from './talk';
+import { alice, browser, open, stack } from './world';
 
-/** With PICTURES=1, every state is also photographed, in both themes and at a phone's width, into web/shots. */
-const pictures = process.env.PICTURES ? resolve(import.meta.dirname, '../shots') : undefined;
-
-let stack: Stack;
-let browser: Browser;
-let alice: Page;
-
-beforeAll(async () => {
-  if (pictures) mkdirSync(pictures, { recursive: true });
-  [stack, browser] = await Promise.all([Stack.start(), launch()]);
-  alice = await visit(browser, await stack.open('alice', 'alice'));
-});
-
-afterAll(async () => {
-  await browser?.close();
-  await stack?.close();
-});
-
-afterEach(() => {
-  // Alice may not list namespaces, and some tests make the API server refuse something; nothing else may go wrong.
-  const said = complaints.get(alice)!.splice(0).filter((text) => !/status of (403|422)/.test(text));
-  expect(said).toEqual([]);
-});
+// Some tests make the API server refuse something.
+open({}, /status of (403|422)/);
 
 const place = (page: Page, name: string) => page.getByRole('navigation', { name: 'Chats' }).getByRole('link', { name, exact: true }).click();
-
-/** Checks a state in both themes and at the width of a phone. */
-async function looks(page: Page, state: string): Promise<void> {
-  const found: Record<string, string[]> = {};
-  const scroll = await page.evaluate(() => document.querySelector('.page')?.scrollTop ?? 0);
-  for (const [name, colorScheme, width] of [['light', 'light', 1360], ['dark', 'dark', 1360], ['phone', 'light', 390], ['phone-dark', 'dark', 390]] as const) {
-    await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
-    await page.setViewportSize({ width, height: 860 });
-    const all = await findings(page);
-    if (all.length > 0) found[name] = all;
-    const wide = await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth);
-    if (wide > 0) found[`${name} is wider than the window`] = [String(wide)];
-    if (pictures) await page.screenshot({ path: `${pictures}/pages-${state}-${name}.png` });
-  }
-  await page.emulateMedia({ colorScheme: 'light' });
-  await page.setViewportSize({ width: 1360, height: 860 });
-  await page.evaluate((top) => document.querySelector('.page')?.scrollTo({ top }), scroll);
-  expect(found, state).toEqual({});
-}
 
 describe('usage', () => {
   it('is charted over time, with the budget of the day', async () => {
@@ -67,10 +25,10 @@ describe('usage', () => {
     const meter = alice.getByRole('meter', { name: 'daily: tokens' });
     expect(await meter.getAttribute('aria-valuetext')).toMatch(/ tokens of 2M \(\d+%\)/);
     await alice.getByText('no AgentQuota limits a month').waitFor();
-    await looks(alice, 'usage');
+    await look(alice, 'pages-usage');
     await chart.getByText('Show the numbers').click();
     expect(await chart.locator('tbody tr').count()).toBe(1);
-    await looks(alice, 'usage-numbers');
+    await look(alice, 'pages-usage-numbers');
   });
 
   it('divides by model, and by hours and months', async () => {
@@ -80,7 +38,7 @@ describe('usage', () => {
       await alice.getByRole('button', { name: range }).click();
       await alice.getByRole('img', { name: new RegExp(`^Tokens by model: .* in ${periods} periods`) }).waitFor();
     }
-    await looks(alice, 'usage-month');
+    await look(alice, 'pages-usage-month');
   });
 });
 
@@ -95,7 +53,7 @@ describe('tools', () => {
     const result = tool('calculator').getByRole('region', { name: /^Result of try-calculator-/ });
     await result.getByText('Done').waitFor({ timeout: 60_000 });
     await result.getByText('391').first().waitFor();
-    await looks(alice, 'tool');
+    await look(alice, 'pages-tool');
   });
 
   it('that change something are called after a confirmation, and what they answer is text', async () => {
@@ -108,14 +66,14 @@ describe('tools', () => {
     await add.getByRole('button', { name: 'Run' }).click();
     await add.getByText('Added "From the form". <img src=x onerror').first().waitFor({ timeout: 60_000 });
     expect(await alice.evaluate(() => 'pwned' in window)).toBe(false);
-    await looks(alice, 'tool-write');
+    await look(alice, 'pages-tool-write');
   });
 
   it('report what is wrong with the arguments', async () => {
     await tool('calculator').getByLabel(/^expression/).fill('17 *');
     await tool('calculator').getByRole('button', { name: 'Run' }).click();
     await tool('calculator').getByText('Failed', { exact: true }).waitFor({ timeout: 60_000 });
-    await looks(alice, 'tool-failed');
+    await look(alice, 'pages-tool-failed');
   });
 });
 
@@ -135,19 +93,19 @@ describe('roles', () => {
     await admin.getByRole('button', { name: 'Check with a dry run' }).click();
     await admin.getByText('set spec.systemPrompt').waitFor();
     expect(await admin.getByRole('button', { name: 'Apply to alice' }).count()).toBe(0);
-    await looks(admin, 'role-refused');
+    await look(admin, 'pages-role-refused');
     await admin.getByLabel(/^System prompt/).fill('You write poems.\n\n- Short lines: always.\n- "Quotes" # and signs\n');
     await iterations().fill('7');
     await admin.getByLabel(/^Tools/).fill('notes__*\ncalculator');
     await admin.getByRole('button', { name: 'Check with a dry run' }).click();
     await admin.getByText('This would be created in alice').waitFor();
-    await looks(admin, 'role-checked');
+    await look(admin, 'pages-role-checked');
     await place(alice, 'Roles');
     await alice.getByRole('article', { name: 'Scribe' }).waitFor();
     expect(await alice.getByRole('article', { name: 'poet' }).count()).toBe(0); // a dry run writes nothing
     await admin.getByRole('button', { name: 'Apply to alice' }).click();
     await admin.getByRole('article', { name: 'poet' }).getByText('7 iterations').waitFor();
-    await looks(admin, 'roles');
+    await look(admin, 'pages-roles');
   });
 
   it('show what would change, and refuse to overwrite what changed meanwhile', async () => {
@@ -159,7 +117,7 @@ describe('roles', () => {
     const changes = admin.getByRole('region', { name: 'Changes of the role' });
     await changes.getByText('maxIterations: 8').waitFor();
     expect(await changes.locator('.added, .removed').count()).toBe(2);
-    await looks(admin, 'role-diff');
+    await look(admin, 'pages-role-diff');
     const second = await visit(browser, await stack.open('admin', 'alice'));
     await place(second, 'Roles');
     await second.getByRole('link', { name: 'Edit poet' }).click();
@@ -176,6 +134,6 @@ describe('roles', () => {
     await alice.getByRole('link', { name: 'Edit Scribe' }).click();
     await alice.getByText('You may not change roles in this namespace.').waitFor();
     expect(await alice.getByRole('button', { name: 'Check with a dry run' }).count()).toBe(0);
-    await looks(alice, 'role-read');
+    await look(alice, 'pages-role-read');
   });
 });

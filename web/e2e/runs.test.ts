@@ -1,36 +1,22 @@
 // Copyright 2026 The Nestor Authors
 // SPDX-License-Identifier: Apache-2.0
 
-import type { Browser, Page } from 'playwright-core';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { complaints, launch, visit } from './browser';
-import { Stack } from './stack';
+import type { Page } from 'playwright-core';
+import { describe, expect, it } from 'vitest';
+import { visit } from './browser';
+import { look } from './look';
 import { answered, begin } from './talk';
+import { alice, browser, open, stack } from './world';
 
-let stack: Stack;
-let browser: Browser;
-let alice: Page;
-
-beforeAll(async () => {
-  [stack, browser] = await Promise.all([Stack.start(), launch()]);
-  alice = await visit(browser, await stack.open('alice', 'alice'));
-});
-
-afterAll(async () => {
-  await browser?.close();
-  await stack?.close();
-});
-
-afterEach(() => {
-  // Alice may not list namespaces, which the page asks; nothing else may go wrong.
-  const said = complaints.get(alice)!.splice(0).filter((text) => !text.includes('status of 403'));
-  expect(said).toEqual([]);
-});
+open();
 
 const inbox = async (page: Page) => {
   await page.getByRole('navigation', { name: 'Chats' }).getByRole('link', { name: /^Runs/ }).click();
   await page.getByRole('heading', { name: 'Runs', exact: true }).waitFor();
 };
+/** The run of a chat, by the address of the chat. */
+const ofChat = (page: Page, address: string) => page.locator('.inbox-run').filter({ has: page.locator(`a[href="${address}"]`) });
+
 const run = (page: Page, name: string) => page.locator('.inbox-run').filter({ has: page.getByRole('link', { name, exact: true }) });
 const timeout = 60_000;
 
@@ -61,23 +47,23 @@ describe('the inbox', () => {
 
   it('decides and answers for chats, and shows those that wait first', async () => {
     await begin(alice, 'Write a note about the release.');
-    const chat = decodeURIComponent(new URL(alice.url()).pathname.split('/').at(-1)!);
+    const chat = new URL(alice.url()).pathname;
     await inbox(alice);
-    const item = run(alice, chat);
+    const item = ofChat(alice, chat);
     await item.getByRole('region', { name: 'Approval of notes__add' }).getByRole('button', { name: 'Deny' }).click({ timeout });
     await item.locator('.badge', { hasText: 'Idle' }).waitFor({ timeout });
-    await item.getByRole('link', { name: chat }).click();
+    await item.getByRole('link', { name: 'Write a note about the release.' }).click();
     await answered(alice, 'was not allowed to write the note');
 
     await begin(alice, 'Summarise what was released this year.');
-    const asking = decodeURIComponent(new URL(alice.url()).pathname.split('/').at(-1)!);
+    const asking = new URL(alice.url()).pathname;
     await inbox(alice);
     const question = alice.getByRole('region', { name: 'Waiting for you' }).locator('.inbox-run').first();
-    await question.getByRole('link', { name: asking, exact: true }).waitFor({ timeout });
+    await question.locator(`a[href="${asking}"]`).waitFor({ timeout });
     await question.getByLabel('Answer').fill('It is 2024', { timeout });
     await question.getByRole('button', { name: 'Answer' }).click();
-    await run(alice, asking).locator('.badge', { hasText: 'Idle' }).waitFor({ timeout });
-    await run(alice, asking).getByRole('link', { name: asking }).click();
+    await ofChat(alice, asking).locator('.badge', { hasText: 'Idle' }).waitFor({ timeout });
+    await ofChat(alice, asking).getByRole('link', { name: 'Summarise what was released this year.' }).click();
     await answered(alice, 'Three releases came out');
   });
 
@@ -100,7 +86,7 @@ describe('the inbox', () => {
     const admin = await visit(browser, await stack.open('admin', 'alice'));
     await inbox(admin);
     const item = run(admin, 'bobs-task');
-    await item.getByText('bob', { exact: true }).first().waitFor({ timeout });
+    await item.getByText('in bob', { exact: true }).first().waitFor({ timeout });
     await run(admin, 'note-task').waitFor();
     await admin.getByLabel('In namespace').selectOption('bob');
     await run(admin, 'note-task').waitFor({ state: 'detached' });
@@ -163,6 +149,39 @@ describe('a run', () => {
     await alice.locator('.chat-head .badge', { hasText: 'Done' }).waitFor({ timeout });
     await alice.getByRole('button', { name: 'Inspect', exact: true }).click();
     await alice.getByRole('complementary', { name: 'Inspector of tool-call' }).getByText('Finished', { exact: true }).waitFor({ timeout });
+  });
+
+  it('runs again with the same spec and another name, when it is confirmed', async () => {
+    await alice.goto(new URL('/alice/runs/tool-call', alice.url()).href);
+    await alice.getByRole('button', { name: 'Run again' }).click({ timeout });
+    const dialog = alice.getByRole('dialog', { name: 'Run again?' });
+    await dialog.getByText('This calls notes__add with the same arguments').waitFor();
+    await dialog.getByRole('button', { name: 'Not now' }).click();
+    await dialog.waitFor({ state: 'detached' });
+    expect(new URL(alice.url()).pathname).toBe('/alice/runs/tool-call');
+    await alice.getByRole('button', { name: 'Run again' }).click();
+    await dialog.getByRole('button', { name: 'Run again' }).click();
+    await alice.waitForURL(/\/alice\/runs\/tool-call-again-/);
+    await alice.getByRole('region', { name: 'Arguments' }).getByText('By hand').first().waitFor({ timeout });
+    await alice.locator('.chat-head .badge', { hasText: 'Done' }).waitFor({ timeout });
+    // A copy of an agent's task runs, too.
+    await alice.goto(new URL('/alice/runs/layers', alice.url()).href);
+    await alice.getByRole('button', { name: 'Run again' }).click({ timeout });
+    await dialog.getByRole('button', { name: 'Run again' }).click();
+    await alice.waitForURL(/\/alice\/runs\/layers-again-/);
+    await alice.getByRole('region', { name: 'Result' }).getByText('Every layer is in place.').waitFor({ timeout });
+  });
+
+  it('with a number that the browser rounds is run again with kubectl', async () => {
+    await stack.create('alice', 'AgentTask', 'alice', 'large', { type: 'Tool', tool: 'notes__add', arguments: { title: 'Large', text: 'A number', number: 2 ** 60 }, user: 'alice' });
+    await alice.goto(new URL('/alice/runs/large', alice.url()).href);
+    await alice.getByRole('region', { name: 'Arguments' }).getByText('Your browser has rounded a number').waitFor({ timeout });
+    await alice.getByRole('button', { name: 'Run again' }).click({ timeout });
+    const dialog = alice.getByRole('dialog', { name: 'Run it again with kubectl' });
+    await dialog.getByText('kubectl get agenttasks.nestor.dev large -n alice -o yaml').waitFor();
+    await look(alice, 'runs-again-kubectl');
+    await dialog.getByRole('button', { name: 'Close', exact: true }).last().click();
+    await dialog.waitFor({ state: 'detached' });
   });
 
   it('can be cancelled', async () => {

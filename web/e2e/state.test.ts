@@ -1,31 +1,16 @@
 // Copyright 2026 The Nestor Authors
 // SPDX-License-Identifier: Apache-2.0
 
-import { readFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
-import type { AxeResults } from 'axe-core';
-import type { Browser, Page } from 'playwright-core';
-import { afterAll, beforeAll, expect, it } from 'vitest';
-import { launch, visit } from './browser';
-import { Stack } from './stack';
+import { beforeAll, expect, it } from 'vitest';
+import { look } from './look';
 import { answered, begin, say } from './talk';
+import { alice, anything, open, stack } from './world';
 
-const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
-
-let stack: Stack;
-let browser: Browser;
-let alice: Page;
+open({}, anything);
 
 beforeAll(async () => {
-  [stack, browser] = await Promise.all([Stack.start(), launch()]);
-  alice = await visit(browser, await stack.open('alice', 'alice'));
   await begin(alice, 'Explain the plan');
   await answered(alice, 'Keep the old store');
-});
-
-afterAll(async () => {
-  await browser?.close();
-  await stack?.close();
 });
 
 const state = () => alice.getByRole('status', { name: 'State of the system' });
@@ -73,16 +58,7 @@ it('shows that a quota is used up', { timeout: 240_000 }, async () => {
   await say(alice, 'Explain the plan');
   expect(await shows('The AgentQuota small is used up')).toBeLessThan(promised);
   await state().getByText('kubectl edit agentquota small').waitFor();
-  for (const [name, width, colorScheme] of [['wide', 1360, 'light'], ['dark', 1360, 'dark'], ['phone', 390, 'light']] as const) {
-    const page = await visit(browser, await stack.open('alice', 'alice'), { viewport: { width, height: 844 }, colorScheme, reducedMotion: 'reduce' });
-    await page.getByText('The AgentQuota small is used up').waitFor({ timeout: 60_000 });
-    if (process.env.NESTOR_SHOTS) await page.screenshot({ path: `${process.env.NESTOR_SHOTS}/state-${name}.png` });
-    expect(await page.evaluate(() => document.documentElement.scrollWidth <= window.innerWidth)).toBe(true);
-    await page.evaluate(axe);
-    const { violations } = await page.evaluate(() => (window as unknown as { axe: { run: () => Promise<AxeResults> } }).axe.run());
-    expect(violations.filter(({ impact }) => impact === 'serious' || impact === 'critical').flatMap(({ id, nodes }) => nodes.map((node) => `${id}: ${node.html}`))).toEqual([]);
-    await page.context().close();
-  }
+  await look(alice, 'state');
   await state().getByRole('button', { name: 'Hide' }).click();
   await gone('The AgentQuota small is used up');
 });

@@ -8,12 +8,12 @@ import { liveAgents } from './model/live';
 import { runsOf, titleOf, waitingOf } from './model/runs';
 import { transcriptName } from './model/tree';
 import type { Person } from './api/types';
+import { BareHead } from './parts/BareHead';
 import { Empty, Loading } from './parts/Empty';
-import { Icon } from './parts/Icon';
-import { roleFinder, SiteContext, useSnapshot, type Site } from './state/context';
+import { roleFinder, SiteContext, useSite, useSnapshot, type Site } from './state/context';
 import { documentTitle, useNotifications, visitedNamespaces } from './state/alerts';
 import { useKeys, useLoad, useSettled } from './state/hooks';
-import { go, hrefOf, useRoute, type Route } from './state/route';
+import { go, hrefOf, useLink, useRoute, type Route } from './state/route';
 import { Store } from './state/store';
 import { ConnectionBanner, Toasts, useToasts } from './views/Notices';
 import { ChatPage } from './views/ChatPage';
@@ -61,7 +61,7 @@ function Outside({ error, again }: { error: Error; again: () => void }) {
   );
   return (
     <main className="center" id="main">
-      <Empty alert icon="alert" title={error instanceof Unreachable ? 'The server does not answer' : 'The cluster does not answer'} actions={retry}>
+      <Empty page alert icon="alert" title={error instanceof Unreachable ? 'The server does not answer' : 'The cluster does not answer'} actions={retry}>
         {error.message}
       </Empty>
     </main>
@@ -164,21 +164,36 @@ function Content({ route, onMenu }: { route: Route; onMenu: () => void }) {
       return <TriggersPage onMenu={onMenu} />;
     case 'usage':
       return <UsagePage onMenu={onMenu} />;
+    case 'unknown':
+      return <Unknown onMenu={onMenu} />;
     default:
       return <Home onMenu={onMenu} />;
   }
+}
+
+/** Shown for an address that leads nowhere. */
+function Unknown({ onMenu }: { onMenu: () => void }) {
+  const { namespace } = useSite();
+  const home = useLink(hrefOf({ namespace }));
+  return (
+    <main className="chat-main" id="main">
+      <BareHead onMenu={onMenu} />
+      <Empty page icon="search" title="Page not found" actions={<a className="button primary" {...home}>To the start page</a>}>
+        <p>
+          Nothing is at <code>{location.pathname}</code>.
+        </p>
+      </Empty>
+    </main>
+  );
 }
 
 /** Shown to a person without rights in this namespace. */
 function NoRights({ person, again, onMenu }: { person: Person; again: () => void; onMenu: () => void }) {
   return (
     <main className="chat-main" id="main">
-      <header className="chat-head bare">
-        <button type="button" className="button ghost icon-only menu" aria-label="Show chats" onClick={onMenu}>
-          <Icon name="menu" />
-        </button>
-      </header>
+      <BareHead onMenu={onMenu} />
       <Empty
+        page
         alert
         icon="key"
         title={`You may not see the chats of ${person.namespace}`}

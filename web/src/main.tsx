@@ -12,6 +12,7 @@ import './styles/task.css';
 import './styles/inspector.css';
 import './styles/pages.css';
 import './styles/conversation.css';
+import './styles/write.css';
 import './styles/usage.css';
 import './styles/tools.css';
 import './styles/editor.css';

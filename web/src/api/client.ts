@@ -4,7 +4,7 @@
 import type { Catalog, Chat, Message, Person, Provider, Quota, Role, Task, ToolServer, Trigger } from './types';
 import { labelChat, labelTrigger } from './types';
 import type { RoleManifest } from '../model/role';
-import type { Entry, Transcript, UsageReport, WorkspaceChanges } from './history';
+import type { Entry, Transcript, UsageReport, WorkspaceChanges, WorkspaceFile } from './history';
 
 /** An error response of the server or the API server. */
 export class Refusal extends Error {
@@ -114,8 +114,16 @@ export function fireTrigger(namespace: string, name: string, input: { body?: unk
 export const task = (namespace: string, name: string) => get<Task>(`${nestor(namespace, 'agenttasks')}/${encodeURIComponent(name)}`);
 
 /** Creates a standalone task. */
-export function createTask(namespace: string, name: string, spec: Task['spec']): Promise<Task> {
-  return post(nestor(namespace, 'agenttasks'), { apiVersion: 'nestor.dev/v1alpha1', kind: 'AgentTask', metadata: { name, namespace }, spec });
+export const createTask = (namespace: string, name: string, spec: Task['spec']): Promise<Task> => applyTask({ apiVersion: 'nestor.dev/v1alpha1', kind: 'AgentTask', metadata: { name, namespace }, spec });
+
+/** Creates a standalone task from its manifest. */
+export const applyTask = (manifest: TaskManifest): Promise<Task> => post(nestor(manifest.metadata.namespace, 'agenttasks'), manifest);
+
+export interface TaskManifest {
+  apiVersion: string;
+  kind: string;
+  metadata: { name: string; namespace: string; annotations?: Record<string, string> };
+  spec: Task['spec'];
 }
 
 /** Creates a chat from its manifest. */
@@ -182,6 +190,12 @@ export async function usages(namespace: string, select: Record<string, string> =
 
 /** What was changed in a workspace; the name is chat.NAME or task.NAME. */
 export const workspaceChanges = (namespace: string, name: string) => get<WorkspaceChanges>(`${history(namespace, 'workspacechanges')}/${encodeURIComponent(name)}`);
+
+/** The current content of a file of a workspace. The path and cwd are those of a call of the agent, which is named like its transcript. */
+export function workspaceFile(namespace: string, name: string, { path, cwd, agent }: { path: string; cwd?: string; agent?: string }): Promise<WorkspaceFile> {
+  const query = new URLSearchParams({ path, ...(cwd ? { cwd } : {}), ...(agent ? { agent } : {}) });
+  return get(`${history(namespace, 'workspacechanges')}/${encodeURIComponent(name)}/file?${query}`);
+}
 
 /** The address of all changes of a workspace, as a file. */
 export const archiveOf = (namespace: string, name: string) => `${history(namespace, 'workspacechanges')}/${encodeURIComponent(name)}/archive`;

@@ -13,6 +13,8 @@ export interface EntryToolCall {
   arguments?: string;
   phase: string;
   result?: string;
+  /** What the call changed in a file, as hunks of a unified diff. */
+  diff?: string;
 }
 
 export interface ChildRun {
@@ -121,6 +123,7 @@ export interface ChangedFile {
 export interface WorkspaceChanges {
   source: 'Git' | 'EmptyDir' | 'Directory' | 'Claim';
   baseCommit?: string;
+  digest?: string;
   capturedAt?: string;
   /** Read from the running workspace just now. */
   live: boolean;
@@ -129,6 +132,17 @@ export interface WorkspaceChanges {
   files: ChangedFile[];
   diff?: string;
   diffTruncated?: boolean;
+}
+
+/** The current content of a file of a workspace. */
+export interface WorkspaceFile {
+  path: string;
+  state: 'Text' | 'Binary' | 'TooLarge' | 'Missing' | 'Unavailable';
+  content?: string;
+  readAt?: string;
+  /** Read from the running workspace just now, not from what was kept. */
+  live: boolean;
+  message?: string;
 }
 
 /** The name of the transcript of an object. */

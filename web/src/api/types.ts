@@ -68,12 +68,16 @@ export interface Chat extends Resource {
   };
   status?: {
     phase?: 'Idle' | 'Running' | 'Waiting';
+    /** Proposed by the model. */
+    title?: string;
     waiting?: (Waiting & { task: string })[];
     askers?: string[];
     allowances?: { name: string; tool: string; arguments?: ArgumentPattern[]; by: string; since?: string }[];
     tasks?: Partial<Record<'pending' | 'running' | 'waiting' | 'success' | 'failed' | 'cancelled', number>>;
     messages?: number;
     lastMessage?: string;
+    /** When the last message was created. Older operators do not write it. */
+    lastMessageTime?: string;
     usage?: Usage;
     conditions?: Condition[];
   };
@@ -285,6 +289,7 @@ export interface Person {
 }
 
 export const annotationTitle = 'nestor.dev/title';
+export const annotationFirstWords = 'nestor.dev/first-words';
 export const labelChat = 'nestor.dev/chat';
 export const labelParent = 'nestor.dev/parent';
 export const labelTrigger = 'nestor.dev/trigger';

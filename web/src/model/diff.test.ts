@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import { describe, expect, it } from 'vitest';
-import { changedPart, changeIn, compare, counterparts, parseUnified, type Line } from './diff';
+import { changedPart, changeIn, compare, counterparts, hunksOf, parseUnified, type Line } from './diff';
 
 const signs = { same: ' ', added: '+', removed: '-', note: '\\' };
 const shown = (lines: Line[]) => lines.map(({ kind, text }) => signs[kind] + text);
@@ -38,6 +38,17 @@ describe('comparing', () => {
   it('does not compare what is too large', () => {
     const many = (prefix: string) => Array.from({ length: 5000 }, (_, i) => prefix + i).join('\n') + '\n';
     expect(compare(many('a'), many('b'))).toHaveLength(10_000);
+  });
+
+  it('leaves out unchanged lines far from a change, and numbers the others', () => {
+    const text = (change: Record<number, string>) => Array.from({ length: 30 }, (_, i) => change[i + 1] ?? `line ${i + 1}`).join('\n') + '\n';
+    const hunks = hunksOf(compare(text({}), text({ 2: 'two', 20: 'twenty\nand more', 25: 'end' })));
+    expect(hunks.map(({ lines }) => lines.map(({ kind, before, after }) => `${signs[kind]}${before ?? ''},${after ?? ''}`))).toEqual([
+      [' 1,1', '-2,', '+,2', ' 3,3', ' 4,4', ' 5,5'],
+      [' 17,17', ' 18,18', ' 19,19', '-20,', '+,20', '+,21', ' 21,22', ' 22,23', ' 23,24', ' 24,25', '-25,', '+,26', ' 26,27', ' 27,28', ' 28,29'],
+    ]);
+    expect(hunksOf(compare('a\n', 'a\n'))).toEqual([]);
+    expect(shown(hunksOf(compare('a', 'a\n'))[0]!.lines)).toEqual(['-a', '\\No line break at the end.', '+a']);
   });
 
   it('finds the part of a line that changed', () => {

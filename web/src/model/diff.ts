@@ -125,6 +125,8 @@ export interface FileChange {
   blocks: { title?: string; lines: Line[] }[];
   /** The content before is unknown, so that every line is shown as added. */
   whole: boolean;
+  /** The whole new content, if the call has it. */
+  content?: string;
   /** The arguments that the diff does not show. */
   rest: Record<string, unknown>;
 }
@@ -138,7 +140,7 @@ export function changeIn(tool: string | undefined, args: string): FileChange | u
   const value: unknown = JSON.parse(args);
   if (!isObject(value) || typeof value.path !== 'string') return undefined;
   const { path, content, edits, ...rest } = value;
-  if (tool === 'write') return typeof content === 'string' && edits === undefined ? { path, whole: true, rest, blocks: [{ lines: compare('', content) }] } : undefined;
+  if (tool === 'write') return typeof content === 'string' && edits === undefined ? { path, whole: true, content, rest, blocks: [{ lines: compare('', content) }] } : undefined;
   if (!Array.isArray(edits) || edits.length === 0 || content !== undefined) return undefined;
   const blocks = edits.map(blockOf);
   return blocks.every((block) => block !== undefined) ? { path, whole: false, rest, blocks } : undefined;
@@ -238,6 +240,30 @@ function unquote(path: string): string {
     else bytes.push(...encoder.encode(escape ? (escapes[escape] ?? escape) : plain));
   }
   return new TextDecoder().decode(new Uint8Array(bytes));
+}
+
+/** The hunks that a tool reported about one file. */
+export const reportedHunks = (diff: string): FileDiff['hunks'] => parseUnified(`diff --git a/f b/f\n${diff}`)[0]?.hunks ?? [];
+
+/** A diff between two whole files. Unchanged lines far from a change are left out. */
+export function hunksOf(lines: Line[], context = 3): FileDiff['hunks'] {
+  let before = 1;
+  let after = 1;
+  const placed = lines.map((line): Line => {
+    if (line.kind === 'same') return { ...line, before: before++, after: after++ };
+    if (line.kind === 'added') return { ...line, after: after++ };
+    return line.kind === 'removed' ? { ...line, before: before++ } : line;
+  });
+  const hunks: FileDiff['hunks'] = [];
+  let end = -1;
+  placed.forEach((line, i) => {
+    if (line.kind === 'same') return;
+    const start = Math.max(end, i - context, 0);
+    if (hunks.length === 0 || start > end) hunks.push({ head: '', lines: [] });
+    end = Math.max(end, Math.min(placed.length, i + 1 + context));
+    hunks.at(-1)!.lines.push(...placed.slice(start, end));
+  });
+  return hunks;
 }
 
 /** The number of added and removed lines. */

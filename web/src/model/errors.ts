@@ -28,7 +28,7 @@ const ofModels: Rule[] = [
 
 const resources: Record<string, string> = {
   agentchats: 'chats', agentmessages: 'messages', agenttasks: 'tasks', agenttriggers: 'triggers', agentroles: 'roles',
-  transcripts: 'transcripts', workspacechanges: 'the changes of a workspace', usages: 'the usage', namespaces: 'namespaces',
+  transcripts: 'transcripts', workspacechanges: 'the changes of a workspace', 'workspacechanges/file': 'the files of a workspace', usages: 'the usage', namespaces: 'namespaces',
 };
 
 /** The texts of the API server. */
@@ -80,6 +80,18 @@ export const explainModel = (text: string) => explain(text, ofModels);
 
 /** Explains an answer of the API server. */
 export const explainServer = (text: string) => explain(text, ofServer);
+
+/** Turns IterationLimit into words. */
+export function words(kind: string): string {
+  const spaced = kind.replace(/([a-z])([A-Z])/g, '$1 $2').toLowerCase();
+  return spaced.charAt(0).toUpperCase() + spaced.slice(1);
+}
+
+/** The failure of a task in one line. */
+export function failureLine({ kind, message }: { kind: string; message?: string }): string {
+  if (!message) return words(kind);
+  return kind === 'ModelError' ? explainModel(message).title : `${words(kind)}: ${message}`;
+}
 
 const failedTurn = /^The model could not answer: ([^]*)\nSend a message to try again\.$/;
 

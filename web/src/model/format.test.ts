@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import { expect, it } from 'vitest';
-import { ago, duration, money, pretty, slug, tokens } from './format';
+import { ago, duration, firstWords, money, pretty, slug, tokens } from './format';
 
 it('tells durations as people do', () => {
   expect([850, 4200, 59_900, 65_000, 300_000, 7_380_000].map(duration)).toEqual(['850 ms', '4.2 s', '59 s', '1 min 05 s', '5 min', '2 h 03 min']);
@@ -26,4 +26,16 @@ it('tells ages and leaves alone what is not JSON', () => {
   expect(['2026-01-01T23:59:30Z', '2026-01-01T23:55:00Z', '2026-01-01T20:00:00Z', '2025-12-30T00:00:00Z'].map((time) => ago(time, now))).toEqual(['now', '5 min', '4 h', '3 d']);
   expect(pretty('{"a":1}')).toBe('{\n  "a": 1\n}');
   expect(pretty('{"a":')).toBe('{"a":');
+});
+
+it.each([
+  ['', ''],
+  [' \n\n  One   line \nand another', 'One line'],
+  ['a b', 'a b'],
+  [`${'word '.repeat(30)}`, `${'word '.repeat(15)}word…`],
+  ['x'.repeat(90), `${'x'.repeat(79)}…`],
+  [`a ${'x'.repeat(90)}`, `a ${'x'.repeat(77)}…`],
+  ['😀'.repeat(81), `${'😀'.repeat(79)}…`],
+])('the first words of %j', (text, words) => {
+  expect(firstWords(text)).toBe(words);
 });

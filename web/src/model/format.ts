@@ -47,6 +47,9 @@ export function ago(time: string, now: number): string {
   return `${Math.floor(seconds / 86400)} d`;
 }
 
+/** A date and time, as the person's browser writes them. */
+export const moment = (time: string) => new Date(time).toLocaleString(undefined, { dateStyle: 'medium', timeStyle: 'short' });
+
 export const clock = (time: string | number) => new Date(time).toLocaleTimeString('en-GB', { hour: '2-digit', minute: '2-digit' });
 export const clockSeconds = (time: string | number) => new Date(time).toLocaleTimeString('en-GB');
 
@@ -69,11 +72,29 @@ export function faithful(text: string): boolean {
   }
 }
 
+/**
+ * Reports whether every number of a value is what the API server has. JSON.parse rounds integers above 2^53; the API server itself keeps 64 bits
+ * of an integer, and other numbers as JavaScript does.
+ */
+export function exact(value: unknown): boolean {
+  if (typeof value === 'number') return Number.isFinite(value) && (!Number.isInteger(value) || Number.isSafeInteger(value));
+  return typeof value !== 'object' || value === null || Object.values(value).every(exact);
+}
+
 /** Makes every character of a text visible: characters that are invisible, change the order or only look like a space become escapes. */
 export function visible(text: string): string {
   return text.replace(/[\p{C}\p{Z}]/gu, (char) =>
     char === ' ' || char === '\n' || char === '\t' ? char : Array.from({ length: char.length }, (_, i) => '\\u' + char.charCodeAt(i).toString(16).padStart(4, '0')).join(''),
   );
+}
+
+/** The first line of a text, at most so many characters of it, and whole words if possible. */
+export function firstWords(text: string, most = 80): string {
+  const line = (text.split('\n').find((candidate) => candidate.trim()) ?? '').trim().replace(/\s+/g, ' ');
+  const characters = Array.from(line);
+  if (characters.length <= most) return line;
+  const end = characters.slice(0, most).lastIndexOf(' ');
+  return `${characters.slice(0, end > most - 24 ? end : most - 1).join('')}…`;
 }
 
 /** Returns a valid name for a chat, derived from its message. */

@@ -31,6 +31,7 @@ describe('a new chat', () => {
   it('has its title in an annotation', () => {
     expect(manifest('alice', 'talk', { ...empty, title: ' The move ' }, undefined).metadata).toEqual({ name: 'talk', namespace: 'alice', annotations: { [annotationTitle]: 'The move' } });
     expect(manifest('alice', 'talk', empty, undefined).metadata).toEqual({ name: 'talk', namespace: 'alice' });
+    expect(manifest('alice', 'talk', empty, undefined, '\n  Move  the store.\nAll of it.').metadata.annotations).toEqual({ 'nestor.dev/first-words': 'Move the store.' });
   });
 
   it.each([

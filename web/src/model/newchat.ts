@@ -1,7 +1,8 @@
 // Copyright 2026 The Nestor Authors
 // SPDX-License-Identifier: Apache-2.0
 
-import { annotationTitle, type Chat, type Workspace } from '../api/types';
+import { annotationFirstWords, annotationTitle, type Chat, type Workspace } from '../api/types';
+import { firstWords } from './format';
 
 export type WorkspaceKind = 'default' | 'none' | 'git' | 'claim' | 'empty' | 'copied';
 
@@ -122,13 +123,13 @@ export function specOf(draft: Draft, defaultWorkspace: Workspace | undefined): C
 
 const clean = <T extends object>(value: T): T => Object.fromEntries(Object.entries(value).filter(([, field]) => field !== undefined)) as T;
 
-/** The object as it would be applied. */
-export function manifest(namespace: string, name: string, draft: Draft, defaultWorkspace: Workspace | undefined) {
-  const title = draft.title.trim();
+/** The object as it would be applied, for a chat that begins with a message. */
+export function manifest(namespace: string, name: string, draft: Draft, defaultWorkspace: Workspace | undefined, message = '') {
+  const annotations = clean({ [annotationTitle]: draft.title.trim() || undefined, [annotationFirstWords]: firstWords(message) || undefined });
   return {
     apiVersion: 'nestor.dev/v1alpha1',
     kind: 'AgentChat',
-    metadata: { name, namespace, ...(title ? { annotations: { [annotationTitle]: title } } : {}) },
+    metadata: { name, namespace, ...(Object.keys(annotations).length > 0 ? { annotations } : {}) },
     spec: specOf(draft, defaultWorkspace),
   };
 }

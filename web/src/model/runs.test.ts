@@ -4,7 +4,7 @@
 import { describe, expect, it } from 'vitest';
 import { annotationTitle, labelTrigger, type Chat } from '../api/types';
 import { aTask } from '../testing';
-import { filterRuns, formatFilter, parseFilter, runsOf, titleOf, waitingOf } from './runs';
+import { chatsInOrder, filterRuns, formatFilter, parseFilter, runsOf, stateOf, titleOf, waitingOf } from './runs';
 
 function aChat(name: string, more: Partial<Chat> & { namespace?: string; created?: string; title?: string } = {}): Chat {
   const { namespace = 'default', created = '2026-01-01T00:00:00Z', title, ...rest } = more;
@@ -14,7 +14,7 @@ function aChat(name: string, more: Partial<Chat> & { namespace?: string; created
 const waiting = (since: string): Chat['status'] => ({ phase: 'Waiting', waiting: [{ task: 't', kind: 'Question', text: 'Which year?', since }] });
 
 describe('runs', () => {
-  it('put those that wait first, the longest wait before the others, and then the newest', () => {
+  it('put those that wait first, the longest wait before the others, then those that work, and then the newest', () => {
     const runs = runsOf(
       [
         aChat('old', { created: '2026-01-01T00:00:00Z' }),
@@ -24,14 +24,43 @@ describe('runs', () => {
       ],
       [aTask('task', { created: '2026-01-03T00:00:00Z', status: { phase: 'Running' } }), aTask('call', { created: '2026-01-06T00:00:00Z', spec: { type: 'Tool', role: undefined, tool: 'notes__add' }, status: { phase: 'Waiting', waiting: { kind: 'Approval', text: 'notes__add {}', since: '2026-01-06T00:00:00Z' } } })],
     );
-    expect(runs.map((run) => run.name)).toEqual(['waits-long', 'waits-short', 'call', 'new', 'task', 'old']);
+    expect(runs.map((run) => run.name)).toEqual(['waits-long', 'waits-short', 'call', 'task', 'new', 'old']);
     expect(waitingOf(runs)).toHaveLength(3);
     expect(runs[2]).toMatchObject({ kind: 'tool', asks: [{ task: 'call', kind: 'Approval' }] });
+  });
+
+  it('put what happened last before what was created last', () => {
+    const runs = runsOf(
+      [aChat('talked', { created: '2026-01-01T00:00:00Z', status: { lastMessageTime: '2026-01-07T00:00:00Z' } }), aChat('created', { created: '2026-01-05T00:00:00Z' })],
+      [aTask('ended', { created: '2026-01-02T00:00:00Z', status: { phase: 'Success', completionTime: '2026-01-06T00:00:00Z' } })],
+    );
+    expect(runs.map((run) => run.name)).toEqual(['talked', 'ended', 'created']);
+    expect(runs[0]!.active).toBe('2026-01-07T00:00:00Z');
   });
 
   it('show no asks of a chat that does not wait any more', () => {
     const [run] = runsOf([aChat('one', { status: { ...waiting('2026-01-01T00:00:00Z'), phase: 'Idle' } })], []);
     expect(run).toMatchObject({ badge: 'idle', asks: [] });
+  });
+
+  it('tell a task that cannot start from one that waits for its turn', () => {
+    const pending = (reason: string) => runsOf([], [aTask('t', { spec: { instruction: 'Do it.' }, status: { phase: 'Pending', conditions: [{ type: 'Succeeded', status: 'Unknown', reason, message: 'Create the role.' }] } })])[0]!;
+    expect(pending('RoleNotFound')).toMatchObject({ stuck: true, text: 'Create the role.' });
+    expect(stateOf(pending('RoleNotFound'))).toBe('failed');
+    expect(pending('ParallelLimit')).toMatchObject({ stuck: false, text: 'Do it.' });
+    expect(stateOf(pending('ParallelLimit'))).toBe('active');
+  });
+
+  it('explain what a model provider answered', () => {
+    const text = 'Incorrect API key provided: no-key.';
+    const ready = [{ type: 'Ready', status: 'False' as const, reason: 'ModelError', message: text }];
+    const runs = runsOf([aChat('c', { status: { conditions: ready } })], [aTask('t', { status: { phase: 'Failed', error: { kind: 'ModelError', message: text } } })]);
+    expect(runs.map((run) => run.text)).toEqual(Array(2).fill('The model provider does not accept the API key.'));
+  });
+
+  it('do not take a chat that is being set up for one that failed', () => {
+    const [run] = runsOf([aChat('c', { status: { conditions: [{ type: 'Ready', status: 'False', reason: 'Progressing', message: '' }] } })], []);
+    expect(run!.badge).toBe('idle');
   });
 
   it('show the error of a task before its instruction', () => {
@@ -42,6 +71,15 @@ describe('runs', () => {
   it('have the title that was given to them', () => {
     expect(titleOf(aChat('a-b-c', { title: 'The release' }))).toBe('The release');
     expect(titleOf(aChat('a-b-c', { title: '  ' }))).toBe('a-b-c');
+    expect(titleOf(aChat('a-b-c', { title: 'The release', status: { title: 'Releases' } }))).toBe('The release');
+    expect(titleOf(aChat('a-b-c', { status: { title: 'Releases' } }))).toBe('Releases');
+    const begun = (title?: string) => {
+      const chat = aChat('a-b-c', { status: { title } });
+      chat.metadata.annotations = { 'nestor.dev/first-words': 'What was released?' };
+      return titleOf(chat);
+    };
+    expect(begun()).toBe('What was released?');
+    expect(begun('Releases')).toBe('Releases');
   });
 });
 
@@ -68,4 +106,19 @@ describe('the filter', () => {
   it('ignores what it does not know', () => {
     expect(parseFilter('state=odd&kind=thing')).toEqual({ search: '' });
   });
+});
+
+it('chats are in the order of their last message', () => {
+  const chats = [aChat('new', { created: '2026-01-05T00:00:00Z' }), aChat('old', { created: '2026-01-01T00:00:00Z', status: { phase: 'Idle', lastMessageTime: '2026-01-06T00:00:00Z' } })];
+  expect(chatsInOrder(chats).map(({ metadata }) => metadata.name)).toEqual(['old', 'new']);
+});
+
+it('chats that wait or work come before the newest', () => {
+  const chats = [
+    aChat('old', { created: '2026-01-01T00:00:00Z' }),
+    aChat('works', { created: '2026-01-02T00:00:00Z', status: { phase: 'Running' } }),
+    aChat('waits', { created: '2026-01-01T00:00:00Z', status: waiting('2026-01-04T12:00:00Z') }),
+    aChat('new', { created: '2026-01-05T00:00:00Z' }),
+  ];
+  expect(chatsInOrder(chats).map(({ metadata }) => metadata.name)).toEqual(['waits', 'works', 'new', 'old']);
 });

@@ -1,7 +1,9 @@
 // Copyright 2026 The Nestor Authors
 // SPDX-License-Identifier: Apache-2.0
 
-import { annotationTitle, labelTrigger, type Chat, type Resource, type Task, type Usage, type Waiting } from '../api/types';
+import { annotationFirstWords, annotationTitle, labelTrigger, type Chat, type Resource, type Task, type Usage, type Waiting } from '../api/types';
+import { explainModel, failureLine } from './errors';
+import { obstacleOf } from './standstill';
 import { badgeOf, type Badge } from './tree';
 
 /** A question or an approval that waits for a person. */
@@ -18,9 +20,13 @@ export interface Run {
   text?: string;
   role?: string;
   badge: Badge | 'idle';
+  /** It cannot start until somebody does something. */
+  stuck?: boolean;
   label?: string;
   asks: Ask[];
   created: string;
+  /** When something last happened in it. */
+  active: string;
   usage?: Usage;
   user?: string;
   trigger?: string;
@@ -28,16 +34,25 @@ export interface Run {
   task?: Task;
 }
 
-/** The title of a chat for people: the one that was given to it, or its name. */
-export const titleOf = ({ metadata }: Resource) => metadata.annotations?.[annotationTitle]?.trim() || metadata.name;
+/** The title of a chat for people: the one that a person gave it, the one that the model proposed, or its name. */
+export const titleOf = ({ metadata, status }: Resource & { status?: { title?: string } }) => metadata.annotations?.[annotationTitle]?.trim() || status?.title || metadata.annotations?.[annotationFirstWords]?.trim() || metadata.name;
 
 /** The state of a chat as one badge. */
 export function standing(chat: Chat): [Badge | 'idle', string] {
   const ready = chat.status?.conditions?.find((condition) => condition.type === 'Ready');
   if (chat.status?.phase === 'Waiting') return ['waiting', 'Waiting for you'];
-  if (ready?.status === 'False') return ['failed', ready.message || ready.reason];
+  if (ready?.status === 'False' && ready.reason !== 'Progressing') return ['failed', ready.reason === 'ModelError' ? explainModel(ready.message).title : ready.message || ready.reason];
   if (chat.status?.phase === 'Running') return ['running', 'Working'];
   return ['idle', 'Idle'];
+}
+
+/** When something last happened in a chat: its last message, or its creation. */
+export const activeAt = ({ metadata, status }: Chat) => status?.lastMessageTime ?? metadata.creationTimestamp;
+
+/** The order of chats in the sidebar: those that wait for a person, those that work, and then those with the newest message. */
+export function chatsInOrder(chats: Chat[]): Chat[] {
+  const rank = ({ status }: Chat) => (status?.phase === 'Waiting' ? 0 : status?.phase === 'Running' ? 1 : 2);
+  return [...chats].sort((a, b) => rank(a) - rank(b) || activeAt(b).localeCompare(activeAt(a)) || b.metadata.creationTimestamp.localeCompare(a.metadata.creationTimestamp) || a.metadata.name.localeCompare(b.metadata.name));
 }
 
 function ofChat(chat: Chat): Run {
@@ -55,6 +70,7 @@ function ofChat(chat: Chat): Run {
     label: badge === 'failed' ? 'Not ready' : label,
     asks: chat.status?.phase === 'Waiting' ? (chat.status.waiting ?? []) : [],
     created: creationTimestamp,
+    active: activeAt(chat),
     usage: chat.status?.usage,
     user: chat.spec.user,
     chat,
@@ -71,11 +87,13 @@ function ofTask(task: Task): Run {
     namespace,
     name,
     title: task.metadata.annotations?.[annotationTitle]?.trim() || name,
-    text: status?.error ? [status.error.kind, status.error.message].filter(Boolean).join(': ') : status?.result?.summary || spec.instruction || spec.tool,
+    text: status?.error ? failureLine(status.error) : (obstacleOf(task) ?? (status?.result?.summary || spec.instruction || spec.tool)),
+    stuck: obstacleOf(task) !== undefined,
     role: spec.role,
     badge: badgeOf({ name, task, children: [], depth: 1 }),
     asks: waiting ? [{ ...waiting, task: name }] : [],
     created: creationTimestamp,
+    active: status?.completionTime ?? creationTimestamp,
     usage: status?.usage,
     user: spec.user,
     trigger: labels?.[labelTrigger],
@@ -83,12 +101,12 @@ function ofTask(task: Task): Run {
   };
 }
 
-/** The runs of an inbox: those that wait for a person first, the longest wait before the others, and then the newest. */
+/** The runs of an inbox: those that wait for a person, the longest wait first, those that work, and then those in which something happened last. */
 export function runsOf(chats: Chat[], tasks: Task[]): Run[] {
   const since = (run: Run) => run.asks.map((ask) => ask.since ?? run.created).sort()[0] ?? run.created;
+  const rank = (run: Run) => (run.badge === 'waiting' ? 0 : stateOf(run) === 'active' ? 1 : 2);
   return [...chats.map(ofChat), ...tasks.map(ofTask)].sort((a, b) => {
-    if ((a.badge === 'waiting') !== (b.badge === 'waiting')) return a.badge === 'waiting' ? -1 : 1;
-    const order = a.badge === 'waiting' ? since(a).localeCompare(since(b)) : b.created.localeCompare(a.created);
+    const order = rank(a) - rank(b) || (a.badge === 'waiting' ? since(a).localeCompare(since(b)) : b.active.localeCompare(a.active));
     return order || a.namespace.localeCompare(b.namespace) || a.name.localeCompare(b.name);
   });
 }
@@ -111,7 +129,7 @@ const statesOf: Record<Run['badge'], State> = {
   timedout: 'failed',
 };
 
-export const stateOf = (run: Run) => statesOf[run.badge];
+export const stateOf = (run: Run): State => (run.stuck ? 'failed' : statesOf[run.badge]);
 
 /** What of the inbox is shown. The URL contains it. */
 export interface Filter {

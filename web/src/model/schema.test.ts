@@ -42,6 +42,9 @@ it('makes arguments with the types of the schema, and leaves out what is empty',
 it('says what is wrong', () => {
   const fields = fieldsOf({ properties: { n: { type: 'number' }, j: {}, r: { type: 'integer' } }, required: ['r'] })!;
   expect(argumentsOf(fields, { n: '1e', j: '{' }).problems).toEqual({ n: 'This is not a number.', j: 'This is not JSON.', r: 'A value is required.' });
+  // The browser would send 9007199254740992.
+  const rounded = expect.stringContaining('A browser rounds') as string;
+  expect(argumentsOf(fields, { n: '9007199254740993', j: '[{"n": 9007199254740993}]', r: '1' }).problems).toMatchObject({ n: rounded, j: rounded });
   expect(() => parseArguments('[1]')).toThrow('must be a JSON object');
   expect(parseArguments('')).toEqual({});
 });

@@ -3,6 +3,8 @@
 
 // Forms for the arguments of tools, from their JSON schemas. Schemas come from tool servers and may be anything.
 
+import { exact } from './format';
+
 /** A field of a form. */
 export interface Field {
   name: string;
@@ -86,6 +88,7 @@ function valueOf(kind: Field['kind'], text: string): unknown {
     case 'number': {
       const value = Number(text);
       if (!Number.isFinite(value)) throw new Error('This is not a number.');
+      if (!exact(value)) throw new Error(rounded);
       return value;
     }
     case 'boolean':
@@ -99,13 +102,18 @@ function valueOf(kind: Field['kind'], text: string): unknown {
   }
 }
 
-/** Parses JSON; the error is for people. */
+const rounded = 'A browser rounds integers above 9007199254740991. Use kubectl for this value.';
+
+/** Parses JSON, and refuses numbers that would not be sent as they were typed; the error is for people. */
 export function parseJson(text: string): unknown {
+  let value: unknown;
   try {
-    return JSON.parse(text) as unknown;
+    value = JSON.parse(text) as unknown;
   } catch {
     throw new Error('This is not JSON.');
   }
+  if (!exact(value)) throw new Error(rounded);
+  return value;
 }
 
 /** Parses arguments that were written as JSON. */

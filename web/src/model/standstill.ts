@@ -1,7 +1,7 @@
 // Copyright 2026 The Nestor Authors
 // SPDX-License-Identifier: Apache-2.0
 
-import type { Condition } from '../api/types';
+import type { Condition, Task } from '../api/types';
 
 /** Why a chat or a run makes no progress although nothing has failed. */
 export interface Standstill {
@@ -36,3 +36,13 @@ const heads: Record<string, string> = {
 
 /** A short description of a standstill. */
 export const headOf = ({ reason, paused }: Standstill) => heads[reason] ?? (paused ? 'Paused' : 'Waiting');
+
+/** The reasons for which a task that has not started waits for its turn. */
+const queued = new Set(['Pending', 'ParallelLimit', 'QuotaExhausted', 'LedgerQuota', 'LedgerUnavailable']);
+
+/** Why a task cannot start until somebody does something, for example because its role does not exist. */
+export function obstacleOf({ status }: Task): string | undefined {
+  if (status?.phase && status.phase !== 'Pending') return undefined;
+  const succeeded = status?.conditions?.find(({ type }) => type === 'Succeeded');
+  return succeeded && !queued.has(succeeded.reason) && !standstillOf(status?.conditions) ? succeeded.message || undefined : undefined;
+}

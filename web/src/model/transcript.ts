@@ -170,6 +170,7 @@ function settles(entry: Entry, calls: Map<string, Call>): boolean {
   for (const update of about) {
     const call = calls.get(update.id)!;
     call.phase = update.phase;
+    call.diff = update.diff ?? call.diff;
     if (entry.kind === 'Decision') {
       call.decision = { decided: entry.decision === 'Deny' || update.phase === 'Denied' ? 'Denied' : entry.allowance ? 'Allowed for this chat' : 'Approved', by: entry.by, comment: entry.content };
       call.output = update.result ?? call.output;

@@ -192,6 +192,7 @@ export function requestIn(message: Message, tree: Tree, messages: Message[]): Re
   return {
     message: message.metadata.name,
     task,
+    ...(node?.task.status?.subAgent ? { agent: node.task.status.subAgent } : {}),
     call: ofTool ? undefined : call,
     who: match[1]!,
     tool: match[2]!,

@@ -11,8 +11,10 @@ import type { Request } from '../model/tree';
 import { useSite, useSnapshot } from '../state/context';
 import { useLoad } from '../state/hooks';
 import { AllowForm } from './Allow';
+import { brief } from './ToolCard';
 import { Arguments } from './Arguments';
 import { Icon } from './Icon';
+import type { FileOwner } from './WriteView';
 
 const verdicts: Record<Exclude<Request['state'], 'open'>, string> = {
   deciding: 'Decision sent to the agent',
@@ -30,6 +32,13 @@ function verdict({ state, by, allowed }: Request): string {
 function fetchCall(namespace: string, { task, agent, call, tool, digest }: Request): Promise<string> {
   return wholeArguments(namespace, transcriptOf(call ? 'subagent' : 'task', agent ?? task), call ?? task, (args) => callDigest(tool, args) === digest);
 }
+
+/** The workspace and the agent of a call. */
+const ownerOf = (chat: string | { task: string }, { task, agent, call, state }: Request): FileOwner => ({
+  workspace: typeof chat === 'string' ? transcriptOf('chat', chat) : transcriptOf('task', chat.task),
+  agent: call ? transcriptOf('subagent', agent ?? task) : transcriptOf('task', task),
+  waits: state === 'open',
+});
 
 /** A request for approval: the exact call, and the buttons to approve and deny it. */
 export function Approval({ chat, request, of, bar }: { chat: string | { task: string }; request: Request; of?: Chat; bar?: string }) {
@@ -62,6 +71,12 @@ export function Approval({ chat, request, of, bar }: { chat: string | { task: st
     }
   };
   const open = request.state === 'open';
+  const [unfolded, setUnfolded] = useState(false);
+  const decided = !open && request.state !== 'deciding';
+  const folded = decided && !unfolded;
+  // Once the call may have run, the file may have its new content.
+  const [wasOpen] = useState(open);
+  const replaces = wasOpen && !decided ? ownerOf(chat, request) : undefined;
   const { chats } = useSnapshot();
   const whole = of ?? chats.find(({ metadata }) => metadata.name === chat);
   const why = bar ?? barred(whole, request, site.person.user);
@@ -73,12 +88,18 @@ export function Approval({ chat, request, of, bar }: { chat: string | { task: st
       <header>
         <Icon name={open ? 'hand' : request.state === 'denied' ? 'cross' : 'check'} />
         <span>
-          <strong>{request.who}</strong> requests approval to run <code>{request.tool}</code>
+          <strong>{request.who}</strong> {decided ? 'requested' : 'requests'} approval to run <code>{request.tool}</code>
         </span>
         {!open && <span className={`verdict ${request.state}`}>{verdict(request)}</span>}
+        {decided && (
+          <button type="button" className="fold" aria-expanded={unfolded} onClick={() => setUnfolded(!unfolded)}>
+            <Icon name="chevron" size={12} />
+            <span>{folded ? brief(shown, request.tool) || 'Show the call' : 'Hide the call'}</span>
+          </button>
+        )}
       </header>
-      {shown !== undefined ? (
-        <Arguments text={shown} tool={request.tool} />
+      {folded ? null : shown !== undefined ? (
+        <Arguments text={shown} tool={request.tool} replaces={replaces} />
       ) : loaded.state === 'loading' ? (
         <p className="muted">Loading the whole call…</p>
       ) : (

@@ -6,18 +6,20 @@ import { changeIn } from '../model/diff';
 import { faithful, pretty, visible } from '../model/format';
 import { Code } from './Code';
 import { ChangeView } from './DiffView';
+import { type FileOwner, ReportedChange, whyWhole, WriteView } from './WriteView';
 
 /**
  * Shows the exact arguments of a tool call. Long texts are shown with their line breaks, because a file on one line with
- * escapes is unreadable, and changes of files as diffs; nothing is left out or shortened.
+ * escapes is unreadable, and changes of files as diffs; nothing is left out or shortened. A call of write that has not run is compared
+ * with the file in the workspace that it would replace; one that ran has what it replaced.
  */
-export function Arguments({ text, tool }: { text: string; tool?: string }) {
+export function Arguments({ text, tool, replaces, ran }: { text: string; tool?: string; replaces?: FileOwner; ran?: { output?: string; diff?: string } }) {
   const change = useMemo(() => changeIn(tool, text), [tool, text]);
   if (!change) return <Fields text={text} />;
   return (
     <div className="arguments-of-change">
       <Fields text={JSON.stringify({ path: change.path, ...change.rest })} />
-      <ChangeView change={change} />
+      {ran?.diff ? <ReportedChange change={change} diff={ran.diff} /> : change.whole && replaces ? <WriteView change={change} owner={replaces} /> : <ChangeView change={change} why={ran && whyWhole(ran)} />}
     </div>
   );
 }

@@ -6,7 +6,7 @@ import { callDigest } from '../model/digest';
 import { runsOf, type Ask } from '../model/runs';
 import { barredFromTask } from '../model/separation';
 import { aMessage, aTask } from '../testing';
-import { postedQuestion, requestOf } from './AskCard';
+import { askerOf, postedQuestion, requestOf } from './AskCard';
 
 const args = '{"text":"two words"}';
 const approval: Ask = { task: 'job', kind: 'Approval', toolCall: 'call-1', subAgent: 'job-1', text: `notes__add ${args}`, argumentsDigest: callDigest('notes__add', args) };
@@ -28,6 +28,14 @@ it('an answer replies to the message of the operator, not to text of a model', (
   const others = [aMessage('m1', { role: 'Assistant', content }), aMessage('m2', { role: 'Assistant', about: 'chat-1', content }, { call: 'call-1' })];
   expect(postedQuestion([...others, posted], ask)).toBe(posted);
   expect(postedQuestion(others, ask)).toBeUndefined();
+});
+
+it('an agent that asks has the name that the operator posted, whatever models write', () => {
+  const ask: Ask = { task: 'chat-1', kind: 'Approval', toolCall: 'call-2', text: 'notes__add {}' };
+  const content = (who: string) => `Agent ${who} asks for approval of \`notes__add\` (task chat-1, call call-2):\n{}`;
+  const messages = [aMessage('m1', { role: 'Assistant', about: 'chat-1', content: content('Mallory') }), aMessage('m2', { role: 'Assistant', about: 'chat-1', content: content('Scribe') }, { call: 'call-2' })];
+  expect(askerOf(messages, ask)).toBe('Scribe');
+  expect(askerOf(messages.slice(0, 1), ask)).toBeUndefined();
 });
 
 it('the requester of a task may not decide if its role separates them', () => {

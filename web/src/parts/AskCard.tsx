@@ -48,11 +48,20 @@ export function requestOf(run: Run, ask: Ask, who: string): Request {
 function ApprovalAsk({ run, ask }: { run: Run; ask: Ask }) {
   const { person } = useSite();
   const roleName = useRoleName();
-  const who = run.kind === 'task' ? roleName(run.role) : run.kind === 'tool' ? run.name : ask.task;
+  const [posted] = useLoad(() => (run.kind === 'chat' ? chatMessages(run.namespace, run.name) : Promise.resolve([])), [run.kind, run.namespace, run.name, ask.task, ask.toolCall]);
+  const asker = posted.state === 'done' ? askerOf(posted.value, ask) : undefined;
+  const who = run.kind === 'task' ? roleName(run.role) : run.kind === 'tool' ? run.name : (asker ?? 'An agent');
   const request = requestOf(run, ask, who);
   const bar = run.task && barredFromTask(run.task, person.user);
   return <Approval key={`${ask.toolCall}/${ask.argumentsDigest}`} chat={run.kind === 'chat' ? run.name : { task: run.name }} request={request} of={run.chat} bar={bar} />;
 }
+
+/** The name of the agent that asks, from the message that posted what it asks. */
+export const askerOf = (messages: Message[], ask: Ask) =>
+  messages
+    .filter(({ metadata, spec }) => spec.role === 'Assistant' && spec.about === ask.task && metadata.annotations?.[annotationCall] !== undefined)
+    .map(({ spec }) => /^Agent (.+?) (?:needs input: |asks for approval of )/.exec(spec.content ?? '')?.[1])
+    .findLast(Boolean);
 
 /** The posted message of a question, to which an answer replies. A question without one may still be answered by the orchestrator. */
 export const postedQuestion = (messages: Message[], ask: Ask) =>
@@ -68,10 +77,10 @@ function PostedQuestion({ run, ask }: { run: Run; ask: Ask }) {
   if (loaded.state === 'failed') return <p className="note failed">{loaded.error.message}</p>;
   const posted = loaded.state === 'done' ? postedQuestion(loaded.value, ask) : undefined;
   if (!posted) return <Question run={run} text={ask.text ?? ''} wait={loaded.state === 'done' ? 'The orchestrator may answer this question itself. If it cannot, you can.' : undefined} />;
-  return <Question run={run} to={run.name} inReplyTo={posted.metadata.name} text={(posted.spec.content ?? '').replace(/^Agent .+? needs input: /, '')} />;
+  return <Question run={run} who={askerOf([posted], ask)} to={run.name} inReplyTo={posted.metadata.name} text={(posted.spec.content ?? '').replace(/^Agent .+? needs input: /, '')} />;
 }
 
-function Question({ run, to, inReplyTo, text, wait }: { run: Run; to?: string | { task: string }; inReplyTo?: string; text: string; wait?: string }) {
+function Question({ run, who, to, inReplyTo, text, wait }: { run: Run; who?: string; to?: string | { task: string }; inReplyTo?: string; text: string; wait?: string }) {
   const site = useSite();
   const roleName = useRoleName();
   const [answer, setAnswer] = useState('');
@@ -94,7 +103,7 @@ function Question({ run, to, inReplyTo, text, wait }: { run: Run; to?: string | 
       <header>
         <Icon name="hand" />
         <span>
-          <strong>{run.kind === 'chat' ? 'An agent' : run.kind === 'tool' ? run.title : roleName(run.role)}</strong> asks
+          <strong>{run.kind === 'chat' ? (who ?? 'An agent') : run.kind === 'tool' ? run.title : roleName(run.role)}</strong> asks
         </span>
       </header>
       <Markdown text={text} />

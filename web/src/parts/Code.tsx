@@ -40,8 +40,9 @@ export const Code = memo(function Code({ text, language, label = 'Code' }: { tex
   const colour = useHighlighter(coloured);
   const pieces = coloured && colour ? colour(text, name) : undefined;
   return (
-    <div className="code-frame">
-      <pre className="code" tabIndex={0} role="region" aria-label={label} data-language={name}>
+    <div className={`code-frame${name ? ' named' : ''}`}>
+      {name && <span className="code-language">{name}</span>}
+      <pre className="code" tabIndex={0} role="region" aria-label={name && label === 'Code' ? `Code in ${name}` : label} data-language={name}>
         <code>{pieces ? shown(pieces) : text}</code>
       </pre>
       <CopyButton text={text} what={label.toLowerCase()} />

@@ -5,6 +5,7 @@ import { useEffect, useRef, useState, type RefObject } from 'react';
 import type { Attachment } from '../api/types';
 import { attach } from '../model/attachments';
 import type { Draft } from '../model/redo';
+import { useDraft } from '../state/drafts';
 import { Attachments } from './Attachments';
 import { Icon } from './Icon';
 
@@ -13,6 +14,7 @@ const longest = 65536;
 
 /** The input for messages. Enter sends; Shift+Enter starts a new line. Files can be chosen, pasted and dropped. */
 export function Composer({
+  place,
   onSend,
   onStop,
   reply,
@@ -23,6 +25,8 @@ export function Composer({
   draft,
   onDropDraft,
 }: {
+  /** What was typed is kept for this place; see placeOf. */
+  place: string;
   onSend: (text: string, attachments: Attachment[]) => Promise<boolean>;
   onStop?: () => void;
   reply?: { who: string; text: string };
@@ -34,7 +38,7 @@ export function Composer({
   draft?: Draft;
   onDropDraft?: () => void;
 }) {
-  const [text, setText] = useState('');
+  const [text, setText] = useDraft(place);
   const [sending, setSending] = useState(false);
   const [attachments, setAttachments] = useState<Attachment[]>([]);
   const [problems, setProblems] = useState<string[]>([]);
@@ -163,6 +167,7 @@ export function Composer({
             void add(files);
           }}
           onKeyDown={(event) => {
+            if (event.key === 'Escape' && !event.nativeEvent.isComposing) event.currentTarget.blur(); // then the keys of the page work
             if (event.key !== 'Enter' || event.shiftKey || event.nativeEvent.isComposing) return;
             event.preventDefault();
             void send();

@@ -53,7 +53,7 @@ function textOf(line: Line, other: Line | undefined): ReactNode {
 }
 
 /** The change of a file that a tool call asks for. */
-export function ChangeView({ change }: { change: FileChange }) {
+export function ChangeView({ change, why }: { change: FileChange; why?: ReactNode }) {
   return (
     <div className="change">
       {change.blocks.map(({ title, lines }, i) => (
@@ -62,7 +62,7 @@ export function ChangeView({ change }: { change: FileChange }) {
           {lines.length === 0 ? <p className="muted">{change.whole ? 'The file becomes empty.' : 'Nothing is replaced by nothing.'}</p> : <DiffLines lines={lines} label={`Changes of ${visible(change.path)}`} />}
         </div>
       ))}
-      {change.whole && <p className="muted">This is the whole new content. If the file exists, it is replaced; what it contains now is not known here.</p>}
+      {change.whole && <p className="muted">{why ?? 'This is the whole new content. If the file exists, it is replaced; what it contains now is not known here.'}</p>}
     </div>
   );
 }

@@ -4,14 +4,15 @@
 import type { ReactNode } from 'react';
 import { Icon, type IconName } from './Icon';
 
-/** Shown when there is no content: explains why, and what to do. */
-export function Empty({ icon, title, children, actions, alert = false }: { icon: IconName; title: string; children?: ReactNode; actions?: ReactNode; alert?: boolean }) {
+/** Shown when there is no content: explains why, and what to do. Where it is all that a page shows (`page`), its title is that of the page. */
+export function Empty({ icon, title, children, actions, alert = false, page = false }: { icon: IconName; title: string; children?: ReactNode; actions?: ReactNode; alert?: boolean; page?: boolean }) {
+  const Title = page ? 'h1' : 'h2';
   return (
     <div className={`empty${alert ? ' alert' : ''}`} role={alert ? 'alert' : undefined}>
       <span className="empty-icon">
         <Icon name={icon} size={22} />
       </span>
-      <h2>{title}</h2>
+      <Title>{title}</Title>
       {children && <div className="empty-text">{children}</div>}
       {actions && <div className="empty-actions">{actions}</div>}
     </div>

@@ -11,7 +11,7 @@ import { ErrorText } from './ErrorText';
 import { Icon, type IconName } from './Icon';
 import { Code, Markdown } from './Markdown';
 import { Reasoning } from './Reasoning';
-import { words } from './TaskBlock';
+import { words } from '../model/errors';
 import { ToolCard } from './ToolCard';
 
 const looks: Record<EntryKind, { label: string; icon: IconName; kind?: string }> = {

@@ -1,10 +1,10 @@
 // Copyright 2026 The Nestor Authors
 // SPDX-License-Identifier: Apache-2.0
 
-import { memo } from 'react';
+import { memo, useState } from 'react';
 import { annotationStopped, type Message } from '../api/types';
 import { explainTurn } from '../model/errors';
-import { clock } from '../model/format';
+import { clock, firstWords } from '../model/format';
 import type { Redo } from '../model/redo';
 import { isPart, questionIn, requestIn, type Tree } from '../model/tree';
 import { Approval } from './Approval';
@@ -14,7 +14,7 @@ import { ErrorText } from './ErrorText';
 import { Icon } from './Icon';
 import { Markdown } from './Markdown';
 import { Reasoning } from './Reasoning';
-import { RoleIcon } from './RoleIcon';
+import { RoleIcon, useRoleName } from './RoleIcon';
 
 /** One message of the main chat. */
 export const MessageView = memo(function MessageView({
@@ -40,7 +40,7 @@ export const MessageView = memo(function MessageView({
 }) {
   const { spec, status, metadata } = message;
   if (spec.approval) return shownWithRequest(message, messages, tree) ? null : <Decision message={message} />;
-  if (spec.cancel) return <Line message={message} text={`${spec.user ?? 'Someone'} cancelled ${spec.cancel.task || 'all work'}`} />;
+  if (spec.cancel) return <Cancelled message={message} tree={tree} />;
   if (spec.revoke) return <Line message={message} text={`${spec.user ?? 'Someone'} revoked the allowance ${spec.revoke.allowance}`} />;
   const request = requestIn(message, tree, messages);
   if (request) return <Approval chat={spec.chat!} request={request} />;
@@ -74,7 +74,7 @@ export const MessageView = memo(function MessageView({
   return (
     <article className="message user" aria-label={spec.user ?? 'You'}>
       <div className="bubble">
-        {spec.content}
+        <Said text={spec.content ?? ''} />
         <Attachments list={spec.attachments ?? []} />
       </div>
       <span className="message-foot">
@@ -91,6 +91,24 @@ export const MessageView = memo(function MessageView({
     </article>
   );
 });
+
+/** A text with more lines or characters is folded. */
+const longest = { lines: 24, characters: 2400 };
+
+/** What a person wrote, unchanged. A long text is folded, because the answer is of more interest. */
+function Said({ text }: { text: string }) {
+  const [open, setOpen] = useState(false);
+  const long = text.length > longest.characters || text.split('\n').length > longest.lines;
+  if (!long) return text;
+  return (
+    <>
+      <div className={open ? undefined : 'folded'}>{text}</div>
+      <button type="button" className="button small unfold" aria-expanded={open} onClick={() => setOpen(!open)}>
+        {open ? 'Show less' : 'Show all'}
+      </button>
+    </>
+  );
+}
 
 /** The mark of a reply that a person stopped. */
 export const Stopped = () => (
@@ -159,6 +177,15 @@ function Decision({ message }: { message: Message }) {
 }
 
 /** A line for an action or a System message. */
+/** A cancel names the agent and its work as its block does; the name of the task is for kubectl. */
+function Cancelled({ message, tree }: { message: Message; tree: Tree }) {
+  const roleName = useRoleName();
+  const { user, cancel } = message.spec;
+  const of = cancel?.task ? tree.byName.get(cancel.task)?.task.spec : undefined;
+  const what = !cancel?.task ? 'all work' : of?.role ? `${roleName(of.role)}${of.instruction ? ` (${firstWords(of.instruction, 60)})` : ''}` : (of?.tool ?? cancel.task);
+  return <Line message={message} text={`${user ?? 'Someone'} cancelled ${what}`} />;
+}
+
 function Line({ message, text }: { message: Message; text: string }) {
   const rejected = message.status?.phase === 'Rejected';
   return (

@@ -19,7 +19,8 @@ function standing({ tool, phase }: { tool: string; phase: string }): string {
 export function Steps({ node, inspect }: { node: Node; inspect: (name: string) => void }) {
   const [all, setAll] = useState(false);
   const [open, setOpen] = useState<string>();
-  const calls = node.agent?.status?.toolCalls ?? [];
+  // A question that waits for an answer is shown as a question.
+  const calls = (node.agent?.status?.toolCalls ?? []).filter((call) => standing(call) !== 'WaitingForUser');
   if (calls.length === 0) return null;
   const visible = all ? calls : calls.slice(-shown);
   return (

@@ -3,10 +3,10 @@
 
 import { useId, useState } from 'react';
 import type { Result } from '../api/types';
-import { explainModel } from '../model/errors';
+import { explainModel, words } from '../model/errors';
 import { evidenceOf, type Evidence } from '../model/claims';
 import { duration, money, plural, tokens } from '../model/format';
-import { headOf, standstillOf } from '../model/standstill';
+import { headOf, obstacleOf, standstillOf } from '../model/standstill';
 import { badgeOf, elapsed, finished, flatten, type Node } from '../model/tree';
 import { useNow } from '../state/hooks';
 import { DataView } from './DataView';
@@ -101,6 +101,7 @@ function TaskBody({ node, actions }: { node: Node; actions: TaskActions }) {
   const waiting = status?.phase === 'Waiting' ? status.waiting : undefined;
   const still = finished(node) ? undefined : (standstillOf(node.agent?.status?.conditions) ?? standstillOf(status?.conditions));
   const why = status?.phase === 'Pending' || !status?.phase ? status?.conditions?.find((c) => c.type === 'Succeeded') : undefined;
+  const obstacle = obstacleOf(node.task);
   return (
     <>
       {spec.instruction && <p className="instruction">{spec.instruction}</p>}
@@ -110,7 +111,16 @@ function TaskBody({ node, actions }: { node: Node; actions: TaskActions }) {
         </p>
       )}
       {spec.type === 'Tool' && spec.arguments !== undefined && <Arguments text={JSON.stringify(spec.arguments)} tool={spec.tool} />}
-      {why?.message && !still && <p className="note">{why.message}</p>}
+      {obstacle ? (
+        <p className="note failed" role="status">
+          <Icon name="alert" size={14} />
+          <span>
+            <strong>It cannot start.</strong> {obstacle}
+          </span>
+        </p>
+      ) : (
+        why?.message && !still && <p className="note">{why.message}</p>
+      )}
       {still && (
         <p className="note waiting" role="status">
           <Icon name="clock" size={14} />
@@ -224,9 +234,3 @@ export function ResultView({ result, evidence, partial }: { result: Result; evid
     </div>
   );
 }
-
-/** Turns IterationLimit into words. */
-export const words = (kind: string) => {
-  const spaced = kind.replace(/([a-z])([A-Z])/g, '$1 $2').toLowerCase();
-  return spaced.charAt(0).toUpperCase() + spaced.slice(1);
-};

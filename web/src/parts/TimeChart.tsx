@@ -17,10 +17,10 @@ export interface ChartSeries {
 const shownLabels = 6;
 
 /** A chart of stacked columns over time. Below it, the same numbers are in a table, which can be opened. */
-export function TimeChart({ title, periods, series, format, empty }: { title: string; periods: string[]; series: ChartSeries[]; format: (value: number) => string; empty: string }) {
+export function TimeChart({ title, periods, series, format, empty, counts = false }: { title: string; periods: string[]; series: ChartSeries[]; format: (value: number) => string; empty: string; /** The values are numbers of things: there is no half of one. */ counts?: boolean }) {
   const totals = periods.map((_, i) => sum(series.map(({ values }) => values[i]!)));
   const highest = Math.max(0, ...totals);
-  const top = ceiling(highest);
+  const top = ceiling(highest) + (counts ? ceiling(highest) % 2 : 0);
   const every = Math.ceil(periods.length / shownLabels);
   const most = totals.indexOf(highest);
   return (

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import type { Call } from '../model/transcript';
-import { changeIn, countsOf } from '../model/diff';
-import { pretty } from '../model/format';
+import { changeIn, countsOf, reportedHunks } from '../model/diff';
+import { plural, pretty } from '../model/format';
 import { Arguments } from './Arguments';
 import { Icon, type IconName } from './Icon';
 import { Code } from './Markdown';
@@ -34,7 +34,7 @@ export function ToolCard({ call, open, onToggle, onInspect }: { call: Call; open
         <Icon name="chevron" size={12} />
         <Icon name={isAgent ? 'users' : 'tool'} size={14} />
         <code className="tool-name">{call.tool}</code>
-        <span className="tool-brief">{brief(call.arguments, call.tool)}</span>
+        <span className="tool-brief">{brief(call.arguments, call.tool, call.diff)}</span>
         <span className={`tool-state ${look.kind}`}>
           <Icon name={look.icon} size={12} />
           {look.label}
@@ -53,8 +53,8 @@ export function ToolCard({ call, open, onToggle, onInspect }: { call: Call; open
         <div className="tool-body">
           {call.arguments !== undefined && call.arguments !== '' && (
             <>
-              <h4>Input</h4>
-              <Arguments text={call.arguments} tool={call.tool} />
+              <h3>Input</h3>
+              <Arguments text={call.arguments} tool={call.tool} ran={call} />
             </>
           )}
           {call.decision && (
@@ -66,7 +66,7 @@ export function ToolCard({ call, open, onToggle, onInspect }: { call: Call; open
           )}
           {call.output !== undefined && (
             <>
-              <h4>Output</h4>
+              <h3>Output</h3>
               {call.output === '' ? <p className="muted">No output.</p> : <Code text={pretty(call.output)} label={`Output of ${call.tool}`} />}
             </>
           )}
@@ -78,12 +78,14 @@ export function ToolCard({ call, open, onToggle, onInspect }: { call: Call; open
 }
 
 /** The values of the arguments on one line; the card has the names. */
-export function brief(text: string | undefined, tool?: string): string {
+export function brief(text: string | undefined, tool?: string, diff?: string): string {
   if (!text) return '';
   const change = changeIn(tool, text);
   if (change) {
-    const { added, removed } = countsOf(change.blocks.flatMap(({ lines }) => lines));
-    return `${change.path} +${added} −${removed}`;
+    const blocks = diff ? reportedHunks(diff) : change.blocks;
+    const { added, removed } = countsOf(blocks.flatMap(({ lines }) => lines));
+    // Without a difference, the lines that a write replaced are not known.
+    return change.whole && !diff ? `${change.path}, ${plural(added, 'line')}` : `${change.path} +${added} −${removed}`;
   }
   try {
     const value: unknown = JSON.parse(text);

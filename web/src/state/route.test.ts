@@ -21,6 +21,11 @@ it.each([
   expect(hrefOf(route)).toBe(query ? `${path}?${query}` : path);
 });
 
+it('tells an unknown address from the start page', () => {
+  expect(parseRoute('/alice/whatever', '')!.page).toBe('unknown');
+  expect(parseRoute('/alice/chats', '')!.page).toBe('home');
+});
+
 it('knows no place without a namespace', () => {
   expect(parseRoute('/', '')).toBeUndefined();
 });

@@ -8,7 +8,7 @@ export type ChatView = 'chat' | 'timeline' | 'usage' | 'changes';
 /** The current location in the page. The URL contains all of it, so it can be shared and survives a reload. */
 export interface Route {
   namespace: string;
-  page: 'home' | 'chat' | 'runs' | 'run' | 'roles' | 'usage' | 'triggers' | 'tools';
+  page: 'home' | 'unknown' | 'chat' | 'runs' | 'run' | 'roles' | 'usage' | 'triggers' | 'tools';
   chat?: string;
   /** A standalone task. */
   run?: string;
@@ -28,7 +28,7 @@ export function parseRoute(path: string, query: string): Route | undefined {
   const run = page === 'runs' ? name : undefined;
   return {
     namespace,
-    page: chat ? 'chat' : run ? 'run' : page === 'runs' || page === 'roles' || page === 'usage' || page === 'triggers' || page === 'tools' ? page : 'home',
+    page: chat ? 'chat' : run ? 'run' : page === 'runs' || page === 'roles' || page === 'usage' || page === 'triggers' || page === 'tools' ? page : page === undefined || (page === 'chats' && !name) ? 'home' : 'unknown',
     chat,
     run,
     view: view === 'timeline' || view === 'usage' || view === 'changes' ? view : 'chat',
@@ -57,7 +57,8 @@ export function go(href: string, replace = false): void {
   window.dispatchEvent(new Event(moved));
 }
 
-function subscribe(watcher: () => void): () => void {
+/** Calls the watcher when the page goes to an address, also to the current one. Returns the function that ends this. */
+export function onMove(watcher: () => void): () => void {
   window.addEventListener('popstate', watcher);
   window.addEventListener(moved, watcher);
   return () => {
@@ -67,7 +68,7 @@ function subscribe(watcher: () => void): () => void {
 }
 
 export function useRoute(): Route | undefined {
-  const address = useSyncExternalStore(subscribe, () => location.pathname + location.search);
+  const address = useSyncExternalStore(onMove, () => location.pathname + location.search);
   const [path = '', query = ''] = address.split('?');
   return parseRoute(path, query);
 }

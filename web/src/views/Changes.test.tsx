@@ -26,6 +26,7 @@ function show(status: number, body: unknown) {
 const changes: WorkspaceChanges = {
   source: 'Git',
   baseCommit: '0123456789abcdef0123',
+  digest: 'feedc0de'.repeat(8),
   capturedAt: '2026-01-01T10:00:00Z',
   live: false,
   files: [
@@ -47,6 +48,7 @@ describe('the changes of a workspace', () => {
     expect(container.querySelector('b')).toBeNull();
     expect(container.textContent).toContain('This file is not text.');
     expect(container.textContent).toContain('0123456789ab');
+    expect(container.querySelector('.digest')!.textContent).toBe(`sha256 ${'feedc0de'.repeat(8)}`);
     expect(container.textContent).toContain('the workspace does not run now');
     expect(screen.getByRole('link', { name: /Download the patch/ }).getAttribute('href')).toMatch(/workspacechanges\/chat\.one\/archive$/);
   });

@@ -56,7 +56,7 @@ const sources: Record<WorkspaceChanges['source'], string> = { Git: 'a git reposi
 
 function Head({ changes, of, again }: { changes: WorkspaceChanges; of: string; again: () => void }) {
   const { namespace } = useSite();
-  const { files, source, baseCommit, capturedAt, live, message, tooLarge, diffTruncated } = changes;
+  const { files, source, baseCommit, digest, capturedAt, live, message, tooLarge, diffTruncated } = changes;
   const added = files.reduce((sum, file) => sum + (file.additions ?? 0), 0);
   const removed = files.reduce((sum, file) => sum + (file.deletions ?? 0), 0);
   const archived = source === 'EmptyDir' || baseCommit !== undefined;
@@ -75,6 +75,13 @@ function Head({ changes, of, again }: { changes: WorkspaceChanges; of: string; a
         )}
         {capturedAt && <span>{live ? `Read from the running workspace at ${clockSeconds(capturedAt)}.` : `Kept since ${new Date(capturedAt).toLocaleString('en-GB')}; the workspace does not run now.`}</span>}
       </p>
+      {digest && (
+        <p className="facts">
+          <span>
+            Compare with the approval: <code className="digest">sha256 {digest}</code>
+          </span>
+        </p>
+      )}
       <div className="changes-actions">
         <button type="button" className="button small" onClick={again}>
           <Icon name="restart" size={14} /> Read again

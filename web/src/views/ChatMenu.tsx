@@ -106,7 +106,7 @@ function Rename({ chat, onClose }: { chat: Chat; onClose: () => void }) {
           </label>
           <input id={field} className="input" value={title} maxLength={longestTitle} placeholder={chat.metadata.name} autoFocus onChange={(event) => setTitle(event.target.value)} />
           <p className="muted hint">
-            Lists show the title. The name <code>{chat.metadata.name}</code> stays. Without a title, lists show the name.
+            Lists show the title. The name <code>{chat.metadata.name}</code> stays. Without a title of yours, lists show the one that the model proposed, or the name.
           </p>
         </div>
         <footer className="dialog-foot">

@@ -12,11 +12,13 @@ import { draftOf, repeat, type Draft, type Redo } from '../model/redo';
 import { buildTree, inOrder, questionIn, type Tree } from '../model/tree';
 import { Allowances } from '../parts/Allow';
 import { Badge } from '../parts/Badge';
+import { BareHead, MenuButton } from '../parts/BareHead';
 import { Composer } from '../parts/Composer';
 import { Empty, Loading } from '../parts/Empty';
 import { ErrorText } from '../parts/ErrorText';
 import { Icon, type IconName } from '../parts/Icon';
 import { useSite, useSnapshot } from '../state/context';
+import { placeOf } from '../state/drafts';
 import { useKeys } from '../state/hooks';
 import { go, hrefOf, useLink, type ChatView, type Route } from '../state/route';
 import { Changes } from './Changes';
@@ -101,6 +103,7 @@ export function ChatPage({ route, onMenu }: { route: Route & { chat: string }; o
           <Allowances chat={chat} />
           <WaitingBanner chat={chat} ordered={ordered} tree={tree} route={route} onAnswer={answer} />
           <Composer
+            place={placeOf(site.namespace, route.chat)}
             onSend={send}
             onStop={working && site.person.may.createMessages ? () => void say({ cancel: {} }) : undefined}
             reply={reply}
@@ -134,9 +137,7 @@ function ChatHead({ chat, ordered, tree, route, onMenu, onStop }: { chat: Chat; 
   const { usage, phase } = chat.status ?? {};
   return (
     <header className="chat-head">
-      <button type="button" className="button ghost icon-only menu" aria-label="Show chats" onClick={onMenu}>
-        <Icon name="menu" />
-      </button>
+      <MenuButton onMenu={onMenu} />
       <h1 title={chat.metadata.name}>{titleOf(chat)}</h1>
       {phase === 'Running' && <Badge kind="running" label="Working" />}
       {phase === 'Waiting' && <Badge kind="waiting" />}
@@ -205,13 +206,11 @@ function Gone({ name, onMenu }: { name: string; onMenu: () => void }) {
   const home = useLink(hrefOf({ namespace }));
   return (
     <main className="chat-main" id="main">
-      <header className="chat-head bare">
-        <button type="button" className="button ghost icon-only menu" aria-label="Show chats" onClick={onMenu}>
-          <Icon name="menu" />
-        </button>
-      </header>
-      <Empty icon="chat" title="Chat not found" actions={<a className="button primary" {...home}>New chat</a>}>
-        <strong>{name}</strong> does not exist in {namespace}, or it was deleted.
+      <BareHead onMenu={onMenu} />
+      <Empty page icon="chat" title="Chat not found" actions={<a className="button primary" {...home}>New chat</a>}>
+        <p>
+          <strong>{name}</strong> does not exist in {namespace}, or it was deleted.
+        </p>
       </Empty>
     </main>
   );

@@ -3,7 +3,7 @@
 
 import { useMemo } from 'react';
 import type { Chat, Usage } from '../api/types';
-import { duration, money, plural, tokens, whole } from '../model/format';
+import { duration, firstWords, money, plural, tokens, whole } from '../model/format';
 import { elapsed, flatten, ownUsage, type Node, type Tree } from '../model/tree';
 import { Bars, Tile, type BarRow } from '../parts/Bars';
 import { RoleIcon, useRoleName } from '../parts/RoleIcon';
@@ -38,13 +38,13 @@ export function ChatUsage({ chat, tree }: { chat: Chat; tree: Tree }) {
       <Bars
         title="Tokens by role"
         empty="No usage yet."
-        rows={byRole.map(({ role, own, count }) => bar(role, <><RoleIcon role={role} /> {roleName(role)}</>, own, plural(count, 'run')))}
+        rows={byRole.map(({ role, own, count }) => bar(role, <><RoleIcon role={role} /> {roleName(role)}</>, own, `${plural(count, 'run')}${cost(own)}`))}
       />
       {agents.length > 0 && (
         <Bars
           title="Tokens by agent"
           empty=""
-          rows={agents.map(({ node, own }) => bar(node.name, <><RoleIcon role={node.task.spec.role} /> <span className="mono">{node.name}</span></>, own, duration(elapsed(node, Date.now()) ?? 0)))}
+          rows={agents.map(({ node, own }) => bar(node.name, <><RoleIcon role={node.task.spec.role} /> <span className="bar-of" title={node.name}>{node.task.spec.role ? roleName(node.task.spec.role) : node.name}{node.task.spec.instruction && <small>{firstWords(node.task.spec.instruction)}</small>}</span></>, own, `${duration(elapsed(node, Date.now()) ?? 0)}${cost(own)}`))}
         />
       )}
       <p className="chart-key">
@@ -53,6 +53,9 @@ export function ChatUsage({ chat, tree }: { chat: Chat; tree: Tree }) {
     </div>
   );
 }
+
+/** An unknown price is not free: it is said for the whole chat. */
+const cost = (own: Usage) => (own.costMicros === undefined ? '' : `, cost ${money(own.costMicros)}`);
 
 const limit = (most: number | undefined, words: (most: number) => string) => (most ? `limit ${words(most)}` : undefined);
 
@@ -70,22 +73,25 @@ function bar(key: string, label: React.ReactNode, usage: Usage, more: string): B
 }
 
 /** The usage of each role; the usage that belongs to no task is the orchestrator's. */
-function sumByRole(chat: Chat, nodes: Node[]): { role: string; own: Usage; count: number }[] {
+export function sumByRole(chat: Chat, nodes: Node[]): { role: string; own: Usage; count: number }[] {
   const sums = new Map<string, { own: Usage; count: number }>();
   const add = (role: string, own: Usage) => {
     const sum = sums.get(role) ?? { own: {}, count: 0 };
     const plus = (key: 'promptTokens' | 'completionTokens' | 'totalTokens') => (sum.own[key] ?? 0) + (own[key] ?? 0);
-    sums.set(role, { own: { promptTokens: plus('promptTokens'), completionTokens: plus('completionTokens'), totalTokens: plus('totalTokens') }, count: sum.count + 1 });
+    sums.set(role, { own: { promptTokens: plus('promptTokens'), completionTokens: plus('completionTokens'), totalTokens: plus('totalTokens'), ...priced(sum, own) }, count: sum.count + 1 });
   };
+  const priced = (sum: { own: Usage; count: number }, own: Usage) => (own.costMicros === undefined || (sum.count > 0 && sum.own.costMicros === undefined) ? {} : { costMicros: (sum.own.costMicros ?? 0) + own.costMicros });
+  let paid = chat.status?.usage?.costMicros;
   const left = { promptTokens: chat.status?.usage?.promptTokens ?? 0, completionTokens: chat.status?.usage?.completionTokens ?? 0 };
   for (const node of nodes) {
     const own = ownUsage(node);
     if (node.task.spec.role) add(node.task.spec.role, own);
+    paid = paid === undefined || own.costMicros === undefined ? undefined : paid - own.costMicros;
     left.promptTokens -= own.promptTokens ?? 0;
     left.completionTokens -= own.completionTokens ?? 0;
   }
   const prompt = Math.max(0, left.promptTokens);
   const completion = Math.max(0, left.completionTokens);
-  if (prompt + completion > 0) add(chat.spec.role ?? 'orchestrator', { promptTokens: prompt, completionTokens: completion, totalTokens: prompt + completion });
+  if (prompt + completion > 0) add(chat.spec.role ?? 'orchestrator', { promptTokens: prompt, completionTokens: completion, totalTokens: prompt + completion, ...(paid === undefined ? {} : { costMicros: Math.max(0, paid) }) });
   return [...sums].map(([role, sum]) => ({ role, ...sum })).sort((a, b) => (b.own.totalTokens ?? 0) - (a.own.totalTokens ?? 0));
 }

@@ -7,7 +7,7 @@ import type { Chat, Message } from '../api/types';
 import { reasoningOf, spoken } from '../model/transcript';
 import { repeatable, type Redo } from '../model/redo';
 import { finished, type Tree } from '../model/tree';
-import { explainServer } from '../model/errors';
+import { explainServer, explainTurn } from '../model/errors';
 import { Empty, Loading } from '../parts/Empty';
 import { ErrorText } from '../parts/ErrorText';
 import { Icon } from '../parts/Icon';
@@ -32,6 +32,8 @@ export function Conversation({ chat, ordered, tree, actions, onAnswer, redo, sen
   const { scroller, end, away, toEnd } = useStickToEnd(sent);
   const { person } = useSite();
   const last = redo && ordered.findLast(({ spec }) => spec.user === person.user && repeatable(spec));
+  // The report of a failure has the buttons of the message that failed.
+  const failed = last && ordered.at(-1)?.spec.role === 'System' && explainTurn(ordered.at(-1)?.spec.content ?? '') !== undefined;
   const refused = problems.get('agentmessages');
   if (refused?.final) return <Empty icon="key" title="You may not read this chat" alert><ErrorText error={explainServer(refused.message)} /></Empty>;
   if (!synced.has('agentmessages')) return <div className="conversation"><Loading what="messages" lines={6} /></div>;
@@ -51,7 +53,7 @@ export function Conversation({ chat, ordered, tree, actions, onAnswer, redo, sen
           )}
           {visible.map((message) => (
             <Fragment key={message.metadata.uid}>
-              <MessageView message={message} messages={ordered} tree={tree} reasoning={message.spec.role === 'Assistant' ? reasoning.get((message.spec.content ?? '').trim()) : undefined} onAnswer={onAnswer} onInspect={actions.inspect} redo={message === last || (message === ordered.at(-1) && message.spec.role === 'System' && last) ? redo : undefined} repeats={last} />
+              <MessageView message={message} messages={ordered} tree={tree} reasoning={message.spec.role === 'Assistant' ? reasoning.get((message.spec.content ?? '').trim()) : undefined} onAnswer={onAnswer} onInspect={actions.inspect} redo={message === (failed ? ordered.at(-1) : last) ? redo : undefined} repeats={last} />
               {tree.byTrigger.has(message.metadata.name) && <TaskGroup nodes={tree.byTrigger.get(message.metadata.name)!} actions={actions} />}
             </Fragment>
           ))}

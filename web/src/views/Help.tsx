@@ -10,7 +10,7 @@ const keys: [string, string][] = [
   ['/', 'Write a message'],
   ['c  t  u  d', 'Chat, timeline, usage or changes'],
   ['i', 'Inspect the newest task, or close the inspector'],
-  ['Esc', 'Close'],
+  ['Esc', 'Leave the input, or close'],
   ['Enter', 'Send'],
   ['Shift Enter', 'New line'],
   ['?', 'This help'],

@@ -1,17 +1,19 @@
 // Copyright 2026 The Nestor Authors
 // SPDX-License-Identifier: Apache-2.0
 
-import { useMemo, useRef, useState } from 'react';
+import { useEffect, useMemo, useRef, useState } from 'react';
 import { createChat, write } from '../api/client';
 import type { Attachment, Workspace } from '../api/types';
-import { money, randomSuffix, slug, tokens as shortTokens } from '../model/format';
+import { money, plural, randomSuffix, slug, tokens as shortTokens } from '../model/format';
 import { describeWorkspace, draftOf, manifest, problemsOf, specOf, type Draft } from '../model/newchat';
-import { titleOf } from '../model/runs';
+import { runsOf, titleOf, waitingOf } from '../model/runs';
+import { BareHead } from '../parts/BareHead';
 import { Composer } from '../parts/Composer';
 import { Icon } from '../parts/Icon';
 import { useSite, useSnapshot } from '../state/context';
-import { useKeys } from '../state/hooks';
-import { go, hrefOf } from '../state/route';
+import { keepDraft, placeOf } from '../state/drafts';
+import { useKeys, useMedia } from '../state/hooks';
+import { go, hrefOf, onMove, useLink } from '../state/route';
 import { NewChatDialog } from './NewChat';
 
 const ideas = ['What can you do?', 'Research the history of the lighthouse of Alexandria.', 'Review the authentication module for potential issues.'];
@@ -28,6 +30,14 @@ export function Home({ onMenu }: { onMenu: () => void }) {
   const draft = useMemo(() => changed ?? draftOf(site.person.defaultWorkspace, copied), [changed, site.person.defaultWorkspace, copied]);
   useKeys({ '/': () => input.current?.focus() });
   const may = site.person.may.createChats && site.person.may.createMessages;
+  // Not where a keyboard on the screen would cover the page.
+  const keyboard = useMedia('(hover: hover) and (pointer: fine)');
+  useEffect(() => {
+    const focus = () => input.current?.focus();
+    if (!keyboard || !may) return;
+    focus();
+    return onMove(focus); // "New chat" on this page, too
+  }, [keyboard, may]);
 
   const begin = async (content: string, attachments: Attachment[] = []) => {
     const problem = Object.values(problemsOf(draft))[0];
@@ -37,26 +47,27 @@ export function Home({ onMenu }: { onMenu: () => void }) {
     }
     const chat = draft.name || slug(draft.title || content, randomSuffix());
     try {
-      site.store.put('agentchats', await createChat(manifest(site.namespace, chat, draft, site.person.defaultWorkspace)));
-      go(hrefOf({ namespace: site.namespace, chat }));
-      await write(site.namespace, chat, site.person.user, { content, ...(attachments.length > 0 ? { attachments } : {}) });
-      return true;
+      site.store.put('agentchats', await createChat(manifest(site.namespace, chat, draft, site.person.defaultWorkspace, content)));
     } catch (error) {
       site.toast((error as Error).message, 'error');
       return false;
     }
+    go(hrefOf({ namespace: site.namespace, chat }));
+    try {
+      await write(site.namespace, chat, site.person.user, { content, ...(attachments.length > 0 ? { attachments } : {}) });
+    } catch (error) {
+      keepDraft(placeOf(site.namespace, chat), content); // its page is shown by now
+      site.toast((error as Error).message, 'error');
+    }
+    return true;
   };
   return (
     <main className="home" id="main">
-      <header className="chat-head bare">
-        <button type="button" className="button ghost icon-only menu" aria-label="Show chats" onClick={onMenu}>
-          <Icon name="menu" />
-        </button>
-      </header>
+      <BareHead onMenu={onMenu} />
       <div className="home-inner">
         <h1>What should your agents do?</h1>
         <p className="lead">An orchestrator answers you or delegates to agents. You see every step, and you approve the changes.</p>
-        <Composer onSend={begin} disabled={may ? undefined : 'You may not create chats in this namespace.'} placeholder="Describe the work" input={input} />
+        <Composer place={placeOf(site.namespace)} onSend={begin} disabled={may ? undefined : 'You may not create chats in this namespace.'} placeholder="Describe the work" input={input} />
         {copied && (
           <p className="note">
             <Icon name="copy" size={14} />
@@ -76,6 +87,7 @@ export function Home({ onMenu }: { onMenu: () => void }) {
             onClose={() => setAsking(false)}
           />
         )}
+        <WaitingRuns />
         {may && (chats.length === 0 || site.person.ideas) && (
           <div className="ideas" aria-label="Ideas">
             {(site.person.ideas ?? ideas).map((idea) => (
@@ -95,6 +107,20 @@ export function Home({ onMenu }: { onMenu: () => void }) {
         )}
       </div>
     </main>
+  );
+}
+
+/** A link to what waits for the person: it may be why they came. */
+function WaitingRuns() {
+  const { namespace } = useSite();
+  const { inbox } = useSnapshot();
+  const link = useLink(`${hrefOf({ namespace, page: 'runs' })}?state=waiting`);
+  const count = useMemo(() => waitingOf(runsOf(inbox.chats, inbox.tasks)).length, [inbox]);
+  if (count === 0) return null;
+  return (
+    <a className="home-waiting" {...link}>
+      <Icon name="hand" size={14} /> {plural(count, 'run')} {count === 1 ? 'waits' : 'wait'} for you
+    </a>
   );
 }
 

@@ -2,16 +2,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import type { ReactNode } from 'react';
-import { Icon } from '../parts/Icon';
+import { MenuButton } from '../parts/BareHead';
 
 /** The frame of a page other than a chat. */
 export function Page({ title, subtitle, onMenu, children }: { title: string; subtitle?: string; onMenu: () => void; children: ReactNode }) {
   return (
     <main className="page" id="main" tabIndex={0}>
       <header className="page-head">
-        <button type="button" className="button ghost icon-only menu" aria-label="Show chats" onClick={onMenu}>
-          <Icon name="menu" />
-        </button>
+        <MenuButton onMenu={onMenu} />
         <div>
           <h1>{title}</h1>
           {subtitle && <p>{subtitle}</p>}

@@ -105,7 +105,7 @@ function RoleCard({ name, spec, source, skills, conditions }: { name: string; sp
       <header>
         <RoleIcon role={name} large />
         <div>
-          <h3>{spec.displayName ?? name}</h3>
+          <h2>{spec.displayName ?? name}</h2>
           <span className="muted mono">{name}</span>
         </div>
         <span className="source">{source}</span>
@@ -113,8 +113,8 @@ function RoleCard({ name, spec, source, skills, conditions }: { name: string; sp
       {spec.description && <p>{spec.description}</p>}
       <Ready conditions={conditions} onlyTrouble />
       <Facts facts={facts} />
-      <a {...edit} aria-label={`Edit ${spec.displayName ?? name}`}>
-        Edit
+      <a className="button small" {...edit} aria-label={`Edit ${spec.displayName ?? name}`}>
+        <Icon name="edit" size={14} /> Edit
       </a>
     </article>
   );

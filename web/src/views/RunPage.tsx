@@ -3,15 +3,16 @@
 
 import { useCallback, useMemo } from 'react';
 import { write } from '../api/client';
-import { labelTrigger } from '../api/types';
-import { ago, duration, money, plural, tokens } from '../model/format';
+import { labelParent, labelTrigger } from '../api/types';
+import { ago, duration, exact, money, plural, tokens } from '../model/format';
 import { evidenceOf } from '../model/claims';
-import { runsOf } from '../model/runs';
-import { headOf, standstillOf } from '../model/standstill';
+import { runsOf, titleOf } from '../model/runs';
+import { headOf, obstacleOf, standstillOf } from '../model/standstill';
 import { badgeOf, buildTree, elapsed, finished, type Node } from '../model/tree';
 import { Arguments } from '../parts/Arguments';
 import { AskCard } from '../parts/AskCard';
 import { Badge } from '../parts/Badge';
+import { MenuButton } from '../parts/BareHead';
 import { CopyLink } from '../parts/CopyLink';
 import { Empty, Loading } from '../parts/Empty';
 import { Icon, type IconName } from '../parts/Icon';
@@ -25,6 +26,7 @@ import { useKeys, useNow } from '../state/hooks';
 import { go, hrefOf, useLink, type ChatView, type Route } from '../state/route';
 import { Changes } from './Changes';
 import { Inspector } from './Inspector';
+import { RunAgain } from './RunAgain';
 import { Timeline } from './Timeline';
 
 /** A standalone task: what it should do, what it did, and what came of it. */
@@ -60,7 +62,9 @@ export function RunPage({ route, onMenu }: { route: Route & { run: string }; onM
           </Empty>
         ) : synced.has('agenttasks') ? (
           <Empty icon="inbox" title="Run not found">
-            <strong>{route.run}</strong> does not exist in {site.namespace}, or it was deleted.
+            <p>
+              <strong>{route.run}</strong> does not exist in {site.namespace}, or it was deleted.
+            </p>
           </Empty>
         ) : (
           <Loading what="the run" lines={6} />
@@ -89,14 +93,13 @@ const views: { view: ChatView; label: string; icon: IconName }[] = [
 ];
 
 function RunHead({ route, node, onMenu, onStop }: { route: Route & { run: string }; node?: Node; onMenu: () => void; onStop?: () => void }) {
+  const { person } = useSite();
   const { usage } = node?.task.status ?? {};
   return (
-    <header className="chat-head">
-      <button type="button" className="button ghost icon-only menu" aria-label="Show chats" onClick={onMenu}>
-        <Icon name="menu" />
-      </button>
-      <h1 title={route.run}>{route.run}</h1>
-      {node && <Badge kind={badgeOf(node)} />}
+    <header className="chat-head of-run">
+      <MenuButton onMenu={onMenu} />
+      <h1 title={route.run}>{node ? titleOf({ metadata: node.task.metadata }) : route.run}</h1>
+      {node && <State node={node} />}
       <span className="chat-usage">
         {Boolean(usage?.totalTokens) && <span>{tokens(usage!.totalTokens)} tokens</span>}
         {Boolean(usage?.modelCalls) && usage!.costMicros !== undefined && <span>cost {money(usage!.costMicros)}</span>}
@@ -113,9 +116,14 @@ function RunHead({ route, node, onMenu, onStop }: { route: Route & { run: string
           <Icon name="stop" size={12} /> <span className="wide-only">Cancel</span>
         </button>
       )}
+      {node && finished(node) && person.may.createTasks && !node.task.spec.chat && !node.task.metadata.labels?.[labelParent] && <RunAgain task={node.task} />}
       <CopyLink href={hrefOf({ namespace: route.namespace, run: route.run })} />
     </header>
   );
+}
+
+function State({ node }: { node: Node }) {
+  return obstacleOf(node.task) ? <Badge kind="failed" label="Cannot start" /> : <Badge kind={badgeOf(node)} />;
 }
 
 function Tab({ href, current, icon, label }: { href: string; current: boolean; icon: IconName; label: string }) {
@@ -133,12 +141,14 @@ function Overview({ node, actions }: { node: Node; actions: TaskActions }) {
   const run = runsOf([], [node.task])[0]!;
   const still = finished(node) ? undefined : (standstillOf(node.agent?.status?.conditions) ?? standstillOf(status?.conditions));
   const why = status?.phase === 'Pending' || !status?.phase ? status?.conditions?.find((condition) => condition.type === 'Succeeded') : undefined;
+  const obstacle = obstacleOf(node.task);
   return (
     <div className="run" tabIndex={0} role="region" aria-label="Run">
       <div className="run-inner">
         <header className="run-head">
           <RoleIcon role={spec.role} tool={isTool} large />
           <h2>{isTool ? spec.tool : roleName(spec.role)}</h2>
+          <State node={node} />
           <button type="button" className="button small" onClick={() => actions.inspect(node.name)}>
             <Icon name="eye" size={14} /> Inspect
           </button>
@@ -154,9 +164,26 @@ function Overview({ node, actions }: { node: Node; actions: TaskActions }) {
           <section aria-label="Arguments" className="run-part">
             <h3>Arguments</h3>
             <Arguments text={JSON.stringify(spec.arguments)} tool={spec.tool} />
+            {!exact(spec.arguments) && (
+              <p className="note">
+                <Icon name="alert" size={14} />
+                <span>
+                  Your browser has rounded a number above 2<sup>53</sup>. The exact arguments: <code>{`kubectl get agenttask ${node.name} -n ${node.task.metadata.namespace} -o yaml`}</code>
+                </span>
+              </p>
+            )}
           </section>
         )}
-        {why?.message && !still && <p className="note">{why.message}</p>}
+        {obstacle ? (
+          <p className="note failed" role="status">
+            <Icon name="alert" size={14} />
+            <span>
+              <strong>It cannot start.</strong> {obstacle}
+            </span>
+          </p>
+        ) : (
+          why?.message && !still && <p className="note">{why.message}</p>
+        )}
         {still && (
           <p className="note waiting">
             <Icon name="clock" size={14} />
@@ -205,7 +232,7 @@ function Facts({ node }: { node: Node }) {
   const link = useLink(hrefOf({ namespace, page: 'triggers' }));
   const facts = [
     `created ${ago(metadata.creationTimestamp, now) === 'now' ? 'now' : `${ago(metadata.creationTimestamp, now)} ago`}`,
-    took !== undefined && duration(took),
+    took !== undefined && (finished(node) ? `took ${duration(took)}` : `for ${duration(took)}`),
     status?.iterations && plural(status.iterations, 'iteration'),
     node.agent?.spec.model,
     spec.user && `requested by ${spec.user === person.user ? 'you' : spec.user}`,

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import { useMemo, useState } from 'react';
-import { ago, money, plural, tokens } from '../model/format';
+import { ago, moment, money, plural, tokens } from '../model/format';
 import { filterRuns, formatFilter, parseFilter, runsOf, stateOf, states, waitingOf, type Filter, type Run } from '../model/runs';
 import { AskCard } from '../parts/AskCard';
 import { Badge } from '../parts/Badge';
@@ -142,10 +142,10 @@ function RunItem({ run, now, several }: { run: Run; now: number; several: boolea
   const { person } = useSite();
   const link = useLink(run.kind === 'chat' ? hrefOf({ namespace: run.namespace, chat: run.name }) : hrefOf({ namespace: run.namespace, run: run.name }));
   const facts = [
-    several && run.namespace,
+    several && `in ${run.namespace}`,
     run.title !== run.name && run.name,
     run.trigger && `trigger ${run.trigger}`,
-    run.user && run.user !== person.user && run.user,
+    run.user && run.user !== person.user && `by ${run.user}`,
     run.usage?.totalTokens && `${tokens(run.usage.totalTokens)} tokens`,
     run.usage?.modelCalls && run.usage.costMicros !== undefined && `cost ${money(run.usage.costMicros)}`,
   ].filter(Boolean);
@@ -163,7 +163,7 @@ function RunItem({ run, now, several }: { run: Run; now: number; several: boolea
           <a className="inbox-title" {...link}>
             {run.title}
           </a>
-          {run.text && run.asks.length === 0 && <p className="inbox-brief">{run.text}</p>}
+          {run.text && run.asks.length === 0 && <p className={`inbox-brief${stateOf(run) === 'failed' ? ' failed' : ''}`}>{run.text}</p>}
           <p className="inbox-facts">
             <span>{{ chat: 'Chat', task: 'Task', tool: 'Tool call' }[run.kind]}</span>
             {facts.map((fact) => (
@@ -171,9 +171,9 @@ function RunItem({ run, now, several }: { run: Run; now: number; several: boolea
             ))}
           </p>
         </div>
-        {run.badge === 'idle' ? <span className="badge badge-pending">Idle</span> : <Badge kind={run.badge} label={run.label} />}
-        <time className="inbox-age" dateTime={run.created}>
-          {ago(run.created, now)}
+        {run.badge === 'idle' ? <span className="badge badge-pending">Idle</span> : <Badge kind={run.stuck ? 'failed' : run.badge} label={run.stuck ? 'Cannot start' : run.label} />}
+        <time className="inbox-age" dateTime={run.active} title={`Created ${moment(run.created)}, last activity ${moment(run.active)}`}>
+          {ago(run.active, now)}
         </time>
       </div>
       {run.asks.slice(0, shownAsks).map((ask) => (

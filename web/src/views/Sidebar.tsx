@@ -5,8 +5,8 @@ import { useMemo, useState } from 'react';
 import { signOut } from '../api/client';
 import type { Chat } from '../api/types';
 import type { Badge } from '../model/tree';
-import { ago, plural } from '../model/format';
-import { runsOf, standing, titleOf, waitingOf } from '../model/runs';
+import { ago, moment, plural } from '../model/format';
+import { activeAt, chatsInOrder, runsOf, standing, titleOf, waitingOf } from '../model/runs';
 import { Empty, Loading } from '../parts/Empty';
 import { Icon, type IconName } from '../parts/Icon';
 import { StatusDot } from '../parts/Badge';
@@ -116,7 +116,7 @@ function ChatList({ current }: { current?: string }) {
   const { chats, synced, problems } = useSnapshot();
   const [search, setSearch] = useState('');
   const now = useNow(true, 30_000);
-  const sorted = useMemo(() => [...chats].sort((a, b) => b.metadata.creationTimestamp.localeCompare(a.metadata.creationTimestamp) || a.metadata.name.localeCompare(b.metadata.name)), [chats]);
+  const sorted = useMemo(() => chatsInOrder(chats), [chats]);
   const shown = sorted.filter((chat) => `${chat.metadata.name}\n${titleOf(chat).toLowerCase()}`.includes(search.trim().toLowerCase()));
   const problem = problems.get('agentchats');
   if (problem?.final || !person.may.readChats) return <p className="sidebar-note">You may not list the chats of this namespace.</p>;
@@ -159,10 +159,12 @@ function ChatItem({ chat, current, now }: { chat: Chat; current: boolean; now: n
     <li>
       <a className="chat-item" aria-current={current ? 'page' : undefined} {...link}>
         <StatusDot kind={kind} label={label} />
-        <span className="chat-name" title={name}>
+        <span className="chat-name" title={titleOf(chat) === name ? name : `${titleOf(chat)}\n${name}`}>
           {titleOf(chat)}
         </span>
-        <span className="chat-age">{deletionTimestamp ? 'deleting' : ago(creationTimestamp, now)}</span>
+        <span className="chat-age" title={`Created ${moment(creationTimestamp)}, last message ${moment(activeAt(chat))}`}>
+          {deletionTimestamp ? 'deleting' : ago(activeAt(chat), now)}
+        </span>
         <span className="chat-tasks">
           {counted.map(([key, badge, words]) => {
             const count = tasks[key] ?? 0;
@@ -183,7 +185,7 @@ function ChatItem({ chat, current, now }: { chat: Chat; current: boolean; now: n
 
 /** The chat before or after the current one. */
 export function step(chats: Chat[], namespace: string, current: string | undefined, by: number): void {
-  const names = [...chats].sort((a, b) => b.metadata.creationTimestamp.localeCompare(a.metadata.creationTimestamp) || a.metadata.name.localeCompare(b.metadata.name)).map((chat) => chat.metadata.name);
+  const names = chatsInOrder(chats).map((chat) => chat.metadata.name);
   const next = names[Math.max(0, Math.min(names.length - 1, names.indexOf(current ?? '') + by))];
   if (next) go(hrefOf({ namespace, chat: next }));
 }

@@ -13,7 +13,7 @@ export function SignIn({ by, onDone }: { by: 'link' | 'token'; onDone: () => voi
   if (by === 'link') {
     return (
       <main className="center" id="main">
-        <Empty icon="key" title="This page needs a link">
+        <Empty page icon="key" title="This page needs a link">
           <p>Each link works once, in one browser.</p>
           <p>
             Run <code>kubectl nestor ui</code> again and open the new link.

@@ -3,7 +3,7 @@
 
 import { useMemo, useState } from 'react';
 import type { Message } from '../api/types';
-import { duration } from '../model/format';
+import { duration, firstWords } from '../model/format';
 import { draw, type Bar, type Picture } from '../model/timeline';
 import { elapsed, finished, flatten, type Tree } from '../model/tree';
 import { badges } from '../parts/Badge';
@@ -53,7 +53,10 @@ export function Timeline({ tree, ordered, inspect }: { tree: Tree; ordered: Mess
             <li key={bar.node.name} style={{ paddingInlineStart: (bar.node.depth - 1) * 18 }}>
               <button type="button" onClick={() => inspect(bar.node.name)} disabled={bar.node.task.spec.type === 'Tool'} title={bar.node.task.spec.instruction}>
                 <RoleIcon role={bar.node.task.spec.role} tool={bar.node.task.spec.type === 'Tool'} />
-                <span className="timeline-name">{nameOf(bar)}</span>
+                <span className="timeline-name">
+                  {nameOf(bar)}
+                  {bar.node.task.spec.instruction && <small>{firstWords(bar.node.task.spec.instruction)}</small>}
+                </span>
                 <span className="timeline-time">{duration(elapsed(bar.node, now) ?? 0)}</span>
               </button>
             </li>

@@ -94,6 +94,9 @@ it('asks for the body of a webhook, and refuses what is not JSON', async () => {
   const confirm = () => screen.getByText('Fire', { selector: '.primary' }) as HTMLButtonElement;
   fireEvent.change(body, { target: { value: '{' } });
   expect(confirm().disabled).toBe(true);
+  fireEvent.change(body, { target: { value: '{"id": 9007199254740993}' } });
+  screen.getByText(/^A browser rounds/);
+  expect(confirm().disabled).toBe(true);
   fireEvent.change(body, { target: { value: '{"action": "opened"}' } });
   fireEvent.click(confirm());
   await waitFor(() => expect(toast).toHaveBeenCalledWith('hook fired.'));

@@ -5,6 +5,7 @@ import { useEffect, useState } from 'react';
 import { fireTrigger, triggers, triggerMessages, triggerTasks } from '../api/client';
 import type { Message, Task, Trigger } from '../api/types';
 import { ago, duration, money, plural, tokens, whole } from '../model/format';
+import { parseJson } from '../model/schema';
 import { outcomeOf, runsOf, sourceOf, type Run } from '../model/triggers';
 import { Badge } from '../parts/Badge';
 import { DataView } from '../parts/DataView';
@@ -191,13 +192,13 @@ function InputDialog({ name, input, onFire, onClose }: { name: string; input: 'b
           <span>The {input} that the expressions see, as JSON</span>
           <textarea className="input mono" rows={8} value={text} spellCheck={false} onChange={(event) => setText(event.target.value)} />
         </label>
-        {!value && <p className="note failed">This is not JSON.</p>}
+        {value.problem && <p className="note failed">{value.problem}</p>}
       </div>
       <footer className="dialog-foot">
         <button type="button" className="button" onClick={onClose}>
           Cancel
         </button>
-        <button type="button" className="button primary" disabled={!value} onClick={() => void onFire({ [input]: value!.json })}>
+        <button type="button" className="button primary" disabled={value.problem !== undefined} onClick={() => void onFire({ [input]: value.json })}>
           Fire
         </button>
       </footer>
@@ -205,10 +206,10 @@ function InputDialog({ name, input, onFire, onClose }: { name: string; input: 'b
   );
 }
 
-function parse(text: string): { json: unknown } | undefined {
+function parse(text: string): { json?: unknown; problem?: string } {
   try {
-    return { json: JSON.parse(text) as unknown };
-  } catch {
-    return undefined;
+    return { json: parseJson(text) };
+  } catch (error) {
+    return { problem: (error as Error).message };
   }
 }

@@ -51,6 +51,8 @@ it('charts tokens, cost and outcomes over time, and has the numbers in tables', 
   expect(within(chart.getByRole('table', { hidden: true })).getByRole('row', { name: /500/, hidden: true })).toBeTruthy();
   screen.getByRole('img', { name: /^Cost by role: 2.50 in 7 periods/ });
   screen.getByRole('img', { name: /^Runs by outcome: 4 in 7 periods/ });
+  // There is no half of a run on the scale.
+  expect([...screen.getByRole('region', { name: 'Runs by outcome' }).querySelectorAll('.time-scale span')].map((mark) => mark.textContent)).toEqual(['6', '3', '0']);
   screen.getByText('500 in, 0 out, 7 of it reasoning');
   screen.getByRole('img', { name: '3 runs succeeded, 1 run failed' });
 });

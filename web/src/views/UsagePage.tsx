@@ -97,6 +97,7 @@ function Report({ all, range, split }: { all: Awaited<ReturnType<typeof loadAll>
           <TimeChart title={`Tokens by ${split.toLowerCase()}`} periods={periods} series={chart(({ modelCalls }) => modelCalls.totalTokens ?? 0)} format={tokens} empty="No tokens used." />
           <TimeChart title={`Cost by ${split.toLowerCase()}`} periods={periods} series={chart(({ modelCalls }) => modelCalls.costMicros ?? 0)} format={money} empty="No call has a known price. Prices are in the models of a ModelProvider." />
           <TimeChart
+            counts
             title="Runs by outcome"
             periods={periods}
             series={[outcome('success', 'Succeeded', (runs) => runs.succeeded), outcome('failed', 'Failed', (runs) => runs.failed), outcome('live', 'Not ended', (runs) => runs.live)].filter(({ values }) => sum(values) > 0)}
