@@ -256,6 +256,7 @@ func TestTourAndRestart(t *testing.T) {
 		demo.waitForOutput("Ctrl-C stops everything")
 		playFirstChange(t, demo)
 		checkNewChats(t, demo)
+		playExamples(t, demo)
 		demo.signal(syscall.SIGINT)
 		demo.waitExit()
 		demo.checkCleanedUp(nil)

@@ -63,6 +63,14 @@ func playFirstChange(t *testing.T, demo *runningDemo) {
 	}
 	changed := filepath.Join(demo.dir, "sample-project", "docs", "usage.md")
 	demo.eventually("the approved change is made", func() bool { _, err := os.Stat(changed); return err == nil })
+	transcript := ""
+	demo.eventually("the orchestrator has seen the answer", func() bool {
+		transcript = demo.run("kubectl nestor transcript first")
+		return strings.Contains(transcript, "the security reviewer has your answer")
+	})
+	if strings.Contains(transcript, "Failed") {
+		t.Errorf("a call of the tour fails:\n%s", transcript)
+	}
 	reading := time.Duration(read) * time.Minute / wordsPerMinute
 	typing := time.Duration(len(strings.Join(typed, "\n"))) * time.Minute / charactersPerMinute
 	t.Logf("%d words (%s), %d commands (%s); the programs took %s", read, reading.Round(time.Second), len(typed), typing.Round(time.Second), time.Since(began).Round(time.Second))
@@ -101,5 +109,27 @@ func checkNewChats(t *testing.T, demo *runningDemo) {
 	demo.shell(`echo '{"apiVersion":"nestor.dev/v1alpha1","kind":"AgentChat","metadata":{"name":"own"},"spec":{"workspace":{"emptyDir":{}}}}' | kubectl create -f -`)
 	if own := demo.shell("kubectl get agentchat own -o jsonpath='{.spec.workspace}'"); strings.Contains(own, "directory") {
 		t.Errorf("a chat with a workspace of its own has %s", own)
+	}
+}
+
+// playExamples runs the commands on the pages of examples. The other examples of the demo are played by test/examples: a role binding takes effect
+// a moment after its creation, and quotas stay.
+func playExamples(t *testing.T, demo *runningDemo) {
+	for name, want := range map[string]string{
+		"invoice-extraction": "11450 true",
+		"reviewed-writing":   "Checkout failed from 10:00 to 10:20 UTC.",
+	} {
+		page, err := os.ReadFile("../../examples/" + name + "/README.md")
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, commands, _ := strings.Cut(string(page), "```sh\n")
+		commands, _, found := strings.Cut(commands, "```")
+		if !found {
+			t.Fatalf("the page of %s has no commands", name)
+		}
+		if out := demo.shell("cd ../.. && set -e\n" + commands); !strings.Contains(out, want) {
+			t.Errorf("%s prints this, want %q:\n%s", name, want, out)
+		}
 	}
 }

@@ -47,6 +47,10 @@ var images = []image{
 	{name: "pause", description: "Holds a pod's namespaces", nodeBinary: "pause", testOnly: true},
 	{name: "coredns", description: "Name resolution of a test cluster", nodeBinary: "coredns", testOnly: true},
 	{
+		name: "git-server", description: "A git repository for tests, served over HTTP", command: "./test/e2e/gitserver", packages: []string{"bash", "coreutils", "git"}, testOnly: true,
+		env: []string{"LANG=C.UTF-8"},
+	},
+	{
 		name: "postgres", description: "PostgreSQL for tests: everyone may connect", packages: []string{"bash", "coreutils", "postgresql-17"}, testOnly: true,
 		files:      map[string]file{"usr/bin/run-postgres": {content: runPostgres, mode: 0o755}},
 		entrypoint: []string{"/usr/bin/run-postgres"}, env: []string{"LANG=C.UTF-8"},

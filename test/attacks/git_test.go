@@ -6,7 +6,6 @@ package attacks
 import (
 	"fmt"
 	"net/http"
-	"net/http/cgi"
 	"net/http/httptest"
 	"os"
 	"os/exec"
@@ -16,6 +15,8 @@ import (
 	"testing"
 
 	. "github.com/onsi/gomega"
+
+	"github.com/nestor-dev/nestor/test/gitserver"
 )
 
 // The clone of a workspace runs in a pod. Here it runs as a process, with servers on loopback.
@@ -99,10 +100,11 @@ func (s *gitServer) got() []string {
 // contents serves the repositories next to one.
 func contents(t *testing.T, dir string) http.Handler {
 	t.Helper()
-	return &cgi.Handler{
-		Path: filepath.Join(git(t, dir, "--exec-path"), "git-http-backend"),
-		Env:  []string{"GIT_PROJECT_ROOT=" + filepath.Dir(dir), "GIT_HTTP_EXPORT_ALL=1", "GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=safe.directory", "GIT_CONFIG_VALUE_0=*"},
+	handler, err := gitserver.Backend(t.Context(), filepath.Dir(dir), "")
+	if err != nil {
+		t.Fatal(err)
 	}
+	return handler
 }
 
 func pathOf(dir string) string { return "/" + filepath.Base(dir) + "/.git" }

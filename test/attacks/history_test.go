@@ -60,7 +60,8 @@ var _ = class(
 			theirs, _ := d.chatWithSecret(t, "crown jewels")
 			own := d.newNamespace(t)
 			own.as("mallory", viewer)
-			for _, path := range []string{"/transcripts", "/transcripts/chat.chat", "/transcripts/chat.chat/log", "/modelcalls", "/usages"} {
+			for _, path := range []string{"/transcripts", "/transcripts/chat.chat", "/transcripts/chat.chat/log", "/modelcalls", "/usages",
+				"/workspacechanges/chat.chat", "/workspacechanges/chat.chat/archive", "/workspacechanges/chat.chat/file"} {
 				body, err := own.getAs("mallory", inside(theirs, path))
 				own.Expect(err).To(Satisfy(apierrors.IsForbidden), path)
 				own.Expect(body).NotTo(ContainSubstring("crown jewels"), path)

@@ -141,6 +141,7 @@ func TestA2ARejectedAnswer(t *testing.T) {
 	reject := func(answer *a2a.SendMessageRequest) *a2a.SendMessageRequest {
 		caller := run.Caller{User: "system:serviceaccount:" + r.namespace + ":alice"}
 		bad := &v1alpha1.AgentMessage{ObjectMeta: metav1.ObjectMeta{Namespace: r.namespace, Name: caller.MessageName(r.namespace, string(asked.ID), "a2a/"+answer.Message.ID)}}
+		bad.Annotations = map[string]string{v1alpha1.AnnotationAnswers: asked.Status.Message.ID}
 		bad.Spec = v1alpha1.AgentMessageSpec{Task: string(asked.ID), Role: v1alpha1.RoleUser, User: "admin", Approval: &v1alpha1.Approval{Task: string(asked.ID), ToolCall: "nothing", Decision: v1alpha1.DecisionApprove}}
 		r.create(bad)
 		return answer

@@ -21,6 +21,14 @@ func TestOpenAIClient(t *testing.T) {
 	r.Expect(r.tasks()).To(HaveLen(8))
 }
 
+func TestOpenAIStructuredOutputs(t *testing.T) {
+	t.Parallel()
+	r := newRoom(t)
+	r.create(&v1alpha1.AgentChat{ObjectMeta: metav1.ObjectMeta{Namespace: r.namespace, Name: "talk"}})
+	r.Expect(r.npm("openai-typed.mjs")).To(Equal("ok\n"))
+	r.Expect(r.tasks()).To(HaveLen(5)) // what was refused started nothing
+}
+
 func TestOpenAIChat(t *testing.T) {
 	t.Parallel()
 	r := newRoom(t)

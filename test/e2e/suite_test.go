@@ -38,6 +38,7 @@ var _ = Describe("Nestor", Ordered, ContinueOnFailure, func() {
 		installSpecs(c)
 		tourSpecs(c)
 		workspaceSpecs(c)
+		publishSpecs(c)
 		policySpecs(c)
 		crashSpecs(c)
 		historySpecs(c)

@@ -38,7 +38,11 @@ var played = map[string]func(r *room){
 	"openai-client":        playOpenAIClient,
 }
 
+// inDemo are the examples that need nothing beyond the demo. They are played with its scripts.
+var inDemo = []string{"invoice-extraction", "openai-client", "reviewed-writing", "team-quota"}
+
 func TestExamples(t *testing.T) {
+	demo := serveDemo(t)
 	entries, err := os.ReadDir(folder)
 	if err != nil {
 		t.Fatal(err)
@@ -53,7 +57,11 @@ func TestExamples(t *testing.T) {
 			if play == nil {
 				t.Fatal("no test plays this example")
 			}
-			play(newRoom(t, entry.Name()))
+			model := world.ModelURL
+			if slices.Contains(inDemo, entry.Name()) {
+				model = demo
+			}
+			play(newRoom(t, entry.Name(), model))
 		})
 	}
 }
@@ -127,7 +135,7 @@ func playPullRequestReview(r *room) {
 
 func TestWebhookWithoutSecret(t *testing.T) {
 	t.Parallel()
-	r := newRoom(t, "no-secret")
+	r := newRoom(t, "no-secret", world.ModelURL)
 	r.apply("alert-investigation")
 	ready := func(status metav1.ConditionStatus, reason string) OmegaMatcher {
 		return HaveField("Status.Conditions", ContainElement(And(HaveField("Type", v1alpha1.ConditionReady), HaveField("Status", status), HaveField("Reason", reason))))

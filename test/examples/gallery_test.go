@@ -23,7 +23,7 @@ func playCodeReview(r *room) {
 	r.Expect(err).NotTo(HaveOccurred())
 	r.Expect(answer).To(ContainSubstring("The reviewers are at work."))
 	r.Eventually(r.messages).Should(ContainElement(HaveField("Spec.Content", "1. greet.sh: the variable is misspelt. 2. No test covers an empty name.")))
-	for name, role := range map[string]string{"code-review-1": "security-reviewer", "code-review-2": "quality-reviewer", "code-review-3": "test-reviewer"} {
+	for name, role := range map[string]string{"code-review-1": "code-review-security", "code-review-2": "code-review-quality", "code-review-3": "code-review-tests"} {
 		r.Eventually(r.task(name)).Should(And(HaveField("Status.Phase", v1alpha1.TaskSuccess), HaveField("Spec.Role", role)))
 	}
 }

@@ -6,6 +6,7 @@ package examples
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -16,6 +17,8 @@ func TestPages(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	_, demo, _ := strings.Cut(string(list), "The scripted model of the demo plays ")
+	demo, _, _ = strings.Cut(demo, ".")
 	for name := range played {
 		page, err := os.ReadFile(filepath.Join(folder, name, "README.md"))
 		if err != nil {
@@ -29,6 +32,9 @@ func TestPages(t *testing.T) {
 		}
 		if link := "](../../examples/" + name + ")"; !strings.Contains(string(list), link) {
 			t.Errorf("docs/tasks/examples.md lacks %s", name)
+		}
+		if says := strings.Contains(demo, "`"+name+"`"); says != slices.Contains(inDemo, name) {
+			t.Errorf("docs/tasks/examples.md says %t for %s in the demo", says, name)
 		}
 	}
 }

@@ -27,6 +27,7 @@ import (
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 	"github.com/nestor-dev/nestor/internal/cli"
+	"github.com/nestor-dev/nestor/internal/model/scripted"
 	"github.com/nestor-dev/nestor/test/stack"
 )
 
@@ -97,15 +98,29 @@ type room struct {
 	namespace string
 }
 
-// newRoom creates a namespace with a model.
-func newRoom(t *testing.T, namespace string) *room {
+// newRoom creates a namespace with the model at a URL.
+func newRoom(t *testing.T, namespace, model string) *room {
 	t.Helper()
 	r := &room{WithT: NewWithT(t), t: t, namespace: namespace}
 	r.SetDefaultEventuallyTimeout(2 * time.Minute)
 	r.SetDefaultEventuallyPollingInterval(25 * time.Millisecond)
-	r.create(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}})
-	r.Expect(world.Provider(t.Context(), namespace, "default")).To(Succeed())
+	provider := &v1alpha1.ModelProvider{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "default"}}
+	provider.Spec.BaseURL, provider.Spec.DefaultModel = model, "scripted"
+	r.create(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}, provider)
 	return r
+}
+
+// serveDemo serves the scripted model of the demo, and returns its URL.
+func serveDemo(t *testing.T) string {
+	t.Helper()
+	scripts, err := scripted.Demo()
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := httptest.NewServer(scripted.NewServer(scripted.Options{Scripts: scripts, NoDelay: true}))
+	t.Cleanup(server.Close)
+	t.Cleanup(server.CloseClientConnections)
+	return server.URL + "/v1"
 }
 
 func (r *room) create(objects ...client.Object) {

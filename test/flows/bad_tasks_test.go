@@ -38,10 +38,21 @@ func badTasks(w *world) []TableEntry {
 			Eventually(r.task("work")).WithContext(ctx).Should(BeDone(v1alpha1.TaskFailed, string(kind), texts))
 		}
 	}
+	cancelsPending := func(task taskBuilder, reason string) badInput {
+		return func(ctx context.Context, r *testNamespace) {
+			GinkgoHelper()
+			r.create(ctx, copies(objectList(task.Obj()))...)
+			Eventually(r.task("work")).WithContext(ctx).Should(BeDone(v1alpha1.TaskPending, reason, ""))
+			change(ctx, r, r.task("work"), func(t *v1alpha1.AgentTask) { t.Spec.Cancel = true })
+			Eventually(r.task("work")).WithContext(ctx).Should(BeDone(v1alpha1.TaskCancelled, string(v1alpha1.ErrorCancelled), "cancelled before it began"))
+		}
+	}
 	return []TableEntry{
 		Entry("a task whose role does not exist", waits(MakeTask("work", "Submit done").Role("helper"), v1alpha1.ReasonRoleNotFound, `Create the AgentRole "helper"`, func(ctx context.Context, r *testNamespace) {
 			r.create(ctx, MakeRole("helper").Prompt("You help.").Obj(), MakeProvider("default", w.ModelURL).Obj())
 		})),
+		Entry("a task that is cancelled before its role exists", cancelsPending(MakeTask("work", "Submit done").Role("helper"), v1alpha1.ReasonRoleNotFound)),
+		Entry("a task that is cancelled before its tool exists", cancelsPending(MakeToolTask("work", "box__look", `{"what":"a tree"}`), v1alpha1.ReasonToolServerNotFound)),
 		Entry("a task whose provider does not exist", waits(MakeTask("work", "Submit done").Provider("fast"), v1alpha1.ReasonProviderNotFound, `Create the ModelProvider "fast"`, func(ctx context.Context, r *testNamespace) {
 			r.create(ctx, MakeProvider("fast", w.ModelURL).Obj())
 		})),

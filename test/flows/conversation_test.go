@@ -43,6 +43,20 @@ func conversations(w *world) {
 			Eventually(r.chat).WithContext(ctx).Should(And(BeIn(v1alpha1.ChatIdle), HaveField("Status.Tasks.Success", BeEquivalentTo(4))))
 		})
 
+		It("gets a title from the model beside its answer, at the cost of no further call", func(ctx SpecContext) {
+			r := w.newNamespace(ctx)
+			r.openChat(ctx)
+			r.sendMessage(ctx, "first", "Title Lighthouses")
+			Eventually(r.posts).WithContext(ctx).Should(HavePost(WithText("It is Lighthouses."), ReplyingTo("first")))
+			Eventually(r.chat).WithContext(ctx).Should(And(BeIn(v1alpha1.ChatIdle), HaveField("Status.Title", "Lighthouses")))
+			Eventually(w.requestsOf(must(ctx, r.chat).UID)).WithContext(ctx).Should(HaveLen(1))
+
+			By("replacing it when the subject changes")
+			r.sendMessage(ctx, "second", "Title Harbours")
+			Eventually(r.chat).WithContext(ctx).Should(And(BeIn(v1alpha1.ChatIdle), HaveField("Status.Title", "Harbours")))
+			Eventually(w.requestsOf(must(ctx, r.chat).UID)).WithContext(ctx).Should(HaveLen(2))
+		})
+
 		It("has two questions and two approvals pending at the same time, and accepts them in any order", func(ctx SpecContext) {
 			r := w.newNamespace(ctx)
 			r.addToolServer(ctx, MakeToolServer("box", w.tools.URL))

@@ -10,7 +10,6 @@ import (
 	"io/fs"
 	"os"
 	"strings"
-	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -22,7 +21,7 @@ import (
 // ledgerFailures covers failures and the loss of the ledger. It must come last, because it leaves another ledger behind.
 func ledgerFailures(w *world) {
 	Describe("When the ledger fails", func() {
-		It("chats and runs with work to do report it within 30 seconds, and continue afterwards", func(ctx SpecContext) {
+		It("chats and runs with work to do report it, and continue afterwards", func(ctx SpecContext) {
 			r := w.newNamespace(ctx)
 			r.openChat(ctx)
 			Eventually(r.chat).WithContext(ctx).Should(BeDone(v1alpha1.ChatIdle, v1alpha1.ReasonReady))
@@ -30,18 +29,24 @@ func ledgerFailures(w *world) {
 			Eventually(r.task("asks")).WithContext(ctx).Should(BeIn(v1alpha1.TaskWaiting))
 
 			restore := w.blockLedger(ctx)
+			restored := false
+			DeferCleanup(func(ctx SpecContext) {
+				if !restored {
+					restore(ctx) // a failure here is not one of the following specs
+				}
+			})
 			r.sendMessage(ctx, "during", "Greet Alice")
 			r.create(ctx, MakeTask("new", "Submit done").Obj(), MakeToolTask("sum", "calculator", `{"expression":"1+1"}`).Obj(),
 				MakeMessage("answer").Task("asks").Content("Green").Obj())
 			down := string(ledger.ReasonUnavailable)
-			soon := func(read any) AsyncAssertion { return Eventually(read).WithContext(ctx).WithTimeout(30 * time.Second) }
-			soon(r.chat).Should(HaveStatus(And(ContainSubstring("(False "+down+": "), ContainSubstring("Nothing is lost"))))
+			Eventually(r.chat).WithContext(ctx).Should(HaveStatus(And(ContainSubstring("(False "+down+": "), ContainSubstring("Nothing is lost"))))
 			for _, name := range []string{"new", "sum"} {
-				soon(r.task(name)).Should(HaveStatus(ContainSubstring("(Unknown " + down + ": ")))
+				Eventually(r.task(name)).WithContext(ctx).Should(HaveStatus(ContainSubstring("(Unknown " + down + ": ")))
 			}
-			soon(r.message("answer")).Should(HaveStatus(ContainSubstring("(Unknown " + down + ": ")))
+			Eventually(r.message("answer")).WithContext(ctx).Should(HaveStatus(ContainSubstring("(Unknown " + down + ": ")))
 
 			restore(ctx)
+			restored = true
 			Eventually(r.posts).WithContext(ctx).Should(HavePost(WithText("Hello, Alice!"), ReplyingTo("during")))
 			for _, name := range []string{"new", "sum", "asks"} {
 				Eventually(r.task(name)).WithContext(ctx).Should(BeIn(v1alpha1.TaskSuccess))

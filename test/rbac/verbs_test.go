@@ -105,6 +105,10 @@ var histories = []struct {
 		_, err := as(who).Resource(history("workspacechanges")).Namespace(team).Get(ctx, historyv1alpha1.TranscriptName("AgentChat", "talk"), metav1.GetOptions{})
 		return client.IgnoreNotFound(err) // the chat has no workspace
 	}},
+	{"get workspacechanges/file", func(ctx context.Context, who person) error {
+		_, err := as(who).Resource(history("workspacechanges")).Namespace(team).Get(ctx, historyv1alpha1.TranscriptName("AgentChat", "talk"), metav1.GetOptions{}, "file")
+		return client.IgnoreNotFound(err)
+	}},
 	{"get workspacechanges/archive", func(ctx context.Context, who person) error {
 		_, err := as(who).Resource(history("workspacechanges")).Namespace(team).Get(ctx, historyv1alpha1.TranscriptName("AgentChat", "talk"), metav1.GetOptions{}, "archive")
 		return client.IgnoreNotFound(err)

@@ -86,7 +86,8 @@ func (s *Stack) runOperator(log *os.File, options ReplicaOptions) (*Process, err
 		args = append(args, "--"+loopbackFlag)
 	}
 	args = append(args, s.options.OperatorFlags...)
-	return run(log, log, slices.Concat(s.options.Env, options.Env), program, args...)
+	// An operator that is killed leaves the home directories of local workspaces.
+	return run(log, log, slices.Concat([]string{"TMPDIR=" + s.Dir}, s.options.Env, options.Env), program, args...)
 }
 
 // IsReady reports whether the operator reports that it is ready.

@@ -18,6 +18,9 @@ var script []byte
 //go:embed conversation.yaml
 var conversation []byte
 
+//go:embed write.yaml
+var writing []byte
+
 // note is the input of the tool.
 type note struct {
 	Title string `json:"title" jsonschema:"what the note is called"`

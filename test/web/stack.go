@@ -100,7 +100,7 @@ func (s *stack) serve(handler http.Handler) string {
 // serveModel serves the page's own scripts, and then the demo's.
 func (s *stack) serveModel() (string, error) {
 	var scripts []*scripted.Script
-	for _, text := range [][]byte{conversation, script} {
+	for _, text := range [][]byte{conversation, writing, script} {
 		own, err := scripted.Parse("script.yaml", text)
 		if err != nil {
 			return "", err

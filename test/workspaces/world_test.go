@@ -1,0 +1,260 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package workspaces
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	historyv1 "github.com/nestor-dev/nestor/api/history/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/test/gitserver"
+	"github.com/nestor-dev/nestor/test/programs"
+	"github.com/nestor-dev/nestor/test/stack"
+	"github.com/nestor-dev/nestor/test/stack/node"
+)
+
+const (
+	// gitHost is an address for documentation. The node connects its pods to the git server of the test instead.
+	gitHost     = "http://192.0.2.7"
+	gitUser     = "robot"
+	gitPassword = "hunter2-hunter2"
+)
+
+// world is a stack with a node and a git server.
+type world struct {
+	*stack.Stack
+	node   *node.Node
+	repos  string
+	serial atomic.Int64
+}
+
+func start(t *testing.T) *world {
+	t.Helper()
+	programs.Need(t, "git")
+	n, err := node.New()
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := &world{node: n, repos: t.TempDir()}
+	w.Stack, err = stack.Start(t.Context(), stack.Options{
+		Scripts: []string{filepath.Join("testdata", "publisher.yaml"), "builtin:demo"}, ModelFlags: []string{"--no-delay", "--record", "2000"},
+		OperatorFlags: append(stack.ShortLeases(), "--workspace-image", "nestor-workspace:none"), Env: n.Env(), Build: []string{"./cmd/nestor-workspace"}, Gateway: true,
+	})
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Log(w.OperatorLog())
+		}
+		if err := errors.Join(n.Stop(), w.Stop()); err != nil {
+			t.Error(err)
+		}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	n.Route(gitHost, serveGit(t, w.repos))
+	n.Run(w.API, filepath.Join(w.Dir, "nestor-workspace"))
+	return w
+}
+
+// serveGit serves repositories to those who know the password, and returns the URL.
+func serveGit(t *testing.T, dir string) string {
+	t.Helper()
+	handler, err := gitserver.Handler(t.Context(), dir, gitUser, gitPassword)
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := httptest.NewServer(handler)
+	t.Cleanup(server.Close)
+	return server.URL
+}
+
+// script runs commands of a shell in a directory, and returns their output.
+func script(t *testing.T, dir, commands string) string {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), "sh", "-ec", commands)
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL="+os.DevNull, "GIT_CONFIG_NOSYSTEM=1",
+		"GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@example.com", "GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@example.com")
+	output, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%s: %v\n%s", commands, err, output)
+	}
+	return strings.TrimSpace(string(output))
+}
+
+// project is a namespace with a model, a role and a repository.
+type project struct {
+	*world
+	*WithT
+	t                   *testing.T
+	namespace, upstream string
+}
+
+func (w *world) newProject(t *testing.T) *project {
+	t.Helper()
+	p := &project{world: w, WithT: NewWithT(t), t: t, namespace: fmt.Sprintf("project-%d", w.serial.Add(1))}
+	p.SetDefaultEventuallyTimeout(2 * time.Minute)
+	p.SetDefaultEventuallyPollingInterval(25 * time.Millisecond)
+	p.Expect(w.API.Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: p.namespace}})).To(Succeed())
+	p.Expect(w.Provider(t.Context(), p.namespace, "default")).To(Succeed())
+	p.upstream = filepath.Join(w.repos, p.namespace+".git")
+	script(t, t.TempDir(), "git init -q -b main w && cd w && echo one > f && git add . && git commit -qm first && cd .. && git clone -q --bare w "+p.upstream)
+	p.create(&corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{Name: "login", Annotations: map[string]string{v1alpha1.AnnotationGitHosts: gitHost}},
+		StringData: map[string]string{"username": gitUser, "password": gitPassword},
+	})
+	p.createRole("publisher")
+	return p
+}
+
+// createRole creates a role that needs no approvals of its own.
+func (p *project) createRole(name string, deny ...string) {
+	p.t.Helper()
+	role := &v1alpha1.AgentRole{ObjectMeta: metav1.ObjectMeta{Name: name}}
+	role.Spec.SystemPrompt = "You fix files."
+	role.Spec.Tools = &v1alpha1.ToolPolicy{Allow: []string{"bash", "read", "review_changes", "publish_changes"}, Deny: deny}
+	role.Spec.Approval = &v1alpha1.ApprovalPolicy{Mode: v1alpha1.ApprovalNever}
+	p.create(role)
+}
+
+func (p *project) create(objects ...client.Object) {
+	p.t.Helper()
+	for _, object := range objects {
+		object.SetNamespace(p.namespace)
+		p.Expect(p.API.Create(p.t.Context(), object)).To(Succeed())
+	}
+}
+
+func (p *project) get(name string, into client.Object) error {
+	return p.API.Get(p.t.Context(), types.NamespacedName{Namespace: p.namespace, Name: name}, into)
+}
+
+// workspace returns the workspace with the repository.
+func (p *project) workspace() *v1alpha1.Workspace {
+	return &v1alpha1.Workspace{Git: &v1alpha1.GitSource{URL: gitHost + "/" + filepath.Base(p.upstream), SecretName: "login", Push: &v1alpha1.GitPush{}}}
+}
+
+// task starts a standalone task named fix.
+func (p *project) task(role, instruction string) {
+	p.t.Helper()
+	task := &v1alpha1.AgentTask{ObjectMeta: metav1.ObjectMeta{Name: "fix"}}
+	task.Spec = v1alpha1.AgentTaskSpec{Type: v1alpha1.TaskAgent, Role: role, Instruction: instruction, Workspace: p.workspace()}
+	p.create(task)
+}
+
+func (p *project) current() v1alpha1.AgentTask {
+	p.t.Helper()
+	var task v1alpha1.AgentTask
+	p.Expect(p.get("fix", &task)).To(Succeed())
+	return task
+}
+
+// approval waits until the task needs a decision, and returns what a person sees.
+func (p *project) approval() v1alpha1.Waiting {
+	p.t.Helper()
+	p.Eventually(func() v1alpha1.TaskPhase { return p.current().Status.Phase }).Should(Equal(v1alpha1.TaskWaiting))
+	waiting := p.current().Status.Waiting
+	p.Expect(waiting).NotTo(BeNil())
+	p.Expect(waiting.Kind).To(Equal(v1alpha1.WaitingApproval))
+	return *waiting
+}
+
+// decide decides about the call that a person saw.
+func (p *project) decide(waiting v1alpha1.Waiting, decision v1alpha1.Decision, comment string) {
+	p.t.Helper()
+	message := &v1alpha1.AgentMessage{ObjectMeta: metav1.ObjectMeta{GenerateName: "decision-"}}
+	message.Spec = v1alpha1.AgentMessageSpec{Task: "fix", User: stack.Admin, Approval: &v1alpha1.Approval{
+		Task: "fix", ToolCall: waiting.ToolCall, ArgumentsDigest: waiting.ArgumentsDigest, Decision: decision, Comment: comment,
+	}}
+	p.create(message)
+}
+
+// result waits until the task ends and returns the result that its agent submitted, which is the output of its last tool call.
+func (p *project) result() string {
+	p.t.Helper()
+	p.Eventually(func() v1alpha1.TaskPhase { return p.current().Status.Phase }).Should(Equal(v1alpha1.TaskSuccess))
+	return p.current().Status.Result.Summary
+}
+
+// refs returns the branches of the repository.
+func (p *project) refs() string {
+	p.t.Helper()
+	return script(p.t, p.upstream, "git for-each-ref --format='%(refname)'")
+}
+
+// readChanges reads the changes of the task from the history API, with the identity of a configuration.
+func (p *project) readChanges(config *rest.Config) (found historyv1.WorkspaceChanges, err error) {
+	p.t.Helper()
+	httpClient, err := rest.HTTPClientFor(config)
+	p.Expect(err).NotTo(HaveOccurred())
+	request, err := http.NewRequestWithContext(p.t.Context(), http.MethodGet, fmt.Sprintf("%s/apis/%s/namespaces/%s/workspacechanges/task.fix", strings.TrimSuffix(config.Host, "/"), historyv1.GroupVersion, p.namespace), nil)
+	p.Expect(err).NotTo(HaveOccurred())
+	response, err := httpClient.Do(request)
+	if err != nil {
+		return found, err
+	}
+	defer func() { _ = response.Body.Close() }()
+	if response.StatusCode != http.StatusOK {
+		text, _ := io.ReadAll(response.Body)
+		return found, fmt.Errorf("%s: %s", response.Status, text)
+	}
+	return found, json.NewDecoder(response.Body).Decode(&found)
+}
+
+// changes returns the changes of the task, as an administrator.
+func (p *project) changes() (found historyv1.WorkspaceChanges) {
+	p.t.Helper()
+	p.Eventually(func() (err error) {
+		found, err = p.readChanges(p.Cluster.Config)
+		return err
+	}).Should(Succeed())
+	return found
+}
+
+// offered returns the tools that the agents of the task were offered.
+func (p *project) offered() []string {
+	p.t.Helper()
+	var sub v1alpha1.SubAgent
+	p.Expect(p.get("fix", &sub)).To(Succeed())
+	request, err := http.NewRequestWithContext(p.t.Context(), http.MethodGet, p.ModelAdmin+"/requests?key="+string(sub.UID)+"/", nil)
+	p.Expect(err).NotTo(HaveOccurred())
+	response, err := http.DefaultClient.Do(request)
+	p.Expect(err).NotTo(HaveOccurred())
+	defer func() { _ = response.Body.Close() }()
+	var record struct {
+		Requests []struct {
+			Body struct {
+				Tools []struct{ Function struct{ Name string } }
+			}
+		}
+	}
+	p.Expect(json.NewDecoder(response.Body).Decode(&record)).To(Succeed())
+	p.Expect(record.Requests).NotTo(BeEmpty())
+	var names []string
+	for _, r := range record.Requests {
+		for _, tool := range r.Body.Tools {
+			names = append(names, tool.Function.Name)
+		}
+	}
+	return names
+}
