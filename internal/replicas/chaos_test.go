@@ -18,7 +18,6 @@ import (
 
 // TestNoShardHasTwoOwners starts, stops, cuts and heals replicas and deletes Leases at random; the world checks every call of Own. NESTOR_SEED repeats a run.
 func TestNoShardHasTwoOwners(t *testing.T) {
-	t.Parallel()
 	seed := rand.Uint64()
 	if text := os.Getenv("NESTOR_SEED"); text != "" {
 		var err error
@@ -27,28 +26,30 @@ func TestNoShardHasTwoOwners(t *testing.T) {
 		}
 	}
 	t.Logf("NESTOR_SEED=%d", seed)
-	c := chaos{world: newWorld(t, 16), random: rand.New(rand.NewPCG(seed, 0))}
-	for range 60 {
-		c.step()
-		if t.Failed() {
-			return
+	simulate(t, 16, func(t *testing.T, w *world) {
+		c := chaos{world: w, random: rand.New(rand.NewPCG(seed, 0))}
+		for range 60 {
+			c.step()
+			if t.Failed() {
+				return
+			}
 		}
-	}
-	for len(c.replicas) == 0 {
-		c.join()
-	}
-	for _, r := range c.replicas {
-		r.network.set(works)
-		r.sick.Store(false)
-	}
-	healed := time.Now()
-	c.world.awaitEven(c.replicas...)
-	took := time.Since(healed)
-	began, expired := c.world.count()
-	t.Logf("%d terms, %d after an expiry; spread evenly %s after the last disturbance", began, expired, took)
-	if took > 10*time.Second { // two LeaseDurations and the health's delay are 6 s
-		t.Errorf("spread evenly only %s after the last disturbance", took)
-	}
+		for len(c.replicas) == 0 {
+			c.join()
+		}
+		for _, r := range c.replicas {
+			r.network.set(works)
+			r.sick.Store(false)
+		}
+		healed := time.Now()
+		c.world.awaitEven(c.replicas...)
+		took := time.Since(healed)
+		began, expired := c.world.count()
+		t.Logf("%d terms, %d after an expiry; spread evenly %s after the last disturbance", began, expired, took)
+		if took > 10*time.Second { // two LeaseDurations and the health's delay are 6 s
+			t.Errorf("spread evenly only %s after the last disturbance", took)
+		}
+	})
 }
 
 type chaos struct {

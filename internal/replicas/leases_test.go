@@ -16,78 +16,78 @@ import (
 )
 
 func TestDeletedLeasesAreCreatedAgain(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t, 8)
-	a, b := w.start("a"), w.start("b")
-	w.awaitEven(a, b)
-	before, _ := w.count()
-	holders := w.holders()
-	list, err := w.leases.List(t.Context(), metav1.ListOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, lease := range list.Items {
-		if err := w.leases.Delete(t.Context(), lease.Name, metav1.DeleteOptions{}); err != nil {
+	simulate(t, 8, func(t *testing.T, w *world) {
+		a, b := w.start("a"), w.start("b")
+		w.awaitEven(a, b)
+		before, _ := w.count()
+		holders := w.holders()
+		list, err := w.leases.List(t.Context(), metav1.ListOptions{})
+		if err != nil {
 			t.Fatal(err)
 		}
-	}
-	w.await(time.Minute, func() error {
-		for _, old := range list.Items {
-			lease, err := w.leases.Get(t.Context(), old.Name, metav1.GetOptions{})
-			if err != nil {
-				return err
-			}
-			if renewed := lease.Spec.RenewTime; lease.UID == old.UID || !renewed.After(lease.CreationTimestamp.Add(2*time.Second)) {
-				return fmt.Errorf("%s is not renewed", lease.Name)
+		for _, lease := range list.Items {
+			if err := w.leases.Delete(t.Context(), lease.Name, metav1.DeleteOptions{}); err != nil {
+				t.Fatal(err)
 			}
 		}
-		return nil
+		w.await(time.Minute, func() error {
+			for _, old := range list.Items {
+				lease, err := w.leases.Get(t.Context(), old.Name, metav1.GetOptions{})
+				if err != nil {
+					return err
+				}
+				if renewed := lease.Spec.RenewTime; lease.UID == old.UID || !renewed.After(lease.CreationTimestamp.Add(2*time.Second)) {
+					return fmt.Errorf("%s is not renewed", lease.Name)
+				}
+			}
+			return nil
+		})
+		w.awaitEven(a, b)
+		if after, _ := w.count(); after != before || !slices.Equal(holders, w.holders()) {
+			t.Errorf("%d terms began; held by %v, then by %v", after-before, holders, w.holders())
+		}
 	})
-	w.awaitEven(a, b)
-	if after, _ := w.count(); after != before || !slices.Equal(holders, w.holders()) {
-		t.Errorf("%d terms began; held by %v, then by %v", after-before, holders, w.holders())
-	}
 }
 
 // A holder that sees the deletion does not wait for its next renewal.
 func TestDeletedLeasesAreCreatedAgainAtOnce(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t, 2)
-	a := w.startWith("a", slow)
-	w.awaitEven(a)
-	for _, name := range []string{shardName(1), a.lease} {
-		if err := w.leases.Delete(t.Context(), name, metav1.DeleteOptions{}); err != nil {
-			t.Fatal(err)
+	simulate(t, 2, func(t *testing.T, w *world) {
+		a := w.startWith("a", slow)
+		w.awaitEven(a)
+		for _, name := range []string{shardName(1), a.lease} {
+			if err := w.leases.Delete(t.Context(), name, metav1.DeleteOptions{}); err != nil {
+				t.Fatal(err)
+			}
+			w.await(slow.RetryPeriod/2, func() error {
+				_, err := w.leases.Get(t.Context(), name, metav1.GetOptions{})
+				return err
+			})
 		}
-		w.await(slow.RetryPeriod/2, func() error {
-			_, err := w.leases.Get(t.Context(), name, metav1.GetOptions{})
-			return err
-		})
-	}
-	if stats := a.Stats(); stats.Held != 2 || stats.Lost > 0 {
-		t.Errorf("%+v", stats)
-	}
+		if stats := a.Stats(); stats.Held != 2 || stats.Lost > 0 {
+			t.Errorf("%+v", stats)
+		}
+	})
 }
 
 func TestAnotherHolderEndsATerm(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t, 2)
-	a := w.startWith("a", Timing{LeaseDuration: 60 * time.Second, RenewDeadline: 50 * time.Second, RetryPeriod: 400 * time.Millisecond})
-	w.awaitEven(a)
-	somebody, second := "somebody", int32(1)
-	w.update(shardName(0), func(lease *coordinationv1.Lease) {
-		lease.Spec.HolderIdentity, lease.Spec.LeaseDurationSeconds = &somebody, &second
-	})
-	w.await(25*time.Second, func() error { // at the next renewal, not at its deadline
-		if stats := a.Stats(); stats.Lost != 1 {
-			return fmt.Errorf("%+v", stats)
+	simulate(t, 2, func(t *testing.T, w *world) {
+		a := w.startWith("a", Timing{LeaseDuration: 60 * time.Second, RenewDeadline: 50 * time.Second, RetryPeriod: 400 * time.Millisecond})
+		w.awaitEven(a)
+		somebody, second := "somebody", int32(1)
+		w.update(shardName(0), func(lease *coordinationv1.Lease) {
+			lease.Spec.HolderIdentity, lease.Spec.LeaseDurationSeconds = &somebody, &second
+		})
+		w.await(25*time.Second, func() error { // at the next renewal, not at its deadline
+			if stats := a.Stats(); stats.Lost != 1 {
+				return fmt.Errorf("%+v", stats)
+			}
+			return nil
+		})
+		w.awaitEven(a)
+		if _, expired := w.count(); expired != 1 {
+			t.Errorf("%d terms began after an expiry", expired)
 		}
-		return nil
 	})
-	w.awaitEven(a)
-	if _, expired := w.count(); expired != 1 {
-		t.Errorf("%d terms began after an expiry", expired)
-	}
 }
 
 func (w *world) update(name string, change func(*coordinationv1.Lease)) {
@@ -131,90 +131,90 @@ func (r *replica) sees(n int) {
 }
 
 func TestTheLeaseIsHeldUntilOwnReturns(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t, 4)
-	a := w.start("a")
-	w.awaitEven(a)
-	drain := make(chan struct{})
-	a.drain.Store(&drain)
-	b := w.start("b")
-	begin := time.Now()
-	a.stop()
-	w.await(time.Minute, func() error { return a.publishes(stopping) })
-	w.await(time.Minute, func() error {
-		if time.Since(begin) < 2*short.LeaseDuration {
-			return errors.New("the hand-over must be longer than a Lease")
+	simulate(t, 4, func(t *testing.T, w *world) {
+		a := w.start("a")
+		w.awaitEven(a)
+		drain := make(chan struct{})
+		a.drain.Store(&drain)
+		b := w.start("b")
+		begin := time.Now()
+		a.stop()
+		w.await(time.Minute, func() error { return a.publishes(stopping) })
+		w.await(time.Minute, func() error {
+			if time.Since(begin) < 2*short.LeaseDuration {
+				return errors.New("the hand-over must be longer than a Lease")
+			}
+			return nil
+		})
+		if stats := b.Stats(); stats.Held > 0 {
+			t.Errorf("holds %d shards that another one works on", stats.Held)
 		}
-		return nil
+		if m, ok := b.Holder(0); !ok || m != a.Self() {
+			t.Errorf("%v holds shard 0 (%v)", m, ok)
+		}
+		close(drain)
+		w.awaitEven(b)
+		if _, expired := w.count(); expired > 0 {
+			t.Errorf("%d shards expired", expired)
+		}
 	})
-	if stats := b.Stats(); stats.Held > 0 {
-		t.Errorf("holds %d shards that another one works on", stats.Held)
-	}
-	if m, ok := b.Holder(0); !ok || m != a.Self() {
-		t.Errorf("%v holds shard 0 (%v)", m, ok)
-	}
-	close(drain)
-	w.awaitEven(b)
-	if _, expired := w.count(); expired > 0 {
-		t.Errorf("%d shards expired", expired)
-	}
 }
 
 func TestALeaseThatIsLostDuringAHandOverIsReported(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t, 4)
-	a := w.start("a")
-	w.awaitEven(a)
-	drain := make(chan struct{}) // never closed: Own returns because Term.Lost is closed
-	a.drain.Store(&drain)
-	b := w.start("b")
-	a.stop()
-	w.await(time.Minute, func() error { return a.publishes(stopping) })
-	w.await(time.Minute, func() error { return empty(w.owned()) })
-	a.network.set(hangs)
-	w.awaitEven(b)
-	<-a.stopped
-	if lost := a.Stats().Lost; lost != 4 {
-		t.Errorf("lost %d", lost)
-	}
+	simulate(t, 4, func(t *testing.T, w *world) {
+		a := w.start("a")
+		w.awaitEven(a)
+		drain := make(chan struct{}) // never closed: Own returns because Term.Lost is closed
+		a.drain.Store(&drain)
+		b := w.start("b")
+		a.stop()
+		w.await(time.Minute, func() error { return a.publishes(stopping) })
+		w.await(time.Minute, func() error { return empty(w.owned()) })
+		a.network.set(hangs)
+		w.awaitEven(b)
+		<-a.stopped
+		if lost := a.Stats().Lost; lost != 4 {
+			t.Errorf("lost %d", lost)
+		}
+	})
 }
 
 func TestAnOwnerThatGivesUpIsCalledAgainLater(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t, 1)
-	a := w.start("a")
-	w.awaitEven(a)
-	begin := time.Now()
-	a.giveUp.Store(true)
-	w.update(shardName(0), func(lease *coordinationv1.Lease) { // ends the term that runs
-		somebody := "somebody"
-		lease.Spec.HolderIdentity = &somebody
-	})
-	w.await(time.Minute, func() error {
-		if began, _ := w.count(); began < 6 {
-			return fmt.Errorf("%d terms", began)
+	simulate(t, 1, func(t *testing.T, w *world) {
+		a := w.start("a")
+		w.awaitEven(a)
+		begin := time.Now()
+		a.giveUp.Store(true)
+		w.update(shardName(0), func(lease *coordinationv1.Lease) { // ends the term that runs
+			somebody := "somebody"
+			lease.Spec.HolderIdentity = &somebody
+		})
+		w.await(time.Minute, func() error {
+			if began, _ := w.count(); began < 6 {
+				return fmt.Errorf("%d terms", began)
+			}
+			return nil
+		})
+		if least := 4 * short.RetryPeriod * 9 / 10; time.Since(begin) < least {
+			t.Errorf("called 5 times in %s", time.Since(begin))
 		}
-		return nil
+		a.giveUp.Store(false)
+		w.awaitEven(a)
 	})
-	if least := 4 * short.RetryPeriod * 9 / 10; time.Since(begin) < least {
-		t.Errorf("called 5 times in %s", time.Since(begin))
-	}
-	a.giveUp.Store(false)
-	w.awaitEven(a)
 }
 
 func TestLeasesOfDeadMembersAreDeleted(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t, 2)
-	timing := Timing{LeaseDuration: time.Second, RenewDeadline: 700 * time.Millisecond, RetryPeriod: 200 * time.Millisecond}
-	w.phantom(active)
-	w.startWith("a", timing)
-	w.startWith("b", timing)
-	w.await(time.Minute, func() error {
-		lease, err := w.leases.Get(t.Context(), memberPrefix+"phantom", metav1.GetOptions{})
-		if apierrors.IsNotFound(err) {
-			return nil
-		}
-		return fmt.Errorf("%v: %w", lease.Name, err)
+	simulate(t, 2, func(t *testing.T, w *world) {
+		timing := Timing{LeaseDuration: time.Second, RenewDeadline: 700 * time.Millisecond, RetryPeriod: 200 * time.Millisecond}
+		w.phantom(active)
+		w.startWith("a", timing)
+		w.startWith("b", timing)
+		w.await(time.Minute, func() error {
+			lease, err := w.leases.Get(t.Context(), memberPrefix+"phantom", metav1.GetOptions{})
+			if apierrors.IsNotFound(err) {
+				return nil
+			}
+			return fmt.Errorf("%v: %w", lease.Name, err)
+		})
 	})
 }

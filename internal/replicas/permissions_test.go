@@ -21,9 +21,9 @@ import (
 // A replica with the permissions of an installation creates, renews and deletes its Leases, which are deleted with the service account.
 func TestThePermissionsOfAnInstallationSuffice(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, 3)
-	w.name = installation.Namespace
-	w.leases = w.client(w.config)
+	w := newWorld(t, clusterConfig(t), installation.Namespace, 3)
+	// Nothing expires on a slow machine.
+	w.timing = Timing{LeaseDuration: 240 * time.Second, RenewDeadline: 200 * time.Second, RetryPeriod: 5 * time.Second}
 	account := grant(w)
 	w.config = tokenOf(w, account)
 	w.owner = &metav1.OwnerReference{APIVersion: "v1", Kind: "ServiceAccount", Name: account.Name, UID: account.UID}

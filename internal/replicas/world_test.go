@@ -10,17 +10,18 @@ import (
 	"io"
 	"net/http"
 	"os"
-	"runtime"
+	goruntime "runtime"
 	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/go-logr/logr/funcr"
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/kubernetes"
 	coordinationv1client "k8s.io/client-go/kubernetes/typed/coordination/v1"
@@ -54,10 +55,10 @@ func TestMain(m *testing.M) {
 
 // replicasLeft returns a goroutine of this package that still runs after all Start calls have returned.
 func replicasLeft() (left string) {
-	_ = wait.PollUntilContextTimeout(context.Background(), 10*time.Millisecond, 5*time.Second, true, func(context.Context) (bool, error) {
+	_ = wait.PollUntilContextTimeout(context.Background(), 10*time.Millisecond, 2*time.Minute, true, func(context.Context) (bool, error) {
 		left = ""
 		stacks := make([]byte, 1<<22)
-		for stack := range strings.SplitSeq(string(stacks[:runtime.Stack(stacks, true)]), "\n\n") {
+		for stack := range strings.SplitSeq(string(stacks[:goruntime.Stack(stacks, true)]), "\n\n") {
 			if strings.Contains(stack, "internal/replicas.(*") || strings.Contains(stack, "leaderelection.(*") {
 				left = stack
 			}
@@ -73,6 +74,7 @@ type world struct {
 	config *rest.Config
 	leases coordinationv1client.LeaseInterface
 	name   string
+	timing Timing
 	shards int
 	owner  *metav1.OwnerReference
 
@@ -90,7 +92,26 @@ type owner struct {
 	term    Term
 }
 
-func newWorld(t *testing.T, shards int) *world {
+// simulate runs a test in a bubble with a clock of its own, in which only what the test does makes a renewal late.
+func simulate(t *testing.T, shards int, test func(*testing.T, *world)) {
+	t.Helper()
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		config := &rest.Config{Host: "http://leases.test", Transport: newLeaseServer()}
+		config.ContentType = runtime.ContentTypeJSON
+		test(t, newWorld(t, config, "replicas", shards))
+	})
+}
+
+func newWorld(t *testing.T, config *rest.Config, namespace string, shards int) *world {
+	t.Helper()
+	w := &world{T: t, config: config, name: namespace, timing: short, shards: shards, owners: map[int][]*owner{}, ended: map[int]time.Time{}}
+	w.leases = w.client(config)
+	return w
+}
+
+// clusterConfig returns how to reach a real control plane.
+func clusterConfig(t *testing.T) *rest.Config {
 	t.Helper()
 	if testing.Short() {
 		t.Skip("starts a control plane")
@@ -100,14 +121,7 @@ func newWorld(t *testing.T, shards int) *world {
 	if err != nil {
 		t.Fatal(err)
 	}
-	admin := kubernetes.NewForConfigOrDie(cluster.Config)
-	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "replicas-"}}
-	if namespace, err = admin.CoreV1().Namespaces().Create(t.Context(), namespace, metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
-	}
-	w := &world{T: t, config: cluster.Config, name: namespace.Name, shards: shards, owners: map[int][]*owner{}, ended: map[int]time.Time{}}
-	w.leases = w.client(cluster.Config)
-	return w
+	return cluster.Config
 }
 
 func (w *world) client(config *rest.Config) coordinationv1client.LeaseInterface {
@@ -135,7 +149,7 @@ type replica struct {
 
 func (w *world) start(name string) *replica {
 	w.Helper()
-	return w.startWith(name, short)
+	return w.startWith(name, w.timing)
 }
 
 func (w *world) startWith(name string, timing Timing) *replica {
@@ -255,7 +269,7 @@ func (w *world) owned() map[string]int {
 // awaitEven waits until exactly these replicas own all shards, evenly.
 func (w *world) awaitEven(replicas ...*replica) {
 	w.Helper()
-	w.await(time.Minute, func() error {
+	w.await(2*time.Minute, func() error {
 		owned, sum := w.owned(), 0
 		for _, r := range replicas {
 			n := owned[r.self.Name]
