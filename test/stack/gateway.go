@@ -16,6 +16,7 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apiserver/pkg/authentication/serviceaccount"
 	certutil "k8s.io/client-go/util/cert"
 
 	historyv1 "github.com/nestor-dev/nestor/api/history/v1alpha1"
@@ -66,7 +67,7 @@ func (s *Stack) startWithGateway(ctx context.Context) error {
 	})
 }
 
-// Token returns the token of a new or existing service account that is bound to ClusterRoles in its namespace.
+// Token returns the token of a new or existing service account that is bound to ClusterRoles in its namespace, once the roles apply.
 func (s *Stack) Token(ctx context.Context, namespace, name string, clusterRoles ...string) (string, error) {
 	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
 	if err := s.API.Create(ctx, account); err != nil && !apierrors.IsAlreadyExists(err) {
@@ -80,6 +81,9 @@ func (s *Stack) Token(ctx context.Context, namespace, name string, clusterRoles 
 		}
 		if err := s.API.Create(ctx, binding); err != nil && !apierrors.IsAlreadyExists(err) {
 			return "", fmt.Errorf("bind %s to %s: %w", name, role, err)
+		}
+		if err := s.AwaitRole(ctx, namespace, serviceaccount.MakeUsername(namespace, name), role); err != nil {
+			return "", err
 		}
 	}
 	request := &authenticationv1.TokenRequest{}
