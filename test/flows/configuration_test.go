@@ -11,7 +11,6 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -108,7 +107,7 @@ func edits(w *world) {
 		change(ctx, r, r.chat, func(c *v1alpha1.AgentChat) {
 			c.Spec.Role, c.Spec.ModelProvider, c.Spec.Model = "poet", "fast", "large"
 		})
-		r.observed(ctx, 2)
+		awaitSeen(ctx, r.chat)
 		r.sendMessage(ctx, "second", "Greet Bob")
 		Eventually(r.posts).WithContext(ctx).Should(HavePost(WithText("Hello, Bob!")))
 		chat := must(ctx, r.chat)
@@ -160,7 +159,7 @@ func edits(w *world) {
 		})
 		Eventually(r.phases("chat-1", "chat-2")).WithContext(ctx).Should(ConsistOf("Running", "Running"))
 		w.tools.open(r.namespace)
-		r.observed(ctx, 2)
+		awaitSeen(ctx, r.chat)
 		r.sendMessage(ctx, "deeper", "Delegate to general: Delegate to general: Submit the bottom")
 		Eventually(r.task("chat-3-1")).WithContext(ctx).Should(BeIn(v1alpha1.TaskSuccess))
 	})
@@ -186,7 +185,7 @@ func edits(w *world) {
 		r.create(ctx, MakeTask("job", "Ask: Which colour?").Provider(shared.Name).Obj())
 		Eventually(r.task("job")).WithContext(ctx).Should(BeIn(v1alpha1.TaskWaiting))
 		change(ctx, r, system.provider(shared.Name), func(p *v1alpha1.ModelProvider) { p.Spec.AllowedNamespaces = nil })
-		Eventually(system.provider(shared.Name)).WithContext(ctx).Should(HaveField("Spec.AllowedNamespaces", BeNil()))
+		awaitSeen(ctx, system.provider(shared.Name))
 		r.create(ctx, MakeMessage("answer").Task("job").Content("Green").Obj())
 		Eventually(r.task("job")).WithContext(ctx).Should(BeDone(v1alpha1.TaskFailed, string(v1alpha1.ErrorModel), "may not be used in the namespace "+r.namespace))
 	})
@@ -241,22 +240,6 @@ func contexts(w *world) {
 		requests := must(ctx, w.requestsOf(must(ctx, r.chat).UID))
 		Expect(requests[len(requests)-1].conversation()).To(ContainSubstring(`shows the agent the files in "context_files"`))
 	})
-}
-
-// observed waits until the chat has observed a generation of its spec.
-func (r *testNamespace) observed(ctx SpecContext, generation int64) {
-	GinkgoHelper()
-	Eventually(func() (int64, error) {
-		chat, err := r.chat(ctx)
-		if err != nil {
-			return 0, err
-		}
-		c := meta.FindStatusCondition(chat.Status.Conditions, v1alpha1.ConditionReady)
-		if c == nil {
-			return 0, nil
-		}
-		return c.ObservedGeneration, nil
-	}).WithContext(ctx).Should(Equal(generation))
 }
 
 // eventTypes returns the types of the newest events of an agent.

@@ -160,6 +160,18 @@ func change[T client.Object](ctx context.Context, r *testNamespace, read func(co
 	}).WithContext(ctx).Should(Succeed())
 }
 
+// awaitSeen waits until the operator has seen the spec of an object. Without it the operator may see what is created next first: objects of
+// different kinds reach it in any order.
+func awaitSeen[T client.Object](ctx context.Context, read func(context.Context) (T, error)) {
+	GinkgoHelper()
+	Eventually(func(g Gomega, ctx context.Context) {
+		object, err := read(ctx)
+		g.Expect(err).NotTo(HaveOccurred())
+		s, _ := statusOf(object)
+		g.Expect(meta.FindStatusCondition(s.conditions, s.condition)).To(HaveValue(HaveField("ObservedGeneration", object.GetGeneration())))
+	}).WithContext(ctx).Should(Succeed())
+}
+
 // posts returns the posts of the operator in the room, in order.
 func (r *testNamespace) posts(ctx context.Context) ([]v1alpha1.AgentMessage, error) {
 	var list v1alpha1.AgentMessageList

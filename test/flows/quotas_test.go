@@ -24,6 +24,15 @@ func (r *testNamespace) quota(name string) func(context.Context) (*v1alpha1.Agen
 	}
 }
 
+// setLimits creates quotas, and waits until the operator has seen them: they do not limit what it sees before.
+func (r *testNamespace) setLimits(ctx context.Context, quotas ...*v1alpha1.AgentQuota) {
+	GinkgoHelper()
+	for _, quota := range quotas {
+		r.create(ctx, quota)
+		awaitSeen(ctx, r.quota(quota.Name))
+	}
+}
+
 // reason returns the reason of a task's condition.
 func reason(task *v1alpha1.AgentTask) string {
 	if len(task.Status.Conditions) == 0 {
@@ -37,7 +46,7 @@ func quotas(w *world) {
 	Describe("AgentQuotas", func() {
 		It("make runs wait, across a restart of the operator, until they are raised", func(ctx SpecContext) {
 			r := w.newNamespace(ctx)
-			r.create(ctx, MakeQuota("monthly", 1000))
+			r.setLimits(ctx, MakeQuota("monthly", 1000))
 			r.create(ctx, MakeTask("work", "Submit the result").MaxSeconds(5).Obj())
 			Eventually(r.task("work")).WithContext(ctx).Should(And(BeIn(v1alpha1.TaskRunning),
 				HaveStatus(ContainSubstring("Unknown QuotaExhausted: AgentQuota monthly (Month): 0 of 1000 tokens are used"))))
@@ -63,7 +72,7 @@ func quotas(w *world) {
 
 		It("make a chat wait, which is not ready meanwhile, and continues when the quota is deleted", func(ctx SpecContext) {
 			r := w.newNamespace(ctx)
-			r.create(ctx, MakeQuota("large", 10_000_000), MakeQuota("small", 10))
+			r.setLimits(ctx, MakeQuota("large", 10_000_000), MakeQuota("small", 10))
 			r.openChat(ctx)
 			r.sendMessage(ctx, "request", "Greet Alice")
 			Eventually(r.chat).WithContext(ctx).Should(HaveStatus(ContainSubstring("False QuotaExhausted: AgentQuota small")))
@@ -85,7 +94,7 @@ func quotas(w *world) {
 
 		It("do not prevent a cancel", func(ctx SpecContext) {
 			r := w.newNamespace(ctx)
-			r.create(ctx, MakeQuota("monthly", 10))
+			r.setLimits(ctx, MakeQuota("monthly", 10))
 			r.create(ctx, MakeTask("work", "Submit the result").Obj())
 			Eventually(r.task("work")).WithContext(ctx).Should(WithTransform(reason, Equal(v1alpha1.ReasonQuotaExhausted)))
 			r.create(ctx, MakeMessage("stop").Task("work").Cancel("").Obj())
@@ -96,7 +105,8 @@ func quotas(w *world) {
 			r := w.newEmptyNamespace(ctx)
 			money := int64(1_000_000)
 			quota := &v1alpha1.AgentQuota{ObjectMeta: named("money"), Spec: v1alpha1.AgentQuotaSpec{Period: v1alpha1.QuotaMonth, MaxCostMicros: &money}}
-			r.create(ctx, quota, MakeProvider("default", w.ModelURL).Obj())
+			r.setLimits(ctx, quota)
+			r.create(ctx, MakeProvider("default", w.ModelURL).Obj())
 			r.create(ctx, MakeTask("work", "Submit the result").Obj())
 			Eventually(r.task("work")).WithContext(ctx).Should(HaveStatus(ContainSubstring("Unknown PriceUnknown: AgentQuota money limits maxCostMicros")))
 			change(ctx, r, r.provider("default"), func(p *v1alpha1.ModelProvider) {
@@ -109,8 +119,8 @@ func quotas(w *world) {
 		It("limit the active sub-agents of the namespace", func(ctx SpecContext) {
 			r := w.newNamespace(ctx)
 			one := int32(1)
-			r.create(ctx, MakeToolServer("box", w.tools.URL), MakeRole("general").Allow("box__*").Obj(),
-				&v1alpha1.AgentQuota{ObjectMeta: named("few"), Spec: v1alpha1.AgentQuotaSpec{Period: v1alpha1.QuotaHour, MaxActiveAgents: &one}})
+			r.create(ctx, MakeToolServer("box", w.tools.URL), MakeRole("general").Allow("box__*").Obj())
+			r.setLimits(ctx, &v1alpha1.AgentQuota{ObjectMeta: named("few"), Spec: v1alpha1.AgentQuotaSpec{Period: v1alpha1.QuotaHour, MaxActiveAgents: &one}})
 			r.create(ctx, MakeTask("first", "Wait at "+r.namespace).Obj())
 			Eventually(w.tools.isWaitingAt(r.namespace)).WithContext(ctx).Should(BeTrue())
 			r.create(ctx, MakeTask("second", "Submit the result").Obj())

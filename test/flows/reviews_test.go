@@ -44,6 +44,7 @@ func reviews(w *world) {
 			r.create(ctx, judge(), writer(v1alpha1.RejectWarn), MakeTask("warned", "Submit never").Role("writer").Obj())
 			Eventually(r.task("warned")).WithContext(ctx).Should(And(BeIn(v1alpha1.TaskSuccess), HaveField("Status.Result.Warnings", ConsistOf("The review rejected this result: It is a draft."))))
 			change(ctx, r, r.role("writer"), func(role *v1alpha1.AgentRole) { role.Spec.Review.OnReject = v1alpha1.RejectFail })
+			awaitSeen(ctx, r.role("writer"))
 			r.create(ctx, MakeTask("failed", "Submit never").Role("writer").Obj())
 			Eventually(r.task("failed")).WithContext(ctx).Should(BeDone(v1alpha1.TaskFailed, string(v1alpha1.ErrorReviewRejected), "the review rejected the result: It is a draft."))
 			Expect(must(ctx, r.task("failed")).Status.Result.Summary).To(Equal("never"))
