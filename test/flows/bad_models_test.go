@@ -20,11 +20,7 @@ func badModels(w *world) []TableEntry {
 	fails := func(kind v1alpha1.ErrorKind, texts, instruction string) badInput {
 		return func(ctx context.Context, r *testNamespace) {
 			GinkgoHelper()
-			timeout := int32(60)
-			if strings.Contains(strings.ToLower(instruction), "hang") {
-				timeout = 1
-			}
-			r.create(ctx, MakeProvider("default", w.ModelURL).Retries(0).TimeoutSeconds(timeout).Obj())
+			r.create(ctx, MakeProvider("default", w.ModelURL).Retries(0).TimeoutSeconds(patience(instruction)).Obj())
 			r.create(ctx, MakeTask("work", instruction).MaxIterations(3).Obj())
 			Eventually(r.task("work")).WithContext(ctx).Should(BeDone(v1alpha1.TaskFailed, string(kind), texts))
 		}
@@ -33,7 +29,8 @@ func badModels(w *world) []TableEntry {
 	passes := func(request, answer string) badInput {
 		return func(ctx context.Context, r *testNamespace) {
 			GinkgoHelper()
-			r.create(ctx, MakeProvider("default", w.ModelURL).Retries(3).TimeoutSeconds(1).Obj())
+			// On a busy machine an attempt that would pass may be too late as well.
+			r.create(ctx, MakeProvider("default", w.ModelURL).Retries(20).TimeoutSeconds(patience(request)).Obj())
 			r.openChat(ctx)
 			r.sendMessage(ctx, "request", request)
 			Eventually(r.posts).WithContext(ctx).Should(HavePost(WithText(answer), ReplyingTo("request")))
@@ -87,13 +84,24 @@ func badModels(w *world) []TableEntry {
 			Eventually(r.chat).WithContext(ctx).Should(BeDone(v1alpha1.ChatIdle, v1alpha1.ReasonReady))
 		})),
 		Entry("a provider that is deleted while an agent uses it", badInput(func(ctx context.Context, r *testNamespace) {
-			r.create(ctx, MakeProvider("default", w.ModelURL).Retries(0).Obj(), MakeTask("work", "Ask: Which colour?").Obj())
+			r.create(ctx, MakeProvider("default", w.ModelURL).Retries(0).Obj(), MakeRole("dependent").Prompt("You depend on it.").Provider("default").Obj(),
+				MakeTask("work", "Ask: Which colour?").Obj())
 			Eventually(r.task("work")).WithContext(ctx).Should(BeIn(v1alpha1.TaskWaiting))
+			Eventually(r.role("dependent")).WithContext(ctx).Should(HaveStatus(ContainSubstring("True Ready")))
 			Expect(w.API.Delete(ctx, must(ctx, r.provider("default")))).To(Succeed())
+			Eventually(r.role("dependent")).WithContext(ctx).Should(HaveStatus(ContainSubstring("False "+v1alpha1.ReasonProviderNotFound)), "the operator has seen the deletion")
 			r.create(ctx, MakeMessage("answer").Task("work").Content("Green").Obj())
 			Eventually(r.task("work")).WithContext(ctx).Should(BeDone(v1alpha1.TaskFailed, string(v1alpha1.ErrorModel), "ModelProvider"))
 		})),
 	}
+}
+
+// patience returns the timeout of the requests to a model: one that hangs is given up soon.
+func patience(text string) (seconds int32) {
+	if strings.Contains(strings.ToLower(text), "hang") {
+		return 1
+	}
+	return 60
 }
 
 // waiting matches the condition of a run whose model call waits.

@@ -5,6 +5,7 @@ package flows
 
 import (
 	"context"
+	"fmt"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -68,6 +69,7 @@ func badTools(w *world) []TableEntry {
 			r.openChat(ctx)
 			Eventually(r.chat).WithContext(ctx).Should(BeDone(v1alpha1.ChatIdle, v1alpha1.ReasonReady))
 			Expect(w.API.Delete(ctx, must(ctx, r.toolServer("box")))).To(Succeed())
+			r.awaitNoToolServer(ctx, "box")
 			r.sendMessage(ctx, "look", "Look at a tree")
 			Eventually(r.task("chat-1")).WithContext(ctx).Should(BeDone(v1alpha1.TaskPending, v1alpha1.ReasonToolServerNotFound, `Create the ToolServer "box"`))
 			r.create(ctx, MakeToolServer("box", w.tools.URL))
@@ -79,6 +81,21 @@ func badTools(w *world) []TableEntry {
 			Eventually(r.task("work")).WithContext(ctx).Should(BeDone(v1alpha1.TaskFailed, string(v1alpha1.ErrorTimedOut), "time limit of 1 seconds"))
 			Eventually(w.tools.isWaitingAt(r.namespace)).WithContext(ctx).Should(BeFalse())
 		})),
+	}
+}
+
+// awaitNoToolServer waits until the operator has seen that a ToolServer was deleted: until a call of its tool look waits for it.
+func (r *testNamespace) awaitNoToolServer(ctx context.Context, server string) {
+	GinkgoHelper()
+	waits := BeDone(v1alpha1.TaskPending, v1alpha1.ReasonToolServerNotFound)
+	for i := 0; ; i++ {
+		name := fmt.Sprintf("probe-%d", i)
+		r.create(ctx, MakeToolTask(name, server+"__look", `{"what":"a tree"}`).Obj())
+		Eventually(r.task(name)).WithContext(ctx).Should(Or(waits, HaveField("Status.CompletionTime", Not(BeNil()))))
+		if seen, err := waits.Match(must(ctx, r.task(name))); seen {
+			Expect(err).NotTo(HaveOccurred())
+			return
+		}
 	}
 }
 
