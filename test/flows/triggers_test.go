@@ -137,7 +137,8 @@ func triggers(w *world) {
 
 		It("fire a schedule for the newest missed time", func(ctx SpecContext) {
 			r := w.newNamespace(ctx)
-			r.create(ctx, MakeTrigger("often", "Submit {{ trigger.id }}").Cron("0 * * * *").Suspended().Obj())
+			cron := fmt.Sprintf("%d * * * *", time.Now().UTC().Add(30*time.Minute).Minute()) // no time of it is near
+			r.create(ctx, MakeTrigger("often", "Submit {{ trigger.id }}").Cron(cron).Suspended().Obj())
 			Eventually(r.trigger("often")).WithContext(ctx).Should(And(HaveStatus(ContainSubstring("True Suspended")), HaveField("Status.NextTime", BeNil())))
 			// As if the trigger had last been seen three hours ago, before the operator was down.
 			api := r.asOperator()
@@ -147,7 +148,7 @@ func triggers(w *world) {
 					return err
 				}
 				since := metav1.NewTime(time.Now().Add(-3 * time.Hour))
-				trigger.Status.ObservedSchedule, trigger.Status.ScheduleSince = "0 * * * *", &since
+				trigger.Status.ObservedSchedule, trigger.Status.ScheduleSince = cron, &since
 				return api.Status().Update(ctx, trigger)
 			}).WithContext(ctx).Should(Succeed())
 			change(ctx, r, r.trigger("often"), func(t *v1alpha1.AgentTrigger) { t.Spec.Suspend = false })
