@@ -142,9 +142,8 @@ func edits(w *world) {
 		change(ctx, r, r.chat, func(c *v1alpha1.AgentChat) { c.Spec.Limits.MaxTotalTokens = 1_000_000 })
 		Eventually(r.chat).WithContext(ctx).Should(BeDone(v1alpha1.ChatIdle, v1alpha1.ReasonReady))
 		chat := must(ctx, r.chat)
-		requests := must(ctx, w.requestsOf(chat.UID))
-		Expect(requests).To(HaveLen(1))
-		Expect(requests[0].conversation()).To(And(ContainSubstring("Greet Alice"), ContainSubstring("It has been raised")))
+		Eventually(w.requestsOf(chat.UID)).WithContext(ctx).Should(ConsistOf(WithTransform(modelRequest.conversation,
+			And(ContainSubstring("Greet Alice"), ContainSubstring("It has been raised")))))
 	})
 
 	It("raised maxParallelTasks and maxDepth take effect", func(ctx SpecContext) {
@@ -237,8 +236,8 @@ func contexts(w *world) {
 		r.sendMessage(ctx, "nothing", "Share no file")
 		Eventually(r.message("nothing")).WithContext(ctx).Should(BeIn(v1alpha1.MessageHandled))
 		Eventually(r.chat).WithContext(ctx).Should(BeIn(v1alpha1.ChatIdle))
-		requests := must(ctx, w.requestsOf(must(ctx, r.chat).UID))
-		Expect(requests[len(requests)-1].conversation()).To(ContainSubstring(`shows the agent the files in "context_files"`))
+		Eventually(w.requestsOf(must(ctx, r.chat).UID)).WithContext(ctx).Should(ContainElement(
+			WithTransform(modelRequest.conversation, ContainSubstring(`shows the agent the files in "context_files"`))))
 	})
 }
 
