@@ -139,7 +139,10 @@ func (t *Tools) addMatching(ctx context.Context, namespace string, r role.Role, 
 			return tool.Set{}, &resolve.Missing{Reason: v1alpha1.ReasonToolServerNotReady,
 				Message: fmt.Sprintf("The ToolServer %q is being asked for its tools.", object.Name)}
 		}
-		pins, _ := toolserver.Pins(object) // without pins no tool is offered
+		pins, err := t.pins(ctx, object, session)
+		if err != nil {
+			return tool.Set{}, err
+		}
 		more, err := session.Offered(pins)
 		if err != nil {
 			return tool.Set{}, err
@@ -149,6 +152,20 @@ func (t *Tools) addMatching(ctx context.Context, namespace string, r role.Role, 
 		}
 	}
 	return set, nil
+}
+
+// pins returns the pins of a ToolServer; without pins no tool is offered. The caches of different kinds are not synchronized: an agent may appear
+// before the status of a server that was ready earlier, and would keep the tools that it starts with. The API server has the status.
+func (t *Tools) pins(ctx context.Context, object *v1alpha1.ToolServer, session *mcp.Session) (mcp.Pins, error) {
+	if pins, ok := toolserver.Pins(object); ok || !session.Status().Ready {
+		return pins, nil
+	}
+	var current v1alpha1.ToolServer
+	if err := t.Finder.Live.Get(ctx, client.ObjectKeyFromObject(object), &current); client.IgnoreNotFound(err) != nil {
+		return nil, fmt.Errorf("get the tool server %s/%s: %w", object.Namespace, object.Name, err)
+	}
+	pins, _ := toolserver.Pins(&current)
+	return pins, nil
 }
 
 // serversOf returns the names of ToolServers in a role's policy: the part of an entry before "__".

@@ -101,6 +101,47 @@ func TestEveryToolIncludesThoseOfToolServers(t *testing.T) {
 	}
 }
 
+// The status of a server may reach the cache after an agent that was created later.
+func TestEveryToolIncludesThoseThatTheCacheDoesNotShowYet(t *testing.T) {
+	served := mcpsdk.NewServer(&mcpsdk.Implementation{Name: "lab", Version: "1"}, nil)
+	mcpsdk.AddTool(served, &mcpsdk.Tool{Name: "look"}, func(context.Context, *mcpsdk.CallToolRequest, struct{}) (*mcpsdk.CallToolResult, any, error) {
+		return &mcpsdk.CallToolResult{}, nil, nil
+	})
+	web := httptest.NewServer(mcpsdk.NewStreamableHTTPHandler(func(*http.Request) *mcpsdk.Server { return served }, nil))
+	t.Cleanup(func() {
+		web.CloseClientConnections()
+		web.Close()
+	})
+	tools := toolsWith(t, server("team", "lab", web.URL, false))
+	used, err := tools.server(t.Context(), "team", "lab")
+	if err != nil {
+		t.Fatal(err)
+	}
+	status := used.session.AwaitStatus(t.Context())
+	all := role.Role{AgentRoleSpec: v1alpha1.AgentRoleSpec{Tools: &v1alpha1.ToolPolicy{Allow: []string{"*"}}}}
+	hasLook := func() bool {
+		set, err := tools.ForRole(t.Context(), "team", all)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, ok := set.Lookup("lab__look")
+		return ok
+	}
+	if hasLook() {
+		t.Error("tools are offered before they are pinned")
+	}
+	current := toolsWith(t, server("team", "lab", web.URL, true))
+	var object v1alpha1.ToolServer
+	if err := current.Finder.Live.Get(t.Context(), client.ObjectKeyFromObject(used.object), &object); err != nil {
+		t.Fatal(err)
+	}
+	pinned(t, current, &object, status)
+	tools.Finder.Live = current.Finder.Live
+	if !hasLook() {
+		t.Error("the tools of a server that is ready are not offered")
+	}
+}
+
 // pinned pins the tools of a server as its controller does.
 func pinned(t *testing.T, tools *Tools, object *v1alpha1.ToolServer, status mcp.Status) {
 	t.Helper()
