@@ -56,8 +56,7 @@ func quotas(w *world) {
 			reset := must(ctx, r.quota("monthly")).Status.ResetTime
 			Expect(reset.UTC().Format("02T15:04:05")).To(Equal("01T00:00:00"))
 
-			Expect(w.Operator.Kill()).To(Succeed())
-			Expect(w.StartOperator(ctx)).To(Succeed())
+			w.restartOperator(ctx)
 			// Longer than the time limit of the run: waiting does not count.
 			Consistently(r.task("work")).WithContext(ctx).WithTimeout(6 * time.Second).WithPolling(500 * time.Millisecond).Should(
 				WithTransform(reason, Equal(v1alpha1.ReasonQuotaExhausted)))

@@ -49,7 +49,7 @@ func (w *world) start(ctx context.Context, name string) {
 	}
 	scripts = append(scripts, filepath.Join("testdata", "puppets.yaml"), "builtin:demo")
 	var err error
-	w.Stack, err = stack.Start(ctx, stack.Options{Ledger: name, Scripts: scripts, ModelFlags: []string{"--no-delay", "--record", "20000"}, OperatorFlags: stack.ShortLeases(), Gateway: true})
+	w.Stack, err = stack.Start(ctx, stack.Options{Ledger: name, Scripts: scripts, ModelFlags: []string{"--no-delay", "--record", "20000"}, Gateway: true})
 	if errors.Is(err, pgserver.ErrNotInstalled) && os.Getenv("CI") != "true" {
 		Skip(err.Error())
 	}
@@ -96,6 +96,24 @@ func (w *world) checkAfterSpec(ctx context.Context) {
 	for _, r := range rooms {
 		Eventually(r.problems).WithContext(ctx).Should(BeEmpty(), "the statuses of "+r.namespace)
 	}
+}
+
+// restartOperator kills the operator, starts another one, and waits until it has taken over.
+func (w *world) restartOperator(ctx context.Context) {
+	GinkgoHelper()
+	before, err := w.history.Owners(ctx)
+	Expect(err).NotTo(HaveOccurred())
+	Expect(w.Operator.Kill()).To(Succeed())
+	Expect(w.StartOperator(ctx)).To(Succeed())
+	Eventually(func(g Gomega, ctx context.Context) {
+		now, err := w.history.Owners(ctx)
+		g.Expect(err).NotTo(HaveOccurred())
+		for shard, owner := range before {
+			if !owner.Retired() && !owner.Released {
+				g.Expect(now[shard].Epoch).To(BeNumerically(">", owner.Epoch), "shard %d", shard)
+			}
+		}
+	}).WithContext(ctx).Should(Succeed())
 }
 
 // modelRequest is a request in the model's log.
