@@ -11,6 +11,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 	"github.com/nestor-dev/nestor/internal/controller/endpoint"
@@ -41,7 +42,7 @@ func (m *Models) Route(ctx context.Context, a ledger.Agent) (string, error) {
 		return a.Provider, err
 	}
 	for _, name := range fallbacks(object) {
-		_, _ = m.provider(ctx, name) // the scheduler skips a fallback that it does not know; the provider's condition names it
+		_, _ = m.provider(ctx, name, m.cached) // the scheduler skips a fallback that it does not know; the provider's condition names it
 	}
 	return a.Provider, nil
 }
@@ -62,16 +63,16 @@ func (m *Models) Endpoint(ctx context.Context, a ledger.Agent, name string) (eng
 	}
 	object, err := m.permitted(ctx, a)
 	if err == nil && name != a.Provider {
-		object, err = m.provider(ctx, name)
+		object, err = m.provider(ctx, name, m.cached)
 	}
 	if err != nil {
 		return engine.Endpoint{}, err
 	}
-	client, err := m.Clients.Get(ctx, object)
+	connected, err := m.Clients.Get(ctx, object)
 	if err != nil {
 		return engine.Endpoint{}, err
 	}
-	chosen := engine.Endpoint{Client: client, Model: a.Model, Prices: Prices(object)}
+	chosen := engine.Endpoint{Client: connected, Model: a.Model, Prices: Prices(object)}
 	if name != a.Provider && object.Spec.DefaultModel != "" {
 		chosen.Model = object.Spec.DefaultModel // a fallback need not have the model of the provider that it replaces
 	}
@@ -81,7 +82,7 @@ func (m *Models) Endpoint(ctx context.Context, a ledger.Agent, name string) (eng
 // permitted returns the provider of an agent if the agent's namespace may use it. A fallback needs no permission of its own because the
 // provider names it.
 func (m *Models) permitted(ctx context.Context, a ledger.Agent) (*v1alpha1.ModelProvider, error) {
-	object, err := m.provider(ctx, a.Provider)
+	object, err := m.provider(ctx, a.Provider, m.Finder.Find)
 	if err != nil {
 		return nil, err
 	}
@@ -94,11 +95,19 @@ func (m *Models) permitted(ctx context.Context, a ledger.Agent) (*v1alpha1.Model
 	return object, nil
 }
 
+// read reads an object.
+type read func(context.Context, types.NamespacedName, client.Object) error
+
+// cached reads from the cache only: a fallback that does not exist must not cost a request for each call.
+func (m *Models) cached(ctx context.Context, name types.NamespacedName, object client.Object) error {
+	return m.Finder.Reader.Get(ctx, name, object)
+}
+
 // provider reads a provider and passes its limits to the scheduler.
-func (m *Models) provider(ctx context.Context, name string) (*v1alpha1.ModelProvider, error) {
+func (m *Models) provider(ctx context.Context, name string, get read) (*v1alpha1.ModelProvider, error) {
 	namespace, short, _ := strings.Cut(name, "/")
 	var object v1alpha1.ModelProvider
-	err := m.Finder.Reader.Get(ctx, types.NamespacedName{Namespace: namespace, Name: short}, &object)
+	err := get(ctx, types.NamespacedName{Namespace: namespace, Name: short}, &object)
 	if apierrors.IsNotFound(err) {
 		return nil, fmt.Errorf("the ModelProvider %s was deleted", name)
 	}

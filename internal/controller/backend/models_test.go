@@ -64,6 +64,31 @@ func TestRevokedAccessStopsTheNextCall(t *testing.T) {
 	}
 }
 
+// The caches of different kinds are not synchronized: an agent may start with a provider or a role that the cache does not have yet.
+func TestCallsUseWhatTheCacheDoesNotHaveYet(t *testing.T) {
+	scheme := runtime.NewScheme()
+	if err := v1alpha1.AddToScheme(scheme); err != nil {
+		t.Fatal(err)
+	}
+	provider := &v1alpha1.ModelProvider{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "default"}}
+	provider.Spec.BaseURL = "http://127.0.0.1:1"
+	remote := &v1alpha1.AgentRole{ObjectMeta: metav1.ObjectMeta{Namespace: "system", Name: "weather"}}
+	remote.Spec.Remote = &v1alpha1.RemoteAgent{A2A: v1alpha1.A2AAgent{URL: "http://127.0.0.1:1"}}
+	remote.Spec.AllowedNamespaces = &v1alpha1.AllowedNamespaces{From: v1alpha1.NamespacesAll}
+	finder := resolve.Finder{Reader: fake.NewClientBuilder().WithScheme(scheme).Build(), Live: fake.NewClientBuilder().WithScheme(scheme).WithObjects(provider, remote).Build()}
+	models := &Models{Finder: finder, Scheduler: schedule.New(schedule.Options{}), Clients: &endpoint.Clients{Finder: finder}}
+	for _, agent := range []ledger.Agent{
+		{Namespace: "team", Provider: "team/default", Model: "m"},
+		{Namespace: "team", Provider: "system/a2a:weather", Model: "http://127.0.0.1:1"},
+	} {
+		_, routed := models.Route(t.Context(), agent)
+		_, reached := models.Endpoint(t.Context(), agent, agent.Provider)
+		if routed != nil || reached != nil {
+			t.Errorf("%s cannot be used: %v, %v", agent.Provider, routed, reached)
+		}
+	}
+}
+
 // Each read copies the provider with all its models and prices. A call reads it when it is planned and when it is made.
 func TestCallReadsItsProviderTwice(t *testing.T) {
 	scheme := runtime.NewScheme()

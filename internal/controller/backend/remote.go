@@ -32,7 +32,7 @@ func (m *Models) remote(ctx context.Context, a ledger.Agent) (engine.Endpoint, e
 func (m *Models) remoteRole(ctx context.Context, a ledger.Agent) (*v1alpha1.AgentRole, error) {
 	namespace, name, _ := endpoint.RemoteRole(a.Provider)
 	var object v1alpha1.AgentRole
-	err := m.Finder.Reader.Get(ctx, types.NamespacedName{Namespace: namespace, Name: name}, &object)
+	err := m.Finder.Find(ctx, types.NamespacedName{Namespace: namespace, Name: name}, &object)
 	switch {
 	case apierrors.IsNotFound(err):
 		return nil, fmt.Errorf("the AgentRole %s/%s was deleted", namespace, name)

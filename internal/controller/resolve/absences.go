@@ -108,6 +108,16 @@ func (f Finder) Begin(namespace string) {
 	}
 }
 
+// Find reads an object that an agent was started with, from the cache, or from the API server if the cache does not have it. The agent may
+// have been started with an object that the cache has not received, and ends if the object was deleted.
+func (f Finder) Find(ctx context.Context, name types.NamespacedName, object client.Object) error {
+	err := f.Reader.Get(ctx, name, object)
+	if apierrors.IsNotFound(err) {
+		return f.Live.Get(ctx, name, object)
+	}
+	return err
+}
+
 // get reads an object from the cache, or from the API server if it exists but is not in the cache.
 func (f Finder) get(ctx context.Context, referrer string, name types.NamespacedName, object client.Object) error {
 	err := f.Reader.Get(ctx, name, object)

@@ -154,7 +154,7 @@ func (f Finder) allows(ctx context.Context, allowed *v1alpha1.AllowedNamespaces,
 			return false, nil //nolint:nilerr // a selector that cannot be read selects nothing
 		}
 		var ns corev1.Namespace
-		if err := f.Reader.Get(ctx, types.NamespacedName{Name: namespace}, &ns); err != nil {
+		if err := f.Find(ctx, types.NamespacedName{Name: namespace}, &ns); err != nil {
 			return false, fmt.Errorf("get namespace %s: %w", namespace, err)
 		}
 		return selector.Matches(labels.Set(ns.Labels)), nil

@@ -123,7 +123,7 @@ func overlay(object *v1alpha1.AgentRole) role.Role {
 // MayUseRole returns an error with the reason if a namespace may no longer use a shared AgentRole.
 func (f Finder) MayUseRole(ctx context.Context, namespace, roleNamespace, name string) error {
 	var object v1alpha1.AgentRole
-	err := f.Reader.Get(ctx, types.NamespacedName{Namespace: roleNamespace, Name: name}, &object)
+	err := f.Find(ctx, types.NamespacedName{Namespace: roleNamespace, Name: name}, &object)
 	if apierrors.IsNotFound(err) {
 		return fmt.Errorf("the AgentRole %s/%s was deleted: it may not be used in the namespace %s any more", roleNamespace, name, namespace)
 	}
