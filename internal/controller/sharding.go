@@ -133,7 +133,12 @@ func (d *driver) own(ctx context.Context, term replicas.Term) {
 	defer d.released(term.Shard)
 	log := ctrl.Log.WithName("shards").WithValues("shard", term.Shard)
 	e := d.router.Engine(term.Shard)
-	if err := e.Acquire(ctx, engine.Claim{HandOver: true, OwnerEnded: term.Expired}); err != nil {
+	reportOutage := func() {
+		e.ReportOutage(true)
+		d.waker.wake(ctx, term.Shard) // requests that came before this were dropped
+	}
+	defer e.ReportOutage(false)
+	if err := e.Acquire(ctx, engine.Claim{HandOver: true, OwnerEnded: term.Expired, Unavailable: reportOutage}); err != nil {
 		if ctx.Err() == nil {
 			log.Error(err, "Cannot take over the shard")
 			wait(ctx, recoverRetryDelay) // the Lease is released, and taken again
@@ -148,12 +153,16 @@ func (d *driver) own(ctx context.Context, term replicas.Term) {
 		if errors.Is(err, engine.ErrSuperseded) {
 			return
 		}
+		if errors.Is(err, ledger.ErrUnavailable) {
+			reportOutage()
+		}
 		if !wait(ctx, recoverRetryDelay) {
 			handOver(ctx, e, term)
 			return
 		}
 		log.Error(err, "Cannot take over the agents of the shard, retrying")
 	}
+	e.ReportOutage(false)
 	log.V(1).Info("Owns the shard")
 	if err := e.OwnShard(ctx); errors.Is(err, engine.ErrSuperseded) {
 		log.Info("Another operator has taken over the shard")

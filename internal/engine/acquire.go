@@ -18,6 +18,8 @@ type Claim struct {
 	HandOver bool
 	// OwnerEnded reports that the owner is known to act no more, because its Lease has expired. It is not asked.
 	OwnerEnded bool
+	// Unavailable is called when the ledger begins to fail; nil means that nobody wants to know.
+	Unavailable func()
 }
 
 // Acquire waits until this engine may append: until the current owner has handed over, has died, or has been silent for
@@ -35,6 +37,9 @@ func (e *Engine) Acquire(ctx context.Context, claim Claim) error {
 		case err != nil && !reported: // giving up would restart the process, which would then ask a healthy owner to hand over
 			reported = true
 			e.options.ReportError(fmt.Errorf("acquire the shard: %w", err))
+			if claim.Unavailable != nil {
+				claim.Unavailable()
+			}
 		}
 		wait := releasePollInterval
 		if claim.HandOver {

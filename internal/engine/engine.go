@@ -47,6 +47,8 @@ type Engine struct {
 
 	// recovered is set while this engine knows all live agents of its shard.
 	recovered atomic.Bool
+	// reportsOutage is set while the failure of the ledger keeps this process from taking over the shard; see ReportOutage.
+	reportsOutage atomic.Bool
 	// actors are the agents in memory.
 	actors registry
 	// adopted are the calls that the previous owner of the shard continues to make.

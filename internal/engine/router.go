@@ -70,14 +70,19 @@ func (r *Router) ShardOf(hash int) int { return r.count.Of(max(hash, 0)) }
 // of returns the engine of a tree. A tree that an earlier release began has no hash while one engine has the whole ledger.
 func (r *Router) of(hash int) *Engine { return r.engines[r.ShardOf(hash)] }
 
-// Enter begins a reconcile of an object that belongs to a tree. It reports false if this process does not own the tree's shard; otherwise
-// the shard is not handed over before leave is called.
+// Enter begins a reconcile of an object that belongs to a tree. It reports false if this process does not own the tree's shard, and does not
+// report outages for it; otherwise the shard is not handed over before leave is called.
 func (r *Router) Enter(hash int) (leave func(), ok bool) { return r.of(hash).enter() }
+
+// ReportOutage lets reconciles begin although this engine does not own its shard, or ends that. It is for the process that should own the
+// shard and cannot take it over because the ledger fails: its reconciles fail when they read the ledger, and write that to the status of
+// their objects. Should the ledger answer meanwhile, they start nothing: see CheckOwned.
+func (e *Engine) ReportOutage(on bool) { e.reportsOutage.Store(on) }
 
 // enter counts a reconcile, unless the engine does not know all live agents of its shard.
 func (e *Engine) enter() (leave func(), ok bool) {
 	leave = e.reconciles.begin() // before the check: a hand-over first closes the gate and then waits
-	if !e.recovered.Load() {
+	if !e.recovered.Load() && !e.reportsOutage.Load() {
 		leave()
 		return nil, false
 	}
@@ -93,8 +98,11 @@ func (r *Router) Owns(uid string) bool {
 // OwnsFirst reports whether this process owns the first shard, and with it the work that one process does for all.
 func (r *Router) OwnsFirst() bool { return r.engines[0].recovered.Load() }
 
+// CheckOwned returns nil if this process owns the shard of a tree, or else ErrShardMoving or ErrNotOwned.
+func (r *Router) CheckOwned(hash int) error { return r.of(hash).checkOwned() }
+
 // Moving reports whether this process is taking over or handing over the shard of a tree.
-func (r *Router) Moving(hash int) bool { return errors.Is(r.of(hash).checkOwned(), ErrShardMoving) }
+func (r *Router) Moving(hash int) bool { return errors.Is(r.CheckOwned(hash), ErrShardMoving) }
 
 // Active reports whether this process owns a shard, or is taking over or handing over one.
 func (r *Router) Active() bool {

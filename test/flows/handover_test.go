@@ -12,6 +12,7 @@ import (
 	. "github.com/onsi/gomega"
 
 	"github.com/nestor-dev/nestor/internal/ledger"
+	"github.com/nestor-dev/nestor/test/stack"
 )
 
 // handover covers two operators on a SQLite ledger.
@@ -52,14 +53,14 @@ func sharing(w *world) {
 			rival, err := w.LaunchRival()
 			Expect(err).NotTo(HaveOccurred())
 			defer func() { Expect(rival.Kill()).To(Succeed()) }()
-			Eventually(w.shardsByOwner).WithContext(ctx).Should(HaveExactElements(16, 16))
+			Eventually(w.shardsByOwner).WithContext(ctx).Should(HaveExactElements(stack.Shards/2, stack.Shards/2))
 			r.sendMessage(ctx, "second", "Greet Bob")
 			Eventually(r.posts).WithContext(ctx).Should(HavePost(WithText("Hello, Bob!"), ReplyingTo("second")))
 
 			Expect(rival.Kill()).To(Succeed())
 			r.sendMessage(ctx, "third", "Greet Carol")
 			Eventually(r.posts).WithContext(ctx).Should(HavePost(WithText("Hello, Carol!"), ReplyingTo("third")))
-			Eventually(w.shardsByOwner).WithContext(ctx).Should(HaveExactElements(32))
+			Eventually(w.shardsByOwner).WithContext(ctx).Should(HaveExactElements(stack.Shards))
 			Expect(must(ctx, w.requestsOf(must(ctx, r.chat).UID))).To(HaveLen(3), "no request is repeated")
 		})
 	})

@@ -13,6 +13,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"time"
 
 	"k8s.io/apimachinery/pkg/util/wait"
@@ -67,9 +68,16 @@ func (s *Stack) LaunchReplica(ctx context.Context, options ReplicaOptions) (*Rep
 	return r, nil
 }
 
-// ShortLeases returns flags of the operator with which a successor of one that was killed starts to work after 2 s on a PostgreSQL ledger, for
+// Shards is the number of shards with FewShards and ShortLeases.
+const Shards = 8
+
+// FewShards returns flags of the operator for suites that run beside others: on a PostgreSQL ledger each shard costs a write in a quarter of
+// the duration of a Lease.
+func FewShards() []string { return []string{"--shards", strconv.Itoa(Shards)} }
+
+// ShortLeases returns flags of the operator with which a successor of one that was killed starts to work after 4 s on a PostgreSQL ledger, for
 // suites that kill operators and measure nothing.
-func ShortLeases() []string { return []string{"--lease-duration", "2s"} }
+func ShortLeases() []string { return append(FewShards(), "--lease-duration", "4s") }
 
 func (s *Stack) runOperator(log *os.File, options ReplicaOptions) (*Process, error) {
 	program := filepath.Join(s.options.Programs, "nestor-operator")

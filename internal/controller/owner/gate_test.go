@@ -109,6 +109,33 @@ func TestRequestsOfOtherShardsAreDropped(t *testing.T) {
 	}
 }
 
+// TestOutagesAreReportedWithoutTheShard lets reconciles begin while the ledger keeps this operator from taking over the shard. Nothing starts.
+func TestOutagesAreReportedWithoutTheShard(t *testing.T) {
+	gate := newGate(t, otherUID("mine"), &v1alpha1.AgentChat{ObjectMeta: treetest.Named("mine", "mine")})
+	handled := 0
+	wrapped := gate.Tree(&v1alpha1.AgentChat{}, reconcile.Func(func(context.Context, ctrl.Request) (ctrl.Result, error) {
+		handled++
+		record := ledger.Agent{UID: "mine", Kind: "AgentChat", Namespace: "a", Name: "mine", Root: "mine", Chat: "mine", ShardHash: shard.Hash("mine"), CreatedAt: time.Now()}
+		if err := gate.Engine.CheckOwned(record.ShardHash); !errors.Is(err, engine.ErrNotOwned) {
+			t.Errorf("owns the shard: %v", err)
+		}
+		return ctrl.Result{}, gate.Engine.Start(record, agent.Started{Config: agent.Config{Kind: agent.Orchestrator, Name: "mine"}})
+	}))
+	e := gate.Engine.Engine(gate.Engine.ShardOf(shard.Hash("mine")))
+	for i, report := range []bool{false, true, false} {
+		e.ReportOutage(report)
+		if result, err := wrapped.Reconcile(t.Context(), request("mine")); err != nil || !result.IsZero() {
+			t.Errorf("reconcile %d: %v, %v", i, result, err)
+		}
+	}
+	if handled != 1 {
+		t.Errorf("%d reconciles began, want 1", handled)
+	}
+	if _, err := gate.Engine.View(t.Context(), "mine"); !errors.Is(err, ledger.ErrNotFound) {
+		t.Errorf("the agent was started: %v", err)
+	}
+}
+
 func TestAReconcileThatLosesItsShardIsNotRetried(t *testing.T) {
 	gate := newGate(t, "mine", &v1alpha1.AgentChat{ObjectMeta: treetest.Named("mine", "mine")})
 	for err, want := range map[error]error{

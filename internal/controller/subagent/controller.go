@@ -202,6 +202,9 @@ func (r *Reconciler) start(ctx context.Context, sub *v1alpha1.SubAgent, lineage 
 	case err != nil:
 		return ctrl.Result{}, err
 	}
+	if err := r.Runner.Engine.CheckOwned(record.ShardHash); err != nil {
+		return ctrl.Result{}, err // it starts when the shard is taken over
+	}
 	name := client.ObjectKeyFromObject(sub)
 	if !r.Runner.Engine.AcquireSlot(record, func() { r.Changed.Add(name) }) {
 		if q, ok := r.Runner.Engine.WaitsForActiveQuota(ctx, sub.Namespace, record.UID); ok {

@@ -74,7 +74,7 @@ func (f maliciousServer) session(t *testing.T, change ...func(*mcp.Options)) *mc
 		server.CloseClientConnections()
 		server.Close()
 	})
-	options := mcp.Options{}
+	options := mcp.Options{ConnectTimeout: time.Minute} // the machine may be busy
 	for _, c := range change {
 		c(&options)
 	}
@@ -222,15 +222,13 @@ func TestForbiddenAddressesAreRejected(t *testing.T) {
 
 // TestAStreamWithoutEndIsCut: a server that sends endless requests and reads no answers would fill the queue of
 // answers.
-// TestAStreamWithoutEndIsCut reads a stream faster than its limit of 32 MiB and 1 MiB a second, also on a busy machine: its messages are large and need no answers.
 func TestAStreamWithoutEndIsCut(t *testing.T) {
-	cut, begun := make(chan int, 10), time.Now()
+	cut := make(chan int, 10)
 	session := maliciousServer{stream: func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/event-stream")
-		event := `data: {"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"` + strings.Repeat("x", 200_000) + "\"}}\n\n"
 		sent := 0
-		for r.Context().Err() == nil && sent < 1<<30 {
-			n, err := io.WriteString(w, event)
+		for i := 0; r.Context().Err() == nil && sent < 1<<30; i++ {
+			n, err := fmt.Fprintf(w, "data: {\"jsonrpc\":\"2.0\",\"id\":%d,\"method\":\"ping\",\"params\":{\"x\":\"%s\"}}\n\n", i, strings.Repeat("x", 4000))
 			if err != nil {
 				break
 			}
@@ -241,10 +239,10 @@ func TestAStreamWithoutEndIsCut(t *testing.T) {
 	session.AwaitStatus(t.Context())
 	select {
 	case sent := <-cut:
-		if most := 64<<20 + int(time.Since(begun).Seconds())<<20; sent > most { // what the network keeps is sent too
-			t.Errorf("%d MiB were sent, want at most %d", sent>>20, most>>20)
+		if sent > 128<<20 {
+			t.Errorf("%d MiB were sent", sent>>20)
 		}
-	case <-time.After(5 * time.Minute):
+	case <-time.After(2 * time.Minute):
 		t.Error("the stream was not cut")
 	}
 }

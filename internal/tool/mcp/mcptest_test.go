@@ -113,9 +113,6 @@ type client struct {
 func makeClient(t *testing.T, options mcp.Options) *client {
 	t.Helper()
 	c := &client{pauses: make(chan int), resume: make(chan struct{}), changed: make(chan struct{}, 1)}
-	if options.ConnectTimeout == 0 {
-		options.ConnectTimeout = 2 * time.Minute // the machine may be busy
-	}
 	options.Wait = func(ctx context.Context, attempt int) error {
 		select {
 		case c.pauses <- attempt:
@@ -137,7 +134,7 @@ func makeClient(t *testing.T, options mcp.Options) *client {
 	}
 	c.Pool = mcp.NewPool(options)
 	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), 2*time.Minute)
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), 20*time.Second)
 		defer cancel()
 		if err := c.Close(ctx); err != nil {
 			t.Errorf("close pool: %v", err)

@@ -129,33 +129,10 @@ func TestToolsStayWhileTheServerIsDown(t *testing.T) {
 			h.setIntercept(normal)
 			c.resume <- struct{}{}
 			c.await(t, session, reason(mcp.Connected))
-			// On a busy machine a ping of this connection may be late too.
-			ended := make(chan struct{})
-			defer close(ended)
-			go c.pauseNoMore(ended)
-			for result := run(t.Context(), session, "lab__act", `{}`); result.Text != "done"; result = run(t.Context(), session, "lab__act", `{}`) {
-				if status := session.Status(); t.Context().Err() != nil || result.Failure != tool.Failed {
-					t.Fatalf("after the reconnect: %+v, status %+v", result, status)
-				}
-				c.await(t, session, reason(mcp.Connected))
+			if result := run(t.Context(), session, "lab__act", `{}`); result.Text != "done" {
+				t.Errorf("after the reconnect: %q", result.Text)
 			}
 		})
-	}
-}
-
-// pauseNoMore ends all pauses at once.
-func (c *client) pauseNoMore(ended <-chan struct{}) {
-	for {
-		select {
-		case <-c.pauses:
-		case <-ended:
-			return
-		}
-		select {
-		case c.resume <- struct{}{}:
-		case <-ended:
-			return
-		}
 	}
 }
 
