@@ -83,7 +83,7 @@ var _ = class(
 		attempt: "a command leaves a process in a session of its own, which writes to the workspace later",
 		defence: "the supervisor is the parent of all processes of a command, and ends them with it",
 		run: func(t *testing.T, w *world) {
-			g, root := NewWithT(t), t.TempDir()
+			g, root := expecting(t), t.TempDir()
 			bash := w.workspaceServer(t, root)
 			bash(`setsid nohup bash -c 'echo $BASHPID > pid; exec sleep 1000' >/dev/null 2>&1 & until [ -s pid ]; do sleep 0.01; done`)
 			pid, err := os.ReadFile(filepath.Join(root, "pid"))

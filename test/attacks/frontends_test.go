@@ -12,7 +12,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	. "github.com/onsi/gomega"
 	authenticationv1 "k8s.io/api/authentication/v1"
@@ -50,7 +49,7 @@ func (w *world) frontends(t *testing.T) *frontends {
 }
 
 func (d *frontends) open(w *world) {
-	g := NewWithT(w.t)
+	g := expecting(w.t)
 	var err error
 	d.page, err = stack.FreeAddress(w.t.Context())
 	g.Expect(err).NotTo(HaveOccurred())
@@ -86,7 +85,7 @@ func (d *frontends) open(w *world) {
 			answered = 0
 		}
 		return answered, err
-	}).WithTimeout(time.Minute).Should(BeNumerically(">=", 10))
+	}).Should(BeNumerically(">=", 10))
 	d.world = served
 }
 

@@ -42,7 +42,11 @@ func (r *testNamespace) getAs(person, path string, query ...string) (string, err
 	for i := 0; i+1 < len(query); i += 2 {
 		request = request.Param(query[i], query[i+1])
 	}
-	body, err := request.DoRaw(r.t.Context())
+	var body []byte
+	r.Eventually(func() bool { // the API server stops forwarding for a while if the operator once answers late
+		body, err = request.DoRaw(r.t.Context())
+		return apierrors.IsServiceUnavailable(err)
+	}).Should(BeFalse())
 	return string(body), err
 }
 

@@ -30,8 +30,9 @@ type hostileServer struct {
 	list, call mcpHandler
 	// stream serves the stream to the operator.
 	stream http.HandlerFunc
-	// change is closed when the tools have changed.
-	change chan struct{}
+	// change is closed when the tools have changed. Without a stream to tell it on, unheard is set until the next list.
+	change  chan struct{}
+	unheard bool
 }
 
 // setTools changes the tools and notifies clients.
@@ -42,7 +43,9 @@ func (f *hostileServer) setTools(tools ...string) {
 	if f.change != nil {
 		close(f.change)
 		f.change = nil
+		return
 	}
+	f.unheard = true // the operator lists the tools before it opens the stream
 }
 
 func (f *hostileServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -61,6 +64,9 @@ func (f *hostileServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	f.mu.Lock()
 	tools := strings.Join(f.tools, ",")
+	if m.Method == "tools/list" {
+		f.unheard = false
+	}
 	f.mu.Unlock()
 	switch {
 	case m.Method == "initialize":
@@ -96,6 +102,10 @@ func (f *hostileServer) listen(w http.ResponseWriter, r *http.Request) {
 			f.change = make(chan struct{})
 		}
 		change := f.change
+		if f.unheard {
+			close(f.change)
+			f.change, f.unheard = nil, false
+		}
 		f.mu.Unlock()
 		select {
 		case <-change:

@@ -56,13 +56,13 @@ var _ = class(
 			first := s.Operator
 			s.Expect(first.Signal(syscall.SIGSTOP)).To(Succeed())
 			s.Expect(s.StartOperator(t.Context())).To(Succeed())
-			s.Eventually(s.requests.Load).Should(BeEquivalentTo(2), "the second operator has taken over")
+			s.Eventually(s.requests.Load).Should(BeNumerically(">=", 2), "the second operator has taken over")
 			s.finish()
-			before := s.events()
+			before, requests := s.events(), s.requests.Load()
 			s.Expect(first.Signal(syscall.SIGCONT)).To(Succeed())
 			s.Eventually(s.OperatorLog).Should(ContainSubstring("standing by"))
 			s.Expect(s.events()).To(Equal(before))
-			s.Expect(s.requests.Load()).To(BeEquivalentTo(2))
+			s.Expect(s.requests.Load()).To(Equal(requests))
 			s.Expect(first.Kill()).To(Succeed())
 		},
 		control: func(t *testing.T, w *world) {
@@ -81,6 +81,7 @@ var _ = class(
 		everyLedger: true,
 		run: func(t *testing.T, w *world) {
 			r := w.newNamespace(t)
+			r.finishAgent()
 			fence, agent := r.finishedAgent()
 			fence.Epoch--
 			err := r.appendTo(agent, fence)
@@ -88,8 +89,11 @@ var _ = class(
 		},
 		control: func(t *testing.T, w *world) {
 			r := w.newNamespace(t)
-			fence, agent := r.finishedAgent()
-			r.Expect(r.appendTo(agent, fence)).To(Succeed())
+			r.finishAgent()
+			r.Eventually(func() error { // on a busy machine, a Lease may expire between reading and appending
+				fence, agent := r.finishedAgent()
+				return r.appendTo(agent, fence)
+			}).Should(Succeed())
 		},
 	},
 )
@@ -168,11 +172,16 @@ func (r *testNamespace) openHistory() ledger.Ledger {
 	return kept
 }
 
-// finishedAgent runs a task, and returns the operator's epoch and the record of the agent.
-func (r *testNamespace) finishedAgent() (ledger.Fence, ledger.Agent) {
+// finishAgent runs a task to its end.
+func (r *testNamespace) finishAgent() {
 	r.t.Helper()
 	r.create(&v1alpha1.AgentTask{ObjectMeta: metav1.ObjectMeta{Name: "work"}, Spec: v1alpha1.AgentTaskSpec{Type: v1alpha1.TaskAgent, Role: "general", Instruction: "Submit done"}})
 	r.Eventually(r.taskPhase("work")).Should(Equal(v1alpha1.TaskSuccess))
+}
+
+// finishedAgent returns the operator's epoch and the record of the agent.
+func (r *testNamespace) finishedAgent() (ledger.Fence, ledger.Agent) {
+	r.t.Helper()
 	kept := r.openHistory()
 	agent, err := kept.Agent(r.t.Context(), string(r.subAgent("work").UID))
 	r.Expect(err).NotTo(HaveOccurred())

@@ -269,6 +269,8 @@ var _ = class(
 			r.runUnderQuota("before")
 			r.recreate()
 			r.Expect(w.Provider(t.Context(), r.namespace, "default")).To(Succeed())
+			r.quota()
+			r.Eventually(r.used).Should(BeZero(), "the operator knows the new namespace")
 			r.runUnderQuota("after")
 			r.Expect(number(t, w, `SELECT COUNT(DISTINCT namespace_uid) FROM agents WHERE namespace = $1 AND namespace_uid <> ''`, r.namespace)).To(BeEquivalentTo(2))
 			r.Expect(number(t, w, `SELECT COUNT(*) FROM model_calls c JOIN agents a ON a.uid = c.agent_uid WHERE a.namespace = $1 AND c.namespace_uid <> a.namespace_uid`, r.namespace)).To(BeZero())
