@@ -223,7 +223,7 @@ func (d *installationTest) expect(name string, phase v1alpha1.TaskPhase, kind v1
 
 func (d *installationTest) await(what string, done func(context.Context) bool) {
 	d.Helper()
-	err := wait.PollUntilContextTimeout(d.Context(), 50*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
+	err := wait.PollUntilContextTimeout(d.Context(), 50*time.Millisecond, 3*time.Minute, true, func(ctx context.Context) (bool, error) {
 		return done(ctx), nil
 	})
 	if err != nil {

@@ -102,7 +102,7 @@ func makeObject(t *testing.T, kind, name, spec string) *unstructured.Unstructure
 func await(t *testing.T, s *stack.Stack, object *unstructured.Unstructured, verdict string) *unstructured.Unstructured {
 	t.Helper()
 	last := "nothing"
-	err := wait.PollUntilContextTimeout(t.Context(), 100*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
+	err := wait.PollUntilContextTimeout(t.Context(), 100*time.Millisecond, 3*time.Minute, true, func(ctx context.Context) (bool, error) {
 		if err := s.API.Get(ctx, client.ObjectKeyFromObject(object), object); err != nil {
 			return false, client.IgnoreNotFound(err)
 		}

@@ -26,7 +26,7 @@ import (
 const namespace = "live"
 
 // waitTimeout is a generous timeout for busy machines.
-const waitTimeout = 90 * time.Second
+const waitTimeout = 3 * time.Minute
 
 // initialObjects has the objects for the older operator. MODEL and DESK are the addresses of the model and the tools.
 const initialObjects = `

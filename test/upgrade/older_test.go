@@ -51,7 +51,7 @@ func (o older) build(ctx context.Context, t *testing.T) string {
 func install(ctx context.Context, t *testing.T, w *environment, checkout string) {
 	t.Helper()
 	command(ctx, t, checkout, w.Cluster.Kubectl, "--kubeconfig", w.Cluster.Kubeconfig, "replace", "-f", filepath.Join("config", "crd", "bases"))
-	command(ctx, t, checkout, w.Cluster.Kubectl, "--kubeconfig", w.Cluster.Kubeconfig, "wait", "--for=condition=Established", "crd", "--all", "--timeout=60s")
+	command(ctx, t, checkout, w.Cluster.Kubectl, "--kubeconfig", w.Cluster.Kubeconfig, "wait", "--for=condition=Established", "crd", "--all", "--timeout=3m")
 }
 
 // command runs a program and returns its output.
