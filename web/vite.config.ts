@@ -26,6 +26,6 @@ export default defineConfig({
     // Those that need a document say so; it takes a while to make one.
     environment: 'node',
     setupFiles: ['vitest.setup.ts'],
-    testTimeout: 60_000,
+    testTimeout: 300_000,
   },
 });

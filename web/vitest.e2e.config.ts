@@ -9,8 +9,8 @@ export default defineConfig({
     include: [process.env.SHOTS ? 'e2e/screenshots.ts' : 'e2e/**/*.test.ts'],
     environment: 'node',
     fileParallelism: false,
-    testTimeout: 90_000,
-    hookTimeout: 120_000,
+    testTimeout: 600_000,
+    hookTimeout: 600_000,
     retry: 0,
   },
 });

@@ -2,6 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Tests wait until something is shown, not for a time: on a machine that does much else, a second is not enough.
-if (typeof document !== 'undefined') (await import('@testing-library/react')).configure({ asyncUtilTimeout: 20_000 });
+if (typeof document !== 'undefined') (await import('@testing-library/react')).configure({ asyncUtilTimeout: 60_000 });
 
 export {};

@@ -38,7 +38,7 @@ describe.each([
     await page.keyboard.press('Escape');
     await menu();
     await begin(page, 'Write a note about the release.');
-    await page.getByRole('region', { name: 'Approval of notes__add' }).waitFor({ timeout: 40_000 });
+    await page.getByRole('region', { name: 'Approval of notes__add' }).waitFor({ timeout: 120_000 });
     await check('a request');
     await inspect(page, 'Scribe');
     await page.getByRole('log', { name: 'Transcript' }).getByText('Assignment').waitFor();
@@ -62,8 +62,8 @@ describe.each([
     await stack.create('alice', 'AgentTask', 'alice', `asks-${theme}-${width}`, { type: 'Agent', role: 'researcher', instruction: 'Ask for the year.', user: 'alice' });
     await menu();
     await page.getByRole('navigation', { name: 'Chats' }).getByRole('link', { name: /^Runs/ }).click();
-    await page.locator('.inbox-run .approval').first().waitFor({ timeout: 60_000 });
-    await page.locator('.inbox-run .question textarea').first().waitFor({ timeout: 60_000 });
+    await page.locator('.inbox-run .approval').first().waitFor({ timeout: 120_000 });
+    await page.locator('.inbox-run .question textarea').first().waitFor({ timeout: 120_000 });
     await check('runs');
     await page.getByRole('link', { name: `waits-${theme}-${width}`, exact: true }).click();
     await page.locator('.run .approval').waitFor();

@@ -19,7 +19,7 @@ export const complaints = new WeakMap<Page, string[]>();
 export async function visit(browser: Browser, link: string, options: BrowserContextOptions = {}): Promise<Page> {
   const context = await browser.newContext({ viewport: { width: 1360, height: 860 }, locale: 'en-GB', timezoneId: 'UTC', ...options });
   const page = await context.newPage();
-  page.setDefaultTimeout(20_000);
+  page.setDefaultTimeout(120_000);
   const said: string[] = [];
   complaints.set(page, said);
   page.on('console', (message) => message.type() === 'error' && said.push(message.text()));

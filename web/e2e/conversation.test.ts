@@ -49,7 +49,7 @@ describe('an answer', () => {
 
   it('that fails says why in words, and the message is sent again or changed', async () => {
     await begin(alice, 'Use the wrong key');
-    await alice.getByText('The model provider does not accept the API key. Check the Secret that the ModelProvider names.').waitFor({ timeout: 40_000 });
+    await alice.getByText('The model provider does not accept the API key. Check the Secret that the ModelProvider names.').waitFor({ timeout: 120_000 });
     const details = alice.locator('.turn-failed').getByText('Incorrect API key provided');
     expect(await details.isVisible()).toBe(false);
     await look(alice, 'conversation-failed');
@@ -60,7 +60,7 @@ describe('an answer', () => {
     expect(await alice.locator('.bubble', { hasText: 'Use the wrong key' }).count()).toBe(2);
 
     await alice.locator('.message.user').last().getByRole('button', { name: 'Edit' }).click();
-    await expect.poll(() => alice.locator('.composer textarea').inputValue(), { timeout: 20_000 }).toBe('Use the wrong key');
+    await expect.poll(() => alice.locator('.composer textarea').inputValue(), { timeout: 120_000 }).toBe('Use the wrong key');
     await alice.getByText('It is sent as a new message.').waitFor();
     await say(alice, 'Use the right key');
     await alice.locator('.bubble', { hasText: 'Use the right key' }).waitFor();
@@ -75,7 +75,7 @@ describe('a reply that is stopped', () => {
     await alice.getByRole('article', { name: 'The assistant is writing' }).getByText('Once upon a time').waitFor();
     await alice.getByRole('button', { name: 'Stop all work of this chat' }).click();
     const kept = alice.getByRole('article', { name: 'Assistant', exact: true }).filter({ hasText: 'Once upon a time' });
-    await kept.getByText('Stopped. This is what had arrived.').waitFor({ timeout: 40_000 });
+    await kept.getByText('Stopped. This is what had arrived.').waitFor({ timeout: 120_000 });
     expect(await alice.getByRole('article', { name: 'The assistant is writing' }).count()).toBe(0);
     expect(await alice.locator('.message.assistant').count()).toBe(1);
     await look(alice, 'conversation-stopped');
@@ -89,7 +89,7 @@ describe('a reply that is stopped', () => {
 describe('a running agent', () => {
   it('shows what it writes in its block, beside the others', async () => {
     await begin(alice, 'Think in parallel');
-    await alice.locator('.live', { hasText: 'The tides follow' }).waitFor({ timeout: 40_000 });
+    await alice.locator('.live', { hasText: 'The tides follow' }).waitFor({ timeout: 120_000 });
     await alice.locator('.live', { hasText: 'The stars turn' }).waitFor();
     // The page subscribes again when an agent ends, and gets the beginning of the other reply once more.
     await badge(alice.locator('section.task', { hasText: 'Ponder the tides' }), 'Done');
@@ -102,13 +102,13 @@ describe('a running agent', () => {
 
   it('can be looked at while it writes', async () => {
     await begin(alice, 'Think in parallel');
-    await alice.locator('.live', { hasText: 'The tides follow' }).waitFor({ timeout: 40_000 });
+    await alice.locator('.live', { hasText: 'The tides follow' }).waitFor({ timeout: 120_000 });
     await look(alice, 'conversation-live'); // on a slow machine the agents end meanwhile
   });
 
   it('shows the progress of its tools', async () => {
     await begin(alice, 'Index the notes');
-    await alice.getByRole('progressbar', { name: 'Progress of notes__index' }).waitFor({ timeout: 40_000 });
+    await alice.getByRole('progressbar', { name: 'Progress of notes__index' }).waitFor({ timeout: 120_000 });
     await alice.locator('.tool-progress', { hasText: /\d+\/10 reading notes/ }).waitFor();
     await look(alice, 'conversation-progress');
     await answered(alice, 'The notes have an index.');
@@ -121,14 +121,14 @@ describe('changes of files', () => {
     await alice.locator('.chat-item', { hasText: 'project' }).click();
     await say(alice, 'Change the greeting');
     const patch = alice.getByRole('region', { name: 'Approval of patch' });
-    await patch.waitFor({ timeout: 40_000 });
+    await patch.waitFor({ timeout: 120_000 });
     await patch.locator('.diff-line.removed', { hasText: 'echo "Hello, $1"' }).waitFor();
     await patch.locator('.diff-line.added', { hasText: 'echo "Good morning, $1"' }).waitFor();
     expect(await patch.locator('.diff-line.added mark').last().innerText()).toBe('Good morning');
     await look(alice, 'conversation-patch');
     await patch.getByRole('button', { name: 'Approve' }).click();
     const write = alice.getByRole('region', { name: 'Approval of write' });
-    await write.locator('.diff-line.added', { hasText: 'It is <b>polite</b> now.' }).waitFor({ timeout: 40_000 });
+    await write.locator('.diff-line.added', { hasText: 'It is <b>polite</b> now.' }).waitFor({ timeout: 120_000 });
     await write.getByText('New file: at').waitFor();
     await write.getByRole('button', { name: 'Approve' }).click();
     await answered(alice, 'The greeting has changed.');
@@ -168,7 +168,7 @@ describe('an allowance', () => {
   it('decides later calls that match, and no others, until it is revoked', async () => {
     await begin(alice, 'Write three notes');
     const first = alice.getByRole('region', { name: 'Approval of notes__add' }).filter({ hasText: 'harbour/one' });
-    await first.waitFor({ timeout: 40_000 });
+    await first.waitFor({ timeout: 120_000 });
     await first.getByText('Allow this tool for this chat').click();
     await first.getByRole('checkbox', { name: 'title' }).check();
     expect(await first.getByLabel('Pattern of title').inputValue()).toBe('harbour/*');
@@ -176,7 +176,7 @@ describe('an allowance', () => {
     await first.getByRole('button', { name: 'Approve and allow these calls' }).click();
     // The second note matches and is written without asking; the third one does not.
     const third = alice.getByRole('region', { name: 'Approval of notes__add' }).filter({ hasText: 'secret/three' });
-    await third.waitFor({ timeout: 40_000 });
+    await third.waitFor({ timeout: 120_000 });
     expect(await alice.getByRole('region', { name: 'Approval of notes__add' }).filter({ hasText: 'harbour/two' }).count()).toBe(0);
     await first.getByText('Approved by alice, and allowed for this chat').waitFor();
     await alice.getByText('1 allowance in this chat').click();
@@ -184,7 +184,7 @@ describe('an allowance', () => {
     await look(alice, 'conversation-allowances');
     await alice.getByRole('button', { name: 'Revoke calls of notes__add with title harbour/*' }).click();
     await alice.getByText('alice revoked the allowance').waitFor();
-    await alice.locator('.allowances').waitFor({ state: 'detached', timeout: 40_000 });
+    await alice.locator('.allowances').waitFor({ state: 'detached', timeout: 120_000 });
     await third.getByRole('button', { name: 'Deny' }).click();
     await answered(alice, 'The three notes are written.');
     await inspect(alice, 'Scribe');

@@ -51,7 +51,7 @@ describe('tools', () => {
     await tool('calculator').getByLabel(/^expression/).fill('17 * 23');
     await tool('calculator').getByRole('button', { name: 'Run' }).click();
     const result = tool('calculator').getByRole('region', { name: /^Result of try-calculator-/ });
-    await result.getByText('Done').waitFor({ timeout: 60_000 });
+    await result.getByText('Done').waitFor({ timeout: 120_000 });
     await result.getByText('391').first().waitFor();
     await look(alice, 'pages-tool');
   });
@@ -64,7 +64,7 @@ describe('tools', () => {
     expect(await add.getByRole('button', { name: 'Run' }).isDisabled()).toBe(true);
     await add.getByRole('checkbox').check();
     await add.getByRole('button', { name: 'Run' }).click();
-    await add.getByText('Added "From the form". <img src=x onerror').first().waitFor({ timeout: 60_000 });
+    await add.getByText('Added "From the form". <img src=x onerror').first().waitFor({ timeout: 120_000 });
     expect(await alice.evaluate(() => 'pwned' in window)).toBe(false);
     await look(alice, 'pages-tool-write');
   });
@@ -72,7 +72,7 @@ describe('tools', () => {
   it('report what is wrong with the arguments', async () => {
     await tool('calculator').getByLabel(/^expression/).fill('17 *');
     await tool('calculator').getByRole('button', { name: 'Run' }).click();
-    await tool('calculator').getByText('Failed', { exact: true }).waitFor({ timeout: 60_000 });
+    await tool('calculator').getByText('Failed', { exact: true }).waitFor({ timeout: 120_000 });
     await look(alice, 'pages-tool-failed');
   });
 });

@@ -18,7 +18,7 @@ const inbox = async (page: Page) => {
 const ofChat = (page: Page, address: string) => page.locator('.inbox-run').filter({ has: page.locator(`a[href="${address}"]`) });
 
 const run = (page: Page, name: string) => page.locator('.inbox-run').filter({ has: page.getByRole('link', { name, exact: true }) });
-const timeout = 60_000;
+const timeout = 120_000;
 
 describe('the inbox', () => {
   it('approves a call of a standalone task, with the arguments that are shown', async () => {

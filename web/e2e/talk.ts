@@ -19,10 +19,10 @@ export async function say(page: Page, text: string): Promise<void> {
 }
 
 /** Waits for an answer of the orchestrator. */
-export const answered = (page: Page, text: string | RegExp, timeout = 40_000) => page.getByRole('article', { name: 'Assistant', exact: true }).filter({ hasText: text }).first().waitFor({ timeout });
+export const answered = (page: Page, text: string | RegExp, timeout = 120_000) => page.getByRole('article', { name: 'Assistant', exact: true }).filter({ hasText: text }).first().waitFor({ timeout });
 
 export const task = (page: Page, name: string) => page.locator('section.task').filter({ hasText: name }).first();
 
 export const inspect = (page: Page, name: string) => page.getByRole('button', { name: new RegExp(`^Inspect ${name}`) }).first().click();
 
-export const badge = (of: Locator, label: string) => of.locator('.badge', { hasText: label }).first().waitFor({ timeout: 40_000 });
+export const badge = (of: Locator, label: string) => of.locator('.badge', { hasText: label }).first().waitFor({ timeout: 120_000 });

@@ -9,7 +9,7 @@ import { alice, open } from './world';
 
 open({ reducedMotion: 'reduce' });
 
-const timeout = 60_000;
+const timeout = 120_000;
 const request = () => alice.locator('section.approval.open');
 const linesOf = (of: Locator) => of.locator('.diff-line').allInnerTexts();
 const changed = (lines: string[]) => lines.map((line) => line.replace(/\s+/g, ' ').trim()).filter((line) => /^\d* ?[+-]/.test(line));
@@ -17,7 +17,7 @@ const approve = () => request().getByRole('button', { name: 'Approve', exact: tr
 
 const difference = ['3 - It is planned for <b>spring</b>.', '3 + It is planned for <b>autumn</b>.', '14 - Carol writes the notes.', '15 + Dora announces it.'];
 
-it('shows what a call of write would replace, where the agent works', { timeout: 300_000 }, async () => {
+it('shows what a call of write would replace, where the agent works', { timeout: 600_000 }, async () => {
   await alice.locator('.chat-item', { hasText: 'project' }).click();
   await say(alice, 'Keep a page about the release');
   await request().getByText(/New file: at/).waitFor({ timeout });
@@ -40,7 +40,7 @@ it('shows what a call of write would replace, where the agent works', { timeout:
   await answered(alice, 'The page about the release is ready.', timeout);
 });
 
-it('shows in the inspector what a call of write replaced', { timeout: 120_000 }, async () => {
+it('shows in the inspector what a call of write replaced', { timeout: 600_000 }, async () => {
   await inspect(alice, 'Builder');
   const calls = alice.locator('.inspector .tool-card', { hasText: 'release.md' });
   await calls.nth(1).locator('.tool-head').click();

@@ -128,8 +128,11 @@ describe('rows', () => {
 
   it('of ten thousand entries are made in a moment', () => {
     const many = Array.from({ length: 10_000 }, (_, i) => (i % 2 ? anEntry(i, { kind: 'ToolResult', content: 'x', toolCalls: [{ id: `c${i - 1}`, phase: 'Success' }] }) : anEntry(i, { toolCalls: [{ ...call, id: `c${i}` }] })));
-    const begun = performance.now();
-    expect(rowsOf(many)).toHaveLength(5000);
-    expect(performance.now() - begun).toBeLessThan(1000);
+    const took = Array.from({ length: 5 }, () => {
+      const begun = performance.now();
+      expect(rowsOf(many)).toHaveLength(5000);
+      return performance.now() - begun;
+    });
+    expect(Math.min(...took)).toBeLessThan(1000); // the machine may be busy with something else in some of them
   });
 });

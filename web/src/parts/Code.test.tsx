@@ -12,7 +12,7 @@ afterEach(cleanup);
 describe('code', () => {
   it('is coloured if its language is known, and says the same as before', async () => {
     const { container } = render(<Code text={'func main() { s := "<b>x</b>" }'} language="go title=main.go" />);
-    await vi.waitFor(() => expect(container.querySelector('.hljs-keyword')?.textContent).toBe('func'), 20_000);
+    await vi.waitFor(() => expect(container.querySelector('.hljs-keyword')?.textContent).toBe('func'), 60_000);
     expect(container.querySelector('code')?.textContent).toBe('func main() { s := "<b>x</b>" }');
     expect(container.querySelector('b')).toBeNull();
   });
@@ -22,7 +22,7 @@ describe('code', () => {
     const long = 'var x = 1\n'.repeat(10_000);
     const other = render(<Code text={long} language="go" />).container;
     render(<Code text="var y = 2" language="go" label="Known" />);
-    await vi.waitFor(() => expect(document.querySelector('[aria-label=Known] span')).not.toBeNull(), 20_000);
+    await vi.waitFor(() => expect(document.querySelector('[aria-label=Known] span')).not.toBeNull(), 60_000);
     expect(container.querySelector('code span')).toBeNull();
     expect(other.querySelector('code span')).toBeNull();
     expect(other.querySelector('code')?.textContent).toBe(long);

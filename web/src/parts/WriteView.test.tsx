@@ -35,7 +35,7 @@ it('compares a call of write with the file that the agent would replace', async 
   expect(container.textContent).toContain('2 lines added, 2 removed');
   expect(container.querySelector('.whole-content')?.textContent).toContain('one\nTwo\nthree\n');
   fireEvent.click(screen.getByRole('button', { name: 'Read again' }));
-  await vi.waitFor(() => expect(fetched).toHaveBeenCalledTimes(2), 20_000);
+  await vi.waitFor(() => expect(fetched).toHaveBeenCalledTimes(2), 60_000);
 });
 
 it('shows what has not changed only in part, and invisible characters', async () => {

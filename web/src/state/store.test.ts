@@ -20,8 +20,8 @@ it('does not repeat the beginning of a reply when it subscribes again', async ()
   const store = new Store();
   const text = () => store.read().transcripts.get('chat.one')?.speaking?.text;
   store.listen({ namespace: 'default', chat: 'one', transcripts: [{ name: 'chat.one', tail: 1 }] });
-  await vi.waitFor(() => expect(text()).toBe('Once upon'), 20_000);
+  await vi.waitFor(() => expect(text()).toBe('Once upon'), 60_000);
   store.listen({ namespace: 'default', chat: 'one', transcripts: [{ name: 'chat.one', tail: 1 }, { name: 'subagent.x', tail: 1 }] });
-  await vi.waitFor(() => expect(text()).toBe('Once upon a time'), 20_000);
+  await vi.waitFor(() => expect(text()).toBe('Once upon a time'), 60_000);
   store.stop();
 });
