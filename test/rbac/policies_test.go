@@ -12,6 +12,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/retry"
 	"k8s.io/utils/ptr"
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
@@ -252,12 +253,14 @@ func createsOwnedByTrigger(who person, message string) policyCase {
 // changesOwner changes the owner of the sub-agent's task.
 func changesOwner(who person, does string, change func(*metav1.OwnerReference), message string) policyCase {
 	return policyCase{who, does, message, func(ctx context.Context) error {
-		task := standing(ctx, "agenttasks", "of-the-research")
-		owners := task.GetOwnerReferences()
-		change(&owners[0])
-		task.SetOwnerReferences(owners)
-		_, err := as(who).Resource(resource("agenttasks")).Namespace(team).Update(ctx, task, metav1.UpdateOptions{DryRun: dry})
-		return err
+		return retry.RetryOnConflict(retry.DefaultBackoff, func() error { // the operator writes the status
+			task := standing(ctx, "agenttasks", "of-the-research")
+			owners := task.GetOwnerReferences()
+			change(&owners[0])
+			task.SetOwnerReferences(owners)
+			_, err := as(who).Resource(resource("agenttasks")).Namespace(team).Update(ctx, task, metav1.UpdateOptions{DryRun: dry})
+			return err
+		})
 	}}
 }
 

@@ -57,7 +57,7 @@ var _ = BeforeSuite(func(ctx SpecContext) {
 	createObjects(ctx)
 	connectGateway(ctx)
 	awaitPolicies(ctx)
-}, NodeTimeout(5*time.Minute))
+}, NodeTimeout(10*time.Minute))
 
 // registerHistory applies the chart's registration of the history API, with the address of the operator's process on
 // this machine. The operator itself creates the certificate and the CA bundle.
