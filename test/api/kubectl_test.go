@@ -64,7 +64,7 @@ var _ = Describe("kubectl", func() {
 		Expect(api.Create(ctx, task)).To(Succeed())
 
 		var out bytes.Buffer
-		wait := kubectlCommand(ctx, "wait", "--for=condition=Succeeded", "--timeout=60s", "--namespace", task.Namespace, "agenttask/nightly-review")
+		wait := kubectlCommand(ctx, "wait", "--for=condition=Succeeded", "--timeout=3m", "--namespace", task.Namespace, "agenttask/nightly-review")
 		wait.Stdout, wait.Stderr = &out, &out
 		Expect(wait.Start()).To(Succeed())
 		task.Status.Phase = nestor.TaskSuccess
@@ -77,7 +77,7 @@ var _ = Describe("kubectl", func() {
 	It("waits until a task has failed", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		createExampleObjects(ctx, namespace)
-		Expect(kubectl(ctx, "wait", "--for=condition=Succeeded=False", "--timeout=60s", "--namespace", namespace, "agenttask/sum")).
+		Expect(kubectl(ctx, "wait", "--for=condition=Succeeded=False", "--timeout=3m", "--namespace", namespace, "agenttask/sum")).
 			To(ContainSubstring("condition met"))
 	})
 
@@ -111,7 +111,7 @@ func kubectl(ctx context.Context, arguments ...string) string {
 }
 
 // age is the last column of every table.
-var age = regexp.MustCompile(`(?m)\d+s$`)
+var age = regexp.MustCompile(`(?m)\b(\d+m)?\d+[sm]$`)
 
 func withoutAges(table string) string { return age.ReplaceAllString(table, "0s") }
 

@@ -62,7 +62,7 @@ var _ = BeforeSuite(func(ctx SpecContext) {
 	plain, err := client.New(config, client.Options{Scheme: scheme})
 	Expect(err).NotTo(HaveOccurred())
 	api = client.WithFieldValidation(plain, metav1.FieldValidationStrict)
-}, NodeTimeout(5*time.Minute))
+}, NodeTimeout(10*time.Minute))
 
 // definitions returns the nine CRDs. It panics if they are broken, because specs are generated from them before
 // anything runs.

@@ -20,7 +20,7 @@ import (
 func TestSmallBareRuns(t *testing.T) {
 	for _, s := range []Scenario{Bare(1, 2, stack.SQLite, 0), Bare(1, 2, stack.PostgreSQL, 0), Bare(1, 2, stack.PostgreSQL, 3)} {
 		t.Run(s.Name, func(t *testing.T) {
-			env := Environment{Timeout: time.Minute, Logf: t.Logf, Profiles: t.TempDir()}
+			env := Environment{Timeout: 5 * time.Minute, Logf: t.Logf, Profiles: t.TempDir()}
 			result := s.Run(t.Context(), env)
 			if result.Error != "" || result.Failures != 0 {
 				t.Fatalf("%s", result)
@@ -43,7 +43,7 @@ func TestSmallBareRuns(t *testing.T) {
 }
 
 func TestASmallEndlessRun(t *testing.T) {
-	result := Endless(20, false).Run(t.Context(), Environment{Timeout: time.Minute, Logf: t.Logf})
+	result := Endless(20, false).Run(t.Context(), Environment{Timeout: 5 * time.Minute, Logf: t.Logf})
 	if result.Error != "" || result.Failures != 0 || result.Turns != 20 {
 		t.Fatalf("%s", result)
 	}

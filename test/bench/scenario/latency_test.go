@@ -17,7 +17,7 @@ import (
 // TestSmallLatencyRuns measures each latency a few times on a real stack.
 func TestSmallLatencyRuns(t *testing.T) {
 	ctrl.SetLogger(logr.Discard())
-	env := Environment{Ledger: stack.SQLite, Timeout: 3 * time.Minute, Logf: t.Logf, Programs: programs(t)}
+	env := Environment{Ledger: stack.SQLite, Timeout: 5 * time.Minute, Logf: t.Logf, Programs: programs(t)}
 	for name, tc := range map[string]struct {
 		scenario Scenario
 		measured []string

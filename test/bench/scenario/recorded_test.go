@@ -81,7 +81,7 @@ func TestSmallHandOver(t *testing.T) {
 	if err := server.Close(); err != nil {
 		t.Fatal(err)
 	}
-	result := handOverOf(sigterm, 15, 30, 3*time.Second).Run(t.Context(), Environment{Ledger: stack.PostgreSQL, Timeout: 2 * time.Minute, Logf: t.Logf, Programs: programs(t)})
+	result := handOverOf(sigterm, 15, 30, 3*time.Second).Run(t.Context(), Environment{Ledger: stack.PostgreSQL, Timeout: 5 * time.Minute, Logf: t.Logf, Programs: programs(t)})
 	if result.Error != "" || result.Failures != 0 {
 		t.Fatalf("%s", result)
 	}
