@@ -101,6 +101,9 @@ func (s demoEnvironment) start(env ...string) *runningDemo {
 
 const waitTimeout = 2 * time.Minute
 
+// tourTimeout is that of the whole tour, with the start of the control plane.
+const tourTimeout = 8 * time.Minute
+
 // waitForOutput waits until the demo prints a text.
 func (p *runningDemo) waitForOutput(text string) {
 	p.t.Helper()
@@ -126,7 +129,7 @@ func (p *runningDemo) waitExit() int {
 			p.t.Fatal(err)
 		}
 		return p.cmd.ProcessState.ExitCode()
-	case <-time.After(waitTimeout):
+	case <-time.After(tourTimeout):
 		p.t.Fatalf("the demo does not end; output:\n%s", p.output())
 		return -1
 	}

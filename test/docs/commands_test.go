@@ -119,6 +119,7 @@ func (r *reader) save(name string, block page.Block) {
 // rewrite replaces places that a page names by those of this room.
 func (r *reader) rewrite(text string) string {
 	text = strings.ReplaceAll(text, "NAMESPACE=default", "NAMESPACE="+r.room.namespace)
+	text = strings.ReplaceAll(text, "--timeout 1m", "--timeout 5m") // the machine may be busy with the other pages
 	return strings.ReplaceAll(r.stage.hosts.Replace(text), "/namespaces/default/", "/namespaces/"+r.room.namespace+"/")
 }
 
