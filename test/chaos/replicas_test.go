@@ -195,7 +195,7 @@ func (f *fleet) startAll(ctx context.Context) error {
 }
 
 // terminateTimeout is how long a replica may take to end, also without the API server and the ledger.
-const terminateTimeout = 3 * time.Minute
+const terminateTimeout = 60 * time.Second
 
 // terminate ends a replica with SIGTERM. While nothing else fails, it must exit cleanly.
 func (f *fleet) terminate(ctx context.Context, s *slot) error {
