@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"sync"
 	"sync/atomic"
 
 	rbacv1 "k8s.io/api/rbac/v1"
@@ -25,23 +26,72 @@ const (
 	up      = "up"
 	down    = "down"
 	limited = "limited"
+	held    = "held"
 )
 
-// breakableModel serves a model, unless it is down or limits the rate of calls.
+// heldAfter is how many pieces of a streamed reply pass while the model is held.
+const heldAfter = 8
+
+// breakableModel serves a model, unless it is down or limits the rate of calls. While it is held, streamed replies begin and do not end.
 type breakableModel struct {
 	handler http.Handler
-	state   atomic.Value
+
+	mu      sync.Mutex
+	state   string
+	changed chan struct{} // closed with the next change
+}
+
+func newBreakableModel(handler http.Handler) *breakableModel {
+	return &breakableModel{handler: handler, state: up, changed: make(chan struct{})}
+}
+
+func (m *breakableModel) set(state string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.state = state
+	close(m.changed)
+	m.changed = make(chan struct{})
+}
+
+func (m *breakableModel) current() (state string, changed <-chan struct{}) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.state, m.changed
+}
+
+// heldReply lets the beginning of a reply pass, and the rest when the model is not held any more.
+type heldReply struct {
+	http.ResponseWriter
+	model  *breakableModel
+	ctx    context.Context
+	pieces int
+}
+
+// Unwrap is for http.ResponseController.
+func (w *heldReply) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+
+// Write implements http.ResponseWriter.
+func (w *heldReply) Write(data []byte) (int, error) {
+	w.pieces++
+	for state, changed := w.model.current(); state == held && w.pieces > heldAfter; state, changed = w.model.current() {
+		select {
+		case <-changed:
+		case <-w.ctx.Done():
+			return 0, w.ctx.Err()
+		}
+	}
+	return w.ResponseWriter.Write(data)
 }
 
 func (m *breakableModel) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	switch m.state.Load() {
+	switch state, _ := m.current(); state {
 	case down:
 		http.Error(w, `{"error":{"message":"The service is overloaded."}}`, http.StatusServiceUnavailable)
 	case limited:
 		w.Header().Set("Retry-After", "5")
 		http.Error(w, `{"error":{"message":"Too many requests."}}`, http.StatusTooManyRequests)
 	default:
-		m.handler.ServeHTTP(w, r)
+		m.handler.ServeHTTP(&heldReply{ResponseWriter: w, model: m, ctx: r.Context()}, r)
 	}
 }
 
@@ -65,7 +115,7 @@ func (s *stack) fault(ctx context.Context, part, what string) (map[string]string
 	case "ledger":
 		s.ledger.down.Store(what == down)
 	case "model":
-		s.model.state.Store(what)
+		s.model.set(what)
 	case "quota":
 		return map[string]string{part: what}, s.createQuota(ctx, what)
 	default:

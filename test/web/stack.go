@@ -111,8 +111,7 @@ func (s *stack) serveModel() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	s.model = &breakableModel{handler: scripted.NewServer(scripted.Options{Scripts: append(scripts, demo...)})}
-	s.model.state.Store(up)
+	s.model = newBreakableModel(scripted.NewServer(scripted.Options{Scripts: append(scripts, demo...)}))
 	return s.serve(s.model) + "/v1", nil
 }
 

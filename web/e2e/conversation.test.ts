@@ -5,7 +5,7 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { look } from './look';
 import { answered, badge, begin, inspect, say, task } from './talk';
-import { alice, open } from './world';
+import { alice, open, stack } from './world';
 
 open({ permissions: ['clipboard-read', 'clipboard-write'], reducedMotion: 'reduce' });
 
@@ -71,12 +71,14 @@ describe('an answer', () => {
 
 describe('a reply that is stopped', () => {
   it('stays as far as it had arrived, for everybody and after a reload', async () => {
+    await stack.fault('model', 'held');
     await begin(alice, 'Tell a long story');
     await alice.getByRole('article', { name: 'The assistant is writing' }).getByText('Once upon a time').waitFor();
     await alice.getByRole('button', { name: 'Stop all work of this chat' }).click();
     const kept = alice.getByRole('article', { name: 'Assistant', exact: true }).filter({ hasText: 'Once upon a time' });
     await kept.getByText('Stopped. This is what had arrived.').waitFor({ timeout: 120_000 });
-    expect(await alice.getByRole('article', { name: 'The assistant is writing' }).count()).toBe(0);
+    await stack.fault('model', 'up');
+    await alice.getByRole('article', { name: 'The assistant is writing' }).waitFor({ state: 'detached' });
     expect(await alice.locator('.message.assistant').count()).toBe(1);
     await look(alice, 'conversation-stopped');
     await alice.reload();
@@ -97,7 +99,7 @@ describe('a running agent', () => {
     await stars.getByText('In winter the hunter').waitFor();
     expect((await stars.innerText()).split('The stars turn')).toHaveLength(2);
     await answered(alice, 'Both have thought about it.');
-    expect(await alice.locator('.live').count()).toBe(0);
+    await alice.locator('.live').first().waitFor({ state: 'detached' });
   });
 
   it('can be looked at while it writes', async () => {
@@ -112,7 +114,7 @@ describe('a running agent', () => {
     await alice.locator('.tool-progress', { hasText: /\d+\/10 reading notes/ }).waitFor();
     await look(alice, 'conversation-progress');
     await answered(alice, 'The notes have an index.');
-    expect(await alice.getByRole('progressbar').count()).toBe(0);
+    await alice.getByRole('progressbar').first().waitFor({ state: 'detached' });
   });
 });
 

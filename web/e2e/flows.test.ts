@@ -13,12 +13,14 @@ open();
 
 describe('a chat', () => {
   it('begins with a message and shows the answer while it is being written', async () => {
+    await stack.fault('model', 'held');
     await begin(alice, 'Explain the plan');
     await alice.getByRole('heading', { name: 'Explain the plan', level: 1 }).waitFor();
     await alice.getByRole('article', { name: 'The assistant is writing' }).waitFor();
+    await stack.fault('model', 'up');
     await answered(alice, 'Keep the old store');
     await alice.getByRole('cell', { name: '3 days' }).waitFor();
-    expect(await alice.getByRole('article', { name: 'The assistant is writing' }).count()).toBe(0);
+    await alice.getByRole('article', { name: 'The assistant is writing' }).waitFor({ state: 'detached' });
   });
 
   it('fans out and in, and shows it under the message that caused it', async () => {
@@ -51,7 +53,7 @@ describe('a chat', () => {
     await alice.waitForURL(/\/chats\//);
     await alice.locator('.bubble').getByRole('img', { name: 'dark.png' }).waitFor();
     await answered(alice, 'It shows one dark pixel.');
-    expect(await alice.locator('.composer .attachments').count()).toBe(0);
+    await alice.locator('.composer .attachments').waitFor({ state: 'detached' });
     const reasoning = alice.locator('.message.assistant .reasoning');
     await reasoning.waitFor();
     expect(await reasoning.getByText('not much to go on').isVisible()).toBe(false);
@@ -69,7 +71,7 @@ describe('a chat', () => {
     await say(alice, 'It is 2024');
     await answered(alice, 'Three releases came out');
     await badge(task(alice, 'Researcher'), 'Done');
-    expect(await alice.locator('.waiting-banner').count()).toBe(0);
+    await alice.locator('.waiting-banner').waitFor({ state: 'detached' });
   });
 
   it('runs a tool that was approved, with the arguments that were shown', async () => {

@@ -68,7 +68,7 @@ export class Stack {
     await this.command(what);
   }
 
-  /** Breaks or mends a part: the ledger or the model; or creates a quota that is used up in a namespace. */
+  /** Breaks or mends a part: the ledger or the model, which also can be held in the middle of its replies; or creates a quota that is used up in a namespace. */
   async fault(part: 'ledger' | 'model' | 'quota', what: string): Promise<void> {
     await this.command(`${part} ${what}`);
   }
