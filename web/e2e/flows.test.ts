@@ -234,16 +234,22 @@ describe('people', () => {
 
 describe('the page', () => {
   it('is painted soon', async () => {
-    const page = await visit(browser, await stack.open('alice', 'alice'));
-    await page.bringToFront(); // what is not seen is not painted
-    await page.waitForFunction(() => performance.getEntriesByName('first-contentful-paint').length > 0);
-    await page.getByRole('heading', { name: 'What should your agents do?' }).waitFor();
-    const [paint, bytes] = await page.evaluate(() => [
-      performance.getEntriesByName('first-contentful-paint')[0]!.startTime,
-      performance.getEntriesByType('resource').reduce((sum, entry) => sum + (entry as PerformanceResourceTiming).decodedBodySize, 0),
-    ]);
-    console.log(`first paint after ${Math.round(paint)} ms; ${Math.round(bytes / 1024)} KiB of files`);
-    await page.context().close();
+    let soonest = Infinity;
+    for (let visits = 0; visits < 3 && soonest >= 5000; visits++) {
+      // The machine may be busy with something else during one of them.
+      const page = await visit(browser, await stack.open('alice', 'alice'));
+      await page.bringToFront(); // what is not seen is not painted
+      await page.waitForFunction(() => performance.getEntriesByName('first-contentful-paint').length > 0);
+      await page.getByRole('heading', { name: 'What should your agents do?' }).waitFor();
+      const [paint, bytes] = await page.evaluate(() => [
+        performance.getEntriesByName('first-contentful-paint')[0]!.startTime,
+        performance.getEntriesByType('resource').reduce((sum, entry) => sum + (entry as PerformanceResourceTiming).decodedBodySize, 0),
+      ]);
+      console.log(`first paint after ${Math.round(paint)} ms; ${Math.round(bytes / 1024)} KiB of files`);
+      soonest = Math.min(soonest, paint);
+      await page.context().close();
+    }
+    expect(soonest).toBeLessThan(5000);
   });
 
   it('loads less than 200 KiB of compressed files', async () => {
