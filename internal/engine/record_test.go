@@ -6,8 +6,8 @@ package engine
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/nestor-dev/nestor/internal/agent"
 	"github.com/nestor-dev/nestor/internal/ledger"
@@ -54,16 +54,29 @@ func TestARecordWaitsForTheLedger(t *testing.T) {
 		return err == nil
 	})
 	w.crash()
-	e := w.start(refusingLedger{w.ledger})
-	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
+	var refused atomic.Int32
+	e := w.start(refusingLedger{w.ledger, func() {
+		if refused.Add(1) == 3 {
+			cancel()
+		}
+	}})
 	err := e.Record(ctx, "uid-chat", agent.MessageArrived{Message: "m1", Text: "Load"})
-	if !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("Record returned %v", err)
+	if !errors.Is(err, context.Canceled) || refused.Load() < 3 {
+		t.Errorf("Record returned %v after the ledger refused %d appends", err, refused.Load())
 	}
+	w.crash() // nothing can be drained
 }
 
-// refusingLedger is a ledger that refuses all appends.
-type refusingLedger struct{ Ledger }
+// refusingLedger is a ledger that refuses all appends, and reports each.
+type refusingLedger struct {
+	Ledger
 
-func (refusingLedger) Append(context.Context, ledger.Batch) error { return ledger.ErrUnavailable }
+	refused func()
+}
+
+func (l refusingLedger) Append(context.Context, ledger.Batch) error {
+	l.refused()
+	return ledger.ErrUnavailable
+}
