@@ -149,6 +149,7 @@ var _ = Describe("Following a transcript", Ordered, ContinueOnFailure, func() {
 		must(kubectl("create", "role", "log", "-n", "team-a", "--verb=get", "--resource=transcripts.history.nestor.dev/log"))
 		for _, user := range []string{"erin", "frank"} {
 			must(kubectl("create", "rolebinding", "log-"+user, "-n", "team-a", "--role=log", "--user="+user))
+			awaitPermission(user, "team-a", "get", "transcripts", "log")
 		}
 		revoked, allowed := followAs("erin", "team-a", "chat.guarded/log?follow=true"), followAs("frank", "team-a", "chat.guarded/log?follow=true")
 		for _, lines := range []<-chan string{revoked, allowed} {
@@ -176,6 +177,9 @@ var _ = Describe("Following a transcript", Ordered, ContinueOnFailure, func() {
 			Expect(err).To(MatchError(ContainSubstring(why)))
 		}
 		must(kubectl("create", "clusterrolebinding", "followers", "--clusterrole=cluster-admin", "--user=gwen", "--user=hugo"))
+		for _, user := range []string{"gwen", "hugo"} {
+			awaitPermission(user, "team-a", "get", "transcripts", "log")
+		}
 		for _, user := range []string{"gwen", "gwen"} {
 			Eventually(followAs(user, "team-a", "chat.busy/log?follow=true")).Should(Receive(Equal("1 Started ")))
 		}

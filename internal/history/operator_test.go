@@ -4,9 +4,12 @@
 package history_test
 
 import (
+	"bytes"
 	"context"
+	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -45,12 +48,17 @@ func runOperator(w servedLedger) client.Client {
 }
 
 // createProvider creates a slow model in a namespace, so that replies can be observed while they stream.
-func createProvider(objects client.Client, namespace string) {
+func createProvider(objects client.Client, namespace string) *heldModel {
 	GinkgoHelper()
 	script, err := scripted.Builtin("central-orchestration")
 	Expect(err).NotTo(HaveOccurred())
-	server := httptest.NewServer(scripted.NewServer(scripted.Options{APIKey: modelKey, Scripts: []*scripted.Script{script}}))
-	DeferCleanup(server.Close)
+	held := &heldModel{Handler: scripted.NewServer(scripted.Options{APIKey: modelKey, Scripts: []*scripted.Script{script}})}
+	held.release()
+	server := httptest.NewServer(held)
+	DeferCleanup(func() {
+		held.release()
+		server.Close()
+	})
 	Expect(objects.Create(ctx, &corev1.Secret{
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "model-key"}, StringData: map[string]string{"key": modelKey},
 	})).To(Succeed())
@@ -58,7 +66,70 @@ func createProvider(objects client.Client, namespace string) {
 	provider.Spec.BaseURL, provider.Spec.DefaultModel = server.URL+"/v1", "scripted"
 	provider.Spec.APIKeySecretRef = &v1alpha1.SecretKeyRef{Name: "model-key", Key: "key"}
 	Expect(objects.Create(ctx, provider)).To(Succeed())
+	return held
 }
+
+// heldModel is a model whose replies can be held before their end, so that a slow reader sees their deltas.
+type heldModel struct {
+	http.Handler
+
+	mu   sync.Mutex
+	text string
+	open chan struct{} // closed if replies with the text may end
+}
+
+// hold holds the replies that contain a text.
+func (m *heldModel) hold(text string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.text, m.open = text, make(chan struct{})
+}
+
+func (m *heldModel) release() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.open == nil {
+		m.open = make(chan struct{})
+	}
+	select {
+	case <-m.open:
+	default:
+		close(m.open)
+	}
+}
+
+// ServeHTTP implements http.Handler.
+func (m *heldModel) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	m.mu.Lock()
+	reply := &heldReply{ResponseWriter: w, request: r, text: m.text, open: m.open}
+	m.mu.Unlock()
+	m.Handler.ServeHTTP(reply, r)
+}
+
+type heldReply struct {
+	http.ResponseWriter
+
+	request *http.Request
+	text    string
+	open    <-chan struct{}
+	sent    bytes.Buffer
+}
+
+// Write implements http.ResponseWriter.
+func (w *heldReply) Write(p []byte) (int, error) {
+	w.sent.Write(p)
+	if bytes.Contains(p, []byte("[DONE]")) && strings.Contains(w.sent.String(), w.text) {
+		_ = http.NewResponseController(w.ResponseWriter).Flush() // an error is found when it is written
+		select {
+		case <-w.open:
+		case <-w.request.Context().Done():
+		}
+	}
+	return w.ResponseWriter.Write(p)
+}
+
+// Unwrap returns the writer with the methods of http.ResponseController.
+func (w *heldReply) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
 var _ = Describe("The history of a running operator", func() {
 	It("can be followed, and survives the deletion of the chat", func() {
@@ -66,7 +137,7 @@ var _ = Describe("The history of a running operator", func() {
 		DeferCleanup(func() { w.stop() })
 		objects := runOperator(w)
 		namespace("team-live")
-		createProvider(objects, "team-live")
+		script := createProvider(objects, "team-live")
 		chat := &v1alpha1.AgentChat{ObjectMeta: metav1.ObjectMeta{Namespace: "team-live", Name: "chat"}}
 		Expect(objects.Create(ctx, chat)).To(Succeed())
 		write := func(name, text string) {
@@ -80,12 +151,16 @@ var _ = Describe("The history of a running operator", func() {
 			return err
 		}).Should(Succeed())
 		lines := follow("team-live", "chat.chat/log?follow=true")
+		script.hold("")
 		write("hello", "Summarise what was released this year.")
 		Eventually(lines).Should(Receive(HaveSuffix("User Summarise what was released this year.")))
 		Eventually(lines).Should(Receive(ContainSubstring(" Delta ")))
+		script.release()
 		Eventually(lines).Should(Receive(HaveSuffix("Question Which year is it?")))
+		script.hold("Thanks")
 		write("answer", "It is 2024")
 		Eventually(lines).Should(Receive(ContainSubstring("Delta Thanks, I have told")))
+		script.release()
 		Eventually(lines).Should(Receive(HaveSuffix("Assistant Thanks, I have told the researcher.")))
 		Eventually(lines).Should(Receive(ContainSubstring("Assistant Three releases came out")))
 

@@ -43,6 +43,9 @@ import (
 
 const shards = 4
 
+// leases are Leases that do not expire on a slow machine; a replica that stops hands over its shards.
+var leases = replicas.Timing{LeaseDuration: 60 * time.Second, RenewDeadline: 50 * time.Second, RetryPeriod: 2 * time.Second}
+
 // process is what matters here of an operator: its Leases, its engine's live text, and the relay.
 type process struct {
 	*replicas.Replicas
@@ -67,7 +70,7 @@ func startProcess(name string, store ledger.Ledger) *process {
 		Leases: kubernetes.NewForConfigOrDie(config).CoordinationV1().Leases("replicas"), Name: name, Shards: shards, Log: GinkgoLogr,
 		Address: fmt.Sprint("127.0.0.1:", p.relay.Port()), Fingerprint: identity.Fingerprint(),
 		Own:    func(ctx context.Context, _ replicas.Term) { <-ctx.Done() },
-		Timing: replicas.Timing{LeaseDuration: 2 * time.Second, RenewDeadline: 1500 * time.Millisecond, RetryPeriod: 500 * time.Millisecond},
+		Timing: leases,
 	})
 	known.Replicas = relay.FromLeases(p.Replicas, shards)
 	running, cancel := context.WithCancel(ctx)
@@ -163,7 +166,7 @@ func startOperator(name, dsn string) *operator.Operator {
 		Config: config, ReplicaAddress: address, History: operator.History{Address: "127.0.0.1:0", Certificate: operator.Certificate{Service: "nestor-history"}},
 		Controllers: controller.Options{
 			AllowLoopbackEndpoints: true, OperatorNamespace: operatorNamespace, Ledger: openLedger(dsn), Holder: name, Shards: shards,
-			Replica: controller.Replica{Name: name, Address: address},
+			Replica: controller.Replica{Name: name, Address: address, Timing: leases},
 		},
 	})
 	Expect(err).NotTo(HaveOccurred())
@@ -216,7 +219,8 @@ var _ = Describe("Operators that share a ledger", func() {
 		}).Should(ConsistOf(shards/2, shards/2))
 		objects, err := client.New(cluster.Config, client.Options{Scheme: operator.NewScheme()})
 		Expect(err).NotTo(HaveOccurred())
-		createProvider(objects, "team-shared")
+		script := createProvider(objects, "team-shared")
+		script.hold("")
 
 		By("choosing a chat that the other operator runs")
 		var chat *v1alpha1.AgentChat
@@ -238,6 +242,7 @@ var _ = Describe("Operators that share a ledger", func() {
 		})).To(Succeed())
 		Eventually(lines).Should(Receive(HaveSuffix("User Summarise what was released this year.")))
 		Eventually(lines).Should(Receive(ContainSubstring(" Delta ")))
+		script.release()
 		Expect(shardHolder(chat.UID)).To(HavePrefix("first_"))
 	})
 })

@@ -16,6 +16,7 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	authorizationv1 "k8s.io/api/authorization/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -179,6 +180,19 @@ func firstColumn(out string) []string {
 		names = append(names, row[0])
 	}
 	return names
+}
+
+// awaitPermission waits until the API server knows that a user may do something with a resource of the history, which is later than the binding is created.
+func awaitPermission(user, namespace, verb, resource, subresource string) {
+	GinkgoHelper()
+	Eventually(func(g Gomega) {
+		review := &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{User: user, ResourceAttributes: &authorizationv1.ResourceAttributes{
+			Namespace: namespace, Verb: verb, Group: historyapi.GroupVersion.Group, Resource: resource, Subresource: subresource,
+		}}}
+		answer, err := core.AuthorizationV1().SubjectAccessReviews().Create(ctx, review, metav1.CreateOptions{})
+		g.Expect(err).NotTo(HaveOccurred())
+		g.Expect(answer.Status.Allowed).To(BeTrue(), "%s %s %s/%s as %s", verb, namespace, resource, subresource, user)
+	}).Should(Succeed())
 }
 
 // raw returns the path of a resource of the history.

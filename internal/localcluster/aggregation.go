@@ -149,7 +149,7 @@ func (c *Cluster) ServeAPI(ctx context.Context, served API) error {
 }
 
 // serveTimeout limits how long the API server may take to reach an API; it retries with a backoff.
-const serveTimeout = time.Minute
+const serveTimeout = 2 * time.Minute
 
 // requiredAnswers is how often in a row an API must answer: the API server may only now notice that an earlier run is
 // gone, and reject everything until its next check.

@@ -27,7 +27,7 @@ import (
 )
 
 // timeout is for what happens at once on an idle machine.
-const timeout = 30 * time.Second
+const timeout = 2 * time.Minute
 
 // installation has the replicas and says which of them runs an agent. It stands for the Leases and the ledger.
 type installation struct {
