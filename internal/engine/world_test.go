@@ -225,7 +225,7 @@ func (w *world) now() time.Time { return time.Now().Add(time.Duration(w.clockOff
 
 // stop closes the engine as a graceful shutdown does.
 func (w *world) stop() {
-	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
 	if err := w.current().Close(ctx); err != nil {
 		w.t.Error(err)
