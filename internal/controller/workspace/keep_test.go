@@ -50,6 +50,12 @@ func (r chatWorkspace) setPhase(phase v1alpha1.ChatPhase) {
 		r.chat.Status.Phase = phase
 		return api.Status().Update(ctx, r.chat)
 	}).Should(Succeed())
+	// The caches of chats and pods have no order.
+	Eventually(func() (v1alpha1.ChatPhase, error) {
+		var cached v1alpha1.AgentChat
+		err := reconciler.Client.Get(ctx, r.key(), &cached)
+		return cached.Status.Phase, err
+	}).Should(Equal(phase))
 }
 
 func (r chatWorkspace) key() types.NamespacedName {
