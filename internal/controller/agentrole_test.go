@@ -9,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 )
@@ -58,9 +59,10 @@ var _ = Describe("An AgentRole", func() {
 		r.Spec.Remote = &v1alpha1.RemoteAgent{A2A: v1alpha1.A2AAgent{URL: "http://127.0.0.1:1/weather"}}
 		Expect(api.Create(ctx, r)).To(Succeed())
 		Eventually(readiness(r)).Should(And(HavePrefix("False InvalidSpec"), ContainSubstring("Remove spec.temperature.")))
-		Eventually(func() error {
+		Eventually(func(g Gomega) { // the operator may write the status in between
+			g.Expect(api.Get(ctx, client.ObjectKeyFromObject(r), r)).To(Succeed())
 			r.Spec.Temperature = ""
-			return api.Update(ctx, r)
+			g.Expect(api.Update(ctx, r)).To(Succeed())
 		}).Should(Succeed())
 		Eventually(readiness(r)).ShouldNot(HavePrefix("False InvalidSpec"))
 	})

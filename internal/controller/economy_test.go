@@ -101,14 +101,20 @@ var _ = Describe("The economy of writes", Serial, func() {
 		}
 	}
 
-	It("writes a short agent three times: its sub-agent, and the end of both", func() {
-		c := conversation{newNamespace(nil)}
+	// provideCached creates a provider: a task would wait for one that is not in the operator's cache.
+	provideCached := func(c conversation) {
+		GinkgoHelper()
 		c.provide()
-		Eventually(func() ([]metav1.Condition, error) { // the task would wait for a provider that is not in the operator's cache
+		Eventually(func() ([]metav1.Condition, error) {
 			var p v1alpha1.ModelProvider
 			err := api.Get(ctx, types.NamespacedName{Namespace: c.namespace, Name: "default"}, &p)
 			return p.Status.Conditions, err
 		}).ShouldNot(BeEmpty())
+	}
+
+	It("writes a short agent three times: its sub-agent, and the end of both", func() {
+		c := conversation{newNamespace(nil)}
+		provideCached(c)
 		agentTask(c, "short", "Load step 1")
 		Eventually(c.task("short")).Should(Equal("Success"))
 		Eventually(subAgent(c, "short")).Should(Equal(v1alpha1.SubAgentCompleted))
@@ -125,7 +131,7 @@ var _ = Describe("The economy of writes", Serial, func() {
 
 	It("reconciles and writes an agent a number of times that does not grow with its steps", func() {
 		c := conversation{newNamespace(nil)}
-		c.provide()
+		provideCached(c)
 		role := &v1alpha1.AgentRole{ObjectMeta: metav1.ObjectMeta{Namespace: c.namespace, Name: "general"}}
 		role.Spec.Limits = &v1alpha1.RoleLimits{MaxIterations: 100}
 		Expect(api.Create(ctx, role)).To(Succeed())
