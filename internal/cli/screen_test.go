@@ -31,7 +31,7 @@ type screen struct {
 }
 
 // screenTimeout is how long a test waits for a text on the screen.
-const screenTimeout = 60 * time.Second
+const screenTimeout = 2 * time.Minute
 
 // startScreen runs the program on a terminal of the given size.
 func startScreen(t *testing.T, cmd *exec.Cmd, width, height int) *screen {

@@ -56,7 +56,7 @@ func TestAChildEndsWithItsParent(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = parent.Wait() // it was killed
-	err = wait.PollUntilContextTimeout(t.Context(), 10*time.Millisecond, time.Minute, true,
+	err = wait.PollUntilContextTimeout(t.Context(), 10*time.Millisecond, 2*time.Minute, true,
 		func(context.Context) (bool, error) { return errors.Is(syscall.Kill(pid, 0), syscall.ESRCH), nil })
 	if err != nil {
 		t.Errorf("process %d is still running", pid)

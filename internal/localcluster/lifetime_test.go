@@ -171,7 +171,7 @@ func TestMissingBinariesAreNamed(t *testing.T) {
 func recordedPIDs(t *testing.T, stateDir string) []int {
 	t.Helper()
 	var pids []int
-	err := wait.PollUntilContextTimeout(t.Context(), 20*time.Millisecond, 30*time.Second, true,
+	err := wait.PollUntilContextTimeout(t.Context(), 20*time.Millisecond, 2*time.Minute, true,
 		func(context.Context) (bool, error) {
 			pids = readPIDs(t, stateDir)
 			return len(pids) == 3, nil
@@ -204,7 +204,7 @@ func readPIDs(t *testing.T, stateDir string) []int {
 func expectGone(t *testing.T, pids []int) {
 	t.Helper()
 	for _, pid := range pids {
-		err := wait.PollUntilContextTimeout(t.Context(), 20*time.Millisecond, 30*time.Second, true,
+		err := wait.PollUntilContextTimeout(t.Context(), 20*time.Millisecond, 2*time.Minute, true,
 			func(context.Context) (bool, error) { return errors.Is(syscall.Kill(pid, 0), syscall.ESRCH), nil })
 		if err != nil {
 			t.Errorf("process %d is still running", pid)

@@ -50,7 +50,7 @@ func TestTheLeaseGoesWithTheServiceAccount(t *testing.T) {
 	if err := admin.Delete(t.Context(), account); err != nil {
 		t.Fatal(err)
 	}
-	err = wait.PollUntilContextTimeout(t.Context(), 50*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
+	err = wait.PollUntilContextTimeout(t.Context(), 50*time.Millisecond, 2*time.Minute, true, func(ctx context.Context) (bool, error) {
 		return apierrors.IsNotFound(admin.Get(ctx, client.ObjectKeyFromObject(lease), lease)), nil
 	})
 	if err != nil {
@@ -77,8 +77,13 @@ func grant(t *testing.T, admin client.Client) {
 
 func own(t *testing.T, as client.Client) {
 	t.Helper()
-	if err := (leaseOwner{client: as, live: as, namespace: installation.Namespace}).own(t.Context()); err != nil {
-		t.Fatal(err)
+	var last error
+	err := wait.PollUntilContextTimeout(t.Context(), 50*time.Millisecond, 2*time.Minute, true, func(ctx context.Context) (bool, error) {
+		last = leaseOwner{client: as, live: as, namespace: installation.Namespace}.own(ctx)
+		return last == nil, nil // the API server learns of an account and its permissions after they are created
+	})
+	if err != nil {
+		t.Fatal(last)
 	}
 }
 

@@ -41,7 +41,7 @@ func TestOldHistoriesAreDeletedAndYoungOnesKept(t *testing.T) {
 	go func() {
 		ended <- retention{kept, 24 * time.Hour, 24 * time.Hour, func() bool { return true }, logr.Discard()}.Start(ctx)
 	}()
-	err = wait.PollUntilContextTimeout(ctx, 10*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
+	err = wait.PollUntilContextTimeout(ctx, 10*time.Millisecond, 2*time.Minute, true, func(ctx context.Context) (bool, error) {
 		_, err := kept.Agent(ctx, "old")
 		return errors.Is(err, ledger.ErrNotFound), nil
 	})
@@ -62,7 +62,7 @@ func TestRecordsOfEarlierReleasesAreCondensed(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- retention{kept, 0, 0, func() bool { return true }, logr.Discard()}.Start(ctx) }()
-	err := wait.PollUntilContextTimeout(ctx, 10*time.Millisecond, time.Minute, true, func(context.Context) (bool, error) {
+	err := wait.PollUntilContextTimeout(ctx, 10*time.Millisecond, 2*time.Minute, true, func(context.Context) (bool, error) {
 		return kept.vacuumed.Load(), nil
 	})
 	if err != nil {
