@@ -230,7 +230,7 @@ var _ = Describe("A workspace pod", func() {
 			}
 			// The controller has handled it when it has ended the session, which it does last.
 			sessionEnded := func(context.Context) (bool, error) { return !workspaces.InSession(r.name()), nil }
-			return errors.Join(errors.New("connection reset by peer"), wait.PollUntilContextTimeout(ctx, 10*time.Millisecond, 10*time.Second, true, sessionEnded))
+			return errors.Join(errors.New("connection reset by peer"), wait.PollUntilContextTimeout(ctx, 10*time.Millisecond, 2*time.Minute, true, sessionEnded))
 		})
 		DeferCleanup(func() { network.interceptCalls(nil) })
 		Expect(finished(r.call(workspaces, "ls", `{}`)).Text).To(And(

@@ -243,7 +243,7 @@ func TestRequestIsInFlightUntilItsClientDisconnects(t *testing.T) {
 // awaitRequests waits until the server reports the given number of replies in flight and of requests.
 func awaitRequests(t *testing.T, url string, underWay, told int) {
 	t.Helper()
-	for end := time.Now().Add(30 * time.Second); time.Now().Before(end); runtime.Gosched() {
+	for end := time.Now().Add(2 * time.Minute); time.Now().Before(end); runtime.Gosched() {
 		response, err := http.Get(url)
 		if err != nil {
 			t.Fatal(err)
