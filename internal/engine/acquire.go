@@ -18,7 +18,7 @@ type Claim struct {
 	HandOver bool
 	// OwnerEnded reports that the owner is known to act no more, because its Lease has expired. It is not asked.
 	OwnerEnded bool
-	// Unavailable is called when the ledger begins to fail; nil means that nobody wants to know.
+	// Unavailable is called when the ledger begins to fail; it may be nil.
 	Unavailable func()
 }
 

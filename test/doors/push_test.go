@@ -158,7 +158,7 @@ func (v *receiver) states(task a2a.TaskID) ([]string, error) {
 	return slices.Compact(states), errors.Join(v.invalid...)
 }
 
-// awaitNotified waits until a state was notified. Only states that last until the operator sees them are: a task that goes on at once may
+// awaitNotified waits until a state was notified. Only states that last until the operator sees them are: a task that continues at once may
 // have passed them by then.
 func (r *room) awaitNotified(by *receiver, task a2a.TaskID, state string) {
 	r.t.Helper()
