@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -133,10 +134,10 @@ func (d *driver) own(ctx context.Context, term replicas.Term) {
 	defer d.released(term.Shard)
 	log := ctrl.Log.WithName("shards").WithValues("shard", term.Shard)
 	e := d.router.Engine(term.Shard)
-	reportOutage := func() {
+	reportOutage := sync.OnceFunc(func() {
 		e.ReportOutage(true)
 		d.waker.wake(ctx, term.Shard) // requests that came before this were dropped
-	}
+	})
 	defer e.ReportOutage(false)
 	if err := e.Acquire(ctx, engine.Claim{HandOver: true, OwnerEnded: term.Expired, Unavailable: reportOutage}); err != nil {
 		if ctx.Err() == nil {
@@ -157,6 +158,7 @@ func (d *driver) own(ctx context.Context, term replicas.Term) {
 			reportOutage()
 		}
 		if !wait(ctx, recoverRetryDelay) {
+			e.ReportOutage(false) // a hand-over waits for reconciles
 			handOver(ctx, e, term)
 			return
 		}
