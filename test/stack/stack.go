@@ -15,6 +15,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -286,12 +287,20 @@ func (s *Stack) Stop() error {
 	return errors.Join(errs...)
 }
 
-// FreeAddress returns an address of this machine with a free port. It prefers ports that the system does not give to outgoing connections:
-// one of these could take the port before the program that gets the address listens on it.
+// The ports of FreeAddress: the system does not give them to outgoing connections, one of which could take the port before the program that
+// gets the address listens on it. Each process begins at another one.
+const lowestPort, ports = 20_000, 12_000
+
+var (
+	firstPort  = rand.Int64N(ports)
+	triedPorts atomic.Int64
+)
+
+// FreeAddress returns an address of this machine with a free port, and none twice: the program that gets the first may not listen yet.
 func FreeAddress(ctx context.Context) (string, error) {
-	const from, until, attempts = 20_000, 32_000, 50
+	const attempts = 50
 	for range attempts {
-		address := fmt.Sprintf("127.0.0.1:%d", from+rand.IntN(until-from))
+		address := fmt.Sprintf("127.0.0.1:%d", lowestPort+(firstPort+triedPorts.Add(1))%ports)
 		if listener, err := new(net.ListenConfig).Listen(ctx, "tcp", address); err == nil {
 			return address, listener.Close()
 		}

@@ -86,3 +86,17 @@ func awaitRole(t *testing.T, s *stack.Stack) {
 		t.Errorf("alice has the role, and may not use it: %v", err)
 	}
 }
+
+func TestNoAddressIsGivenTwice(t *testing.T) {
+	given := map[string]bool{}
+	for range 500 {
+		address, err := stack.FreeAddress(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if given[address] {
+			t.Fatalf("%s was given already", address)
+		}
+		given[address] = true
+	}
+}

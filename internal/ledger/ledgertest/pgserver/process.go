@@ -18,7 +18,7 @@ import (
 )
 
 // startTimeout is generous, because a server that was killed must recover first.
-const startTimeout = 60 * time.Second
+const startTimeout = 2 * time.Minute
 
 // Start starts the server if it is not running, and returns when it accepts connections.
 func (s *Server) Start(ctx context.Context) error {
