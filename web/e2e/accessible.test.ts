@@ -5,7 +5,7 @@ import type { Page } from 'playwright-core';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { findings } from './axe';
 import { visit } from './browser';
-import { answered, begin, inspect } from './talk';
+import { answered, begin, decide, inspect } from './talk';
 import { browser, open, stack } from './world';
 
 open();
@@ -45,7 +45,7 @@ describe.each([
     await page.locator('.inspector .tool-head').first().click();
     await check('the inspector');
     await page.getByRole('button', { name: 'Close inspector' }).click();
-    await page.getByRole('button', { name: 'Deny' }).click();
+    await decide(page.getByRole('region', { name: 'Approval of notes__add' }), 'Deny');
     await answered(page, 'was not allowed');
     await check('an answer');
     await page.getByRole('button', { name: 'More' }).click();
