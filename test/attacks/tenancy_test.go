@@ -67,7 +67,16 @@ func (s *smallStack) open(w *world) {
 	for i := range 20 {
 		s.fullNamespace.create(newLargeTask(fmt.Sprintf("bulk-%d", i)))
 	}
-	s.fullNamespace.Eventually(s.fullNamespace.reason("bulk-19")).Should(Equal("LedgerQuota"))
+	s.fullNamespace.Eventually(func() (reasons []string, err error) { // they may start in any order
+		for i := range 20 {
+			reason, err := s.fullNamespace.reason(fmt.Sprintf("bulk-%d", i))()
+			if err != nil {
+				return nil, err
+			}
+			reasons = append(reasons, reason)
+		}
+		return reasons, nil
+	}).Should(ContainElement("LedgerQuota"))
 	s.world = world
 }
 
