@@ -15,7 +15,6 @@ import (
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 	"github.com/nestor-dev/nestor/internal/cli/narrate"
-	"github.com/nestor-dev/nestor/internal/cli/terminal"
 	"github.com/nestor-dev/nestor/internal/client/live"
 )
 
@@ -178,7 +177,7 @@ func (o *sendOptions) printAnswers(s *session, answers []v1alpha1.AgentMessage) 
 		if i > 0 {
 			fmt.Fprintln(s.Out)
 		}
-		fmt.Fprintln(s.Out, strings.TrimRight(terminal.Clean(m.Spec.Content), "\n"))
+		fmt.Fprintln(s.Out, narrate.Text(m))
 	}
 	return nil
 }

@@ -50,15 +50,20 @@ func DescribeAction(m v1alpha1.AgentMessage) string {
 	return ""
 }
 
-func messageLines(m v1alpha1.AgentMessage) []string {
-	if action := DescribeAction(m); action != "" {
-		return []string{terminal.Accent.Render(Sender(m)) + " " + terminal.Line(action)}
-	}
+// Text returns the text of a message for a terminal.
+func Text(m v1alpha1.AgentMessage) string {
 	content := m.Spec.Content
 	if m.Annotations[v1alpha1.AnnotationCall] != "" { // it ends with the arguments of a call
 		content = terminal.JSON(content)
 	}
-	lines := strings.Split(strings.TrimRight(terminal.Clean(content), "\n"), "\n")
+	return strings.TrimRight(terminal.Clean(content), "\n")
+}
+
+func messageLines(m v1alpha1.AgentMessage) []string {
+	if action := DescribeAction(m); action != "" {
+		return []string{terminal.Accent.Render(Sender(m)) + " " + terminal.Line(action)}
+	}
+	lines := strings.Split(Text(m), "\n")
 	lines[0] = terminal.Accent.Render(Sender(m)+":") + " " + lines[0]
 	for i := 1; i < len(lines); i++ {
 		lines[i] = "  " + lines[i]
