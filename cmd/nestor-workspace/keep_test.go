@@ -9,7 +9,6 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -17,19 +16,6 @@ import (
 
 	"github.com/nestor-dev/nestor/test/programs"
 )
-
-// script runs commands in a directory and returns its output.
-func script(t *testing.T, dir, commands string) string {
-	t.Helper()
-	cmd := exec.CommandContext(t.Context(), "sh", "-ec", commands)
-	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL="+os.DevNull, "GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@example.com", "GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@example.com")
-	output, err := cmd.CombinedOutput()
-	if err != nil {
-		t.Fatalf("%s: %v: %s", commands, err, output)
-	}
-	return strings.TrimSpace(string(output))
-}
 
 // pod is a workspace as in a pod: the directories survive a restart of the server.
 type pod struct {
@@ -104,7 +90,7 @@ func (p *pod) ask(method, path string, body []byte) (int, []byte) {
 func TestChangesSurviveAPod(t *testing.T) {
 	programs.Need(t, "git")
 	upstream := t.TempDir()
-	script(t, upstream, "git init -q -b main . && echo one > f && echo '*.log' > .gitignore && git add . && git commit -qm one")
+	programs.Script(t, upstream, "git init -q -b main . && echo one > f && echo '*.log' > .gitignore && git add . && git commit -qm one")
 	first := clonePod(t, upstream)
 	first.serve()
 	for _, request := range [][2]string{{"GET", "/changes"}, {"GET", "/changes/archive"}, {"POST", "/"}} {
@@ -115,34 +101,34 @@ func TestChangesSurviveAPod(t *testing.T) {
 	if status, body := first.ask("PUT", "/changes/archive", nil); status != http.StatusNoContent {
 		t.Fatalf("restore nothing: %d %s", status, body)
 	}
-	script(t, first.root, "echo two >> f && mkdir d && echo new > d/g && echo x > debug.log && git add f && git commit -qm own")
+	programs.Script(t, first.root, "echo two >> f && mkdir d && echo new > d/g && echo x > debug.log && git add f && git commit -qm own")
 	status, archive := first.ask("GET", "/changes/archive", nil)
 	if status != http.StatusOK || !bytes.Contains(archive, []byte("+two")) {
 		t.Fatalf("archive: %d %s", status, archive)
 	}
 	first.kill()
 
-	base := script(t, upstream, "git rev-parse HEAD")
-	script(t, upstream, "echo zero > f && git commit -qam moved")
+	base := programs.Script(t, upstream, "git rev-parse HEAD")
+	programs.Script(t, upstream, "echo zero > f && git commit -qam moved")
 	next := clonePod(t, upstream, "--commit", base)
 	next.serve()
 	if status, body := next.ask("PUT", "/changes/archive", archive); status != http.StatusNoContent {
 		t.Fatalf("restore: %d %s", status, body)
 	}
-	if got := script(t, next.root, "cat f d/g && git rev-parse HEAD"); got != "one\ntwo\nnew\n"+base {
+	if got := programs.Script(t, next.root, "cat f d/g && git rev-parse HEAD"); got != "one\ntwo\nnew\n"+base {
 		t.Errorf("restored: %q", got)
 	}
 	if status, again := next.ask("GET", "/changes/archive", nil); status != http.StatusOK || !bytes.Equal(again, archive) {
 		t.Errorf("the archive of the restored files: %d\n%s\nwant\n%s", status, again, archive)
 	}
 	// The server crashes; the files stay, and a repeated request does not change them.
-	script(t, next.root, "echo three >> f")
+	programs.Script(t, next.root, "echo three >> f")
 	next.kill()
 	next.serve()
 	if status, _ := next.ask("PUT", "/changes/archive", archive); status != http.StatusNoContent {
 		t.Errorf("a repeated restore: %d", status)
 	}
-	if got := script(t, next.root, "cat f"); got != "one\ntwo\nthree" {
+	if got := programs.Script(t, next.root, "cat f"); got != "one\ntwo\nthree" {
 		t.Errorf("after a repeated restore: %q", got)
 	}
 	// A patch that does not fit is refused, and the pod serves nothing.

@@ -20,7 +20,7 @@ import (
 func TestPublishesAPatch(t *testing.T) {
 	programs.Need(t, "git")
 	dir := t.TempDir()
-	script(t, dir, "git init -q -b main w && cd w && echo one > f && git add . && git commit -qm one && cd .. && git clone -q --bare w app.git")
+	programs.Script(t, dir, "git init -q -b main w && cd w && echo one > f && git add . && git commit -qm one && cd .. && git clone -q --bare w app.git")
 	upstream := filepath.Join(dir, "app.git")
 	for _, branch := range []string{"main", "", "--mirror", "nestor/../main"} {
 		cmd := command(t, "publish", "--root", t.TempDir(), "--url", "file://"+upstream, "--owner", "o", "--branch", branch)
@@ -51,7 +51,7 @@ func TestPublishesAPatch(t *testing.T) {
 		t.Fatalf("publisher printed %q: %v", first, err)
 	}
 	p.address = said.Address
-	body, err := json.Marshal(gitpush.Request{Call: "c1", Base: script(t, upstream, "git rev-parse main"), Message: "Two", Time: time.Unix(1, 0),
+	body, err := json.Marshal(gitpush.Request{Call: "c1", Base: programs.Script(t, upstream, "git rev-parse main"), Message: "Two", Time: time.Unix(1, 0),
 		Patch: []byte("diff --git a/f b/f\n--- a/f\n+++ b/f\n@@ -1 +1,2 @@\n one\n+two\n")})
 	if err != nil {
 		t.Fatal(err)
@@ -65,11 +65,11 @@ func TestPublishesAPatch(t *testing.T) {
 		}
 		commits = append(commits, result.Commit)
 	}
-	tip := script(t, upstream, "git rev-parse nestor/x")
+	tip := programs.Script(t, upstream, "git rev-parse nestor/x")
 	if commits[0] != tip || commits[1] != tip {
 		t.Errorf("answers %v, and the branch has %s", commits, tip)
 	}
-	if got := script(t, upstream, "git show nestor/x:f"); got != "one\ntwo" {
+	if got := programs.Script(t, upstream, "git show nestor/x:f"); got != "one\ntwo" {
 		t.Errorf("got %q", got)
 	}
 	if status, _ := p.ask(http.MethodPost, "/", []byte("{}")); status != http.StatusNotFound {

@@ -17,6 +17,7 @@ import (
 	. "github.com/onsi/gomega"
 
 	"github.com/nestor-dev/nestor/test/gitserver"
+	"github.com/nestor-dev/nestor/test/programs"
 )
 
 // The clone of a workspace runs in a pod. Here it runs as a process, with servers on loopback.
@@ -42,8 +43,7 @@ func git(t *testing.T, dir string, args ...string) string {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "git", args...)
 	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL="+os.DevNull, "GIT_CONFIG_NOSYSTEM=1",
-		"GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@example.com", "GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@example.com")
+	cmd.Env = programs.GitEnviron()
 	said, err := cmd.CombinedOutput()
 	NewWithT(t).Expect(err).NotTo(HaveOccurred(), "git %v: %s", args, said)
 	return strings.TrimSpace(string(said))

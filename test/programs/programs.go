@@ -5,8 +5,10 @@
 package programs
 
 import (
+	"context"
 	"os"
 	"os/exec"
+	"strings"
 )
 
 // T is what a test or a spec offers.
@@ -26,4 +28,25 @@ func Need(t T, name string) {
 	if err != nil {
 		t.Skipf("%s is not installed", name)
 	}
+}
+
+// GitEnviron is the environment of git: a person commits, and the configuration of the machine does not matter.
+func GitEnviron() []string {
+	return append(os.Environ(), "GIT_CONFIG_GLOBAL="+os.DevNull, "GIT_CONFIG_NOSYSTEM=1",
+		"GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@example.com", "GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@example.com")
+}
+
+// Script runs commands of a shell, with git, in a directory, and returns their output.
+func Script(t interface {
+	T
+	Context() context.Context
+}, dir, commands string) string {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), "sh", "-ec", commands)
+	cmd.Dir, cmd.Env = dir, GitEnviron()
+	output, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%s: %v: %s", commands, err, output)
+	}
+	return strings.TrimSpace(string(output))
 }

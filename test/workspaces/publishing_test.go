@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/test/programs"
 )
 
 const noOtherBranch = "refs/heads/main"
@@ -56,7 +57,7 @@ func denied(p *project) {
 }
 
 func notReviewed(p *project) {
-	p.task("publisher", "Publish without a review: nestor/fix: 1 file, +1 -0 since "+script(p.t, p.upstream, "git rev-parse main")+", sha256 "+strings.Repeat("0", 64))
+	p.task("publisher", "Publish without a review: nestor/fix: 1 file, +1 -0 since "+programs.Script(p.t, p.upstream, "git rev-parse main")+", sha256 "+strings.Repeat("0", 64))
 	p.decide(p.approval(), v1alpha1.DecisionApprove, "")
 	p.Expect(p.result()).To(ContainSubstring("does not have the changes that you named, and nothing was published"))
 	p.Expect(p.refs()).To(Equal(noOtherBranch))
@@ -144,16 +145,16 @@ func (discard) WriteHeader(int)                {}
 func (p *project) tip() string {
 	p.t.Helper()
 	p.Eventually(p.refs).Should(ContainSubstring("refs/heads/nestor/fix"))
-	return script(p.t, p.upstream, "git rev-parse nestor/fix")
+	return programs.Script(p.t, p.upstream, "git rev-parse nestor/fix")
 }
 
 // expectPublishedOnce checks that the branch has exactly one commit more than main, with the change.
 func (p *project) expectPublishedOnce() {
 	p.t.Helper()
 	p.Expect(p.refs()).To(Equal(noOtherBranch + "\nrefs/heads/nestor/fix"))
-	p.Expect(script(p.t, p.upstream, "git log --format=%s main..nestor/fix")).To(Equal("Fix f"))
-	p.Expect(script(p.t, p.upstream, "git show nestor/fix:f")).To(Equal("one\ntwo"))
-	p.Expect(script(p.t, p.upstream, "git show main:f")).To(Equal("one"))
+	p.Expect(programs.Script(p.t, p.upstream, "git log --format=%s main..nestor/fix")).To(Equal("Fix f"))
+	p.Expect(programs.Script(p.t, p.upstream, "git show nestor/fix:f")).To(Equal("one\ntwo"))
+	p.Expect(programs.Script(p.t, p.upstream, "git show main:f")).To(Equal("one"))
 }
 
 func (p *project) pods() []string {

@@ -10,8 +10,6 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync/atomic"
@@ -88,20 +86,6 @@ func serveGit(t *testing.T, dir string) string {
 	return server.URL
 }
 
-// script runs commands of a shell in a directory, and returns their output.
-func script(t *testing.T, dir, commands string) string {
-	t.Helper()
-	cmd := exec.CommandContext(t.Context(), "sh", "-ec", commands)
-	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL="+os.DevNull, "GIT_CONFIG_NOSYSTEM=1",
-		"GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@example.com", "GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@example.com")
-	output, err := cmd.CombinedOutput()
-	if err != nil {
-		t.Fatalf("%s: %v\n%s", commands, err, output)
-	}
-	return strings.TrimSpace(string(output))
-}
-
 // project is a namespace with a model, a role and a repository.
 type project struct {
 	*world
@@ -118,7 +102,7 @@ func (w *world) newProject(t *testing.T) *project {
 	p.Expect(w.API.Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: p.namespace}})).To(Succeed())
 	p.Expect(w.Provider(t.Context(), p.namespace, "default")).To(Succeed())
 	p.upstream = filepath.Join(w.repos, p.namespace+".git")
-	script(t, t.TempDir(), "git init -q -b main w && cd w && echo one > f && git add . && git commit -qm first && cd .. && git clone -q --bare w "+p.upstream)
+	programs.Script(t, t.TempDir(), "git init -q -b main w && cd w && echo one > f && git add . && git commit -qm first && cd .. && git clone -q --bare w "+p.upstream)
 	p.create(&corev1.Secret{
 		ObjectMeta: metav1.ObjectMeta{Name: "login", Annotations: map[string]string{v1alpha1.AnnotationGitHosts: gitHost}},
 		StringData: map[string]string{"username": gitUser, "password": gitPassword},
@@ -199,7 +183,7 @@ func (p *project) result() string {
 // refs returns the branches of the repository.
 func (p *project) refs() string {
 	p.t.Helper()
-	return script(p.t, p.upstream, "git for-each-ref --format='%(refname)'")
+	return programs.Script(p.t, p.upstream, "git for-each-ref --format='%(refname)'")
 }
 
 // readChanges reads the changes of the task from the history API, with the identity of a configuration.

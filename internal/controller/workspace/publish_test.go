@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -38,7 +37,7 @@ func shell(dir, commands string) string {
 	GinkgoHelper()
 	cmd := exec.CommandContext(ctx, "sh", "-ec", commands)
 	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL="+os.DevNull, "GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@example.com", "GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@example.com")
+	cmd.Env = programs.GitEnviron()
 	output, err := cmd.CombinedOutput()
 	Expect(err).NotTo(HaveOccurred(), "%s", output)
 	return strings.TrimSpace(string(output))

@@ -6,7 +6,6 @@ import type { Result } from '../api/types';
 import { explainModel, words } from '../model/errors';
 import { evidenceOf, type Evidence } from '../model/claims';
 import { duration, money, plural, tokens } from '../model/format';
-import { headOf, obstacleOf, standstillOf } from '../model/standstill';
 import { badgeOf, elapsed, finished, flatten, type Node } from '../model/tree';
 import { useNow } from '../state/hooks';
 import { DataView } from './DataView';
@@ -16,6 +15,7 @@ import { Icon } from './Icon';
 import { LiveText, ProgressList } from './LiveText';
 import { Markdown } from './Markdown';
 import { RoleIcon, useRoleName } from './RoleIcon';
+import { Standstill } from './Standstill';
 import { Steps } from './Steps';
 import { Arguments } from './Arguments';
 import { Claim } from './Claim';
@@ -99,9 +99,6 @@ function TaskBody({ node, actions }: { node: Node; actions: TaskActions }) {
   const { spec, status } = node.task;
   const roleName = useRoleName();
   const waiting = status?.phase === 'Waiting' ? status.waiting : undefined;
-  const still = finished(node) ? undefined : (standstillOf(node.agent?.status?.conditions) ?? standstillOf(status?.conditions));
-  const why = status?.phase === 'Pending' || !status?.phase ? status?.conditions?.find((c) => c.type === 'Succeeded') : undefined;
-  const obstacle = obstacleOf(node.task);
   return (
     <>
       {spec.instruction && <p className="instruction">{spec.instruction}</p>}
@@ -111,24 +108,7 @@ function TaskBody({ node, actions }: { node: Node; actions: TaskActions }) {
         </p>
       )}
       {spec.type === 'Tool' && spec.arguments !== undefined && <Arguments text={JSON.stringify(spec.arguments)} tool={spec.tool} />}
-      {obstacle ? (
-        <p className="note failed" role="status">
-          <Icon name="alert" size={14} />
-          <span>
-            <strong>It cannot start.</strong> {obstacle}
-          </span>
-        </p>
-      ) : (
-        why?.message && !still && <p className="note">{why.message}</p>
-      )}
-      {still && (
-        <p className="note waiting" role="status">
-          <Icon name="clock" size={14} />
-          <span>
-            <strong>{headOf(still)}.</strong> {still.message}
-          </span>
-        </p>
-      )}
+      <Standstill node={node} />
       <ProgressList node={node} />
       {waiting?.kind === 'Question' && (
         <p className="note waiting">

@@ -7,7 +7,7 @@ import { labelParent, labelTrigger } from '../api/types';
 import { ago, duration, exact, money, plural, tokens } from '../model/format';
 import { evidenceOf } from '../model/claims';
 import { runsOf, titleOf } from '../model/runs';
-import { headOf, obstacleOf, standstillOf } from '../model/standstill';
+import { obstacleOf } from '../model/standstill';
 import { badgeOf, buildTree, elapsed, finished, type Node } from '../model/tree';
 import { Arguments } from '../parts/Arguments';
 import { AskCard } from '../parts/AskCard';
@@ -19,6 +19,7 @@ import { Icon, type IconName } from '../parts/Icon';
 import { LiveText, ProgressList } from '../parts/LiveText';
 import { Markdown } from '../parts/Markdown';
 import { RoleIcon, useRoleName } from '../parts/RoleIcon';
+import { Standstill } from '../parts/Standstill';
 import { Steps } from '../parts/Steps';
 import { ResultView, TaskBlock, TaskError, type TaskActions } from '../parts/TaskBlock';
 import { useSite, useSnapshot } from '../state/context';
@@ -139,9 +140,6 @@ function Overview({ node, actions }: { node: Node; actions: TaskActions }) {
   const { spec, status } = node.task;
   const isTool = spec.type === 'Tool';
   const run = runsOf([], [node.task])[0]!;
-  const still = finished(node) ? undefined : (standstillOf(node.agent?.status?.conditions) ?? standstillOf(status?.conditions));
-  const why = status?.phase === 'Pending' || !status?.phase ? status?.conditions?.find((condition) => condition.type === 'Succeeded') : undefined;
-  const obstacle = obstacleOf(node.task);
   return (
     <div className="run" tabIndex={0} role="region" aria-label="Run">
       <div className="run-inner">
@@ -174,24 +172,7 @@ function Overview({ node, actions }: { node: Node; actions: TaskActions }) {
             )}
           </section>
         )}
-        {obstacle ? (
-          <p className="note failed" role="status">
-            <Icon name="alert" size={14} />
-            <span>
-              <strong>It cannot start.</strong> {obstacle}
-            </span>
-          </p>
-        ) : (
-          why?.message && !still && <p className="note">{why.message}</p>
-        )}
-        {still && (
-          <p className="note waiting">
-            <Icon name="clock" size={14} />
-            <span>
-              <strong>{headOf(still)}.</strong> {still.message}
-            </span>
-          </p>
-        )}
+        <Standstill node={node} />
         <ProgressList node={node} />
         {!finished(node) && <LiveText node={node} who={roleName(spec.role)} />}
         {run.asks.map((ask) => (

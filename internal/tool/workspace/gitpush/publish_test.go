@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -40,20 +39,6 @@ const (
 	owner    = "0b6a7c2e-8d57-4f7e-9d0e-000000000001"
 )
 
-// script runs commands in a directory and returns their output.
-func script(t *testing.T, dir, commands string) string {
-	t.Helper()
-	cmd := exec.CommandContext(t.Context(), "sh", "-ec", commands)
-	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL="+os.DevNull, "GIT_CONFIG_NOSYSTEM=1",
-		"GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@example.com", "GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@example.com")
-	output, err := cmd.CombinedOutput()
-	if err != nil {
-		t.Fatalf("%s: %v: %s", commands, err, output)
-	}
-	return strings.TrimSpace(string(output))
-}
-
 // upstream is a git server that requires a password.
 type upstream struct {
 	t    *testing.T
@@ -70,9 +55,9 @@ func newUpstream(t *testing.T) *upstream {
 	programs.Need(t, "git")
 	root := t.TempDir()
 	u := &upstream{t: t, dir: filepath.Join(root, "app.git")}
-	script(t, root, `git init -q -b main w && cd w && printf 'one\ntwo\n' > f && echo '*.txt filter=evil eol=crlf' > .gitattributes && git add . && git commit -qm first &&
+	programs.Script(t, root, `git init -q -b main w && cd w && printf 'one\ntwo\n' > f && echo '*.txt filter=evil eol=crlf' > .gitattributes && git add . && git commit -qm first &&
 		cd .. && git clone -q --bare w app.git`)
-	u.base = script(t, u.dir, "git rev-parse main")
+	u.base = programs.Script(t, u.dir, "git rev-parse main")
 	backend, err := gitserver.Backend(t.Context(), root, "robot")
 	if err != nil {
 		t.Fatal(err)
@@ -113,8 +98,8 @@ func (u *upstream) publisher() *gitpush.Publisher {
 func (u *upstream) patch(commands string) []byte {
 	u.t.Helper()
 	dir := u.t.TempDir()
-	script(u.t, dir, "git clone -q "+u.dir+" c")
-	out := script(u.t, filepath.Join(dir, "c"), "{ git checkout -q "+u.base+" && "+commands+" && git add -A -f; } >/dev/null && git diff --cached --binary --full-index "+u.base)
+	programs.Script(u.t, dir, "git clone -q "+u.dir+" c")
+	out := programs.Script(u.t, filepath.Join(dir, "c"), "{ git checkout -q "+u.base+" && "+commands+" && git add -A -f; } >/dev/null && git diff --cached --binary --full-index "+u.base)
 	return []byte(out + "\n")
 }
 
@@ -125,7 +110,7 @@ func (u *upstream) request(call, message, commands string) gitpush.Request {
 
 // refs returns the refs of the server.
 func (u *upstream) refs() string {
-	return script(u.t, u.dir, "git for-each-ref --format='%(refname) %(objectname)'")
+	return programs.Script(u.t, u.dir, "git for-each-ref --format='%(refname) %(objectname)'")
 }
 
 func publish(t *testing.T, p *gitpush.Publisher, r gitpush.Request) gitpush.Result {
@@ -144,26 +129,26 @@ func TestChangesAreOneCommitOnTheClonedOne(t *testing.T) {
 	if first.Commit == "" || first.Already || first.Refused != "" {
 		t.Fatalf("%+v", first)
 	}
-	got := script(t, u.dir, "git log -1 --format='%P %an <%ae> %cn %at' "+branch)
+	got := programs.Script(t, u.dir, "git log -1 --format='%P %an <%ae> %cn %at' "+branch)
 	if want := u.base + " Nestor <nestor@nestor.invalid> Nestor 1700000000"; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
-	if got := script(t, u.dir, "git show "+branch+":f && git ls-tree "+branch+" g.txt l | cut -c1-6"); got != "one\ntwo\nthree\n100755\n120000" {
+	if got := programs.Script(t, u.dir, "git show "+branch+":f && git ls-tree "+branch+" g.txt l | cut -c1-6"); got != "one\ntwo\nthree\n100755\n120000" {
 		t.Errorf("files: %q", got)
 	}
-	if got := script(t, u.dir, "git show "+branch+":g.txt | od -c | head -1"); !strings.Contains(got, `n   e   w  \n`) {
+	if got := programs.Script(t, u.dir, "git show "+branch+":g.txt | od -c | head -1"); !strings.Contains(got, `n   e   w  \n`) {
 		t.Errorf("an attribute of the repository was used: %s", got)
 	}
-	if got := script(t, u.dir, "git rev-parse main"); got != u.base {
+	if got := programs.Script(t, u.dir, "git rev-parse main"); got != u.base {
 		t.Errorf("main moved to %s", got)
 	}
 
 	// A later call follows the first one, and the same changes again are no commit.
 	second := publish(t, p, u.request("a2", "More", "echo four >> f"))
-	if got := script(t, u.dir, "git log -1 --format='%H %P' "+branch); got != second.Commit+" "+first.Commit {
+	if got := programs.Script(t, u.dir, "git log -1 --format='%H %P' "+branch); got != second.Commit+" "+first.Commit {
 		t.Errorf("got %s, want %s after %s", got, second.Commit, first.Commit)
 	}
-	if got := script(t, u.dir, "git show "+branch+":f && git ls-tree --name-only "+branch); got != "one\ntwo\nfour\n.gitattributes\nf" {
+	if got := programs.Script(t, u.dir, "git show "+branch+":f && git ls-tree --name-only "+branch); got != "one\ntwo\nfour\n.gitattributes\nf" {
 		t.Errorf("the branch does not have the files of the workspace: %q", got)
 	}
 	if again := publish(t, p, u.request("a3", "The same", "echo four >> f")); again != (gitpush.Result{Commit: second.Commit, Already: true}) {
@@ -185,13 +170,13 @@ func TestAWorkspaceThatWasClonedAnewIsMerged(t *testing.T) {
 	u := newUpstream(t)
 	first := publish(t, u.publisher(), u.request("a1", "one", "echo three >> f"))
 	work := t.TempDir()
-	script(t, work, "git clone -q "+u.dir+" c && cd c && echo m > m && git add m && git commit -qm moved && git push -q origin main")
-	u.base = script(t, u.dir, "git rev-parse main")
+	programs.Script(t, work, "git clone -q "+u.dir+" c && cd c && echo m > m && git add m && git commit -qm moved && git push -q origin main")
+	u.base = programs.Script(t, u.dir, "git rev-parse main")
 	publish(t, u.publisher(), u.request("a2", "two", "echo four >> f"))
-	if got := script(t, u.dir, "git log -1 --format=%P "+branch); got != first.Commit+" "+u.base {
+	if got := programs.Script(t, u.dir, "git log -1 --format=%P "+branch); got != first.Commit+" "+u.base {
 		t.Errorf("parents %s, want %s %s", got, first.Commit, u.base)
 	}
-	if got := script(t, u.dir, "git ls-tree --name-only "+branch); got != ".gitattributes\nf\nm" {
+	if got := programs.Script(t, u.dir, "git ls-tree --name-only "+branch); got != ".gitattributes\nf\nm" {
 		t.Errorf("files: %q", got)
 	}
 }
@@ -208,7 +193,7 @@ func TestCommitsOfOthersAreLeftAlone(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			u := newUpstream(t)
 			publish(t, u.publisher(), u.request("a1", "one", "echo three >> f"))
-			script(t, t.TempDir(), "git clone -q "+u.dir+" c && "+commands)
+			programs.Script(t, t.TempDir(), "git clone -q "+u.dir+" c && "+commands)
 			before := u.refs()
 			result := publish(t, u.publisher(), u.request("a2", "two", "echo four >> f"))
 			if result.Commit != "" || !strings.Contains(result.Refused, "commits that were not published from this workspace") {
@@ -224,10 +209,10 @@ func TestCommitsOfOthersAreLeftAlone(t *testing.T) {
 func TestABranchBehindTheClonedCommitIsFollowed(t *testing.T) {
 	u := newUpstream(t)
 	old := u.base
-	script(t, t.TempDir(), "git clone -q "+u.dir+" c && cd c && git push -q origin main:refs/heads/"+branch+" && echo m > m && git add m && git commit -qm moved && git push -q origin main")
-	u.base = script(t, u.dir, "git rev-parse main")
+	programs.Script(t, t.TempDir(), "git clone -q "+u.dir+" c && cd c && git push -q origin main:refs/heads/"+branch+" && echo m > m && git add m && git commit -qm moved && git push -q origin main")
+	u.base = programs.Script(t, u.dir, "git rev-parse main")
 	publish(t, u.publisher(), u.request("a1", "one", "echo three >> f"))
-	if got := script(t, u.dir, "git log --format=%H "+branch+"~2"); got != old {
+	if got := programs.Script(t, u.dir, "git log --format=%H "+branch+"~2"); got != old {
 		t.Errorf("the branch does not follow its old commit: %s", got)
 	}
 }
@@ -286,7 +271,7 @@ func TestNothingIsPushed(t *testing.T) {
 
 func TestAServerThatRefusesIsReportedWithoutItsText(t *testing.T) {
 	u := newUpstream(t)
-	script(t, u.dir, "printf '#!/bin/sh\\necho the password is "+password+" >&2\\nexit 1\\n' > hooks/pre-receive && chmod +x hooks/pre-receive")
+	programs.Script(t, u.dir, "printf '#!/bin/sh\\necho the password is "+password+" >&2\\nexit 1\\n' > hooks/pre-receive && chmod +x hooks/pre-receive")
 	before := u.refs()
 	result := publish(t, u.publisher(), u.request("a1", "m", "echo x > x"))
 	if !strings.Contains(result.Refused, "does not accept the push to nestor/review (pre-receive hook declined)") || strings.Contains(result.Refused, password) {
@@ -302,7 +287,7 @@ func TestAPushWhoseAnswerIsLostIsNotRepeated(t *testing.T) {
 	u := newUpstream(t)
 	u.after = func(w http.ResponseWriter) { http.Error(w, "gone", http.StatusBadGateway) }
 	first := publish(t, u.publisher(), u.request("a1", "one", "echo three >> f"))
-	if !first.Already || first.Commit != script(t, u.dir, "git rev-parse "+branch) {
+	if !first.Already || first.Commit != programs.Script(t, u.dir, "git rev-parse "+branch) {
 		t.Errorf("%+v", first)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
@@ -311,11 +296,11 @@ func TestAPushWhoseAnswerIsLostIsNotRepeated(t *testing.T) {
 		t.Fatalf("a call that was cancelled after its push: %+v", result)
 	}
 	u.after = nil
-	tip := script(t, u.dir, "git rev-parse "+branch)
+	tip := programs.Script(t, u.dir, "git rev-parse "+branch)
 	if again := publish(t, u.publisher(), u.request("a2", "two", "echo four >> f")); again != (gitpush.Result{Commit: tip, Already: true}) {
 		t.Errorf("the repeated call: %+v, want %s", again, tip)
 	}
-	if n := script(t, u.dir, "git rev-list --count main.."+branch); n != "2" {
+	if n := programs.Script(t, u.dir, "git rev-list --count main.."+branch); n != "2" {
 		t.Errorf("%s commits", n)
 	}
 }
@@ -336,13 +321,13 @@ func TestConcurrentAttemptsMakeOneCommit(t *testing.T) {
 		})
 	}
 	all.Wait()
-	tip := script(t, u.dir, "git rev-parse "+branch)
+	tip := programs.Script(t, u.dir, "git rev-parse "+branch)
 	for i, result := range results {
 		if failures[i] != nil || result.Commit != tip {
 			t.Errorf("attempt %d: %+v, %v; the branch has %s", i, result, failures[i], tip)
 		}
 	}
-	if n := script(t, u.dir, "git rev-list --count main.."+branch); n != "1" {
+	if n := programs.Script(t, u.dir, "git rev-list --count main.."+branch); n != "1" {
 		t.Errorf("%s commits", n)
 	}
 }

@@ -163,18 +163,18 @@ func TestChangesArePushedOverSSH(t *testing.T) {
 	if err := gitclone.Clone(t.Context(), clone); err != nil {
 		t.Fatal(err)
 	}
-	if got := script(t, clone.Dir, "git rev-parse HEAD && git status --porcelain"); got != u.base {
+	if got := programs.Script(t, clone.Dir, "git rev-parse HEAD && git status --porcelain"); got != u.base {
 		t.Fatalf("cloned %s", got)
 	}
 	p := &gitpush.Publisher{Branch: branch, Owner: owner, Source: server.source(t, "app.git", server.host)}
 	request := gitpush.Request{Call: "c1", Base: u.base, Message: "Three", Time: time.Unix(1, 0), Patch: []byte("diff --git a/f b/f\n--- a/f\n+++ b/f\n@@ -1,2 +1,3 @@\n one\n two\n+three\n")}
 	for range 2 {
 		result, err := p.Publish(t.Context(), request)
-		if err != nil || result.Commit == "" || result.Commit != script(t, u.dir, "git rev-parse "+branch) {
+		if err != nil || result.Commit == "" || result.Commit != programs.Script(t, u.dir, "git rev-parse "+branch) {
 			t.Fatalf("%+v, %v", result, err)
 		}
 	}
-	if got := script(t, u.dir, "git rev-list --count main.."+branch+" && git show "+branch+":f"); got != "1\none\ntwo\nthree" {
+	if got := programs.Script(t, u.dir, "git rev-list --count main.."+branch+" && git show "+branch+":f"); got != "1\none\ntwo\nthree" {
 		t.Errorf("got %s", got)
 	}
 	if left, err := os.ReadDir(p.Source.Dir); err != nil || len(left) > 0 {
@@ -186,7 +186,7 @@ func TestUnknownSSHServersGetNothing(t *testing.T) {
 	u := newUpstream(t)
 	server := newSSHServer(t, filepath.Dir(u.dir))
 	other, _ := newKey(t)
-	before := script(t, u.dir, "git for-each-ref")
+	before := programs.Script(t, u.dir, "git for-each-ref")
 	for name, known := range map[string][]ssh.PublicKey{"no known host": nil, "another key": {other.PublicKey()}} {
 		t.Run(name, func(t *testing.T) {
 			source := server.source(t, "app.git", known...)
@@ -201,7 +201,7 @@ func TestUnknownSSHServersGetNothing(t *testing.T) {
 			}
 		})
 	}
-	if after := script(t, u.dir, "git for-each-ref"); after != before {
+	if after := programs.Script(t, u.dir, "git for-each-ref"); after != before {
 		t.Errorf("refs are now %s", after)
 	}
 }
