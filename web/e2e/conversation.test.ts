@@ -33,8 +33,11 @@ describe('an answer', () => {
 
   it('is in sight when its question was sent from further up', async () => {
     await alice.setViewportSize({ width: 1360, height: 500 });
-    await alice.locator('.conversation').evaluate((box) => box.scrollTo({ top: 0 }));
-    await alice.getByRole('button', { name: 'Latest' }).waitFor();
+    const scrolledUp = async () => {
+      await alice.locator('.conversation').evaluate((box) => box.scrollTo({ top: 0 }));
+      return alice.getByRole('button', { name: 'Latest' }).isVisible();
+    };
+    await expect.poll(scrolledUp, { timeout: 120_000 }).toBe(true); // the page follows its end until it has the new size
     await say(alice, 'What is 17 * 23?');
     await alice.locator('.bubble', { hasText: '17 * 23' }).waitFor();
     // The answer comes soon, so that the end counts, not the message itself.
