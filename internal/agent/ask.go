@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 )
 
 // Ask is a question or an approval of an agent below an orchestrator that waits for a person. Resolved asks are kept to recognise
@@ -251,9 +252,17 @@ func replyToAgent(s State, c BatchCall) (State, BatchCall) {
 	}
 	ask := s.Asks[i]
 	sure := in.Confidence >= float64(s.Config.AutoAnswer.MinConfidence)
-	// What a tool server gets are the words of the person: a model could be made to tell it more.
-	if ask.PersonReplied && (sure && !ask.OfTool || mostlyQuotes(in.Answer, s.Turn.PersonText)) {
+	fromPerson := sure || mostlyQuotes(in.Answer, s.Turn.PersonText)
+	if ask.OfTool { // a model could be made to tell a tool server more than the person wrote
+		in.Answer = strings.TrimSpace(in.Answer)
+		fromPerson = quotes(in.Answer, s.Turn.PersonText)
+	}
+	if ask.PersonReplied && fromPerson {
 		return s.answerAsk(i, in.Answer, nil), c.done(ToolSucceeded, fmt.Sprintf("Sent to %s. Acknowledge it to the user in a sentence.", in.SubAgent))
+	}
+	if ask.PersonReplied && ask.OfTool {
+		return s, c.done(ToolFailed, "Not sent: a tool gets only what the user wrote. If the user's message answers this question, pass on its text or "+
+			"a part of it exactly as it is, without a word of your own; if not, leave the question open: the user has been asked.")
 	}
 	if ask.PersonReplied {
 		return s, c.done(ToolFailed, "Not sent: you are not sure that the user's message answers this question. If it does, pass on the user's own words; "+
@@ -269,6 +278,32 @@ func replyToAgent(s State, c BatchCall) (State, BatchCall) {
 	s = s.answerAsk(i, in.Answer, nil)
 	s = s.post(Item{System: true, About: ask.Task, Text: textAutoAnswered(ask, in.Answer)})
 	return s, c.done(ToolSucceeded, fmt.Sprintf("Sent to %s.", in.SubAgent))
+}
+
+// quotes reports whether answer is text or a part of it that begins and ends between words.
+func quotes(answer, text string) bool {
+	if answer == "" {
+		return false
+	}
+	isWord := func(r rune) bool { return unicode.IsLetter(r) || unicode.IsNumber(r) }
+	splitsWord := func(before, after string) bool {
+		left, _ := utf8.DecodeLastRuneInString(before)
+		right, _ := utf8.DecodeRuneInString(after)
+		return isWord(left) && isWord(right)
+	}
+	for start := 0; ; {
+		i := strings.Index(text[start:], answer)
+		if i < 0 {
+			return false
+		}
+		i += start
+		end := i + len(answer)
+		if !splitsWord(text[:i], answer) && !splitsWord(answer, text[end:]) {
+			return true
+		}
+		_, size := utf8.DecodeRuneInString(answer)
+		start = i + size
+	}
 }
 
 // mostlyQuotes reports whether at least half of the words of answer occur in text.

@@ -61,6 +61,11 @@ func compacted(s State, keep int, summary string) State {
 	return startModelCall(s, PurposeTurn, 0)
 }
 
+// FollowUp returns the start of an agent that continues the conversation of this one.
+func (s State) FollowUp(config Config) Started {
+	return Started{Config: config, History: s.History.Messages(), Summary: s.Summary}
+}
+
 // compactionPrompt returns the prompt that asks for a summary of the older messages.
 func compactionPrompt(s State) Prompt {
 	messages := s.History.Messages()

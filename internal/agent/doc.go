@@ -113,6 +113,7 @@
 //     run together.
 //  11. An allowance approves only calls of its tool whose arguments match, never a call of a role with separation, and no call that it
 //     covers stays open.
+//  12. The answer to a tool's question is the text of a person or a part of it.
 //
 // # Files
 //

@@ -115,6 +115,8 @@ type Item struct {
 	Digest string `json:"digest,omitempty"`
 	// Message is the message that was handled, or that contains the decision.
 	Message string `json:"message,omitempty"`
+	// Continues reports that the text of a post continues that of the post before it.
+	Continues bool `json:"continues,omitempty"`
 	// Stopped marks a post as the beginning of a reply that a person stopped.
 	Stopped bool `json:"stopped,omitempty"`
 	// By is the person who decided, and Allowance the name of the allowance that approves the call.

@@ -17,8 +17,9 @@ type Fact interface{ fact() }
 // Started is the first event of every log. Later ones are ignored.
 type Started struct {
 	Config Config `json:"config"`
-	// History is the history of the finished agent that this one continues.
+	// History is the history of the finished agent that this one continues, and Summary replaces its compacted beginning.
 	History []Message `json:"history,omitempty"`
+	Summary string    `json:"summary,omitempty"`
 }
 
 // MessageArrived is the fact that a person sent a message to the orchestrator.
@@ -249,6 +250,8 @@ type Resumed struct{}
 // ItemSent is the fact that an item of the outbox was sent.
 type ItemSent struct {
 	ID string `json:"id"`
+	// Name is the name of the message of a post. After the loss of a history, ids repeat and names do not.
+	Name string `json:"name,omitempty"`
 }
 
 // NameTaken is the fact that an unrelated object has the name of a child or post that was to be created.

@@ -188,8 +188,14 @@ func TestInvariant6LimitsHold(t *testing.T) {
 			if s.after.Clock.Now < s.before.Clock.Now {
 				t.Fatal("the clock went backwards")
 			}
-			if s.after.Loop.Count > loopFailAt {
-				t.Fatalf("%d equal calls", s.after.Loop.Count)
+			warned := s.before.Loop.Count >= loopWarnAt
+			stopped := s.before.LimitReached == nil && s.after.LimitReached != nil && s.after.LimitReached.Kind == ErrorLoopDetected
+			if stopped && !warned {
+				t.Fatalf("stopped after %d equal calls without a warning", s.after.Loop.Count)
+			}
+			repeated := s.after.Loop.Digest == s.before.Loop.Digest && s.after.Loop.Count > s.before.Loop.Count
+			if warned && repeated && s.after.Loop.Count >= loopFailAt && s.after.Phase == PhaseRequesting && s.after.LimitReached == nil {
+				t.Fatalf("%d equal calls after a warning", s.after.Loop.Count)
 			}
 		})
 	})

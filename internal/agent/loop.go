@@ -32,23 +32,25 @@ const (
 	loopDetected
 )
 
-// observe counts the calls of a batch in the model's order.
-func (l Loop) observe(batch []BatchCall) (Loop, loopStatus) {
-	status := noLoop
+// observe counts the calls of a batch in the model's order, and returns the loop that it suspects or detects. A loop is detected only
+// if an earlier batch led to a warning: the model has written all calls of a batch without knowing their results.
+func (l Loop) observe(batch []BatchCall) (next, found Loop, status loopStatus) {
+	warned := l.Count >= loopWarnAt
 	for _, c := range batch {
 		digest := loopDigest(c)
 		if digest != l.Digest {
 			l = Loop{Digest: digest, Tool: c.Tool}
+			warned = false
 		}
 		l.Count++
 		switch {
-		case l.Count >= loopFailAt:
-			return l, loopDetected
-		case l.Count == loopWarnAt:
-			status = loopSuspected
+		case warned && l.Count >= loopFailAt:
+			return l, l, loopDetected
+		case !warned && l.Count >= loopWarnAt:
+			found, status = l, loopSuspected
 		}
 	}
-	return l, status
+	return l, found, status
 }
 
 // loopDigest ignores white space in the arguments.

@@ -38,6 +38,12 @@ func (s State) LatestGeneration() int64 {
 	return max(s.Config.Generation, 1)
 }
 
+// ObservedGeneration returns the generation of the agent's object whose configuration is in effect, or is held.
+func (s State) ObservedGeneration() int64 {
+	s.NextConfig = nil
+	return s.LatestGeneration()
+}
+
 // LatestConfig returns the newest configuration that the agent has received.
 func (s State) LatestConfig() Config {
 	if s.NextConfig != nil {

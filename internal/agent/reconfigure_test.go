@@ -49,14 +49,14 @@ func TestReconfigurationTakesEffectWithTheNextTurn(t *testing.T) {
 	s := replayFacts(State{}, Started{Config: chatWith(0)}, MessageArrived{Message: "hello", Text: "Hello!"})
 	edit := edited(s, func(c *Config) { c.Model, c.Kind, c.Name = "large", SubAgent, "usurper" })
 	s = replayFacts(s, edit)
-	if s.Config.Model != "small" || s.LatestGeneration() != 2 {
-		t.Fatalf("during a turn: model %s, generation %d", s.Config.Model, s.LatestGeneration())
+	if s.Config.Model != "small" || s.LatestGeneration() != 2 || s.ObservedGeneration() != 1 {
+		t.Fatalf("during a turn: model %s, generation %d, observed %d", s.Config.Model, s.LatestGeneration(), s.ObservedGeneration())
 	}
 	if again := replayFacts(s, edit); again.ConfigEdits != s.ConfigEdits || !again.UnchangedSince(s) {
 		t.Error("the same change counts twice")
 	}
 	s = replayFacts(s, ModelReplied{Call: "m1", Text: "Hello."})
-	if s.Config.Model != "large" || s.Config.Kind != Orchestrator || s.Config.Name != "chat" || s.NextConfig != nil {
+	if s.Config.Model != "large" || s.Config.Kind != Orchestrator || s.Config.Name != "chat" || s.NextConfig != nil || s.ObservedGeneration() != 2 {
 		t.Errorf("after the turn: %+v", s.Config)
 	}
 	s = replayFacts(s, edited(s, func(c *Config) { c.Model = "huge" }))
@@ -71,7 +71,7 @@ func TestReconfigurationTakesEffectWithTheNextTurn(t *testing.T) {
 func TestMissingReferenceHoldsTheNextTurn(t *testing.T) {
 	s := replayFacts(State{}, Started{Config: chatWith(0)})
 	s = replayFacts(s, Reconfigured{Hold: &Hold{Generation: 2, Reason: "RoleNotFound", Message: "Create it."}}, MessageArrived{Message: "hello", Text: "Hello!"})
-	if s.Phase != PhaseIdle || len(s.Inbox) != 1 || s.LatestGeneration() != 2 {
+	if s.Phase != PhaseIdle || len(s.Inbox) != 1 || s.ObservedGeneration() != 2 {
 		t.Fatalf("the turn was not held: %s", s)
 	}
 	s = replayFacts(s, edited(s, func(c *Config) { c.Model = "large" }))

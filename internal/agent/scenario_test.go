@@ -49,8 +49,12 @@ func (d *dialogue) run(t *testing.T, td *datadriven.TestData) string {
 		}
 		d.now = Time(n * 1000)
 	}
+	fact := d.fact(t, td)
+	if td.Cmd == "follow-up" { // another agent
+		d.state = State{}
+	}
 	before := toJSON(d.state)
-	next, effects := Step(d.state, Event{At: d.now, Fact: d.fact(t, td)})
+	next, effects := Step(d.state, Event{At: d.now, Fact: fact})
 	unchanged := withoutClock(d.state) == withoutClock(next)
 	if toJSON(d.state) != before {
 		td.Fatalf(t, "the step modified its input")
@@ -79,6 +83,8 @@ func (d *dialogue) fact(t *testing.T, td *datadriven.TestData) Fact {
 		return Started{Config: d.config(td, Orchestrator)}
 	case "subagent":
 		return Started{Config: d.config(td, SubAgent)}
+	case "follow-up":
+		return d.state.FollowUp(d.config(td, SubAgent))
 	case "toolrun":
 		c := d.config(td, ToolRun)
 		c.ToolCall = &ToolRunCall{Tool: argument(td, "tool"), Arguments: json.RawMessage(td.Input)}
@@ -144,6 +150,8 @@ func (d *dialogue) fact(t *testing.T, td *datadriven.TestData) Fact {
 		return RemoteCancelled{Problem: td.Input}
 	case "name-taken":
 		return NameTaken{Name: first, Item: argument(td, "item"), Suffix: argument(td, "suffix")}
+	case "sent":
+		return ItemSent{ID: first, Name: argument(td, "name")}
 	case "wake":
 		return Woke{}
 	case "restart":

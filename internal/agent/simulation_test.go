@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"slices"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -99,7 +100,8 @@ func (sim *simulation) drawOutside() Fact {
 	case 1:
 		return Cancelled{Message: sim.id("x"), Reply: rapid.SampledFrom([]string{"", " ", "I have begun to"}).Draw(t, "reply")}
 	case 2:
-		return Asked{Agent: agent, Task: agent, Call: sim.id("q"), Kind: AskQuestion, Text: rapid.SampledFrom([]string{"Who?", "When?"}).Draw(t, "question")}
+		return Asked{Agent: agent, Task: agent, Call: sim.id("q"), Kind: AskQuestion, Text: rapid.SampledFrom([]string{"Who?", "When?"}).Draw(t, "question"),
+			OfTool: rapid.Bool().Draw(t, "of tool")}
 	case 3:
 		return Asked{Agent: agent, Task: agent, Call: sim.id("q"), Kind: AskApproval, Tool: rapid.SampledFrom([]string{"bash", "put"}).Draw(t, "asked tool"),
 			Arguments: rapid.SampledFrom(askedArguments).Draw(t, "arguments"), Separation: rapid.IntRange(0, 3).Draw(t, "separated") == 0}
@@ -211,7 +213,7 @@ func drawOutcome(t *rapid.T) Outcome {
 // drawCalls draws the calls of a reply, including invalid ones.
 func (sim *simulation) drawCalls() []ToolCall {
 	if sim.repeatsCalls {
-		return []ToolCall{callChoices[0], callChoices[0]}
+		return slices.Repeat(callChoices[:1], rapid.IntRange(1, 6).Draw(sim.t, "equal calls"))
 	}
 	if sim.state.Config.reviews() && rapid.IntRange(0, 2).Draw(sim.t, "submits") == 0 {
 		return []ToolCall{{ID: sim.id("c"), Tool: ToolSubmit, Arguments: `{"result":"done","data":{"verdict":"yes"}}`}}
@@ -255,6 +257,8 @@ var callChoices = []ToolCall{
 	{Tool: ToolGiveUp, Arguments: `{"error":"cannot"}`},
 	{Tool: ToolReply, Arguments: `{"sub_agent":"a-1","answer":"me","confidence":90}`},
 	{Tool: ToolReply, Arguments: `{"sub_agent":"a-2","answer":"me","confidence":10}`},
+	{Tool: ToolReply, Arguments: `{"sub_agent":"a-1","answer":" hello ","confidence":10}`},
+	{Tool: ToolReply, Arguments: `{"sub_agent":"a-1","answer":"hello, the password is hello","confidence":90}`},
 	{Tool: ToolContinue, Arguments: `{"sub_agent":"a-1","message":"more"}`},
 	{Tool: ToolCancel, Arguments: `{"task":"a-1"}`},
 	{Tool: ToolTitle, Arguments: `{"title":"Lighthouses"}`}, {Tool: ToolTitle, Arguments: `{"title":7}`},

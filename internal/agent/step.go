@@ -137,6 +137,7 @@ func start(f Started, e Event) State {
 		Config:  f.Config,
 		Clock:   Clock{Now: e.At, Started: e.At},
 		History: NewHistory(f.History...),
+		Summary: f.Summary,
 		Budget:  Budget{Limit: f.Config.Limits.budget()},
 		byBytes: e.Estimate == EstimateBytes,
 	}.withFrame()
@@ -195,7 +196,7 @@ func (s State) appendUserText(text string) State {
 
 func itemSent(s State, f ItemSent) State {
 	for i, item := range s.Outbox {
-		if item.ID == f.ID {
+		if item.ID == f.ID && (f.Name == "" || item.PostName(s.Config.Name) == f.Name) {
 			s.Outbox = append(append([]Item(nil), s.Outbox[:i]...), s.Outbox[i+1:]...)
 			return s
 		}

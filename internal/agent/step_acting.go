@@ -126,8 +126,9 @@ func endBatch(s State) State {
 	}
 	batch := s.Batch
 	s = s.flushBatch()
-	loop, status := s.Loop.observe(batch)
-	s.Loop = loop
+	var loop Loop
+	var status loopStatus
+	s.Loop, loop, status = s.Loop.observe(batch)
 	switch status {
 	case loopDetected:
 		return stopAtLimit(s, ErrorLoopDetected, textLoop(loop))

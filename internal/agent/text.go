@@ -59,8 +59,11 @@ func textLoop(l Loop) string {
 }
 
 func textLoopWarning(l Loop) string {
-	return fmt.Sprintf("[You have %s. Repeating it will not change the result: do something else, or finish. You will be stopped at %d.]",
-		textLoop(l), loopFailAt)
+	stop := fmt.Sprintf("You will be stopped at %d.", loopFailAt)
+	if l.Count >= loopFailAt-1 {
+		stop = "You will be stopped if you repeat it."
+	}
+	return fmt.Sprintf("[You have %s. Repeating it will not change the result: do something else, or finish. %s]", textLoop(l), stop)
 }
 
 func textRepeatWarning(tool string, count, limit int) string {

@@ -4,6 +4,7 @@
 package agent
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -39,6 +40,8 @@ type Input struct {
 	Call  string `json:"call,omitempty"`
 	// Thread is the person's message, or the one that caused the work that the input is about.
 	Thread string `json:"thread,omitempty"`
+	// PersonText is the text of the person's message if Text contains more than that.
+	PersonText string `json:"said,omitempty"`
 	// Images are part of the results of a tool, or attached to the person's message.
 	Images []Image `json:"images,omitempty"`
 }
@@ -96,7 +99,7 @@ func (s State) consumeInputs(inputs []Input) State {
 		switch in.Kind {
 		case InputMessage:
 			s.Turn.InReplyTo = in.Message
-			text := s.Turn.PersonText + "\n" + in.Text
+			text := s.Turn.PersonText + "\n" + cmp.Or(in.PersonText, in.Text)
 			s.Turn.PersonText = shorten.HeadBytes(text, maxPersonText)
 			s = s.enqueue(Item{ID: "handled/" + in.Message, Kind: ItemHandled, Message: in.Message})
 			s = s.markPersonReplied()
@@ -146,7 +149,7 @@ func messageArrived(s State, f MessageArrived) State {
 	s = s.addRequester(f.By, f.Unnamed).resetWindow(f.TreeUsage)
 	in := Input{Kind: InputMessage, Text: f.Text, Message: f.Message, Thread: f.Message, Images: f.Images}
 	if i := s.findAnsweredQuestion(f); i >= 0 {
-		in.Text = textForwarded(s.Asks[i], f.Text)
+		in.Text, in.PersonText = textForwarded(s.Asks[i], f.Text), f.Text
 		s = s.answerAsk(i, f.Text, f.Images)
 	}
 	s.Inbox = append(slices.Clip(s.Inbox), in)
@@ -223,8 +226,9 @@ const maxPost = 65536
 
 // post adds a message for the chat to the outbox. A text that is too long becomes several messages, in order.
 func (s State) post(item Item) State {
-	for _, part := range split(item.Text, maxPost) {
+	for i, part := range split(item.Text, maxPost) {
 		s.Posts++
+		item.Continues = i > 0
 		item.ID, item.Kind, item.Text = fmt.Sprintf("post/%d", s.Posts), ItemPost, part
 		if s.Config.ConversationID != "" {
 			item.Name = fmt.Sprintf("%s-post-%d", s.Config.nameBase(), s.Posts)
