@@ -57,12 +57,14 @@ type ChatLimits struct {
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=1000
 	MaxParallelTasks int32 `json:"maxParallelTasks,omitempty"`
-	// maxTotalTokens is how many tokens the chat and all its sub-agents may use. 0 means no limit.
+	// maxTotalTokens is how many tokens the chat and all its sub-agents may use. 0 means no limit of its own; a limit of the role
+	// applies too.
 	// +optional
 	// +default=0
 	// +kubebuilder:validation:Minimum=0
 	MaxTotalTokens int64 `json:"maxTotalTokens,omitempty"`
-	// maxCostMicros is how much the chat and all its sub-agents may cost, in millionths of the currency. 0 means no limit.
+	// maxCostMicros is how much the chat and all its sub-agents may cost, in millionths of the currency. 0 means no limit of its own;
+	// a limit of the role applies too.
 	// If set, every model that is used needs a price in its ModelProvider.
 	// +optional
 	// +default=0

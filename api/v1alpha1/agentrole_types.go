@@ -226,7 +226,7 @@ type Delegation struct {
 }
 
 // RoleAsTool offers a role as a tool.
-// +kubebuilder:validation:XValidation:rule="!(self.name in ['delegate_to_agent', 'spawn_agents', 'ask_user', 'submit_result', 'submit_error', 'reply_to_agent', 'continue_agent', 'cancel_task'])",message="name is one of Nestor's own control tools: choose another"
+// +kubebuilder:validation:XValidation:rule="!(self.name in ['delegate_to_agent', 'spawn_agents', 'ask_user', 'submit_result', 'submit_error', 'reply_to_agent', 'continue_agent', 'cancel_task', 'set_title'])",message="name is one of Nestor's own control tools: choose another"
 type RoleAsTool struct {
 	// name is the tool's name.
 	// +required

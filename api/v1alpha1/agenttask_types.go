@@ -12,7 +12,7 @@ import (
 // +kubebuilder:validation:XValidation:rule="oldSelf.hasValue() || (self.type == 'Tool' ? has(self.tool) && !has(self.role) : has(self.role) && !has(self.tool))",message="a task of type Agent needs role and must not have tool, one of type Tool needs tool and must not have role",optionalOldSelf=true
 // +kubebuilder:validation:XValidation:rule="oldSelf.hasValue() || (self.type == 'Tool' || has(self.instruction) || has(self.arguments))",message="a task of type Agent needs instruction, or arguments if its role has an inputSchema",optionalOldSelf=true
 // +kubebuilder:validation:XValidation:rule="oldSelf.hasValue() || (self.type == 'Agent' || !(has(self.instruction) || has(self.contextFiles) || has(self.successCriteria) || has(self.context) || has(self.continueFrom) || has(self.outputSchema)))",message="a task of type Tool is one call: put its input into arguments, and leave out instruction, contextFiles, successCriteria, context, continueFrom and outputSchema",optionalOldSelf=true
-// +kubebuilder:validation:XValidation:rule="oldSelf.hasValue() || (self.type == 'Agent' || !(has(self.model) || has(self.modelProvider) || (has(self.limits) && has(self.limits.maxIterations))))",message="a task of type Tool is one call and calls no model: leave out model, modelProvider and limits.maxIterations",optionalOldSelf=true
+// +kubebuilder:validation:XValidation:rule="oldSelf.hasValue() || (self.type == 'Agent' || !(has(self.model) || has(self.modelProvider) || (has(self.limits) && (has(self.limits.maxIterations) || has(self.limits.maxTasks) || has(self.limits.maxTotalTokens)))))",message="a task of type Tool is one call, calls no model and starts no tasks: leave out model, modelProvider and all limits but maxDurationSeconds",optionalOldSelf=true
 // +kubebuilder:validation:XValidation:rule="oldSelf.hasValue() || (!has(self.chat) || !(has(self.model) || has(self.modelProvider) || has(self.workspace)))",message="model, modelProvider and workspace are for standalone tasks: a chat's task has those of its chat and role",optionalOldSelf=true
 // +kubebuilder:validation:XValidation:rule="oldSelf.hasValue() || (!has(self.chat) || !has(self.user))",message="user is for standalone tasks: the requesters of a chat's task are the authors of its chat's messages",optionalOldSelf=true
 // +kubebuilder:validation:XValidation:rule="oldSelf.hasValue() || (has(self.chat) || !has(self.triggerMessage))",message="triggerMessage is for tasks of a chat: leave it out of a standalone task",optionalOldSelf=true
@@ -138,7 +138,7 @@ const (
 	TaskTool TaskType = "Tool"
 )
 
-// TaskLimits may only tighten those of the role.
+// TaskLimits may only tighten those of the role. A task of type Tool has maxDurationSeconds only.
 type TaskLimits struct {
 	// maxIterations is how many model calls the agent may make.
 	// +optional
