@@ -94,7 +94,7 @@ func (d *driver) confirmObjects(ctx context.Context) error {
 		case there:
 			err = d.router.TakeOver(ctx, a.UID)
 		default:
-			err = d.router.End(a.UID)
+			err = d.router.End(ctx, a.UID)
 		}
 		if errors.Is(err, engine.ErrNotOwned) {
 			continue // the new owner of its shard does it

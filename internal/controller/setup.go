@@ -245,6 +245,7 @@ func Setup(mgr ctrl.Manager, options Options) (*Controllers, error) {
 			}
 			return err != nil || there // after an error the agent continues
 		},
+		Deleted:       objects.Deleted,
 		PointReached:  options.Reached,
 		CallCompleted: counted.CallCompleted,
 		QueuedChanged: wake.workChanged, ProgressChanged: wake.workChanged,

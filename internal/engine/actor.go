@@ -162,7 +162,7 @@ func (a *actor) handle(batch []delivery) (err error) {
 	}()
 	// An agent that ended before its object was deleted may still have calls that are being stopped. Close them now: after the
 	// eviction their results would not be recorded.
-	if r.abandonsCalls() {
+	if a.abandonsCalls(r) {
 		if err := a.closeCalls(r); err != nil {
 			return err
 		}
@@ -205,6 +205,10 @@ func (a *actor) handle(batch []delivery) (err error) {
 		if r.before.Children.Pending() > 0 {
 			a.engine.endBelow(r.record)
 		}
+		return nil
+	}
+	if r.takeOver && !r.record.Live() { // only its open calls were closed
+		a.notifyOthers(r)
 		return nil
 	}
 	a.performEffects(r)

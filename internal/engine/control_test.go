@@ -94,7 +94,7 @@ rules:
 	w.task("task", nil)
 	w.until("the requests", func() bool { return len(w.model.Requests()) == 2 })
 	for _, uid := range []string{"uid-chat", "uid-task"} {
-		if err := w.engine.End(uid); err != nil {
+		if err := w.engine.End(t.Context(), uid); err != nil {
 			t.Fatal(err)
 		}
 		w.until(uid+" to end", func() bool {
@@ -215,7 +215,7 @@ func TestDeletingAnIdleChatEndsIt(t *testing.T) {
 		_, err := w.ledger.Agent(t.Context(), "uid-chat")
 		return err == nil
 	})
-	if err := w.engine.End("uid-chat"); err != nil {
+	if err := w.engine.End(t.Context(), "uid-chat"); err != nil {
 		t.Fatal(err)
 	}
 	w.until("the chat to have ended", func() bool {

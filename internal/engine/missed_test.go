@@ -150,7 +150,7 @@ func TestUnreadableAgentDoesNotBlockOthers(t *testing.T) {
 // A chat that was deleted makes no more model calls.
 func TestDeletedChatIgnoresQuestions(t *testing.T) {
 	w := newHangingTree(t)
-	if err := w.engine.End("uid-chat"); err != nil {
+	if err := w.engine.End(t.Context(), "uid-chat"); err != nil {
 		t.Fatal(err)
 	}
 	w.untilCancelled("uid-chat", "uid-chat-1", "uid-chat-1-1")

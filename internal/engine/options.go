@@ -108,6 +108,9 @@ type Options struct {
 	// ShouldTakeOver reports whether Recover takes over an agent; nil takes over all. Others stay as they are until End or
 	// TakeOver.
 	ShouldTakeOver func(ctx context.Context, a ledger.Agent) bool
+	// Deleted reports whether the object of an agent was deleted, and whether one above it was. It must not answer from a cache,
+	// which may be older than the deletion that led to the question. nil means that no object was deleted.
+	Deleted func(ctx context.Context, a ledger.Agent) (object, above bool, err error)
 	// SnapshotEvery is the number of events between snapshots; 0 means 64.
 	SnapshotEvery int64
 	// PointReached is called at the points that an effect passes, for crash tests; nil in production.
@@ -163,6 +166,9 @@ func (options Options) withDefaults() Options {
 	}
 	if options.ShouldTakeOver == nil {
 		options.ShouldTakeOver = func(context.Context, ledger.Agent) bool { return true }
+	}
+	if options.Deleted == nil {
+		options.Deleted = func(context.Context, ledger.Agent) (bool, bool, error) { return false, false, nil }
 	}
 	if options.SnapshotEvery == 0 {
 		options.SnapshotEvery = 64

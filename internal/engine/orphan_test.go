@@ -66,16 +66,20 @@ func (w *world) untilCancelled(uids ...string) {
 // Only the chat was deleted: the garbage collector has not run yet, or never will.
 func TestEndCancelsTheTreeBelow(t *testing.T) {
 	w := newHangingTree(t)
-	if err := w.engine.End("uid-chat"); err != nil {
+	if err := w.engine.End(t.Context(), "uid-chat"); err != nil {
 		t.Fatal(err)
 	}
 	w.untilCancelled("uid-chat", "uid-chat-1", "uid-chat-1-1")
 }
 
-func TestAbandonCancelsTheTreeBelow(t *testing.T) {
+func TestEndIfDeleted(t *testing.T) {
 	w := newHangingTree(t)
-	if err := w.engine.Abandon(t.Context(), "uid-chat-1"); err != nil {
-		t.Fatal(err)
+	if ended, err := w.engine.EndIfDeleted(t.Context(), "uid-chat-1"); err != nil || ended {
+		t.Fatalf("ended: %t (%v), and its object exists", ended, err)
+	}
+	w.deleted.Store("uid-chat-1", true)
+	if ended, err := w.engine.EndIfDeleted(t.Context(), "uid-chat-1"); err != nil || !ended {
+		t.Fatalf("ended: %t (%v), and an object above it is deleted", ended, err)
 	}
 	w.untilCancelled("uid-chat-1", "uid-chat-1-1")
 	w.until("the agent to fail as cancelled", func() bool {
@@ -86,7 +90,7 @@ func TestAbandonCancelsTheTreeBelow(t *testing.T) {
 
 func TestEndLeavesSiblings(t *testing.T) {
 	w := newHangingTree(t)
-	if err := w.engine.End("uid-chat-1"); err != nil {
+	if err := w.engine.End(t.Context(), "uid-chat-1"); err != nil {
 		t.Fatal(err)
 	}
 	w.untilCancelled("uid-chat-1", "uid-chat-1-1")
@@ -98,7 +102,7 @@ func TestEndLeavesSiblings(t *testing.T) {
 // A child that starts after its parent has ended makes no model call.
 func TestAgentBelowADeletedOneDoesNotStart(t *testing.T) {
 	w := newHangingTree(t)
-	if err := w.engine.End("uid-chat"); err != nil {
+	if err := w.engine.End(t.Context(), "uid-chat"); err != nil {
 		t.Fatal(err)
 	}
 	w.untilCancelled("uid-chat", "uid-chat-1", "uid-chat-1-1")
@@ -164,7 +168,7 @@ func TestDeletedIdleChatEnds(t *testing.T) {
 		s, err := w.engine.View(t.Context(), "uid-chat")
 		return err == nil && s.Phase == agent.PhaseIdle && len(s.Outbox) == 0
 	})
-	if err := w.engine.End("uid-chat"); err != nil {
+	if err := w.engine.End(t.Context(), "uid-chat"); err != nil {
 		t.Fatal(err)
 	}
 	w.until("the agent to end", func() bool { return w.record("uid-chat").Status == ledger.StatusCancelled })

@@ -43,6 +43,9 @@ func (e *Engine) Recover(ctx context.Context) (int, error) {
 		}
 		count += len(selected)
 		if list.Next == "" {
+			if err := e.closeCallsOfEnded(ctx); err != nil {
+				return count, err
+			}
 			if !e.ownership.ifOwned(func() {
 				e.awaitsRecovery.Store(false)
 				e.recovered.Store(true)
@@ -85,6 +88,17 @@ func (e *Engine) selectForTakeOver(ctx context.Context, records []ledger.Agent, 
 		}
 	}
 	return selected, nil
+}
+
+// closeCallsOfEnded takes over the agents that ended before the results of their calls were recorded, which closes the calls. Those
+// that another process still makes have results of their own.
+func (e *Engine) closeCallsOfEnded(ctx context.Context) error {
+	return e.eachAgent(ctx, ledger.AgentFilter{EndedWithOpenCalls: true, ShardHashes: e.shard.Hashes}, func(a ledger.Agent) error {
+		if len(e.adopted.of(a.UID)) > 0 {
+			return nil
+		}
+		return e.enqueue(a.UID, delivery{takeOver: true})
+	})
 }
 
 // TakeOver takes over an agent that Recover has left out.

@@ -181,9 +181,18 @@ func (r *Router) Deliver(uid string, fact agent.Fact) error {
 }
 
 // End cancels an agent whose object was deleted; see Engine.End.
-func (r *Router) End(uid string) error {
+func (r *Router) End(ctx context.Context, uid string) error {
 	r.slots.release(uid)
-	return r.deliver(uid, func(e *Engine) error { return e.End(uid) })
+	return r.deliver(uid, func(e *Engine) error { return e.End(ctx, uid) })
+}
+
+// EndIfDeleted cancels an agent whose object, or one above it, was deleted; see Engine.EndIfDeleted.
+func (r *Router) EndIfDeleted(ctx context.Context, uid string) (ended bool, err error) {
+	err = r.deliver(uid, func(e *Engine) error {
+		ended, err = e.EndIfDeleted(ctx, uid)
+		return err
+	})
+	return ended, err
 }
 
 func (r *Router) deliver(uid string, to func(*Engine) error) error {
@@ -222,15 +231,6 @@ func (r *Router) Lookup(ctx context.Context, uid string) (ledger.Agent, error) {
 		return ledger.Agent{}, err
 	}
 	return e.Lookup(ctx, uid)
-}
-
-// Abandon cancels an agent without an owner; see Engine.Abandon.
-func (r *Router) Abandon(ctx context.Context, uid string) error {
-	e, err := r.find(ctx, uid)
-	if err != nil {
-		return err
-	}
-	return e.Abandon(ctx, uid)
 }
 
 // TakeOver takes over an agent that Recover has left out.

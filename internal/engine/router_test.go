@@ -120,7 +120,8 @@ func TestReplicasHaveTheirOwnShards(t *testing.T) {
 		})
 		uid := "uid-" + name
 		_, viewed := theirs.View(t.Context(), uid)
-		for what, err := range map[string]error{"Deliver": theirs.Deliver(uid, agent.Woke{}), "End": theirs.End(uid), "View": viewed, "Abandon": theirs.Abandon(t.Context(), uid)} {
+		_, ended := theirs.EndIfDeleted(t.Context(), uid)
+		for what, err := range map[string]error{"Deliver": theirs.Deliver(uid, agent.Woke{}), "End": theirs.End(t.Context(), uid), "View": viewed, "EndIfDeleted": ended} {
 			if !errors.Is(err, ErrNotOwned) {
 				t.Errorf("%s of an agent of another process: %v", what, err)
 			}

@@ -199,7 +199,7 @@ func TestNotificationsSurviveACrash(t *testing.T) {
 func TestParentIsNotifiedOfADeletedChild(t *testing.T) {
 	w := newHangingTree(t)
 	w.noControllers.Store(true)
-	if err := w.engine.End("uid-chat-1"); err != nil {
+	if err := w.engine.End(t.Context(), "uid-chat-1"); err != nil {
 		t.Fatal(err)
 	}
 	w.untilCancelled("uid-chat-1", "uid-chat-1-1")

@@ -54,10 +54,29 @@ func (r *stepResult) empty() bool {
 	return len(b.Events) == 0 && len(b.ModelResults) == 0 && len(b.ToolResults) == 0
 }
 
-// abandonsCalls reports whether the open calls in the ledger will never get a result: the agent is gone, or it was cancelled
-// before the engine that took it over made them again.
-func (r *stepResult) abandonsCalls() bool {
-	return r.end || r.quarantine || (r.takeOver && (r.next.Phase.Terminal() || r.next.Phase == agent.PhaseCancelling))
+// abandonsCalls reports whether open calls in the ledger may never get a result: the agent is gone, or it was cancelled before the
+// engine that took it over made them again.
+func (a *actor) abandonsCalls(r *stepResult) bool {
+	if r.end || r.quarantine {
+		return true
+	}
+	for key := range r.open {
+		if r.takeOver && a.isAbandoned(r, key) {
+			return true
+		}
+	}
+	return false
+}
+
+// isAbandoned reports whether an open call will not get a result: the agent does not wait for it, and no process makes it.
+func (a *actor) isAbandoned(r *stepResult, key string) bool {
+	if r.end || r.quarantine {
+		return true
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	effect := effectKey(a.uid, key)
+	return !r.outstanding[effect] && !a.calling[effect] && !a.hasResult(key) && a.engine.adopted.find(key) == nil
 }
 
 // ignoredReason returns why facts that changed nothing were ignored: an agent that has not started accepts none.
@@ -92,9 +111,10 @@ func (a *actor) step(deliveries []delivery) *stepResult {
 		if d.open != nil {
 			r.open = d.open
 		}
+		ended := r.end // what follows the end of an agent in a batch is too late
 		r.end = r.end || d.end
 		r.quarantine = r.quarantine || d.quarantine
-		if d.fact != nil {
+		if d.fact != nil && !ended {
 			a.stepFact(r, d, now)
 		}
 	}
@@ -241,7 +261,7 @@ func (a *actor) closeCalls(r *stepResult) error {
 		known[result.Key] = true
 	}
 	for _, call := range open.Models {
-		if !known[call.Key] {
+		if !known[call.Key] && a.isAbandoned(r, call.Key) {
 			r.batch.ModelResults = append(r.batch.ModelResults, ledger.ModelResult{Key: call.Key, Status: ledger.StatusCancelled, FinishedAt: now})
 		}
 	}
@@ -250,7 +270,7 @@ func (a *actor) closeCalls(r *stepResult) error {
 		if call.Repeatable {
 			status = ledger.StatusCancelled // a read-only or idempotent tool: its effect does not matter
 		}
-		if !known[call.Key] {
+		if !known[call.Key] && a.isAbandoned(r, call.Key) {
 			r.batch.ToolResults = append(r.batch.ToolResults, ledger.ToolResult{Key: call.Key, Status: status, FinishedAt: now})
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/nestor-dev/nestor/internal/agent"
@@ -16,25 +17,84 @@ import (
 // deletionFact is delivered when the object of an agent, or of one of its ancestors, was deleted.
 var deletionFact = agent.Cancelled{By: "deletion"}
 
+// ending is an agent that ends with its object, or with one above it.
+type ending struct {
+	uid      string
+	delivery delivery
+}
+
 // End cancels an agent whose object was deleted, and everything below it. Effects in flight are stopped, and the ledger records
 // the agents as cancelled. That includes orchestrators, which never end by themselves. The garbage collector may run much later,
 // or never.
-func (e *Engine) End(uid string) error {
+//
+// The objects of a tree are deleted in an order that no watch preserves, so the agents above whose objects were deleted too end
+// first. Otherwise they would receive the end of this agent as the result of a child, and continue.
+func (e *Engine) End(ctx context.Context, uid string) error {
 	e.slots.release(uid)
-	return e.enqueue(uid, delivery{fact: deletionFact, end: true})
-}
-
-// Abandon cancels an agent without an owner, and everything below it. Its own object still exists and shows the outcome.
-func (e *Engine) Abandon(ctx context.Context, uid string) error {
-	record, err := e.Lookup(ctx, uid)
-	if err != nil {
+	record, err := e.options.Ledger.Agent(ctx, uid)
+	if err != nil && !errors.Is(err, ledger.ErrNotFound) {
 		return fmt.Errorf("read agent %s: %w", uid, err)
 	}
-	if err := e.enqueue(uid, delivery{fact: deletionFact}); err != nil {
-		return err
+	var endings []ending
+	if err == nil && record.Live() {
+		if endings, err = e.deletedFrom(ctx, record.Parent); err != nil {
+			return err
+		}
 	}
-	e.endBelow(record)
-	return nil
+	return e.endInOrder(append(endings, ending{uid: uid, delivery: delivery{fact: deletionFact, end: true}}))
+}
+
+// EndIfDeleted cancels an agent, and everything below it, if its object or one above it was deleted, and reports whether that is
+// so. An agent whose own object still exists ends as after any other cancel, because its status shows the outcome.
+func (e *Engine) EndIfDeleted(ctx context.Context, uid string) (bool, error) {
+	endings, err := e.deletedFrom(ctx, uid)
+	if err != nil || len(endings) == 0 {
+		return false, err
+	}
+	return true, e.endInOrder(endings)
+}
+
+// deletedFrom returns the live agents from one upwards whose objects were deleted, or are below a deleted one. The topmost is
+// the first.
+func (e *Engine) deletedFrom(ctx context.Context, uid string) ([]ending, error) {
+	var endings []ending
+	for uid != "" {
+		record, err := e.options.Ledger.Agent(ctx, uid)
+		if errors.Is(err, ledger.ErrNotFound) {
+			break
+		}
+		if err != nil {
+			return nil, fmt.Errorf("read agent %s: %w", uid, err)
+		}
+		deleted, above, err := e.options.Deleted(ctx, record)
+		if err != nil {
+			return nil, fmt.Errorf("find the object of agent %s: %w", uid, err)
+		}
+		if !deleted && !above {
+			break
+		}
+		if record.Live() {
+			endings = append(endings, ending{uid: uid, delivery: delivery{fact: deletionFact, end: deleted}})
+		}
+		uid = record.Parent
+	}
+	slices.Reverse(endings)
+	return endings, nil
+}
+
+// endInOrder delivers each ending after the one above it was recorded. After a crash in between, the next engine finds out again
+// which objects were deleted.
+func (e *Engine) endInOrder(endings []ending) error {
+	first, below := endings[0], endings[1:]
+	if len(below) > 0 {
+		first.delivery.onRecorded = func(err error) {
+			if err != nil && e.checkOwned() != nil || e.ctx.Err() != nil {
+				return
+			}
+			go func() { _ = e.endInOrder(below) }() // the lock of the agent above may be held; after Close the next engine does it
+		}
+	}
+	return e.enqueue(first.uid, first.delivery)
 }
 
 // LiveNamed returns the live agents of objects with this name. Several objects may have had the name one after the other.
@@ -47,10 +107,10 @@ func (e *Engine) LiveNamed(ctx context.Context, kind, namespace, name string) ([
 	return list.Items, nil
 }
 
-// endBelow cancels the live agents below one that was ended with its object. Their objects may still exist, so they end as after
-// any other cancel. After a crash, Recover detects that their parent has ended.
+// endBelow cancels the live agents below one that was ended with its object, each after its parent. Their objects may still exist, so
+// they end as after any other cancel. After a crash, Recover detects that their parent has ended.
 func (e *Engine) endBelow(gone ledger.Agent) {
-	below, err := e.liveBelow(gone)
+	children, err := e.childrenByParent(ledger.AgentFilter{Scope: ledger.Scope{Root: gone.Root}, Live: true})
 	if err != nil {
 		if e.ctx.Err() != nil {
 			return
@@ -59,8 +119,16 @@ func (e *Engine) endBelow(gone ledger.Agent) {
 		time.AfterFunc(e.options.LedgerRetryDelay, func() { e.endBelow(gone) })
 		return
 	}
-	for _, uid := range below {
-		_ = e.enqueue(uid, delivery{fact: deletionFact}) // after Close the next engine does it
+	e.endChildren(gone.UID, children)
+}
+
+func (e *Engine) endChildren(parent string, children map[string][]string) {
+	for _, uid := range children[parent] {
+		d := delivery{fact: deletionFact}
+		if len(children[uid]) > 0 {
+			d.onRecorded = func(error) { go e.endChildren(uid, children) } // the lock of the agent may be held
+		}
+		_ = e.enqueue(uid, d) // after Close the next engine does it
 	}
 }
 
@@ -71,11 +139,7 @@ func (e *Engine) liveBelow(top ledger.Agent) ([]string, error) {
 
 // agentsBelow returns the agents below one that match a filter, parents first.
 func (e *Engine) agentsBelow(top ledger.Agent, filter ledger.AgentFilter) ([]string, error) {
-	children := map[string][]string{}
-	err := e.eachAgent(e.ctx, filter, func(a ledger.Agent) error {
-		children[a.Parent] = append(children[a.Parent], a.UID)
-		return nil
-	})
+	children, err := e.childrenByParent(filter)
 	if err != nil {
 		return nil, err
 	}
@@ -84,6 +148,16 @@ func (e *Engine) agentsBelow(top ledger.Agent, filter ledger.AgentFilter) ([]str
 		below = append(below, children[below[i]]...)
 	}
 	return below, nil
+}
+
+// childrenByParent returns the UIDs of the agents that match a filter, by the UID of their parent.
+func (e *Engine) childrenByParent(filter ledger.AgentFilter) (map[string][]string, error) {
+	children := map[string][]string{}
+	err := e.eachAgent(e.ctx, filter, func(a ledger.Agent) error {
+		children[a.Parent] = append(children[a.Parent], a.UID)
+		return nil
+	})
+	return children, err
 }
 
 // eachAgent calls do with every recorded agent that matches a filter.

@@ -69,6 +69,8 @@ type world struct {
 	onRecorded    atomic.Pointer[func(*Engine, Change)]
 	// reconciling are locks by the UID of an agent.
 	reconciling sync.Map
+	// deleted are the agents whose objects were deleted, by UID; true means that only an object above was.
+	deleted sync.Map
 	// requests are the requests that were sent to models, by key.
 	requests sync.Map
 }
@@ -157,6 +159,10 @@ func (w *world) options(l Ledger) Options {
 		SlotGroups: func(_ context.Context, a ledger.Agent) []SlotGroup {
 			return []SlotGroup{{Key: a.Root, Limit: w.parallel}}
 		},
+		Deleted: func(_ context.Context, a ledger.Agent) (bool, bool, error) {
+			above, deleted := w.deleted.Load(a.UID)
+			return deleted && above == false, deleted && above == true, nil
+		},
 		Changed: func(c Change) {
 			go w.reconcile(c.Agent.UID)
 		},
@@ -179,7 +185,8 @@ func (w *world) recordCall(c CompletedCall) {
 	}
 }
 
-// checkRequests compares the sent requests with the ledger, byte for byte.
+// checkRequests compares everything in the sent requests with the ledger, byte for byte. The ledger has the request to the first provider;
+// a fallback that served the call, which the call then names, gets it with the properties of its own model.
 func (w *world) checkRequests() {
 	w.requests.Range(func(key, value any) bool {
 		call, err := w.ledger.ModelCall(context.Background(), key.(string))
@@ -187,16 +194,13 @@ func (w *world) checkRequests() {
 			return !errors.Is(err, ledger.ErrClosed)
 		}
 		request := value.(model.Request)
-		if call.Result != nil && call.Result.Status == ledger.StatusSuccess {
-			var planned model.Request
-			if err := json.Unmarshal(call.Request, &planned); err != nil {
-				w.t.Errorf("the request of %s is %s (%v)", key, call.Request, err)
-				return true
-			}
-			if request.Model != planned.Model { // a fallback has served it
-				request.ReasoningEffort = planned.ReasoningEffort
-			}
-			request.Model, request.TextOnly = planned.Model, planned.TextOnly
+		var planned model.Request
+		if err := json.Unmarshal(call.Request, &planned); err != nil {
+			w.t.Errorf("the request of %s is %s (%v)", key, call.Request, err)
+			return true
+		}
+		if request.Model != planned.Model && request.Model == call.Model {
+			request.Model, request.TextOnly, request.ReasoningEffort = planned.Model, planned.TextOnly, planned.ReasoningEffort
 		}
 		if want := encode(request); string(want) != string(call.Request) {
 			w.t.Errorf("the ledger has a different request for %s (place %d of chain %d):\n%s\nsent was\n%s", key, call.Place, call.Chain, call.Request, want)

@@ -104,6 +104,8 @@ type AgentFilter struct {
 	Newest bool
 	// Live excludes agents that have finished.
 	Live bool
+	// EndedWithOpenCalls excludes live agents, and those whose calls all have results.
+	EndedWithOpenCalls bool
 	// ShardHashes excludes agents with another or an unknown ShardHash; nil excludes none.
 	ShardHashes *HashRange
 }

@@ -116,7 +116,7 @@ func (r *Reconciler) project(ctx context.Context, chat *v1alpha1.AgentChat, s ag
 	if errors.As(applied, &refused) {
 		facts.PostRefused = refused.Err.Error()
 	}
-	next := projection.Chat(s, facts, chat.Status, s.LatestGeneration())
+	next := projection.Chat(s, facts, chat.Status, s.ObservedGeneration())
 	progress := len(chat.Status.Conditions) > 0 && equality.Semantic.DeepEqual(chat.Status.Waiting, next.Waiting) &&
 		equality.Semantic.DeepEqual(meta.FindStatusCondition(chat.Status.Conditions, v1alpha1.ConditionReady), meta.FindStatusCondition(next.Conditions, v1alpha1.ConditionReady)) && (next.Phase == chat.Status.Phase || next.Phase == v1alpha1.ChatRunning)
 	if outage, down := r.Runner.Outage(r.Runner.Engine.Blocked(string(chat.UID))); down {

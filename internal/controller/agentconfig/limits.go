@@ -38,9 +38,10 @@ func ofRole(r role.Role) agent.Limits {
 	}
 }
 
-// ofChat returns the limits of an orchestrator: those of its role, and those of the chat for the whole tree.
+// ofChat returns the limits of an orchestrator: those of its role, and those of the chat for the whole tree where they are tighter.
 func ofChat(limits agent.Limits, spec v1alpha1.ChatLimits) agent.Limits {
-	limits.MaxTokens, limits.MaxCostMicros = spec.MaxTotalTokens, spec.MaxCostMicros
+	limits.MaxTokens = tighter(limits.MaxTokens, spec.MaxTotalTokens)
+	limits.MaxCostMicros = tighter(limits.MaxCostMicros, spec.MaxCostMicros)
 	limits.MaxTurnsPerMessage = int(ptr.Deref(spec.MaxTurnsPerMessage, defaultMaxTurnsPerMessage))
 	limits.MaxTasksPerMessage = int64(ptr.Deref(spec.MaxTasksPerMessage, defaultMaxTasksPerMessage))
 	limits.MaxTokensPerMessage = ptr.Deref(spec.MaxTokensPerMessage, defaultMaxTokensPerMessage)

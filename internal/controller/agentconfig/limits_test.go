@@ -27,8 +27,11 @@ func TestLimitsOfAnAgent(t *testing.T) {
 		want    agent.Limits
 	}{
 		"of its role": {Subject{}, byRole},
-		"a chat limits its tree, not the run of the orchestrator": {Subject{ChatLimits: &v1alpha1.ChatLimits{MaxTotalTokens: 5000, MaxTurnsPerMessage: ptr.To[int32](3)}}, with(func(l *agent.Limits) {
-			l.MaxTokens, l.MaxCostMicros, l.MaxTurnsPerMessage, l.MaxTasksPerMessage, l.MaxTokensPerMessage = 5000, 0, 3, 100, 2_000_000
+		"a chat keeps its role's budget": {Subject{ChatLimits: &v1alpha1.ChatLimits{MaxTotalTokens: 5000, MaxTurnsPerMessage: ptr.To[int32](3)}}, with(func(l *agent.Limits) {
+			l.MaxTurnsPerMessage, l.MaxTasksPerMessage, l.MaxTokensPerMessage = 3, 100, 2_000_000
+		})},
+		"a chat may have a tighter budget": {Subject{ChatLimits: &v1alpha1.ChatLimits{MaxTotalTokens: 500, MaxCostMicros: 3}}, with(func(l *agent.Limits) {
+			l.MaxTokens, l.MaxCostMicros, l.MaxTurnsPerMessage, l.MaxTasksPerMessage, l.MaxTokensPerMessage = 500, 3, 25, 100, 2_000_000
 		})},
 		"a sub-agent may have tighter ones":      {Subject{AgentLimits: &v1alpha1.AgentLimits{MaxIterations: 2, MaxTotalTokens: 5000, MaxTasks: 9}}, with(func(l *agent.Limits) { l.MaxIterations, l.MaxTasks = 2, 9 })},
 		"a tool runs as long as its task allows": {Subject{TaskLimits: &v1alpha1.TaskLimits{MaxDurationSeconds: ptr.To[int32](900)}}, with(func(l *agent.Limits) { l.MaxDuration = 900_000 })},

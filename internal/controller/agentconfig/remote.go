@@ -8,7 +8,6 @@ import (
 	"fmt"
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
-	"github.com/nestor-dev/nestor/internal/agent"
 	"github.com/nestor-dev/nestor/internal/controller/endpoint"
 	"github.com/nestor-dev/nestor/internal/controller/resolve"
 	"github.com/nestor-dev/nestor/internal/quota"
@@ -19,10 +18,6 @@ const remoteRetries = 5
 
 // resolveRemote configures an agent whose work is done by a remote agent. It has no tools and no ModelProvider.
 func (r *Resolver) resolveRemote(ctx context.Context, s Subject, out *Resolved) error {
-	if s.Kind == agent.Orchestrator {
-		return &resolve.Missing{Reason: v1alpha1.ReasonInvalidSpec,
-			Message: fmt.Sprintf("The role %s is that of a remote agent, which cannot lead a chat: name another role, which may delegate to it.", s.Role)}
-	}
 	if err := r.Clients.CheckRemote(ctx, out.Role); err != nil {
 		return err
 	}

@@ -87,6 +87,9 @@ func (r *Resolver) Resolve(ctx context.Context, s Subject) (Resolved, error) {
 		Kind: s.Kind, Name: s.Name, Depth: s.Depth, MaxDepth: s.MaxDepth, Role: roleOf(found, s.Namespace), Generation: s.Generation, SummarisesContext: true, Titles: true,
 		Limits: s.limits(found),
 	}
+	if err := s.checkRole(found); err != nil {
+		return Resolved{}, err
+	}
 	if s.Kind == agent.ToolRun {
 		set, err := r.Tools.ForTool(ctx, s.Object, found, s.Tool)
 		out.Config.Tools = toolsOf(set)
@@ -120,6 +123,25 @@ func (r *Resolver) Resolve(ctx context.Context, s Subject) (Resolved, error) {
 		return out, err
 	}
 	return out, out.needsPrice()
+}
+
+// checkRole returns an error if a role cannot lead a chat: some of its fields are about the result of a task, and a chat has none.
+func (s Subject) checkRole(found role.Role) error {
+	problem := ""
+	switch {
+	case s.Kind != agent.Orchestrator:
+		return nil
+	case found.Remote != nil:
+		problem = "is that of a remote agent, which cannot lead a chat"
+	case found.OutputSchema != nil:
+		problem = "has outputSchema, which is for the results of tasks, and a chat has none"
+	case found.Review != nil:
+		problem = "has review, which is for the results of tasks, and a chat has none"
+	default:
+		return nil
+	}
+	return &resolve.Missing{Reason: v1alpha1.ReasonInvalidSpec,
+		Message: fmt.Sprintf("The role %s %s: name another role, which may delegate to it.", s.Role, problem)}
 }
 
 // limits returns the limits of an agent with a role.

@@ -76,7 +76,8 @@ func (r *Reconciler) abandon(ctx context.Context, task *v1alpha1.AgentTask) erro
 	if state.Phase.Terminal() || state.Phase == agent.PhaseCancelling {
 		return nil
 	}
-	return r.Runner.Engine.Abandon(ctx, uid)
+	_, err = r.Runner.Engine.EndIfDeleted(ctx, uid)
+	return err
 }
 
 // standalone reports whether a task was created directly, not by a chat or an agent.

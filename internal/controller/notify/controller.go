@@ -57,7 +57,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 }
 
 // EndEarlier implements owner.Earlier. It is called for the tasks of other operators.
-func (r *Reconciler) EndEarlier(name types.NamespacedName, _ types.UID) error {
+func (r *Reconciler) EndEarlier(_ context.Context, name types.NamespacedName, _ types.UID) error {
 	r.outbox.forget(name)
 	return nil
 }

@@ -37,7 +37,7 @@ type Gate struct {
 // Earlier ends the agents of objects that were deleted and created again with the same name.
 type Earlier interface {
 	// EndEarlier ends the agent of an earlier object with the name of the object with this UID, if this operator has it.
-	EndEarlier(name types.NamespacedName, uid types.UID) error
+	EndEarlier(ctx context.Context, name types.NamespacedName, uid types.UID) error
 }
 
 // Agents wraps the reconciler of objects that have agents. An object that was deleted and created again may belong to another operator than
@@ -51,7 +51,7 @@ func (g Gate) Tree(kind client.Object, next reconcile.Reconciler) reconcile.Reco
 	return g.wrap(kind, g.treeHash, ignore, next)
 }
 
-func ignore(types.NamespacedName, types.UID) error { return nil }
+func ignore(context.Context, types.NamespacedName, types.UID) error { return nil }
 
 // Object wraps the reconciler of objects that belong to no tree; they are divided by their own UIDs.
 func (g Gate) Object(kind client.Object, next reconcile.Reconciler) reconcile.Reconciler {
@@ -59,7 +59,7 @@ func (g Gate) Object(kind client.Object, next reconcile.Reconciler) reconcile.Re
 }
 
 // wrap lets a reconciler act only on the objects of this operator; others is called with the rest.
-func (g Gate) wrap(kind client.Object, hash func(context.Context, client.Object) int, others func(types.NamespacedName, types.UID) error,
+func (g Gate) wrap(kind client.Object, hash func(context.Context, client.Object) int, others func(context.Context, types.NamespacedName, types.UID) error,
 	next reconcile.Reconciler) reconcile.Reconciler {
 	fresh := reflect.TypeOf(kind).Elem()
 	return reconcile.Func(func(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
@@ -74,7 +74,7 @@ func (g Gate) wrap(kind client.Object, hash func(context.Context, client.Object)
 		case found:
 			leave, ok := g.Engine.Enter(hash(ctx, object))
 			if !ok {
-				return result(ctrl.Result{}, others(request.NamespacedName, object.GetUID()))
+				return result(ctrl.Result{}, others(ctx, request.NamespacedName, object.GetUID()))
 			}
 			defer leave()
 		}

@@ -167,7 +167,7 @@ func TestADeletionDuringTheRecoveryOfAShardIsKept(t *testing.T) {
 			end := func() (ctrl.Result, error) {
 				return gate.Tree(&v1alpha1.AgentChat{}, reconcile.Func(func(ctx context.Context, _ ctrl.Request) (ctrl.Result, error) {
 					if known {
-						return ctrl.Result{}, gate.Engine.End("mine")
+						return ctrl.Result{}, gate.Engine.End(ctx, "mine")
 					}
 					_, err := gate.Engine.LiveNamed(ctx, "AgentChat", "a", "mine")
 					return ctrl.Result{}, err

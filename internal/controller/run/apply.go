@@ -32,6 +32,7 @@ func (r *Runner) Apply(ctx context.Context, owner Owner, s agent.State) error {
 	var errs []error
 	var children errgroup.Group
 	children.SetLimit(parallelChildren)
+	posted := true
 	for _, effect := range agent.Outstanding(s) {
 		switch e := effect.(type) {
 		case agent.StartChild:
@@ -39,7 +40,14 @@ func (r *Runner) Apply(ctx context.Context, owner Owner, s agent.State) error {
 		case agent.CancelChild:
 			children.Go(func() error { return r.cancelChild(ctx, owner, e.Child) })
 		case agent.SendItem:
-			errs = append(errs, r.sendItem(ctx, owner, e.Item))
+			if e.Item.Continues && !posted {
+				continue // the parts of an answer are posted in order
+			}
+			sent, err := r.sendItem(ctx, owner, e.Item)
+			errs = append(errs, err)
+			if e.Item.Kind == agent.ItemPost {
+				posted = sent
+			}
 		}
 	}
 	errs = append(errs, children.Wait())

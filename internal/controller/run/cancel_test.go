@@ -5,6 +5,8 @@ package run
 
 import (
 	"context"
+	"errors"
+	"path/filepath"
 	"testing"
 	"time"
 
@@ -17,7 +19,9 @@ import (
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 	"github.com/nestor-dev/nestor/internal/agent"
 	"github.com/nestor-dev/nestor/internal/controller/tree/treetest"
+	"github.com/nestor-dev/nestor/internal/engine"
 	"github.com/nestor-dev/nestor/internal/ledger"
+	"github.com/nestor-dev/nestor/internal/ledger/connect"
 )
 
 // A new child may not be in the cache yet. It must be cancelled anyway: treated as never started, it would continue to run.
@@ -73,4 +77,37 @@ func isCancelled(t *testing.T, r *Runner, task client.Object) bool {
 		t.Fatal(err)
 	}
 	return found.Spec.Cancel
+}
+
+// A child may have failed only because its parent was deleted. The report must not make the parent continue.
+func TestFailureEndsADeletedParent(t *testing.T) {
+	kept, err := connect.Open(t.Context(), "sqlite:"+filepath.Join(t.TempDir(), "ledger.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := engine.NewRouter(engine.Options{Ledger: kept, Models: noModels{}, Deleted: func(context.Context, ledger.Agent) (bool, bool, error) {
+		return true, false, nil
+	}}, 0)
+	t.Cleanup(func() {
+		if err := errors.Join(e.Close(context.Background()), kept.Close()); err != nil {
+			t.Error(err)
+		}
+	})
+	chat := &v1alpha1.AgentChat{ObjectMeta: treetest.Named("chat", "chat-uid")}
+	record := ledger.Agent{UID: "chat-uid", Kind: "AgentChat", Namespace: "a", Name: "chat", Root: "chat-uid", Chat: "chat", CreatedAt: time.Now()}
+	if err := e.Start(record, agent.Started{Config: agent.Config{Kind: agent.Orchestrator, Name: "chat"}}, agent.MessageArrived{Message: "hello", Text: "Hello"}); err != nil {
+		t.Fatal(err)
+	}
+	if err := e.Record(t.Context(), "chat-uid", agent.Woke{}); err != nil { // it has started once this event is recorded
+		t.Fatal(err)
+	}
+	r := &Runner{Engine: e}
+	task := treetest.OwnedBy(chat, "AgentChat", &v1alpha1.AgentTask{ObjectMeta: treetest.Named("chat-1", "task")})
+	if err := r.ReportFailure(t.Context(), task, v1alpha1.RunError{Kind: v1alpha1.ErrorCancelled, Message: "its owner was deleted"}); err != nil {
+		t.Fatal(err)
+	}
+	_ = e.Record(t.Context(), "chat-uid", agent.Woke{}) // the end is recorded before this event, which may be refused
+	if found, err := kept.Agent(t.Context(), "chat-uid"); err != nil || found.Live() {
+		t.Errorf("the deleted chat is live: %t (%v)", found.Live(), err)
+	}
 }

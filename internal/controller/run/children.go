@@ -53,7 +53,7 @@ func (r *Runner) startChild(ctx context.Context, owner Owner, child agent.ChildS
 			return findErr
 		}
 		// The model asked for a child that the API server rejects: the child fails, not the operator.
-		return r.reportFailure(owner.Object.GetUID(), child.Name, agent.ErrorInvalidSpec, err.Error())
+		return r.reportFailure(ctx, owner.Object.GetUID(), child.Name, agent.ErrorInvalidSpec, err.Error())
 	}
 	return fmt.Errorf("create task %s/%s: %w", task.Namespace, task.Name, err)
 }
@@ -96,7 +96,7 @@ func (r *Runner) isDeleted(ctx context.Context, owner Owner, name string) (bool,
 	if err != nil || task != nil {
 		return true, err // another operator has just created it
 	}
-	return true, r.reportFailure(owner.Object.GetUID(), name, agent.ErrorCancelled, "its task was deleted")
+	return true, r.reportFailure(ctx, owner.Object.GetUID(), name, agent.ErrorCancelled, "its task was deleted")
 }
 
 // cancelChild stops a child. If the child has started, the engine cancels it and reports its outcome to the parent. Otherwise its task is
@@ -114,7 +114,7 @@ func (r *Runner) cancelChild(ctx context.Context, owner Owner, name string) erro
 		return err
 	}
 	if task == nil {
-		return r.reportFailure(owner.Object.GetUID(), name, agent.ErrorCancelled, "cancelled before it began")
+		return r.reportFailure(ctx, owner.Object.GetUID(), name, agent.ErrorCancelled, "cancelled before it began")
 	}
 	return r.Cancel(ctx, task, "its parent "+owner.Object.GetName())
 }
@@ -128,6 +128,9 @@ func (r *Runner) ReportFailure(ctx context.Context, task *v1alpha1.AgentTask, fa
 	}
 	ctx, cancel := context.WithTimeout(ctx, ledgerTimeout)
 	defer cancel()
+	if ended, err := r.Engine.EndIfDeleted(ctx, string(parent.UID)); err != nil || ended {
+		return err
+	}
 	err := r.Engine.Record(ctx, string(parent.UID), failedChild(task.Name, agent.ErrorKind(failure.Kind), failure.Message))
 	if errors.Is(err, ledger.ErrNotFound) {
 		return nil // the agent has not started, or was pruned
@@ -135,7 +138,12 @@ func (r *Runner) ReportFailure(ctx context.Context, task *v1alpha1.AgentTask, fa
 	return err
 }
 
-func (r *Runner) reportFailure(parent types.UID, child string, kind agent.ErrorKind, message string) error {
+// reportFailure reports a child without an agent to its parent. A parent that was deleted ends instead: its child may have failed for that
+// reason only.
+func (r *Runner) reportFailure(ctx context.Context, parent types.UID, child string, kind agent.ErrorKind, message string) error {
+	if ended, err := r.Engine.EndIfDeleted(ctx, string(parent)); err != nil || ended {
+		return err
+	}
 	return r.Engine.Deliver(string(parent), failedChild(child, kind, message))
 }
 

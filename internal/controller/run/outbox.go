@@ -19,30 +19,54 @@ import (
 	"github.com/nestor-dev/nestor/internal/controller/watch"
 )
 
-// sendItem sends an item of an orchestrator's outbox and records that it was sent.
-func (r *Runner) sendItem(ctx context.Context, owner Owner, item agent.Item) error {
+// sendItem sends an item of an orchestrator's outbox and records that it was sent. It reports whether it was.
+func (r *Runner) sendItem(ctx context.Context, owner Owner, item agent.Item) (bool, error) {
+	sent := agent.ItemSent{ID: item.ID}
 	switch item.Kind {
 	case agent.ItemPost:
 		if posted, err := r.post(ctx, owner, item); err != nil || !posted {
-			return err
+			return false, err
 		}
+		sent.Name = item.PostName(owner.Chat)
 	case agent.ItemReply, agent.ItemDecision:
-		return nil // the engine delivers it to the agent that asked
+		return false, nil // the engine delivers it to the agent that asked
 	case agent.ItemHandled:
 		if handled, err := r.isHandled(ctx, owner, item.Message); err != nil || !handled {
-			return err
+			return false, err
 		}
 	}
-	return r.Engine.Deliver(string(owner.Object.GetUID()), agent.ItemSent{ID: item.ID})
+	return true, r.Engine.Deliver(string(owner.Object.GetUID()), sent)
 }
 
 // post creates a message of the main chat. Its name derives from its position in the chat, so it is created once. If another message has
 // the name, the orchestrator chooses another one.
 func (r *Runner) post(ctx context.Context, owner Owner, item agent.Item) (posted bool, err error) {
+	message := messageOf(owner, item)
 	// The ledger may not have recorded the post yet. Creating it again would count against quotas although it exists.
-	if there, _ := hasPost(ctx, owner, item.PostName(owner.Chat), r.Cached); there {
+	if there, _ := hasPost(ctx, owner, message, r.Cached); there {
 		return true, nil
 	}
+	if err := controllerutil.SetControllerReference(owner.Object, message, r.Client.Scheme()); err != nil {
+		return false, fmt.Errorf("own message %s: %w", message.Name, err)
+	}
+	err = r.Client.Create(ctx, message)
+	switch {
+	case apierrors.IsAlreadyExists(err):
+		return r.isPosted(ctx, owner, message, item)
+	case IsRefused(err):
+		// The API server checks quotas before names: the post may already exist and be the object that filled the quota.
+		if there, _ := hasPost(ctx, owner, message, r.Live); there {
+			return true, nil
+		}
+		return false, &PostRefusedError{Name: message.Name, Err: err}
+	case err != nil:
+		return false, fmt.Errorf("post message %s: %w", message.Name, err)
+	}
+	return true, nil
+}
+
+// messageOf returns the message of a post.
+func messageOf(owner Owner, item agent.Item) *v1alpha1.AgentMessage {
 	message := &v1alpha1.AgentMessage{ObjectMeta: metav1.ObjectMeta{
 		Namespace: owner.Object.GetNamespace(), Name: item.PostName(owner.Chat), Labels: map[string]string{v1alpha1.LabelChat: owner.Chat},
 	}}
@@ -59,41 +83,30 @@ func (r *Runner) post(ctx context.Context, owner Owner, item agent.Item) (posted
 	if item.System {
 		message.Spec.Role = v1alpha1.RoleSystem
 	}
-	if err := controllerutil.SetControllerReference(owner.Object, message, r.Client.Scheme()); err != nil {
-		return false, fmt.Errorf("own message %s: %w", message.Name, err)
-	}
-	err = r.Client.Create(ctx, message)
-	switch {
-	case apierrors.IsAlreadyExists(err):
-		return r.isPosted(ctx, owner, item)
-	case IsRefused(err):
-		// The API server checks quotas before names: the post may already exist and be the object that filled the quota.
-		if there, _ := hasPost(ctx, owner, message.Name, r.Live); there {
-			return true, nil
-		}
-		return false, &PostRefusedError{Name: message.Name, Err: err}
-	case err != nil:
-		return false, fmt.Errorf("post message %s: %w", message.Name, err)
-	}
-	return true, nil
+	return message
 }
 
 // isPosted reports whether the message with the name of a post is that post.
-func (r *Runner) isPosted(ctx context.Context, owner Owner, item agent.Item) (bool, error) {
-	name, uid := item.PostName(owner.Chat), owner.Object.GetUID()
-	if there, err := hasPost(ctx, owner, name, r.Live); err != nil || there {
+func (r *Runner) isPosted(ctx context.Context, owner Owner, message *v1alpha1.AgentMessage, item agent.Item) (bool, error) {
+	if there, err := hasPost(ctx, owner, message, r.Live); err != nil || there {
 		return there, err
 	}
-	return false, r.Engine.Deliver(string(uid), agent.NameTaken{Name: name, Item: item.ID, Suffix: tree.Suffix(uid, name)})
+	uid := owner.Object.GetUID()
+	return false, r.Engine.Deliver(string(uid), agent.NameTaken{Name: message.Name, Item: item.ID, Suffix: tree.Suffix(uid, message.Name)})
 }
 
-// hasPost reports whether a message is a post of the chat. A missing message is an error: it may have just been deleted.
-func hasPost(ctx context.Context, owner Owner, name string, read tree.Read) (bool, error) {
+// hasPost reports whether the message of a post exists. A message of the chat with its name and another content is not that post: after a
+// loss of events the orchestrator uses the name again. A missing message is an error: it may have just been deleted.
+func hasPost(ctx context.Context, owner Owner, post *v1alpha1.AgentMessage, read tree.Read) (bool, error) {
 	var found v1alpha1.AgentMessage
-	if err := read(ctx, types.NamespacedName{Namespace: owner.Object.GetNamespace(), Name: name}, &found); err != nil {
-		return false, fmt.Errorf("get message %s: %w", name, err)
+	if err := read(ctx, client.ObjectKeyFromObject(post), &found); err != nil {
+		return false, fmt.Errorf("get message %s: %w", post.Name, err)
 	}
-	return metav1.IsControlledBy(&found, owner.Object) && found.Spec.Role != v1alpha1.RoleUser, nil
+	valid := func(text string) string { return string([]rune(text)) } // as JSON encodes it
+	same := valid(found.Spec.Content) == valid(post.Spec.Content) && found.Spec.Role == post.Spec.Role &&
+		found.Spec.About == post.Spec.About && found.Spec.InReplyTo == post.Spec.InReplyTo &&
+		found.Annotations[v1alpha1.AnnotationCall] == post.Annotations[v1alpha1.AnnotationCall]
+	return same && metav1.IsControlledBy(&found, owner.Object), nil
 }
 
 // PostRefusedError reports that the API server rejected a message of the chat.

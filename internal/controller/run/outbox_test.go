@@ -91,6 +91,20 @@ func waitUntil(t *testing.T, r *Runner, owner Owner, changed <-chan struct{}, ok
 	}
 }
 
+// existingPost returns the message that a chat of newPostingRunner posts.
+func existingPost(t *testing.T) *v1alpha1.AgentMessage {
+	t.Helper()
+	api := treetest.NewCluster(t)
+	r, owner, changed := newPostingRunner(t, api)
+	waitUntil(t, r, owner, changed, posted)
+	var post v1alpha1.AgentMessage
+	if err := api.Get(t.Context(), types.NamespacedName{Namespace: "a", Name: "chat-post-1"}, &post); err != nil {
+		t.Fatal(err)
+	}
+	post.ResourceVersion = ""
+	return &post
+}
+
 func posted(s agent.State, err error) bool { return err == nil && s.Posts > 0 && len(s.Outbox) == 0 }
 
 // The message controller writes the status of a message. The chat waits until the status shows that the message was handled.
@@ -119,7 +133,7 @@ func TestATakenMessageIsLeftToItsController(t *testing.T) {
 	}
 }
 
-// A message with the name of a post is the post only if the chat owns it.
+// A message with the name of a post is the post only if the chat owns it and it has the same content: a chat that lost events uses names again.
 func TestAPostWhoseNameIsTakenGetsAnother(t *testing.T) {
 	chat := &v1alpha1.AgentChat{ObjectMeta: treetest.Named("chat", "chat-uid")}
 	old := &v1alpha1.AgentChat{ObjectMeta: treetest.Named("chat", "old")}
@@ -132,7 +146,8 @@ func TestAPostWhoseNameIsTakenGetsAnother(t *testing.T) {
 		"that of an earlier chat": {treetest.OwnedBy(old, "AgentChat", &v1alpha1.AgentMessage{ObjectMeta: treetest.Named("chat-post-1", "m"), Spec: assistant}), true},
 		"a user's": {treetest.OwnedBy(chat, "AgentChat", &v1alpha1.AgentMessage{ObjectMeta: treetest.Named("chat-post-1", "m"),
 			Spec: v1alpha1.AgentMessageSpec{Chat: "chat", Role: v1alpha1.RoleUser}}), true},
-		"the post itself": {treetest.OwnedBy(chat, "AgentChat", &v1alpha1.AgentMessage{ObjectMeta: treetest.Named("chat-post-1", "m"), Spec: assistant}), false},
+		"that of a lost turn": {treetest.OwnedBy(chat, "AgentChat", &v1alpha1.AgentMessage{ObjectMeta: treetest.Named("chat-post-1", "m"), Spec: assistant}), true},
+		"the post itself":     {existingPost(t), false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			api := treetest.NewCluster(t, test.there)
@@ -177,6 +192,41 @@ func TestARefusedPostIsTriedAgain(t *testing.T) {
 	waitUntil(t, r, owner, changed, posted)
 }
 
+// The second part of a long answer is not posted before the first one.
+func TestPartsArePostedInOrder(t *testing.T) {
+	fail := true
+	api := interceptor.NewClient(treetest.NewCluster(t), interceptor.Funcs{
+		Create: func(ctx context.Context, c client.WithWatch, object client.Object, options ...client.CreateOption) error {
+			if fail && object.GetName() == "chat-post-1" {
+				return errors.New("the API server is slow")
+			}
+			return c.Create(ctx, object, options...)
+		},
+	})
+	r, owner, _ := newPostingRunner(t, api)
+	s := agent.State{Config: agent.Config{Kind: agent.Orchestrator, Name: "chat"}, Phase: agent.PhaseIdle, Outbox: []agent.Item{
+		{ID: "post/1", Kind: agent.ItemPost, Text: "one, "}, {ID: "post/2", Kind: agent.ItemPost, Text: "two, ", Continues: true},
+		{ID: "post/3", Kind: agent.ItemPost, Text: "three", Continues: true}, {ID: "post/4", Kind: agent.ItemPost, Text: "another"},
+	}}
+	for _, want := range [][]string{{"another"}, {"another", "one, ", "three", "two, "}} {
+		if err := r.Apply(t.Context(), owner, s); (err != nil) != fail {
+			t.Fatal(err)
+		}
+		var list v1alpha1.AgentMessageList
+		if err := api.List(t.Context(), &list); err != nil {
+			t.Fatal(err)
+		}
+		var texts []string
+		for _, m := range list.Items {
+			texts = append(texts, m.Spec.Content)
+		}
+		if slices.Sort(texts); !slices.Equal(texts, want) {
+			t.Errorf("posted are %q, want %q", texts, want)
+		}
+		fail = false
+	}
+}
+
 // rejectingQuota returns a client of a namespace whose quota is used up. The API server checks quotas before names.
 func rejectingQuota(api client.WithWatch) client.WithWatch {
 	return interceptor.NewClient(api, interceptor.Funcs{
@@ -188,9 +238,7 @@ func rejectingQuota(api client.WithWatch) client.WithWatch {
 
 // The post itself may have filled the quota, if the operator ended or reconciled again before it recorded the post.
 func TestAPostThatIsThereIsNotRefused(t *testing.T) {
-	chat := &v1alpha1.AgentChat{ObjectMeta: treetest.Named("chat", "chat-uid")}
-	there := treetest.OwnedBy(chat, "AgentChat", &v1alpha1.AgentMessage{ObjectMeta: treetest.Named("chat-post-1", "m"),
-		Spec: v1alpha1.AgentMessageSpec{Chat: "chat", Role: v1alpha1.RoleAssistant, Content: "earlier"}})
+	there := existingPost(t)
 	for name, cache := range map[string]client.WithWatch{"in the cache": treetest.NewCluster(t, there), "not in the cache": treetest.NewCluster(t)} {
 		t.Run(name, func(t *testing.T) {
 			r, owner, changed := newPostingRunner(t, rejectingQuota(cache))
@@ -202,9 +250,7 @@ func TestAPostThatIsThereIsNotRefused(t *testing.T) {
 
 // Every attempt to create a post counts against quotas, even if the post exists.
 func TestAPostThatIsThereIsNotCreatedAgain(t *testing.T) {
-	chat := &v1alpha1.AgentChat{ObjectMeta: treetest.Named("chat", "chat-uid")}
-	there := treetest.OwnedBy(chat, "AgentChat", &v1alpha1.AgentMessage{ObjectMeta: treetest.Named("chat-post-1", "m"),
-		Spec: v1alpha1.AgentMessageSpec{Chat: "chat", Role: v1alpha1.RoleAssistant, Content: "earlier"}})
+	there := existingPost(t)
 	creates := 0
 	api := interceptor.NewClient(treetest.NewCluster(t, there), interceptor.Funcs{
 		Create: func(ctx context.Context, c client.WithWatch, object client.Object, options ...client.CreateOption) error {

@@ -39,11 +39,11 @@ func (k *Tracker) Fetch(ctx context.Context, name types.NamespacedName, object c
 	if err != nil {
 		return false, fmt.Errorf("get %s: %w", name, err)
 	}
-	if err := k.set(name, object.GetUID()); err != nil {
+	if err := k.set(ctx, name, object.GetUID()); err != nil {
 		return false, err
 	}
 	if !object.GetDeletionTimestamp().IsZero() {
-		return false, k.Engine.End(string(object.GetUID()))
+		return false, k.Engine.End(ctx, string(object.GetUID()))
 	}
 	return true, nil
 }
@@ -65,8 +65,8 @@ func (k *Tracker) setLocked(name types.NamespacedName, uid types.UID) {
 }
 
 // set stores the UID of an object.
-func (k *Tracker) set(name types.NamespacedName, uid types.UID) error {
-	if err := k.EndEarlier(name, uid); err != nil {
+func (k *Tracker) set(ctx context.Context, name types.NamespacedName, uid types.UID) error {
+	if err := k.EndEarlier(ctx, name, uid); err != nil {
 		return err
 	}
 	k.mu.Lock()
@@ -77,14 +77,14 @@ func (k *Tracker) set(name types.NamespacedName, uid types.UID) error {
 
 // EndEarlier cancels the agent of an earlier object with the same name: that object has been deleted in the meantime. If another operator
 // owns the shard of the agent, it does that.
-func (k *Tracker) EndEarlier(name types.NamespacedName, uid types.UID) error {
+func (k *Tracker) EndEarlier(ctx context.Context, name types.NamespacedName, uid types.UID) error {
 	k.mu.Lock()
 	before, ok := k.uids[name]
 	k.mu.Unlock()
 	if !ok || before == uid {
 		return nil
 	}
-	if err := k.Engine.End(string(before)); err != nil && !errors.Is(err, engine.ErrNotOwned) {
+	if err := k.Engine.End(ctx, string(before)); err != nil && !errors.Is(err, engine.ErrNotOwned) {
 		return err
 	}
 	k.mu.Lock()
@@ -104,7 +104,7 @@ func (k *Tracker) endDeleted(ctx context.Context, name types.NamespacedName, obj
 	delete(k.uids, name)
 	k.mu.Unlock()
 	if ok {
-		return k.Engine.End(string(uid))
+		return k.Engine.End(ctx, string(uid))
 	}
 	live, err := k.Engine.LiveNamed(ctx, k.Kind, name.Namespace, name.Name)
 	if err != nil || len(live) == 0 {
@@ -117,7 +117,7 @@ func (k *Tracker) endDeleted(ctx context.Context, name types.NamespacedName, obj
 		if a.UID == string(object.GetUID()) {
 			continue
 		}
-		if err := k.Engine.End(a.UID); err != nil {
+		if err := k.Engine.End(ctx, a.UID); err != nil {
 			return err
 		}
 	}

@@ -154,7 +154,8 @@ func (r *Reconciler) cancel(ctx context.Context, sub *v1alpha1.SubAgent, lineage
 	case state.Phase.Terminal() || state.Phase == agent.PhaseCancelling:
 		return nil
 	case lineage.Gone:
-		return r.Runner.Engine.Abandon(ctx, string(sub.UID))
+		_, err := r.Runner.Engine.EndIfDeleted(ctx, string(sub.UID))
+		return err
 	case sub.Spec.Cancel:
 		return r.Runner.Engine.Deliver(string(sub.UID), agent.Cancelled{By: run.CancelledBy(sub)})
 	}
@@ -238,7 +239,7 @@ func (r *Reconciler) prepare(ctx context.Context, sub *v1alpha1.SubAgent, lineag
 	if err := r.place(ctx, sub, lineage, &record, &started); err != nil {
 		return record, started, err
 	}
-	started.History, err = r.earlierMessages(ctx, sub, record.Root)
+	started, err = r.continueFrom(ctx, sub, record.Root, started)
 	return record, started, err
 }
 

@@ -5,6 +5,7 @@ package tree
 
 import (
 	"regexp"
+	"slices"
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -91,6 +92,16 @@ func TestALineageEndsWhereSomethingWasDeleted(t *testing.T) {
 			if err != nil || there == test.gone {
 				t.Errorf("%s: HasObject = %t (%v)", name, there, err)
 			}
+		}
+		// A cache that still has everything must not hide the deletion.
+		stale := Reader{Cache: treetest.NewCluster(t, chat, task, sub), API: api}
+		object, above, err := stale.Deleted(t.Context(), ledger.Agent{UID: "sub", Kind: "SubAgent", Namespace: "a", Name: "chat-1"})
+		if err != nil || object || above != test.gone {
+			t.Errorf("%s: Deleted = %t, %t (%v)", name, object, above, err)
+		}
+		object, _, err = stale.Deleted(t.Context(), ledger.Agent{UID: "chat", Kind: "AgentChat", Namespace: "a", Name: "chat"})
+		if want := !slices.Contains(test.objects, client.Object(chat)); err != nil || object != want {
+			t.Errorf("%s: the chat is deleted: %t (%v)", name, object, err)
 		}
 	}
 }

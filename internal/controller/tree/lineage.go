@@ -104,14 +104,24 @@ func (r Reader) exists(ctx context.Context, name types.NamespacedName, uid types
 // HasObject reports whether the object of an agent and all its ancestors exist. With confirm set, a negative result is confirmed with the
 // API server.
 func (r Reader) HasObject(ctx context.Context, a ledger.Agent, confirm bool) (bool, error) {
+	deleted, above, err := r.deleted(ctx, a, confirm)
+	return err == nil && !deleted && !above, err
+}
+
+// Deleted reports whether the object of an agent was deleted, and whether one of its ancestors was. It reads from the API server only.
+func (r Reader) Deleted(ctx context.Context, a ledger.Agent) (object, ancestor bool, err error) {
+	return Reader{Cache: r.API, API: r.API}.deleted(ctx, a, false)
+}
+
+func (r Reader) deleted(ctx context.Context, a ledger.Agent, confirm bool) (bool, bool, error) {
 	object := newObject(a.Kind)
 	if object == nil {
-		return false, fmt.Errorf("agent %s has the unknown kind %s", a.UID, a.Kind)
+		return false, false, fmt.Errorf("agent %s has the unknown kind %s", a.UID, a.Kind)
 	}
 	there, err := r.exists(ctx, types.NamespacedName{Namespace: a.Namespace, Name: a.Name}, types.UID(a.UID), object, confirm)
 	if err != nil || !there {
-		return false, err
+		return err == nil, false, err
 	}
 	lineage, err := r.lineage(ctx, object, confirm)
-	return !lineage.Gone, err
+	return false, lineage.Gone, err
 }

@@ -109,6 +109,9 @@ func testAgentsByFilter(t *testing.T, db Database) {
 			a.Parent = "u1"
 		}
 		batch := First(a, 1)
+		if uid == "u1" || uid == "u2" {
+			batch.ModelCalls = []ledger.ModelCall{modelCall(uid+"/model/m1/1", seconds)}
+		}
 		if finish {
 			batch.Finish = &ledger.Finish{Status: ledger.StatusSuccess, At: at(seconds + 1)}
 		}
@@ -125,6 +128,7 @@ func testAgentsByFilter(t *testing.T, db Database) {
 	}{
 		"all":       {ledger.AgentFilter{}, []string{"u1", "u2", "u3", "u4"}},
 		"live":      {ledger.AgentFilter{Live: true}, []string{"u1", "u3", "u4"}},
+		"open call": {ledger.AgentFilter{EndedWithOpenCalls: true}, []string{"u2"}},
 		"namespace": {ledger.AgentFilter{Scope: ledger.Scope{Namespace: "team-b"}}, []string{"u3", "u4"}},
 		"kind":      {ledger.AgentFilter{Kind: "AgentChat"}, []string{"u1"}},
 		"name":      {ledger.AgentFilter{Name: "u2-name"}, []string{"u2"}},

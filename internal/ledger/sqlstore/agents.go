@@ -54,6 +54,10 @@ const superseded = `EXISTS (SELECT 1 FROM agents AS newer WHERE newer.namespace 
 	AND newer.kind = agents.kind AND newer.expired_at IS NULL
 	AND (newer.created_at, newer.finished_at IS NULL, newer.uid) > (agents.created_at, agents.finished_at IS NULL, agents.uid))`
 
+// endedWithOpenCalls reads the few open calls by their indexes, and not the many agents that have ended.
+const endedWithOpenCalls = `finished_at IS NOT NULL AND uid IN (SELECT agent_uid FROM model_calls WHERE finished_at IS NULL
+	UNION SELECT agent_uid FROM tool_calls WHERE finished_at IS NULL)`
+
 func agentsWhere(filter ledger.AgentFilter) where {
 	w := where{conditions: []string{"expired_at IS NULL"}}
 	w.scope(filter.Scope, "created_at")
@@ -63,6 +67,9 @@ func agentsWhere(filter ledger.AgentFilter) where {
 	w.equal("parent_uid", filter.Parent)
 	if filter.Live {
 		w.conditions = append(w.conditions, "finished_at IS NULL")
+	}
+	if filter.EndedWithOpenCalls {
+		w.conditions = append(w.conditions, endedWithOpenCalls)
 	}
 	if hashes := filter.ShardHashes; hashes != nil {
 		w.add("shard_hash >= ", hashes.From)
