@@ -82,7 +82,7 @@ func (e *Engine) deletedFrom(ctx context.Context, uid string) ([]ending, error) 
 	return endings, nil
 }
 
-// endInOrder delivers each ending after the one above it was recorded. After a crash in between, the next engine finds out again
+// endInOrder delivers each ending after the one above it was recorded. After a crash in between, the next engine reads again
 // which objects were deleted.
 func (e *Engine) endInOrder(endings []ending) error {
 	first, below := endings[0], endings[1:]

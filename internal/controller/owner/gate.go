@@ -59,8 +59,8 @@ func (g Gate) Object(kind client.Object, next reconcile.Reconciler) reconcile.Re
 }
 
 // wrap lets a reconciler act only on the objects of this operator; others is called with the rest.
-func (g Gate) wrap(kind client.Object, hash func(context.Context, client.Object) int, others func(context.Context, types.NamespacedName, types.UID) error,
-	next reconcile.Reconciler) reconcile.Reconciler {
+func (g Gate) wrap(kind client.Object, hash func(context.Context, client.Object) int,
+	others func(context.Context, types.NamespacedName, types.UID) error, next reconcile.Reconciler) reconcile.Reconciler {
 	fresh := reflect.TypeOf(kind).Elem()
 	return reconcile.Func(func(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
 		object, ok := reflect.New(fresh).Interface().(client.Object)

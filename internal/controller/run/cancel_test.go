@@ -94,8 +94,10 @@ func TestFailureEndsADeletedParent(t *testing.T) {
 		}
 	})
 	chat := &v1alpha1.AgentChat{ObjectMeta: treetest.Named("chat", "chat-uid")}
-	record := ledger.Agent{UID: "chat-uid", Kind: "AgentChat", Namespace: "a", Name: "chat", Root: "chat-uid", Chat: "chat", CreatedAt: time.Now()}
-	if err := e.Start(record, agent.Started{Config: agent.Config{Kind: agent.Orchestrator, Name: "chat"}}, agent.MessageArrived{Message: "hello", Text: "Hello"}); err != nil {
+	record := ledger.Agent{UID: "chat-uid", Kind: "AgentChat", Namespace: "a", Name: "chat", Root: "chat-uid", Chat: "chat",
+		CreatedAt: time.Now()}
+	started := agent.Started{Config: agent.Config{Kind: agent.Orchestrator, Name: "chat"}}
+	if err := e.Start(record, started, agent.MessageArrived{Message: "hello", Text: "Hello"}); err != nil {
 		t.Fatal(err)
 	}
 	if err := e.Record(t.Context(), "chat-uid", agent.Woke{}); err != nil { // it has started once this event is recorded
@@ -103,7 +105,8 @@ func TestFailureEndsADeletedParent(t *testing.T) {
 	}
 	r := &Runner{Engine: e}
 	task := treetest.OwnedBy(chat, "AgentChat", &v1alpha1.AgentTask{ObjectMeta: treetest.Named("chat-1", "task")})
-	if err := r.ReportFailure(t.Context(), task, v1alpha1.RunError{Kind: v1alpha1.ErrorCancelled, Message: "its owner was deleted"}); err != nil {
+	failure := v1alpha1.RunError{Kind: v1alpha1.ErrorCancelled, Message: "its owner was deleted"}
+	if err := r.ReportFailure(t.Context(), task, failure); err != nil {
 		t.Fatal(err)
 	}
 	_ = e.Record(t.Context(), "chat-uid", agent.Woke{}) // the end is recorded before this event, which may be refused

@@ -133,7 +133,8 @@ func TestATakenMessageIsLeftToItsController(t *testing.T) {
 	}
 }
 
-// A message with the name of a post is the post only if the chat owns it and it has the same content: a chat that lost events uses names again.
+// A message with the name of a post is the post only if the chat owns it and it has the same content: a chat that lost events
+// uses names again.
 func TestAPostWhoseNameIsTakenGetsAnother(t *testing.T) {
 	chat := &v1alpha1.AgentChat{ObjectMeta: treetest.Named("chat", "chat-uid")}
 	old := &v1alpha1.AgentChat{ObjectMeta: treetest.Named("chat", "old")}
