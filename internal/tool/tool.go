@@ -94,9 +94,3 @@ func (t *Tool) With(run Func) *Tool { return &Tool{spec: t.spec, schema: t.schem
 // ErrOutcomeUnknown marks an error after which the tool may or may not have
 // taken effect: the connection broke after the request was sent.
 var ErrOutcomeUnknown = errors.New("the outcome is unknown")
-
-// Check validates a spec without creating a tool.
-func Check(spec Spec) error {
-	_, err := New(spec, func(context.Context, Invocation) (Output, error) { return Output{}, nil })
-	return err
-}
