@@ -85,6 +85,9 @@ func New(spec Spec, run Func) (*Tool, error) {
 // Spec returns the tool's description. Its Parameters must not be changed.
 func (t *Tool) Spec() Spec { return t.spec }
 
+// SchemaParts returns the number of subschemas of its parameters.
+func (t *Tool) SchemaParts() int { return len(t.schema.parts) }
+
 // Name returns the tool's name.
 func (t *Tool) Name() string { return t.spec.Name }
 

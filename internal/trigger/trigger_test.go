@@ -253,6 +253,8 @@ func TestCompileErrors(t *testing.T) {
 		"selector":  {v1alpha1.AgentTriggerSpec{Watch: &v1alpha1.TriggerWatch{When: "true", Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"a": "-"}}}, Task: task("x")}, "spec.watch.selector: ", false},
 		"the cron":  {v1alpha1.AgentTriggerSpec{Schedule: &v1alpha1.TriggerSchedule{Cron: "99 * * * *"}, Task: task("x")}, "spec.schedule.cron: ", false},
 		"too many":  {v1alpha1.AgentTriggerSpec{Schedule: &v1alpha1.TriggerSchedule{Cron: "@daily"}, Task: task(strings.Repeat("{{ 1 }}", 65))}, "there are 65 expressions, at most 64", true},
+		"a schema": {v1alpha1.AgentTriggerSpec{Schedule: &v1alpha1.TriggerSchedule{Cron: "@daily"}, Task: &v1alpha1.TriggerTask{Role: "r", Instruction: "x",
+			OutputSchema: &runtime.RawExtension{Raw: []byte(`{"allOf":[{"$ref":"#"}]}`)}}}, "spec.task.outputSchema cannot be used: ", false},
 		"a message": {v1alpha1.AgentTriggerSpec{Schedule: &v1alpha1.TriggerSchedule{Cron: "@daily"}, Message: &v1alpha1.TriggerMessage{Content: "{{"}}, "spec.message.content: {{ without }}", true},
 	} {
 		_, err := Compile(c.spec)
