@@ -70,7 +70,11 @@ func (s State) iterationLimit(limit int) Failure {
 		return failure
 	}
 	failure.Kind = s.Defect.Kind
-	failure.Reason += fmt.Sprintf(": each of the last %d replies %s", s.Defect.Count, map[ErrorKind]string{
+	replies := "the last reply"
+	if s.Defect.Count > 1 {
+		replies = fmt.Sprintf("each of the last %d replies", s.Defect.Count)
+	}
+	failure.Reason += fmt.Sprintf(": %s %s", replies, map[ErrorKind]string{
 		ErrorEmptyReply:         "was empty",
 		ErrorReplyCutOff:        "was cut off by the limit on its length",
 		ErrorInvalidArguments:   "had only calls with invalid arguments",

@@ -259,7 +259,8 @@ func drawSchema(r *rapid.T, depth int) any {
 }
 
 func drawValue(r *rapid.T, depth int) any {
-	switch choice := rapid.IntRange(0, 5).Draw(r, "value"); {
+	choice := rapid.IntRange(0, 5).Draw(r, "value")
+	switch {
 	case depth > 0 && choice < 2:
 		return []any{drawValue(r, depth-1), drawValue(r, depth-1)}
 	case depth > 0 && choice < 4:
