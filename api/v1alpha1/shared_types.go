@@ -100,7 +100,7 @@ const (
 )
 
 // ErrorKind is why a run ended without success.
-// +kubebuilder:validation:Enum=Cancelled;TimedOut;IterationLimit;DepthLimit;BudgetExhausted;LoopDetected;ModelError;ToolError;SubAgentError;InvalidSpec;HistoryLost;ReviewRejected
+// +kubebuilder:validation:Enum=Cancelled;TimedOut;IterationLimit;DepthLimit;BudgetExhausted;LoopDetected;ModelError;ToolError;SubAgentError;InvalidSpec;HistoryLost;ReviewRejected;EmptyReply;ReplyCutOff;InvalidArguments;OutputSchemaNotMet
 type ErrorKind string
 
 // The kinds of errors of a run.
@@ -129,6 +129,15 @@ const (
 	ErrorHistoryLost ErrorKind = "HistoryLost"
 	// ErrorReviewRejected: the result of the agent was rejected by its review or could not be reviewed, and its role requires an approval.
 	ErrorReviewRejected ErrorKind = "ReviewRejected"
+	// ErrorEmptyReply: at maxIterations, the last three replies of the model, or all of them, were empty.
+	ErrorEmptyReply ErrorKind = "EmptyReply"
+	// ErrorReplyCutOff: at maxIterations, the last three replies of the model, or all of them, were cut off at the limit on output tokens.
+	ErrorReplyCutOff ErrorKind = "ReplyCutOff"
+	// ErrorInvalidArguments: at maxIterations, the last three replies of the model, or all of them, had only tool calls with invalid
+	// arguments.
+	ErrorInvalidArguments ErrorKind = "InvalidArguments"
+	// ErrorOutputSchemaNotMet: at maxIterations, the last three replies of the model, or all of them, lacked data that matches outputSchema.
+	ErrorOutputSchemaNotMet ErrorKind = "OutputSchemaNotMet"
 )
 
 // RunError describes why a run ended without success.

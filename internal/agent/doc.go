@@ -81,6 +81,12 @@
 // rejection is the answer to the call, and the agent continues. After the last round, or if no review is possible, the agent
 // succeeds with a warning, or fails with ErrorReviewRejected. A reviewer is not reviewed itself.
 //
+// # Unusable replies
+//
+// An empty reply, one that is cut off, one whose calls all have invalid arguments, and one without the data that the output schema
+// requires is answered with what is wrong, and the agent continues. If it reaches its limit of iterations after three such replies in a
+// row (all of them, if it has fewer), and each has the same defect, it fails with the kind of the defect instead of ErrorIterationLimit.
+//
 // # Allowances
 //
 // An orchestrator keeps the standing decisions of people for its chat (Allowed, AllowanceRevoked). Every ask of its tree reaches it as

@@ -22,6 +22,11 @@ const (
 	ErrorInvalidSpec     ErrorKind = "InvalidSpec"
 	ErrorHistoryLost     ErrorKind = "HistoryLost"
 	ErrorReviewRejected  ErrorKind = "ReviewRejected"
+
+	ErrorEmptyReply         ErrorKind = "EmptyReply"
+	ErrorReplyCutOff        ErrorKind = "ReplyCutOff"
+	ErrorInvalidArguments   ErrorKind = "InvalidArguments"
+	ErrorOutputSchemaNotMet ErrorKind = "OutputSchemaNotMet"
 )
 
 // Outcome is how an agent ended: with a result if Kind is empty, otherwise with an error and perhaps a partial result.

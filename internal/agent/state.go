@@ -75,6 +75,7 @@ type State struct {
 	Budget Budget `json:"budget,omitzero"`
 	Usage  Usage  `json:"usage,omitzero"`
 	Loop   Loop   `json:"loop,omitzero"`
+	Defect Defect `json:"defect,omitzero"`
 	// Iterations counts the iterations of the agent, or of the orchestrator's turn.
 	Iterations int `json:"iterations,omitempty"`
 
@@ -228,7 +229,7 @@ func (s State) UnchangedSince(t State) bool {
 		same(s.Batch, t.Batch) && same(s.Children.Live, t.Children.Live) && same(s.Children.Groups, t.Children.Groups) &&
 		s.Children.Started == t.Children.Started && s.Children.Completed == t.Children.Completed &&
 		s.Turn == t.Turn && s.Window.same(t.Window) && s.Paused == t.Paused && same(s.Inbox, t.Inbox) && same(s.Asks, t.Asks) && same(s.Outbox, t.Outbox) && same(s.Allowances, t.Allowances) && s.Title == t.Title && s.TurnFailure == t.TurnFailure &&
-		s.Budget == t.Budget && s.Loop == t.Loop && s.Iterations == t.Iterations && s.LimitReached == t.LimitReached && s.Outcome == t.Outcome &&
+		s.Budget == t.Budget && s.Loop == t.Loop && s.Defect == t.Defect && s.Iterations == t.Iterations && s.LimitReached == t.LimitReached && s.Outcome == t.Outcome &&
 		same(s.Seen, t.Seen) && same(s.CallIDs, t.CallIDs) && s.StartPublished == t.StartPublished && s.RemoteOpen == t.RemoteOpen && s.HistoryLoss == t.HistoryLoss
 }
 

@@ -44,7 +44,8 @@ func stepRequesting(s State, fact Fact) State {
 // requestModelCall starts the next model call if the limits allow it. If the history is too long, that is a compaction.
 func requestModelCall(s State) State {
 	if limit := s.Config.Limits.MaxIterations; limit > 0 && s.Iterations >= limit {
-		return stopAtLimit(s, ErrorIterationLimit, fmt.Sprintf("reached the limit of %d iterations", limit))
+		failure := s.iterationLimit(limit)
+		return stopAtLimit(s, failure.Kind, failure.Reason)
 	}
 	if keep, ok := s.needsCompaction(); ok {
 		return startModelCall(s, PurposeCompact, keep)
@@ -123,6 +124,8 @@ func modelReplied(s State, f ModelReplied) State {
 	s = s.endModelCall(f.Usage).countIteration(call.Purpose)
 	s.RemoteOpen = s.Config.Remote && slices.ContainsFunc(calls, func(c ToolCall) bool { return c.Tool == ToolAskUser })
 	switch call.Purpose {
+	case PurposeTurn:
+		s.Defect = s.Defect.next(s.Config.defectOf(f))
 	case PurposeCompact:
 		return compacted(s, call.Keep, f.Text)
 	case PurposeContext:

@@ -78,7 +78,7 @@ func beginTurn(s State) State {
 	s.Window.Turns++
 	inputs := s.Inbox
 	s.TurnFailure, s.LimitReached = nil, nil
-	s.Iterations, s.Loop, s.Clock.Active = 0, Loop{}, 0
+	s.Iterations, s.Loop, s.Defect, s.Clock.Active = 0, Loop{}, Defect{}, 0
 	if note := s.openQuestionsNote(); note != "" {
 		s = s.appendUserText(note)
 	}

@@ -20,7 +20,11 @@ func (e *Engine) withCallProblems(s agent.State, fact agent.Fact) agent.Fact {
 	reply.Calls = slices.Clone(reply.Calls)
 	for i, call := range reply.Calls {
 		if schema, ok := s.Config.SchemaOf(call.Tool); ok && call.Problem == "" {
-			reply.Calls[i].Problem = validUTF8(e.checker.Problem(call.Tool, schema, json.RawMessage(call.Arguments)))
+			problem, err := e.checker.Problem(e.ctx, call.Tool, schema, json.RawMessage(call.Arguments))
+			if err != nil {
+				problem = "The arguments were not checked, because the operator stopped, and nothing was run: call it again."
+			}
+			reply.Calls[i].Problem = validUTF8(problem)
 		}
 	}
 	return reply

@@ -53,16 +53,19 @@ func decodeStrict(raw []byte) (any, error) {
 	if err := json.Unmarshal(raw, &syntax); err != nil {
 		return nil, explainSyntax(raw, err)
 	}
-	d := decoder{json.NewDecoder(bytes.NewReader(raw))}
+	d := decoder{Decoder: json.NewDecoder(bytes.NewReader(raw))}
 	d.UseNumber()
-	return d.value("", 0)
+	return d.value()
 }
 
 // decoder builds values from the tokens of JSON that is known to be well formed.
-type decoder struct{ *json.Decoder }
+type decoder struct {
+	*json.Decoder
+	path []string // the place of the current value; joined only for an error, because keys may be long
+}
 
-func (d decoder) value(path string, depth int) (any, error) {
-	if depth > maxArgumentDepth {
+func (d *decoder) value() (any, error) {
+	if len(d.path) > maxArgumentDepth {
 		return nil, fmt.Errorf("nested more than %d levels deep", maxArgumentDepth)
 	}
 	token, err := d.Token()
@@ -72,17 +75,28 @@ func (d decoder) value(path string, depth int) (any, error) {
 	switch token := token.(type) {
 	case json.Delim:
 		if token == '{' {
-			return d.object(path, depth)
+			return d.object()
 		}
-		return d.array(path, depth)
+		return d.array()
 	case json.Number:
-		return token, checkNumber(path, token)
-	default:
-		return token, nil
+		if problem := numberProblem(token); problem != "" {
+			return nil, fmt.Errorf("%s %s", describePlace(d.path), problem)
+		}
 	}
+	return token, nil
 }
 
-func (d decoder) object(path string, depth int) (any, error) {
+// at decodes the value of a key or an index.
+func (d *decoder) at(key string) (any, error) {
+	d.path = append(d.path, key)
+	value, err := d.value()
+	if err == nil {
+		d.path = d.path[:len(d.path)-1]
+	}
+	return value, err
+}
+
+func (d *decoder) object() (any, error) {
 	object := map[string]any{}
 	for d.More() {
 		token, err := d.Token()
@@ -91,9 +105,9 @@ func (d decoder) object(path string, depth int) (any, error) {
 		}
 		key := token.(string)
 		if _, twice := object[key]; twice {
-			return nil, fmt.Errorf("%s has the key %q twice", describePointer(path), key)
+			return nil, fmt.Errorf("%s has the key %q twice", describePlace(d.path), shorten.HeadBytes(key, maxViolation))
 		}
-		if object[key], err = d.value(path+"/"+escapePointer(key), depth+1); err != nil {
+		if object[key], err = d.at(key); err != nil {
 			return nil, err
 		}
 	}
@@ -101,10 +115,10 @@ func (d decoder) object(path string, depth int) (any, error) {
 	return object, err
 }
 
-func (d decoder) array(path string, depth int) (any, error) {
+func (d *decoder) array() (any, error) {
 	array := []any{}
 	for d.More() {
-		value, err := d.value(path+"/"+strconv.Itoa(len(array)), depth+1)
+		value, err := d.at(strconv.Itoa(len(array)))
 		if err != nil {
 			return nil, err
 		}
@@ -114,16 +128,17 @@ func (d decoder) array(path string, depth int) (any, error) {
 	return array, err
 }
 
-func checkNumber(path string, n json.Number) error {
+// numberProblem returns what is wrong with a number, or "".
+func numberProblem(n json.Number) string {
 	mantissa, exponent, _ := strings.Cut(strings.ToLower(n.String()), "e")
 	e, err := strconv.Atoi(strings.TrimPrefix(exponent, "+"))
 	if exponent != "" && (err != nil || e < -maxExponent || e > maxExponent) {
-		return fmt.Errorf("%s is out of range", describePointer(path))
+		return "is out of range"
 	}
 	if len(mantissa) > maxExponent {
-		return fmt.Errorf("%s has too many digits", describePointer(path))
+		return "has too many digits"
 	}
-	return nil
+	return ""
 }
 
 // explainSyntax adds the position of a syntax error and the text around it.
@@ -139,18 +154,20 @@ func explainSyntax(raw []byte, err error) error {
 	return fmt.Errorf("not valid JSON: %w (byte %d, after %q)", err, at, shorten.TailBytes(string(raw[:max(at-1, 0)]), 24))
 }
 
-// describePointer describes a JSON pointer for a model.
-func describePointer(pointer string) string {
-	if pointer == "" {
+// describePlace returns the JSON pointer of a place in a value, for a model.
+func describePlace(path []string) string {
+	if len(path) == 0 {
 		return "the arguments object"
 	}
-	return pointer
+	var pointer strings.Builder
+	for _, key := range path {
+		pointer.WriteString("/" + pointerEscaper.Replace(key))
+	}
+	return shorten.HeadBytes(pointer.String(), maxViolation)
 }
 
 // pointerEscaper escapes keys in JSON pointers. It is built once because every call uses it.
 var pointerEscaper = strings.NewReplacer("~", "~0", "/", "~1")
-
-func escapePointer(key string) string { return pointerEscaper.Replace(key) }
 
 func jsonType(value any) string {
 	switch value.(type) {

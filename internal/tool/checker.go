@@ -4,75 +4,88 @@
 package tool
 
 import (
+	"context"
+	"crypto/sha256"
 	"encoding/json"
+	"errors"
 	"sync"
 )
 
-const (
-	// maxSchemaBytes is the largest schema that a Checker compiles.
-	maxSchemaBytes = 256 << 10
-	// maxCachedSchemas bounds the number of compiled schemas that a Checker caches.
-	maxCachedSchemas = 1024
-)
+// maxCachedParts bounds the subschemas of the compiled schemas that a Checker caches.
+const maxCachedParts = 32_000
 
 // Checker checks arguments against schemas before an approval is requested or a tool runs. It compiles each schema
 // once. The zero Checker is ready to use and safe for concurrent use.
 type Checker struct {
-	mu       sync.Mutex
-	compiled map[string]*schema // nil for an unusable schema
+	mu     sync.Mutex
+	cached map[[sha256.Size]byte]compilation
+	parts  int // of all cached schemas
 }
 
-// Violations returns a line for each violation of the schema. A schema that is too large or malformed allows every
-// object; the tool then checks the arguments itself.
-func (c *Checker) Violations(parameters, arguments json.RawMessage) []string {
+// compilation is a compiled schema, or why it cannot be used.
+type compilation struct {
+	schema *schema
+	err    error
+}
+
+// Violations returns a line for each violation of the schema. A malformed schema allows every object; the tool then checks the
+// arguments itself. One that is too complex allows nothing. An error means that ctx has ended.
+func (c *Checker) Violations(ctx context.Context, parameters, arguments json.RawMessage) ([]string, error) {
 	object, err := decodeArguments(arguments)
 	if err != nil {
-		return []string{err.Error()}
+		return []string{err.Error()}, nil //nolint:nilerr // it is for the author of the arguments
 	}
-	return c.check(parameters, object)
+	return c.check(ctx, parameters, object)
 }
 
 // Problem describes, for the model, what is wrong with the arguments of a call. It returns "" if they are valid.
-func (c *Checker) Problem(name string, parameters, arguments json.RawMessage) string {
+func (c *Checker) Problem(ctx context.Context, name string, parameters, arguments json.RawMessage) (string, error) {
 	spec := Spec{Name: name, Parameters: parameters}
 	object, err := decodeArguments(arguments)
 	if err != nil {
-		return unreadableArguments(spec, err).output.Text
+		return unreadableArguments(spec, err).output.Text, nil
 	}
-	if lines := c.check(parameters, object); len(lines) > 0 {
-		return invalidArguments(spec, lines).output.Text
+	lines, err := c.check(ctx, parameters, object)
+	if err != nil || len(lines) == 0 {
+		return "", err
 	}
-	return ""
+	return invalidArguments(spec, lines).output.Text, nil
 }
 
-func (c *Checker) check(parameters json.RawMessage, object map[string]any) (lines []string) {
-	defer func() {
-		if recover() != nil {
-			lines = nil // the library panicked on the schema: leave the check to the tool
-		}
-	}()
-	if compiled := c.compile(parameters); compiled != nil {
-		return compiled.check(object)
+func (c *Checker) check(ctx context.Context, parameters json.RawMessage, object map[string]any) ([]string, error) {
+	if len(parameters) == 0 {
+		return nil, nil
 	}
-	return nil
+	compiled := c.compile(parameters)
+	switch {
+	case errors.Is(compiled.err, errTooComplex):
+		return []string{compiled.err.Error()}, nil
+	case compiled.err != nil:
+		return nil, nil
+	}
+	return compiled.schema.check(ctx, object)
 }
 
-func (c *Checker) compile(parameters json.RawMessage) *schema {
-	if len(parameters) == 0 || len(parameters) > maxSchemaBytes {
-		return nil
-	}
+func (c *Checker) compile(parameters json.RawMessage) compilation {
+	key := sha256.Sum256(parameters)
 	c.mu.Lock()
-	defer c.mu.Unlock()
-	if known, ok := c.compiled[string(parameters)]; ok {
+	known, ok := c.cached[key]
+	c.mu.Unlock()
+	if ok {
 		return known
 	}
 	compiled, _, err := compileSchema(parameters)
-	if err != nil {
-		compiled = nil
+	made := compilation{compiled, err}
+	size := 1
+	if compiled != nil {
+		size += len(compiled.parts)
 	}
-	if c.compiled == nil || len(c.compiled) >= maxCachedSchemas {
-		c.compiled = map[string]*schema{}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.cached == nil || c.parts+size > maxCachedParts {
+		c.cached, c.parts = map[[sha256.Size]byte]compilation{}, 0
 	}
-	c.compiled[string(parameters)] = compiled
-	return compiled
+	c.cached[key] = made
+	c.parts += size
+	return made
 }

@@ -37,7 +37,11 @@ func (e Executor) Execute(ctx context.Context, set Set, call Invocation) Result 
 	if err != nil {
 		return e.result(call, unreadableArguments(t.spec, err))
 	}
-	if lines := t.schema.check(arguments); len(lines) > 0 {
+	lines, err := t.schema.check(ctx, arguments)
+	if err != nil {
+		return e.result(call, cancelledBeforeStart(t.spec, err))
+	}
+	if len(lines) > 0 {
 		return e.result(call, invalidArguments(t.spec, lines))
 	}
 	if len(bytes.TrimSpace(call.Arguments)) == 0 {

@@ -5,9 +5,8 @@ package tool
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
-	"regexp"
+	"regexp/syntax"
 	"strings"
 )
 
@@ -20,12 +19,7 @@ const (
 
 // OutputSchema checks the schema of a structured result and returns it in the form in which it is a property of the parameters of
 // submit_result: its references begin at the root of the parameters.
-func OutputSchema(source json.RawMessage) (prepared json.RawMessage, err error) {
-	defer func() {
-		if recover() != nil {
-			prepared, err = nil, errors.New("the schema cannot be read")
-		}
-	}()
+func OutputSchema(source json.RawMessage) (json.RawMessage, error) {
 	if len(source) > maxOutputSchema {
 		return nil, fmt.Errorf("it has %d bytes, and may have at most %d", len(source), maxOutputSchema)
 	}
@@ -121,7 +115,10 @@ func moveKeyword(key string, value any) (any, error) {
 // checkPattern returns an error for a pattern that Go does not support. Data that a program reads must be checked, so such a pattern
 // is refused here, although it is ignored in the schemas of tools.
 func checkPattern(pattern string) error {
-	if _, err := regexp.Compile(pattern); err != nil {
+	if _, err := patternSize(pattern); err != nil {
+		return err
+	}
+	if _, err := syntax.Parse(pattern, syntax.Perl); err != nil {
 		return fmt.Errorf("the pattern %q cannot be checked, only the syntax RE2 is supported: %w", pattern, err)
 	}
 	return nil

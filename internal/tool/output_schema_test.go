@@ -47,9 +47,12 @@ func TestOutputSchemaMeansTheSameInItsPlace(t *testing.T) {
 		var own, placed Checker
 		check := func(data string, good bool) {
 			t.Helper()
-			alone := own.Violations(json.RawMessage(test.schema), json.RawMessage(data))
-			inside := placed.Violations(parameters(prepared), json.RawMessage(`{"data":`+data+`}`))
-			if (len(alone) == 0) != good || (len(inside) == 0) != good {
+			alone, err := own.Violations(t.Context(), json.RawMessage(test.schema), json.RawMessage(data))
+			if err != nil {
+				t.Fatal(err)
+			}
+			inside, err := placed.Violations(t.Context(), parameters(prepared), json.RawMessage(`{"data":`+data+`}`))
+			if err != nil || (len(alone) == 0) != good || (len(inside) == 0) != good {
 				t.Errorf("%s: %s: on its own %q, in its place %q, want it valid: %v", name, data, alone, inside, good)
 			}
 		}

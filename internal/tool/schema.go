@@ -4,12 +4,12 @@
 package tool
 
 import (
+	"cmp"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
-	"strings"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"github.com/santhosh-tekuri/jsonschema/v6/kind"
@@ -19,10 +19,13 @@ import (
 	"github.com/nestor-dev/nestor/internal/shorten"
 )
 
-// schema checks arguments. The library was chosen because it reports every violation with its place in the arguments,
-// so that a model can fix all at once.
+// schema checks values. Every schema is compiled by compileSchema and every value is checked by check: the work of both is bounded,
+// whoever wrote the schema. The library was chosen because it reports every violation with its place in the value, so that a
+// model can fix all at once.
 type schema struct {
 	compiled *jsonschema.Schema
+	// parts has every subschema that the compiled one contains or refers to.
+	parts map[*jsonschema.Schema]*part
 }
 
 const (
@@ -31,11 +34,24 @@ const (
 	maxViolations = 10
 	// maxViolation bounds one line, which may repeat a value.
 	maxViolation = 300
+	// maxSchemaError bounds the text of an error about a schema.
+	maxSchemaError = 1000
 )
+
+// errTooComplex marks a schema or a check that exceeds a bound.
+var errTooComplex = errors.New("the schema is too complex")
 
 // compileSchema returns the compiled schema, and its source in the form that providers require: of type object, with
 // properties.
-func compileSchema(source json.RawMessage) (*schema, json.RawMessage, error) {
+func compileSchema(source json.RawMessage) (compiled *schema, normal json.RawMessage, err error) {
+	defer func() {
+		if recover() != nil {
+			compiled, normal, err = nil, nil, errors.New("the schema cannot be read")
+		}
+	}()
+	if len(source) > maxSchemaBytes {
+		return nil, nil, fmt.Errorf("%w: it has more than %d KiB", errTooComplex, maxSchemaBytes>>10)
+	}
 	document, err := decodeStrict(source)
 	if err != nil {
 		return nil, nil, fmt.Errorf("read schema: %w", err)
@@ -51,74 +67,112 @@ func compileSchema(source json.RawMessage) (*schema, json.RawMessage, error) {
 	if _, set := object["properties"]; !set {
 		object["properties"] = map[string]any{}
 	}
-	normal, err := json.Marshal(object)
-	if err != nil {
+	if err := (&sourceSize{}).add(document, 0); err != nil {
+		return nil, nil, err
+	}
+	if normal, err = json.Marshal(object); err != nil {
 		return nil, nil, fmt.Errorf("encode schema: %w", err)
 	}
 
 	compiler := jsonschema.NewCompiler()
 	compiler.UseLoader(noLoader{})
-	compiler.UseRegexpEngine(regexpOrAny)
+	patterns := patternCompiler{compiled: map[string]jsonschema.Regexp{}}
+	compiler.UseRegexpEngine(patterns.compile)
 	if err := compiler.AddResource(schemaURL, document); err != nil {
-		return nil, nil, err
+		return nil, nil, shortError(err)
 	}
-	compiled, err := compiler.Compile(schemaURL)
+	root, err := compiler.Compile(schemaURL)
+	if patterns.err != nil {
+		return nil, nil, patterns.err
+	}
+	if err != nil {
+		return nil, nil, shortError(err)
+	}
+	parts, err := measure(root)
 	if err != nil {
 		return nil, nil, err
 	}
-	return &schema{compiled}, normal, nil
+	return &schema{root, parts}, normal, nil
 }
 
-// check returns one line for each violation.
-func (s *schema) check(arguments map[string]any) []string {
-	err := s.compiled.Validate(arguments)
-	if err == nil {
-		return nil
+// CheckSchema returns why a schema cannot be used for arguments, or nil.
+func CheckSchema(source json.RawMessage) error {
+	_, _, err := compileSchema(source)
+	return err
+}
+
+// shortError cuts the text of an error of the library, which repeats what the schema contains.
+func shortError(err error) error {
+	return errors.New(shorten.HeadBytes(err.Error(), maxSchemaError))
+}
+
+// check returns one line for each violation. An error means that the check was not made because ctx has ended.
+func (s *schema) check(ctx context.Context, arguments map[string]any) (lines []string, err error) {
+	defer func() {
+		if recover() != nil {
+			lines, err = nil, nil // the library panicked on the schema: leave the check to the tool
+		}
+	}()
+	m := meter{ctx: ctx, parts: s.parts, left: maxSteps}
+	if err := m.visit(s.compiled, arguments, 0); errors.Is(err, errTooComplex) {
+		return []string{err.Error()}, nil
+	} else if err != nil {
+		return nil, err
 	}
 	var invalid *jsonschema.ValidationError
-	if !errors.As(err, &invalid) {
-		return []string{err.Error()}
+	switch err := s.compiled.Validate(arguments); {
+	case err == nil:
+		return nil, nil
+	case !errors.As(err, &invalid):
+		return []string{err.Error()}, nil
 	}
-	lines := violations(invalid, nil)
-	slices.Sort(lines) // the library walks maps
-	if len(lines) > maxViolations {
-		more := fmt.Sprintf("and %d more", len(lines)-maxViolations)
-		lines = append(lines[:maxViolations], more)
+	causes := violations(invalid, nil)
+	slices.SortFunc(causes, compareViolations) // the library walks maps
+	for _, cause := range causes[:min(len(causes), maxViolations)] {
+		lines = append(lines, describe(cause))
 	}
-	return lines
+	if len(causes) > maxViolations {
+		lines = append(lines, fmt.Sprintf("and %d more", len(causes)-maxViolations))
+	}
+	return lines, nil
+}
+
+// compareViolations orders violations by their places in the value and in the schema.
+func compareViolations(a, b *jsonschema.ValidationError) int {
+	return cmp.Or(
+		slices.Compare(a.InstanceLocation, b.InstanceLocation),
+		cmp.Compare(a.SchemaURL, b.SchemaURL),
+		slices.Compare(a.ErrorKind.KeywordPath(), b.ErrorKind.KeywordPath()),
+	)
 }
 
 // violations flattens the tree of causes. A violation with causes is explained by them, except for a choice (oneOf,
 // anyOf), which is reported itself.
-func violations(v *jsonschema.ValidationError, lines []string) []string {
+func violations(v *jsonschema.ValidationError, found []*jsonschema.ValidationError) []*jsonschema.ValidationError {
 	switch v.ErrorKind.(type) {
 	case *kind.PropertyNames:
-		return append(lines, describe(v))
+		return append(found, v)
 	case *kind.AnyOf, *kind.OneOf, *kind.Not:
-		lines = append(lines, describe(v))
+		found = append(found, v)
 	default:
 		if len(v.Causes) == 0 {
-			return append(lines, describe(v))
+			return append(found, v)
 		}
 	}
 	for _, cause := range v.Causes {
-		lines = violations(cause, lines)
+		found = violations(cause, found)
 	}
-	return lines
+	return found
 }
 
 func describe(v *jsonschema.ValidationError) string {
 	// The library has overwritten the location of a bad property name by the time it returns, so the location is
 	// omitted.
 	if name, ok := v.ErrorKind.(*kind.PropertyNames); ok {
-		return fmt.Sprintf("a property may not be called %q", name.Property)
-	}
-	var pointer strings.Builder
-	for _, key := range v.InstanceLocation {
-		pointer.WriteString("/" + escapePointer(key))
+		return fmt.Sprintf("a property may not be called %q", shorten.HeadBytes(name.Property, maxViolation))
 	}
 	text := shorten.HeadBytes(v.ErrorKind.LocalizedString(message.NewPrinter(language.English)), maxViolation)
-	return describePointer(pointer.String()) + ": " + text
+	return describePlace(v.InstanceLocation) + ": " + text
 }
 
 // noLoader prevents schemas of foreign servers from making the operator read files or open connections.
@@ -127,18 +181,3 @@ type noLoader struct{}
 func (noLoader) Load(url string) (any, error) {
 	return nil, fmt.Errorf("the schema refers to %s; only references within the schema are followed", url)
 }
-
-// regexpOrAny compiles patterns. Schemas have ECMAScript patterns, some of which Go does not support (look-ahead,
-// back-references). Such a pattern is left to the tool, because withholding the tool would be worse.
-func regexpOrAny(pattern string) (jsonschema.Regexp, error) {
-	compiled, err := regexp.Compile(pattern)
-	if err != nil {
-		return anyString(pattern), nil //nolint:nilerr // an unknown pattern is not checked here
-	}
-	return compiled, nil
-}
-
-type anyString string
-
-func (anyString) MatchString(string) bool { return true }
-func (s anyString) String() string        { return string(s) }

@@ -85,6 +85,9 @@ func New(spec Spec, run Func) (*Tool, error) {
 // Spec returns the tool's description. Its Parameters must not be changed.
 func (t *Tool) Spec() Spec { return t.spec }
 
+// SchemaParts returns the number of subschemas of its parameters.
+func (t *Tool) SchemaParts() int { return len(t.schema.parts) }
+
 // Name returns the tool's name.
 func (t *Tool) Name() string { return t.spec.Name }
 
@@ -94,9 +97,3 @@ func (t *Tool) With(run Func) *Tool { return &Tool{spec: t.spec, schema: t.schem
 // ErrOutcomeUnknown marks an error after which the tool may or may not have
 // taken effect: the connection broke after the request was sent.
 var ErrOutcomeUnknown = errors.New("the outcome is unknown")
-
-// Check validates a spec without creating a tool.
-func Check(spec Spec) error {
-	_, err := New(spec, func(context.Context, Invocation) (Output, error) { return Output{}, nil })
-	return err
-}

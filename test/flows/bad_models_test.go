@@ -47,7 +47,7 @@ func badModels(w *world) []TableEntry {
 		Entry("a provider that answers without choices", fails(v1alpha1.ErrorModel, "the list of choices is empty", "Have no choices")),
 		Entry("a model that is down", fails(v1alpha1.ErrorModel, "The server had an error.", "Be down")),
 		Entry("a model that refuses the key", fails(v1alpha1.ErrorModel, "Incorrect API key provided.", "Be unauthorized")),
-		Entry("a model that only sends empty replies", fails(v1alpha1.ErrorIterationLimit, "limit of 3 iterations", "Say nothing")),
+		Entry("a model that only sends empty replies", fails(v1alpha1.ErrorEmptyReply, "limit of 3 iterations: each of the last 3 replies was empty", "Say nothing")),
 		Entry("a model that refuses to answer", fails(v1alpha1.ErrorModel, "I cannot help with that.", "Fail with a refusal")),
 		Entry("a model whose answer is filtered", fails(v1alpha1.ErrorModel, "content filter", "Fail with a content filter")),
 		Entry("a model that rejects the request", fails(v1alpha1.ErrorModel, "Invalid value for temperature.", "Fail with a bad request")),

@@ -48,7 +48,7 @@ func structuredResults(w *world) {
 			r.create(ctx, MakeTask("work", `Submit data {"verdict":"perhaps"}, then {"verdict":"never"}`).Output(verdictSchema).MaxIterations(3).Obj())
 			Eventually(r.task("work")).WithContext(ctx).Should(BeIn(v1alpha1.TaskFailed))
 			task := must(ctx, r.task("work"))
-			Expect(task.Status.Error.Kind).To(Equal(v1alpha1.ErrorIterationLimit))
+			Expect(task.Status.Error.Kind).To(Equal(v1alpha1.ErrorOutputSchemaNotMet))
 			if task.Status.Result != nil {
 				Expect(task.Status.Result.Data).To(BeNil())
 			}

@@ -6,7 +6,6 @@ package agentrole
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -181,9 +180,8 @@ func checkSchema(object *v1alpha1.AgentRole) string {
 	if as == nil || as.InputSchema == nil {
 		return ""
 	}
-	spec := tool.Spec{Name: as.Name, Parameters: json.RawMessage(as.InputSchema.Raw)}
-	if err := tool.Check(spec); err != nil {
-		return fmt.Sprintf("spec.asTool.inputSchema is not a JSON schema of an object: %s", err)
+	if err := tool.CheckSchema(as.InputSchema.Raw); err != nil {
+		return fmt.Sprintf("spec.asTool.inputSchema cannot be used: %s. It must be a JSON schema of an object.", err)
 	}
 	return ""
 }

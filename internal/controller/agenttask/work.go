@@ -103,7 +103,7 @@ func (r *Reconciler) createSubAgent(ctx context.Context, task *v1alpha1.AgentTas
 	if err != nil {
 		return err
 	}
-	if err := r.checkInput(task, found); err != nil {
+	if err := r.checkInput(ctx, task, found); err != nil {
 		return err
 	}
 	if err := checkOutput(task, found); err != nil {
@@ -142,12 +142,16 @@ func (r *Reconciler) createSubAgent(ctx context.Context, task *v1alpha1.AgentTas
 }
 
 // checkInput checks the arguments of a task against the input schema of its role.
-func (r *Reconciler) checkInput(task *v1alpha1.AgentTask, found role.Role) error {
+func (r *Reconciler) checkInput(ctx context.Context, task *v1alpha1.AgentTask, found role.Role) error {
 	schema := found.InputSchema()
 	if task.Spec.Arguments == nil || len(schema) == 0 {
 		return nil
 	}
-	if lines := r.checker.Violations(schema, task.Spec.Arguments.Raw); len(lines) > 0 {
+	lines, err := r.checker.Violations(ctx, schema, task.Spec.Arguments.Raw)
+	if err != nil {
+		return err
+	}
+	if len(lines) > 0 {
 		return startErrorf(v1alpha1.ErrorInvalidSpec, "spec.arguments do not fit the inputSchema of the role %s: %s. Create the task again with arguments that do.",
 			task.Spec.Role, strings.Join(lines, "; "))
 	}

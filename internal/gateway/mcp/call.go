@@ -4,6 +4,7 @@
 package mcp
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -125,8 +126,8 @@ func (c *call) perform(ctx context.Context, name string) (*sdk.CallToolResult, e
 	if err != nil {
 		return nil, err
 	}
-	if problem := c.checker.Problem(name, parameters, raw); problem != "" {
-		return refusal(errors.New(problem)), nil
+	if problem, err := c.checker.Problem(ctx, name, parameters, raw); err != nil || problem != "" {
+		return refusal(cmp.Or(err, errors.New(problem))), nil
 	}
 	var a arguments
 	if err := json.Unmarshal(raw, &a); err != nil {
@@ -180,8 +181,8 @@ func (c *call) performRole(ctx context.Context, name string) (*sdk.CallToolResul
 	if i < 0 {
 		return nil, unknown
 	}
-	if problem := c.checker.Problem(name, roleSchema(all[i]), c.rawArguments()); problem != "" {
-		return refusal(errors.New(problem)), nil
+	if problem, err := c.checker.Problem(ctx, name, roleSchema(all[i]), c.rawArguments()); err != nil || problem != "" {
+		return refusal(cmp.Or(err, errors.New(problem))), nil
 	}
 	r := run.Request{Namespace: c.namespace, Role: all[i].Name, Arguments: c.rawArguments()}
 	if all[i].InputSchema() == nil {

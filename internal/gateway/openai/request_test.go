@@ -109,6 +109,8 @@ func TestSchemaOfFormat(t *testing.T) {
 		{`{"type":"json_schema"}`, "", "a schema of the type object"},
 		{`{"type":"json_schema","schema":[]}`, "", "a schema of the type object"},
 		{`{"type":"json_schema","schema":{"type":"array"}}`, "", "a schema of the type object"},
+		{`{"type":"json_schema","schema":{"type":"object","$ref":"https://example.com/s.json"}}`, "", "only references within the schema"},
+		{`{"type":"json_schema","schema":{"type":"object","anyOf":[` + strings.Repeat(`{},`, 4999) + `{}]}}`, "", "the schema is too complex"},
 		{`{"type":"json_object"}`, "", "use json_schema"},
 		{`{"type":"grammar"}`, "", "use json_schema"},
 	} {

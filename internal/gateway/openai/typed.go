@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/nestor-dev/nestor/internal/gateway/run"
+	"github.com/nestor-dev/nestor/internal/tool"
 )
 
 // A request with a JSON schema starts a run with that outputSchema, and the text of the response is the data of its result. A question or
@@ -39,6 +40,9 @@ func (f format) schema(param string) (json.RawMessage, error) {
 		var object map[string]any
 		if json.Unmarshal(schema, &object) != nil || object["type"] != "object" {
 			return nil, badf(param, "%s needs a schema of the type object.", param)
+		}
+		if _, err := tool.OutputSchema(schema); err != nil {
+			return nil, badf(param, "The schema in %s cannot be used: %s.", param, err)
 		}
 		return schema, nil
 	}

@@ -121,3 +121,22 @@ func TestReasoningKeepsItsPlace(t *testing.T) {
 		t.Errorf("another model gets %s (%v)", (*bodies)[2], err)
 	}
 }
+
+// TestIncompleteRepliesAreCutOff: some servers end the stream of an incomplete response with response.completed, or give no reason.
+func TestIncompleteRepliesAreCutOff(t *testing.T) {
+	const response = `{"id":"r","status":"incomplete","output":[` + hello + `]}`
+	answer := func(text string) func(http.ResponseWriter) {
+		return func(w http.ResponseWriter) { _, _ = io.WriteString(w, text) }
+	}
+	streamed := func(w http.ResponseWriter) {
+		w.Header().Set("Content-Type", "text/event-stream")
+		_, _ = io.WriteString(w, `data: {"type":"response.completed","response":`+response+"}\n\n")
+	}
+	client, _, _ := serve(t, answer(response), streamed, answered(hello))
+	req := model.Request{Model: "m", Messages: []model.Message{{Role: model.RoleUser, Text: "Hi."}}}
+	for _, want := range []model.FinishReason{model.FinishLength, model.FinishLength, model.FinishStop} {
+		if reply, err := client.Complete(t.Context(), req, nil); err != nil || reply.Text != "Hello." || reply.FinishReason != want {
+			t.Errorf("got %+v, %v, want it to end with %s", reply, err, want)
+		}
+	}
+}

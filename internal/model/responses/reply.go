@@ -350,6 +350,9 @@ func (a *accumulator) reply(req model.Request) (model.Reply, error) {
 func (a *accumulator) finishReason() model.FinishReason {
 	switch reason := a.final.IncompleteDetails.Reason; reason {
 	case "":
+		if a.final.Status == "incomplete" { // some servers give no reason, and end the stream with response.completed
+			return model.FinishLength
+		}
 	case "max_output_tokens":
 		return model.FinishLength
 	default:

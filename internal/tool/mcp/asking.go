@@ -102,7 +102,7 @@ func (a *activeCall) elicit(ctx context.Context, params *sdk.ElicitParams) (*sdk
 			return nil, err
 		}
 		var result *sdk.ElicitResult
-		if result, problem = request.result(answer); problem == "" {
+		if result, problem = request.result(ctx, answer); problem == "" {
 			return result, nil
 		}
 	}

@@ -4,6 +4,7 @@
 package mcp
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"net/url"
@@ -12,6 +13,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/nestor-dev/nestor/internal/shorten"
+	"github.com/nestor-dev/nestor/internal/tool"
 )
 
 const (
@@ -56,17 +58,21 @@ func newElicitation(params *sdk.ElicitParams) (elicitation, error) {
 	if err != nil || len(schema) > maxRequestSchema {
 		return elicitation{}, fmt.Errorf("the server asks for input with a schema that is invalid or larger than %d KiB", maxRequestSchema>>10)
 	}
+	// The SDK checks an answer again, without a bound.
+	if err := tool.CheckSchema(schema); err != nil {
+		return elicitation{}, fmt.Errorf("the server asks for input with a schema that cannot be used: %w", err)
+	}
 	e.Schema = schema
 	return e, nil
 }
 
 // question returns the text for a person. It names the server and the tool, because the rest is the server's.
-func (e elicitation) question(server, tool, problem string) string {
+func (e elicitation) question(server, name, problem string) string {
 	var b strings.Builder
 	if problem != "" {
 		fmt.Fprintf(&b, "The last answer does not fit: %s. ", problem)
 	}
-	fmt.Fprintf(&b, "The tool server %s asks (tool %s): %s", server, shorten.UntrustedLine(tool, maxToolName), e.Message)
+	fmt.Fprintf(&b, "The tool server %s asks (tool %s): %s", server, shorten.UntrustedLine(name, maxToolName), e.Message)
 	b.WriteString(e.instructions())
 	return shorten.Head(b.String(), maxQuestion)
 }
@@ -91,7 +97,7 @@ func (e elicitation) instructions() string {
 }
 
 // result converts the answer of a person. A problem is why the answer does not fit.
-func (e elicitation) result(answer string) (result *sdk.ElicitResult, problem string) {
+func (e elicitation) result(ctx context.Context, answer string) (result *sdk.ElicitResult, problem string) {
 	word := strings.ToLower(strings.Trim(strings.TrimSpace(answer), `."'!`))
 	switch word {
 	case actionDecline, actionCancel:
@@ -108,7 +114,7 @@ func (e elicitation) result(answer string) (result *sdk.ElicitResult, problem st
 		}
 		return result, problem
 	}
-	content, problem := form.parse(answer, e.Schema)
+	content, problem := form.parse(ctx, answer, e.Schema)
 	if problem != "" {
 		return nil, problem
 	}

@@ -5,6 +5,7 @@ package mcp
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -124,7 +125,7 @@ func (f field) describe() string {
 }
 
 // parse converts an answer to the content of a form. The text of a form with one field is its value; everything else is JSON.
-func (f form) parse(answer string, schema json.RawMessage) (map[string]any, string) {
+func (f form) parse(ctx context.Context, answer string, schema json.RawMessage) (map[string]any, string) {
 	var content map[string]any
 	fields := f.fields()
 	decoder := json.NewDecoder(bytes.NewReader([]byte(strings.TrimSpace(answer))))
@@ -150,7 +151,11 @@ func (f form) parse(answer string, schema json.RawMessage) (map[string]any, stri
 		return nil, err.Error()
 	}
 	var checker tool.Checker
-	if lines := checker.Violations(schema, encoded); len(lines) > 0 {
+	lines, err := checker.Violations(ctx, schema, encoded)
+	if err != nil {
+		return nil, err.Error()
+	}
+	if len(lines) > 0 {
 		return nil, shorten.UntrustedLine(strings.Join(lines, "; "), maxMessage)
 	}
 	return content, ""

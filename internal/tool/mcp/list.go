@@ -31,6 +31,8 @@ const (
 	maxSchema      = 64 << 10
 	// maxListing bounds the schemas and descriptions of all tools together.
 	maxListing = 2 << 20
+	// maxListingParts bounds the subschemas of all tools together, which take far more memory than their text.
+	maxListingParts = 20_000
 )
 
 // headerKeyword marks an argument in a schema that a call must repeat in a header.
@@ -57,7 +59,7 @@ func (s *Session) list(ctx context.Context, session *sdk.ClientSession) (listing
 	l := listing{headers: map[string]bool{}}
 	var tools []*tool.Tool
 	names := map[string]bool{}
-	skipped := 0
+	skipped, parts := 0, 0
 	leaveOut := func(text string) {
 		if skipped++; skipped <= maxLeftOut {
 			l.leftOut = append(l.leftOut, text)
@@ -67,6 +69,11 @@ func (s *Session) list(ctx context.Context, session *sdk.ClientSession) (listing
 		converted, err := s.makeListed(o)
 		if err == nil && (names[converted.pin] || names[converted.withHints.Name()]) {
 			err = errors.New("another tool has its name")
+		}
+		if err == nil {
+			if parts += converted.withHints.SchemaParts(); parts > maxListingParts {
+				err = errors.New("the schemas of the server's tools are too complex together")
+			}
 		}
 		if err != nil {
 			leaveOut(fmt.Sprintf("%s: %s", shorten.UntrustedLine(o.Name, maxToolName/2), shorten.UntrustedLine(err.Error(), maxMessage/2)))

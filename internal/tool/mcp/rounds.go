@@ -90,12 +90,12 @@ func newRejectedRound(rejection *jsonrpc.Error) (round, bool) {
 }
 
 // answer records a person's answer to the first open request. It returns a problem if the person has to be asked again.
-func (r *round) answer(text string) (problem string) {
+func (r *round) answer(ctx context.Context, text string) (problem string) {
 	i := r.open()
 	if i < 0 {
 		return ""
 	}
-	result, problem := r.Requests[i].result(text)
+	result, problem := r.Requests[i].result(ctx, text)
 	if problem != "" {
 		if r.Misfits++; r.Misfits < maxAnswers {
 			return problem
@@ -145,7 +145,7 @@ func (s *Session) Call(ctx context.Context, name string, repeatable bool, call t
 		if err := json.Unmarshal(call.Input.State, &r); err != nil {
 			return tool.Output{}, fmt.Errorf("decode the state of the call: %w", err)
 		}
-		if problem := r.answer(call.Input.Answer); problem != "" || r.open() >= 0 {
+		if problem := r.answer(ctx, call.Input.Answer); problem != "" || r.open() >= 0 {
 			return r.ask(s.server.Key.Server, name, problem)
 		}
 		if r.refused() {
