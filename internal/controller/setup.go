@@ -76,6 +76,8 @@ type Options struct {
 	// files; zero means the default.
 	WorkspaceEgress  []networkingv1.NetworkPolicyEgressRule
 	WorkspaceMaxSize resource.Quantity
+	// PrivateGitServers are the git servers with private addresses that workspaces may use.
+	PrivateGitServers workspace.Servers
 	// OperatorLabels are the labels of the operator's own pods, which alone may connect to workspaces. The default is DefaultLabels.
 	OperatorLabels map[string]string
 	// APIKeyDir is the directory of keys in files, with a directory for each namespace; empty means that there are none.
@@ -358,7 +360,7 @@ func newWorkspaces(mgr ctrl.Manager, options Options, retry func(namespace strin
 	return workspace.New(workspace.Options{
 		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Image: options.WorkspaceImage,
 		Operator: pod.Peer{Namespace: options.OperatorNamespace, Labels: labels},
-		Egress:   options.WorkspaceEgress, MaxSize: options.WorkspaceMaxSize,
+		Egress:   options.WorkspaceEgress, MaxSize: options.WorkspaceMaxSize, PrivateGitServers: options.PrivateGitServers,
 		LocalRoots: options.LocalWorkspaces, Scratch: options.WorkspaceScratch, Retry: retry,
 		HTTP: options.Telemetry.Transport(nil), Ledger: options.Ledger, Events: mgr.GetEventRecorder("nestor-operator"),
 	})

@@ -234,11 +234,11 @@ func (p *pods) send(ctx context.Context, location Location, request gitpush.Requ
 	}
 	name := types.NamespacedName{Namespace: spec.Namespace, Name: spec.Name()}
 	p.uses.start(name)
-	found, err := p.await(ctx, spec, name, func(ctx context.Context, _ *corev1.Pod) (bool, string, error) {
+	found, err := p.await(ctx, spec, name, func(ctx context.Context, found *corev1.Pod) (bool, string, error) {
 		if _, err := p.token(ctx, spec, name); err != nil {
 			return false, "", err
 		}
-		return true, "", p.restoreServiceAndPolicy(ctx, spec)
+		return true, "", p.restoreServiceAndPolicy(ctx, spec, found)
 	})
 	if err != nil {
 		p.uses.end(name)

@@ -255,6 +255,18 @@ func lookUp(_ context.Context, host string) ([]netip.Addr, error) {
 		return nil, errors.New("no such host")
 	case "metadata.example":
 		return []netip.Addr{netip.MustParseAddr("169.254.169.254")}, nil
+	case "mixed.example":
+		return []netip.Addr{netip.MustParseAddr("192.0.2.7"), netip.MustParseAddr("10.0.0.9")}, nil
+	case "translated.example":
+		return []netip.Addr{netip.MustParseAddr("64:ff9b::a00:9")}, nil
+	case "intranet.example":
+		return []netip.Addr{netip.MustParseAddr("10.0.0.9")}, nil
+	case "many.example":
+		var all []netip.Addr
+		for i := range 33 {
+			all = append(all, netip.AddrFrom4([4]byte{192, 0, 2, byte(i)}))
+		}
+		return all, nil
 	}
 	return []netip.Addr{netip.MustParseAddr("2001:db8::7"), netip.MustParseAddr("192.0.2.7")}, nil
 }
