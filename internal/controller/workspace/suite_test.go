@@ -33,6 +33,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/internal/controller/poke"
 	"github.com/nestor-dev/nestor/internal/controller/workspace"
 	"github.com/nestor-dev/nestor/internal/ledger"
 	"github.com/nestor-dev/nestor/internal/ledger/connect"
@@ -101,7 +102,7 @@ var _ = BeforeSuite(func() {
 	options.StartTimeout = 300 * time.Millisecond
 	shortTimeout, err = workspace.New(options)
 	Expect(err).NotTo(HaveOccurred())
-	reconciler = &workspace.Reconciler{Client: mgr.GetClient(), Workspaces: workspaces, WhileActive: func(r reconcile.Reconciler) reconcile.Reconciler { return r }}
+	reconciler = &workspace.Reconciler{Client: mgr.GetClient(), Workspaces: workspaces, Changed: poke.New(), WhileActive: func(r reconcile.Reconciler) reconcile.Reconciler { return r }}
 	Expect(reconciler.SetupWithManager(mgr)).To(Succeed())
 	stopped := make(chan error, 1)
 	go func() { stopped <- mgr.Start(ctx) }()
