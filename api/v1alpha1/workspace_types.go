@@ -89,6 +89,16 @@ type GitPush struct {
 	// +optional
 	// +default="Required"
 	Approval PushApproval `json:"approval,omitempty"`
+	// allowPaths are globs of CI definitions (.github/, .gitlab-ci.yml, Jenkinsfile and others) and lists of reviewers (CODEOWNERS) that
+	// agents may publish; without it, changes that include one are refused. A glob without a slash matches a name in any directory; with one
+	// it matches the whole path, and ** matches any number of directories.
+	// +optional
+	// +listType=set
+	// +kubebuilder:validation:MaxItems=16
+	// +kubebuilder:validation:items:MinLength=1
+	// +kubebuilder:validation:items:MaxLength=256
+	// +kubebuilder:validation:items:XValidation:rule="self.matches('^[A-Za-z0-9._*?@+-][A-Za-z0-9._*?@+/-]*$')",message="must be the path of a file or a glob, relative to the root of the repository, for example .github/workflows/docs.yml or .github/**; use ? for other characters than letters, digits and . _ @ + - /"
+	AllowPaths []string `json:"allowPaths,omitempty"`
 }
 
 // ClaimSource is a PersistentVolumeClaim of the same namespace.

@@ -52,6 +52,7 @@ type options struct {
 	burst                             int
 	operatorLabels, localWorkspaces   string
 	workspaceEgress, workspaceMaxSize string
+	privateGitServers                 string
 	logLevel, logFormat               string
 }
 
@@ -73,6 +74,7 @@ func (o *options) register(set *flag.FlagSet) {
 	set.StringVar(&o.operator.ReplicaAddress, "replica-bind-address", "0", "with --shards, `address` where other replicas get the live text of the agents that run in this one, such as :9443; they connect to its host, or to $POD_IP if it has none; 0 turns it off")
 	set.StringVar(&o.operator.Controllers.WorkspaceImage, "workspace-image", "", "`image` of workspace pods, with nestor-workspace, bash and git; without it chats that have a workspace wait")
 	set.StringVar(&o.workspaceEgress, "workspace-egress", "", "what workspace pods may connect to besides their git server, as a JSON `list` of NetworkPolicyEgressRules (default: nothing)")
+	set.StringVar(&o.privateGitServers, "workspace-private-git-servers", "", "comma-separated `list` of host names, addresses and networks (10.1.0.0/16): workspaces may clone from these git servers although their addresses are private or they are Services of another namespace (default: none)")
 	set.StringVar(&o.workspaceMaxSize, "workspace-max-size", workspace.DefaultMaxSize, "largest `size` of the files of a workspace pod that are not on a volume; a chat that asks for more waits")
 	set.StringVar(&o.operatorLabels, "operator-labels", "", "comma-separated `labels` (name=value) of the operator's own pods, which alone may connect to workspaces (default app.kubernetes.io/name=nestor-operator)")
 	set.StringVar(&o.operator.Controllers.APIKeyDir, "api-key-dir", "", "`directory` of API keys in files, with a directory for each namespace: the apiKeyFile of a ModelProvider is read from there for each request. For keys that a cloud's workload identity renews")
@@ -143,6 +145,9 @@ func (o *options) complete() (err error) {
 	}
 	if controllers.WorkspaceEgress, err = parseEgress(o.workspaceEgress); err != nil {
 		return err
+	}
+	if controllers.PrivateGitServers, err = workspace.ParseServers(split(o.privateGitServers)); err != nil {
+		return fmt.Errorf("--workspace-private-git-servers: %w", err)
 	}
 	if controllers.WorkspaceMaxSize, err = parseSize(o.workspaceMaxSize); err != nil {
 		return err

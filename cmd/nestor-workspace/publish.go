@@ -44,6 +44,11 @@ func publish(ctx context.Context, args []string, stdout, stderr io.Writer) error
 	set.StringVar(&p.Source.URL, "url", "", "`URL` of the repository, without credentials")
 	set.StringVar(&p.Source.Ref, "ref", "", "`branch`, tag or commit that the workspace was cloned from")
 	set.StringVar(&p.Branch, "branch", "", "the only `branch` to push to")
+	var allowed []string
+	set.Func("allow-path", "`glob` of CI definitions or lists of reviewers that may be published; may be repeated", func(glob string) error {
+		allowed = append(allowed, glob)
+		return nil
+	})
 	set.StringVar(&p.Owner, "owner", "", "`UID` of the chat or task")
 	set.StringVar(&p.Source.Credentials, "credentials", "", "`directory` with the files username and password, or ssh-privatekey and known_hosts")
 	set.StringVar(&listen, "listen", "127.0.0.1:7410", "`address` to listen on")
@@ -56,6 +61,9 @@ func publish(ctx context.Context, args []string, stdout, stderr io.Writer) error
 	}
 	if !gitpush.IsBranch(p.Branch) {
 		return fmt.Errorf("--branch %q is not a branch that may be pushed to: it must begin with nestor/", p.Branch)
+	}
+	if p.Allowed, err = gitpush.ParseAllowed(allowed); err != nil {
+		return err
 	}
 	if err := hideMemory(); err != nil {
 		return err

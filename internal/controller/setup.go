@@ -76,6 +76,8 @@ type Options struct {
 	// files; zero means the default.
 	WorkspaceEgress  []networkingv1.NetworkPolicyEgressRule
 	WorkspaceMaxSize resource.Quantity
+	// PrivateGitServers are the git servers with private addresses that workspaces may use.
+	PrivateGitServers workspace.Servers
 	// OperatorLabels are the labels of the operator's own pods, which alone may connect to workspaces. The default is DefaultLabels.
 	OperatorLabels map[string]string
 	// APIKeyDir is the directory of keys in files, with a directory for each namespace; empty means that there are none.
@@ -192,7 +194,7 @@ func Setup(mgr ctrl.Manager, options Options) (*Controllers, error) {
 		observer = noObserver{}
 	}
 	finder := resolve.Finder{Reader: mgr.GetClient(), Live: mgr.GetAPIReader(), OperatorNamespace: options.OperatorNamespace, Secrets: &resolve.Secrets{}, Absent: &resolve.Absences{}}
-	wake := &wakers{chats: poke.New(), messages: poke.New(), tasks: poke.New(), agents: poke.New(), servers: poke.New(), providers: poke.New(), roles: poke.New(), quotas: poke.New(), triggers: poke.New()}
+	wake := &wakers{chats: poke.New(), messages: poke.New(), tasks: poke.New(), agents: poke.New(), servers: poke.New(), providers: poke.New(), roles: poke.New(), quotas: poke.New(), triggers: poke.New(), workspacePods: poke.New()}
 	chats, tasks, agents := &reference.Unresolved{Queue: wake.chats}, &reference.Unresolved{Queue: wake.tasks}, &reference.Unresolved{Queue: wake.agents}
 	references := &reference.Watcher{Cache: mgr.GetCache(), OperatorNamespace: options.OperatorNamespace, Unresolved: []*reference.Unresolved{chats, tasks, agents}}
 	reach := outbound.Options{AllowLoopback: options.AllowLoopbackEndpoints}
@@ -336,7 +338,7 @@ func Setup(mgr ctrl.Manager, options Options) (*Controllers, error) {
 		&agenttask.Reconciler{Client: c, Runner: runner, Changed: wake.tasks, Tracker: trackers["AgentTask"], Unresolved: tasks},
 		&subagent.Reconciler{Client: c, Runner: runner, Changed: wake.agents, Tracker: trackers["SubAgent"], Unresolved: agents},
 		&agenttrigger.Reconciler{Client: c, Recorder: firings, Finder: finder, Gate: gate, Changed: wake.triggers, Watches: watches},
-		&workspace.Reconciler{Client: c, Workspaces: workspaces, WhileActive: func(next reconcile.Reconciler) reconcile.Reconciler { return gate.Tree(&corev1.Pod{}, next) }},
+		&workspace.Reconciler{Client: c, Workspaces: workspaces, Changed: wake.workspacePods, WhileActive: func(next reconcile.Reconciler) reconcile.Reconciler { return gate.Tree(&corev1.Pod{}, next) }},
 	}
 	if n := options.Notifications; n != nil {
 		wake.notifications = poke.New()
@@ -359,7 +361,7 @@ func newWorkspaces(mgr ctrl.Manager, options Options, retry func(namespace strin
 	return workspace.New(workspace.Options{
 		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Image: options.WorkspaceImage,
 		Operator: pod.Peer{Namespace: options.OperatorNamespace, Labels: labels},
-		Egress:   options.WorkspaceEgress, MaxSize: options.WorkspaceMaxSize,
+		Egress:   options.WorkspaceEgress, MaxSize: options.WorkspaceMaxSize, PrivateGitServers: options.PrivateGitServers,
 		LocalRoots: options.LocalWorkspaces, Scratch: options.WorkspaceScratch, Retry: retry,
 		HTTP: options.Telemetry.Transport(nil), Ledger: options.Ledger, Events: mgr.GetEventRecorder("nestor-operator"),
 	})

@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
@@ -23,7 +24,7 @@ import (
 
 // wakers enqueue objects when the state of an agent or session in this process changes.
 type wakers struct {
-	chats, messages, tasks, agents, servers, providers, roles, quotas, triggers *poke.Queue
+	chats, messages, tasks, agents, servers, providers, roles, quotas, triggers, workspacePods *poke.Queue
 	// notifications is nil if this operator delivers none.
 	notifications *poke.Queue
 	// chatBegan is called for each chat that starts to accept messages.
@@ -123,6 +124,7 @@ func (w *wakers) wakeShards(ctx context.Context, gate owner.Gate, shards map[int
 		{&v1alpha1.AgentTaskList{}, inTree, w.tasks},
 		{&v1alpha1.SubAgentList{}, inTree, w.agents},
 		{&v1alpha1.AgentMessageList{}, inTree, w.messages},
+		{&corev1.PodList{}, inTree, w.workspacePods}, // the cache has only those of workspaces
 	} {
 		if err := reader.List(ctx, kind.list, client.UnsafeDisableDeepCopy); err != nil {
 			return fmt.Errorf("list %T: %w", kind.list, err)

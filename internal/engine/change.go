@@ -28,6 +28,8 @@ type CompletedCall struct {
 	Usage agent.Usage
 	// reported is the usage that the provider reported, within bounds; nil if it reported none.
 	reported *model.Usage
+	// sent describes the body of a model call.
+	sent *model.Sent
 	// Server is the host of a model call. Request is what was sent, and Reply the reply, if there was one.
 	Server  string
 	Request *model.Request

@@ -253,7 +253,8 @@ func (a *actor) complete(ctx context.Context, grant *schedule.Grant, record ledg
 	}
 	completed := &CompletedCall{Agent: record, Effect: e, Turn: call.turn, Provider: grant.Provider, Status: ledger.StatusFailed,
 		Server: endpoint.Client.Host(), Request: &req, Started: a.engine.options.Now()}
-	reply, err := endpoint.Client.Complete(ctx, req, func(d model.Delta) {
+	completed.sent = model.NewSent(req)
+	reply, err := endpoint.Client.Complete(model.WithSent(ctx, completed.sent), req, func(d model.Delta) {
 		a.addPartial(e, d.Text)
 		if a.engine.options.OnDelta != nil {
 			a.engine.options.OnDelta(a.uid, a.ledgerKey(e), d)
@@ -381,7 +382,7 @@ func (a *actor) modelRow(e agent.CallModel, completed *CompletedCall) *ledger.Mo
 	if completed == nil {
 		return row
 	}
-	row.Status, row.Provider, row.Model = completed.Status, completed.Provider, completed.Request.Model
+	row.Status, row.Provider, row.Model, row.Sent = completed.Status, completed.Provider, completed.Request.Model, encode(completed.sent)
 	if u := completed.reported; u != nil {
 		row.PromptTokens, row.CachedTokens, row.CompletionTokens, row.ReasoningTokens = &u.PromptTokens, &u.CachedTokens, &u.CompletionTokens, &u.ReasoningTokens
 		row.CostMicros = completed.Usage.CostMicros

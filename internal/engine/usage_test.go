@@ -5,7 +5,11 @@ package engine
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"sync/atomic"
@@ -25,13 +29,18 @@ import (
 type fixedProvider struct {
 	url   string
 	asked atomic.Int32
+	// body is the SHA-256 of the last request.
+	body atomic.Value
 }
 
 func newProvider(t *testing.T, status int, body string) *fixedProvider {
 	t.Helper()
 	p := &fixedProvider{}
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		p.asked.Add(1)
+		sum := sha256.New()
+		_, _ = io.Copy(sum, r.Body) // the digest would differ
+		p.body.Store(hex.EncodeToString(sum.Sum(nil)))
 		w.WriteHeader(status)
 		fmt.Fprint(w, body)
 	}))
@@ -118,6 +127,15 @@ func TestFallbackIsUsedWithFewRetries(t *testing.T) {
 			}
 			if c := calls[1]; c.Provider != "spare-1" || c.Model != "spare-1-model" || c.Result.CostMicros == nil || *c.Result.CostMicros != 30 {
 				t.Errorf("the second call is recorded as %s at %s for %v, want spare-1-model at spare-1 for 30", c.Model, c.Provider, c.Result.CostMicros)
+			}
+			for i, p := range []*fixedProvider{main, spare} {
+				var sent model.Sent
+				if err := json.Unmarshal(calls[i].Result.Sent, &sent); err != nil {
+					t.Fatal(err)
+				}
+				if sent.Model != calls[i].Model || sent.BodyDigest != p.body.Load() {
+					t.Errorf("call %d has the record %+v, want the model %s and the digest %s", i, sent, calls[i].Model, p.body.Load())
+				}
 			}
 		})
 	}

@@ -152,7 +152,7 @@ func modelCallOf(c ledger.ModelCall) api.ModelCall {
 	ended, took := metav1.NewMicroTime(r.FinishedAt), r.FinishedAt.Sub(c.StartedAt).Milliseconds()
 	call.Status.Phase, call.Status.CompletionTime, call.Status.DurationMillis = phaseOf(r.Status), &ended, &took
 	call.Status.Summary, call.Status.Error, call.Status.ToolCalls = r.Summary, r.Error, toolNames(r.ToolCalls)
-	call.Status.Limit = r.Bailout
+	call.Status.Limit, call.Status.Sent = r.Bailout, sentOf(r.Sent)
 	if r.PromptTokens != nil || r.CompletionTokens != nil || r.CostMicros != nil {
 		call.Status.Usage = &api.TokenUsage{
 			PromptTokens: r.PromptTokens, CachedTokens: r.CachedTokens, CompletionTokens: r.CompletionTokens, CostMicros: r.CostMicros,
@@ -162,6 +162,16 @@ func modelCallOf(c ledger.ModelCall) api.ModelCall {
 		}
 	}
 	return call
+}
+
+// sentOf returns what was sent. The ledger ensures that it is JSON; an unknown form is treated as empty.
+func sentOf(data json.RawMessage) *api.SentRequest {
+	var sent model.Sent
+	if len(data) == 0 || json.Unmarshal(data, &sent) != nil {
+		return nil
+	}
+	return &api.SentRequest{BodyDigest: sent.BodyDigest, Model: sent.Model, Temperature: sent.Temperature, MaxOutputTokens: sent.MaxOutputTokens,
+		ReasoningEffort: string(sent.ReasoningEffort), TextOnly: sent.TextOnly}
 }
 
 // toolNames returns the tools that a reply called. The ledger ensures that the list is JSON; an unknown form is

@@ -173,6 +173,7 @@ func readingSpecs(open func() ledger.Ledger) {
 		Expect(json.Unmarshal([]byte(must(kubectl("get", "modelcall", "uid-sub.m1.1", "-n", "team-a", "-o", "json"))), &call)).To(Succeed())
 		Expect(string(call.Spec.Request.Raw)).To(MatchJSON(`{"model":"small/v1"}`))
 		Expect(call.Status.Response.Raw).NotTo(BeEmpty())
+		Expect(call.Status.Sent).To(HaveValue(Equal(api.SentRequest{BodyDigest: "6e34", Model: "small/v1", MaxOutputTokens: 4096})))
 		Expect(call.Spec.Agent).To(BeEquivalentTo("uid-sub"))
 		Expect(call.Spec.Parent).To(Equal("uid-chat.m1.1"))
 		Expect(call.Spec.ContextMode).To(Equal("Selective"))

@@ -65,7 +65,7 @@ func (b *Batch) Size() int {
 		size += len(b.ModelCalls[i].Request)
 	}
 	for i := range b.ModelResults {
-		size += len(b.ModelResults[i].Response)
+		size += len(b.ModelResults[i].Response) + len(b.ModelResults[i].Sent)
 	}
 	for i := range b.ToolCalls {
 		size += len(b.ToolCalls[i].Arguments)

@@ -91,7 +91,7 @@ type Sizes interface {
 	Bytes(ctx context.Context) ([]NamespaceBytes, error)
 }
 
-// NamespaceBytes is the approximate number of bytes of the agents of a namespace. For agents of earlier releases only what was
+// NamespaceBytes is the approximate number of bytes of the agents of a namespace and of the kept changes of their workspaces. For agents of earlier releases only what was
 // appended since counts.
 type NamespaceBytes struct {
 	Namespace, UID string

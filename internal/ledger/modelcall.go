@@ -31,7 +31,8 @@ type ModelCall struct {
 	ContextTokens *int64
 	// Files are the context files of the agent.
 	Files []string
-	// Request is the exact body that was sent. In a batch with Place above 0 it is the Edit of the previous request in the chain.
+	// Request is the request in the form that is the same for all APIs, for Provider and Model of the intent; Result.Sent describes what
+	// was sent. In a batch with Place above 0 it is the Edit of the previous request in the chain.
 	Request json.RawMessage
 	// Chain is the Seq of the first call of the request's chain, and Place the position in it; the first request of a chain is
 	// complete. Both are 0 for a request without a chain.
@@ -64,7 +65,9 @@ type ModelResult struct {
 	// replace Provider and Model of the call.
 	Provider string
 	Model    string
-	// Response is the body of the reply; nil if there was none.
+	// Sent is JSON that describes what was sent to that provider: the digest of the HTTP body and the parameters; nil if nothing was.
+	Sent json.RawMessage
+	// Response is the reply in the form that is the same for all APIs; nil if there was none.
 	Response json.RawMessage
 	// Summary is the beginning of the reply, for the parent.
 	Summary string

@@ -17,11 +17,13 @@ type Workspaces interface {
 	WorkspaceOf(ctx context.Context, owner string) (Workspace, error)
 }
 
-// Workspace has the changes of a workspace when it was stopped. They are deleted with the history of their owner, and those of an owner
-// without a history by their age.
+// Workspace has the changes of a workspace when it was stopped. They count in the bytes of their namespace, and are deleted with the history
+// of their agent, and those of an agent without a history by their age.
 type Workspace struct {
 	// Owner is the UID of the chat or standalone task.
 	Owner string
+	// Agent is the UID of the agent at the top of the owner's tree: the sub-agent of a standalone task; empty if it is the owner.
+	Agent string
 	// Source is where the files come from.
 	Source string
 	// CapturedAt is when the changes were read. The ledger stores microseconds.

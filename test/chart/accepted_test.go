@@ -53,6 +53,7 @@ var accepted = map[string][]string{
 	"no history":                           {"history.enabled=false"},
 	"no metrics":                           {"metrics.enabled=false"},
 	"no workspaces":                        {"workspace.enabled=false"},
+	"git servers in the cluster":           {"workspace.privateGitServers={gitea.dev.svc,10.1.0.0/16}"},
 	"larger workspaces with more egress":   {"workspace.maxSize=50Gi", "workspace.egress[0].ports[0].port=53", "workspace.egress[0].ports[0].protocol=UDP", "workspace.egress[1].to[0].ipBlock.cidr=192.0.2.0/24"},
 	"no policies":                          {"policies.enabled=false"},
 	"an exempt backup program":             {"policies.exemptUsers={system:serviceaccount:velero:velero}"},

@@ -26,7 +26,7 @@ const modelURL = "http://scripted-model." + modelNamespace + ".svc.cluster.local
 func (c *cluster) values(more ...string) []string {
 	set := []string{
 		"image.registry=" + c.registry, "image.repository=" + operator, "image.tag=" + tag,
-		"workspace.image.repository=nestor-workspace", "workspace.image.tag=" + tag,
+		"workspace.image.repository=nestor-workspace", "workspace.image.tag=" + tag, "workspace.privateGitServers={git." + forge + ".svc}",
 		"modelProvider.create=true", "modelProvider.baseURL=" + modelURL, "modelProvider.defaultModel=scripted",
 	}
 	var args []string

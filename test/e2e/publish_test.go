@@ -50,7 +50,7 @@ func publishSpecs(c *cluster) {
 	It("publishes approved changes on a branch, from a pod of its own with the credentials", func(ctx SpecContext) {
 		p.start(ctx)
 		waiting := p.waitsFor(ctx, v1alpha1.WaitingApproval)
-		Expect(waiting.Text).To(MatchRegexp(`nestor/print: 2 files, \+2 -0 since ` + p.git(ctx, "rev-parse main") + `, sha256 [0-9a-f]{64}`))
+		Expect(waiting.Text).To(MatchRegexp(`nestor/print: 2 files, \+2 -0 since ` + p.git(ctx, "rev-parse main") + `, sha256 [0-9a-f]{64}: Modified f, Added new`))
 		p.digest = regexp.MustCompile(`sha256 ([0-9a-f]{64})`).FindStringSubmatch(waiting.Text)[1]
 		p.expectNoCredentials(ctx)
 		p.expectReads(ctx)

@@ -34,11 +34,11 @@ func TestPublishing(t *testing.T) {
 	t.Run("killed before the push", func(t *testing.T) { killedBeforeThePush(w.newProject(t)) })
 }
 
-// approved publishes after an approval that shows the branch, the number of lines and the digest.
+// approved publishes after an approval that shows the branch, the number of lines, the digest and the files.
 func approved(p *project) {
 	p.task("publisher", "Add two to f")
 	waiting := p.approval()
-	p.Expect(waiting.Text).To(And(HavePrefix("publish_changes "), MatchRegexp(`nestor/fix: 1 file, \+1 -0 since [0-9a-f]{40}, sha256 [0-9a-f]{64}`), ContainSubstring("It was too short.")))
+	p.Expect(waiting.Text).To(And(HavePrefix("publish_changes "), MatchRegexp(`nestor/fix: 1 file, \+1 -0 since [0-9a-f]{40}, sha256 [0-9a-f]{64}: Modified f`), ContainSubstring("It was too short.")))
 	p.Expect(waiting.ArgumentsDigest).NotTo(BeEmpty())
 	p.Expect(waiting.Text).To(ContainSubstring("sha256 "+p.changes().Digest), "what a person reads has the digest of the approval")
 	p.Expect(p.refs()).To(Equal(noOtherBranch))

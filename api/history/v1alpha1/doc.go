@@ -8,7 +8,7 @@
 //   - Transcript: the inputs, replies and tool calls of one agent, from its first event to its last. A list has no entries; a get
 //     returns a page of them (TranscriptOptions); the subresource log streams them, one JSON object per line, and follows
 //     (TranscriptLogOptions).
-//   - ModelCall: one request to a model. A list leaves out the bodies; a get returns them exactly as sent and received.
+//   - ModelCall: one request to a model. A list leaves out the bodies; a get returns them as they were recorded.
 //   - Usage: the usage of model calls and runs, for a namespace and for each of its roles, models and chats.
 //   - WorkspaceChanges: what was changed in the workspace of a chat or standalone task. There is no list; the subresource archive has
 //     the whole changes.

@@ -57,7 +57,8 @@ type ModelCallSpec struct {
 	// contextTokens is the approximate size of the request.
 	// +optional
 	ContextTokens *int64 `json:"contextTokens,omitempty"`
-	// request is the body that was sent; a list leaves it out.
+	// request is the request in a form that is the same for all APIs of providers, with the parameters of the provider that was asked first;
+	// status.sent has those of the provider that answered. A list leaves it out.
 	// +optional
 	Request *runtime.RawExtension `json:"request,omitempty"`
 }
@@ -76,6 +77,10 @@ type ModelCallStatus struct {
 	// durationMillis is the time between the two.
 	// +optional
 	DurationMillis *int64 `json:"durationMillis,omitempty"`
+	// sent describes the HTTP request that was sent last, to the provider that answered; absent if nothing was sent, and for calls of
+	// earlier releases.
+	// +optional
+	Sent *SentRequest `json:"sent,omitempty"`
 	// usage is the usage of the call; absent if the provider did not report it.
 	// +optional
 	Usage *TokenUsage `json:"usage,omitempty"`
@@ -93,9 +98,33 @@ type ModelCallStatus struct {
 	// error is the provider's error.
 	// +optional
 	Error string `json:"error,omitempty"`
-	// response is the body of the reply; a list leaves it out.
+	// response is the reply in a form that is the same for all APIs; a list leaves it out.
 	// +optional
 	Response *runtime.RawExtension `json:"response,omitempty"`
+}
+
+// SentRequest describes an HTTP request to a provider. The parameters are those of that provider: after a fallback they differ from those in
+// spec.request.
+type SentRequest struct {
+	// bodyDigest is the SHA-256 of the HTTP body, in hexadecimal digits. The body itself is not kept: it is spec.request in the form of the
+	// provider's API, with the images, and without parameters that the provider rejected.
+	// +optional
+	BodyDigest string `json:"bodyDigest,omitempty"`
+	// model is the model that was requested.
+	// +required
+	Model string `json:"model"`
+	// temperature was requested; absent for the provider's default.
+	// +optional
+	Temperature *float64 `json:"temperature,omitempty"`
+	// maxOutputTokens bounds the reply; absent for the provider's default.
+	// +optional
+	MaxOutputTokens int64 `json:"maxOutputTokens,omitempty"`
+	// reasoningEffort is how much the model should think; absent for the provider's default.
+	// +optional
+	ReasoningEffort string `json:"reasoningEffort,omitempty"`
+	// textOnly means that images were replaced by notes.
+	// +optional
+	TextOnly bool `json:"textOnly,omitempty"`
 }
 
 // ModelCall is one request to a model.

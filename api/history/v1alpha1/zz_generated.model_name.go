@@ -64,6 +64,11 @@ func (in Outcome) OpenAPIModelName() string {
 }
 
 // OpenAPIModelName returns the OpenAPI model name for this type.
+func (in SentRequest) OpenAPIModelName() string {
+	return "dev.nestor.history.v1alpha1.SentRequest"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
 func (in Tally) OpenAPIModelName() string {
 	return "dev.nestor.history.v1alpha1.Tally"
 }

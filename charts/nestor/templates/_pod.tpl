@@ -48,6 +48,9 @@
 {{- with .Values.workspace.egress }}
 - {{ printf "--workspace-egress=%s" (toJson .) | quote }}
 {{- end }}
+{{- with .Values.workspace.privateGitServers }}
+- --workspace-private-git-servers={{ join "," . }}
+{{- end }}
 - --operator-labels={{ include "nestor.operatorLabels" . }}
 {{- end }}
 {{- if .Values.allowLoopbackEndpoints }}

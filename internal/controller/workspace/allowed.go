@@ -6,6 +6,7 @@ package workspace
 import (
 	"context"
 	"fmt"
+	"net/netip"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -26,8 +27,19 @@ import (
 
 // checkReferences returns an error if an object that a pod refers to is missing, or if workspaces may not use it.
 func (p *pods) checkReferences(ctx context.Context, spec pod.Spec) error {
-	if git := spec.Source.Git; git != nil && git.SecretName != "" {
-		return p.checkSecret(ctx, spec.Namespace, *git)
+	if git := spec.Source.Git; git != nil {
+		remote, err := giturl.Parse(git.URL)
+		if err != nil {
+			return fmt.Errorf("read the address of the repository: %w", err)
+		}
+		// The addresses of a name are resolved and checked when the pod is created.
+		if address, err := netip.ParseAddr(remote.Host); err == nil {
+			host := remote.Host
+			if err := p.options.PrivateGitServers.check(spec.Namespace, host, nil, []netip.Addr{address}); err != nil {
+				return err
+			}
+		}
+		return p.checkSecret(ctx, spec.Namespace, git.SecretName, remote)
 	}
 	if claim := spec.Source.PersistentVolumeClaim; claim != nil {
 		return p.checkClaim(ctx, spec.Namespace, claim.ClaimName)
@@ -40,20 +52,19 @@ func (p *pods) checkReferences(ctx context.Context, spec pod.Spec) error {
 }
 
 // checkSecret returns an error if a Secret may not be sent to the server of a repository.
-func (p *pods) checkSecret(ctx context.Context, namespace string, git pod.Git) error {
-	var secret corev1.Secret
-	if err := p.getOrMissing(ctx, namespace, &secret, git.SecretName, v1alpha1.ReasonSecretNotFound, "Secret"); err != nil {
-		return err
+func (p *pods) checkSecret(ctx context.Context, namespace, name string, remote giturl.Remote) error {
+	if name == "" {
+		return nil
 	}
-	remote, err := giturl.Parse(git.URL)
-	if err != nil {
-		return fmt.Errorf("read the address of the repository: %w", err)
+	var secret corev1.Secret
+	if err := p.getOrMissing(ctx, namespace, &secret, name, v1alpha1.ReasonSecretNotFound, "Secret"); err != nil {
+		return err
 	}
 	if remote.MatchesList(secret.Annotations[v1alpha1.AnnotationGitHosts]) {
 		return nil
 	}
 	return notAllowed(fmt.Sprintf("The Secret %q may not be sent to %s. If it is meant for that server, let its owner run: kubectl annotate secret -n %s %s --overwrite %s=%s",
-		git.SecretName, remote.Origin(), namespace, git.SecretName, v1alpha1.AnnotationGitHosts, remote.Entry()))
+		name, remote.Origin(), namespace, name, v1alpha1.AnnotationGitHosts, remote.Entry()))
 }
 
 // checkClaim returns an error if a claim may not be a workspace.

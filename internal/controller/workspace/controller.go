@@ -24,6 +24,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/internal/controller/poke"
 	"github.com/nestor-dev/nestor/internal/tool/workspace/pod"
 )
 
@@ -40,6 +41,8 @@ func Cache(options cache.Options) cache.Options {
 type Reconciler struct {
 	Client     client.Client
 	Workspaces *Workspaces
+	// Changed queues the pods to check again.
+	Changed *poke.Queue
 	// WhileActive wraps a reconciler so that it acts only while this operator is active: an unused pod may be used by
 	// another operator.
 	WhileActive func(reconcile.Reconciler) reconcile.Reconciler
@@ -56,6 +59,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		For(&corev1.Pod{}, builder.WithPredicates(workspacePods)).
 		Watches(&v1alpha1.AgentChat{}, r.ownerEvents()).
 		Watches(&v1alpha1.AgentTask{}, r.ownerEvents()).
+		WatchesRawSource(r.Changed.Source()).
 		Complete(r.WhileActive(r))
 }
 

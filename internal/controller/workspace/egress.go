@@ -21,10 +21,18 @@ import (
 
 // A network policy matches addresses, not names. So the operator resolves the git server when it creates a pod, the
 // policy allows these addresses at the server's port, and the pod has them in its host aliases: it needs no DNS,
-// through which data could leak too.
+// through which data could leak too. These addresses stay until the pod ends, even if the name changes: a policy that is
+// restored for a running pod gets the addresses of that pod.
+//
+// The owner of a name chooses its addresses, and commands of agents reach all of them. So every address must be public,
+// unless the operator lists the server (see [Servers]) or it is a Service of the workspace's namespace.
 
-// withGitEgress allows the pod of a spec to connect to the server of its repository.
-func (p *pods) withGitEgress(ctx context.Context, spec pod.Spec) (pod.Spec, error) {
+// maxAddresses bounds the addresses of a git server.
+const maxAddresses = 32
+
+// withGitEgress allows the pod of a spec to connect to the server of its repository. If the pod exists, running is that
+// pod; otherwise nil.
+func (p *pods) withGitEgress(ctx context.Context, spec pod.Spec, running *corev1.Pod) (pod.Spec, error) {
 	if spec.Source.Git == nil {
 		return spec, nil
 	}
@@ -36,16 +44,39 @@ func (p *pods) withGitEgress(ctx context.Context, spec pod.Spec) (pod.Spec, erro
 	if err != nil {
 		return spec, err
 	}
-	addresses, err := p.addressesOf(ctx, remote.Host, service)
-	if err != nil {
+	addresses := aliasesOf(running, remote.Host)
+	if len(addresses) == 0 {
+		if addresses, err = p.addressesOf(ctx, remote.Host, service); err != nil {
+			return spec, err
+		}
+	}
+	if err := p.options.PrivateGitServers.check(spec.Namespace, remote.Host, service, addresses); err != nil {
 		return spec, err
 	}
-	spec.Egress = append(slices.Clone(spec.Egress), pod.ToAddresses(addresses, remote.Port))
+	spec.Egress = slices.Clone(spec.Egress)
+	// The addresses of a headless Service are those of pods, which the labels select.
+	if service == nil || service.Spec.ClusterIP != corev1.ClusterIPNone {
+		spec.Egress = append(spec.Egress, pod.ToAddresses(addresses, remote.Port))
+	}
 	if service != nil {
-		spec.Egress = append(spec.Egress, pod.ToPods(pod.Peer{Namespace: service.Namespace, Labels: service.Spec.Selector}, targetOf(service, remote.Port)))
+		peer := pod.Peer{Namespace: service.Namespace, Labels: service.Spec.Selector}
+		spec.Egress = append(spec.Egress, pod.ToPods(peer, targetOf(service, remote.Port)))
 	}
 	spec.Hosts = hosts(remote.Host, addresses)
 	return spec, nil
+}
+
+// aliasesOf returns the addresses that a pod has for a host name.
+func aliasesOf(running *corev1.Pod, host string) (addresses []netip.Addr) {
+	if running == nil {
+		return nil
+	}
+	for _, alias := range running.Spec.HostAliases {
+		if address, err := netip.ParseAddr(alias.IP); err == nil && slices.Contains(alias.Hostnames, host) {
+			addresses = append(addresses, address)
+		}
+	}
+	return addresses
 }
 
 // serviceOf returns the Service of this cluster that a host name refers to, as a pod of the namespace would resolve
@@ -71,8 +102,8 @@ func (p *pods) serviceOf(ctx context.Context, namespace, host string) (*corev1.S
 	if err != nil {
 		return nil, fmt.Errorf("get the Service of the git server: %w", err)
 	}
-	if len(found.Spec.Selector) == 0 {
-		return nil, nil // it selects no pods
+	if len(found.Spec.Selector) == 0 || found.Spec.Type == corev1.ServiceTypeExternalName {
+		return nil, nil // it leads to no pods, and its author chose the address
 	}
 	return &found, nil
 }
@@ -91,7 +122,11 @@ func (p *pods) addressesOf(ctx context.Context, host string, service *corev1.Ser
 		}
 	}
 	if len(found) == 0 {
-		resolved, err := p.options.Resolve(ctx, host)
+		name := host
+		if service != nil {
+			name = serviceHost(service) // the operator is in another namespace than the pod
+		}
+		resolved, err := p.options.Resolve(ctx, name)
 		if err != nil {
 			return nil, fmt.Errorf("the operator cannot find the address of the git server %s: %w", host, err)
 		}
@@ -99,21 +134,13 @@ func (p *pods) addressesOf(ctx context.Context, host string, service *corev1.Ser
 	}
 	for i, address := range found {
 		found[i] = address.Unmap().WithZone("")
-		if isReserved(found[i]) {
-			return nil, fmt.Errorf("the git server %s has the address %s, which workspaces may not reach", host, address)
-		}
 	}
 	slices.SortFunc(found, netip.Addr.Compare)
-	return slices.Compact(found), nil
-}
-
-// awsMetadata is the IPv6 metadata service of AWS; the IPv4 one is link-local.
-var awsMetadata = netip.MustParsePrefix("fd00:ec2::/32")
-
-// isReserved reports whether an address cannot be a git server's: the pod itself, its node, or a cloud's metadata
-// service.
-func isReserved(address netip.Addr) bool {
-	return !address.IsGlobalUnicast() || awsMetadata.Contains(address)
+	found = slices.Compact(found)
+	if len(found) == 0 || len(found) > maxAddresses {
+		return nil, fmt.Errorf("the git server %s has %d addresses; 1 to %d are allowed", host, len(found), maxAddresses)
+	}
+	return found, nil
 }
 
 // targetOf returns the pod port behind a port of a Service.

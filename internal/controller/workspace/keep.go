@@ -14,6 +14,8 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -123,7 +125,11 @@ func (p *pods) readAndStore(ctx context.Context, location Location) error {
 
 // store writes changes to the ledger, and reports with an Event those that were not kept. They never replace changes that were kept earlier.
 func (p *pods) store(ctx context.Context, location Location, k kept, archive []byte) error {
-	w := ledger.Workspace{Owner: string(location.Owner.GetUID()), Source: podChanges{p, location}.Source(), CapturedAt: p.options.Now(), Archive: archive}
+	top, err := p.topAgent(ctx, location.Owner)
+	if err != nil {
+		return err
+	}
+	w := ledger.Workspace{Owner: string(location.Owner.GetUID()), Agent: top, Source: podChanges{p, location}.Source(), CapturedAt: p.options.Now(), Archive: archive}
 	lost, tooLarge := k.NotKept, k.TooLarge
 	if lost {
 		earlier, stored, err := p.earlier(ctx, location)
@@ -135,7 +141,6 @@ func (p *pods) store(ctx context.Context, location Location, k kept, archive []b
 			k, w = earlier, *stored
 		}
 	}
-	var err error
 	if w.Summary, err = json.Marshal(k); err != nil {
 		return fmt.Errorf("encode the changes: %w", err)
 	}
@@ -153,6 +158,23 @@ func (p *pods) store(ctx context.Context, location Location, k kept, archive []b
 		p.options.Events.Eventf(location.Owner, nil, corev1.EventTypeWarning, ReasonNotKept, "Keep", "%s", oneLine(k.Message))
 	}
 	return nil
+}
+
+// topAgent returns the UID of the sub-agent of a standalone task, or "" if the owner itself has the agent.
+func (p *pods) topAgent(ctx context.Context, owner client.Object) (string, error) {
+	task, ok := owner.(*v1alpha1.AgentTask)
+	if !ok || task.Status.SubAgent == "" {
+		return "", nil
+	}
+	var sub v1alpha1.SubAgent
+	err := p.options.Client.Get(ctx, types.NamespacedName{Namespace: task.Namespace, Name: string(task.Status.SubAgent)}, &sub)
+	if apierrors.IsNotFound(err) || err == nil && !metav1.IsControlledBy(&sub, task) {
+		return "", nil // the task is being deleted
+	}
+	if err != nil {
+		return "", fmt.Errorf("get the agent of %s/%s: %w", task.Namespace, task.Name, err)
+	}
+	return string(sub.UID), nil
 }
 
 // earlier returns the changes that were kept before, or nil.

@@ -42,7 +42,7 @@ func (p *pods) create(ctx context.Context, spec pod.Spec, name types.NamespacedN
 	if err := p.checkReferences(ctx, spec); err != nil {
 		return err
 	}
-	spec, err := p.withGitEgress(ctx, spec)
+	spec, err := p.withGitEgress(ctx, spec, nil)
 	if err != nil {
 		return err
 	}

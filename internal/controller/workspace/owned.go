@@ -85,7 +85,7 @@ func (p *pods) ensureServiceAndPolicy(ctx context.Context, spec pod.Spec) error 
 }
 
 // restoreServiceAndPolicy restores deleted objects around a running pod. An existing policy already has the addresses of that pod.
-func (p *pods) restoreServiceAndPolicy(ctx context.Context, spec pod.Spec) error {
+func (p *pods) restoreServiceAndPolicy(ctx context.Context, spec pod.Spec, running *corev1.Pod) error {
 	var policy networkingv1.NetworkPolicy
 	if err := p.checkOwner(ctx, spec, types.NamespacedName{Namespace: spec.Namespace, Name: spec.Name()}, &policy); err != nil {
 		return err
@@ -93,7 +93,7 @@ func (p *pods) restoreServiceAndPolicy(ctx context.Context, spec pod.Spec) error
 	if policy.Name != "" {
 		return p.ensureService(ctx, spec)
 	}
-	spec, err := p.withGitEgress(ctx, spec)
+	spec, err := p.withGitEgress(ctx, spec, running)
 	if err != nil {
 		return err
 	}

@@ -177,7 +177,7 @@ func (p *pods) connect(ctx context.Context, spec pod.Spec, name types.Namespaced
 	})
 	if status := session.Status(); !status.Ready {
 		// Its Service or policy may have been deleted.
-		return nil, "its pod is ready but does not answer yet: " + status.Message, p.restoreServiceAndPolicy(ctx, spec)
+		return nil, "its pod is ready but does not answer yet: " + status.Message, p.restoreServiceAndPolicy(ctx, spec, found)
 	}
 	return session, "", nil
 }

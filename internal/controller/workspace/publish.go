@@ -13,6 +13,8 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"regexp"
+	"strconv"
 	"strings"
 	"time"
 
@@ -32,7 +34,7 @@ import (
 //	review_changes ─▶ the model sees the changes and a line that identifies them ─▶ publish_changes with that line ─▶ approval
 //	─▶ the operator reads the changes again, and compares ─▶ pod of the publisher ─▶ commit, push ─▶ the pod is deleted
 //
-// The approval thus shows the branch and what is pushed there, and nothing else can be pushed with it. A repeated call finds its commit on the
+// The approval thus shows the branch and every file that is pushed there, and nothing else can be pushed with it. A repeated call finds its commit on the
 // branch (see package gitpush).
 
 const (
@@ -45,6 +47,8 @@ const (
 	requestPause    = 500 * time.Millisecond
 	// maxListed bounds the files that review_changes lists.
 	maxListed = 200
+	// maxLine bounds the line that lists every file for an approval, in bytes.
+	maxLine = 8 << 10
 )
 
 // publishers returns unbound tools that publish changes.
@@ -96,12 +100,13 @@ func (p Location) branch() string {
 // reviewed are the changes of a workspace at one time.
 type reviewed struct {
 	branch  string
+	allowed gitpush.Allowed
 	summary changes.Summary
 	patch   []byte
 }
 
-// line identifies the changes and the branch. It is what a person approves.
-func (r reviewed) line() string {
+// identity identifies the changes and the branch.
+func (r reviewed) identity() string {
 	var added, deleted int64
 	for _, f := range r.summary.Files {
 		if f.Additions != nil && f.Deletions != nil {
@@ -115,6 +120,34 @@ func (r reviewed) line() string {
 	return fmt.Sprintf("%s: %s, +%d -%d since %s, sha256 %s", r.branch, files, added, deleted, r.summary.BaseCommit, changes.DigestOf(r.patch))
 }
 
+// line is what a person approves: the identity and every file.
+func (r reviewed) line() string {
+	files := make([]string, 0, len(r.summary.Files))
+	for _, f := range r.summary.Files {
+		files = append(files, fileText(f))
+	}
+	return r.identity() + ": " + strings.Join(files, ", ")
+}
+
+// problem explains why the changes cannot be published, or returns "".
+func (r reviewed) problem() string {
+	var paths []string
+	for _, f := range r.summary.Files {
+		paths = append(paths, f.Path)
+		if f.From != "" {
+			paths = append(paths, f.From)
+		}
+	}
+	if refused := r.allowed.Refused(paths); len(refused) > 0 {
+		return gitpush.Refusal(refused)
+	}
+	if size := len(r.line()); size > maxLine {
+		return fmt.Sprintf("Nothing was published, because the list of the %d changed files has %d bytes, and an approval shows at most %d. "+
+			"Undo a part of the changes, publish the others, and then do and publish that part.", len(r.summary.Files), size, maxLine)
+	}
+	return ""
+}
+
 // text lists the changes for a model.
 func (r reviewed) text() string {
 	var b strings.Builder
@@ -124,13 +157,33 @@ func (r reviewed) text() string {
 			fmt.Fprintf(&b, "... and %d more files\n", len(r.summary.Files)-maxListed)
 			break
 		}
-		fmt.Fprintf(&b, "%s %s%s\n", f.Change, f.Path, lineCounts(f))
+		fmt.Fprintf(&b, "%s%s\n", fileText(f), lineCounts(f))
 	}
 	if r.summary.Message != "" {
 		fmt.Fprintln(&b, r.summary.Message)
 	}
+	if problem := r.problem(); problem != "" {
+		return b.String() + problem
+	}
 	fmt.Fprintf(&b, "To publish exactly these, call publish_changes with this line as changes:\n%s", r.line())
 	return b.String()
+}
+
+// fileText describes a changed file. A path is quoted if it could be taken for something else.
+func fileText(f changes.File) string {
+	if f.From != "" {
+		return f.Change + " " + quotePath(f.From) + " to " + quotePath(f.Path)
+	}
+	return f.Change + " " + quotePath(f.Path)
+}
+
+var plainPath = regexp.MustCompile(`^[A-Za-z0-9._/@+=-]+$`)
+
+func quotePath(path string) string {
+	if plainPath.MatchString(path) {
+		return path
+	}
+	return strconv.QuoteToASCII(path)
 }
 
 func lineCounts(f changes.File) string {
@@ -142,7 +195,11 @@ func lineCounts(f changes.File) string {
 
 // read reads the changes of a workspace, and starts its pod if it does not run.
 func (p *pods) read(ctx context.Context, location Location, agent string) (reviewed, error) {
-	r := reviewed{branch: location.branch()}
+	allowed, err := gitpush.ParseAllowed(location.Workspace.Git.Push.AllowPaths)
+	r := reviewed{branch: location.branch(), allowed: allowed}
+	if err != nil {
+		return r, err
+	}
 	v, err := p.attach(ctx, location, agent)
 	if err != nil {
 		return r, err
@@ -197,6 +254,9 @@ func (p *pods) publish(ctx context.Context, location Location, call tool.Invocat
 	key := sha256.Sum256([]byte(call.IdempotencyKey))
 	request := gitpush.Request{Call: hex.EncodeToString(key[:]), Base: r.summary.BaseCommit, Message: args.Message, Time: p.options.Now(), Patch: r.patch}
 	same := strings.TrimSpace(args.Changes) == r.line()
+	if problem := r.problem(); same && problem != "" {
+		return tool.Output{Text: problem, IsError: true}, nil
+	}
 	if !same {
 		// An earlier attempt of this call, which a crash interrupted, may have published what was approved.
 		request = gitpush.Request{Call: request.Call, OnlyCheck: true}
@@ -209,7 +269,7 @@ func (p *pods) publish(ctx context.Context, location Location, call tool.Invocat
 	case result.Commit != "" && result.Already:
 		return tool.Output{Text: fmt.Sprintf("The branch %s has these changes already, as the commit %s.", r.branch, result.Commit)}, nil
 	case result.Commit != "":
-		return tool.Output{Text: fmt.Sprintf("Published %s as the commit %s.", r.line(), result.Commit)}, nil
+		return tool.Output{Text: fmt.Sprintf("Published %s as the commit %s.", r.identity(), result.Commit)}, nil
 	case same:
 		return tool.Output{Text: result.Refused, IsError: true}, nil
 	}
@@ -222,7 +282,7 @@ func (p *pods) send(ctx context.Context, location Location, request gitpush.Requ
 	if err != nil {
 		return result, fmt.Errorf("the changes cannot be published: %w", err)
 	}
-	spec.Publish = &pod.Publish{Branch: location.branch()}
+	spec.Publish = &pod.Publish{Branch: location.branch(), AllowPaths: location.Workspace.Git.Push.AllowPaths}
 	// The publisher must not reach more than the git server.
 	spec.Egress = nil
 	if err := spec.Validate(); err != nil {
@@ -234,11 +294,11 @@ func (p *pods) send(ctx context.Context, location Location, request gitpush.Requ
 	}
 	name := types.NamespacedName{Namespace: spec.Namespace, Name: spec.Name()}
 	p.uses.start(name)
-	found, err := p.await(ctx, spec, name, func(ctx context.Context, _ *corev1.Pod) (bool, string, error) {
+	found, err := p.await(ctx, spec, name, func(ctx context.Context, found *corev1.Pod) (bool, string, error) {
 		if _, err := p.token(ctx, spec, name); err != nil {
 			return false, "", err
 		}
-		return true, "", p.restoreServiceAndPolicy(ctx, spec)
+		return true, "", p.restoreServiceAndPolicy(ctx, spec, found)
 	})
 	if err != nil {
 		p.uses.end(name)

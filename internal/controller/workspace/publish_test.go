@@ -98,6 +98,10 @@ func (r *publishing) publisher() *corev1.Pod {
 			p.Branch = value
 		case "--owner":
 			p.Owner = value
+		case "--allow-path":
+			allowed, err := gitpush.ParseAllowed([]string{value})
+			Expect(err).NotTo(HaveOccurred())
+			p.Allowed = append(p.Allowed, allowed...)
 		}
 	}
 	network.answer(r.publisherName(), server.PublishHandler(string(secret.Data[pod.TokenKey]), p).ServeHTTP)
@@ -167,7 +171,8 @@ var _ = Describe("Publishing changes", func() {
 		Expect(finished(r.call(workspaces, server.ReviewTool, `{}`)).Text).To(ContainSubstring("Nothing was changed"))
 		shell(r.root, "echo two >> f && echo new > g")
 		line := r.line()
-		Expect(line).To(HavePrefix("nestor/chat: 2 files, +2 -0 since " + shell(r.root, "git rev-parse HEAD") + ", sha256 "))
+		Expect(line).To(And(HavePrefix("nestor/chat: 2 files, +2 -0 since "+shell(r.root, "git rev-parse HEAD")+", sha256 "), HaveSuffix(": Modified f, Added g")))
+		identity := strings.TrimSuffix(line, ": Modified f, Added g")
 
 		By("publishing nothing if the line is another one")
 		before := shell(r.upstream, "git for-each-ref")
@@ -193,7 +198,7 @@ var _ = Describe("Publishing changes", func() {
 		first := received(done)
 		Expect(first.Failure).To(BeEmpty(), "%s", first.Text)
 		tip := shell(r.upstream, "git rev-parse nestor/chat")
-		Expect(first.Text).To(Equal("Published " + line + " as the commit " + tip + "."))
+		Expect(first.Text).To(Equal("Published " + identity + " as the commit " + tip + "."))
 		Expect(shell(r.upstream, "git show nestor/chat:f nestor/chat:g")).To(Equal("one\ntwo\nnew"))
 		Expect(shell(r.upstream, "git log -1 --format='%s%n%(trailers:key=Nestor-Owner,valueonly)' nestor/chat")).To(Equal("Fix f\n" + string(r.chat.UID)))
 		r.publisherGone()
@@ -205,6 +210,43 @@ var _ = Describe("Publishing changes", func() {
 		Expect(received(done).Text).To(Equal("The branch nestor/chat has these changes already, as the commit " + tip + "."))
 		Expect(shell(r.upstream, "git rev-parse nestor/chat")).To(Equal(tip))
 		r.publisherGone()
+	})
+
+	It("shows every file, also one with an unusual name", func() {
+		r := newPublishing(v1alpha1.GitPush{})
+		r.run()
+		shell(r.root, "git mv f h && mkdir d && for i in $(seq 1 30); do echo $i > d/$i; done && echo x > 'a, Added b'")
+		line := r.line()
+		Expect(line).To(And(ContainSubstring(`: Added "a, Added b", Added d/1, Added d/10, `), HaveSuffix("Added d/9, Renamed f to h")))
+		done := r.publish("k1", strings.Replace(line, "d/30", "d/31", 1))
+		r.publisher()
+		Expect(received(done).Text).To(ContainSubstring("nothing was published"))
+		r.publisherGone()
+	})
+
+	It("refuses more files than an approval shows", func() {
+		r := newPublishing(v1alpha1.GitPush{})
+		r.run()
+		shell(r.root, "mkdir generated-files && for i in $(seq 1 300); do echo $i > generated-files/$i.json; done")
+		text := finished(r.call(workspaces, server.ReviewTool, `{}`)).Text
+		Expect(text).To(MatchRegexp(`the list of the 300 changed files has [0-9]+ bytes, and an approval shows at most 8192`))
+		Expect(text).NotTo(ContainSubstring("sha256"))
+	})
+
+	It("publishes CI definitions only if push allows their paths", func() {
+		r := newPublishing(v1alpha1.GitPush{})
+		r.run()
+		shell(r.root, "mkdir -p .github/workflows && echo x > .github/workflows/x.yml && echo two >> f")
+		Expect(finished(r.call(workspaces, server.ReviewTool, `{}`)).Text).To(And(
+			ContainSubstring(`".github/workflows/x.yml"`), ContainSubstring("workspace.git.push.allowPaths"), Not(ContainSubstring("sha256"))))
+
+		r = newPublishing(v1alpha1.GitPush{AllowPaths: []string{".github/workflows/*.yml"}})
+		r.run()
+		shell(r.root, "mkdir -p .github/workflows && echo x > .github/workflows/x.yml && echo two >> f")
+		done := r.publish("k1", r.line())
+		Expect(r.publisher().Spec.Containers[0].Args).To(ContainElement("--allow-path=.github/workflows/*.yml"))
+		Expect(received(done).Failure).To(BeEmpty())
+		Expect(shell(r.upstream, "git show nestor/chat:.github/workflows/x.yml")).To(Equal("x"))
 	})
 
 	It("deletes a publisher that a crashed operator left", func() {

@@ -33,6 +33,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/internal/controller/poke"
 	"github.com/nestor-dev/nestor/internal/controller/workspace"
 	"github.com/nestor-dev/nestor/internal/ledger"
 	"github.com/nestor-dev/nestor/internal/ledger/connect"
@@ -101,7 +102,7 @@ var _ = BeforeSuite(func() {
 	options.StartTimeout = 300 * time.Millisecond
 	shortTimeout, err = workspace.New(options)
 	Expect(err).NotTo(HaveOccurred())
-	reconciler = &workspace.Reconciler{Client: mgr.GetClient(), Workspaces: workspaces, WhileActive: func(r reconcile.Reconciler) reconcile.Reconciler { return r }}
+	reconciler = &workspace.Reconciler{Client: mgr.GetClient(), Workspaces: workspaces, Changed: poke.New(), WhileActive: func(r reconcile.Reconciler) reconcile.Reconciler { return r }}
 	Expect(reconciler.SetupWithManager(mgr)).To(Succeed())
 	stopped := make(chan error, 1)
 	go func() { stopped <- mgr.Start(ctx) }()
@@ -255,6 +256,18 @@ func lookUp(_ context.Context, host string) ([]netip.Addr, error) {
 		return nil, errors.New("no such host")
 	case "metadata.example":
 		return []netip.Addr{netip.MustParseAddr("169.254.169.254")}, nil
+	case "mixed.example":
+		return []netip.Addr{netip.MustParseAddr("192.0.2.7"), netip.MustParseAddr("10.0.0.9")}, nil
+	case "translated.example":
+		return []netip.Addr{netip.MustParseAddr("64:ff9b::a00:9")}, nil
+	case "intranet.example":
+		return []netip.Addr{netip.MustParseAddr("10.0.0.9")}, nil
+	case "many.example":
+		var all []netip.Addr
+		for i := range 33 {
+			all = append(all, netip.AddrFrom4([4]byte{192, 0, 2, byte(i)}))
+		}
+		return all, nil
 	}
 	return []netip.Addr{netip.MustParseAddr("2001:db8::7"), netip.MustParseAddr("192.0.2.7")}, nil
 }

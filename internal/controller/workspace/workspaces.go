@@ -40,6 +40,8 @@ type Options struct {
 	Operator pod.Peer
 	// Egress lists what every workspace pod may connect to, besides the server of its repository.
 	Egress []networkingv1.NetworkPolicyEgressRule
+	// PrivateGitServers may have private addresses, or be Services of other namespaces.
+	PrivateGitServers Servers
 	// MaxSize bounds the files of a pod that are not on a claim; zero means DefaultMaxSize.
 	MaxSize resource.Quantity
 	// Resolve resolves a git server; nil uses the DNS of this machine.

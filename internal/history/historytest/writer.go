@@ -135,7 +135,7 @@ func (p *Writer) endCall(batch *ledger.Batch, fact agent.Fact) {
 		result := ledger.ModelResult{
 			Key: p.key(f.Call, p.State.ModelCall.Attempt), Status: ledger.StatusSuccess, Summary: f.Text, FinishedAt: p.now,
 			Response: json.RawMessage(`{"text":"…"}`), PromptTokens: &f.Usage.PromptTokens, CompletionTokens: &f.Usage.CompletionTokens,
-			CostMicros: f.Usage.CostMicros,
+			CostMicros: f.Usage.CostMicros, Sent: json.RawMessage(`{"bodyDigest":"6e34","model":"` + p.Record.Model + `","maxOutputTokens":4096}`),
 		}
 		batch.ModelResults = append(batch.ModelResults, result)
 	case agent.ModelFailed:

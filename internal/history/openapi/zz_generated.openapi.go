@@ -31,6 +31,7 @@ func GetOpenAPIDefinitions(ref common.ReferenceCallback) map[string]common.OpenA
 		v1alpha1.ModelCallSpec{}.OpenAPIModelName():          schema_nestor_api_history_v1alpha1_ModelCallSpec(ref),
 		v1alpha1.ModelCallStatus{}.OpenAPIModelName():        schema_nestor_api_history_v1alpha1_ModelCallStatus(ref),
 		v1alpha1.Outcome{}.OpenAPIModelName():                schema_nestor_api_history_v1alpha1_Outcome(ref),
+		v1alpha1.SentRequest{}.OpenAPIModelName():            schema_nestor_api_history_v1alpha1_SentRequest(ref),
 		v1alpha1.Tally{}.OpenAPIModelName():                  schema_nestor_api_history_v1alpha1_Tally(ref),
 		v1alpha1.TokenUsage{}.OpenAPIModelName():             schema_nestor_api_history_v1alpha1_TokenUsage(ref),
 		v1alpha1.ToolCall{}.OpenAPIModelName():               schema_nestor_api_history_v1alpha1_ToolCall(ref),
@@ -848,7 +849,7 @@ func schema_nestor_api_history_v1alpha1_ModelCallSpec(ref common.ReferenceCallba
 					},
 					"request": {
 						SchemaProps: spec.SchemaProps{
-							Description: "request is the body that was sent; a list leaves it out.",
+							Description: "request is the request in a form that is the same for all APIs of providers, with the parameters of the provider that was asked first; status.sent has those of the provider that answered. A list leaves it out.",
 							Ref:         ref(runtime.RawExtension{}.OpenAPIModelName()),
 						},
 					},
@@ -894,6 +895,12 @@ func schema_nestor_api_history_v1alpha1_ModelCallStatus(ref common.ReferenceCall
 							Description: "durationMillis is the time between the two.",
 							Type:        []string{"integer"},
 							Format:      "int64",
+						},
+					},
+					"sent": {
+						SchemaProps: spec.SchemaProps{
+							Description: "sent describes the HTTP request that was sent last, to the provider that answered; absent if nothing was sent, and for calls of earlier releases.",
+							Ref:         ref(v1alpha1.SentRequest{}.OpenAPIModelName()),
 						},
 					},
 					"usage": {
@@ -944,7 +951,7 @@ func schema_nestor_api_history_v1alpha1_ModelCallStatus(ref common.ReferenceCall
 					},
 					"response": {
 						SchemaProps: spec.SchemaProps{
-							Description: "response is the body of the reply; a list leaves it out.",
+							Description: "response is the reply in a form that is the same for all APIs; a list leaves it out.",
 							Ref:         ref(runtime.RawExtension{}.OpenAPIModelName()),
 						},
 					},
@@ -953,7 +960,7 @@ func schema_nestor_api_history_v1alpha1_ModelCallStatus(ref common.ReferenceCall
 			},
 		},
 		Dependencies: []string{
-			v1alpha1.TokenUsage{}.OpenAPIModelName(), v1.MicroTime{}.OpenAPIModelName(), runtime.RawExtension{}.OpenAPIModelName()},
+			v1alpha1.SentRequest{}.OpenAPIModelName(), v1alpha1.TokenUsage{}.OpenAPIModelName(), v1.MicroTime{}.OpenAPIModelName(), runtime.RawExtension{}.OpenAPIModelName()},
 	}
 }
 
@@ -1114,6 +1121,63 @@ func schema_nestor_api_history_v1alpha1_Outcome(ref common.ReferenceCallback) co
 		},
 		Dependencies: []string{
 			runtime.RawExtension{}.OpenAPIModelName()},
+	}
+}
+
+func schema_nestor_api_history_v1alpha1_SentRequest(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "SentRequest describes an HTTP request to a provider. The parameters are those of that provider: after a fallback they differ from those in spec.request.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"bodyDigest": {
+						SchemaProps: spec.SchemaProps{
+							Description: "bodyDigest is the SHA-256 of the HTTP body, in hexadecimal digits. The body itself is not kept: it is spec.request in the form of the provider's API, with the images, and without parameters that the provider rejected.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"model": {
+						SchemaProps: spec.SchemaProps{
+							Description: "model is the model that was requested.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"temperature": {
+						SchemaProps: spec.SchemaProps{
+							Description: "temperature was requested; absent for the provider's default.",
+							Type:        []string{"number"},
+							Format:      "double",
+						},
+					},
+					"maxOutputTokens": {
+						SchemaProps: spec.SchemaProps{
+							Description: "maxOutputTokens bounds the reply; absent for the provider's default.",
+							Type:        []string{"integer"},
+							Format:      "int64",
+						},
+					},
+					"reasoningEffort": {
+						SchemaProps: spec.SchemaProps{
+							Description: "reasoningEffort is how much the model should think; absent for the provider's default.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"textOnly": {
+						SchemaProps: spec.SchemaProps{
+							Description: "textOnly means that images were replaced by notes.",
+							Type:        []string{"boolean"},
+							Format:      "",
+						},
+					},
+				},
+				Required: []string{"model"},
+			},
+		},
 	}
 }
 

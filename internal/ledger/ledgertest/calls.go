@@ -25,7 +25,7 @@ func testModelCallKeepsEveryColumn(t *testing.T, db Database) {
 		MaxIterations: 20, MaxDuration: 300 * time.Second, StartedAt: at(1), Files: []string{"a.go", "b c.go"},
 	}
 	result := ledger.ModelResult{
-		Key: call.Key, Status: ledger.StatusFailed, Response: json.RawMessage(`{"choices": []}`), Summary: "Did it.",
+		Key: call.Key, Status: ledger.StatusFailed, Sent: json.RawMessage(`{"model": "gpt"}`), Response: json.RawMessage(`{"choices": []}`), Summary: "Did it.",
 		ToolCalls: json.RawMessage(`[{"id": "call_0"}]`), PromptTokens: ptr(int64(100)),
 		CachedTokens: ptr(int64(40)), CompletionTokens: ptr(int64(7)), ReasoningTokens: ptr(int64(3)), CostMicros: ptr(int64(1234)), Bailout: "IterationLimit",
 		Error: "stopped", FinishedAt: at(5),

@@ -103,6 +103,7 @@ func Run(t *testing.T, create func(testing.TB) Database) {
 		"NamespaceIsItsUID":                   testNamespaceIsItsUID,
 		"QuotaIsOfOneNamespace":               testQuotaIsOfOneNamespace,
 		"BytesAreCounted":                     testBytesAreCounted,
+		"WorkspacesCountInTheirNamespace":     testWorkspacesCountInTheirNamespace,
 		"CallsArePrunedByAge":                 testCallsArePrunedByAge,
 		"ATextIsKeptOnce":                     testTextsAreStoredOnce,
 		"RequestsOfAChain":                    testRequestsOfAChain,

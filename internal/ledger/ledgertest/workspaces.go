@@ -19,12 +19,12 @@ func testWorkspaceIsReplaced(t *testing.T, db Database) {
 	}
 	large := bytes.Repeat([]byte("\x00\xff patch"), 1<<20)
 	for i, archive := range [][]byte{large, {}, nil, []byte("last")} {
-		w := ledger.Workspace{Owner: "chat", Source: "Git", CapturedAt: at(i), Summary: json.RawMessage(`{"diff":"\u0000 ä","n": 1}`), Archive: archive}
+		w := ledger.Workspace{Owner: "chat", Agent: "chat", Source: "Git", CapturedAt: at(i), Summary: json.RawMessage(`{"diff":"\u0000 ä","n": 1}`), Archive: archive}
 		if err := l.KeepWorkspace(t.Context(), w); err != nil {
 			t.Fatal(err)
 		}
 		got := must(l.WorkspaceOf(t.Context(), "chat"))(t)
-		if got.Owner != w.Owner || got.Source != w.Source || !got.CapturedAt.Equal(w.CapturedAt) || string(got.Summary) != string(w.Summary) {
+		if got.Owner != w.Owner || got.Agent != w.Agent || got.Source != w.Source || !got.CapturedAt.Equal(w.CapturedAt) || string(got.Summary) != string(w.Summary) {
 			t.Errorf("read %+v, want %+v", got, w)
 		}
 		if !bytes.Equal(got.Archive, archive) {
@@ -46,15 +46,53 @@ func testWorkspacesAreDeletedWithTheirOwners(t *testing.T, db Database) {
 	old := First(Agent("old"), 1)
 	old.Finish = &ledger.Finish{Status: ledger.StatusSuccess, At: at(10)}
 	Append(t, l, old, First(Agent("live"), 1))
-	for owner, second := range map[string]int{"old": 20, "live": 20, "gone": 20, "recent": 600} {
-		if err := l.KeepWorkspace(t.Context(), ledger.Workspace{Owner: owner, Source: "Git", CapturedAt: at(second), Summary: json.RawMessage(`{}`)}); err != nil {
+	keep := func(owner, agent string, second int) {
+		w := ledger.Workspace{Owner: owner, Agent: agent, Source: "Git", CapturedAt: at(second), Summary: json.RawMessage(`{}`)}
+		if err := l.KeepWorkspace(t.Context(), w); err != nil {
 			t.Fatal(err)
 		}
 	}
+	keep("old", "", 20)
+	keep("live", "", 20)
+	keep("gone", "", 20)
+	keep("recent", "", 600)
+	keep("task-of-old", "old", 20)
+	keep("task-of-live", "live", 20)
 	must(ledger.Retain(t.Context(), l, at(500)))(t)
-	for owner, kept := range map[string]bool{"old": false, "live": true, "gone": false, "recent": true} {
+	for owner, kept := range map[string]bool{"old": false, "live": true, "gone": false, "recent": true, "task-of-old": false, "task-of-live": true} {
 		if _, err := l.WorkspaceOf(t.Context(), owner); errors.Is(err, ledger.ErrNotFound) == kept {
 			t.Errorf("the workspace of %s: %v, want that it is kept: %v", owner, err, kept)
 		}
+	}
+}
+
+// testWorkspacesCountInTheirNamespace keeps changes twice, so that the last ones count, and prunes them.
+func testWorkspacesCountInTheirNamespace(t *testing.T, db Database) {
+	l := db.Open(t)
+	one, two := First(Agent("one"), 1), First(Agent("two"), 1)
+	one.Create.NamespaceUID, two.Create.Namespace = "uid-1", "team-b"
+	one.Finish = &ledger.Finish{Status: ledger.StatusSuccess, At: at(10)}
+	Append(t, l, one, two)
+	summary := json.RawMessage(`{"diff":"ä"}`)
+	for _, size := range []int{70_000, 100_000} {
+		w := ledger.Workspace{Owner: "task", Agent: "one", Source: "Git", CapturedAt: at(20), Summary: summary, Archive: make([]byte, size)}
+		if err := l.KeepWorkspace(t.Context(), w); err != nil {
+			t.Fatal(err)
+		}
+	}
+	sizes := func() map[string]int64 {
+		found := map[string]int64{}
+		for _, b := range must(l.Bytes(t.Context()))(t) {
+			found[b.Namespace+"/"+b.UID] = b.Bytes
+		}
+		return found
+	}
+	want := int64(one.Size() + 100_000 + len(summary))
+	if got := sizes(); got["team-a/uid-1"] != want || got["team-b/"] != int64(two.Size()) {
+		t.Errorf("the bytes are %v, want %d and %d", got, want, two.Size())
+	}
+	must(ledger.Retain(t.Context(), l, at(500)))(t)
+	if got := sizes(); len(got) != 1 {
+		t.Errorf("after pruning, the bytes are %v", got)
 	}
 }

@@ -14,13 +14,18 @@ import (
 	"github.com/nestor-dev/nestor/internal/ledger"
 )
 
+const bytesOfNamespaces = `SELECT namespace, namespace_uid, CAST(SUM(bytes) AS BIGINT) FROM (
+	SELECT namespace, namespace_uid, bytes FROM agents UNION ALL
+	SELECT a.namespace, a.namespace_uid, length(w.archive) + octet_length(w.summary) FROM workspace_changes w JOIN agents a ON a.uid = w.agent_uid
+	) sizes GROUP BY namespace, namespace_uid`
+
 // Bytes implements ledger.Sizes. Rows of agents that are being pruned still count.
 func (s *Store) Bytes(ctx context.Context) ([]ledger.NamespaceBytes, error) {
 	sums, err := list(ctx, s.driver.Reader(), func(r row) (ledger.NamespaceBytes, error) {
 		var b ledger.NamespaceBytes
 		err := r.Scan(&b.Namespace, &b.UID, &b.Bytes)
 		return b, err
-	}, `SELECT namespace, namespace_uid, CAST(SUM(bytes) AS BIGINT) FROM agents GROUP BY namespace, namespace_uid`)
+	}, bytesOfNamespaces)
 	return sums, s.fail("sum the bytes of namespaces", err)
 }
 

@@ -4,6 +4,7 @@
 package sqlstore
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -12,11 +13,11 @@ import (
 )
 
 const (
-	keepWorkspace = `INSERT INTO workspace_changes (owner_uid, source, captured_at, summary, archive) VALUES ($1, $2, $3, $4, $5)
-	ON CONFLICT (owner_uid) DO UPDATE SET source = excluded.source, captured_at = excluded.captured_at, summary = excluded.summary, archive = excluded.archive`
-	// dropWorkspaces deletes old changes without a history: that of their owner has just been deleted, or there never was one.
+	keepWorkspace = `INSERT INTO workspace_changes (owner_uid, agent_uid, source, captured_at, summary, archive) VALUES ($1, $6, $2, $3, $4, $5)
+	ON CONFLICT (owner_uid) DO UPDATE SET agent_uid = excluded.agent_uid, source = excluded.source, captured_at = excluded.captured_at, summary = excluded.summary, archive = excluded.archive`
+	// dropWorkspaces deletes old changes without a history: that of their agents has just been deleted, or there never was one.
 	dropWorkspaces = `DELETE FROM workspace_changes WHERE captured_at < $1 AND owner_uid IN (
-	SELECT w.owner_uid FROM workspace_changes w WHERE w.captured_at < $1 AND NOT EXISTS (SELECT 1 FROM agents a WHERE a.uid = w.owner_uid) LIMIT $2)`
+	SELECT w.owner_uid FROM workspace_changes w WHERE w.captured_at < $1 AND NOT EXISTS (SELECT 1 FROM agents a WHERE a.uid = w.agent_uid) LIMIT $2)`
 )
 
 // KeepWorkspace implements ledger.Workspaces.
@@ -28,7 +29,7 @@ func (s *Store) KeepWorkspace(ctx context.Context, w ledger.Workspace) error {
 	defer cancel()
 	archive := append([]byte{}, w.Archive...) // nil would be NULL
 	err := s.driver.Write(ctx, func(tx Tx) error {
-		_, err := tx.Exec(ctx, statement(keepWorkspace, text(w.Owner), text(w.Source), micros(w.CapturedAt), text(string(w.Summary)), archive))
+		_, err := tx.Exec(ctx, statement(keepWorkspace, text(w.Owner), text(w.Source), micros(w.CapturedAt), text(string(w.Summary)), archive, text(cmp.Or(w.Agent, w.Owner))))
 		return err
 	})
 	return s.fail("keep the workspace of "+w.Owner, err)
@@ -36,7 +37,7 @@ func (s *Store) KeepWorkspace(ctx context.Context, w ledger.Workspace) error {
 
 // WorkspaceOf implements ledger.Workspaces.
 func (s *Store) WorkspaceOf(ctx context.Context, owner string) (ledger.Workspace, error) {
-	found, err := list(ctx, s.driver.Reader(), scanWorkspace, `SELECT owner_uid, source, captured_at, summary, archive FROM workspace_changes WHERE owner_uid = $1`, text(owner))
+	found, err := list(ctx, s.driver.Reader(), scanWorkspace, `SELECT owner_uid, agent_uid, source, captured_at, summary, archive FROM workspace_changes WHERE owner_uid = $1`, text(owner))
 	if err == nil && len(found) == 0 {
 		return ledger.Workspace{}, fmt.Errorf("workspace of %s: %w", owner, ledger.ErrNotFound)
 	}
@@ -50,7 +51,7 @@ func scanWorkspace(r row) (ledger.Workspace, error) {
 	var w ledger.Workspace
 	var captured int64
 	var summary string
-	err := r.Scan(&w.Owner, &w.Source, &captured, &summary, &w.Archive)
+	err := r.Scan(&w.Owner, &w.Agent, &w.Source, &captured, &summary, &w.Archive)
 	w.CapturedAt, w.Summary = fromMicros(captured), json.RawMessage(summary)
 	return w, err
 }

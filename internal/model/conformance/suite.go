@@ -63,6 +63,7 @@ func Run(t *testing.T, subject Subject) {
 		"PrefixIsStable":             testPrefixIsStable,
 		"Images":                     testImages,
 		"InvalidToolSchema":          testInvalidSchema,
+		"DigestOfTheBody":            testBodyDigest,
 	} {
 		t.Run(name, func(t *testing.T) { test(t, subject) })
 	}

@@ -4,8 +4,12 @@
 package wire
 
 import (
+	"bytes"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
+	"io"
 	"net/http"
 	"net/url"
 	"time"
@@ -133,7 +137,7 @@ const (
 	maxErrorBytes  = 64 << 10
 )
 
-// limitedTransport bounds every response body after decompression, and rejects redirects.
+// limitedTransport records the digest of every body that is sent, bounds every response body after decompression, and rejects redirects.
 type limitedTransport struct{ http.RoundTripper }
 
 // RoundTrip implements http.RoundTripper.
@@ -141,6 +145,16 @@ func (t limitedTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	next := t.RoundTripper
 	if next == nil {
 		next = http.DefaultTransport
+	}
+	if sent := model.SentOf(req.Context()); sent != nil && req.Method == http.MethodPost && req.Body != nil {
+		body, err := io.ReadAll(req.Body)
+		if closeErr := req.Body.Close(); err != nil || closeErr != nil {
+			return nil, errors.Join(err, closeErr)
+		}
+		sum := sha256.Sum256(body)
+		sent.BodyDigest = hex.EncodeToString(sum[:])
+		req = req.Clone(req.Context()) // a RoundTripper must not change its request
+		req.Body, req.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
 	}
 	res, err := next.RoundTrip(req)
 	if err != nil || res.Body == nil {

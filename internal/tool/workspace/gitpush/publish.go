@@ -27,6 +27,8 @@ type Publisher struct {
 	Branch string
 	// Owner is the UID of the chat or task.
 	Owner string
+	// Allowed are the CI definitions and lists of reviewers that may be published.
+	Allowed Allowed
 
 	mu sync.Mutex
 }
@@ -137,6 +139,13 @@ func (p *Publisher) attempt(ctx context.Context, g repository, r Request) (Resul
 	tree, problem, err := g.apply(ctx, r.Base, r.Patch)
 	if err != nil || problem != "" {
 		return Result{Refused: problem}, err
+	}
+	refused, err := g.refused(ctx, p.Allowed, r.Base+"^{tree}", tree)
+	if err != nil {
+		return Result{}, err
+	}
+	if len(refused) > 0 {
+		return Result{Refused: Refusal(refused)}, nil
 	}
 	parents, result, err := p.follow(ctx, g, tip, r.Base, tree)
 	if err != nil || parents == nil {

@@ -26,6 +26,9 @@ func publisher(s Spec) corev1.Container {
 		SecurityContext: restricted(),
 		ReadinessProbe:  probe(2, 3),
 	}
+	for _, glob := range s.Publish.AllowPaths {
+		c.Args = append(c.Args, "--allow-path="+glob)
+	}
 	if git.SecretName != "" {
 		c.Args = append(c.Args, "--credentials="+credentialsPath)
 		c.VolumeMounts = append(c.VolumeMounts, corev1.VolumeMount{Name: credentialsName, MountPath: credentialsPath, ReadOnly: true})

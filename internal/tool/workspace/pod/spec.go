@@ -85,7 +85,11 @@ type Git struct {
 }
 
 // Publish is what a pod that publishes changes pushes to.
-type Publish struct{ Branch string }
+type Publish struct {
+	Branch string
+	// AllowPaths are globs of CI definitions and lists of reviewers that may be published.
+	AllowPaths []string
+}
 
 // PersistentVolumeClaim is an existing volume.
 type PersistentVolumeClaim struct {
@@ -127,6 +131,11 @@ func (s Spec) Validate() error {
 	}
 	if s.Publish != nil && (s.Source.Git == nil || !gitpush.IsBranch(s.Publish.Branch)) {
 		return errors.New("changes can be published only on a branch of a git repository that begins with nestor/")
+	}
+	if s.Publish != nil {
+		if _, err := gitpush.ParseAllowed(s.Publish.AllowPaths); err != nil {
+			return err
+		}
 	}
 	return s.Source.validate()
 }
