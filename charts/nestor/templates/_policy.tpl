@@ -1,9 +1,9 @@
-{{- /* The head of a policy: dict "root", "resource" (its name, too) and "operations". Validations follow. */}}
+{{- /* The head of a policy: dict "root", "name" (a resource, unless "resource" is another one) and "operations". Validations follow. */}}
 {{- define "nestor.policyHead" -}}
 apiVersion: admissionregistration.k8s.io/v1
 kind: ValidatingAdmissionPolicy
 metadata:
-  name: {{ include "nestor.fullname" .root }}-{{ .resource }}
+  name: {{ include "nestor.fullname" .root }}-{{ .name }}
   labels:
     {{- include "nestor.labels" .root | nindent 4 }}
     app.kubernetes.io/component: policies
@@ -14,24 +14,24 @@ spec:
       - apiGroups: [nestor.dev]
         apiVersions: ["*"]
         operations: [{{ join ", " .operations }}]
-        resources: [{{ .resource }}]
+        resources: [{{ default .name .resource | quote }}]
   # The operator may do all of this; so may those that restore what it has done.
   matchConditions:
     - name: not-the-operator
       expression: {{ printf "!(request.userInfo.username in %s)" (prepend .root.Values.policies.exemptUsers (include "nestor.operatorUser" .root) | toJson) | quote }}
 {{- end }}
 
-{{- /* What puts a policy to work: dict "root" and "resource". */}}
+{{- /* What puts a policy to work: dict "root" and "name". */}}
 {{- define "nestor.policyBinding" -}}
 apiVersion: admissionregistration.k8s.io/v1
 kind: ValidatingAdmissionPolicyBinding
 metadata:
-  name: {{ include "nestor.fullname" .root }}-{{ .resource }}
+  name: {{ include "nestor.fullname" .root }}-{{ .name }}
   labels:
     {{- include "nestor.labels" .root | nindent 4 }}
     app.kubernetes.io/component: policies
 spec:
-  policyName: {{ include "nestor.fullname" .root }}-{{ .resource }}
+  policyName: {{ include "nestor.fullname" .root }}-{{ .name }}
   validationActions: [Deny]
   {{- with .root.Values.watchNamespaces }}
   matchResources:
@@ -65,4 +65,10 @@ spec:
   reason: Forbidden
   messageExpression: >-
     'spec.workspace.persistentVolumeClaim.claimName: you may not get the PersistentVolumeClaim ' + variables.workspaceClaim + ', so agents may not use it for you: ask for the right to get it'
+{{- end }}
+
+{{- /* Whether the requester may remove what the operator has made: administrators, the garbage collector and the namespace controller. */}}
+{{- define "nestor.mayDelete" -}}
+- name: mayDelete
+  expression: authorizer.group('nestor.dev').resource('subagents').namespace(request.namespace).check('delete').allowed()
 {{- end }}

@@ -81,9 +81,7 @@ func (r *Reconciler) abandon(ctx context.Context, task *v1alpha1.AgentTask) erro
 }
 
 // standalone reports whether a task was created directly, not by a chat or an agent.
-func standalone(task *v1alpha1.AgentTask) bool {
-	return task.Spec.Chat == "" && task.Labels[v1alpha1.LabelParent] == ""
-}
+func standalone(lineage tree.Lineage) bool { return lineage.Parent == nil }
 
 // startError is the reason why a task ends that never had, or has lost, a sub-agent or tool run.
 type startError struct{ v1alpha1.RunError }
@@ -96,7 +94,7 @@ func startErrorf(kind v1alpha1.ErrorKind, format string, args ...any) error {
 }
 
 func (r *Reconciler) createSubAgent(ctx context.Context, task *v1alpha1.AgentTask, lineage tree.Lineage) error {
-	if standalone(task) {
+	if standalone(lineage) {
 		r.Runner.Finder.Begin(task.Namespace)
 	}
 	found, err := r.Runner.Finder.Role(ctx, task.Namespace, task.Spec.Role)
@@ -230,8 +228,11 @@ func (r *Reconciler) ensureToolRun(ctx context.Context, task *v1alpha1.AgentTask
 	if task.Status.StartTime != nil {
 		return startErrorf(v1alpha1.ErrorHistoryLost, "The task had started, but the ledger has no events of it, so its tool may have run. Check what it did, and create the task again if it must run.")
 	}
-	if standalone(task) {
+	if standalone(lineage) {
 		r.Runner.Finder.Begin(task.Namespace)
+		if err := r.checkMayUse(ctx, task); err != nil {
+			return err
+		}
 	}
 	subject := agentconfig.Subject{Kind: agent.ToolRun, Object: task, Namespace: task.Namespace, Name: task.Name, Role: defaultRole, Tool: task.Spec.Tool,
 		Depth: 1, MaxDepth: standaloneDepth, TaskLimits: task.Spec.Limits}

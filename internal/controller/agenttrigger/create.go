@@ -97,9 +97,9 @@ func unfire(next v1alpha1.AgentTriggerStatus, i int, why *refusal, now metav1.Ti
 	return next
 }
 
-// create creates the object of a recorded firing, or returns the one that exists.
+// create creates the object of a recorded firing, or returns the one that exists. Before it is claimed, it is held.
 func (r *Reconciler) create(ctx context.Context, t *v1alpha1.AgentTrigger, p v1alpha1.PendingFiring) (client.Object, error) {
-	if found, err := r.Recorder.find(ctx, t, p.Kind, p.Name); err != nil || found != nil {
+	if found, err := r.Recorder.find(ctx, t, p.Kind, p.Name); err != nil || found != nil && watch.IsHeld(found) {
 		return found, err
 	}
 	object, err := r.build(t, p)
@@ -115,7 +115,7 @@ func (r *Reconciler) create(ctx context.Context, t *v1alpha1.AgentTrigger, p v1a
 		if err := r.Recorder.API.Get(ctx, client.ObjectKeyFromObject(object), found); err != nil {
 			return nil, fmt.Errorf("get %s %s: %w", p.Kind, p.Name, err)
 		}
-		if !belongsTo(found, t.UID) {
+		if !belongsTo(found, t.UID) || !watch.IsHeld(found) {
 			return nil, &refusal{v1alpha1.DropNameTaken, fmt.Errorf("the %s %s belongs to another owner", p.Kind, p.Name)}
 		}
 		return found, nil
@@ -146,10 +146,13 @@ func (r *Reconciler) build(t *v1alpha1.AgentTrigger, p v1alpha1.PendingFiring) (
 		Annotations: map[string]string{v1alpha1.AnnotationFiring: string(t.UID) + "/" + p.ID},
 	}
 	if p.Kind == v1alpha1.TargetMessage {
-		// A message belongs to its chat, and stays there when the trigger is deleted.
 		message := &v1alpha1.AgentMessage{ObjectMeta: about}
 		if err := json.Unmarshal(spec, &message.Spec); err != nil {
 			return nil, fmt.Errorf("read the recorded message: %w", err)
+		}
+		// The trigger owns the message while it is held. Then it belongs to its chat, and stays there when the trigger is deleted.
+		if err := controllerutil.SetOwnerReference(t, message, r.Client.Scheme()); err != nil {
+			return nil, fmt.Errorf("own the message: %w", err)
 		}
 		return message, nil
 	}
@@ -183,9 +186,14 @@ func (r *Reconciler) release(ctx context.Context, t *v1alpha1.AgentTrigger, p v1
 	return nil
 }
 
-// removeFinalizer removes the finalizer of a task or message.
+// removeFinalizer removes the finalizer of a task or message. A message then no longer belongs to the trigger.
 func (r *Reconciler) removeFinalizer(ctx context.Context, object client.Object) error {
 	controllerutil.RemoveFinalizer(object, v1alpha1.FinalizerFiring)
+	if message, ok := object.(*v1alpha1.AgentMessage); ok {
+		message.OwnerReferences = slices.DeleteFunc(message.OwnerReferences, func(o metav1.OwnerReference) bool {
+			return string(o.UID) == watch.TriggerUID(message)
+		})
+	}
 	if err := client.IgnoreNotFound(r.Client.Update(ctx, object)); err != nil {
 		return fmt.Errorf("release %T %s/%s: %w", object, object.GetNamespace(), object.GetName(), err)
 	}
@@ -193,7 +201,8 @@ func (r *Reconciler) removeFinalizer(ctx context.Context, object client.Object) 
 }
 
 // discard deletes the objects that were created for firings of a trigger name and are not claimed: duplicates, and those whose trigger is
-// gone. Every object is observed before the record is read: a firing is recorded before its object is created.
+// gone. Every object is observed before the record is read: a firing is recorded before its object is created. Objects that no trigger owns
+// lose the finalizer and nothing else: it was planted, or their trigger was deleted with --cascade=orphan.
 func (r *Reconciler) discard(ctx context.Context, name types.NamespacedName) error {
 	held, err := r.held(ctx, name)
 	if err != nil || len(held) == 0 {
@@ -204,6 +213,12 @@ func (r *Reconciler) discard(ctx context.Context, name types.NamespacedName) err
 		return fmt.Errorf("get the trigger %s: %w", name, err)
 	}
 	for _, object := range held {
+		if !watch.IsHeld(object) {
+			if err := r.removeFinalizer(ctx, object); err != nil {
+				return err
+			}
+			continue
+		}
 		expected := slices.ContainsFunc(t.Status.Pending, func(p v1alpha1.PendingFiring) bool {
 			return p.Name == object.GetName() && (p.UID == "" || p.UID == string(object.GetUID()))
 		})
@@ -234,7 +249,7 @@ func (r *Reconciler) finishDeletion(ctx context.Context, object client.Object) e
 	return r.removeFinalizer(ctx, object)
 }
 
-// held returns the cached tasks and messages of triggers with a name whose work may not start.
+// held returns the cached tasks and messages with the finalizer of a firing and the label of a trigger name.
 func (r *Reconciler) held(ctx context.Context, name types.NamespacedName) ([]client.Object, error) {
 	which := []client.ListOption{client.InNamespace(name.Namespace), client.MatchingFields{watch.HeldField: name.Name}}
 	var tasks v1alpha1.AgentTaskList

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -222,7 +223,7 @@ func (g *gated) List(_ context.Context, list client.ObjectList, options ...clien
 		var value string
 		switch want.Field {
 		case watch.HeldField:
-			if watch.IsHeld(task) {
+			if slices.Contains(task.Finalizers, v1alpha1.FinalizerFiring) {
 				value = task.Labels[v1alpha1.LabelTrigger]
 			}
 		case watch.TriggerField:

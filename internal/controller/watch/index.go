@@ -17,7 +17,7 @@ import (
 
 // ChatField indexes tasks and messages by their chat, TaskField indexes messages by their standalone task, OwnerField indexes sub-agents by
 // the UID of their task, TriggerField indexes tasks and messages by the UID of the trigger that created them, and HeldField
-// those that are held by the name of the trigger.
+// those with the finalizer of a firing by the name of the trigger.
 const (
 	ChatField    = "spec.chat"
 	TaskField    = "spec.task"
@@ -68,9 +68,9 @@ func TriggerUID(object client.Object) string {
 	return uid
 }
 
-// heldBy returns the name of the trigger of a task or message that is held, or "".
+// heldBy returns the name of the trigger of a task or message with the finalizer of a firing, or "".
 func heldBy(object client.Object) string {
-	if IsHeld(object) {
+	if hasFiringFinalizer(object) {
 		return object.GetLabels()[v1alpha1.LabelTrigger]
 	}
 	return ""

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
@@ -69,9 +70,24 @@ func Orphaned() predicate.Predicate {
 	}
 }
 
-// IsHeld reports whether the firing that created a task or message is not confirmed. The work of such an object must not start.
+// IsHeld reports whether the firing that created a task or message is not confirmed. The work of such an object must not start. The finalizer
+// counts only on an object of a trigger: on other objects it was planted, and must not stop their work.
 func IsHeld(object client.Object) bool {
+	return hasFiringFinalizer(object) && isOwnedByTrigger(object)
+}
+
+func hasFiringFinalizer(object client.Object) bool {
 	return slices.Contains(object.GetFinalizers(), v1alpha1.FinalizerFiring)
+}
+
+// isOwnedByTrigger reports whether an object has the trigger as an owner that its annotation names. For a task that owner must be the
+// controller: the task of an agent has another one.
+func isOwnedByTrigger(object client.Object) bool {
+	uid := TriggerUID(object)
+	if _, isTask := object.(*v1alpha1.AgentTask); isTask {
+		return uid != "" && controllerUID(object) == uid
+	}
+	return slices.ContainsFunc(object.GetOwnerReferences(), func(o metav1.OwnerReference) bool { return uid != "" && string(o.UID) == uid })
 }
 
 // Released selects tasks and messages whose firing was confirmed.
