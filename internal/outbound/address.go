@@ -6,6 +6,7 @@ package outbound
 import (
 	"fmt"
 	"net/netip"
+	"slices"
 
 	"github.com/nestor-dev/nestor/internal/shorten"
 )
@@ -30,6 +31,20 @@ var metadataPrefixes = []netip.Prefix{
 	netip.MustParsePrefix("fd20:ce::/32"),
 }
 
+// privatePrefixes are the networks of organizations, providers and test laboratories.
+var privatePrefixes = []netip.Prefix{
+	netip.MustParsePrefix("10.0.0.0/8"),
+	netip.MustParsePrefix("100.64.0.0/10"),
+	netip.MustParsePrefix("172.16.0.0/12"),
+	netip.MustParsePrefix("192.0.0.0/24"),
+	netip.MustParsePrefix("192.168.0.0/16"),
+	netip.MustParsePrefix("198.18.0.0/15"),
+	netip.MustParsePrefix("240.0.0.0/4"),
+	netip.MustParsePrefix("64:ff9b:1::/48"),
+	netip.MustParsePrefix("fc00::/7"),
+	netip.MustParsePrefix("fec0::/10"),
+}
+
 var (
 	thisNetwork = netip.MustParsePrefix("0.0.0.0/8")
 	broadcast   = netip.MustParseAddr("255.255.255.255")
@@ -49,8 +64,27 @@ var (
 // multicast, unspecified and metadata addresses, in any notation. Private and unique-local addresses are allowed,
 // because clusters use them.
 func CheckAddress(address netip.Addr, loopback bool) error {
+	return check(address, func(a netip.Addr) string { return forbiddenReason(a, loopback) })
+}
+
+// CheckPublic returns a *NotAllowedError for an address that CheckAddress forbids or that is not reached through the
+// internet, in any notation.
+func CheckPublic(address netip.Addr) error {
+	return check(address, func(a netip.Addr) string {
+		if reason := forbiddenReason(a, false); reason != "" {
+			return reason
+		}
+		if slices.ContainsFunc(privatePrefixes, func(p netip.Prefix) bool { return p.Contains(a) }) {
+			return "a private address"
+		}
+		return ""
+	})
+}
+
+// check applies a rule to an address and to the IPv4 address that it embeds.
+func check(address netip.Addr, reasonOf func(netip.Addr) string) error {
 	plain := address.Unmap().WithZone("")
-	if reason := forbiddenReason(plain, loopback); reason != "" {
+	if reason := reasonOf(plain); reason != "" {
 		return &NotAllowedError{Address: address.String(), Reason: reason}
 	}
 	if !plain.Is6() || plain.IsLoopback() {
@@ -58,7 +92,7 @@ func CheckAddress(address netip.Addr, loopback bool) error {
 	}
 	for _, t := range translated {
 		if bytes := plain.As16(); t.network.Contains(plain) {
-			if reason := forbiddenReason(netip.AddrFrom4([4]byte(bytes[t.at:t.at+4])), loopback); reason != "" {
+			if reason := reasonOf(netip.AddrFrom4([4]byte(bytes[t.at : t.at+4]))); reason != "" {
 				return &NotAllowedError{Address: address.String(), Reason: reason}
 			}
 		}

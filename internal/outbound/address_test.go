@@ -35,3 +35,18 @@ func TestAllowLoopbackAllowsNothingElse(t *testing.T) {
 		}
 	}
 }
+
+func TestPublicAddresses(t *testing.T) {
+	for address, public := range map[string]bool{
+		"8.8.8.8": true, "192.0.2.7": true, "2606:4700::1111": true, "2001:db8::7": true, "64:ff9b::808:808": true, "::ffff:8.8.8.8": true,
+
+		"10.0.0.7": false, "172.20.1.1": false, "192.168.1.1": false, "100.64.0.1": false, "198.18.0.1": false, "240.0.0.1": false,
+		"fd12:3456::1": false, "fec0::1": false, "64:ff9b:1::808:808": false,
+		"::ffff:10.0.0.7": false, "64:ff9b::a00:7": false, "2002:a00:7::": false, "::a00:7": false,
+		"127.0.0.1": false, "169.254.169.254": false, "100.100.100.200": false, "::1": false, "::": false,
+	} {
+		if err := CheckPublic(netip.MustParseAddr(address)); (err == nil) != public {
+			t.Errorf("%s: %v, want public %t", address, err, public)
+		}
+	}
+}

@@ -35,8 +35,14 @@ const (
 	maxMessage  = 512
 )
 
-// idWindow is how long the id of a firing is remembered. A schedule needs no memory: its times only advance.
-const idWindow = time.Hour
+// Windows in which the id of a firing is remembered. A schedule needs no memory: its times only advance.
+const (
+	idWindow = time.Hour
+	// webhookWindow is for webhooks, whose requests can be recorded and sent again, while half of the memory is free.
+	webhookWindow = 24 * time.Hour
+	// maxWindow is the longest window, which is that of dedupSeconds. An entry with a later end was made while the clock was wrong.
+	maxWindow = 604800 * time.Second
+)
 
 // Outcome is what became of a firing.
 type Outcome string
@@ -145,6 +151,9 @@ func isKnown(status v1alpha1.AgentTriggerStatus, now time.Time, f Firing) bool {
 // isScheduled reports whether a firing is a time of a schedule.
 func (f Firing) isScheduled() bool { return strings.HasPrefix(f.ID, "s") && !f.Manual }
 
+// isWebhook reports whether a firing is a request.
+func (f Firing) isWebhook() bool { return strings.HasPrefix(f.ID, "w") && !f.Manual }
+
 // decision is a decision that is being made.
 type decision struct {
 	spec   v1alpha1.AgentTriggerSpec
@@ -228,9 +237,14 @@ func (d *decision) remember() {
 	if d.firing.Manual {
 		d.status.LastFireID = d.firing.ID
 	}
-	if !d.firing.isScheduled() && len(d.status.RecentKeys) < maxRecent {
-		d.add(idHash(d.firing.ID), idWindow)
+	if d.firing.isScheduled() || len(d.status.RecentKeys) >= maxRecent {
+		return
 	}
+	window := idWindow
+	if d.firing.isWebhook() && len(d.status.RecentKeys) < maxRecent/2 {
+		window = webhookWindow
+	}
+	d.add(idHash(d.firing.ID), window)
 }
 
 func (d *decision) add(hash string, window time.Duration) {
@@ -253,7 +267,7 @@ func unexpired(keys []v1alpha1.RecentKey, now time.Time) []v1alpha1.RecentKey {
 func isExpired(key v1alpha1.RecentKey, now time.Time) bool {
 	_, text, _ := strings.Cut(key, ":")
 	until, err := strconv.ParseInt(text, 10, 64)
-	return err != nil || now.Unix() >= until
+	return err != nil || now.Unix() >= until || until-now.Unix() > int64(maxWindow/time.Second)
 }
 
 // saturated adds without an overflow.
