@@ -27,10 +27,10 @@ const (
 
 // watcher evaluates the condition of a trigger for the objects that it watches.
 type watcher struct {
-	name       types.NamespacedName
-	uid        types.UID
-	generation int64
-	program    *trigger.Program
+	name        types.NamespacedName
+	uid         types.UID
+	generation  int64
+	program     *trigger.Program
 	evaluations *Evaluator
 	// wake reconciles the trigger, failed is called with the error of an evaluation.
 	wake   func()

@@ -392,12 +392,18 @@ func TestUnknownTriggerTakesTheSamePath(t *testing.T) {
 	url := serveHooks(t, &triggers{}) + "/hooks/team/"
 	large := strings.Repeat("x", 3<<20)
 	for name, build := range map[string]func(trigger string) *http.Request{
-		"nothing":     func(trigger string) *http.Request { return newRequest(t, url+trigger, "{}", "Authorization", "") },
-		"wrong token": func(trigger string) *http.Request { return newRequest(t, url+trigger, large, "Authorization", "Bearer x") },
-		"signature":   func(trigger string) *http.Request { return newRequest(t, url+trigger, "{}", ownSignature, "v1,x") },
-		"GitHub":      func(trigger string) *http.Request { return newRequest(t, url+trigger, "{}", gitHubSignature, "sha256=x") },
-		"large":       func(trigger string) *http.Request { return newRequest(t, url+trigger, large, ownSignature, "v1,x") },
-		"large hub":   func(trigger string) *http.Request { return newRequest(t, url+trigger, large, gitHubSignature, "sha256=x") },
+		"nothing": func(trigger string) *http.Request { return newRequest(t, url+trigger, "{}", "Authorization", "") },
+		"wrong token": func(trigger string) *http.Request {
+			return newRequest(t, url+trigger, large, "Authorization", "Bearer x")
+		},
+		"signature": func(trigger string) *http.Request { return newRequest(t, url+trigger, "{}", ownSignature, "v1,x") },
+		"GitHub": func(trigger string) *http.Request {
+			return newRequest(t, url+trigger, "{}", gitHubSignature, "sha256=x")
+		},
+		"large": func(trigger string) *http.Request { return newRequest(t, url+trigger, large, ownSignature, "v1,x") },
+		"large hub": func(trigger string) *http.Request {
+			return newRequest(t, url+trigger, large, gitHubSignature, "sha256=x")
+		},
 	} {
 		wantCode, wantText := send(t, build("missing"))
 		for _, trigger := range []string{"generic", "github", "cloudevents", "schedule", "no-secret"} {
