@@ -4,7 +4,6 @@
 package push
 
 import (
-	"net/netip"
 	"bytes"
 	"crypto/ecdsa"
 	"crypto/elliptic"
@@ -14,6 +13,7 @@ import (
 	"encoding/json"
 	"errors"
 	"math/big"
+	"net/netip"
 	"strings"
 	"testing"
 	"time"
