@@ -15,7 +15,7 @@ func TestUnpinnedImagesAreRefused(t *testing.T) {
 	const digest = "@sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 	for content, unpinned := range map[string]string{
 		"FROM --platform=$BUILDPLATFORM golang:1.26" + digest + " AS build\nFROM scratch AS operator\nFROM build\n": "",
-		"FROM golang:1.26 AS build\n":                                              "golang:1.26",
+		"FROM golang:1.26 AS build\n": "golang:1.26",
 		"from debian:13-slim" + digest + "\nfrom --platform=linux/amd64 busybox\n": "busybox",
 		"FROM golang:1.26@sha256:latest\n":                                         "golang:1.26@sha256:latest",
 	} {
