@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -347,7 +348,7 @@ func TestDecisions(t *testing.T) {
 	latched := make([]string, MaxLatched)
 	keys := make([]string, maxRecent-1)
 	for i := range keys {
-		keys[i] = Hash("other") + ":9999999999"
+		keys[i] = Hash("other") + ":" + strconv.FormatInt(now.Add(time.Hour).Unix(), 10)
 	}
 	full := make([]v1alpha1.PendingFiring, MaxPending)
 	work := Work{Kind: v1alpha1.TargetTask, Target: []byte("{}")}

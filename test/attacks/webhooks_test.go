@@ -151,9 +151,11 @@ const (
 	cloudEvent = `{"specversion": "1.0", "id": "1", "source": "https://ci.example.com", "type": "com.example.build", "data": {"status": "failed"}}`
 )
 
-func signedOne(r *testNamespace) hookRequest   { return r.signed("hook", hookBody, "msg-1", time.Now()) }
-func signedOther(r *testNamespace) hookRequest { return r.signed("hook", hookBody, "msg-2", time.Now()) }
-func gitHubOne(r *testNamespace) hookRequest   { return r.fromGitHub("hook", hookBody, "1") }
+func signedOne(r *testNamespace) hookRequest { return r.signed("hook", hookBody, "msg-1", time.Now()) }
+func signedOther(r *testNamespace) hookRequest {
+	return r.signed("hook", hookBody, "msg-2", time.Now())
+}
+func gitHubOne(r *testNamespace) hookRequest { return r.fromGitHub("hook", hookBody, "1") }
 
 var _ = class(
 	"webhooks",
@@ -167,8 +169,12 @@ var _ = class(
 		func(r *testNamespace) hookRequest { return signedOne(r).with("Idempotency-Key", "new") }, "Duplicate", signedOther),
 	replayAttack("an old request fires", "mallory sends a request that was signed ten minutes ago and never arrived",
 		"the signature covers the time, and is valid for five minutes", v1alpha1.WebhookGeneric, signedOne,
-		func(r *testNamespace) hookRequest { return r.signed("hook", hookBody, "msg-2", time.Now().Add(-10*time.Minute)) }, "401",
-		func(r *testNamespace) hookRequest { return r.signed("hook", hookBody, "msg-2", time.Now().Add(-time.Minute)) }),
+		func(r *testNamespace) hookRequest {
+			return r.signed("hook", hookBody, "msg-2", time.Now().Add(-10*time.Minute))
+		}, "401",
+		func(r *testNamespace) hookRequest {
+			return r.signed("hook", hookBody, "msg-2", time.Now().Add(-time.Minute))
+		}),
 	replayAttack("an old request gets a new time", "mallory sends an old signed request with the present time in its header",
 		"the signature covers the time", v1alpha1.WebhookGeneric, signedOne,
 		func(r *testNamespace) hookRequest {

@@ -53,10 +53,10 @@ func meterOf(frame *interpreter.ExecutionFrame) *meter {
 // take counts steps. It ends the evaluation if there were too many, or if its context has ended.
 func (m *meter) take(steps int) {
 	before := m.steps
-	m.steps += steps
-	if m.steps > maxSteps {
+	if steps > maxSteps-before {
 		panic(interpreter.EvalCancelledError{Cause: interpreter.CostLimitExceeded, Message: "the values that are compared or combined are too large"})
 	}
+	m.steps += steps
 	if before/stepsPerCheck != m.steps/stepsPerCheck && m.ctx.Err() != nil {
 		panic(interpreter.EvalCancelledError{Cause: interpreter.ContextCancelled, Message: m.ctx.Err().Error()})
 	}

@@ -80,8 +80,7 @@ func TestExpensiveExpressionsEnd(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), "too large") && !strings.Contains(err.Error(), "cost limit") {
 			t.Errorf("%s: %v", text, err)
 		}
-		// The step that is one too many is not taken.
-		if over := maxSteps + len(body["pattern"].(string))*1000*len(body["text"].(string)); got > over {
+		if got > maxSteps {
 			t.Errorf("%s took %d steps", text, got)
 		}
 	}
@@ -96,7 +95,7 @@ func TestComparisonsStillWork(t *testing.T) {
 		"body.a == body.b": true, "body.a != body.b": false, "body.a == body.c": false, "body.c in [body.a, body.c]": true,
 		"'k' in body.m": true, "body.m == {'k': [1]}": true, "body.m == {'k': [1.0]}": true, "body.text.matches('^v[0-9.]+$')": true,
 		"[1] + [2] == [1, 2]": true, "'a' + 'b' == 'ab'": true, "1 + 2 == 3": true, "b'a' + b'b' == b'ab'": true,
-		"optional.of([1]) == optional.of([1])": true, "body.a.map(x, x) == body.b": true, "{'a': 1} != {'a': 2}": true, "1 == 1.0": true,
+		"optional.of([1]) == optional.of([1])": true, "body.a.map(x, x) == body.b": true, "{'a': 1} != {'a': 2}": true, "dyn(1) == 1.0": true,
 		"timestamp('2026-01-01T00:00:00Z') + duration('1h') == timestamp('2026-01-01T01:00:00Z')": true, "null == body.?x.orValue(null)": true,
 		"body.m.exists(k, k == 'k')": true, "matches('abc', 'b')": true,
 	} {
