@@ -38,7 +38,7 @@ const (
 // Windows in which the id of a firing is remembered. A schedule needs no memory: its times only advance.
 const (
 	idWindow = time.Hour
-	// webhookWindow is for webhooks, whose requests can be recorded and sent again, while half of the memory is free.
+	// webhookWindow is for webhooks that fired, whose requests can be recorded and sent again, while half of the memory is free.
 	webhookWindow = 24 * time.Hour
 	// maxWindow is the longest window, which is that of dedupSeconds. An entry with a later end was made while the clock was wrong.
 	maxWindow = 604800 * time.Second
@@ -186,7 +186,11 @@ func (d *decision) fire(of Identity, work Work, target string) (v1alpha1.AgentTr
 	d.status.Active = append(d.status.Active, name)
 	d.status.Firings = saturated(d.status.Firings, 1)
 	d.status.LastFiredTime = &now
-	d.remember()
+	window := idWindow
+	if d.firing.isWebhook() && len(d.status.RecentKeys) < maxRecent/2 {
+		window = webhookWindow
+	}
+	d.remember(window)
 	if work.Key != "" {
 		d.add(keyHash(work.Key), time.Duration(d.spec.DedupSeconds)*time.Second)
 	}
@@ -197,7 +201,7 @@ func (d *decision) fire(of Identity, work Work, target string) (v1alpha1.AgentTr
 
 // drop records a firing that starts no work.
 func (d *decision) drop(reason v1alpha1.DropReason, message string) (v1alpha1.AgentTriggerStatus, Decision) {
-	d.remember() // so that a repetition is not counted again
+	d.remember(idWindow) // so that a repetition is not counted again
 	d.latch()
 	d.passTime()
 	d.status.Dropped = saturated(d.status.Dropped, 1)
@@ -233,18 +237,13 @@ func (d *decision) latch() bool {
 }
 
 // remember remembers the id of the firing.
-func (d *decision) remember() {
+func (d *decision) remember(window time.Duration) {
 	if d.firing.Manual {
 		d.status.LastFireID = d.firing.ID
 	}
-	if d.firing.isScheduled() || len(d.status.RecentKeys) >= maxRecent {
-		return
+	if !d.firing.isScheduled() && len(d.status.RecentKeys) < maxRecent {
+		d.add(idHash(d.firing.ID), window)
 	}
-	window := idWindow
-	if d.firing.isWebhook() && len(d.status.RecentKeys) < maxRecent/2 {
-		window = webhookWindow
-	}
-	d.add(idHash(d.firing.ID), window)
 }
 
 func (d *decision) add(hash string, window time.Duration) {

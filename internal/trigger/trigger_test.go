@@ -297,7 +297,7 @@ func TestCompileErrors(t *testing.T) {
 		"a text":    {v1alpha1.AgentTriggerSpec{Schedule: &v1alpha1.TriggerSchedule{Cron: "@daily"}, Task: task("a {{ x }}")}, "spec.task.instruction: {{ x }}: line 1, column 2", true},
 		"selector":  {v1alpha1.AgentTriggerSpec{Watch: &v1alpha1.TriggerWatch{When: "true", Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"a": "-"}}}, Task: task("x")}, "spec.watch.selector: ", false},
 		"the cron":  {v1alpha1.AgentTriggerSpec{Schedule: &v1alpha1.TriggerSchedule{Cron: "99 * * * *"}, Task: task("x")}, "spec.schedule.cron: ", false},
-		"too many":  {v1alpha1.AgentTriggerSpec{Schedule: &v1alpha1.TriggerSchedule{Cron: "@daily"}, Task: task(strings.Repeat("{{ 1 }}", 65))}, "there are 65 expressions, at most 64", true},
+		"too many":  {v1alpha1.AgentTriggerSpec{Schedule: &v1alpha1.TriggerSchedule{Cron: "@daily"}, Task: task(strings.Repeat("{{ 1 }}", 65))}, "there are more than 64 expressions", true},
 		"a message": {v1alpha1.AgentTriggerSpec{Schedule: &v1alpha1.TriggerSchedule{Cron: "@daily"}, Message: &v1alpha1.TriggerMessage{Content: "{{"}}, "spec.message.content: {{ without }}", true},
 	} {
 		_, err := Compile(c.spec)

@@ -24,6 +24,8 @@ const (
 	costLimit = 200_000
 	// maxExpression bounds an expression, in characters.
 	maxExpression = 2048
+	// MaxExpressions bounds the expressions of a trigger. Each of them is compiled before the next is read.
+	MaxExpressions = 64
 	// MaxSize bounds the text and the JSON that an expression may result in, in bytes.
 	MaxSize = 256 << 10
 	// Timeout bounds all evaluations of one firing.

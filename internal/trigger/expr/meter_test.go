@@ -155,3 +155,16 @@ func TestCompilationIsBounded(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+func TestTooManyExpressions(t *testing.T) {
+	many := strings.Repeat("{{ 1 }}", MaxExpressions+1)
+	if _, err := CompileTemplate(Webhook, "spec.task.instruction", many); err == nil {
+		t.Error("a text with too many expressions compiles")
+	}
+	if _, err := CompileJSON(Webhook, "spec.task.arguments", []byte(`["`+strings.Repeat("{{ 1 }}", MaxExpressions)+`", "{{ 1 }}"]`)); err == nil {
+		t.Error("arguments with too many expressions compile")
+	}
+	if _, err := CompileJSON(Webhook, "spec.task.arguments", []byte(`["`+strings.Repeat("{{ 1 }}", MaxExpressions)+`"]`)); err != nil {
+		t.Error(err)
+	}
+}
