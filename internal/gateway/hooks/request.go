@@ -58,9 +58,9 @@ type format struct {
 // receive authenticates a request and reads it. A request without a valid token and without a signature is refused before its body is read.
 // Up to the last check, the work depends only on the request, and not on the trigger or whether it exists.
 func (f format) receive(w http.ResponseWriter, r *http.Request, secret string, now time.Time) (*received, error) {
-	hasToken := hasToken(r, secret) && !f.gitHub
+	token := hasToken(r, secret) && !f.gitHub
 	signed := r.Header.Get(gitHubSignature) != "" || r.Header.Get(ownSignature) != ""
-	if !signed && !hasToken {
+	if !signed && !token {
 		return nil, errUnauthorized
 	}
 	if err := gateway.ReadBody(w, r, bodyTimeout); err != nil {
