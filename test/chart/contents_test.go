@@ -5,8 +5,8 @@ package chart_test
 
 import (
 	"context"
-	"slices"
 	"fmt"
+	"slices"
 	"strings"
 
 	. "github.com/onsi/ginkgo/v2"
