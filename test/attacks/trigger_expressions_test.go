@@ -18,13 +18,9 @@ import (
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 )
 
-// doubledList returns a condition over a list whose values occur 2^40 times.
-func doubledList(condition string) string {
-	list := "[[1]]"
-	for i := range 40 {
-		list += fmt.Sprintf(".map(a%d, [a%d, a%d])", i, i, i)
-	}
-	return list + ".exists(d, " + condition + ")"
+// repeatedList returns a condition over a list whose values occur 8^13 times.
+func repeatedList(condition string) string {
+	return "[[1]]" + strings.Repeat(".map(a, [a, a, a, a, a, a, a, a])", 13) + ".exists(d, " + condition + ")"
 }
 
 // costlyAttack is an attack with a condition that would take hours for a request. The control has one of the same kind that does not.
@@ -73,11 +69,11 @@ func compileAttack(name, attempt, when, cheap string) attack {
 
 var _ = class(
 	"triggers",
-	costlyAttack("a comparison takes hours", "mallory compares a list that contains another one twice, which contains another one twice, forty times",
-		doubledList("d == d"), hookBody, "body == {'status': 'failed'}"),
-	costlyAttack("a search takes hours", "mallory searches a list in a list, with in", doubledList("d in [d]"), hookBody, "body.status in ['failed']"),
-	costlyAttack("a list takes all memory", "mallory adds a list to itself forty times",
-		"[[1]]"+strings.Repeat(".map(a, a + a)", 40)+".exists(d, d == [])", hookBody, "[1] + [2] == [1, 2]"),
+	costlyAttack("a comparison takes hours", "mallory compares lists that contain another list eight times, in thirteen levels",
+		repeatedList("d == d"), hookBody, "body == {'status': 'failed'}"),
+	costlyAttack("a search takes hours", "mallory searches a list in a list, with in", repeatedList("d in [d]"), hookBody, "body.status in ['failed']"),
+	costlyAttack("a list takes all memory", "mallory adds a list to itself, again and again",
+		"[[1]]"+strings.Repeat(".map(a, a + a + a + a + a + a + a + a)", 13)+".exists(d, d == [])", hookBody, "[1] + [2] == [1, 2]"),
 	costlyAttack("a sender's regular expression takes hours", "mallory sends a pattern and a text to a trigger that matches one with the other",
 		"body.text.matches(body.pattern)", `{"text": "`+strings.Repeat("a", 100_000)+`", "pattern": "`+strings.Repeat("(a?){100}", 10)+`b"}`,
 		"body.status.matches('^fail')"),
@@ -97,7 +93,7 @@ var _ = class(
 			var costly sync.WaitGroup
 			for i := range 8 {
 				name := fmt.Sprintf("costly-%d", i)
-				mallory.hook(name, v1alpha1.WebhookGeneric, doubledList("d == d"))
+				mallory.hook(name, v1alpha1.WebhookGeneric, repeatedList("d == d"))
 				for id := range 4 {
 					costly.Go(func() { mallory.hookOutcome(mallory.signed(name, hookBody, fmt.Sprint(id), time.Now())) })
 				}

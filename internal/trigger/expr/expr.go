@@ -8,13 +8,11 @@ package expr
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/google/cel-go/cel"
-	"github.com/google/cel-go/common/ast"
 	"github.com/google/cel-go/common/types"
 	"github.com/google/cel-go/common/types/ref"
 )
@@ -160,8 +158,7 @@ func compileForFirings(source Source, field, text string) (*Program, error) {
 	if issues.Err() != nil {
 		return nil, firstIssue(field, issues)
 	}
-	if computedKeys(parsed) > maxComputedKeys {
-		problem := fmt.Sprintf("there are more than %d map literals with computed keys", maxComputedKeys)
+	if problem := tooComplex(parsed.NativeRep().Expr()); problem != "" {
 		return nil, &Error{Field: field, Problem: problem}
 	}
 	compiled, issues := env.Check(parsed)
@@ -175,19 +172,6 @@ func compileForFirings(source Source, field, text string) (*Program, error) {
 		return nil, &Error{Field: field, Problem: err.Error()}
 	}
 	return &Program{field: field, plan: plan}, nil
-}
-
-// computedKeys returns the number of map literals whose keys are not constants.
-func computedKeys(of *cel.Ast) int {
-	count := 0
-	ast.PreOrderVisit(of.NativeRep().Expr(), ast.NewExprVisitor(func(e ast.Expr) {
-		if e.Kind() == ast.MapKind && slices.ContainsFunc(e.AsMap().Entries(), func(entry ast.EntryExpr) bool {
-			return entry.AsMapEntry().Key().Kind() != ast.LiteralKind
-		}) {
-			count++
-		}
-	}))
-	return count
 }
 
 // firstIssue returns the first of the issues of an expression. Further ones are often consequences of it.

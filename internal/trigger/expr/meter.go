@@ -261,7 +261,3 @@ func checkInput(value any, left, depth int) (int, error) {
 	}
 	return left, nil
 }
-
-// maxComputedKeys bounds the map literals whose keys are not constants. The type of a map contains the type of its keys and that of its
-// values: with keys that are maps, types double in size with each literal, and the compiler compares them.
-const maxComputedKeys = 4

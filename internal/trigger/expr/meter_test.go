@@ -10,13 +10,9 @@ import (
 	"testing"
 )
 
-// doubled returns an expression over d, a list whose values occur 2^levels times and that takes the memory of a few.
-func doubled(levels int, text string) string {
-	list := "[[1]]"
-	for i := range levels {
-		list += fmt.Sprintf(".map(a%d, [a%d, a%d])", i, i, i)
-	}
-	return list + ".exists(d, " + text + ")"
+// repeated returns an expression over d, a list whose values occur 8^levels times and that takes the memory of a few.
+func repeated(levels int, text string) string {
+	return "[[1]]" + strings.Repeat(".map(a, [a, a, a, a, a, a, a, a])", levels) + ".exists(d, " + text + ")"
 }
 
 // steps evaluates an expression and returns what it traversed.
@@ -62,19 +58,19 @@ func TestExpensiveExpressionsEnd(t *testing.T) {
 		"long": strings.Repeat("x", 2*maxPattern),
 	}
 	for _, text := range []string{
-		doubled(40, "d == d"),
-		doubled(40, "d != d"),
-		doubled(40, "d in [d]"),
-		doubled(40, "optional.of(d) == optional.of(d)"),
-		doubled(40, "{'a': d} == {'a': d}"),
-		"[[1]]" + strings.Repeat(".map(a, a + a)", 40) + ".exists(d, d == d)",
+		repeated(13, "d == d"),
+		repeated(13, "d != d"),
+		repeated(13, "d in [d]"),
+		repeated(13, "optional.of(d) == optional.of(d)"),
+		repeated(13, "{'a': d} == {'a': d}"),
+		"[[1]]" + strings.Repeat(".map(a, a + a + a + a + a + a + a + a)", 13) + ".exists(d, d == d)",
 		"body.tree.all(a, body.tree.all(b, body.tree.all(c, body.tree == body.tree)))",
 		"body.many.all(a, body.many.all(b, body.tree in [body.tree]))",
 		"body.many.all(a, [body.tree, body.tree] != [])",
 		"body.text.matches(body.pattern)",
 		"body.many.all(a, body.text.matches('a+$'))",
 		"body.many.all(a, body.many.exists(b, true))",
-		"['a']" + strings.Repeat(".map(a, a + a)", 60) + ".exists(d, d == d)",
+		"['a']" + strings.Repeat(".map(a, a + a + a + a + a + a + a + a)", 13) + ".exists(d, d == d)",
 	} {
 		got, err := steps(t, text, Input{Body: body})
 		if err == nil || !strings.Contains(err.Error(), "too large") && !strings.Contains(err.Error(), "cost limit") {
@@ -111,7 +107,7 @@ func TestComparisonsStillWork(t *testing.T) {
 }
 
 func TestTraversalIsInterrupted(t *testing.T) {
-	p, err := Compile(Webhook, "spec.webhook.when", doubled(12, "d == d"))
+	p, err := Compile(Webhook, "spec.webhook.when", repeated(4, "d == d"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -145,7 +141,7 @@ func TestCompilationIsBounded(t *testing.T) {
 	}
 	for _, text := range []string{
 		"optional.of(1)" + strings.Repeat(".optMap(x, x)", 30), "optional.of(1)" + strings.Repeat(".optFlatMap(x, optional.of(x))", 30),
-		keys, "true" + strings.Repeat(" ", maxExpression), "[1].map(x, __result__ + __result__)", "[1].map(x, @result)",
+		keys, "[]" + strings.Repeat(".map(a, [a])", maxLoops+1), "[" + strings.Repeat("[]+[],", 200) + "[]]", "true" + strings.Repeat(" ", maxExpression), "[1].map(x, __result__ + __result__)", "[1].map(x, @result)",
 	} {
 		if _, err := Compile(Webhook, "spec.webhook.when", text); err == nil {
 			t.Errorf("%.60s compiles", text)
