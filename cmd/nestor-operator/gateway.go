@@ -6,6 +6,9 @@ package main
 import (
 	"errors"
 	"flag"
+	"fmt"
+	"net/netip"
+	"strings"
 
 	"github.com/nestor-dev/nestor/internal/operator"
 )
@@ -17,7 +20,27 @@ func registerGateway(g *operator.Gateway, set *flag.FlagSet) {
 	set.StringVar(&g.KeyFile, "gateway-key-file", "", "`file` with its key")
 	set.BoolVar(&g.Insecure, "gateway-insecure", false, "serve the gateway without TLS, on a loopback address: for an operator on your own machine, or behind a proxy in its own pod")
 	set.IntVar(&g.Streams.Total, "gateway-max-requests", 1000, "maximum number of requests that the gateway handles at once; more are rejected with status 429; 0 means no limit")
+	set.Func("push-networks", "comma-separated `list` of private networks, such as 10.1.0.0/16, where receivers of A2A push notifications may be; others must be on the internet", func(text string) (err error) {
+		g.PushNetworks, err = parseNetworks(text)
+		return err
+	})
 	set.IntVar(&g.Streams.PerUser, "gateway-max-requests-per-user", 100, "maximum number of requests of one user that the gateway handles at once; 0 means no limit")
+}
+
+// parseNetworks parses a list of networks.
+func parseNetworks(text string) ([]netip.Prefix, error) {
+	var networks []netip.Prefix
+	for part := range strings.SplitSeq(text, ",") {
+		if part = strings.TrimSpace(part); part == "" {
+			continue
+		}
+		network, err := netip.ParsePrefix(part)
+		if err != nil {
+			return nil, fmt.Errorf("%q is not a network: write it as 10.1.0.0/16", part)
+		}
+		networks = append(networks, network)
+	}
+	return networks, nil
 }
 
 // checkGateway rejects contradictory flags.

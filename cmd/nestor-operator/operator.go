@@ -67,6 +67,7 @@ func (o *options) register(set *flag.FlagSet) {
 	set.DurationVar(&o.leaseDuration, "lease-duration", 8*time.Second, "with --shards, how long the shards of a replica that has died stay without an owner, in whole seconds from 2s; shorter durations cost more writes to the API server")
 	set.BoolVar(&o.operator.LeaderElection, "leader-elect", false, "with --shards=0, wait for leadership before the controllers start; required for several replicas")
 	set.StringVar(&o.operator.MetricsAddress, "metrics-bind-address", "0", "`address` for Prometheus metrics, such as :8080; 0 turns them off")
+	set.BoolVar(&o.operator.MetricsInsecure, "metrics-insecure", false, "serve the metrics without TLS to everyone who can connect; by default readers need a token of the cluster that may get the path /metrics")
 	set.StringVar(&o.operator.ProbeAddress, "health-probe-bind-address", "0", "`address` for /healthz and /readyz, such as :8081; 0 turns them off")
 	set.StringVar(&o.operator.ProfileAddress, "pprof-bind-address", "0", "`address` for Go's profiles under /debug/pprof, for developers; 0 turns them off")
 	set.StringVar(&o.operator.History.Address, "history-bind-address", "0", "`address` where the history API is served to the API server's aggregator, such as :8443; 0 turns it off")

@@ -9,6 +9,7 @@ set -euo pipefail
 cd "$(dirname "$0")/../.."
 version=${1:?usage: build.sh VERSION}
 [[ $version =~ ^v[0-9]+\.[0-9]+\.[0-9]+(-[0-9A-Za-z.-]+)?$ ]] || { echo "build.sh: VERSION must be like v0.2.0 or v0.2.0-rc.1, not $version" >&2; exit 1; }
+hack/release/pinned.sh Dockerfile
 out=$PWD/dist/$version
 SOURCE_DATE_EPOCH=$(git log -1 --format=%ct)
 export SOURCE_DATE_EPOCH

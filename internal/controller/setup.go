@@ -288,7 +288,8 @@ func Setup(mgr ctrl.Manager, options Options) (*Controllers, error) {
 	if err != nil {
 		return nil, fmt.Errorf("create the client of watches: %w", err)
 	}
-	watches := &agenttrigger.Watches{Dynamic: dynamicClient, Mapper: mgr.GetRESTMapper(), Client: c, Wake: wake.triggers.Add}
+	evaluations := agenttrigger.NewEvaluator(wake.triggers.Add)
+	watches := &agenttrigger.Watches{Dynamic: dynamicClient, Mapper: mgr.GetRESTMapper(), Client: c, Wake: wake.triggers.Add, Evaluations: evaluations}
 	drive := &driver{router: eng, workspaces: workspaces, closers: []closer{eng, workspaces, pool, watches}, idle: options.IdleAfter, unconfirmed: lost, hasObject: objects.HasObject,
 		waker: &shardWaker{log: mgr.GetLogger().WithName("shards"), enqueue: func(ctx context.Context, shards map[int]bool) error {
 			return wake.wakeShards(ctx, gate, shards)
@@ -297,7 +298,7 @@ func Setup(mgr ctrl.Manager, options Options) (*Controllers, error) {
 		released: func(shard int) {
 			counted.ShardReleased(func(hash int) bool { return eng.ShardOf(hash) == shard })
 		}}
-	firings := &agenttrigger.Recorder{Client: c, API: mgr.GetAPIReader(), Events: mgr.GetEventRecorder("nestor-operator"), Reached: options.Reached}
+	firings := &agenttrigger.Recorder{Client: c, API: mgr.GetAPIReader(), Evaluations: evaluations, Events: mgr.GetEventRecorder("nestor-operator"), Reached: options.Reached}
 	controllers := &Controllers{Engine: eng, Triggers: firings, Workspaces: workspaces}
 	if options.Shards > 0 {
 		if drive.sharding, err = newSharding(mgr, options, objects, drive.own); err != nil {

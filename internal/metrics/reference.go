@@ -18,7 +18,8 @@ const referenceHead = `# Metrics
 
 ` + "`nestor-operator --metrics-bind-address :8080` serves these at `/metrics`, in addition to those of controller-runtime (`controller_runtime_*`,\n" +
 	"`workqueue_*`, `rest_client_*`, `leader_election_*`) and of Go (`go_*`, `process_*`). Labels are few and bounded; for single\n" +
-	"agents, query the ledger. [Observe Nestor](../tasks/observe.md) shows how to use them, and lists the metrics of OpenTelemetry.\n" + `
+	"agents, query the ledger. [Observe Nestor](../tasks/observe.md) shows how to use them, which token their readers need, and lists the\n" +
+	"metrics of OpenTelemetry.\n" + `
 | metric | type | labels | meaning |
 |---|---|---|---|
 `

@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"net/netip"
 	"sync"
 
 	"github.com/go-logr/logr"
@@ -41,6 +42,8 @@ type Gateway struct {
 	Insecure bool
 	// Streams limits the requests in flight.
 	Streams streams.Limits
+	// PushNetworks are the networks beside the internet where receivers of push notifications may be.
+	PushNetworks []netip.Prefix
 }
 
 // serveGateway adds the gateway, which does not wait for leadership. It acts only with the permissions of its callers, except for webhooks, whose
@@ -58,7 +61,7 @@ func (o *Operator) serveGateway(limiter *streams.Limiter) error {
 		Callers: run.NewConnector(o.manager.GetConfig(), o.options.Controllers.OperatorNamespace), Streams: limiter, OnRequest: requests.Observe,
 		Doors: []gateway.Door{
 			openai.New(), mcp.New(slog.New(logr.ToSlogHandler(o.manager.GetLogger().WithName("mcp")))), agui.New(),
-			a2a.New(a2a.Push{Keys: o.pushKeys, AllowLoopback: o.options.Controllers.AllowLoopbackEndpoints}),
+			a2a.New(a2a.Push{Keys: o.pushKeys, Reach: o.pushReach()}),
 			hooks.New(o.webhooks()),
 		},
 	})

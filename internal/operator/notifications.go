@@ -13,11 +13,17 @@ import (
 	"github.com/nestor-dev/nestor/internal/controller/notify"
 	"github.com/nestor-dev/nestor/internal/gateway/a2a"
 	"github.com/nestor-dev/nestor/internal/metrics"
+	"github.com/nestor-dev/nestor/internal/outbound"
 	"github.com/nestor-dev/nestor/internal/push"
 )
 
 // defaultGateway is the name of the gateway's Service if there is none, as in local mode.
 const defaultGateway = "nestor-gateway"
+
+// pushReach returns where receivers of push notifications may be: clients choose their URLs.
+func (o *Operator) pushReach() outbound.Options {
+	return outbound.Options{AllowLoopback: o.options.Controllers.AllowLoopbackEndpoints, PublicOnly: true, Private: o.options.Gateway.PushNetworks}
+}
 
 // notifications returns the controller of push notifications, or nil without a gateway: only a client of the gateway can register for them.
 func (o *Operator) notifications(ctx context.Context) (*notify.Reconciler, error) {
@@ -36,7 +42,7 @@ func (o *Operator) notifications(ctx context.Context) (*notify.Reconciler, error
 		return nil, err
 	}
 	return &notify.Reconciler{
-		Sender:   notify.NewSender(o.pushKeys, "https://"+o.gatewayHost(), o.options.Controllers.AllowLoopbackEndpoints),
+		Sender:   notify.NewSender(o.pushKeys, "https://"+o.gatewayHost(), o.pushReach()),
 		Describe: a2a.Notification, OnAttempt: attempts.Observe,
 	}, nil
 }

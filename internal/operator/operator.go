@@ -6,6 +6,7 @@ package operator
 import (
 	"cmp"
 	"context"
+	"crypto/tls"
 	"fmt"
 	"time"
 
@@ -17,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	controllerconfig "sigs.k8s.io/controller-runtime/pkg/config"
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
+	"sigs.k8s.io/controller-runtime/pkg/metrics/filters"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
@@ -45,6 +47,8 @@ type Options struct {
 	LeaderElection bool
 	// MetricsAddress, ProbeAddress and ProfileAddress serve metrics, health probes and Go's profiles. Empty and "0" turn them off.
 	MetricsAddress, ProbeAddress, ProfileAddress string
+	// MetricsInsecure serves the metrics without TLS, and without asking readers for a token.
+	MetricsInsecure bool
 	// MaxWrites limits the writes of Nestor's objects in flight to the API server; 0 adapts to its response time.
 	MaxWrites int
 	// HistoryRetention and CallRetention are how long the histories of ended agents and the bodies of calls are kept; 0 means forever.
@@ -161,7 +165,7 @@ func (o *Operator) newManager(config *rest.Config) (ctrl.Manager, error) {
 	// Controller names only distinguish metrics. Without metrics, a process may run one operator after another.
 	skipNames := o.options.Controllers.Metrics == nil
 	mgr, err := ctrl.NewManager(config, ctrl.Options{
-		Scheme: NewScheme(), Cache: o.cache(), Metrics: metricsserver.Options{BindAddress: cmp.Or(o.options.MetricsAddress, "0")},
+		Scheme: NewScheme(), Cache: o.cache(), Metrics: o.metricsServer(),
 		HealthProbeBindAddress: o.options.ProbeAddress, PprofBindAddress: o.options.ProfileAddress,
 		LeaderElection: o.elects(), LeaderElectionID: leaseName, LeaderElectionNamespace: o.options.Controllers.OperatorNamespace,
 		LeaderElectionReleaseOnCancel: true, GracefulShutdownTimeout: &grace, Controller: controllerconfig.Controller{SkipNameValidation: &skipNames},
@@ -177,6 +181,17 @@ func (o *Operator) newManager(config *rest.Config) (ctrl.Manager, error) {
 		return nil, fmt.Errorf("add the lease's owner: %w", err)
 	}
 	return mgr, nil
+}
+
+// metricsServer returns the options of the metrics. Their readers need a token that may get the path /metrics. The certificate is not checked
+// by anyone, so it is created at each start.
+func (o *Operator) metricsServer() metricsserver.Options {
+	options := metricsserver.Options{BindAddress: cmp.Or(o.options.MetricsAddress, "0")}
+	if !o.options.MetricsInsecure {
+		options.SecureServing, options.FilterProvider = true, filters.WithAuthenticationAndAuthorization
+		options.TLSOpts = []func(*tls.Config){func(c *tls.Config) { c.NextProtos = []string{"http/1.1"} }}
+	}
+	return options
 }
 
 // elects reports whether the operator waits for leadership. Operators that share the work have a lease for each shard instead.

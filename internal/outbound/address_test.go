@@ -36,6 +36,24 @@ func TestAllowLoopbackAllowsNothingElse(t *testing.T) {
 	}
 }
 
+func TestListedNetworks(t *testing.T) {
+	reach := Options{PublicOnly: true, Private: []netip.Prefix{netip.MustParsePrefix("10.1.0.0/16"), netip.MustParsePrefix("169.254.0.0/16")}}
+	for address, allowed := range map[string]bool{
+		"8.8.8.8": true, "10.1.2.3": true, "::ffff:10.1.2.3": true, "10.2.0.1": false, "192.168.0.1": false, "169.254.169.254": false, "127.0.0.1": false,
+	} {
+		if err := reach.Check(netip.MustParseAddr(address)); (err == nil) != allowed {
+			t.Errorf("%s: %v, want allowed %t", address, err, allowed)
+		}
+	}
+	reach.AllowLoopback = true
+	if err := reach.Check(netip.MustParseAddr("127.0.0.1")); err != nil {
+		t.Error(err)
+	}
+	if err := (Options{}).Check(netip.MustParseAddr("10.2.0.1")); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestPublicAddresses(t *testing.T) {
 	for address, public := range map[string]bool{
 		"8.8.8.8": true, "192.0.2.7": true, "2606:4700::1111": true, "2001:db8::7": true, "64:ff9b::808:808": true, "::ffff:8.8.8.8": true,

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -20,9 +21,22 @@ import (
 type Options struct {
 	// AllowLoopback allows endpoints on this machine, for local mode and tests.
 	AllowLoopback bool
+	// PublicOnly allows only addresses of the internet and those in Private, which CheckAddress must allow too.
+	PublicOnly bool
+	Private    []netip.Prefix
 
 	resolver *net.Resolver
 	proxy    func(*http.Request) (*url.URL, error)
+}
+
+// Check returns a *NotAllowedError for an address that must not be reached.
+func (o Options) Check(address netip.Addr) error {
+	plain := address.Unmap().WithZone("")
+	listed := slices.ContainsFunc(o.Private, func(network netip.Prefix) bool { return network.Contains(plain) })
+	if !o.PublicOnly || listed || o.AllowLoopback && plain.IsLoopback() {
+		return CheckAddress(address, o.AllowLoopback)
+	}
+	return CheckPublic(address)
 }
 
 // maxHeaderBytes bounds the headers of a response.
@@ -67,14 +81,14 @@ func (g *guard) control(_, address string, _ syscall.RawConn) error {
 	if err != nil {
 		return &NotAllowedError{Address: address, Reason: "no IP address"}
 	}
-	return CheckAddress(resolved.Addr(), g.options.AllowLoopback)
+	return g.options.Check(resolved.Addr())
 }
 
 // proxyOf checks the host in the URL of a request and returns the proxy to use, if any.
 func (g *guard) proxyOf(request *http.Request) (*url.URL, error) {
 	host := request.URL.Hostname()
 	if address, err := netip.ParseAddr(host); err == nil {
-		if err := CheckAddress(address, g.options.AllowLoopback); err != nil {
+		if err := g.options.Check(address); err != nil {
 			return nil, err
 		}
 	}

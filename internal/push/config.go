@@ -60,7 +60,7 @@ func CheckID(id string) error {
 
 // CheckURL returns an error if no notification may be sent to a URL. The address behind a name is checked when a connection is made. Plain
 // HTTP is allowed only together with loopback addresses, for local mode and tests.
-func CheckURL(text string, allowLoopback bool) error {
+func CheckURL(text string, reach outbound.Options) error {
 	if len(text) > MaxURL {
 		return fmt.Errorf("the URL for push notifications has more than %d characters", MaxURL)
 	}
@@ -72,13 +72,13 @@ func CheckURL(text string, allowLoopback bool) error {
 		return errors.New("the URL for push notifications must not contain a user or a password: use authentication")
 	case u.Fragment != "":
 		return errors.New("the URL for push notifications must not have a fragment")
-	case u.Scheme != "https" && (u.Scheme != "http" || !allowLoopback):
+	case u.Scheme != "https" && (u.Scheme != "http" || !reach.AllowLoopback):
 		return errors.New("the URL for push notifications must begin with https://")
 	}
 	if address, err := netip.ParseAddr(u.Hostname()); err == nil {
-		return outbound.CheckAddress(address, allowLoopback)
+		return reach.Check(address)
 	}
-	if name := strings.TrimSuffix(strings.ToLower(u.Hostname()), "."); !allowLoopback && (name == "localhost" || strings.HasSuffix(name, ".localhost")) {
+	if name := strings.TrimSuffix(strings.ToLower(u.Hostname()), "."); !reach.AllowLoopback && (name == "localhost" || strings.HasSuffix(name, ".localhost")) {
 		return &outbound.NotAllowedError{Address: name, Reason: "a loopback address"}
 	}
 	return nil

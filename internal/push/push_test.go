@@ -13,6 +13,7 @@ import (
 	"encoding/json"
 	"errors"
 	"math/big"
+	"net/netip"
 	"strings"
 	"testing"
 	"time"
@@ -21,6 +22,7 @@ import (
 	"k8s.io/client-go/kubernetes/fake"
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/internal/outbound"
 )
 
 func keys(t *testing.T) *Keys {
@@ -33,24 +35,26 @@ func keys(t *testing.T) *Keys {
 }
 
 func TestOnlyAllowedURLs(t *testing.T) {
+	strict := outbound.Options{PublicOnly: true, Private: []netip.Prefix{netip.MustParsePrefix("10.1.0.0/16")}}
 	for text, allowed := range map[string]bool{
-		"https://client.example.com/hook?x=1": true, "https://10.0.0.7:8443/": true, "https://[2606:4700::1111]/": true,
+		"https://client.example.com/hook?x=1": true, "https://10.1.0.7:8443/": true, "https://[2606:4700::1111]/": true,
 
+		"https://10.0.0.7:8443/": false, "https://192.168.1.1/": false, "https://[fd12::1]/": false, "https://[::ffff:10.0.0.7]/": false,
 		"http://client.example.com/": false, "https://user:secret@client.example.com/": false, "https://169.254.169.254/latest": false,
 		"https://[fd00:ec2::254]/": false, "https://127.0.0.1/": false, "https://localhost/": false, "https://a.localhost./": false, "https://[::ffff:127.0.0.1]/": false,
 		"ftp://client.example.com/": false, "https:///path": false, "https:client": false, "client.example.com": false, "": false, "https://x/#part": false,
 		"https://client.example.com/" + strings.Repeat("a", MaxURL): false,
 	} {
-		if err := CheckURL(text, false); (err == nil) != allowed {
+		if err := CheckURL(text, strict); (err == nil) != allowed {
 			t.Errorf("%s: %v, want allowed %t", text, err, allowed)
 		}
 	}
 	for text, allowed := range map[string]bool{"http://127.0.0.1:80/": true, "http://localhost/": true, "http://169.254.169.254/": false} {
-		if err := CheckURL(text, true); (err == nil) != allowed {
+		if err := CheckURL(text, outbound.Options{AllowLoopback: true, PublicOnly: true}); (err == nil) != allowed {
 			t.Errorf("with loopback, %s: %v, want allowed %t", text, err, allowed)
 		}
 	}
-	if err := CheckURL("https://user:secret@x/", false); strings.Contains(err.Error(), "secret") {
+	if err := CheckURL("https://user:secret@x/", strict); strings.Contains(err.Error(), "secret") {
 		t.Errorf("the error contains the password: %v", err)
 	}
 }

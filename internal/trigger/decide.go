@@ -35,8 +35,14 @@ const (
 	maxMessage  = 512
 )
 
-// idWindow is how long the id of a firing is remembered. A schedule needs no memory: its times only advance.
-const idWindow = time.Hour
+// Windows in which the id of a firing is remembered. A schedule needs no memory: its times only advance.
+const (
+	idWindow = time.Hour
+	// webhookWindow is for webhooks that fired, whose requests can be recorded and sent again, while half of the memory is free.
+	webhookWindow = 24 * time.Hour
+	// maxWindow is the longest window, which is that of dedupSeconds. An entry with a later end was made while the clock was wrong.
+	maxWindow = 604800 * time.Second
+)
 
 // Outcome is what became of a firing.
 type Outcome string
@@ -145,6 +151,9 @@ func isKnown(status v1alpha1.AgentTriggerStatus, now time.Time, f Firing) bool {
 // isScheduled reports whether a firing is a time of a schedule.
 func (f Firing) isScheduled() bool { return strings.HasPrefix(f.ID, "s") && !f.Manual }
 
+// isWebhook reports whether a firing is a request.
+func (f Firing) isWebhook() bool { return strings.HasPrefix(f.ID, "w") && !f.Manual }
+
 // decision is a decision that is being made.
 type decision struct {
 	spec   v1alpha1.AgentTriggerSpec
@@ -177,7 +186,11 @@ func (d *decision) fire(of Identity, work Work, target string) (v1alpha1.AgentTr
 	d.status.Active = append(d.status.Active, name)
 	d.status.Firings = saturated(d.status.Firings, 1)
 	d.status.LastFiredTime = &now
-	d.remember()
+	window := idWindow
+	if d.firing.isWebhook() && len(d.status.RecentKeys) < maxRecent/2 {
+		window = webhookWindow
+	}
+	d.remember(window)
 	if work.Key != "" {
 		d.add(keyHash(work.Key), time.Duration(d.spec.DedupSeconds)*time.Second)
 	}
@@ -188,7 +201,7 @@ func (d *decision) fire(of Identity, work Work, target string) (v1alpha1.AgentTr
 
 // drop records a firing that starts no work.
 func (d *decision) drop(reason v1alpha1.DropReason, message string) (v1alpha1.AgentTriggerStatus, Decision) {
-	d.remember() // so that a repetition is not counted again
+	d.remember(idWindow) // so that a repetition is not counted again
 	d.latch()
 	d.passTime()
 	d.status.Dropped = saturated(d.status.Dropped, 1)
@@ -224,12 +237,12 @@ func (d *decision) latch() bool {
 }
 
 // remember remembers the id of the firing.
-func (d *decision) remember() {
+func (d *decision) remember(window time.Duration) {
 	if d.firing.Manual {
 		d.status.LastFireID = d.firing.ID
 	}
 	if !d.firing.isScheduled() && len(d.status.RecentKeys) < maxRecent {
-		d.add(idHash(d.firing.ID), idWindow)
+		d.add(idHash(d.firing.ID), window)
 	}
 }
 
@@ -253,7 +266,7 @@ func unexpired(keys []v1alpha1.RecentKey, now time.Time) []v1alpha1.RecentKey {
 func isExpired(key v1alpha1.RecentKey, now time.Time) bool {
 	_, text, _ := strings.Cut(key, ":")
 	until, err := strconv.ParseInt(text, 10, 64)
-	return err != nil || now.Unix() >= until
+	return err != nil || now.Unix() >= until || until-now.Unix() > int64(maxWindow/time.Second)
 }
 
 // saturated adds without an overflow.

@@ -23,8 +23,6 @@ const (
 	maxSuccessCriteria = 4096
 	maxRef             = 256
 	maxContent         = 65536
-	// maxExpressions bounds the expressions of a trigger.
-	maxExpressions = 64
 )
 
 // Program is the compiled spec of a trigger. It depends on the spec only, so it is compiled once for each generation.
@@ -90,8 +88,8 @@ func Compile(spec v1alpha1.AgentTriggerSpec) (*Program, error) {
 	if spec.Message != nil {
 		p.value = c.template("spec.message.content", spec.Message.Content)
 	}
-	if c.err == nil && c.count > maxExpressions {
-		c.err = &expr.Error{Field: "spec", Problem: fmt.Sprintf("there are %d expressions, at most %d are allowed", c.count, maxExpressions)}
+	if c.err == nil && c.count > expr.MaxExpressions {
+		c.err = &expr.Error{Field: "spec", Problem: fmt.Sprintf("there are %d expressions, at most %d are allowed", c.count, expr.MaxExpressions)}
 	}
 	return p, c.err
 }

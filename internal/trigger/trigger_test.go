@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -134,6 +135,50 @@ func TestWhenAScheduleApplies(t *testing.T) {
 	}
 }
 
+// TestClockJumpsForward has a clock that is years ahead for a while. The schedule continues when it is right again, from then, and so do firings
+// with a key.
+func TestClockJumpsForward(t *testing.T) {
+	parse := func(text string) time.Time {
+		parsed, err := time.Parse(time.RFC3339, text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return parsed
+	}
+	spec := v1alpha1.AgentTriggerSpec{Schedule: &v1alpha1.TriggerSchedule{Cron: "* * * * *"}, DedupSeconds: 60, Task: &v1alpha1.TriggerTask{}}
+	schedule, err := ParseSchedule(*spec.Schedule)
+	if err != nil {
+		t.Fatal(err)
+	}
+	created := parse("2026-01-01T00:00:30Z")
+	var status v1alpha1.AgentTriggerStatus
+	fire := func(now string) Outcome {
+		status = Observe(spec, status, created, parse(now))
+		f, found := Due(schedule, status, parse(now))
+		if !found {
+			return ""
+		}
+		var decision Decision
+		status, decision = Decide(Identity{"t", "u"}, spec, status, parse(now), f, Work{Key: "k", Kind: v1alpha1.TargetTask, Target: []byte("{}")})
+		status.Pending, status.Active = nil, nil
+		return decision.Outcome
+	}
+	for _, c := range []struct {
+		now  string
+		want Outcome
+	}{
+		{"2026-01-01T00:01:10Z", Fired}, {"2030-01-01T00:00:10Z", Fired}, {"2026-01-01T00:02:10Z", ""}, {"2026-01-01T00:03:10Z", Fired},
+		{"2026-01-01T00:02:50Z", ""}, {"2026-01-01T00:05:00Z", Fired},
+	} {
+		if got := fire(c.now); got != c.want {
+			t.Errorf("%s: %q, want %q", c.now, got, c.want)
+		}
+	}
+	if next := NextTime(schedule, status, parse("2026-01-01T00:05:00Z")); !next.Equal(parse("2026-01-01T00:06:00Z")) {
+		t.Errorf("the next time is %s", next)
+	}
+}
+
 func TestNamesAreNamesAndDiffer(t *testing.T) {
 	valid := regexp.MustCompile(`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`)
 	seen := map[string]bool{}
@@ -256,7 +301,7 @@ func TestCompileErrors(t *testing.T) {
 		"a text":   {v1alpha1.AgentTriggerSpec{Schedule: &v1alpha1.TriggerSchedule{Cron: "@daily"}, Task: task("a {{ x }}")}, "spec.task.instruction: {{ x }}: line 1, column 2", true},
 		"selector": {v1alpha1.AgentTriggerSpec{Watch: &v1alpha1.TriggerWatch{When: "true", Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"a": "-"}}}, Task: task("x")}, "spec.watch.selector: ", false},
 		"the cron": {v1alpha1.AgentTriggerSpec{Schedule: &v1alpha1.TriggerSchedule{Cron: "99 * * * *"}, Task: task("x")}, "spec.schedule.cron: ", false},
-		"too many": {v1alpha1.AgentTriggerSpec{Schedule: &v1alpha1.TriggerSchedule{Cron: "@daily"}, Task: task(strings.Repeat("{{ 1 }}", 65))}, "there are 65 expressions, at most 64", true},
+		"too many": {v1alpha1.AgentTriggerSpec{Schedule: &v1alpha1.TriggerSchedule{Cron: "@daily"}, Task: task(strings.Repeat("{{ 1 }}", 65))}, "there are more than 64 expressions", true},
 		"a schema": {v1alpha1.AgentTriggerSpec{Schedule: &v1alpha1.TriggerSchedule{Cron: "@daily"}, Task: &v1alpha1.TriggerTask{Role: "r", Instruction: "x",
 			OutputSchema: &runtime.RawExtension{Raw: []byte(`{"allOf":[{"$ref":"#"}]}`)}}}, "spec.task.outputSchema cannot be used: ", false},
 		"a message": {v1alpha1.AgentTriggerSpec{Schedule: &v1alpha1.TriggerSchedule{Cron: "@daily"}, Message: &v1alpha1.TriggerMessage{Content: "{{"}}, "spec.message.content: {{ without }}", true},
@@ -309,7 +354,7 @@ func TestDecisions(t *testing.T) {
 	latched := make([]string, MaxLatched)
 	keys := make([]string, maxRecent-1)
 	for i := range keys {
-		keys[i] = Hash("other") + ":9999999999"
+		keys[i] = Hash("other") + ":" + strconv.FormatInt(now.Add(time.Hour).Unix(), 10)
 	}
 	full := make([]v1alpha1.PendingFiring, MaxPending)
 	work := Work{Kind: v1alpha1.TargetTask, Target: []byte("{}")}

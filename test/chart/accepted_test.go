@@ -52,6 +52,8 @@ var accepted = map[string][]string{
 	"a few namespaces and PostgreSQL":      with(few, postgres),
 	"no history":                           {"history.enabled=false"},
 	"no metrics":                           {"metrics.enabled=false"},
+	"metrics for everyone":                 {"metrics.insecure=true", "metrics.serviceMonitor.enabled=true", "history.enabled=false"},
+	"receivers in private networks":        {"gateway.enabled=true", "gateway.pushNetworks={10.1.0.0/16,fd12::/16}"},
 	"no workspaces":                        {"workspace.enabled=false"},
 	"git servers in the cluster":           {"workspace.privateGitServers={gitea.dev.svc,10.1.0.0/16}"},
 	"larger workspaces with more egress":   {"workspace.maxSize=50Gi", "workspace.egress[0].ports[0].port=53", "workspace.egress[0].ports[0].protocol=UDP", "workspace.egress[1].to[0].ipBlock.cidr=192.0.2.0/24"},

@@ -6,6 +6,7 @@ package chart_test
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -165,6 +166,28 @@ var _ = Describe("The chart", func() {
 			var service corev1.Service
 			convert(find(objects, "Service", name+"-metrics"), &service)
 			Expect(monitor.Spec.Endpoints).To(ConsistOf(HaveField("Port", service.Spec.Ports[0].Name)))
+		}
+	})
+
+	It("requires a token for the metrics unless they are insecure", func(ctx SpecContext) {
+		for _, insecure := range []bool{false, true} {
+			values := []string{"history.enabled=false", "metrics.serviceMonitor.enabled=true", fmt.Sprintf("metrics.insecure=%t", insecure)}
+			objects := rendered(ctx, values...)
+			var monitor struct {
+				Spec struct {
+					Endpoints []struct {
+						Scheme          string `json:"scheme"`
+						BearerTokenFile string `json:"bearerTokenFile"`
+					} `json:"endpoints"`
+				} `json:"spec"`
+			}
+			convert(find(objects, "ServiceMonitor", "nestor-operator"), &monitor)
+			Expect(monitor.Spec.Endpoints[0].Scheme == "https").To(Equal(!insecure))
+			Expect(monitor.Spec.Endpoints[0].BearerTokenFile != "").To(Equal(!insecure))
+			Expect(find(objects, "ClusterRole", "nestor-operator-metrics-reader") != nil).To(Equal(!insecure))
+			Expect(find(objects, "ClusterRoleBinding", "nestor-history-auth-delegator") != nil).To(Equal(!insecure))
+			args := operatorOf(ctx, values...).Spec.Template.Spec.Containers[0].Args
+			Expect(slices.Contains(args, "--metrics-insecure")).To(Equal(insecure))
 		}
 	})
 

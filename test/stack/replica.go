@@ -58,7 +58,7 @@ func (s *Stack) LaunchReplica(ctx context.Context, options ReplicaOptions) (*Rep
 		defer func() { _ = log.Close() }() // the operator has a copy
 	}
 	options.Flags = slices.Concat([]string{
-		"--metrics-bind-address", r.Metrics, "--health-probe-bind-address", r.Probes, "--pprof-bind-address", r.Profiles,
+		"--metrics-bind-address", r.Metrics, "--metrics-insecure", "--health-probe-bind-address", r.Probes, "--pprof-bind-address", r.Profiles,
 	}, options.Flags)
 	var err error
 	if r.Process, err = s.runOperator(log, options); err != nil {

@@ -11,6 +11,9 @@
 - --health-probe-bind-address=:8081
 {{- if .Values.metrics.enabled }}
 - --metrics-bind-address=:8080
+{{- if .Values.metrics.insecure }}
+- --metrics-insecure
+{{- end }}
 {{- end }}
 {{- if .Values.history.enabled }}
 - --history-bind-address=:8443
@@ -29,6 +32,9 @@
 - --gateway-service={{ include "nestor.gatewayName" . }}
 - --gateway-max-requests={{ .Values.gateway.requests.max }}
 - --gateway-max-requests-per-user={{ .Values.gateway.requests.maxPerUser }}
+{{- with .Values.gateway.pushNetworks }}
+- --push-networks={{ join "," . }}
+{{- end }}
 {{- end }}
 {{- with .Values.ledger.retention }}
 - --history-retention={{ . }}

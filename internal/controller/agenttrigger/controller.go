@@ -125,6 +125,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	err := r.Client.Get(ctx, req.NamespacedName, &t)
 	if apierrors.IsNotFound(err) {
 		r.Recorder.programs.remove(req.NamespacedName)
+		r.Recorder.Evaluations.forget(req.NamespacedName)
 		r.Watches.remove(req.NamespacedName)
 	}
 	if err != nil || !t.DeletionTimestamp.IsZero() {
@@ -227,7 +228,7 @@ func (r *Reconciler) fireSchedule(ctx context.Context, t *v1alpha1.AgentTrigger,
 		r.Recorder.warn(t, string(v1alpha1.DropMissed), late)
 		return false, nil
 	}
-	decision, err := r.Recorder.record(ctx, t, firing)
+	decision, err := r.Recorder.record(ctx, t, firing, r.Recorder.evaluateLater)
 	return decision.Outcome == trigger.Wait, err
 }
 
@@ -248,7 +249,7 @@ func (r *Reconciler) fireWatch(ctx context.Context, t *v1alpha1.AgentTrigger, pr
 		if !found {
 			break
 		}
-		decision, err := r.Recorder.record(ctx, t, f)
+		decision, err := r.Recorder.record(ctx, t, f, r.Recorder.evaluateLater)
 		if err != nil || decision.Outcome == trigger.Wait {
 			return true, err
 		}

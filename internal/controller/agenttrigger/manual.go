@@ -68,7 +68,7 @@ func (r *Reconciler) fireByHand(ctx context.Context, t *v1alpha1.AgentTrigger) (
 	decision, err := r.Recorder.record(ctx, t, trigger.Firing{
 		ID: id, Time: r.Recorder.now(), Manual: true, User: t.Annotations[v1alpha1.AnnotationFireUser],
 		Input: expr.Input{Body: asked.Body, Headers: headers, Object: asked.Object, OldObject: asked.Old},
-	})
+	}, r.Recorder.evaluateLater)
 	if err != nil {
 		return false, err
 	}

@@ -53,6 +53,8 @@ type Recorder struct {
 	// Client reads from the cache, API from the API server.
 	Client client.Client
 	API    client.Reader
+	// Evaluations evaluates the expressions of triggers.
+	Evaluations *Evaluator
 	// Events records the Events of firings that start no work; if nil, none are emitted.
 	Events recorder.EventRecorder
 	// Now returns the time; nil means time.Now.
@@ -93,7 +95,7 @@ func (r *Recorder) Fire(ctx context.Context, name types.NamespacedName, uid type
 			return trigger.Decision{}, apierrors.NewNotFound(v1alpha1.GroupVersion.WithResource("agenttriggers").GroupResource(), name.Name)
 		}
 		var decision trigger.Decision
-		decision, err = r.record(ctx, &t, f)
+		decision, err = r.record(ctx, &t, f, r.evaluateNow)
 		if !apierrors.IsConflict(err) {
 			return decision, err
 		}
@@ -101,8 +103,21 @@ func (r *Recorder) Fire(ctx context.Context, name types.NamespacedName, uid type
 	return trigger.Decision{Outcome: trigger.Wait}, nil // the trigger is written all the time
 }
 
-// record decides about a firing of a trigger that was just read, and writes the decision.
-func (r *Recorder) record(ctx context.Context, t *v1alpha1.AgentTrigger, f trigger.Firing) (trigger.Decision, error) {
+// evaluate evaluates the expressions of a trigger for a firing. It reports false if the result is not known yet.
+type evaluate func(ctx context.Context, t *v1alpha1.AgentTrigger, program *trigger.Program, f trigger.Firing) (result, bool)
+
+// evaluateNow is for callers that may wait.
+func (r *Recorder) evaluateNow(ctx context.Context, t *v1alpha1.AgentTrigger, program *trigger.Program, f trigger.Firing) (result, bool) {
+	return r.Evaluations.now(ctx, t.Namespace, program, f), true
+}
+
+// evaluateLater is for reconciles: a trigger whose expressions take long must not keep a worker from other triggers.
+func (r *Recorder) evaluateLater(_ context.Context, t *v1alpha1.AgentTrigger, program *trigger.Program, f trigger.Firing) (result, bool) {
+	return r.Evaluations.later(t, program, f)
+}
+
+// record decides about a firing of a trigger that was just read, and writes the decision. A firing that is not evaluated yet must wait.
+func (r *Recorder) record(ctx context.Context, t *v1alpha1.AgentTrigger, f trigger.Firing, how evaluate) (trigger.Decision, error) {
 	f.FillTrigger(client.ObjectKeyFromObject(t))
 	now := r.now()
 	next, err := r.refresh(ctx, t, now)
@@ -110,7 +125,7 @@ func (r *Recorder) record(ctx context.Context, t *v1alpha1.AgentTrigger, f trigg
 		return trigger.Decision{}, err
 	}
 	before := next
-	next, decision := r.decide(ctx, t, next, now, f)
+	next, decision := r.decide(ctx, t, next, now, f, how)
 	if equality.Semantic.DeepEqual(before, next) {
 		return decision, nil // nothing to record
 	}
@@ -127,7 +142,7 @@ func (r *Recorder) record(ctx context.Context, t *v1alpha1.AgentTrigger, f trigg
 }
 
 // decide evaluates the expressions of a trigger for a firing and decides about it.
-func (r *Recorder) decide(ctx context.Context, t *v1alpha1.AgentTrigger, current v1alpha1.AgentTriggerStatus, now time.Time, f trigger.Firing) (v1alpha1.AgentTriggerStatus, trigger.Decision) {
+func (r *Recorder) decide(ctx context.Context, t *v1alpha1.AgentTrigger, current v1alpha1.AgentTriggerStatus, now time.Time, f trigger.Firing, how evaluate) (v1alpha1.AgentTriggerStatus, trigger.Decision) {
 	if t.Spec.Suspend {
 		return current, trigger.Decision{Outcome: trigger.Suspended}
 	}
@@ -138,24 +153,17 @@ func (r *Recorder) decide(ctx context.Context, t *v1alpha1.AgentTrigger, current
 	if err != nil {
 		return drop(err)
 	}
-	ctx, cancel := context.WithTimeout(ctx, expr.Timeout)
-	defer cancel()
-	matches, err := program.Matches(ctx, f)
-	if err != nil {
-		return drop(err)
-	}
-	if !matches {
+	evaluated, known := how(ctx, t, program, f)
+	switch {
+	case !known || ctx.Err() != nil: // an evaluation that was cancelled says nothing about the firing
+		return current, trigger.Decision{Outcome: trigger.Wait}
+	case evaluated.err != nil:
+		return drop(evaluated.err)
+	case !evaluated.matches:
 		return current, trigger.Decision{Outcome: trigger.NotMatched}
 	}
-	var work trigger.Work
-	if work.Key, err = program.Key(ctx, f); err != nil {
-		return drop(err)
-	}
-	if work.Kind, work.Target, err = program.Render(ctx, f); err != nil {
-		return drop(err)
-	}
-	work.ReportTo = reportObject(t.Spec, f)
-	return trigger.Decide(trigger.Identity{Name: t.Name, UID: t.UID}, t.Spec, current, now, f, work)
+	evaluated.work.ReportTo = reportObject(t.Spec, f)
+	return trigger.Decide(trigger.Identity{Name: t.Name, UID: t.UID}, t.Spec, current, now, f, evaluated.work)
 }
 
 // refresh returns the status of a trigger with the schedule that applies now, without confirmed firings, and without work that has ended.

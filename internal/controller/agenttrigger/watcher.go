@@ -27,10 +27,11 @@ const (
 
 // watcher evaluates the condition of a trigger for the objects that it watches.
 type watcher struct {
-	name       types.NamespacedName
-	uid        types.UID
-	generation int64
-	program    *trigger.Program
+	name        types.NamespacedName
+	uid         types.UID
+	generation  int64
+	program     *trigger.Program
+	evaluations *Evaluator
 	// wake reconciles the trigger, failed is called with the error of an evaluation.
 	wake   func()
 	failed func(error)
@@ -83,10 +84,11 @@ func (w *watcher) changed(before, after any) {
 	f.FillTrigger(w.name)
 	matches := false
 	if w.program.Selector.Matches(labels.Set(now.GetLabels())) {
-		ctx, cancel := context.WithTimeout(context.Background(), expr.Timeout)
-		defer cancel()
-		var err error
-		if matches, err = w.program.Matches(ctx, f); err != nil {
+		err := w.evaluations.run(context.Background(), w.name.Namespace, func(ctx context.Context) (err error) {
+			matches, err = w.program.Matches(ctx, f)
+			return err
+		})
+		if err != nil {
 			w.failed(err)
 		}
 	}

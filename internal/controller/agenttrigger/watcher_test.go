@@ -25,7 +25,7 @@ func newWatcher(t *testing.T, when string) (*watcher, *int, *[]error) {
 		t.Fatal(err)
 	}
 	wakes, failures := 0, []error{}
-	return &watcher{name: theTrigger, program: program, wake: func() { wakes++ }, failed: func(err error) { failures = append(failures, err) },
+	return &watcher{name: theTrigger, program: program, evaluations: newEvaluator(), wake: func() { wakes++ }, failed: func(err error) { failures = append(failures, err) },
 		isTrue: map[string]bool{}, wasFalse: map[string]bool{}}, &wakes, &failures
 }
 

@@ -31,6 +31,8 @@ type Watches struct {
 	Client client.Client
 	// Wake reconciles a trigger.
 	Wake func(types.NamespacedName)
+	// Evaluations evaluates the conditions of triggers.
+	Evaluations *Evaluator
 
 	mu       sync.Mutex
 	sources  map[place]*source
@@ -123,7 +125,7 @@ func (w *Watches) check(ctx context.Context, t *v1alpha1.AgentTrigger) (place, e
 // add starts a watcher.
 func (w *Watches) add(t *v1alpha1.AgentTrigger, program *trigger.Program, at place, failed func(error)) (*watcher, error) {
 	name := client.ObjectKeyFromObject(t)
-	added := &watcher{name: name, uid: t.UID, generation: t.Generation, program: program, failed: failed,
+	added := &watcher{name: name, uid: t.UID, generation: t.Generation, program: program, failed: failed, evaluations: w.Evaluations,
 		wake: func() { w.Wake(name) }, isTrue: map[string]bool{}, wasFalse: map[string]bool{}}
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -180,8 +180,15 @@ func (o *operator) reconciler() *Reconciler {
 	c := &gated{WithWatch: o.world.server, operator: o}
 	return &Reconciler{
 		Client: c, Watches: &Watches{}, Finder: resolve.Finder{Live: o.world.server},
-		Recorder: &Recorder{Client: c, API: &live{gated: c}, Now: func() time.Time { return o.world.now }},
+		Recorder: &Recorder{Client: c, API: &live{gated: c}, Evaluations: newEvaluator(), Now: func() time.Time { return o.world.now }},
 	}
+}
+
+// newEvaluator returns an evaluator whose evaluations in the background end before the reconcile that starts them continues.
+func newEvaluator() *Evaluator {
+	e := NewEvaluator(func(types.NamespacedName) {})
+	e.spawn = func(f func()) { f() }
+	return e
 }
 
 // gated is the client of an operator: it reads from the operator's cache and writes to the server.

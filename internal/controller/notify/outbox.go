@@ -42,6 +42,8 @@ type outcome struct {
 	failure string
 	// final means that another attempt would fail, too.
 	final bool
+	// cause is what happened, for the operator's log.
+	cause string
 }
 
 // result returns the outcome in a word.

@@ -38,27 +38,34 @@ type Sender struct {
 	Keys *push.Keyring
 	// Issuer is the issuer of the tokens: the address of the gateway in the cluster.
 	Issuer string
-	// AllowLoopback permits receivers on loopback addresses, and plain HTTP, for local mode and tests.
-	AllowLoopback bool
+	// Reach is where receivers may be. Loopback addresses permit plain HTTP too, for local mode and tests.
+	Reach outbound.Options
 
 	client *http.Client
 }
 
 // NewSender returns a sender.
-func NewSender(keys *push.Keyring, issuer string, allowLoopback bool) *Sender {
-	transport := outbound.New(outbound.Options{AllowLoopback: allowLoopback})
+func NewSender(keys *push.Keyring, issuer string, reach outbound.Options) *Sender {
+	transport := outbound.New(reach)
 	transport.MaxIdleConnsPerHost = 2
 	transport.IdleConnTimeout = 30 * time.Second
-	return &Sender{Keys: keys, Issuer: issuer, AllowLoopback: allowLoopback, client: &http.Client{
+	return &Sender{Keys: keys, Issuer: issuer, Reach: reach, client: &http.Client{
 		Transport:     transport,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}}
 }
 
+// notDelivered is the failure that is recorded whatever the receiver did. A person who may register receivers could otherwise read
+// from the record which addresses and ports answer, and how.
+const notDelivered = "the receiver did not accept the notification"
+
+// undelivered returns the outcome of an attempt that a receiver did not accept. The cause is for the operator's log.
+func undelivered(cause string) outcome { return outcome{failure: notDelivered, cause: cause} }
+
 // send makes one attempt to deliver a notification. The error of the HTTP client is not shown: it contains the URL.
 func (s *Sender) send(ctx context.Context, task types.NamespacedName, config push.Config, body []byte) outcome {
-	if err := push.CheckURL(config.URL, s.AllowLoopback); err != nil {
-		return outcome{err.Error(), true}
+	if err := push.CheckURL(config.URL, s.Reach); err != nil {
+		return outcome{failure: err.Error(), final: true}
 	}
 	request, failed := s.request(ctx, task, config, body)
 	if failed.failure != "" {
@@ -70,15 +77,13 @@ func (s *Sender) send(ctx context.Context, task types.NamespacedName, config pus
 	}
 	_, _ = io.Copy(io.Discard, io.LimitReader(reply.Body, maxReply)) // what a receiver answers does not matter
 	_ = reply.Body.Close()
-	switch code := reply.StatusCode; {
-	case code/100 == 2:
+	switch code := reply.StatusCode; code / 100 {
+	case 2:
 		return outcome{}
-	case code/100 == 3:
-		return outcome{fmt.Sprintf("the receiver answered with status %d: redirects are not followed", code), true}
-	case code/100 == 5, code == http.StatusTooManyRequests, code == http.StatusRequestTimeout, code == http.StatusTooEarly:
-		return outcome{fmt.Sprintf("the receiver answered with status %d", code), false}
+	case 3:
+		return undelivered(fmt.Sprintf("the receiver answered with status %d: redirects are not followed", code))
 	default:
-		return outcome{fmt.Sprintf("the receiver refused the notification with status %d", code), true}
+		return undelivered(fmt.Sprintf("the receiver answered with status %d", code))
 	}
 }
 
@@ -86,23 +91,23 @@ func (s *Sender) send(ctx context.Context, task types.NamespacedName, config pus
 func (s *Sender) request(ctx context.Context, task types.NamespacedName, config push.Config, body []byte) (*http.Request, outcome) {
 	keys, err := s.Keys.Keys(ctx)
 	if err != nil {
-		return nil, outcome{"the operator cannot read its keys for push notifications", false}
+		return nil, outcome{failure: "the operator cannot read its keys for push notifications"}
 	}
 	secrets, err := keys.Open(task.Namespace, task.Name, config)
 	if err != nil {
-		return nil, outcome{err.Error(), true}
+		return nil, outcome{failure: err.Error(), final: true}
 	}
 	receiver, err := url.Parse(config.URL)
 	if err != nil {
-		return nil, outcome{"the URL is not valid", true}
+		return nil, outcome{failure: "the URL is not valid", final: true}
 	}
 	token, err := keys.Sign(s.Issuer, receiver.Host, task.Namespace, task.Name, body, time.Now())
 	if err != nil {
-		return nil, outcome{"the notification cannot be signed", false}
+		return nil, outcome{failure: "the notification cannot be signed"}
 	}
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, config.URL, bytes.NewReader(body))
 	if err != nil {
-		return nil, outcome{"the URL is not valid", true}
+		return nil, outcome{failure: "the URL is not valid", final: true}
 	}
 	request.Header.Set("Content-Type", "application/json")
 	request.Header.Set("User-Agent", "nestor-operator")
@@ -127,9 +132,9 @@ func connectionFailure(err error) outcome {
 	var timeout net.Error
 	switch {
 	case errors.As(err, &notAllowed):
-		return outcome{notAllowed.Error(), true}
+		return undelivered(notAllowed.Error())
 	case errors.As(err, &timeout) && timeout.Timeout(), errors.Is(err, context.DeadlineExceeded):
-		return outcome{"the receiver did not answer in time", false}
+		return undelivered("the receiver did not answer in time")
 	}
-	return outcome{"no connection to the receiver", false}
+	return undelivered("no connection to the receiver")
 }

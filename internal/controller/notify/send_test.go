@@ -14,13 +14,15 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes/fake"
 
+	"github.com/nestor-dev/nestor/internal/outbound"
 	"github.com/nestor-dev/nestor/internal/push"
 )
 
 var aTask = types.NamespacedName{Namespace: "team", Name: "task"}
 
 func newSender(allowLoopback bool) *Sender {
-	return NewSender(&push.Keyring{Secrets: fake.NewClientset().CoreV1().Secrets("nestor-system"), Name: "keys"}, "https://nestor-gateway.nestor-system.svc", allowLoopback)
+	keys := &push.Keyring{Secrets: fake.NewClientset().CoreV1().Secrets("nestor-system"), Name: "keys"}
+	return NewSender(keys, "https://nestor-gateway.nestor-system.svc", outbound.Options{AllowLoopback: allowLoopback, PublicOnly: true})
 }
 
 // sealed returns a configuration with secrets.
@@ -84,11 +86,11 @@ func TestHostileReceivers(t *testing.T) {
 	defer close(stop)
 	s := newSender(true)
 	for path, want := range map[string]outcome{
-		"/redirect": {"the receiver answered with status 307: redirects are not followed", true},
+		"/redirect": undelivered("the receiver answered with status 307: redirects are not followed"),
 		"/huge":     {},
-		"/busy":     {"the receiver answered with status 503", false},
-		"/refused":  {"the receiver refused the notification with status 403", true},
-		"/hangs":    {"the receiver did not answer in time", false},
+		"/busy":     undelivered("the receiver answered with status 503"),
+		"/refused":  undelivered("the receiver answered with status 403"),
+		"/hangs":    undelivered("the receiver did not answer in time"),
 	} {
 		timeout := time.Minute
 		if path == "/hangs" {
@@ -99,6 +101,29 @@ func TestHostileReceivers(t *testing.T) {
 			t.Errorf("%s: %+v, want %+v", path, got, want)
 		}
 		cancel()
+	}
+}
+
+// TestOutcomesDoNotShowPorts compares what is recorded for receivers that are closed, that do not speak TLS, that refuse, and that must not
+// be reached.
+func TestOutcomesDoNotShowPorts(t *testing.T) {
+	closed := httptest.NewServer(http.NotFoundHandler())
+	closed.Close()
+	open := httptest.NewServer(http.NotFoundHandler())
+	defer open.Close()
+	s := newSender(true)
+	for name, url := range map[string]string{
+		"closed": closed.URL, "status 404": open.URL, "no TLS": strings.Replace(open.URL, "http:", "https:", 1), "no such name": "https://nestor.invalid/",
+	} {
+		got := s.send(t.Context(), aTask, push.Config{ID: "a", URL: url}, []byte("{}"))
+		if got.failure != notDelivered || got.final || got.cause == "" || got.result() != "failed" {
+			t.Errorf("%s: %+v", name, got)
+		}
+	}
+	// A name is checked when a connection is made, after the URL was accepted.
+	inside := connectionFailure(&outbound.NotAllowedError{Address: "10.0.0.1", Reason: "a private address"})
+	if inside.failure != notDelivered || inside.final {
+		t.Errorf("a private address: %+v", inside)
 	}
 }
 

@@ -18,6 +18,7 @@ import (
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 	"github.com/nestor-dev/nestor/internal/gateway"
+	"github.com/nestor-dev/nestor/internal/outbound"
 	"github.com/nestor-dev/nestor/internal/push"
 )
 
@@ -31,8 +32,8 @@ var errNoPushInChats = a2a.NewError(a2a.ErrPushNotificationNotSupported, "push n
 type Push struct {
 	// Keys seal the tokens of clients; nil turns push notifications off.
 	Keys *push.Keyring
-	// AllowLoopback permits receivers on loopback addresses, and plain HTTP, for local mode and tests.
-	AllowLoopback bool
+	// Reach is where receivers may be. Loopback addresses permit plain HTTP too, for local mode and tests.
+	Reach outbound.Options
 }
 
 // keys serves the public keys.
@@ -123,7 +124,7 @@ func (a agent) sealed(ctx context.Context, task string, req *a2a.PushConfig) (pu
 	if config.ID == "" {
 		config.ID = strings.ToLower(rand.Text()[:12])
 	}
-	err := errors.Join(push.CheckID(config.ID), push.CheckURL(config.URL, a.push.AllowLoopback))
+	err := errors.Join(push.CheckID(config.ID), push.CheckURL(config.URL, a.push.Reach))
 	if err != nil {
 		return push.Config{}, a2a.NewError(a2a.ErrInvalidParams, err.Error())
 	}

@@ -5,9 +5,12 @@ package hooks
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
+	"io"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -23,8 +26,10 @@ import (
 
 // Limits of the requests in flight. Senders are not authenticated until their body was read, so they get few of the gateway's resources.
 const (
-	maxRequests           = 64
+	maxRequests           = 1024
 	maxRequestsOfATrigger = 16
+	// maxBuffered bounds the bytes of all bodies that are being received or handled.
+	maxBuffered = 256 << 20
 	// bodyTimeout limits how long a sender may take to send the body of a request.
 	bodyTimeout = 10 * time.Second
 )
@@ -42,15 +47,43 @@ type Triggers interface {
 	Fire(ctx context.Context, name types.NamespacedName, uid types.UID, f trigger.Firing) (trigger.Decision, error)
 }
 
+var errTooMany = apierrors.NewTooManyRequests("too many requests at once: try again", retryAfter)
+
+// countedBody counts the bytes of a body, which stay in memory until the request was handled.
+type countedBody struct {
+	io.ReadCloser
+	total    *atomic.Int64
+	taken    int64
+	exceeded bool
+}
+
+// Read implements io.Reader.
+func (b *countedBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	b.taken += int64(n)
+	if b.total.Add(int64(n)) > maxBuffered {
+		b.exceeded = true
+		return n, errTooMany
+	}
+	return n, err
+}
+
+func (b *countedBody) release() { b.total.Add(-b.taken) }
+
 type door struct {
 	triggers Triggers
 	requests *streams.Limiter
 	now      func() time.Time
+	// buffered is the number of bytes of all bodies.
+	buffered atomic.Int64
+	// unknown is the secret of triggers that have none. No sender has it.
+	unknown string
 }
 
 // New returns the door.
 func New(triggers Triggers) gateway.Door {
-	return &door{triggers: triggers, requests: streams.NewLimiter(streams.Limits{Total: maxRequests, PerUser: maxRequestsOfATrigger}), now: time.Now}
+	limits := streams.Limits{Total: maxRequests, PerUser: maxRequestsOfATrigger}
+	return &door{triggers: triggers, requests: streams.NewLimiter(limits), now: time.Now, unknown: rand.Text()}
 }
 
 // Name implements gateway.Door.
@@ -81,16 +114,17 @@ func (d *door) serve(w http.ResponseWriter, r *http.Request) {
 	name := types.NamespacedName{Namespace: r.PathValue("namespace"), Name: r.PathValue("trigger")}
 	release, err := d.requests.Open(name.String())
 	if err != nil {
-		d.WriteError(w, apierrors.NewTooManyRequests("too many requests at once: try again", retryAfter))
+		d.WriteError(w, errTooMany)
 		return
 	}
 	defer release()
-	found, err := d.find(r.Context(), name)
-	if err != nil {
-		d.WriteError(w, err)
-		return
+	body := &countedBody{ReadCloser: r.Body, total: &d.buffered}
+	defer body.release()
+	r.Body = body
+	found, received, err := d.receive(w, r, name)
+	if body.exceeded {
+		err = errTooMany
 	}
-	received, err := d.receive(w, r, found)
 	if err != nil {
 		d.WriteError(w, err)
 		return
@@ -137,26 +171,25 @@ func unavailable(message string) error {
 	}}
 }
 
-// find returns a trigger with a webhook. All requests that are not authenticated get the same response, also if there is no such trigger.
-func (d *door) find(ctx context.Context, name types.NamespacedName) (*v1alpha1.AgentTrigger, error) {
-	found, err := d.triggers.Trigger(ctx, name)
-	switch {
-	case apierrors.IsNotFound(err):
-		return nil, errUnauthorized
-	case err != nil:
-		return nil, err
-	case found.Spec.Webhook == nil:
-		return nil, errUnauthorized
+// receive authenticates a request and reads it. All requests that are not authenticated get the same response after the same work: a trigger
+// that does not exist, has no webhook or has no Secret is handled as one with a secret that no sender has.
+func (d *door) receive(w http.ResponseWriter, r *http.Request, name types.NamespacedName) (*v1alpha1.AgentTrigger, *received, error) {
+	found, err := d.triggers.Trigger(r.Context(), name)
+	if err != nil && !apierrors.IsNotFound(err) {
+		return nil, nil, err
 	}
-	return found, nil
-}
-
-// receive authenticates a request and reads it.
-func (d *door) receive(w http.ResponseWriter, r *http.Request, of *v1alpha1.AgentTrigger) (*received, error) {
-	secret, err := d.triggers.Secret(r.Context(), of.Namespace, of.Spec.Webhook.SecretKeyRef)
-	secret = strings.TrimRight(secret, "\r\n") // of a Secret that was made from a file
+	exists := err == nil && found.Spec.Webhook != nil
+	if !exists {
+		found = &v1alpha1.AgentTrigger{Spec: v1alpha1.AgentTriggerSpec{Webhook: &v1alpha1.TriggerWebhook{}}}
+	}
+	secret := ""
+	if exists {
+		secret, err = d.triggers.Secret(r.Context(), found.Namespace, found.Spec.Webhook.SecretKeyRef)
+		secret = strings.TrimRight(secret, "\r\n") // of a Secret that was made from a file
+	}
 	if err != nil || secret == "" {
-		return nil, errUnauthorized // the condition of the trigger says what is wrong
+		secret = d.unknown // the condition of the trigger says what is wrong
 	}
-	return formatOf(of.Spec.Webhook.Format).receive(w, r, secret)
+	received, err := formatOf(found.Spec.Webhook.Format).receive(w, r, secret, d.now())
+	return found, received, err
 }

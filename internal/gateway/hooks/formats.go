@@ -26,17 +26,18 @@ import (
 func formatOf(name v1alpha1.WebhookFormat) format {
 	switch name {
 	case v1alpha1.WebhookGitHub:
-		return format{signature: gitHubSignature, parse: parseGitHub}
+		return format{gitHub: true, parse: parseGitHub}
 	case v1alpha1.WebhookAlertmanager:
-		return format{signature: ownSignature, tokens: true, parse: parseAlertmanager}
+		return format{parse: parseAlertmanager}
 	case v1alpha1.WebhookCloudEvents:
-		return format{signature: ownSignature, tokens: true, parse: parseCloudEvent}
+		return format{parse: parseCloudEvent}
 	}
-	return format{signature: ownSignature, tokens: true, parse: parseGeneric}
+	return format{parse: parseGeneric}
 }
 
-// parseGeneric reads any JSON. A sender that repeats requests identifies them with Idempotency-Key; without it each request is a new one.
-func parseGeneric(r *http.Request, body []byte) (*received, error) {
+// parseGeneric reads any JSON. A sender with a token that repeats requests identifies them with Idempotency-Key; without it each request is a
+// new one.
+func parseGeneric(r *http.Request, body []byte, _ bool) (*received, error) {
 	value, err := parseJSON(body)
 	if err != nil {
 		return nil, err
@@ -48,20 +49,21 @@ func parseGeneric(r *http.Request, body []byte) (*received, error) {
 	return &received{delivery: delivery, body: value}, nil
 }
 
-// parseGitHub reads an event of GitHub.
-func parseGitHub(r *http.Request, body []byte) (*received, error) {
+// parseGitHub reads an event of GitHub. The signature does not cover X-GitHub-Delivery: the same body is the same delivery, whatever that
+// header has.
+func parseGitHub(r *http.Request, body []byte, _ bool) (*received, error) {
 	if strings.HasPrefix(r.Header.Get("Content-Type"), "application/x-www-form-urlencoded") {
 		return nil, apierrors.NewBadRequest("set the content type of the webhook to application/json in its settings on GitHub")
 	}
-	delivery := r.Header.Get("X-GitHub-Delivery")
-	if delivery == "" {
+	if r.Header.Get("X-GitHub-Delivery") == "" {
 		return nil, apierrors.NewBadRequest("the request has no header X-GitHub-Delivery: it is not an event of GitHub")
 	}
 	value, err := parseJSON(body)
 	if err != nil {
 		return nil, err
 	}
-	return &received{delivery: delivery, body: value, ping: r.Header.Get("X-GitHub-Event") == "ping"}, nil
+	sum := sha256.Sum256(body)
+	return &received{delivery: hex.EncodeToString(sum[:16]), body: value, ping: r.Header.Get("X-GitHub-Event") == "ping"}, nil
 }
 
 // notification is the part of a notification of Alertmanager that identifies it.
@@ -77,7 +79,7 @@ type notification struct {
 }
 
 // parseAlertmanager reads a notification of Alertmanager. It has no id: one with the same alerts in the same states is the same.
-func parseAlertmanager(_ *http.Request, body []byte) (*received, error) {
+func parseAlertmanager(_ *http.Request, body []byte, _ bool) (*received, error) {
 	value, err := parseJSON(body)
 	if err != nil {
 		return nil, err
@@ -96,7 +98,10 @@ func parseAlertmanager(_ *http.Request, body []byte) (*received, error) {
 }
 
 // parseCloudEvent reads a CloudEvent in structured or binary mode. The body for expressions is the event in its JSON format.
-func parseCloudEvent(r *http.Request, body []byte) (*received, error) {
+func parseCloudEvent(r *http.Request, body []byte, signed bool) (*received, error) {
+	if signed && !strings.HasPrefix(r.Header.Get("Content-Type"), "application/cloudevents") {
+		return nil, apierrors.NewBadRequest("the signature does not cover the headers of a CloudEvent in binary mode: send it in structured mode, or use a token")
+	}
 	r.Body = io.NopCloser(bytes.NewReader(body))
 	message := cloudevents.NewMessageFromHttpRequest(r)
 	defer func() { _ = message.Finish(nil) }()

@@ -7,14 +7,17 @@ import (
 	"context"
 	"crypto/hmac"
 	"crypto/sha256"
+	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -91,6 +94,29 @@ func sign(body string) string {
 	return "sha256=" + hex.EncodeToString(mac.Sum(nil))
 }
 
+// signedRequest returns a request that is signed with an id and a time.
+func signedRequest(t *testing.T, url, body, id string, at time.Time, headers ...string) *http.Request {
+	t.Helper()
+	r := newRequest(t, url, body, append([]string{"Authorization", ""}, headers...)...)
+	setSignature(r, body, id, at)
+	return r
+}
+
+func setSignature(r *http.Request, body, id string, at time.Time) {
+	seconds := strconv.FormatInt(at.Unix(), 10)
+	mac := hmac.New(sha256.New, []byte(secret))
+	mac.Write([]byte(id + "." + seconds + "." + body))
+	r.Header.Set(idHeader, id)
+	r.Header.Set(timeHeader, seconds)
+	r.Header.Set(ownSignature, "v1,bm90IHRoaXMgb25l v1,"+base64.StdEncoding.EncodeToString(mac.Sum(nil)))
+}
+
+// with changes a header of a request after it was signed.
+func with(r *http.Request, name, value string) *http.Request {
+	r.Header.Set(name, value)
+	return r
+}
+
 // newRequest returns a request with a token, and further headers as pairs.
 func newRequest(t *testing.T, url, body string, headers ...string) *http.Request {
 	t.Helper()
@@ -135,7 +161,9 @@ func gitHubRequest(t *testing.T, url, delivery string) *http.Request {
 
 // TestSignatureOfGitHubsDocumentation uses the example in the documentation of GitHub.
 func TestSignatureOfGitHubsDocumentation(t *testing.T) {
-	if !signs("sha256=757107ea0eb2509fc211221cce984b8a37570b6d7586c22c46f4379c8b043e17", secret, []byte("Hello, World!")) {
+	header := http.Header{}
+	header.Set(gitHubSignature, "sha256=757107ea0eb2509fc211221cce984b8a37570b6d7586c22c46f4379c8b043e17")
+	if !signsBody(header, secret, []byte("Hello, World!")) {
 		t.Error("the signature is refused")
 	}
 }
@@ -149,8 +177,12 @@ func TestGitHubEventFires(t *testing.T) {
 	}
 	f := all.fired[0]
 	body, _ := f.Input.Body.(map[string]any)
-	if f.ID != "w72d3162e" || body["action"] != "opened" || body["number"] != int64(7) || f.Input.Headers["x-github-event"] != "pull_request" {
+	if body["action"] != "opened" || body["number"] != int64(7) || f.Input.Headers["x-github-event"] != "pull_request" {
 		t.Errorf("the firing is %+v", f)
+	}
+	// The signature covers the body alone: another delivery id does not make it another firing.
+	if code, text := send(t, gitHubRequest(t, url, "another")); code != http.StatusAccepted || all.fired[1].ID != f.ID {
+		t.Errorf("a replay: %d %s %v", code, text, all.fired)
 	}
 	for name := range f.Input.Headers {
 		if strings.Contains(name, "signature") || name == "authorization" {
@@ -158,7 +190,7 @@ func TestGitHubEventFires(t *testing.T) {
 		}
 	}
 	code, text = send(t, newRequest(t, url+"/hooks/team/github", gitHubBody, "X-GitHub-Event", "ping", "X-GitHub-Delivery", "1", gitHubSignature, sign(gitHubBody)))
-	if code != http.StatusOK || len(all.fired) != 1 {
+	if code != http.StatusOK || len(all.fired) != 2 {
 		t.Errorf("a ping: %d %s, %d firings", code, text, len(all.fired))
 	}
 }
@@ -166,6 +198,7 @@ func TestGitHubEventFires(t *testing.T) {
 func TestRefusedRequestsFireNothing(t *testing.T) {
 	all := &triggers{}
 	url := serveHooks(t, all) + "/hooks/team/"
+	now := time.Now()
 	for name, c := range map[string]struct {
 		request *http.Request
 		code    int
@@ -178,8 +211,17 @@ func TestRefusedRequestsFireNothing(t *testing.T) {
 		"no token":              {newRequest(t, url+"generic", "{}", "Authorization", ""), 401, "no such webhook"},
 		"wrong token":           {newRequest(t, url+"generic", "{}", "Authorization", "Bearer wrong"), 401, "no such webhook"},
 		"wrong password":        {newRequest(t, url+"alertmanager", alertBody, "Authorization", "Basic dXNlcjp3cm9uZw=="), 401, "no such webhook"},
-		"wrong signature":       {newRequest(t, url+"generic", "{}", ownSignature, sign("{} ")), 401, "no such webhook"},
-		"signature of nothing":  {newRequest(t, url+"generic", "{}", ownSignature, "sha256="), 401, "no such webhook"},
+		"wrong signature":       {with(signedRequest(t, url+"generic", "{}", "1", now), ownSignature, "v1,bm90IHRoaXMgb25l"), 401, "no such webhook"},
+		"signature of nothing":  {newRequest(t, url+"generic", "{}", ownSignature, "v1,"), 401, "no such webhook"},
+		"another id":            {with(signedRequest(t, url+"generic", "{}", "1", now), idHeader, "2"), 401, "no such webhook"},
+		"no signed id":          {signedRequest(t, url+"generic", "{}", "", now), 401, "no such webhook"},
+		"another time":          {with(signedRequest(t, url+"generic", "{}", "1", now), timeHeader, "1"), 401, "no such webhook"},
+		"old":                   {signedRequest(t, url+"generic", "{}", "1", now.Add(-2*maxSkew)), 401, "no such webhook"},
+		"from the future":       {signedRequest(t, url+"generic", "{}", "1", now.Add(2*maxSkew)), 401, "no such webhook"},
+		"body signature alone":  {newRequest(t, url+"generic", "{}", "Authorization", "", gitHubSignature, sign("{}")), 401, "no such webhook"},
+		"GitHub, own signature": {signedRequest(t, url+"github", gitHubBody, "1", now, "X-GitHub-Delivery", "1"), 401, "no such webhook"},
+		"signed, binary mode": {signedRequest(t, url+"cloudevents", "{}", "1", now, "Ce-Specversion", "1.0", "Ce-Type", "t", "Ce-Source", "s", "Ce-Id", "1"),
+			400, "structured mode"},
 		"GitHub with a token":   {newRequest(t, url+"github", gitHubBody, "X-GitHub-Delivery", "1"), 401, "no such webhook"},
 		"GitHub, other body":    {newRequest(t, url+"github", "{}", "X-GitHub-Delivery", "1", gitHubSignature, sign(gitHubBody)), 401, "no such webhook"},
 		"GitHub, sha1":          {newRequest(t, url+"github", gitHubBody, "X-GitHub-Delivery", "1", "X-Hub-Signature", "sha1=0"), 401, "no such webhook"},
@@ -209,7 +251,7 @@ func TestGenericRequests(t *testing.T) {
 	url := serveHooks(t, all) + "/hooks/team/generic"
 	for _, r := range []*http.Request{
 		newRequest(t, url, `{"x": 1}`), newRequest(t, url, `{"x": 1}`), newRequest(t, url, `[1]`, "Idempotency-Key", "k1"),
-		newRequest(t, url, `{}`, "Authorization", "", ownSignature, sign(`{}`)),
+		signedRequest(t, url, `{}`, "msg_1", time.Now(), "Idempotency-Key", "not signed"),
 	} {
 		if code, text := send(t, r); code != http.StatusAccepted {
 			t.Errorf("%d %s", code, text)
@@ -218,8 +260,8 @@ func TestGenericRequests(t *testing.T) {
 	if all.fired[0].ID == all.fired[1].ID {
 		t.Error("requests without a key are the same firing")
 	}
-	if all.fired[2].ID != "wk1" {
-		t.Errorf("the id is %s", all.fired[2].ID)
+	if all.fired[2].ID != "wk1" || all.fired[3].ID != "wmsg_1" {
+		t.Errorf("the ids are %s and %s", all.fired[2].ID, all.fired[3].ID)
 	}
 }
 
@@ -300,16 +342,17 @@ func TestOutcomes(t *testing.T) {
 	}
 }
 
-// TestTooManyRequests fills the limit of a trigger with senders that do not send their body.
+// TestTooManyRequests fills the limits of some triggers with senders that do not send their body. Others are not refused.
 func TestTooManyRequests(t *testing.T) {
 	url := serveHooks(t, &triggers{})
+	slow := []string{"generic", "cloudevents", "no-secret", "missing", "schedule"}
 	var senders sync.WaitGroup
 	var writers []*io.PipeWriter
 	ctx, cancel := context.WithCancel(t.Context())
-	for range maxRequestsOfATrigger {
+	for i := range maxRequestsOfATrigger * len(slow) {
 		reader, writer := io.Pipe()
 		writers = append(writers, writer)
-		r := newRequest(t, url+"/hooks/team/generic", "").WithContext(ctx)
+		r := newRequest(t, url+"/hooks/team/"+slow[i%len(slow)], "", ownSignature, "v1,x").WithContext(ctx)
 		r.Body, r.ContentLength = reader, -1
 		senders.Go(func() {
 			if answer, err := http.DefaultClient.Do(r); err == nil {
@@ -340,5 +383,46 @@ func TestTooManyRequests(t *testing.T) {
 	}
 	if code, text := send(t, newRequest(t, url+"/hooks/team/alertmanager", alertBody)); code != http.StatusAccepted {
 		t.Errorf("another trigger: %d %s", code, text)
+	}
+}
+
+// TestUnknownTriggerTakesTheSamePath compares a trigger that does not exist with one whose signature or token is wrong, for requests that
+// differ in what they carry: without anything, with each kind of signature, and with a body that is too large.
+func TestUnknownTriggerTakesTheSamePath(t *testing.T) {
+	url := serveHooks(t, &triggers{}) + "/hooks/team/"
+	large := strings.Repeat("x", 3<<20)
+	for name, build := range map[string]func(trigger string) *http.Request{
+		"nothing": func(trigger string) *http.Request { return newRequest(t, url+trigger, "{}", "Authorization", "") },
+		"wrong token": func(trigger string) *http.Request {
+			return newRequest(t, url+trigger, large, "Authorization", "Bearer x")
+		},
+		"signature": func(trigger string) *http.Request { return newRequest(t, url+trigger, "{}", ownSignature, "v1,x") },
+		"GitHub": func(trigger string) *http.Request {
+			return newRequest(t, url+trigger, "{}", gitHubSignature, "sha256=x")
+		},
+		"large": func(trigger string) *http.Request { return newRequest(t, url+trigger, large, ownSignature, "v1,x") },
+		"large hub": func(trigger string) *http.Request {
+			return newRequest(t, url+trigger, large, gitHubSignature, "sha256=x")
+		},
+	} {
+		wantCode, wantText := send(t, build("missing"))
+		for _, trigger := range []string{"generic", "github", "cloudevents", "schedule", "no-secret"} {
+			if code, text := send(t, build(trigger)); code != wantCode || text != wantText {
+				t.Errorf("%s, %s: %d %s, and for no trigger %d %s", name, trigger, code, text, wantCode, wantText)
+			}
+		}
+	}
+}
+
+func TestBufferedBytesAreBounded(t *testing.T) {
+	var total atomic.Int64
+	total.Store(maxBuffered - 2)
+	body := &countedBody{ReadCloser: io.NopCloser(strings.NewReader("1234")), total: &total}
+	if _, err := io.ReadAll(body); !apierrors.IsTooManyRequests(err) || !body.exceeded {
+		t.Errorf("got %v", err)
+	}
+	body.release()
+	if total.Load() != maxBuffered-2 {
+		t.Errorf("%d bytes are left", total.Load())
 	}
 }

@@ -7,11 +7,14 @@ import (
 	"crypto/hmac"
 	"crypto/sha256"
 	"crypto/subtle"
+	"encoding/base64"
 	"encoding/hex"
 	"io"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
@@ -22,11 +25,17 @@ import (
 // errUnauthorized is the error of every request that is not authenticated. It does not tell whether the trigger exists.
 var errUnauthorized = apierrors.NewUnauthorized("The signature or token is missing or wrong, or there is no such webhook.")
 
-// The headers of signatures. They contain sha256= and the HMAC of the body in hexadecimal digits.
+// GitHub signs the body alone: the header has sha256= and an HMAC in hexadecimal digits. All others sign as Standard Webhooks has it: the
+// header has v1, and the HMAC of ID.TIMESTAMP.BODY in base64, for each key that is valid, with spaces between them.
 const (
 	gitHubSignature = "X-Hub-Signature-256"
-	ownSignature    = "X-Nestor-Signature-256"
+	ownSignature    = "Webhook-Signature"
+	idHeader        = "Webhook-Id"
+	timeHeader      = "Webhook-Timestamp"
 )
+
+// maxSkew is how old a signature may be, or how far the clock of its sender ahead. Ids are remembered for longer.
+const maxSkew = 5 * time.Minute
 
 // received is an authenticated request.
 type received struct {
@@ -40,17 +49,18 @@ type received struct {
 
 // format is a format of webhooks.
 type format struct {
-	// signature is the header of the signature, and tokens reports whether a token may be sent instead.
-	signature string
-	tokens    bool
-	// parse reads an authenticated request.
-	parse func(r *http.Request, body []byte) (*received, error)
+	// gitHub is true if the sender is GitHub, which has its own signature and no tokens.
+	gitHub bool
+	// parse reads an authenticated request. Signed reports whether its signature was verified, and not a token.
+	parse func(r *http.Request, body []byte, signed bool) (*received, error)
 }
 
-// receive authenticates a request and reads it. A request without a token or signature is refused before its body is read.
-func (f format) receive(w http.ResponseWriter, r *http.Request, secret string) (*received, error) {
-	signature := r.Header.Get(f.signature)
-	if signature == "" && (!f.tokens || !hasToken(r, secret)) {
+// receive authenticates a request and reads it. A request without a valid token and without a signature is refused before its body is read.
+// Up to the last check, the work depends only on the request, and not on the trigger or whether it exists.
+func (f format) receive(w http.ResponseWriter, r *http.Request, secret string, now time.Time) (*received, error) {
+	token := hasToken(r, secret) && !f.gitHub
+	signed := r.Header.Get(gitHubSignature) != "" || r.Header.Get(ownSignature) != ""
+	if !signed && !token {
 		return nil, errUnauthorized
 	}
 	if err := gateway.ReadBody(w, r, bodyTimeout); err != nil {
@@ -60,12 +70,19 @@ func (f format) receive(w http.ResponseWriter, r *http.Request, secret string) (
 	if err != nil {
 		return nil, err
 	}
-	if signature != "" && !signs(signature, secret, body) {
+	valid := signsBody(r.Header, secret, body)
+	if own := signsDelivery(r.Header, secret, body, now); !f.gitHub {
+		valid = own
+	}
+	if signed && !valid {
 		return nil, errUnauthorized
 	}
-	parsed, err := f.parse(r, body)
+	parsed, err := f.parse(r, body, signed)
 	if err != nil {
 		return nil, err
+	}
+	if signed && !f.gitHub {
+		parsed.delivery = r.Header.Get(idHeader)
 	}
 	parsed.headers = headersOf(r.Header)
 	return parsed, nil
@@ -83,15 +100,36 @@ func hasToken(r *http.Request, secret string) bool {
 	return equal(strings.TrimSpace(token), secret)
 }
 
-// signs reports whether a signature is that of a body.
-func signs(signature, secret string, body []byte) bool {
-	digits, ok := strings.CutPrefix(signature, "sha256=")
-	if !ok {
-		return false
-	}
+// signsBody reports whether GitHub's signature is that of a body.
+func signsBody(header http.Header, secret string, body []byte) bool {
 	mac := hmac.New(sha256.New, []byte(secret))
 	mac.Write(body)
-	return equal(strings.ToLower(digits), hex.EncodeToString(mac.Sum(nil)))
+	return equal(strings.ToLower(header.Get(gitHubSignature)), "sha256="+hex.EncodeToString(mac.Sum(nil)))
+}
+
+// signsDelivery reports whether a signature is that of the id, the time and the body of a request, and is not too old.
+func signsDelivery(header http.Header, secret string, body []byte, now time.Time) bool {
+	id, at := header.Get(idHeader), header.Get(timeHeader)
+	mac := hmac.New(sha256.New, signingKey(secret))
+	mac.Write([]byte(id + "." + at + "."))
+	mac.Write(body)
+	want := "v1," + base64.StdEncoding.EncodeToString(mac.Sum(nil))
+	valid := false
+	for signature := range strings.FieldsSeq(header.Get(ownSignature)) {
+		valid = equal(signature, want) || valid
+	}
+	seconds, err := strconv.ParseInt(at, 10, 64)
+	return valid && id != "" && err == nil && now.Sub(time.Unix(seconds, 0)).Abs() <= maxSkew
+}
+
+// signingKey returns the key of a secret. Senders with a library for Standard Webhooks have keys in base64, with a prefix.
+func signingKey(secret string) []byte {
+	if encoded, ok := strings.CutPrefix(secret, "whsec_"); ok {
+		if key, err := base64.StdEncoding.DecodeString(encoded); err == nil {
+			return key
+		}
+	}
+	return []byte(secret)
 }
 
 // equal compares secrets in a time that depends on neither of them.

@@ -20,8 +20,10 @@ import (
 const (
 	// costLimit bounds one evaluation. A cost of 1 is about one operation, or ten characters of text that are read or written.
 	costLimit = 200_000
-	// interruptCheckFrequency is the number of iterations of a loop after which the context is checked.
-	interruptCheckFrequency = 100
+	// maxExpression bounds an expression, in characters.
+	maxExpression = 2048
+	// MaxExpressions bounds the expressions of a trigger. Each of them is compiled before the next is read.
+	MaxExpressions = 64
 	// MaxSize bounds the text and the JSON that an expression may result in, in bytes.
 	MaxSize = 256 << 10
 	// Timeout bounds all evaluations of one firing.
@@ -62,19 +64,24 @@ type Input struct {
 	Object, OldObject map[string]any
 }
 
-func (in Input) activation() map[string]any {
+func (in Input) activation(m *meter) (map[string]any, error) {
+	for _, value := range []any{in.Body, in.Object, in.OldObject} {
+		if _, err := checkInput(value, maxValues, 0); err != nil {
+			return nil, err
+		}
+	}
 	headers := make(map[string]any, len(in.Headers))
 	for name, value := range in.Headers {
 		headers[name] = value
 	}
-	values := map[string]any{"trigger": in.Trigger, "body": in.Body, "headers": headers, "object": nil, "oldObject": nil}
+	values := map[string]any{"trigger": in.Trigger, "body": in.Body, "headers": headers, "object": nil, "oldObject": nil, meterName: m}
 	if in.Object != nil {
 		values["object"] = in.Object
 	}
 	if in.OldObject != nil {
 		values["oldObject"] = in.OldObject
 	}
-	return values
+	return values, nil
 }
 
 // Error is a failure of an expression, with its place.
@@ -103,7 +110,12 @@ var environments = map[Source]func() (*cel.Env, error){
 }
 
 func newEnvironment(source Source) (*cel.Env, error) {
-	options := []cel.EnvOption{cel.OptionalTypes(), cel.CrossTypeNumericComparisons(true), cel.DefaultUTCTimeZone(true), cel.ParserRecursionLimit(100)}
+	options := []cel.EnvOption{
+		cel.OptionalTypes(), cel.CrossTypeNumericComparisons(true), cel.DefaultUTCTimeZone(true), cel.ParserRecursionLimit(100),
+		cel.ParserExpressionSizeLimit(maxExpression), cel.CustomTypeAdapter(lazyMaps{types.DefaultTypeAdapter}),
+		// The macros of optional values repeat their operand: a chain of them doubles the expression each time.
+		cel.ClearMacros(), cel.Macros(cel.StandardMacros...),
+	}
 	for _, name := range source.variables() {
 		options = append(options, cel.Variable(name, cel.DynType))
 	}
@@ -142,12 +154,19 @@ func compileForFirings(source Source, field, text string) (*Program, error) {
 	if err != nil {
 		return nil, err
 	}
-	compiled, issues := env.Compile(text)
+	parsed, issues := env.Parse(text)
+	if issues.Err() != nil {
+		return nil, firstIssue(field, issues)
+	}
+	if problem := tooComplex(parsed.NativeRep().Expr()); problem != "" {
+		return nil, &Error{Field: field, Problem: problem}
+	}
+	compiled, issues := env.Check(parsed)
 	if issues.Err() != nil {
 		return nil, firstIssue(field, issues)
 	}
 	plan := func() (cel.Program, error) {
-		return env.Program(compiled, cel.CostLimit(costLimit), cel.CostTracking(sizeCost{}), cel.InterruptCheckFrequency(interruptCheckFrequency))
+		return env.Program(compiled, cel.CostLimit(costLimit), cel.CostTracking(sizeCost{}), cel.InterruptCheckFrequency(1), cel.CustomDecoratorV2(metered))
 	}
 	if _, err := plan(); err != nil { // the author should get the error now
 		return nil, &Error{Field: field, Problem: err.Error()}
@@ -174,7 +193,11 @@ func (p *Program) eval(ctx context.Context, in Input) (ref.Val, error) {
 	if err != nil {
 		return nil, &Error{Field: p.field, Problem: err.Error()}
 	}
-	value, _, err := program.ContextEval(ctx, in.activation())
+	variables, err := in.activation(&meter{ctx: ctx})
+	if err != nil {
+		return nil, &Error{Field: p.field, Problem: err.Error()}
+	}
+	value, _, err := program.ContextEval(ctx, variables)
 	if err != nil {
 		if ctx.Err() != nil {
 			return nil, &Error{Field: p.field, Problem: "the evaluation takes too long"}

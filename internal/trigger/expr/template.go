@@ -42,6 +42,9 @@ func CompileTemplate(source Source, field, text string) (*Template, error) {
 		if end < 0 {
 			return nil, &Error{Field: field, Problem: "{{ without }}: write a literal {{ as {{ '{{' }}"}
 		}
+		if t.Expressions() >= MaxExpressions {
+			return nil, tooMany(field)
+		}
 		program, err := compileForFirings(source, field+": {{"+rest[:end]+"}}", rest[:end])
 		if err != nil {
 			return nil, err
@@ -49,6 +52,10 @@ func CompileTemplate(source Source, field, text string) (*Template, error) {
 		t.parts = append(t.parts, part{program: program})
 		text = rest[end+len("}}"):]
 	}
+}
+
+func tooMany(field string) error {
+	return &Error{Field: field, Problem: fmt.Sprintf("there are more than %d expressions", MaxExpressions)}
 }
 
 // expressionEnd returns the position of the }} that ends an expression, or -1. Braces of maps and of text in quotes belong to the
@@ -157,7 +164,9 @@ func (t *JSONTemplate) compile(source Source, field string, value any) (any, err
 		if err != nil {
 			return nil, err
 		}
-		t.expressions += template.Expressions()
+		if t.expressions += template.Expressions(); t.expressions > MaxExpressions {
+			return nil, tooMany(t.field)
+		}
 		return template, nil
 	case []any:
 		for i := range v {

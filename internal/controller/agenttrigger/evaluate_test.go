@@ -1,0 +1,105 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package agenttrigger
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/internal/trigger"
+)
+
+// block takes all slots of a namespace until release is called.
+func block(t *testing.T, e *Evaluator, namespace string) (release func()) {
+	t.Helper()
+	blocked, ended := make(chan struct{}), make(chan struct{})
+	taken := make(chan struct{}, maxPerNamespace)
+	for range maxPerNamespace {
+		go func() {
+			_ = e.run(t.Context(), namespace, func(context.Context) error {
+				taken <- struct{}{}
+				<-blocked
+				return nil
+			})
+			ended <- struct{}{}
+		}()
+	}
+	for range maxPerNamespace {
+		<-taken
+	}
+	return func() {
+		close(blocked)
+		for range maxPerNamespace {
+			<-ended
+		}
+	}
+}
+
+// program returns the program of the trigger of the tests.
+func program(t *testing.T, of *v1alpha1.AgentTrigger) *trigger.Program {
+	t.Helper()
+	p, err := trigger.Compile(of.Spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// TestReconcilesDoNotWait has a namespace whose evaluations do not end. Those of other namespaces do, and a reconcile continues without its
+// result until the trigger is woken.
+func TestReconcilesDoNotWait(t *testing.T) {
+	woken := make(chan types.NamespacedName, 1)
+	e := NewEvaluator(func(name types.NamespacedName) { woken <- name })
+	of := nightly(v1alpha1.ConcurrencyAllow)
+	f := trigger.Firing{ID: "s1"}
+	f.FillTrigger(theTrigger)
+	release := block(t, e, of.Namespace)
+	if _, known := e.later(of, program(t, of), f); known {
+		t.Fatal("the result is known before the evaluation")
+	}
+	if _, known := e.later(of, program(t, of), trigger.Firing{ID: "s2"}); known {
+		t.Fatal("another firing got the result")
+	}
+	if other := e.now(t.Context(), "other", program(t, of), f); other.err != nil || !other.matches {
+		t.Errorf("another namespace: %+v", other)
+	}
+	release()
+	if name := <-woken; name != theTrigger {
+		t.Errorf("%s was woken", name)
+	}
+	if out, known := e.later(of, program(t, of), f); !known || out.err != nil || !out.matches || len(out.work.Target) == 0 {
+		t.Errorf("the result is %+v", out)
+	}
+	if _, known := e.later(of, program(t, of), f); known {
+		t.Error("a result was used twice")
+	}
+	<-woken
+	changed := of.DeepCopy()
+	changed.Generation++
+	if _, known := e.later(changed, program(t, of), f); known {
+		t.Error("a result of another generation was used")
+	}
+	<-woken
+}
+
+// TestCancelledRequestsAreNotDropped checks that a sender that gave up while its request waited can send it again.
+func TestCancelledRequestsAreNotDropped(t *testing.T) {
+	w := newWorld(t, 1, nightly(v1alpha1.ConcurrencyAllow))
+	r := w.operators[0].reconciler().Recorder
+	release := block(t, r.Evaluations, theTrigger.Namespace)
+	defer release()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if out := r.Evaluations.now(ctx, theTrigger.Namespace, program(t, w.trigger()), trigger.Firing{}); !errors.Is(out.err, context.Canceled) {
+		t.Errorf("got %+v", out)
+	}
+	decision, err := r.Fire(ctx, theTrigger, "", trigger.Firing{ID: "w1"})
+	if err != nil || decision.Outcome != trigger.Wait || w.trigger().Status.Dropped != 0 {
+		t.Errorf("%+v, %v", decision, err)
+	}
+}

@@ -1,0 +1,47 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package expr
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/google/cel-go/common/ast"
+)
+
+// Bounds of what is compiled. The compiler cannot be interrupted.
+const (
+	// maxNodes bounds the operands and operators of an expression, with those of expanded macros.
+	maxNodes = 500
+	// maxLoops bounds the macros that loop: each adds a level to the type of its result.
+	maxLoops = 16
+	// maxComputedKeys bounds the map literals whose keys are not constants. The type of a map contains the type of its keys and that of its
+	// values: with keys that are maps, types double in size with each literal, and the compiler compares them.
+	maxComputedKeys = 4
+)
+
+// tooComplex returns why an expression must not be compiled, or "".
+func tooComplex(expression ast.Expr) string {
+	nodes, loops, computed := 0, 0, 0
+	ast.PreOrderVisit(expression, ast.NewExprVisitor(func(e ast.Expr) {
+		nodes++
+		switch e.Kind() {
+		case ast.ComprehensionKind:
+			loops++
+		case ast.MapKind:
+			if slices.ContainsFunc(e.AsMap().Entries(), func(entry ast.EntryExpr) bool { return entry.AsMapEntry().Key().Kind() != ast.LiteralKind }) {
+				computed++
+			}
+		}
+	}))
+	switch {
+	case nodes > maxNodes:
+		return fmt.Sprintf("the expression has more than %d operands and operators: shorten it", maxNodes)
+	case loops > maxLoops:
+		return fmt.Sprintf("the expression has more than %d macros that loop, such as map and exists", maxLoops)
+	case computed > maxComputedKeys:
+		return fmt.Sprintf("the expression has more than %d map literals with computed keys", maxComputedKeys)
+	}
+	return ""
+}
