@@ -19,8 +19,9 @@ func TestResponseID(t *testing.T) {
 		{namespace: "team-a", task: "reviewer-1"},
 		{namespace: "team-a", task: "reviewer-1", from: run.Cursor{Seq: 12}, answered: "call-1@reviewer-1"},
 		{namespace: "team-a", chat: "talk", message: "m-1", from: run.Cursor{Seq: 3}},
+		{namespace: "team-a", task: "reviewer-1", shown: "call-1@reviewer-1#ab", notice: noticeStale},
 	} {
-		got, err := parseID("p", want.id())
+		got, err := parseID("p", idPrefix, want.id())
 		if err != nil || !reflect.DeepEqual(*got, want) {
 			t.Errorf("%+v: %+v, %v", want, got, err)
 		}
@@ -36,7 +37,7 @@ func TestParseIDRefuses(t *testing.T) {
 		"neither task nor chat": encoded(`{"n":"n"}`), "task and chat": encoded(`{"n":"n","t":"t","c":"c"}`), "a number as a name": encoded(`{"n":"n","t":1}`),
 		"cut off": valid[:len(valid)-3],
 	} {
-		if got, err := parseID("p", id); paramOf(err) != "p" {
+		if got, err := parseID("p", idPrefix, id); paramOf(err) != "p" {
 			t.Errorf("%s: %+v, %v", name, got, err)
 		}
 	}
