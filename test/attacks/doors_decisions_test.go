@@ -257,16 +257,6 @@ func (c *gatewayCaller) callTools(person bool, calls func(call func(tool string,
 	})
 }
 
-// withToken adds a token to requests.
-type withToken string
-
-// RoundTrip implements http.RoundTripper.
-func (token withToken) RoundTrip(req *http.Request) (*http.Response, error) {
-	req = req.Clone(req.Context())
-	req.Header.Set("Authorization", "Bearer "+string(token))
-	return http.DefaultTransport.RoundTrip(req)
-}
-
 // expectUndecided checks that the caller has decided nothing and a task still waits.
 func (c *gatewayCaller) expectUndecided(task string) {
 	c.t.Helper()

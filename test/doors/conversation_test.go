@@ -67,7 +67,9 @@ func userItem(text string) map[string]any {
 func TestResponsesConversation(t *testing.T) {
 	t.Parallel()
 	for name, earlier := range map[string]func(responded) map[string]any{
-		"references": func(a responded) map[string]any { return map[string]any{"type": "item_reference", "id": a.Output[0].ID} },
+		"references": func(a responded) map[string]any {
+			return map[string]any{"type": "item_reference", "id": a.Output[0].ID}
+		},
 		"items": func(a responded) map[string]any {
 			text := map[string]any{"type": "output_text", "text": a.text(), "annotations": []any{}}
 			return map[string]any{"type": "message", "id": a.Output[0].ID, "role": "assistant", "content": []any{text}}
