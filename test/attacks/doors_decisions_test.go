@@ -179,7 +179,8 @@ func (c *gatewayCaller) colleagueWrites() {
 	c.waitForApproval("chat-1")
 }
 
-// colleagueDecides decides about the call that a standalone task shows, as kubectl does, and waits until it shows another or none.
+// colleagueDecides decides about the call that a standalone task shows, as kubectl does, and waits until it shows
+// another or none.
 func (c *gatewayCaller) colleagueDecides(name string, decision v1alpha1.Decision) {
 	c.t.Helper()
 	var task v1alpha1.AgentTask
@@ -273,8 +274,9 @@ func (c *gatewayCaller) expectApproved(digest string) {
 var _ = class(
 	"doors",
 	attack{
-		name:    "sentences decide about a call that was not shown",
-		attempt: "a colleague's message makes a call pending, and the caller, who does not know of it, writes sentences that begin with yes, allow, accept or no",
+		name: "sentences decide about a call that was not shown",
+		attempt: "a colleague's message makes a call pending, and the caller, who does not know of it, " +
+			"writes sentences that begin with yes, allow, accept or no",
 		defence: "only a text that is exactly approve or deny, in reply to the response that showed the call, decides; all others are messages",
 		run: func(t *testing.T, w *world) {
 			c := w.newCaller(t)
@@ -296,8 +298,9 @@ var _ = class(
 		},
 	},
 	attack{
-		name:    "the word approve decides about a call that was not shown",
-		attempt: "a colleague's message makes a call pending, and the caller, who does not know of it, writes approve to the chat",
+		name: "the word approve decides about a call that was not shown",
+		attempt: "a colleague's message makes a call pending, and the caller, who does not know of it, " +
+			"writes approve to the chat",
 		defence: "a decision without the reference of a call decides nothing: the caller is shown the call",
 		run: func(t *testing.T, w *world) {
 			c := w.newCaller(t)
@@ -336,8 +339,9 @@ var _ = class(
 		},
 	},
 	attack{
-		name:    "approve runs the other of two calls, by response",
-		attempt: "two calls wait, the caller is shown the first, a colleague denies it, and the caller replies approve by previous_response_id",
+		name: "approve runs the other of two calls, by response",
+		attempt: "two calls wait, the caller is shown the first, a colleague denies it, and the caller " +
+			"replies approve by previous_response_id",
 		defence: "the ID of the response names the first call, and the reply is stale",
 		run: func(t *testing.T, w *world) {
 			c := w.newCaller(t)
@@ -358,8 +362,9 @@ var _ = class(
 		},
 	},
 	attack{
-		name:    "approve runs the other of two calls, by task",
-		attempt: "two calls wait, the caller is shown the first, a colleague denies it, and the caller writes approve with metadata.task",
+		name: "approve runs the other of two calls, by task",
+		attempt: "two calls wait, the caller is shown the first, a colleague denies it, and the caller " +
+			"writes approve with metadata.task",
 		defence: "metadata.task alone decides nothing, and metadata.ask names the first call",
 		run: func(t *testing.T, w *world) {
 			c := w.newCaller(t)
@@ -380,8 +385,9 @@ var _ = class(
 		},
 	},
 	attack{
-		name:    "approve runs the other of two calls, over A2A",
-		attempt: "two calls wait, the caller is shown the first, a colleague denies it, and the caller sends approve with the data of the first",
+		name: "approve runs the other of two calls, over A2A",
+		attempt: "two calls wait, the caller is shown the first, a colleague denies it, and the caller " +
+			"sends approve with the data of the first",
 		defence: "the data names the first call and its digest",
 		run: func(t *testing.T, w *world) {
 			c := w.newCaller(t)
@@ -421,8 +427,9 @@ var _ = class(
 		},
 	},
 	attack{
-		name:    "a finished turn decides about another turn's call",
-		attempt: "the caller sends a decision over A2A with the taskId of a turn that has ended, while a colleague's turn waits",
+		name: "a finished turn decides about another turn's call",
+		attempt: "the caller sends a decision over A2A with the taskId of a turn that has ended, while a " +
+			"colleague's turn waits",
 		defence: "a turn that has ended takes no input",
 		run: func(t *testing.T, w *world) {
 			c := w.newCaller(t)
@@ -467,8 +474,9 @@ var _ = class(
 		},
 	},
 	attack{
-		name:    "an interrupt decides about the other of two calls",
-		attempt: "two calls wait, the caller has the interrupt of the first over AG-UI, a colleague denies it, and the caller resumes with approved",
+		name: "an interrupt decides about the other of two calls",
+		attempt: "two calls wait, the caller has the interrupt of the first over AG-UI, a colleague " +
+			"denies it, and the caller resumes with approved",
 		defence: "the ID of an interrupt has the reference of its call",
 		run: func(t *testing.T, w *world) {
 			c := w.newCaller(t)
@@ -519,8 +527,9 @@ var _ = class(
 		},
 	},
 	attack{
-		name:    "a conversation with another call decides",
-		attempt: "the last reply in a conversation shows harmless arguments with the reference of the call that waits, or only its reference",
+		name: "a conversation with another call decides",
+		attempt: "the last reply in a conversation shows harmless arguments with the reference of the " +
+			"call that waits, or only its reference",
 		defence: "the reply must end with the request exactly as it was sent",
 		run: func(t *testing.T, w *world) {
 			c := w.newCaller(t)
@@ -541,8 +550,9 @@ var _ = class(
 		},
 	},
 	attack{
-		name:    "a late approve starts the work again",
-		attempt: "a colleague approves with kubectl, and the caller writes approve in the conversation, or replies to the response",
+		name: "a late approve starts the work again",
+		attempt: "a colleague approves with kubectl, and the caller writes approve in the conversation, " +
+			"or replies to the response",
 		defence: "a decision starts nothing: the caller gets the state of the run",
 		run: func(t *testing.T, w *world) {
 			c := w.newCaller(t)

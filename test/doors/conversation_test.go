@@ -63,7 +63,8 @@ func userItem(text string) map[string]any {
 	return map[string]any{"role": "user", "content": []any{map[string]any{"type": "input_text", "text": text}}}
 }
 
-// TestResponsesConversation has a whole flow of several turns over responses, in the forms that clients send what was said before.
+// TestResponsesConversation has a whole flow of several turns over responses, in the forms that clients send what was
+// said before.
 func TestResponsesConversation(t *testing.T) {
 	t.Parallel()
 	for name, earlier := range map[string]func(responded) map[string]any{

@@ -312,7 +312,7 @@ func (a agent) answerTurn(ctx context.Context, message *a2a.Message, in input) (
 	if x.answered, repeated, err = a.caller.HasAnswered(ctx, a.namespace, chat, key); err != nil || repeated {
 		return x, wrapped(err)
 	}
-	if state, _ := t.state(); state != a2a.TaskStateInputRequired {
+	if state, _ := t.state(); state.Terminal() {
 		return exchange{}, errNoInput
 	}
 	open, err := a.chatAsks(ctx, chat)

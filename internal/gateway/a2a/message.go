@@ -148,8 +148,8 @@ func (a agent) answer(ctx context.Context, message *a2a.Message, in input) (exch
 var errNoInput = a2a.NewError(a2a.ErrUnsupportedOperation,
 	"the task does not wait for input, and nothing was changed: read it with GetTask; a message without a taskId starts another one")
 
-// reply answers an open ask, and returns its ID. A decision needs the reference of the ask that the client was shown: a message to a
-// task does not say which status of the task it replies to.
+// reply answers an open ask, and returns its ID. A decision needs the reference of the ask that the client was shown:
+// a message to a task does not say which status of the task it replies to.
 func (a agent) reply(ctx context.Context, open []run.Ask, in input, key string) (answered string, err error) {
 	if len(open) == 0 {
 		return "", errNoInput
@@ -158,7 +158,8 @@ func (a agent) reply(ctx context.Context, open []run.Ask, in input, key string) 
 	use, ask := run.Judge(open, sent.Decision, sent.ref())
 	switch {
 	case use == run.UseStale:
-		return "", a2a.NewError(a2a.ErrInvalidParams, "nothing was changed: the task no longer waits for what the message replies to. It waits for this: "+askText(open[0]))
+		return "", a2a.NewError(a2a.ErrInvalidParams,
+			"nothing was changed: the task no longer waits for what the message replies to. It waits for this: "+askText(open[0]))
 	case use == run.UseDecision:
 		decision, _ := run.ParseDecision(sent.Decision)
 		decision.Shown = sent.ref()
@@ -230,7 +231,8 @@ func (in input) text() string {
 	return strings.Join(parts, "\n\n")
 }
 
-// decision is the decision in a message: the word in a data part or the text, and the ask that the client was shown in a data part.
+// decision is the decision in a message: the word in a data part or the text, and the ask that the client was shown in
+// a data part.
 type decision struct {
 	Decision string `json:"decision"`
 	Comment  string `json:"comment"`

@@ -35,7 +35,8 @@ var (
 	}
 )
 
-// position is where a run was interrupted: which task waited for which ask, as its reference, and what the client had received.
+// position is where a run was interrupted: which task waited for which ask, as its reference, and what the client had
+// received.
 type position struct {
 	task, ask string
 	cursor    run.Cursor

@@ -42,13 +42,15 @@ type reply struct {
 	decision run.Decision
 }
 
-// key returns the idempotency key of a reply. It follows from the ask and the content, so that a repeated request submits nothing twice.
+// key returns the idempotency key of a reply. It follows from the ask and the content, so that a repeated request
+// submits nothing twice.
 func (r reply) key(shown string) string {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%q %q %v %q", shown, r.answer, r.decision.Approve, r.decision.Comment))
 	return doorName + "/" + hex.EncodeToString(sum[:])
 }
 
-// readReply reads the content of a form. shown is the reference of its ask: a client returns a form under the reference that it got.
+// readReply reads the content of a form. shown is the reference of its ask: a client returns a form under the
+// reference that it got.
 func readReply(approval bool, shown string, content map[string]any) (reply, error) {
 	field := func(name string) string { value, _ := content[name].(string); return strings.TrimSpace(value) }
 	if !approval {

@@ -236,7 +236,9 @@ func (c *call) get(ctx context.Context, a arguments) (*sdk.CallToolResult, error
 	}
 	limited, cancel := context.WithTimeout(ctx, time.Duration(a.WaitSeconds)*time.Second)
 	defer cancel()
-	result, err := c.follow(limited, a.Namespace, a.Task, func(_ context.Context, e run.Event) *sdk.CallToolResult { return c.report(e.Task, nil, "") })
+	result, err := c.follow(limited, a.Namespace, a.Task, func(_ context.Context, e run.Event) *sdk.CallToolResult {
+		return c.report(e.Task, nil, "")
+	})
 	if limited.Err() != nil && ctx.Err() == nil {
 		return c.current(ctx, a.Namespace, a.Task)
 	}
@@ -256,8 +258,8 @@ func (c *call) current(ctx context.Context, namespace, name string) (*sdk.CallTo
 	return c.report(task, ask, run.Answer(task)), nil
 }
 
-// resolve answers a question, and returns the state of the run when it no longer waits for that. No tool decides about a call: models call
-// tools, and a person decides.
+// resolve answers a question, and returns the state of the run when it no longer waits for that. No tool decides about
+// a call: models call tools, and a person decides.
 func (c *call) resolve(ctx context.Context, a arguments) (*sdk.CallToolResult, error) {
 	task, err := c.runs.Task(ctx, a.Namespace, a.Task)
 	if err != nil {

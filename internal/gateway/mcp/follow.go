@@ -120,8 +120,8 @@ func (f *follower) noted(result *sdk.CallToolResult) *sdk.CallToolResult {
 	return result
 }
 
-// unusedForms returns a notice if the request has the form of an ask that is no longer open, and that no earlier attempt of the request
-// answered.
+// unusedForms returns a notice if the request has the form of an ask that is no longer open, and that no earlier
+// attempt of the request answered.
 func (c *call) unusedForms(ctx context.Context, namespace, name string) string {
 	if len(c.request.Params.InputResponses) == 0 {
 		return ""

@@ -67,7 +67,8 @@ var runTools = []runTool{
 	},
 	{
 		name: toolGet, title: "Read a task", required: []string{"task"}, annotations: sdk.ToolAnnotations{ReadOnlyHint: true},
-		description: "Returns the state of a task: its phase, its result, and the question or approval that it waits for. With waitSeconds the call asks the person.",
+		description: "Returns the state of a task: its phase, its result, and the question or approval that it waits for. " +
+			"With waitSeconds the call asks the person.",
 		properties: schema{"task": taskProperty, "waitSeconds": schema{
 			"type": "integer", "minimum": 0, "maximum": maxWaitSeconds, "description": "How long to wait until the task ends or waits for a person; by default it returns at once",
 		}},

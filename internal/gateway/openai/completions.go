@@ -127,8 +127,8 @@ func (e exchange) name() string {
 	return e.task
 }
 
-// metadataAsk is the key of the reference of an approval: in a response of the one that it shows, in a request of the one that the
-// client was shown.
+// metadataAsk is the key of the reference of an approval: in a response of the one that it shows, in a request of the
+// one that the client was shown.
 const metadataAsk = "ask"
 
 // metadata returns where the run is, for kubectl and for later requests.

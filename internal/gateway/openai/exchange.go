@@ -148,9 +148,9 @@ func (q inquiry) start(ctx context.Context, caller *run.Caller, text, continueFr
 	return exchange{namespace: task.Namespace, task: task.Name, typed: q.schema != nil}, nil
 }
 
-// find returns the run that the last reply in a conversation is from, after answering what that reply asked. It returns nil if the
-// conversation has no such run. Clients repeat the conversation in each request, so the run is the one that was started by one of
-// its beginnings.
+// find returns the run that the last reply in a conversation is from, after answering what that reply asked. It
+// returns nil if the conversation has no such run. Clients repeat the conversation in each request, so the run is the
+// one that was started by one of its beginnings.
 func (q inquiry) find(ctx context.Context, caller *run.Caller, before []turn, last turn) (*exchange, error) {
 	reply := lastReply(before)
 	if reply == "" {
@@ -179,7 +179,9 @@ func (q inquiry) find(ctx context.Context, caller *run.Caller, before []turn, la
 	_, decides := run.ParseDecision(last.Text)
 	for i := range tasks {
 		if shown != "" || caller.HasAsked(ctx, &tasks[i], reply) {
-			return &exchange{namespace: tasks[i].Namespace, task: tasks[i].Name, typed: tasks[i].Spec.OutputSchema != nil, notice: noticeStale}, nil
+			found := exchangeOf(&tasks[i])
+			found.notice = noticeStale
+			return &found, nil
 		}
 	}
 	if shown != "" && decides {
@@ -208,8 +210,8 @@ func (q inquiry) begun(ctx context.Context, caller *run.Caller) ([]v1alpha1.Agen
 	return own, nil
 }
 
-// answerKey returns the idempotency key of an answer. Without a key in the request, an answer to the same response is the same
-// request, or one with the same conversation.
+// answerKey returns the idempotency key of an answer. Without a key in the request, an answer to the same response is
+// the same request, or one with the same conversation.
 func (q inquiry) answerKey() string {
 	if q.key != "" {
 		return q.key
@@ -226,7 +228,14 @@ func (q inquiry) repeatedAnswer(ctx context.Context, caller *run.Caller, of *v1a
 	if !answered || err != nil {
 		return nil, err
 	}
-	return &exchange{namespace: of.Namespace, task: of.Name, answered: answers, typed: of.Spec.OutputSchema != nil}, nil
+	found := exchangeOf(of)
+	found.answered = answers
+	return &found, nil
+}
+
+// exchangeOf returns an exchange with a run.
+func exchangeOf(task *v1alpha1.AgentTask) exchange {
+	return exchange{namespace: task.Namespace, task: task.Name, typed: task.Spec.OutputSchema != nil}
 }
 
 // shown returns the reference of the ask that the client was shown, as far as the request has it.
@@ -241,7 +250,9 @@ func (q inquiry) shown(before []turn, open []run.Ask) string {
 }
 
 // resume continues a run: it answers its question, or gives it further work once it has ended.
-func (q inquiry) resume(ctx context.Context, caller *run.Caller, namespace, name string, before []turn, last turn) (exchange, error) {
+func (q inquiry) resume(
+	ctx context.Context, caller *run.Caller, namespace, name string, before []turn, last turn,
+) (exchange, error) {
 	task, err := caller.Task(ctx, namespace, name)
 	if err != nil {
 		return exchange{}, err
@@ -276,11 +287,13 @@ func (q inquiry) resume(ctx context.Context, caller *run.Caller, namespace, name
 }
 
 // reply answers an ask of a run, or of an agent below it. A reply to anything but an open ask changes nothing.
-func (q inquiry) reply(ctx context.Context, caller *run.Caller, of *v1alpha1.AgentTask, open []run.Ask, shown string, last turn) (exchange, error) {
+func (q inquiry) reply(
+	ctx context.Context, caller *run.Caller, of *v1alpha1.AgentTask, open []run.Ask, shown string, last turn,
+) (exchange, error) {
 	if err := q.checkSchema(of.Spec.OutputSchema); err != nil {
 		return exchange{}, err
 	}
-	e := exchange{namespace: of.Namespace, task: of.Name, typed: of.Spec.OutputSchema != nil}
+	e := exchangeOf(of)
 	use, ask := run.Judge(open, last.Text, shown)
 	switch {
 	case use == run.UseStale || len(open) == 0:
@@ -303,9 +316,11 @@ func (q inquiry) reply(ctx context.Context, caller *run.Caller, of *v1alpha1.Age
 	return e, caller.Answer(ctx, open[0], last.Text, q.answerKey())
 }
 
-// talk sends a message to a chat, or decides about the call that the client was shown. If the chat waits for an answer, the message
-// is that answer.
-func (q inquiry) talk(ctx context.Context, caller *run.Caller, namespace, chat string, before []turn, last turn) (exchange, error) {
+// talk sends a message to a chat, or decides about the call that the client was shown. If the chat waits for an
+// answer, the message is that answer.
+func (q inquiry) talk(
+	ctx context.Context, caller *run.Caller, namespace, chat string, before []turn, last turn,
+) (exchange, error) {
 	if q.schema != nil {
 		return exchange{}, badf(q.schemaParam, "The replies of a chat are text: leave out %s, or start a run of its own without the chat.", q.schemaParam)
 	}
@@ -361,7 +376,8 @@ func (e exchange) follow(ctx context.Context, caller *run.Caller) iter.Seq2[run.
 		events = dataOnly(events)
 	}
 	return func(yield func(run.Event, error) bool) {
-		if text := e.noticeText(); text != "" && !yield(run.Event{Kind: run.Text, Begin: true, Text: text, Cursor: noticeCursor}, nil) {
+		notice := run.Event{Kind: run.Text, Begin: true, Text: e.noticeText(), Cursor: noticeCursor}
+		if notice.Text != "" && !yield(notice, nil) {
 			return
 		}
 		for event, err := range events {
@@ -378,7 +394,8 @@ func (e exchange) follow(ctx context.Context, caller *run.Caller) iter.Seq2[run.
 	}
 }
 
-// noticeText returns the beginning of the response's text that is not from the run. The text of a typed run is data and nothing else.
+// noticeText returns the beginning of the response's text that is not from the run. The text of a typed run is data
+// and nothing else.
 func (e exchange) noticeText() string {
 	if e.typed {
 		return ""

@@ -84,8 +84,8 @@ func (d door) newResponse(e exchange, model string) response {
 	}
 }
 
-// show adds what the response ends with to its ID, so that a decision in reply to it is about nothing else. The ID in the first events
-// of a stream does not have it yet.
+// show adds what the response ends with to its ID, so that a decision in reply to it is about nothing else. The ID in
+// the first events of a stream does not have it yet.
 func (r *response) show(ask run.Ask) {
 	r.of.shown = ask.Ref()
 	r.ID = r.of.id()

@@ -71,8 +71,8 @@ func (i *input) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// repliesTo returns the response that the last messages of the user reply to, if the input has the ID of its message. References to
-// earlier responses need not be resolved then, because the run that continues has them in its memory.
+// repliesTo returns the response that the last messages of the user reply to, if the input has the ID of its message.
+// References to earlier responses need not be resolved then, because the run that continues has them in its memory.
 func (i input) repliesTo() (*exchange, error) {
 	var last *exchange
 	for _, t := range i.turns {
@@ -86,7 +86,8 @@ func (i input) repliesTo() (*exchange, error) {
 		last = found // nil without an ID of this server
 	}
 	if last == nil && slices.ContainsFunc(i.turns, func(t turn) bool { return t.reference }) {
-		return nil, badf("input", "An item_reference must be to the last reply of the conversation: send the text of the earlier replies, or previous_response_id.")
+		return nil, badf("input", "An item_reference must be to the last reply of the conversation: "+
+			"send the text of the earlier replies, or previous_response_id.")
 	}
 	return last, nil
 }

@@ -5,6 +5,7 @@ package openai
 
 import (
 	"encoding/base64"
+	"encoding/json"
 	"reflect"
 	"strings"
 	"testing"
@@ -40,6 +41,42 @@ func TestParseIDRefuses(t *testing.T) {
 		if got, err := parseID("p", idPrefix, id); paramOf(err) != "p" {
 			t.Errorf("%s: %+v, %v", name, got, err)
 		}
+	}
+}
+
+func TestInputNamesTheLastReply(t *testing.T) {
+	shown := exchange{namespace: "n", task: "t", shown: "call@t#ab"}
+	id := itemPrefix + shown.encode()
+	user, text := `{"role":"user","content":"a"}`, `{"role":"assistant","content":"b"}`
+	reference := `{"type":"item_reference","id":"` + id + `"}`
+	item := `{"type":"message","role":"assistant","id":"` + id + `","content":[{"type":"output_text","text":"b"}]}`
+	for name, test := range map[string]struct {
+		input []string
+		want  *exchange
+		param string
+	}{
+		"one message":             {[]string{user}, nil, "-"},
+		"text":                    {[]string{user, text, user}, nil, "-"},
+		"a reference":             {[]string{user, reference, user}, &shown, "-"},
+		"an item":                 {[]string{user, item, user}, &shown, "-"},
+		"reasoning before it":     {[]string{user, `{"type":"reasoning","id":"rs_1","summary":[]}`, reference, user}, &shown, "-"},
+		"an item of another one":  {[]string{user, strings.Replace(item, id, "msg_1", 1), user}, nil, "-"},
+		"an unknown reference":    {[]string{user, strings.Replace(reference, id, "msg_1", 1), user}, nil, "input"},
+		"the ID of a response":    {[]string{user, strings.Replace(reference, id, shown.id(), 1), user}, nil, "input"},
+		"a reference before text": {[]string{user, reference, user, text, user}, nil, "input"},
+		"a later one":             {[]string{user, text, user, reference, user}, &shown, "-"},
+	} {
+		var in input
+		if err := json.Unmarshal([]byte("["+strings.Join(test.input, ",")+"]"), &in); err != nil {
+			t.Fatal(err)
+		}
+		got, err := in.repliesTo()
+		if !reflect.DeepEqual(got, test.want) || paramOf(err) != test.param {
+			t.Errorf("%s: %+v, %v", name, got, err)
+		}
+	}
+	if err := json.Unmarshal([]byte(`[{"type":"function_call_output","call_id":"1","output":"x"}]`), &input{}); err == nil {
+		t.Error("an item that cannot be used is left out")
 	}
 }
 

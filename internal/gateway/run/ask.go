@@ -151,7 +151,8 @@ func (c *Caller) HasAsked(ctx context.Context, task *v1alpha1.AgentTask, questio
 	if task.Status.SubAgent == "" {
 		return false
 	}
-	err := c.history(task.Namespace).Log(ctx, historyv1.TranscriptName("SubAgent", task.Status.SubAgent), history.Query{}, func(e historyv1.Entry) error {
+	transcript := historyv1.TranscriptName("SubAgent", task.Status.SubAgent)
+	err := c.history(task.Namespace).Log(ctx, transcript, history.Query{}, func(e historyv1.Entry) error {
 		for _, call := range e.ToolCalls {
 			if call.Tool == agent.ToolAskUser && questionIn(call.Arguments) == question {
 				return errFound

@@ -13,10 +13,10 @@ import (
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 )
 
-// A decision applies to the ask that its client was shown, and to nothing else. Each door returns the reference of an ask with
-// it, and gets it back with the decision: in the ID of a response, in metadata, in a data part, in the ID of an interrupt or form,
-// or as the end of the last reply in a conversation. References need no signature: a caller can only claim to have read a call
-// that it may decide anyway.
+// A decision applies to the ask that its client was shown, and to nothing else. Each door returns the reference of an
+// ask with it, and gets it back with the decision: in the ID of a response, in metadata, in a data part, in the ID of
+// an interrupt or form, or as the end of the last reply in a conversation. References need no signature: a caller can
+// only claim to have read a call that it may decide anyway.
 
 // Ref identifies the ask with the exact arguments of its call. It is never the same for two asks.
 func (a Ask) Ref() string { return NewRef(a.ID(), a.Digest) }
@@ -38,8 +38,8 @@ func (a Ask) Text() string {
 
 var referenceLine = regexp.MustCompile(`(?:^|\n)(\[request ".+", digest [0-9a-f]*\])$`)
 
-// ShownIn returns the reference of the ask that a reply to a client ends with, or "". It is one of those in open if the reply ends
-// with exactly its Text. Another approval has a reference that equals no Ref.
+// ShownIn returns the reference of the ask that a reply to a client ends with, or "". It is one of those in open if
+// the reply ends with exactly its Text. Another approval has a reference that equals no Ref.
 func ShownIn(reply string, open ...Ask) string {
 	reply = strings.TrimSpace(reply)
 	for _, ask := range open {
@@ -58,12 +58,13 @@ func ShownIn(reply string, open ...Ask) string {
 type Decision struct {
 	Approve bool
 	Comment string
-	// Shown is the reference of the ask that the client was shown. It comes from the client, never from the state of the run.
+	// Shown is the reference of the ask that the client was shown. It comes from the client, never from the state of
+	// the run.
 	Shown string
 }
 
-// ParseDecision reads a decision from a text. The text is a decision only if it is "approve" or "deny", in any case, with a final
-// "." or "!" and a comment after a colon if the person likes. It reports false for any other text.
+// ParseDecision reads a decision from a text. The text is a decision only if it is "approve" or "deny", in any case,
+// with a final "." or "!" and a comment after a colon if the person likes. It reports false for any other text.
 func ParseDecision(text string) (d Decision, ok bool) {
 	word, comment, _ := strings.Cut(text, ":")
 	word = strings.ToLower(strings.TrimSpace(word))
@@ -85,13 +86,13 @@ const (
 	UseDecision
 	// UseStale means that the client was shown an ask that is no longer open. The reply does nothing.
 	UseStale
-	// UseUnshown means that the reply is a decision, and nothing shows that the client was shown a call that waits for one. The reply
-	// does nothing.
+	// UseUnshown means that the reply is a decision, and nothing shows that the client was shown a call that waits for
+	// one. The reply does nothing.
 	UseUnshown
 )
 
-// Judge returns what a reply does to a run with open asks, and the ask that the reply is about, or nil. shown is the reference of
-// the ask that the client was shown, or "" if that is not known.
+// Judge returns what a reply does to a run with open asks, and the ask that the reply is about, or nil. shown is the
+// reference of the ask that the client was shown, or "" if that is not known.
 func Judge(open []Ask, text, shown string) (Use, *Ask) {
 	_, decides := ParseDecision(text)
 	for i := range open {
@@ -117,7 +118,8 @@ func Judge(open []Ask, text, shown string) (Use, *Ask) {
 func (a Ask) checkShown(d Decision) error {
 	resource := v1alpha1.GroupVersion.WithResource("agenttasks").GroupResource()
 	if d.Shown != a.Ref() {
-		return apierrors.NewConflict(resource, a.Task, fmt.Errorf("the decision is about another request than the one that waits: nothing was decided"))
+		return apierrors.NewConflict(resource, a.Task,
+			fmt.Errorf("the decision is about another request than the one that waits: nothing was decided"))
 	}
 	if d.Approve && a.Truncated && a.Digest == "" {
 		return apierrors.NewConflict(resource, a.Task, fmt.Errorf(

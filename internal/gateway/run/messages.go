@@ -52,7 +52,8 @@ func (c *Caller) Answer(ctx context.Context, ask Ask, text, key string) error {
 	return err
 }
 
-// Decide approves or denies the tool call that the client was shown. It returns the name of the message with the decision.
+// Decide approves or denies the tool call that the client was shown. It returns the name of the message with the
+// decision.
 func (c *Caller) Decide(ctx context.Context, ask Ask, d Decision, key string) (message string, err error) {
 	if err := ask.checkShown(d); err != nil {
 		return "", err
