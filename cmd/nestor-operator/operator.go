@@ -82,6 +82,7 @@ func (o *options) register(set *flag.FlagSet) {
 	set.StringVar(&o.localWorkspaces, "local-workspaces", "", "comma-separated `directories` of this machine: chats may have a workspace in one of them, served by this process with the rights of its user. For an operator on your own machine only")
 	set.BoolVar(&o.operator.Controllers.AllowLoopbackEndpoints, "allow-loopback-endpoints", false, "let ModelProviders and ToolServers name endpoints on loopback addresses, which everyone who may create them can then reach. For an operator on your own machine, or with a proxy in its own pod")
 	set.StringVar(&o.operator.Page.Address, "web-bind-address", "0", "`address` where the web page is served, such as :8082, behind a proxy that terminates TLS; people sign in with their own tokens; 0 turns it off")
+	set.StringVar(&o.operator.Page.URL, "web-url", "", "`URL` where people reach the web page, such as https://nestor.example.com; the gateway links to it where a person has to decide")
 	set.IntVar(&o.operator.Page.Streams.Total, "web-max-streams", 256, "maximum number of open web pages; more are rejected with status 429; 0 means no limit")
 	set.IntVar(&o.operator.Page.Streams.PerUser, "web-max-streams-per-user", 16, "maximum number of open web pages per user; 0 means no limit")
 	set.IntVar(&o.operator.History.Streams.Total, "history-max-streams", 1000, "maximum number of transcripts followed through the history API at once; more are rejected with status 429; 0 means no limit")

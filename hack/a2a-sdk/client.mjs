@@ -19,27 +19,35 @@ const factory = new ClientFactory({
 const client = await factory.createFromUrl(url);
 console.log(`card: ${(await client.getAgentCard()).name}`);
 
-const request = (value, task) => ({
+// request returns a message; data is what it replies to, which a decision needs.
+const request = (value, task, data) => ({
   tenant: "",
   configuration: undefined,
   metadata: undefined,
   message: {
     messageId: randomUUID(), contextId: task?.contextId ?? "", taskId: task?.id ?? "", role: Role.ROLE_USER, metadata: undefined, extensions: [], referenceTaskIds: [],
-    parts: [{ content: { $case: "text", value }, metadata: undefined, filename: "", mediaType: "" }],
+    parts: [
+      { content: { $case: "text", value }, metadata: undefined, filename: "", mediaType: "" },
+      ...(data ? [{ content: { $case: "data", value: data }, metadata: undefined, filename: "", mediaType: "" }] : []),
+    ],
   },
 });
 let task;
 let text = "";
 let state;
+let asked;
 // say sends a message, and follows the events of its stream.
 async function say(value) {
-  for await (const { payload } of client.sendMessageStream(request(value, task))) {
+  for await (const { payload } of client.sendMessageStream(request(value, task, asked))) {
     if (payload.$case === "task") {
       task = payload.value;
       state = task.status.state;
     } else if (payload.$case === "statusUpdate") {
       state = payload.value.status.state;
-      const words = payload.value.status.message?.parts.map((p) => (p.content.$case === "text" ? p.content.value : "")).join("");
+      const parts = payload.value.status.message?.parts ?? [];
+      const words = parts.map((p) => (p.content.$case === "text" ? p.content.value : "")).join("");
+      const data = parts.find((p) => p.content.$case === "data")?.content.value;
+      asked = data?.kind === "approval" ? { ask: data.ask, digest: data.digest } : undefined;
       if (words) console.log(`asked: ${words}`);
     } else if (payload.$case === "artifactUpdate") {
       const words = payload.value.artifact.parts.map((p) => p.content.value).join("");

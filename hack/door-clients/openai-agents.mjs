@@ -27,6 +27,6 @@ let response = await run(responder, 'Release the notes');
 assert.equal(response.finalOutput, 'Which version?');
 response = await run(responder, '3.1', { previousResponseId: response.lastResponseId });
 assert.match(response.finalOutput, /notes-3\.1/);
-response = await run(responder, 'yes', { previousResponseId: response.lastResponseId });
+response = await run(responder, 'Approve!', { previousResponseId: response.lastResponseId });
 assert.equal(response.finalOutput, 'Released the notes: wrote notes-3.1.');
 console.log('ok');

@@ -4,11 +4,15 @@ import OpenAI from 'openai';
 
 const { NESTOR_URL, NESTOR_TOKEN, NESTOR_NAMESPACE } = process.env;
 const client = new OpenAI({ baseURL: `${NESTOR_URL}/v1`, apiKey: NESTOR_TOKEN, maxRetries: 0 });
+// The chat keeps its own history; the last reply is sent along, because a decision is about the call in it.
+const messages = [];
 const say = async (content, stream) => {
-  const request = { model: `${NESTOR_NAMESPACE}/orchestrator`, metadata: { chat: 'talk' }, messages: [{ role: 'user', content }], stream };
-  if (!stream) return (await client.chat.completions.create(request)).choices[0].message.content;
+  messages.push({ role: 'user', content });
+  const request = { model: `${NESTOR_NAMESPACE}/orchestrator`, metadata: { chat: 'talk' }, messages: messages.slice(-2), stream };
   let text = '';
-  for await (const chunk of await client.chat.completions.create(request)) text += chunk.choices[0]?.delta?.content ?? '';
+  if (!stream) text = (await client.chat.completions.create(request)).choices[0].message.content;
+  else for await (const chunk of await client.chat.completions.create(request)) text += chunk.choices[0]?.delta?.content ?? '';
+  messages.push({ role: 'assistant', content: text });
   return text;
 };
 assert.equal(await say('Greet Alice'), 'Good day, Alice.');

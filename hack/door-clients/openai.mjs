@@ -54,7 +54,7 @@ assert.equal(response.output_text, 'Which version?');
 response = await client.responses.create({ model, input: '1.3', previous_response_id: response.id });
 assert.match(response.output_text, /notes-1\.3/);
 const events = [];
-for await (const event of await client.responses.create({ model, input: [{ role: 'user', content: [{ type: 'input_text', text: 'yes' }] }], previous_response_id: response.id, stream: true })) events.push(event);
+for await (const event of await client.responses.create({ model, input: [{ role: 'user', content: [{ type: 'input_text', text: 'approve' }] }], previous_response_id: response.id, stream: true })) events.push(event);
 assert.equal(events[0].type, 'response.created');
 assert.equal(events.at(-1).type, 'response.completed');
 assert.equal(events.at(-1).response.output[0].content[0].text, 'Released the notes: wrote notes-1.3.');

@@ -60,7 +60,7 @@ func (o *Operator) serveGateway(limiter *streams.Limiter) error {
 	handler := gateway.New(gateway.Options{
 		Callers: run.NewConnector(o.manager.GetConfig(), o.options.Controllers.OperatorNamespace), Streams: limiter, OnRequest: requests.Observe,
 		Doors: []gateway.Door{
-			openai.New(), mcp.New(slog.New(logr.ToSlogHandler(o.manager.GetLogger().WithName("mcp")))), agui.New(),
+			openai.New(), mcp.New(slog.New(logr.ToSlogHandler(o.manager.GetLogger().WithName("mcp"))), o.options.Page.URL), agui.New(),
 			a2a.New(a2a.Push{Keys: o.pushKeys, Reach: o.pushReach()}),
 			hooks.New(o.webhooks()),
 		},

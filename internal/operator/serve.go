@@ -31,6 +31,8 @@ type History struct {
 type Page struct {
 	// Address is the address to listen on; empty and "0" turn it off.
 	Address string
+	// URL is where people reach the page, or empty if that is not known.
+	URL string
 	// Streams limits the pages that are open at the same time.
 	Streams streams.Limits
 }

@@ -70,7 +70,7 @@ func TestA2AChat(t *testing.T) {
 	r.Expect(textOf(approval.Status.Message.Parts)).To(ContainSubstring("box__write"))
 	r.Expect(r.send(remote, answer).Status.Message.ID).To(Equal(approval.Status.Message.ID), "a repeated answer")
 	r.Expect(r.box.files()).To(BeEmpty())
-	done, err := lastStatus(remote.SendStreamingMessage(t.Context(), replyTo(task, a2a.NewTextPart("approve"))))
+	done, err := lastStatus(remote.SendStreamingMessage(t.Context(), replyTo(task, decide(approval, "approve"))))
 	r.Expect(err).NotTo(HaveOccurred())
 	r.Expect(done.state).To(Equal(a2a.TaskStateCompleted), done.message)
 	r.Expect(done.artifact).To(And(HavePrefix("I will have it released.\n\n"), ContainSubstring("\n\nDone: "), ContainSubstring("notes-1.2")))

@@ -51,6 +51,12 @@ func replyTo(task a2a.TaskInfoProvider, part *a2a.Part) *a2a.SendMessageRequest 
 	return &a2a.SendMessageRequest{Message: a2a.NewMessageForTask(a2a.MessageRoleUser, task, part)}
 }
 
+// decide returns a decision about the call that a task shows.
+func decide(shown *a2a.Task, decision string) *a2a.Part {
+	asked, _ := shown.Status.Message.Parts[1].Data().(map[string]any)
+	return a2a.NewDataPart(map[string]any{"decision": decision, "ask": asked["ask"], "digest": asked["digest"]})
+}
+
 // send sends a message and waits.
 func (r *room) send(client *a2aclient.Client, req *a2a.SendMessageRequest) *a2a.Task {
 	r.t.Helper()
@@ -83,7 +89,9 @@ func TestA2AQuestionAndApproval(t *testing.T) {
 			r.Expect(err).To(MatchError(ContainSubstring("waits for a decision")))
 			r.Expect(r.box.files()).To(BeEmpty())
 
-			decision := replyTo(asked, a2a.NewDataPart(map[string]any{"decision": "approve", "ask": approval.Status.Message.ID}))
+			_, err = client.SendMessage(t.Context(), replyTo(asked, a2a.NewTextPart("approve")))
+			r.Expect(err).To(MatchError(ContainSubstring("nothing was decided")))
+			decision := replyTo(asked, decide(approval, "approve"))
 			done := r.send(client, decision)
 			r.Expect(done.Status.State).To(Equal(a2a.TaskStateCompleted))
 			r.Expect(textOf(done.Artifacts[0].Parts)).To(Equal("Released the notes: wrote notes-1.2."))
@@ -124,7 +132,12 @@ func TestA2AStream(t *testing.T) {
 	}
 	r.Expect(textOf(last.(*a2a.TaskStatusUpdateEvent).Status.Message.Parts)).To(ContainSubstring("Which version?"))
 	for _, words := range []string{"2.0", "deny: not today"} {
-		for event, err := range client.SendStreamingMessage(t.Context(), replyTo(task, a2a.NewTextPart(words))) {
+		parts := []*a2a.Part{a2a.NewTextPart(words)}
+		if asked := last.(*a2a.TaskStatusUpdateEvent).Status.Message; asked.Parts[1].Data().(map[string]any)["kind"] == "approval" {
+			parts = append(parts, asked.Parts[1]) // what the decision is about
+		}
+		request := &a2a.SendMessageRequest{Message: a2a.NewMessageForTask(a2a.MessageRoleUser, task, parts...)}
+		for event, err := range client.SendStreamingMessage(t.Context(), request) {
 			r.Expect(err).NotTo(HaveOccurred())
 			last = event
 		}

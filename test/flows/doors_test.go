@@ -71,7 +71,8 @@ func doors(w *world) {
 					Result       mcpResult
 				}
 				runClient(ctx, &seen, "mcp.mjs", w.GatewayURL+"/mcp/"+r.namespace, token, revision, "coder", instruction)
-				Expect(seen.Tools).To(ContainElements("run_agent", "start_task", "get_task", "answer", "decide", "cancel", "Planner"))
+				Expect(seen.Tools).To(ContainElements("run_agent", "start_task", "get_task", "answer", "cancel", "Planner"))
+				Expect(seen.Tools).NotTo(ContainElement("decide"), "a model must not decide")
 				Expect(seen.Forms).To(ConsistOf(ContainSubstring("Which colour?"), ContainSubstring("box__write")))
 				Expect(seen.Result.IsError).To(BeFalse(), "%+v", seen.Result)
 				Expect(seen.Result.StructuredContent.Phase).To(BeEquivalentTo(v1alpha1.TaskSuccess))
@@ -98,7 +99,11 @@ func doors(w *world) {
 				switch {
 				case answered[waiting.Ask]: // the status shows the ask for a moment after its answer
 				case waiting.Kind == string(v1alpha1.WaitingApproval):
-					call("decide", task, "ask="+waiting.Ask, "decision=approve")
+					Expect(call("answer", task, "ask="+waiting.Ask, "answer=approve").IsError).To(BeTrue(), "no tool decides")
+					waiting, err := r.task(result.StructuredContent.Task)(ctx)
+					Expect(err).NotTo(HaveOccurred())
+					shown := waiting.Status.Waiting
+					r.create(ctx, MakeMessage("approve").Task(waiting.Name).Approve(waiting.Name, shown.ToolCall).Digest(shown.ArgumentsDigest).Obj())
 				default:
 					call("answer", task, "ask="+waiting.Ask, "answer=Green")
 				}

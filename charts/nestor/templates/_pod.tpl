@@ -24,6 +24,9 @@
 {{- end }}
 {{- if .Values.web.enabled }}
 - --web-bind-address=:8082
+{{- if .Values.web.ingress.enabled }}
+- --web-url=https://{{ .Values.web.ingress.host }}
+{{- end }}
 - --web-max-streams={{ .Values.web.streams.max }}
 - --web-max-streams-per-user={{ .Values.web.streams.maxPerUser }}
 {{- end }}

@@ -242,26 +242,34 @@ func (a agent) wholeTurn(ctx context.Context, t *turn, historyLength *int) (*a2a
 	state, note := t.state()
 	var ask *run.Ask
 	if state == a2a.TaskStateInputRequired {
-		var err error
-		if ask, err = a.chatAsk(ctx, t.chat.Name); err != nil {
+		open, err := a.chatAsks(ctx, t.chat.Name)
+		if err != nil {
 			return nil, err
 		}
+		ask = first(open)
 	}
 	shown := t.show(t.status(state, note, ask), historyLength)
 	shown.Artifacts = artifacts(t.text())
 	return shown, nil
 }
 
-// chatAsk returns what a chat waits for, or nil.
-func (a agent) chatAsk(ctx context.Context, chat string) (*run.Ask, error) {
-	ask, err := a.caller.ChatAsk(ctx, a.namespace, chat)
+// chatAsks returns what a chat waits for, the oldest first.
+func (a agent) chatAsks(ctx context.Context, chat string) ([]run.Ask, error) {
+	now, err := a.caller.ChatState(ctx, a.namespace, chat)
 	if err != nil {
 		return nil, failure(err)
 	}
-	if ask != nil {
-		ask.Root, ask.Door = chat, doorName // the idempotency keys of answers are those of the chat
+	for i := range now.Asks {
+		now.Asks[i].Root, now.Asks[i].Door = chat, doorName // the idempotency keys of answers are those of the chat
 	}
-	return ask, nil
+	return now.Asks, nil
+}
+
+func first(open []run.Ask) *run.Ask {
+	if len(open) == 0 {
+		return nil
+	}
+	return &open[0]
 }
 
 // talk sends a message to a chat, which begins a turn.
@@ -304,10 +312,13 @@ func (a agent) answerTurn(ctx context.Context, message *a2a.Message, in input) (
 	if x.answered, repeated, err = a.caller.HasAnswered(ctx, a.namespace, chat, key); err != nil || repeated {
 		return x, wrapped(err)
 	}
-	ask, err := a.chatAsk(ctx, chat)
+	if state, _ := t.state(); state.Terminal() {
+		return exchange{}, errNoInput
+	}
+	open, err := a.chatAsks(ctx, chat)
 	if err != nil {
 		return exchange{}, err
 	}
-	x.answered, err = a.reply(ctx, ask, in, key)
+	x.answered, err = a.reply(ctx, open, in, key)
 	return x, err
 }

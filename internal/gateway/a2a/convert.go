@@ -5,6 +5,7 @@ package a2a
 
 import (
 	"cmp"
+	"fmt"
 	"time"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
@@ -75,14 +76,28 @@ func askMessage(info a2a.TaskInfo, ask *run.Ask, rejected string) *a2a.Message {
 		delete(data, "ask")
 	}
 	if ask.IsApproval() {
-		data["kind"], data["tool"], data["arguments"] = "approval", ask.Tool, ask.Arguments
+		data["kind"], data["tool"], data["arguments"], data["digest"] = "approval", ask.Tool, ask.Arguments, ask.Digest
 	}
-	text := ask.Text()
+	text := askText(*ask)
 	if rejected != "" {
 		data["rejected"] = rejected
 		text = rejected + "\n\n" + text
 	}
 	return &a2a.Message{ID: id, Role: a2a.MessageRoleAgent, TaskID: info.TaskID, ContextID: info.ContextID, Parts: a2a.ContentParts{a2a.NewTextPart(text), a2a.NewDataPart(data)}}
+}
+
+// askText returns an ask for a person. A decision over A2A needs data, because a text does not say which ask it is
+// about.
+func askText(ask run.Ask) string {
+	switch {
+	case !ask.IsApproval():
+		return ask.Description()
+	case ask.Task == "": // as in askMessage
+		return ask.Description() + "\n\nTo decide, read the task first."
+	}
+	return ask.Description() + "\n\nTo decide, reply to the task with the data " +
+		fmt.Sprintf(`{"decision": "approve", "ask": %q, "digest": %q}`, ask.ID(), ask.Digest) +
+		`, or "deny", and a "comment" if you like. Any other reply decides nothing.`
 }
 
 // streamed is what was sent of a task.

@@ -235,7 +235,7 @@ func TestDecisionInMessage(t *testing.T) {
 		want  decision
 	}{
 		"text": {[]*a2a.Part{a2a.NewTextPart("approve it")}, decision{Decision: "approve it"}},
-		"data": {[]*a2a.Part{a2a.NewDataPart(map[string]any{"decision": "deny", "comment": "no", "ask": "a"})}, decision{"deny", "no", "a"}},
+		"data": {[]*a2a.Part{a2a.NewDataPart(map[string]any{"decision": "deny", "comment": "no", "ask": "a", "digest": "d"})}, decision{"deny", "no", "a", "d"}},
 		"both": {[]*a2a.Part{a2a.NewTextPart("approve"), a2a.NewDataPart(map[string]any{"ask": "a"})}, decision{Decision: "approve", Ask: "a"}},
 	} {
 		in, err := read(&a2a.Message{Parts: c.parts})

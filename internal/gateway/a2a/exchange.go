@@ -98,7 +98,9 @@ func (a agent) afterRejection(ctx context.Context, x exchange, rejected *run.Rej
 	var ask *run.Ask
 	var err error
 	if x.turn != nil {
-		ask, err = a.chatAsk(ctx, x.turn.chat.Name)
+		var open []run.Ask
+		open, err = a.chatAsks(ctx, x.turn.chat.Name)
+		ask = first(open)
 	} else if x.task, err = a.caller.Task(ctx, a.namespace, x.task.Name); err == nil {
 		ask, err = a.caller.OpenAsk(ctx, x.task)
 	}

@@ -7,7 +7,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"strings"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
@@ -137,33 +136,52 @@ func (a agent) answer(ctx context.Context, message *a2a.Message, in input) (exch
 	if err != nil {
 		return exchange{}, failure(err)
 	}
-	x.answered, err = a.reply(ctx, ask, in, key)
+	var open []run.Ask
+	if ask != nil {
+		open = append(open, *ask)
+	}
+	x.answered, err = a.reply(ctx, open, in, key)
 	return x, err
 }
 
-// reply answers an ask, which may be nil, and returns its ID.
-func (a agent) reply(ctx context.Context, ask *run.Ask, in input, key string) (answered string, err error) {
-	if ask == nil {
-		return "", a2a.NewError(a2a.ErrUnsupportedOperation, "the task does not wait for input: a message without a taskId starts another one")
+// errNoInput is the error for a reply to a task that waits for nothing, such as a turn that has ended.
+var errNoInput = a2a.NewError(a2a.ErrUnsupportedOperation,
+	"the task does not wait for input, and nothing was changed: read it with GetTask; a message without a taskId starts another one")
+
+// reply answers an open ask, and returns its ID. A decision needs the reference of the ask that the client was shown:
+// a message to a task does not say which status of the task it replies to.
+func (a agent) reply(ctx context.Context, open []run.Ask, in input, key string) (answered string, err error) {
+	if len(open) == 0 {
+		return "", errNoInput
 	}
-	decision := in.decision()
-	if decision.Ask != "" && decision.Ask != ask.ID() {
-		return "", a2a.NewError(a2a.ErrInvalidParams, "the task waits for something else now: "+ask.Text())
-	}
-	if !ask.IsApproval() {
-		if in.text() == "" {
-			return "", a2a.NewError(a2a.ErrInvalidParams, "the message has no text")
+	sent := in.decision()
+	use, ask := run.Judge(open, sent.Decision, sent.ref())
+	switch {
+	case use == run.UseStale:
+		return "", a2a.NewError(a2a.ErrInvalidParams,
+			"nothing was changed: the task no longer waits for what the message replies to. It waits for this: "+askText(open[0]))
+	case use == run.UseDecision:
+		decision, _ := run.ParseDecision(sent.Decision)
+		decision.Shown = sent.ref()
+		if sent.Comment != "" {
+			decision.Comment = sent.Comment
 		}
-		return ask.ID(), wrapped(a.caller.Answer(ctx, *ask, in.text(), key))
+		_, err := a.caller.Decide(ctx, *ask, decision, key)
+		return ask.ID(), wrapped(err)
+	case ask == nil:
+		ask = &open[0]
 	}
-	approve, comment, ok := run.ParseDecision(decision.Decision)
-	if !ok {
-		return "", a2a.NewError(a2a.ErrInvalidParams, fmt.Sprintf("the task waits for a decision: reply with \"approve\" or \"deny\", or with data {\"decision\": \"approve\"}. It asks: %s", ask.Text()))
+	if ask.IsApproval() {
+		return "", a2a.NewError(a2a.ErrInvalidParams, "nothing was decided: the task waits for a decision. "+askText(*ask))
 	}
-	if decision.Comment != "" {
-		comment = decision.Comment
+	text := in.text()
+	if sent.Ask != "" {
+		text = strings.Join(in.texts, "\n\n") // the data is the reference
 	}
-	return ask.ID(), wrapped(a.caller.Decide(ctx, *ask, approve, comment, key))
+	if text == "" {
+		return "", a2a.NewError(a2a.ErrInvalidParams, "the message has no text")
+	}
+	return ask.ID(), wrapped(a.caller.Answer(ctx, *ask, text, key))
 }
 
 func wrapped(err error) error {
@@ -213,12 +231,22 @@ func (in input) text() string {
 	return strings.Join(parts, "\n\n")
 }
 
-// decision is the decision in a message: a data part, or its text.
+// decision is the decision in a message: the word in a data part or the text, and the ask that the client was shown in
+// a data part.
 type decision struct {
 	Decision string `json:"decision"`
 	Comment  string `json:"comment"`
-	// Ask is the id of the ask that is decided, if the client sends it back.
-	Ask string `json:"ask"`
+	// Ask and Digest are those of the data part with the ask.
+	Ask    string `json:"ask"`
+	Digest string `json:"digest"`
+}
+
+// ref returns the reference of the ask that the client was shown, or "".
+func (d decision) ref() string {
+	if d.Ask == "" {
+		return ""
+	}
+	return run.NewRef(d.Ask, d.Digest)
 }
 
 func (in input) decision() decision {

@@ -8,10 +8,12 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"iter"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -20,6 +22,7 @@ import (
 
 	historyv1 "github.com/nestor-dev/nestor/api/history/v1alpha1"
 	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/internal/agent"
 	"github.com/nestor-dev/nestor/internal/gateway/run"
 )
 
@@ -31,6 +34,8 @@ type agents struct {
 	tasks   []*v1alpha1.AgentTask
 	replies []string
 	keys    []string
+	// sent are the idempotency keys of the replies.
+	sent []string
 }
 
 func (a *agents) Start(_ context.Context, r run.Request) (*v1alpha1.AgentTask, bool, error) {
@@ -133,21 +138,35 @@ func (a *agents) FollowTask(_ context.Context, _, name string, from run.Cursor) 
 	}
 }
 
-func (a *agents) reply(text string) error {
+func (a *agents) reply(text, key string) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	a.sent = append(a.sent, key)
 	a.replies = append(a.replies, text)
 	a.tasks[len(a.tasks)-1].Status.Phase = v1alpha1.TaskRunning
 	return nil
 }
 
-func (a *agents) Answer(_ context.Context, _ run.Ask, text, _ string) error { return a.reply(text) }
-
-func (a *agents) Decide(_ context.Context, _ run.Ask, approve bool, comment, _ string) error {
-	return a.reply(strings.TrimSpace(fmt.Sprintf("%v %s", approve, comment)))
+func (a *agents) Answer(_ context.Context, _ run.Ask, text, key string) error {
+	return a.reply(text, key)
 }
 
-func (a *agents) Cancel(_ context.Context, _, task, _ string) error { return a.reply("cancel " + task) }
+func (a *agents) Decide(_ context.Context, ask run.Ask, d run.Decision, key string) (string, error) {
+	if d.Shown != ask.Ref() {
+		return "", errors.New("this was not shown")
+	}
+	return "", a.reply(strings.TrimSpace(fmt.Sprintf("%v %s", d.Approve, d.Comment)), key)
+}
+
+func (a *agents) HasAnswered(_ context.Context, _, _, key string) (string, bool, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return "", slices.Contains(a.sent, key), nil
+}
+
+func (a *agents) Cancel(_ context.Context, _, task, key string) error {
+	return a.reply("cancel "+task, key)
+}
 
 func tokens(n int64) *historyv1.TokenUsage {
 	return &historyv1.TokenUsage{PromptTokens: &n, CompletionTokens: &n}
@@ -162,6 +181,7 @@ func waits(kind v1alpha1.WaitingKind, seq int64, call string) run.Event {
 	ask.Kind, ask.Task, ask.Role, ask.Call, ask.Question = kind, "coder-0", "coder", call, "Which colour?"
 	if kind == v1alpha1.WaitingApproval {
 		ask.Tool, ask.Arguments, ask.Question = "paint", `{"colour":"green"}`, ""
+		ask.Digest = agent.CallDigest(ask.Tool, ask.Arguments)
 	}
 	return run.Event{Kind: run.Waiting, Cursor: run.Cursor{Seq: seq}, Ask: ask}
 }

@@ -31,7 +31,8 @@ type runs interface {
 	OpenAsk(ctx context.Context, task *v1alpha1.AgentTask) (*run.Ask, error)
 	FollowTask(ctx context.Context, namespace, name string, from run.Cursor) iter.Seq2[run.Event, error]
 	Answer(ctx context.Context, ask run.Ask, text, key string) error
-	Decide(ctx context.Context, ask run.Ask, approve bool, comment, key string) error
+	Decide(ctx context.Context, ask run.Ask, d run.Decision, key string) (string, error)
+	HasAnswered(ctx context.Context, namespace, about, key string) (ask string, answered bool, err error)
 	Cancel(ctx context.Context, namespace, task, key string) error
 }
 
@@ -109,6 +110,9 @@ func digest(text string) string {
 func (t *thread) stream(ctx context.Context, where start, send func(event) error) error {
 	m := newMapper(t.in, where.task.Name)
 	m.start(where.task)
+	if where.stale {
+		m.notify("This reply was not used: the run no longer waits for what it answers.")
+	}
 	for e, err := range t.runs.FollowTask(ctx, t.namespace, where.task.Name, where.from) {
 		if ctx.Err() != nil {
 			return ctx.Err()
@@ -122,7 +126,7 @@ func (t *thread) stream(ctx context.Context, where start, send func(event) error
 			p := gateway.ProblemOf(run.CannotStart(ctx, t.runs, e))
 			m.fail(p.Message, p.Reason)
 			last = true
-		case e.Kind == run.Waiting && e.Ask.ID() == where.answered:
+		case e.Kind == run.Waiting && e.Ask.Ref() == where.answered:
 			// The answer was sent; the task does not show it yet.
 		default:
 			last = m.add(e)

@@ -103,6 +103,40 @@ func TestRepeatedRunIsTheSame(t *testing.T) {
 	}
 }
 
+// TestStaleResume resumes an interrupt that another person has answered, or whose call has other arguments now.
+func TestStaleResume(t *testing.T) {
+	const unused = "This reply was not used"
+	a := flow()
+	_, first := post(t, a, request("r1", nil))
+	question := interruptIn(t, first)
+	if err := a.reply("Green", "elsewhere"); err != nil {
+		t.Fatal(err)
+	}
+	a.tasks[0].Status.Phase = v1alpha1.TaskWaiting
+	_, second := post(t, a, request("r2", resume(question, statusResolved, map[string]any{"answer": "Red"})))
+	if said := replay(t, second); !strings.HasPrefix(said, unused) || !slices.Equal(a.replies, []string{"Green"}) {
+		t.Errorf("the client reads %q; replies %q", said, a.replies)
+	}
+	shown := interruptIn(t, second)
+	for _, e := range a.history {
+		if e.Kind == run.Waiting && e.Ask.IsApproval() {
+			e.Ask.Arguments, e.Ask.Digest = `{"colour":"black"}`, "another"
+		}
+	}
+	_, third := post(t, a, request("r3", resume(shown, statusResolved, map[string]any{"approved": true})))
+	if said := replay(t, third); !strings.HasPrefix(said, unused) || len(a.replies) != 1 || interruptIn(t, third) == shown {
+		t.Errorf("the client reads %q; replies %q", said, a.replies)
+	}
+	post(t, a, request("r4", resume(shown, statusCancelled, nil)))
+	if len(a.replies) != 1 {
+		t.Errorf("a dismissed interrupt that is no longer open: replies %q", a.replies)
+	}
+	post(t, a, request("r5", resume(interruptIn(t, third), statusResolved, map[string]any{"approved": true})))
+	if !slices.Equal(a.replies, []string{"Green", "true"}) {
+		t.Errorf("replies %q", a.replies)
+	}
+}
+
 func TestThreadContinues(t *testing.T) {
 	a := flow()
 	a.history = a.history[:1]
@@ -204,14 +238,14 @@ func TestDecisions(t *testing.T) {
 	for payload, want := range map[string]string{
 		`{"approved":true}`: "true", `{"approved":false,"comment":"no"}`: "false no", `true`: "true", `false`: "false", `"approve"`: "true", `"deny: too green"`: "false too green",
 	} {
-		approve, comment, err := decisionOf(json.RawMessage(payload))
-		if got := strings.TrimSpace(fmt.Sprintf("%v %s", approve, comment)); err != nil || got != want {
+		d, err := decisionOf(json.RawMessage(payload))
+		if got := strings.TrimSpace(fmt.Sprintf("%v %s", d.Approve, d.Comment)); err != nil || got != want {
 			t.Errorf("%s: %s %v", payload, got, err)
 		}
 	}
-	for _, payload := range []string{``, `null`, `{}`, `"perhaps"`, `7`, `{"approved":"yes"}`, `{"approved":true,"editedArgs":{"a":1}}`} {
-		if approve, _, err := decisionOf(json.RawMessage(payload)); err == nil || approve {
-			t.Errorf("%s was a decision: %v", payload, approve)
+	for _, payload := range []string{``, `null`, `{}`, `"perhaps"`, `"yes"`, `"No problem. Go on"`, `"approve it"`, `7`, `{"approved":"yes"}`, `{"approved":true,"editedArgs":{"a":1}}`} {
+		if d, err := decisionOf(json.RawMessage(payload)); err == nil || d.Approve {
+			t.Errorf("%s was a decision: %+v", payload, d)
 		}
 	}
 }

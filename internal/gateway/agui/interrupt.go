@@ -35,7 +35,8 @@ var (
 	}
 )
 
-// position is where a run was interrupted: which task waited for which ask, and what the client had received.
+// position is where a run was interrupted: which task waited for which ask, as its reference, and what the client had
+// received.
 type position struct {
 	task, ask string
 	cursor    run.Cursor
@@ -62,7 +63,7 @@ func parsePosition(id string) (position, error) {
 // interruptOf returns the interrupt for an ask of a task.
 func interruptOf(task string, ask run.Ask, cursor run.Cursor) interrupt {
 	i := interrupt{
-		ID: position{task, ask.ID(), cursor}.interruptID(), Reason: reasonQuestion, Message: ask.Text(), ResponseSchema: answerSchema,
+		ID: position{task, ask.Ref(), cursor}.interruptID(), Reason: reasonQuestion, Message: ask.Description(), ResponseSchema: answerSchema,
 		Metadata: map[string]any{"task": ask.Task, "role": ask.Role},
 	}
 	if ask.IsApproval() {
@@ -94,18 +95,18 @@ func answerOf(payload json.RawMessage) (string, error) {
 }
 
 // decisionOf reads a decision from the payload: an object, a boolean, or a text such as "deny: not on a Friday".
-func decisionOf(payload json.RawMessage) (approve bool, comment string, err error) {
+func decisionOf(payload json.RawMessage) (run.Decision, error) {
 	const form = `the payload of a decision must be an object such as {"approved": true}, a boolean, or "approve" or "deny"`
 	var text string
 	switch trimmed := bytes.TrimSpace(payload); {
 	case json.Unmarshal(payload, &text) == nil && text != "":
-		approve, comment, ok := run.ParseDecision(text)
+		decision, ok := run.ParseDecision(text)
 		if !ok {
-			return false, "", fmt.Errorf("%s", form)
+			return run.Decision{}, fmt.Errorf("%s", form)
 		}
-		return approve, comment, nil
+		return decision, nil
 	case bytes.Equal(trimmed, []byte("true")), bytes.Equal(trimmed, []byte("false")):
-		return trimmed[0] == 't', "", nil
+		return run.Decision{Approve: trimmed[0] == 't'}, nil
 	}
 	var object struct {
 		Approved   *bool           `json:"approved"`
@@ -113,10 +114,10 @@ func decisionOf(payload json.RawMessage) (approve bool, comment string, err erro
 		EditedArgs json.RawMessage `json:"editedArgs"`
 	}
 	if err := json.Unmarshal(payload, &object); err != nil || object.Approved == nil {
-		return false, "", fmt.Errorf("%s", form)
+		return run.Decision{}, fmt.Errorf("%s", form)
 	}
 	if len(object.EditedArgs) > 0 {
-		return false, "", fmt.Errorf("arguments cannot be edited: deny the call and say in comment what to do instead")
+		return run.Decision{}, fmt.Errorf("arguments cannot be edited: deny the call and say in comment what to do instead")
 	}
-	return *object.Approved, object.Comment, nil
+	return run.Decision{Approve: *object.Approved, Comment: object.Comment}, nil
 }

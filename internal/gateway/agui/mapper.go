@@ -115,6 +115,18 @@ func (m *mapper) addText(e run.Event) {
 	m.said = true
 }
 
+// notify sends a message that is not from the run.
+func (m *mapper) notify(text string) {
+	said := message{ID: m.task + "-notice-" + digest(m.in.RunID), Role: "assistant", Content: text}
+	m.say(said.ID, text)
+	m.messages = append(m.messages, said)
+}
+
+// say sends a whole message.
+func (m *mapper) say(id, text string) {
+	m.send(messageEvent{typeTextStart, id, "assistant"}, contentEvent{typeTextContent, id, text}, messageEvent{Type: typeTextEnd, MessageID: id})
+}
+
 // closeText closes the open message.
 func (m *mapper) closeText() {
 	if m.text == "" {
@@ -170,7 +182,7 @@ func (m *mapper) addReply(e *historyv1.Entry) {
 	}
 	ends := slices.ContainsFunc(e.ToolCalls, func(c historyv1.ToolCall) bool { return slices.Contains(endingTools, c.Tool) })
 	if e.Content != "" && !m.said && !ends {
-		m.send(messageEvent{typeTextStart, id, "assistant"}, contentEvent{typeTextContent, id, e.Content}, messageEvent{Type: typeTextEnd, MessageID: id})
+		m.say(id, e.Content)
 	}
 	m.said = false
 	said := message{ID: id, Role: "assistant", Content: e.Content}

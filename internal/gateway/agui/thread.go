@@ -34,8 +34,10 @@ type thread struct {
 type start struct {
 	task *v1alpha1.AgentTask
 	from run.Cursor
-	// answered is the ask that the request answered.
+	// answered is the reference of the ask that the request answered.
 	answered string
+	// stale reports that the request answered nothing, because the ask is no longer open.
+	stale bool
 }
 
 // open finds or starts the run of a request.
@@ -142,28 +144,38 @@ func (t *thread) resume(ctx context.Context, entry resumeEntry) (start, error) {
 	}
 	at := start{task: task, from: where.cursor, answered: where.ask}
 	ask, err := t.runs.OpenAsk(ctx, task)
-	if err != nil || ask == nil || ask.ID() != where.ask {
-		return at, err // it was answered before, here or elsewhere
+	if err != nil {
+		return at, err
 	}
-	return at, t.answer(ctx, task.Name, *ask, entry)
+	key := digest(where.ask) + "/" + digest(t.in.RunID)
+	if ask == nil || ask.Ref() != where.ask { // it was answered before, by an earlier attempt of this request or elsewhere
+		_, repeated, err := t.runs.HasAnswered(ctx, t.namespace, task.Name, key)
+		at.stale = !repeated
+		return at, err
+	}
+	return at, t.answer(ctx, where, *ask, entry, key)
 }
 
 // answer sends the answer to an ask. The key follows from the ask and the run, so that a repeated request sends nothing twice.
-func (t *thread) answer(ctx context.Context, task string, ask run.Ask, entry resumeEntry) error {
-	key := digest(ask.ID()) + "/" + digest(t.in.RunID)
+func (t *thread) answer(ctx context.Context, where position, ask run.Ask, entry resumeEntry, key string) error {
+	decide := func(d run.Decision) error {
+		d.Shown = where.ask
+		_, err := t.runs.Decide(ctx, ask, d, key)
+		return err
+	}
 	switch {
 	case entry.Status == statusCancelled && ask.IsApproval():
-		return t.runs.Decide(ctx, ask, false, "The request was dismissed.", key)
+		return decide(run.Decision{Comment: "The request was dismissed."})
 	case entry.Status == statusCancelled:
-		return t.runs.Cancel(ctx, t.namespace, task, key)
+		return t.runs.Cancel(ctx, t.namespace, where.task, key)
 	case entry.Status != statusResolved:
 		return apierrors.NewBadRequest(fmt.Sprintf("the status of a resume entry is %q or %q, not %q", statusResolved, statusCancelled, entry.Status))
 	case ask.IsApproval():
-		approve, comment, err := decisionOf(entry.Payload)
+		decision, err := decisionOf(entry.Payload)
 		if err != nil {
 			return apierrors.NewBadRequest(err.Error())
 		}
-		return t.runs.Decide(ctx, ask, approve, comment, key)
+		return decide(decision)
 	}
 	text, err := answerOf(entry.Payload)
 	if err != nil {

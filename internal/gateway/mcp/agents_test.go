@@ -23,6 +23,7 @@ import (
 
 	historyv1 "github.com/nestor-dev/nestor/api/history/v1alpha1"
 	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/internal/agent"
 	"github.com/nestor-dev/nestor/internal/gateway/run"
 	"github.com/nestor-dev/nestor/internal/role"
 )
@@ -176,8 +177,17 @@ func (a *agents) Answer(_ context.Context, ask run.Ask, text, key string) error 
 	return a.submit(ask, text, key)
 }
 
-func (a *agents) Decide(_ context.Context, ask run.Ask, approve bool, comment, key string) error {
-	return a.submit(ask, fmt.Sprintf("%v %s", approve, comment), key)
+func (a *agents) Decide(_ context.Context, ask run.Ask, d run.Decision, key string) (string, error) {
+	if d.Shown != ask.Ref() {
+		return "", errors.New("this was not shown")
+	}
+	return "", a.submit(ask, fmt.Sprintf("%v %s", d.Approve, d.Comment), key)
+}
+
+func (a *agents) HasAnswered(_ context.Context, _, _, key string) (string, bool, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return "", a.keys[key], nil
 }
 
 func (a *agents) Cancel(_ context.Context, _, task, _ string) error {
@@ -200,6 +210,7 @@ func question(text string) run.Ask {
 func approval(tool string) run.Ask {
 	ask := run.Ask{}
 	ask.Kind, ask.Tool, ask.Arguments = v1alpha1.WaitingApproval, tool, `{"path":"x"}`
+	ask.Digest = agent.CallDigest(ask.Tool, ask.Arguments)
 	return ask
 }
 
@@ -227,7 +238,7 @@ func serve(t *testing.T, a *agents) string {
 			}
 			return testRoles, nil
 		}
-		h.serve(w, r, &visit{place: placeOf(path, user), user: user, runs: a, roles: roles, ended: r.Context().Done()})
+		h.serve(w, r, &visit{place: placeOf(path, user), user: user, runs: a, roles: roles, pageURL: "https://page.example", ended: r.Context().Done()})
 	}))
 	t.Cleanup(server.Close)
 	return server.URL + "/mcp"

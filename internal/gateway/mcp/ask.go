@@ -4,6 +4,8 @@
 package mcp
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"strings"
 
@@ -31,31 +33,41 @@ func elicitation(ask run.Ask) *sdk.ElicitParams {
 		})
 	}
 	delete(form, "additionalProperties") // forms do not have it
-	return &sdk.ElicitParams{Mode: "form", Message: ask.Text(), RequestedSchema: form}
+	return &sdk.ElicitParams{Mode: "form", Message: ask.Description(), RequestedSchema: form}
 }
 
 // reply is what a person submitted.
 type reply struct {
-	answer, comment string
-	approve         bool
+	answer   string
+	decision run.Decision
 }
 
-// readReply reads the content of a form.
-func readReply(ask run.Ask, content map[string]any) (reply, error) {
+// key returns the idempotency key of a reply. It follows from the ask and the content, so that a repeated request
+// submits nothing twice.
+func (r reply) key(shown string) string {
+	sum := sha256.Sum256(fmt.Appendf(nil, "%q %q %v %q", shown, r.answer, r.decision.Approve, r.decision.Comment))
+	return doorName + "/" + hex.EncodeToString(sum[:])
+}
+
+// readReply reads the content of a form. shown is the reference of its ask: a client returns a form under the
+// reference that it got.
+func readReply(approval bool, shown string, content map[string]any) (reply, error) {
 	field := func(name string) string { value, _ := content[name].(string); return strings.TrimSpace(value) }
-	if !ask.IsApproval() {
+	if !approval {
 		if field("answer") == "" {
 			return reply{}, fmt.Errorf("the answer is empty")
 		}
 		return reply{answer: field("answer")}, nil
 	}
+	decision := run.Decision{Comment: field("comment"), Shown: shown}
 	switch field("decision") {
 	case decisionApprove:
-		return reply{approve: true, comment: field("comment")}, nil
+		decision.Approve = true
 	case decisionDeny:
-		return reply{comment: field("comment")}, nil
+	default:
+		return reply{}, fmt.Errorf("decision must be %q or %q", decisionApprove, decisionDeny)
 	}
-	return reply{}, fmt.Errorf("decision must be %q or %q", decisionApprove, decisionDeny)
+	return reply{decision: decision}, nil
 }
 
 // requestState names the run and the ask of a request for input. It is no secret and needs no signature: everything that it leads to is done with

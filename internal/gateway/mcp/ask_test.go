@@ -63,7 +63,7 @@ func TestClosedFormDecidesNothing(t *testing.T) {
 				var seen []string
 				session := connection{url: serve(t, a) + "/team-a", user: "jane", revision: revision, options: sdk.ClientOptions{ElicitationHandler: person(&seen, action)}}.connect(t)
 				result, s := callTool(t, session, toolRun, map[string]any{"role": "general", "instruction": "Paint it"})
-				if s.Phase != v1alpha1.TaskWaiting || s.Waiting == nil || !strings.Contains(textOf(result), toolDecide) || a.submissions != 0 {
+				if s.Phase != v1alpha1.TaskWaiting || s.Waiting == nil || !strings.Contains(textOf(result), "kubectl nestor approve -n team-a general-0") || a.submissions != 0 {
 					t.Errorf("%+v %q, %d messages", s, textOf(result), a.submissions)
 				}
 			})
@@ -80,19 +80,35 @@ func TestClientsWithoutForms(t *testing.T) {
 			if s.Waiting == nil || !strings.Contains(textOf(result), "Which colour?") || !strings.Contains(s.Next, toolAnswer) {
 				t.Fatalf("%+v %q", s, textOf(result))
 			}
-			wrong, _ := callTool(t, session, toolDecide, map[string]any{"task": s.Task, "ask": s.Waiting.Ask, "decision": "approve"})
-			if !wrong.IsError || !strings.Contains(textOf(wrong), "an answer") {
-				t.Errorf("%q", textOf(wrong))
-			}
 			_, s = callTool(t, session, toolAnswer, map[string]any{"task": s.Task, "ask": s.Waiting.Ask, "answer": "Green"})
-			if s.Waiting == nil || s.Waiting.Kind != v1alpha1.WaitingApproval || !strings.Contains(s.Next, toolDecide) {
+			if s.Waiting == nil || s.Waiting.Kind != v1alpha1.WaitingApproval || !strings.Contains(s.Next, "https://page.example/team-a/runs/"+s.Task) ||
+				!strings.Contains(s.Next, "kubectl nestor approve -n team-a "+s.Task) {
 				t.Fatalf("%+v", s)
 			}
 			stale, _ := callTool(t, session, toolAnswer, map[string]any{"task": s.Task, "ask": "call-0@" + s.Task, "answer": "Red"})
 			if !stale.IsError || !strings.Contains(textOf(stale), "does not wait") {
 				t.Errorf("%q", textOf(stale))
 			}
-			result, s = callTool(t, session, toolDecide, map[string]any{"task": s.Task, "ask": s.Waiting.Ask, "decision": "deny", "comment": "not today"})
+			// No tool decides: the run waits until a person does, elsewhere.
+			for _, tool := range []string{toolAnswer, "decide"} {
+				arguments := map[string]any{"task": s.Task, "ask": s.Waiting.Ask, "answer": "approve", "decision": "approve"}
+				if tool == toolAnswer {
+					delete(arguments, "decision")
+				}
+				refused, err := session.CallTool(t.Context(), &sdk.CallToolParams{Name: tool, Arguments: arguments})
+				if err == nil && !refused.IsError || a.submissions != 1 {
+					t.Errorf("%s: %+v %v, %d messages", tool, refused, err, a.submissions)
+				}
+			}
+			task, err := a.Task(t.Context(), "team-a", s.Task)
+			if err != nil {
+				t.Fatal(err)
+			}
+			ask, _ := a.OpenAsk(t.Context(), task)
+			if _, err := a.Decide(t.Context(), *ask, run.Decision{Comment: "not today", Shown: ask.Ref()}, "elsewhere"); err != nil {
+				t.Fatal(err)
+			}
+			result, s = callTool(t, session, toolGet, map[string]any{"task": s.Task, "waitSeconds": 60})
 			if s.Phase != v1alpha1.TaskSuccess || textOf(result) != "Green, false not today" {
 				t.Errorf("%+v %q", s, textOf(result))
 			}
@@ -132,6 +148,58 @@ func TestRepeatedAnswerIsOne(t *testing.T) {
 	params.RequestState = "1/team-b/general-0"
 	if result, err := session.CallTool(t.Context(), params); err != nil || !result.IsError || !strings.Contains(textOf(result), "another namespace") {
 		t.Errorf("%+v %v", result, err)
+	}
+}
+
+// TestFormAfterStart decides in a form of get_task, for a task that start_task began.
+func TestFormAfterStart(t *testing.T) {
+	for _, revision := range revisions {
+		t.Run(revision, func(t *testing.T) {
+			a := &agents{asks: []run.Ask{approval("write")}}
+			var seen []string
+			options := sdk.ClientOptions{ElicitationHandler: person(&seen, actionAccept)}
+			session := connection{url: serve(t, a) + "/team-a", user: "jane", revision: revision, options: options}.connect(t)
+			_, s := callTool(t, session, toolStart, map[string]any{"role": "general", "instruction": "Paint it"})
+			result, s := callTool(t, session, toolGet, map[string]any{"task": s.Task, "waitSeconds": 60})
+			if s.Phase != v1alpha1.TaskSuccess || textOf(result) != "true fine" || len(seen) != 1 {
+				t.Errorf("%+v %q, the person saw %q", s, textOf(result), seen)
+			}
+		})
+	}
+}
+
+// TestStaleForm returns the form of a call that a colleague has decided, while another call waits.
+func TestStaleForm(t *testing.T) {
+	a := &agents{asks: []run.Ask{approval("write"), approval("burn")}}
+	options := sdk.ClientOptions{Capabilities: &sdk.ClientCapabilities{Elicitation: &sdk.ElicitationCapabilities{}}}
+	options.MultiRoundTrip = &sdk.MultiRoundTripOptions{Disabled: true}
+	session := connection{url: serve(t, a) + "/team-a", user: "jane", options: options}.connect(t)
+	params := &sdk.CallToolParams{Name: toolRun, Arguments: map[string]any{"role": "general", "instruction": "Paint it"}}
+	first, err := session.CallTool(t.Context(), params)
+	if err != nil || !first.NeedsInput() {
+		t.Fatalf("%+v %v", first, err)
+	}
+	task, err := a.Task(t.Context(), "team-a", "general-0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ask, _ := a.OpenAsk(t.Context(), task)
+	if _, err := a.Decide(t.Context(), *ask, run.Decision{Shown: ask.Ref()}, "elsewhere"); err != nil {
+		t.Fatal(err)
+	}
+	params.RequestState, params.InputResponses = first.RequestState, sdk.InputResponseMap{}
+	for id := range first.InputRequests {
+		params.InputResponses[id] = &sdk.ElicitResult{Action: actionAccept, Content: map[string]any{"decision": "approve"}}
+	}
+	second, err := session.CallTool(t.Context(), params)
+	if err != nil || !second.NeedsInput() || a.submissions != 1 {
+		t.Fatalf("%+v %v, %d messages", second, err, a.submissions)
+	}
+	for id, form := range second.InputRequests {
+		message := form.(*sdk.ElicitParams).Message
+		if params.InputResponses[id] != nil || !strings.Contains(message, "A form was not used") || !strings.Contains(message, "burn") {
+			t.Errorf("%s asks %q", id, message)
+		}
 	}
 }
 

@@ -6,8 +6,6 @@ package mcp
 import (
 	"cmp"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -31,7 +29,7 @@ const (
 	headerKey = "Idempotency-Key"
 	// revisionStateless is the first revision with requests for input in place of elicitation.
 	revisionStateless = "2026-07-28"
-	// resolveTimeout limits how long answer and decide wait for the effect.
+	// resolveTimeout limits how long answer waits for its effect.
 	resolveTimeout = 30 * time.Second
 )
 
@@ -42,7 +40,8 @@ type runs interface {
 	OpenAsk(ctx context.Context, task *v1alpha1.AgentTask) (*run.Ask, error)
 	FollowTask(ctx context.Context, namespace, name string, from run.Cursor) iter.Seq2[run.Event, error]
 	Answer(ctx context.Context, ask run.Ask, text, key string) error
-	Decide(ctx context.Context, ask run.Ask, approve bool, comment, key string) error
+	Decide(ctx context.Context, ask run.Ask, d run.Decision, key string) (string, error)
+	HasAnswered(ctx context.Context, namespace, about, key string) (ask string, answered bool, err error)
 	Cancel(ctx context.Context, namespace, task, key string) error
 }
 
@@ -75,6 +74,8 @@ type visit struct {
 	user  string
 	runs  runs
 	roles func(ctx context.Context, namespace string) ([]role.Role, error)
+	// pageURL is the address of the web page, or empty.
+	pageURL string
 	// ended is closed with the HTTP request. In a session of an earlier revision a call would outlive it, although its result could not be delivered.
 	ended <-chan struct{}
 }
@@ -107,7 +108,7 @@ type call struct {
 
 // arguments are those of the tools for runs.
 type arguments struct {
-	Namespace, Task, Ask, Answer, Decision, Comment string
+	Namespace, Task, Ask, Answer string
 
 	Role, Instruction, SuccessCriteria, ModelProvider, Model string
 
@@ -156,8 +157,8 @@ func (c *call) performRunTool(ctx context.Context, name string, a arguments) (*s
 		return c.start(ctx, r, name == toolRun)
 	case toolGet:
 		return c.get(ctx, a)
-	case toolAnswer, toolDecide:
-		return c.resolve(ctx, name, a)
+	case toolAnswer:
+		return c.resolve(ctx, a)
 	default:
 		if err := c.runs.Cancel(ctx, a.Namespace, a.Task, c.key()); err != nil {
 			return refusal(err), nil
@@ -205,7 +206,7 @@ func (c *call) start(ctx context.Context, r run.Request, wait bool) (*sdk.CallTo
 		if err != nil {
 			return refusal(err), nil
 		}
-		return c.follow(ctx, s.namespace, s.task)
+		return c.follow(ctx, s.namespace, s.task, c.cannotStart)
 	}
 	r.Key, r.Door = c.key(), doorName
 	task, _, err := c.runs.Start(ctx, r)
@@ -213,9 +214,9 @@ func (c *call) start(ctx context.Context, r run.Request, wait bool) (*sdk.CallTo
 		return refusal(err), nil
 	}
 	if !wait {
-		return report(task, nil, ""), nil
+		return c.report(task, nil, ""), nil
 	}
-	return c.follow(ctx, task.Namespace, task.Name)
+	return c.follow(ctx, task.Namespace, task.Name, c.cannotStart)
 }
 
 // key returns the idempotency key of the call, or "".
@@ -236,17 +237,13 @@ func (c *call) get(ctx context.Context, a arguments) (*sdk.CallToolResult, error
 	}
 	limited, cancel := context.WithTimeout(ctx, time.Duration(a.WaitSeconds)*time.Second)
 	defer cancel()
-	for e, err := range c.runs.FollowTask(limited, a.Namespace, a.Task, run.Cursor{}) {
-		switch {
-		case err != nil && ctx.Err() == nil && limited.Err() != nil:
-			return c.current(ctx, a.Namespace, a.Task)
-		case err != nil:
-			return refusal(err), nil
-		case e.Kind == run.Blocked || e.Kind == run.Waiting || e.Kind == run.End:
-			return report(e.Task, e.Ask, e.Answer), nil
-		}
+	result, err := c.follow(limited, a.Namespace, a.Task, func(_ context.Context, e run.Event) *sdk.CallToolResult {
+		return c.report(e.Task, nil, "")
+	})
+	if limited.Err() != nil && ctx.Err() == nil {
+		return c.current(ctx, a.Namespace, a.Task)
 	}
-	return c.current(ctx, a.Namespace, a.Task)
+	return result, err
 }
 
 // current returns the state of a run as it is.
@@ -259,11 +256,12 @@ func (c *call) current(ctx context.Context, namespace, name string) (*sdk.CallTo
 	if err != nil {
 		return refusal(err), nil
 	}
-	return report(task, ask, run.Answer(task)), nil
+	return c.report(task, ask, run.Answer(task)), nil
 }
 
-// resolve answers a question or decides about a call, and returns the state of the run when it no longer waits for that.
-func (c *call) resolve(ctx context.Context, name string, a arguments) (*sdk.CallToolResult, error) {
+// resolve answers a question, and returns the state of the run when it no longer waits for that. No tool decides about
+// a call: models call tools, and a person decides.
+func (c *call) resolve(ctx context.Context, a arguments) (*sdk.CallToolResult, error) {
 	task, err := c.runs.Task(ctx, a.Namespace, a.Task)
 	if err != nil {
 		return refusal(err), nil
@@ -275,10 +273,10 @@ func (c *call) resolve(ctx context.Context, name string, a arguments) (*sdk.Call
 	if ask == nil || ask.ID() != a.Ask {
 		return refusal(fmt.Errorf("the task %s does not wait for %q: read with %s what it waits for", a.Task, a.Ask, toolGet)), nil
 	}
-	if ask.IsApproval() != (name == toolDecide) {
-		return refusal(fmt.Errorf("the task %s waits for %s: %s it with the tool %s", a.Task, kindOf(*ask), toolFor(*ask), toolFor(*ask))), nil
+	if ask.IsApproval() {
+		return refusal(fmt.Errorf("the task %s waits for a decision of a person, and no tool decides. %s", a.Task, c.howToDecide(*ask))), nil
 	}
-	if err := c.submit(ctx, *ask, reply{answer: a.Answer, approve: a.Decision == decisionApprove, comment: a.Comment}); err != nil {
+	if err := c.submit(ctx, *ask, reply{answer: a.Answer}); err != nil {
 		return refusal(err), nil
 	}
 	limited, cancel := context.WithTimeout(ctx, resolveTimeout)
@@ -291,26 +289,11 @@ func (c *call) resolve(ctx context.Context, name string, a arguments) (*sdk.Call
 	return c.current(ctx, a.Namespace, a.Task)
 }
 
-func kindOf(ask run.Ask) string {
-	if ask.IsApproval() {
-		return "a decision"
-	}
-	return "an answer"
-}
-
-func toolFor(ask run.Ask) string {
-	if ask.IsApproval() {
-		return toolDecide
-	}
-	return toolAnswer
-}
-
-// submit sends what a person submitted. Its key follows from the ask and the content, so that a repeated request submits nothing twice.
+// submit sends what a person submitted to the form of an ask.
 func (c *call) submit(ctx context.Context, ask run.Ask, r reply) error {
-	sum := sha256.Sum256(fmt.Appendf(nil, "%q %q %v %q", ask.ID(), r.answer, r.approve, r.comment))
-	key := doorName + "/" + hex.EncodeToString(sum[:])
 	if ask.IsApproval() {
-		return c.runs.Decide(ctx, ask, r.approve, r.comment, key)
+		_, err := c.runs.Decide(ctx, ask, r.decision, r.key(ask.Ref()))
+		return err
 	}
-	return c.runs.Answer(ctx, ask, r.answer, key)
+	return c.runs.Answer(ctx, ask, r.answer, r.key(ask.Ref()))
 }

@@ -16,10 +16,13 @@ import (
 )
 
 // Door serves MCP at /mcp and /mcp/NAMESPACE.
-type Door struct{ handler *handler }
+type Door struct {
+	handler *handler
+	pageURL string
+}
 
-// New returns the door.
-func New(logger *slog.Logger) *Door { return &Door{newHandler(logger)} }
+// New returns the door. pageURL is the address of the web page, where people decide, or empty.
+func New(logger *slog.Logger, pageURL string) *Door { return &Door{newHandler(logger), pageURL} }
 
 // Name implements gateway.Door.
 func (d *Door) Name() string { return doorName }
@@ -51,7 +54,7 @@ func (d *Door) serve(w http.ResponseWriter, r *http.Request, caller *run.Caller)
 		http.NotFound(w, r)
 		return
 	}
-	d.handler.serve(w, r, &visit{place: placeOf(namespace, caller.User), user: caller.User, runs: caller, roles: rolesOf(caller), ended: r.Context().Done()})
+	d.handler.serve(w, r, &visit{place: placeOf(namespace, caller.User), user: caller.User, runs: caller, roles: rolesOf(caller), pageURL: d.pageURL, ended: r.Context().Done()})
 }
 
 // rolesOf returns a function that lists the roles of a namespace that can be used.

@@ -39,10 +39,16 @@ type follower struct {
 	// asking cancels the open elicitation; elicited receives its answer.
 	asking   context.CancelFunc
 	elicited chan elicited
+	// blocked returns the result for a run that cannot start.
+	blocked func(context.Context, run.Event) *sdk.CallToolResult
+	// unused says that a form of the request was not used, or is empty.
+	unused string
 }
 
 // follow follows a run until it ends, or needs input that this call cannot get.
-func (c *call) follow(ctx context.Context, namespace, name string) (*sdk.CallToolResult, error) {
+func (c *call) follow(
+	ctx context.Context, namespace, name string, blocked func(context.Context, run.Event) *sdk.CallToolResult,
+) (*sdk.CallToolResult, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	events := make(chan eventOrError)
@@ -56,7 +62,10 @@ func (c *call) follow(ctx context.Context, namespace, name string) (*sdk.CallToo
 			}
 		}
 	}()
-	f := &follower{call: c, progress: c.newProgress(name), submitted: map[string]bool{}, asking: func() {}, elicited: make(chan elicited, 1)}
+	f := &follower{
+		call: c, progress: c.newProgress(name), submitted: map[string]bool{}, asking: func() {}, elicited: make(chan elicited, 1), blocked: blocked,
+		unused: c.unusedForms(ctx, namespace, name),
+	}
 	defer func() { f.asking() }()
 	ticker := time.NewTicker(heartbeat)
 	defer ticker.Stop()
@@ -92,33 +101,74 @@ func (f *follower) handle(ctx context.Context, e run.Event) *sdk.CallToolResult 
 	case run.Entry:
 		f.progress.notify(ctx, describe(*e.Entry))
 	case run.Blocked:
-		return f.cannotStart(ctx, e)
+		return f.blocked(ctx, e)
 	case run.Working:
 		f.asking()
 	case run.Waiting:
 		return f.ask(ctx, e)
 	case run.End:
-		return report(e.Task, nil, e.Answer)
+		return f.noted(f.report(e.Task, nil, e.Answer))
 	}
 	return nil
+}
+
+// noted adds to a result that a form of the request was not used.
+func (f *follower) noted(result *sdk.CallToolResult) *sdk.CallToolResult {
+	if f.unused != "" {
+		result.Content = append([]sdk.Content{&sdk.TextContent{Text: f.unused}}, result.Content...)
+	}
+	return result
+}
+
+// unusedForms returns a notice if the request has the form of an ask that is no longer open, and that no earlier
+// attempt of the request answered.
+func (c *call) unusedForms(ctx context.Context, namespace, name string) string {
+	if len(c.request.Params.InputResponses) == 0 {
+		return ""
+	}
+	open := ""
+	if task, err := c.runs.Task(ctx, namespace, name); err == nil {
+		if ask, err := c.runs.OpenAsk(ctx, task); err == nil && ask != nil {
+			open = ask.Ref()
+		}
+	}
+	for shown, response := range c.request.Params.InputResponses {
+		given, ok := response.(*sdk.ElicitResult)
+		if !ok || given.Action != actionAccept || shown == open {
+			continue
+		}
+		_, approval := given.Content["decision"]
+		submitted, err := readReply(approval, shown, given.Content)
+		if err != nil {
+			continue
+		}
+		if _, repeated, err := c.runs.HasAnswered(ctx, namespace, name, submitted.key(shown)); err == nil && !repeated {
+			return "A form was not used: the task no longer waits for what it answers."
+		}
+	}
+	return ""
 }
 
 // ask gets the input that the run waits for, and returns the result if the call ends for it.
 func (f *follower) ask(ctx context.Context, e run.Event) *sdk.CallToolResult {
 	f.asking()
-	if f.submitted[e.Ask.ID()] {
+	if f.submitted[e.Ask.Ref()] {
 		return nil
 	}
-	if given, ok := f.request.Params.InputResponses[e.Ask.ID()].(*sdk.ElicitResult); ok {
+	if given, ok := f.request.Params.InputResponses[e.Ask.Ref()].(*sdk.ElicitResult); ok {
 		return f.receive(ctx, elicited{ask: *e.Ask, result: given})
 	}
 	f.progress.notify(ctx, "waits for a person")
 	switch {
 	case !f.takesForms():
-		return report(e.Task, e.Ask, "")
+		return f.noted(f.report(e.Task, e.Ask, ""))
 	case f.request.ProtocolVersion() >= revisionStateless:
+		form := elicitation(*e.Ask)
+		if f.unused != "" {
+			form.Message = f.unused + "\n\n" + form.Message
+		}
 		return &sdk.CallToolResult{
-			InputRequests: sdk.InputRequestMap{e.Ask.ID(): elicitation(*e.Ask)},
+			InputRequests: sdk.InputRequestMap{e.Ask.Ref(): form},
 			RequestState:  requestState{e.Task.Namespace, e.Task.Name}.String(),
 		}
 	}
@@ -152,14 +202,14 @@ func (f *follower) receive(ctx context.Context, given elicited) *sdk.CallToolRes
 	if given.err != nil || given.result.Action != actionAccept {
 		return f.waits(ctx, given.ask)
 	}
-	submitted, err := readReply(given.ask, given.result.Content)
+	submitted, err := readReply(given.ask.IsApproval(), given.ask.Ref(), given.result.Content)
 	if err != nil {
 		return f.waits(ctx, given.ask)
 	}
 	if err := f.submit(ctx, given.ask, submitted); err != nil {
 		return refusal(err)
 	}
-	f.submitted[given.ask.ID()] = true
+	f.submitted[given.ask.Ref()] = true
 	return nil
 }
 
@@ -169,7 +219,7 @@ func (f *follower) waits(ctx context.Context, ask run.Ask) *sdk.CallToolResult {
 	if err != nil {
 		return refusal(err)
 	}
-	return report(s, &ask, "")
+	return f.report(s, &ask, "")
 }
 
 // progress notifies the client of what happens.

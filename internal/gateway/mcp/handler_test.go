@@ -18,7 +18,7 @@ import (
 
 func TestToolsAreThoseOfTheCaller(t *testing.T) {
 	url := serve(t, &agents{})
-	ofRuns := []string{toolRun, toolStart, toolGet, toolAnswer, toolDecide, toolCancel}
+	ofRuns := []string{toolRun, toolStart, toolGet, toolAnswer, toolCancel}
 	for name, test := range map[string]struct {
 		url, user         string
 		want              []string

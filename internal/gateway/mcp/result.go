@@ -39,7 +39,7 @@ type waiting struct {
 }
 
 // report returns the state of a run as the result of a call. answer is the whole answer, which the status of a task may have shortened.
-func report(task *v1alpha1.AgentTask, ask *run.Ask, answer string) *sdk.CallToolResult {
+func (c *call) report(task *v1alpha1.AgentTask, ask *run.Ask, answer string) *sdk.CallToolResult {
 	s := state{
 		Namespace: task.Namespace, Task: task.Name, Role: task.Spec.Role, Phase: cmp.Or(task.Status.Phase, v1alpha1.TaskPending),
 		Result: task.Status.Result, Error: task.Status.Error, Usage: task.Status.Usage, Answer: answer,
@@ -60,12 +60,12 @@ func report(task *v1alpha1.AgentTask, ask *run.Ask, answer string) *sdk.CallTool
 		}
 	case ask != nil:
 		s.Phase = v1alpha1.TaskWaiting
-		s.Waiting = &waiting{Ask: ask.ID(), Kind: ask.Kind, Text: ask.Text(), Tool: ask.Tool, Arguments: ask.Arguments}
+		s.Waiting = &waiting{Ask: ask.ID(), Kind: ask.Kind, Text: ask.Description(), Tool: ask.Tool, Arguments: ask.Arguments}
 		s.Next = fmt.Sprintf("A person has to answer. Then call %s with task %q and ask %q.", toolAnswer, task.Name, ask.ID())
 		if ask.IsApproval() {
-			s.Next = fmt.Sprintf("A person has to decide. Then call %s with task %q, ask %q and the decision approve or deny.", toolDecide, task.Name, ask.ID())
+			s.Next = fmt.Sprintf("%s Then call %s with task %q to read its result.", c.howToDecide(*ask), toolGet, task.Name)
 		}
-		words = fmt.Sprintf("The task %s waits for a person:\n\n%s\n\n%s", task.Name, ask.Text(), s.Next)
+		words = fmt.Sprintf("The task %s waits for a person:\n\n%s\n\n%s", task.Name, s.Waiting.Text, s.Next)
 	default:
 		s.Next, s.Blocked = fmt.Sprintf("Call %s with task %q to read its result.", toolGet, task.Name), run.BlockedBy(task)
 		words = fmt.Sprintf("The task %s is %s. %s", task.Name, s.Phase, s.Next)
@@ -78,13 +78,23 @@ func report(task *v1alpha1.AgentTask, ask *run.Ask, answer string) *sdk.CallTool
 	return result
 }
 
+// howToDecide returns how a person decides about a call whose client shows no forms.
+func (c *call) howToDecide(ask run.Ask) string {
+	task := cmp.Or(ask.Root, ask.Task)
+	command := fmt.Sprintf("kubectl nestor approve -n %s %s (or deny)", ask.Namespace, ask.Task)
+	if c.pageURL == "" {
+		return "A person has to decide, with: " + command + "."
+	}
+	return fmt.Sprintf("A person has to decide, on %s/%s/runs/%s or with: %s.", c.pageURL, ask.Namespace, task, command)
+}
+
 // cannotStart returns the result of a call whose run cannot start, because the person who can change that may not know of it. The run stays, unless
 // its role does not exist.
 func (c *call) cannotStart(ctx context.Context, e run.Event) *sdk.CallToolResult {
 	if err := run.CannotStart(ctx, c.runs, e); apierrors.IsNotFound(err) {
 		return refusal(err)
 	}
-	result := report(e.Task, nil, "")
+	result := c.report(e.Task, nil, "")
 	result.IsError = true
 	return result
 }

@@ -20,7 +20,6 @@ const (
 	toolStart  = "start_task"
 	toolGet    = "get_task"
 	toolAnswer = "answer"
-	toolDecide = "decide"
 	toolCancel = "cancel"
 )
 
@@ -68,7 +67,8 @@ var runTools = []runTool{
 	},
 	{
 		name: toolGet, title: "Read a task", required: []string{"task"}, annotations: sdk.ToolAnnotations{ReadOnlyHint: true},
-		description: "Returns the state of a task: its phase, its result, and the question or approval that it waits for.",
+		description: "Returns the state of a task: its phase, its result, and the question or approval that it waits for. " +
+			"With waitSeconds the call asks the person.",
 		properties: schema{"task": taskProperty, "waitSeconds": schema{
 			"type": "integer", "minimum": 0, "maximum": maxWaitSeconds, "description": "How long to wait until the task ends or waits for a person; by default it returns at once",
 		}},
@@ -77,14 +77,6 @@ var runTools = []runTool{
 		name: toolAnswer, title: "Answer a question", required: []string{"task", "ask", "answer"}, annotations: sdk.ToolAnnotations{IdempotentHint: true},
 		description: "Answers the question that a task waits for, with the words of a person.",
 		properties:  schema{"task": taskProperty, "ask": text("The id of the question, from waiting.ask of the task"), "answer": text("The answer")},
-	},
-	{
-		name: toolDecide, title: "Decide about a tool call", required: []string{"task", "ask", "decision"}, annotations: sdk.ToolAnnotations{IdempotentHint: true},
-		description: "Approves or denies the tool call that a task waits for. Only a person may decide.",
-		properties: schema{
-			"task": taskProperty, "ask": text("The id of the approval, from waiting.ask of the task"),
-			"decision": schema{"type": "string", "enum": []string{decisionApprove, decisionDeny}}, "comment": text("A reason, which the agent reads"),
-		},
 	},
 	{
 		name: toolCancel, title: "Cancel a task", required: []string{"task"}, annotations: sdk.ToolAnnotations{IdempotentHint: true},

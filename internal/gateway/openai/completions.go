@@ -47,7 +47,7 @@ func (d door) complete(w http.ResponseWriter, r *http.Request, caller *run.Calle
 		d.WriteError(w, err)
 		return
 	}
-	q := inquiry{model: in.Model, metadata: in.Metadata, schemaParam: "response_format", byConversation: true}
+	q := inquiry{model: in.Model, metadata: in.Metadata, schemaParam: "response_format"}
 	q.key, q.repeated = header(r)
 	var err error
 	if q.schema, err = in.Format.schema(q.schemaParam); err != nil {
@@ -127,12 +127,22 @@ func (e exchange) name() string {
 	return e.task
 }
 
+// metadataAsk is the key of the reference of an approval: in a response of the one that it shows, in a request of the
+// one that the client was shown.
+const metadataAsk = "ask"
+
 // metadata returns where the run is, for kubectl and for later requests.
 func (e exchange) metadata() map[string]string {
+	metadata := map[string]string{}
 	if e.chat != "" {
-		return map[string]string{"chat": e.namespace + "/" + e.chat}
+		metadata["chat"] = e.namespace + "/" + e.chat
+	} else {
+		metadata["task"] = e.namespace + "/" + e.task
 	}
-	return map[string]string{"task": e.namespace + "/" + e.task}
+	if e.notice != "" {
+		metadata["notice"] = string(e.notice)
+	}
+	return metadata
 }
 
 // reply collects the text of a response.
@@ -140,6 +150,14 @@ type reply struct {
 	text strings.Builder
 	// continued means that a part of the text was sent by an earlier response.
 	continued bool
+	// notice is the part of the text that is not from the run.
+	notice string
+}
+
+// replace discards the text of the run, none of which was sent.
+func (r *reply) replace() {
+	r.text.Reset()
+	r.text.WriteString(r.notice)
 }
 
 // add returns the text that an event adds to the response.
@@ -147,15 +165,15 @@ func (r *reply) add(e run.Event) string {
 	piece := ""
 	switch e.Kind {
 	case run.Text:
+		if e.Cursor == noticeCursor {
+			r.notice = e.Text
+		}
 		if e.Begin && (r.text.Len() > 0 || r.continued) {
 			piece = "\n\n"
 		}
 		piece += e.Text
 	case run.Waiting:
-		piece = e.Text
-		if piece == "" {
-			piece = e.Ask.Text()
-		}
+		piece = e.Ask.Text()
 		if r.text.Len() > 0 || r.continued {
 			piece = "\n\n" + piece
 		}
@@ -175,7 +193,7 @@ func (d door) wholeCompletion(w http.ResponseWriter, r *http.Request, caller *ru
 			return
 		}
 		if event.Kind == run.Replace {
-			said = reply{} // nothing was sent yet
+			said.replace()
 			continue
 		}
 		said.add(event)
@@ -192,7 +210,7 @@ func addState(metadata map[string]string, e run.Event) {
 	if e.Kind == run.Waiting && e.Ask.Kind != "" {
 		metadata["waiting"] = string(e.Ask.Kind)
 		if e.Ask.IsApproval() {
-			metadata["tool"] = e.Ask.Tool
+			metadata["tool"], metadata[metadataAsk] = e.Ask.Tool, e.Ask.Ref()
 		}
 	}
 	if e.Task != nil && e.Task.Status.Phase == v1alpha1.TaskWaiting {

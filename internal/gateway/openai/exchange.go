@@ -10,7 +10,6 @@ import (
 	"iter"
 	"net/http"
 	"slices"
-	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -31,13 +30,11 @@ type inquiry struct {
 	target   target
 	turns    []turn
 	metadata map[string]string
-	// previous is the run that the request continues, if it names one.
+	// previous is the response that the request replies to, if it names one.
 	previous *exchange
 	// schema is the JSON schema of the result, or nil for text; schemaParam is the field that has it.
 	schema      json.RawMessage
 	schemaParam string
-	// byConversation also finds the run that asked the last question in the conversation.
-	byConversation bool
 	// key is the idempotency key; repeated means that the client repeats a request.
 	key      string
 	repeated bool
@@ -54,8 +51,32 @@ type exchange struct {
 	answered string
 	// typed reports that the text of the response is the data of the result.
 	typed bool
-	// unclear is the ask whose decision the request does not contain.
-	unclear *run.Ask
+	// shown is the reference of the ask that the response ends with. It is only in the ID of a response that has ended.
+	shown string
+	// notice says why the request changed nothing.
+	notice notice
+}
+
+// notice is why a request changed nothing. It is a part of the ID of a response.
+type notice string
+
+const (
+	noticeStale     notice = "stale"
+	noticeUnshown   notice = "unshown"
+	noticeUndecided notice = "undecided"
+)
+
+// text returns the beginning of a response whose request changed nothing.
+func (n notice) text() string {
+	switch n {
+	case noticeStale:
+		return "This reply was not used: the run no longer waits for what it replies to."
+	case noticeUnshown:
+		return "Nothing was decided: the request does not say which call you have read. Read this one, and reply to it."
+	case noticeUndecided:
+		return "This message was not delivered: the run needs a decision first."
+	}
+	return ""
 }
 
 // header returns the idempotency key of a request, and whether an official client repeats it.
@@ -71,33 +92,31 @@ func (q inquiry) begin(ctx context.Context, caller *run.Caller) (exchange, error
 		return exchange{}, err
 	}
 	if q.previous != nil && q.previous.chat != "" {
-		return q.talk(ctx, caller, q.previous.namespace, q.previous.chat, last)
+		return q.talk(ctx, caller, q.previous.namespace, q.previous.chat, before, last)
 	}
 	if name := q.metadata["chat"]; name != "" {
 		namespace, chat, err := parseObject("metadata.chat", name, q.target.namespace)
 		if err != nil {
 			return exchange{}, err
 		}
-		return q.talk(ctx, caller, namespace, chat, last)
+		return q.talk(ctx, caller, namespace, chat, before, last)
 	}
 	if err := noImages(last.Images); err != nil {
 		return exchange{}, err
 	}
 	if q.previous != nil {
-		return q.resume(ctx, caller, q.previous.namespace, q.previous.task, last)
+		return q.resume(ctx, caller, q.previous.namespace, q.previous.task, before, last)
 	}
 	if name := q.metadata["task"]; name != "" {
 		namespace, task, err := parseObject("metadata.task", name, q.target.namespace)
 		if err != nil {
 			return exchange{}, err
 		}
-		return q.resume(ctx, caller, namespace, task, last)
+		return q.resume(ctx, caller, namespace, task, before, last)
 	}
-	if q.byConversation {
-		found, err := q.find(ctx, caller, before, last)
-		if found != nil || err != nil {
-			return valueOf(found), err
-		}
+	found, err := q.find(ctx, caller, before, last)
+	if found != nil || err != nil {
+		return valueOf(found), err
 	}
 	text, err := instruction(before, last)
 	if err != nil {
@@ -129,15 +148,55 @@ func (q inquiry) start(ctx context.Context, caller *run.Caller, text, continueFr
 	return exchange{namespace: task.Namespace, task: task.Name, typed: q.schema != nil}, nil
 }
 
-// find returns the run that asked the last question in a conversation, after answering it. Clients of chat completions repeat the
-// conversation in each request, so the run is the one that was started by one of its beginnings.
+// find returns the run that the last reply in a conversation is from, after answering what that reply asked. It
+// returns nil if the conversation has no such run. Clients repeat the conversation in each request, so the run is the
+// one that was started by one of its beginnings.
 func (q inquiry) find(ctx context.Context, caller *run.Caller, before []turn, last turn) (*exchange, error) {
 	reply := lastReply(before)
-	begun := earlierRequests(q.model, q.turns)
-	if reply == "" || len(begun) == 0 {
+	if reply == "" {
 		return nil, nil
 	}
-	requirement, err := labels.NewRequirement(v1alpha1.LabelConversation, selection.In, begun)
+	tasks, err := q.begun(ctx, caller)
+	if err != nil {
+		return nil, err
+	}
+	for i := range tasks {
+		task := &tasks[i]
+		ask, err := caller.OpenAsk(ctx, task)
+		if err != nil {
+			return nil, err
+		}
+		if ask != nil && run.ShownIn(reply, *ask) == ask.Ref() {
+			found, err := q.reply(ctx, caller, task, []run.Ask{*ask}, ask.Ref(), last)
+			return &found, err
+		}
+		// The question may have been answered by an earlier attempt of this request.
+		if found, err := q.repeatedAnswer(ctx, caller, task); found != nil || err != nil {
+			return found, err
+		}
+	}
+	shown := run.ShownIn(reply)
+	_, decides := run.ParseDecision(last.Text)
+	for i := range tasks {
+		if shown != "" || caller.HasAsked(ctx, &tasks[i], reply) {
+			found := exchangeOf(&tasks[i])
+			found.notice = noticeStale
+			return &found, nil
+		}
+	}
+	if shown != "" && decides {
+		return nil, badf("messages", "Nothing was decided: there is no run of this conversation that waits for this decision.")
+	}
+	return nil, nil
+}
+
+// begun returns the runs that the caller started with a beginning of the conversation, the newest first.
+func (q inquiry) begun(ctx context.Context, caller *run.Caller) ([]v1alpha1.AgentTask, error) {
+	digests := earlierRequests(q.model, q.turns)
+	if len(digests) == 0 {
+		return nil, nil
+	}
+	requirement, err := labels.NewRequirement(v1alpha1.LabelConversation, selection.In, digests)
 	if err != nil {
 		return nil, fmt.Errorf("select the runs of a conversation: %w", err)
 	}
@@ -146,43 +205,54 @@ func (q inquiry) find(ctx context.Context, caller *run.Caller, before []turn, la
 	if err != nil {
 		return nil, err
 	}
-	slices.SortFunc(tasks.Items, func(a, b v1alpha1.AgentTask) int { return b.CreationTimestamp.Compare(a.CreationTimestamp.Time) })
-	for i := range tasks.Items {
-		task := &tasks.Items[i]
-		if task.Spec.User != caller.User {
-			continue
-		}
-		ask, err := caller.OpenAsk(ctx, task)
-		if err != nil {
-			return nil, err
-		}
-		if ask != nil && (strings.TrimSpace(ask.Text()) == reply || strings.TrimSpace(repeatedText(*ask)) == reply) {
-			found, err := q.reply(ctx, caller, task, *ask, last)
-			return &found, err
-		}
-		// The question may have been answered by an earlier attempt of this request.
-		answers, answered, err := caller.HasAnswered(ctx, task.Namespace, task.Name, q.answerKey())
-		if answered || err != nil {
-			return &exchange{namespace: task.Namespace, task: task.Name, answered: answers, typed: task.Spec.OutputSchema != nil}, err
-		}
-	}
-	return nil, nil
+	own := slices.DeleteFunc(tasks.Items, func(t v1alpha1.AgentTask) bool { return t.Spec.User != caller.User })
+	slices.SortFunc(own, func(a, b v1alpha1.AgentTask) int { return b.CreationTimestamp.Compare(a.CreationTimestamp.Time) })
+	return own, nil
 }
 
-// answerKey returns the idempotency key of an answer. Without a key in the request, an answer to the same response is the same request, or one
-// with the same conversation.
+// answerKey returns the idempotency key of an answer. Without a key in the request, an answer to the same response is
+// the same request, or one with the same conversation.
 func (q inquiry) answerKey() string {
 	if q.key != "" {
 		return q.key
 	}
 	if q.previous != nil {
-		return "after/" + q.previous.answered
+		return "after/" + digest(q.previous.id(), nil)
 	}
-	return digest(q.model, q.turns)
+	return digest(q.model, q.turns) + digest(q.metadata[metadataAsk], nil)
+}
+
+// repeatedAnswer returns the exchange of an earlier attempt of this request that answered a run, or nil.
+func (q inquiry) repeatedAnswer(ctx context.Context, caller *run.Caller, of *v1alpha1.AgentTask) (*exchange, error) {
+	answers, answered, err := caller.HasAnswered(ctx, of.Namespace, of.Name, q.answerKey())
+	if !answered || err != nil {
+		return nil, err
+	}
+	found := exchangeOf(of)
+	found.answered = answers
+	return &found, nil
+}
+
+// exchangeOf returns an exchange with a run.
+func exchangeOf(task *v1alpha1.AgentTask) exchange {
+	return exchange{namespace: task.Namespace, task: task.Name, typed: task.Spec.OutputSchema != nil}
+}
+
+// shown returns the reference of the ask that the client was shown, as far as the request has it.
+func (q inquiry) shown(before []turn, open []run.Ask) string {
+	if q.previous != nil && q.previous.shown != "" {
+		return q.previous.shown
+	}
+	if ref := q.metadata[metadataAsk]; ref != "" {
+		return ref
+	}
+	return run.ShownIn(lastReply(before), open...)
 }
 
 // resume continues a run: it answers its question, or gives it further work once it has ended.
-func (q inquiry) resume(ctx context.Context, caller *run.Caller, namespace, name string, last turn) (exchange, error) {
+func (q inquiry) resume(
+	ctx context.Context, caller *run.Caller, namespace, name string, before []turn, last turn,
+) (exchange, error) {
 	task, err := caller.Task(ctx, namespace, name)
 	if err != nil {
 		return exchange{}, err
@@ -191,14 +261,20 @@ func (q inquiry) resume(ctx context.Context, caller *run.Caller, namespace, name
 	if err != nil {
 		return exchange{}, err
 	}
+	var open []run.Ask
 	if ask != nil {
-		return q.reply(ctx, caller, task, *ask, last)
+		open = []run.Ask{*ask}
+	}
+	shown := q.shown(before, open)
+	if ask == nil || shown != "" && shown != ask.Ref() {
+		if found, err := q.repeatedAnswer(ctx, caller, task); found != nil || err != nil {
+			return valueOf(found), err
+		}
+	}
+	if _, decides := run.ParseDecision(last.Text); ask != nil || shown != "" || decides {
+		return q.reply(ctx, caller, task, open, shown, last)
 	}
 	if !live.Ended(task.Status.Phase) {
-		answers, answered, err := caller.HasAnswered(ctx, namespace, name, q.answerKey())
-		if answered || err != nil {
-			return exchange{namespace: namespace, task: name, answered: answers, typed: task.Spec.OutputSchema != nil}, err
-		}
 		return exchange{}, apierrors.NewConflict(v1alpha1.GroupVersion.WithResource("agenttasks").GroupResource(), name,
 			fmt.Errorf("the run is still working and waits for nothing: follow it with GET /v1/responses/ID"))
 	}
@@ -210,33 +286,41 @@ func (q inquiry) resume(ctx context.Context, caller *run.Caller, namespace, name
 	return q.start(ctx, caller, text, task.Status.SubAgent)
 }
 
-// reply answers an ask of a run, or of an agent below it.
-func (q inquiry) reply(ctx context.Context, caller *run.Caller, of *v1alpha1.AgentTask, ask run.Ask, last turn) (exchange, error) {
+// reply answers an ask of a run, or of an agent below it. A reply to anything but an open ask changes nothing.
+func (q inquiry) reply(
+	ctx context.Context, caller *run.Caller, of *v1alpha1.AgentTask, open []run.Ask, shown string, last turn,
+) (exchange, error) {
 	if err := q.checkSchema(of.Spec.OutputSchema); err != nil {
 		return exchange{}, err
 	}
-	e := exchange{namespace: ask.Namespace, task: ask.Task, chat: ask.Chat, answered: ask.ID(), typed: ask.Chat == "" && of.Spec.OutputSchema != nil}
-	// The run is the root; the ask may be of an agent below it.
-	if root := ask.Root; root != "" {
-		e.task = root
-	}
-	key := q.answerKey()
-	if !ask.IsApproval() {
-		return e, caller.Answer(ctx, ask, last.Text, key)
-	}
-	approve, comment, ok := run.ParseDecision(last.Text)
-	if !ok {
-		e.unclear = &ask
+	e := exchangeOf(of)
+	use, ask := run.Judge(open, last.Text, shown)
+	switch {
+	case use == run.UseStale || len(open) == 0:
+		e.notice = noticeStale
+		return e, nil
+	case use == run.UseUnshown:
+		e.notice = noticeUnshown
+		return e, nil
+	case use == run.UseDecision:
+		decision, _ := run.ParseDecision(last.Text)
+		decision.Shown = shown
+		e.answered = ask.ID()
+		_, err := caller.Decide(ctx, *ask, decision, q.answerKey())
+		return e, err
+	case open[0].IsApproval():
+		e.notice = noticeUndecided
 		return e, nil
 	}
-	return e, caller.Decide(ctx, ask, approve, comment, key)
+	e.answered = open[0].ID()
+	return e, caller.Answer(ctx, open[0], last.Text, q.answerKey())
 }
 
-// repeatedText is what a person reads who did not decide.
-func repeatedText(ask run.Ask) string { return "This needs a decision first.\n\n" + ask.Text() }
-
-// talk sends a message to a chat. If the chat waits for one answer, the message is that answer.
-func (q inquiry) talk(ctx context.Context, caller *run.Caller, namespace, chat string, last turn) (exchange, error) {
+// talk sends a message to a chat, or decides about the call that the client was shown. If the chat waits for an
+// answer, the message is that answer.
+func (q inquiry) talk(
+	ctx context.Context, caller *run.Caller, namespace, chat string, before []turn, last turn,
+) (exchange, error) {
 	if q.schema != nil {
 		return exchange{}, badf(q.schemaParam, "The replies of a chat are text: leave out %s, or start a run of its own without the chat.", q.schemaParam)
 	}
@@ -245,21 +329,30 @@ func (q inquiry) talk(ctx context.Context, caller *run.Caller, namespace, chat s
 		return exchange{}, err
 	}
 	e := exchange{namespace: namespace, chat: chat, from: from}
-	ask, err := caller.ChatAsk(ctx, namespace, chat)
+	now, err := caller.ChatState(ctx, namespace, chat)
 	if err != nil {
 		return exchange{}, err
 	}
+	shown := q.shown(before, now.Asks)
+	decision, decides := run.ParseDecision(last.Text)
+	use, ask := run.Judge(now.Asks, last.Text, shown)
+	switch {
+	case use == run.UseDecision:
+		decision.Shown, e.answered = shown, ask.ID()
+		e.message, err = caller.Decide(ctx, *ask, decision, q.key)
+		return e, err
+	case use == run.UseStale && decides:
+		e.message, e.notice = now.Latest, noticeStale
+		return e, nil
+	case use == run.UseUnshown:
+		e.message, e.notice = now.Latest, noticeUnshown
+		return e, nil
+	case ask == nil && use == run.UseMessage:
+		ask = now.First()
+	}
 	message := run.Message{Namespace: namespace, Chat: chat, Content: last.Text, Attachments: last.Images, Key: q.key, Door: doorName}
-	if ask != nil {
-		e.answered = ask.ID()
-		if approve, comment, ok := run.ParseDecision(last.Text); ask.IsApproval() && ok {
-			sent, err := caller.DecideInChat(ctx, *ask, approve, comment, q.key)
-			e.message = sent
-			return e, err
-		}
-		if !ask.IsApproval() {
-			message.InReplyTo = ask.Message
-		}
+	if ask != nil && !ask.IsApproval() {
+		message.InReplyTo, e.answered = ask.Message, ask.ID()
 	}
 	send := caller.Send
 	if q.repeated && q.key == "" {
@@ -275,11 +368,6 @@ func (q inquiry) talk(ctx context.Context, caller *run.Caller, namespace, chat s
 
 // follow returns the events of an exchange: those of its run until it has ended, or waits for another answer.
 func (e exchange) follow(ctx context.Context, caller *run.Caller) iter.Seq2[run.Event, error] {
-	if e.unclear != nil {
-		return func(yield func(run.Event, error) bool) {
-			yield(run.Event{Kind: run.Waiting, Ask: e.unclear, Text: repeatedText(*e.unclear)}, nil)
-		}
-	}
 	events := caller.FollowTask(ctx, e.namespace, e.task, e.from)
 	if e.chat != "" {
 		events = caller.FollowChat(ctx, e.namespace, e.chat, e.message, e.from)
@@ -288,6 +376,10 @@ func (e exchange) follow(ctx context.Context, caller *run.Caller) iter.Seq2[run.
 		events = dataOnly(events)
 	}
 	return func(yield func(run.Event, error) bool) {
+		notice := run.Event{Kind: run.Text, Begin: true, Text: e.noticeText(), Cursor: noticeCursor}
+		if notice.Text != "" && !yield(notice, nil) {
+			return
+		}
 		for event, err := range events {
 			if err == nil && event.Kind == run.Waiting && event.Ask.ID() == e.answered {
 				continue // the status has not noticed the answer yet
@@ -300,6 +392,15 @@ func (e exchange) follow(ctx context.Context, caller *run.Caller) iter.Seq2[run.
 			}
 		}
 	}
+}
+
+// noticeText returns the beginning of the response's text that is not from the run. The text of a typed run is data
+// and nothing else.
+func (e exchange) noticeText() string {
+	if e.typed {
+		return ""
+	}
+	return e.notice.text()
 }
 
 // failure returns the error of a run that ended without success, or nil.

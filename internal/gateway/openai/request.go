@@ -21,6 +21,9 @@ type turn struct {
 	Role   string
 	Text   string
 	Images []v1alpha1.Attachment
+	// item is the ID of the item in a response, and reference reports that the client sent the ID without the text.
+	item      string
+	reference bool
 }
 
 // decodeBody decodes a request, and refuses what has no meaning for runs.

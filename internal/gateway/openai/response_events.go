@@ -38,6 +38,9 @@ type response struct {
 	Tools       []string          `json:"tools"`
 	Usage       *responseUsage    `json:"usage"`
 	Metadata    map[string]string `json:"metadata"`
+
+	// of is the exchange, with what the response shows.
+	of exchange
 }
 
 type responseError struct {
@@ -73,15 +76,27 @@ type outputText struct {
 }
 
 func (d door) newResponse(e exchange, model string) response {
+	id := e.id()
+	e.shown = ""
 	return response{
-		ID: e.id(), Object: "response", CreatedAt: d.now().Unix(), Status: statusInProgress, Model: model, Output: []item{}, Store: true,
+		ID: id, of: e, Object: "response", CreatedAt: d.now().Unix(), Status: statusInProgress, Model: model, Output: []item{}, Store: true,
 		Parallel: true, ToolChoice: "auto", Tools: []string{}, Metadata: e.metadata(),
 	}
 }
 
+// show adds what the response ends with to its ID, so that a decision in reply to it is about nothing else. The ID in
+// the first events of a stream does not have it yet.
+func (r *response) show(ask run.Ask) {
+	r.of.shown = ask.Ref()
+	r.ID = r.of.id()
+}
+
+// itemID returns the ID of the message.
+func (r response) itemID() string { return itemPrefix + r.of.encode() }
+
 // newItem returns the message of a response.
-func (r response) newItem(status, text string) item {
-	made := item{ID: "msg_" + r.ID[len(idPrefix):], Type: "message", Status: status, Role: "assistant", Content: []outputText{}}
+func newItem(id, status, text string) item {
+	made := item{ID: id, Type: "message", Status: status, Role: "assistant", Content: []outputText{}}
 	if status == statusCompleted {
 		made.Content = append(made.Content, newText(text))
 	}
@@ -95,6 +110,9 @@ func newText(text string) outputText {
 // finish completes a response with the last event of the exchange.
 func (r *response) finish(text string, e run.Event) {
 	r.Status = statusCompleted
+	if e.Kind == run.Waiting {
+		r.show(*e.Ask)
+	}
 	addState(r.Metadata, e)
 	if u := usageOf(e); u != nil {
 		r.Usage = &responseUsage{Input: u.Prompt, Output: u.Completion, Total: u.Total}
@@ -110,7 +128,7 @@ func (r *response) finish(text string, e run.Event) {
 		}
 	}
 	if text != "" {
-		r.Output = []item{r.newItem(statusCompleted, text)}
+		r.Output = []item{newItem(r.itemID(), statusCompleted, text)}
 	}
 }
 
@@ -123,7 +141,7 @@ func (d door) wholeResponse(w http.ResponseWriter, r *http.Request, caller *run.
 			return
 		}
 		if event.Kind == run.Replace {
-			said = reply{} // nothing was sent yet
+			said.replace()
 			continue
 		}
 		said.add(event)
@@ -165,7 +183,12 @@ const (
 	beforeText = 3
 	// afterText is where the numbers of the events after a text begin.
 	afterText = numbersPerEntry / 2
+	// firstNumber is that of the first event after the beginning of a stream.
+	firstNumber = 2
 )
+
+// noticeCursor is the position of the text that is not from the run, before everything that is recorded.
+var noticeCursor = run.Cursor{Seq: -1, Offset: firstNumber}
 
 // number returns the sequence number of a piece of text that ends at a cursor.
 func number(c run.Cursor) int64 { return (c.Seq+1)*numbersPerEntry + beforeText + int64(c.Offset) }
@@ -189,6 +212,8 @@ type responseStream struct {
 	body  response
 	said  reply
 	open  bool
+	// item is the ID of the message, once it was sent.
+	item string
 }
 
 // streamEvent is an event of the API. Fields that an event does not have are omitted.
@@ -219,7 +244,7 @@ func (d door) streamResponse(w http.ResponseWriter, r *http.Request, caller *run
 	if after >= 0 {
 		e.from = cursorOf(after, begin)
 	}
-	s := &responseStream{out: gateway.NewEventStream(w), after: after, body: body, open: e.from.Offset > 0, said: reply{continued: e.from.Offset > 0}}
+	s := &responseStream{out: gateway.NewEventStream(w), after: after, body: body, open: e.from.Offset > 0, said: reply{continued: e.from.Offset > 0}, item: body.itemID()}
 	defer s.out.Close()
 	if s.send(streamEvent{Type: "response.created", Number: 0, Response: &body}) != nil || s.send(streamEvent{Type: "response.in_progress", Number: 1, Response: &body}) != nil {
 		return
@@ -245,12 +270,14 @@ func (s *responseStream) handle(e run.Event) error {
 	if e.Kind == run.Waiting || e.Kind == run.End {
 		n = number(run.Cursor{Seq: e.Cursor.Seq, Offset: afterText})
 	}
+	if e.Kind == run.Waiting {
+		s.body.show(*e.Ask)
+	}
 	if piece := s.said.add(e); piece != "" {
 		if err := s.begin(n); err != nil {
 			return err
 		}
-		id := s.body.newItem(statusInProgress, "").ID
-		if err := s.send(streamEvent{Type: "response.output_text.delta", Number: n, ItemID: id, Index: &zero, Content: &zero, Delta: &piece, Logprobs: &[]string{}}); err != nil {
+		if err := s.send(streamEvent{Type: "response.output_text.delta", Number: n, ItemID: s.item, Index: &zero, Content: &zero, Delta: &piece, Logprobs: &[]string{}}); err != nil {
 			return err
 		}
 	}
@@ -265,9 +292,9 @@ func (s *responseStream) begin(n int64) error {
 	if s.open {
 		return nil
 	}
-	s.open = true
-	first := n - n%numbersPerEntry
-	made := s.body.newItem(statusInProgress, "")
+	s.open, s.item = true, s.body.itemID()
+	first := max(firstNumber, n-n%numbersPerEntry)
+	made := newItem(s.item, statusInProgress, "")
 	if err := s.send(streamEvent{Type: "response.output_item.added", Number: first, Index: &zero, Item: &made}); err != nil {
 		return err
 	}
@@ -280,10 +307,19 @@ func (s *responseStream) end(n int64, e run.Event) error {
 	text := s.said.text.String()
 	if e.Kind == run.End && e.Task != nil {
 		text = e.Answer // the stream may have begun in the middle of it
+		if s.said.notice != "" {
+			text = s.said.notice + "\n\n" + text
+		}
 	}
 	s.body.finish(text, e)
 	if s.open || text != "" {
-		made := s.body.newItem(statusCompleted, text)
+		if !s.open {
+			s.item = s.body.itemID()
+		}
+		made := newItem(s.item, statusCompleted, text)
+		if len(s.body.Output) > 0 {
+			s.body.Output[0].ID = s.item
+		}
 		part := made.Content[0]
 		for i, event := range []streamEvent{
 			{Type: "response.output_text.done", ItemID: made.ID, Index: &zero, Content: &zero, Text: &text, Logprobs: &[]string{}},

@@ -6,7 +6,9 @@ package openai
 import (
 	"encoding/base64"
 	"encoding/json"
+	"fmt"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -48,19 +50,46 @@ func (i *input) UnmarshalJSON(data []byte) error {
 	}
 	var items []struct {
 		Type    string  `json:"type"`
+		ID      string  `json:"id"`
 		Role    string  `json:"role"`
 		Content content `json:"content"`
 	}
 	if err := json.Unmarshal(data, &items); err != nil {
 		return err
 	}
-	for _, item := range items {
-		if item.Type != "" && item.Type != "message" {
-			continue // reasoning and other items of earlier responses
+	for n, item := range items {
+		switch item.Type {
+		case "", "message":
+			i.turns = append(i.turns, turn{Role: item.Role, Text: item.Content.text, Images: item.Content.images, item: item.ID})
+		case "item_reference":
+			i.turns = append(i.turns, turn{Role: "assistant", item: item.ID, reference: true})
+		case "reasoning": // it is not a part of the conversation
+		default:
+			return fmt.Errorf("input[%d] has the type %q: send messages and references to messages", n, item.Type)
 		}
-		i.turns = append(i.turns, turn{Role: item.Role, Text: item.Content.text, Images: item.Content.images})
 	}
 	return nil
+}
+
+// repliesTo returns the response that the last messages of the user reply to, if the input has the ID of its message.
+// References to earlier responses need not be resolved then, because the run that continues has them in its memory.
+func (i input) repliesTo() (*exchange, error) {
+	var last *exchange
+	for _, t := range i.turns {
+		if t.Role != "assistant" {
+			continue
+		}
+		found, err := parseID("input", itemPrefix, t.item)
+		if err != nil && t.reference {
+			return nil, err
+		}
+		last = found // nil without an ID of this server
+	}
+	if last == nil && slices.ContainsFunc(i.turns, func(t turn) bool { return t.reference }) {
+		return nil, badf("input", "An item_reference must be to the last reply of the conversation: "+
+			"send the text of the earlier replies, or previous_response_id.")
+	}
+	return last, nil
 }
 
 // reference is the content of a response's ID.
@@ -72,27 +101,40 @@ type reference struct {
 	Seq       int64  `json:"s,omitempty"`
 	Answered  string `json:"a,omitempty"`
 	Typed     bool   `json:"d,omitempty"`
+	Shown     string `json:"k,omitempty"`
+	Notice    notice `json:"x,omitempty"`
 }
 
-const idPrefix = "resp_"
+// The prefixes of the IDs of responses and of the messages in them.
+const (
+	idPrefix   = "resp_"
+	itemPrefix = "msg_"
+)
 
-// id returns the ID of a response, which contains everything that is needed to find it again.
-func (e exchange) id() string {
-	text, err := json.Marshal(reference{e.namespace, e.task, e.chat, e.message, e.from.Seq, e.answered, e.typed})
+// id returns the ID of a response, which contains everything that is needed to find it again, and what it showed.
+func (e exchange) id() string { return idPrefix + e.encode() }
+
+// encode returns the ID without a prefix.
+func (e exchange) encode() string {
+	text, err := json.Marshal(reference{e.namespace, e.task, e.chat, e.message, e.from.Seq, e.answered, e.typed, e.shown, e.notice})
 	if err != nil {
 		panic(err) // it is all strings, numbers and a bool
 	}
-	return idPrefix + base64.RawURLEncoding.EncodeToString(text)
+	return base64.RawURLEncoding.EncodeToString(text)
 }
 
-func parseID(param, id string) (*exchange, error) {
-	encoded, ok := strings.CutPrefix(id, idPrefix)
+// parseID parses the ID of a response, or of its message. param is the field that has it.
+func parseID(param, prefix, id string) (*exchange, error) {
+	encoded, ok := strings.CutPrefix(id, prefix)
 	text, err := base64.RawURLEncoding.DecodeString(encoded)
 	var r reference
 	if !ok || err != nil || json.Unmarshal(text, &r) != nil || r.Namespace == "" || (r.Task == "") == (r.Chat == "") {
-		return nil, badf(param, "%q is not the ID of a response.", id)
+		return nil, badf(param, "%q is not the ID of a response, or of a message in one, of this server.", id)
 	}
-	return &exchange{namespace: r.Namespace, task: r.Task, chat: r.Chat, message: r.Message, from: run.Cursor{Seq: r.Seq}, answered: r.Answered, typed: r.Typed && r.Chat == ""}, nil
+	return &exchange{
+		namespace: r.Namespace, task: r.Task, chat: r.Chat, message: r.Message, from: run.Cursor{Seq: r.Seq}, answered: r.Answered,
+		typed: r.Typed && r.Chat == "", shown: r.Shown, notice: r.Notice,
+	}, nil
 }
 
 // createResponse serves POST /v1/responses.
@@ -113,10 +155,13 @@ func (d door) createResponse(w http.ResponseWriter, r *http.Request, caller *run
 		return
 	}
 	if in.Previous != "" {
-		if q.previous, err = parseID("previous_response_id", in.Previous); err != nil {
-			d.WriteError(w, err)
-			return
-		}
+		q.previous, err = parseID("previous_response_id", idPrefix, in.Previous)
+	} else {
+		q.previous, err = in.Input.repliesTo()
+	}
+	if err != nil {
+		d.WriteError(w, err)
+		return
 	}
 	if q.target, err = parseModel(in.Model); err != nil && q.previous == nil {
 		d.WriteError(w, err)
@@ -144,7 +189,7 @@ func (d door) createResponse(w http.ResponseWriter, r *http.Request, caller *run
 
 // getResponse serves GET /v1/responses/ID: it waits for the end, streams from a position, or returns the current state.
 func (d door) getResponse(w http.ResponseWriter, r *http.Request, caller *run.Caller) {
-	e, err := parseID("response_id", r.PathValue("id"))
+	e, err := parseID("response_id", idPrefix, r.PathValue("id"))
 	if err != nil {
 		d.WriteError(w, err)
 		return
@@ -166,7 +211,7 @@ func (d door) getResponse(w http.ResponseWriter, r *http.Request, caller *run.Ca
 
 // cancelResponse serves POST /v1/responses/ID/cancel.
 func (d door) cancelResponse(w http.ResponseWriter, r *http.Request, caller *run.Caller) {
-	e, err := parseID("response_id", r.PathValue("id"))
+	e, err := parseID("response_id", idPrefix, r.PathValue("id"))
 	if err == nil && e.chat != "" {
 		err = badf("response_id", "This response belongs to a chat: cancel its work with kubectl nestor cancel %s.", e.chat)
 	}

@@ -5,6 +5,7 @@ package openai
 
 import (
 	"encoding/base64"
+	"encoding/json"
 	"reflect"
 	"strings"
 	"testing"
@@ -19,8 +20,9 @@ func TestResponseID(t *testing.T) {
 		{namespace: "team-a", task: "reviewer-1"},
 		{namespace: "team-a", task: "reviewer-1", from: run.Cursor{Seq: 12}, answered: "call-1@reviewer-1"},
 		{namespace: "team-a", chat: "talk", message: "m-1", from: run.Cursor{Seq: 3}},
+		{namespace: "team-a", task: "reviewer-1", shown: "call-1@reviewer-1#ab", notice: noticeStale},
 	} {
-		got, err := parseID("p", want.id())
+		got, err := parseID("p", idPrefix, want.id())
 		if err != nil || !reflect.DeepEqual(*got, want) {
 			t.Errorf("%+v: %+v, %v", want, got, err)
 		}
@@ -36,9 +38,45 @@ func TestParseIDRefuses(t *testing.T) {
 		"neither task nor chat": encoded(`{"n":"n"}`), "task and chat": encoded(`{"n":"n","t":"t","c":"c"}`), "a number as a name": encoded(`{"n":"n","t":1}`),
 		"cut off": valid[:len(valid)-3],
 	} {
-		if got, err := parseID("p", id); paramOf(err) != "p" {
+		if got, err := parseID("p", idPrefix, id); paramOf(err) != "p" {
 			t.Errorf("%s: %+v, %v", name, got, err)
 		}
+	}
+}
+
+func TestInputNamesTheLastReply(t *testing.T) {
+	shown := exchange{namespace: "n", task: "t", shown: "call@t#ab"}
+	id := itemPrefix + shown.encode()
+	user, text := `{"role":"user","content":"a"}`, `{"role":"assistant","content":"b"}`
+	reference := `{"type":"item_reference","id":"` + id + `"}`
+	item := `{"type":"message","role":"assistant","id":"` + id + `","content":[{"type":"output_text","text":"b"}]}`
+	for name, test := range map[string]struct {
+		input []string
+		want  *exchange
+		param string
+	}{
+		"one message":             {[]string{user}, nil, "-"},
+		"text":                    {[]string{user, text, user}, nil, "-"},
+		"a reference":             {[]string{user, reference, user}, &shown, "-"},
+		"an item":                 {[]string{user, item, user}, &shown, "-"},
+		"reasoning before it":     {[]string{user, `{"type":"reasoning","id":"rs_1","summary":[]}`, reference, user}, &shown, "-"},
+		"an item of another one":  {[]string{user, strings.Replace(item, id, "msg_1", 1), user}, nil, "-"},
+		"an unknown reference":    {[]string{user, strings.Replace(reference, id, "msg_1", 1), user}, nil, "input"},
+		"the ID of a response":    {[]string{user, strings.Replace(reference, id, shown.id(), 1), user}, nil, "input"},
+		"a reference before text": {[]string{user, reference, user, text, user}, nil, "input"},
+		"a later one":             {[]string{user, text, user, reference, user}, &shown, "-"},
+	} {
+		var in input
+		if err := json.Unmarshal([]byte("["+strings.Join(test.input, ",")+"]"), &in); err != nil {
+			t.Fatal(err)
+		}
+		got, err := in.repliesTo()
+		if !reflect.DeepEqual(got, test.want) || paramOf(err) != test.param {
+			t.Errorf("%s: %+v, %v", name, got, err)
+		}
+	}
+	if err := json.Unmarshal([]byte(`[{"type":"function_call_output","call_id":"1","output":"x"}]`), &input{}); err == nil {
+		t.Error("an item that cannot be used is left out")
 	}
 }
 

@@ -16,6 +16,7 @@ import (
 
 	historyv1 "github.com/nestor-dev/nestor/api/history/v1alpha1"
 	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/internal/agent"
 	"github.com/nestor-dev/nestor/internal/client/history"
 	"github.com/nestor-dev/nestor/internal/client/live"
 	"github.com/nestor-dev/nestor/internal/shorten"
@@ -39,32 +40,16 @@ func (a Ask) ID() string { return cmp.Or(a.Call, a.Task) + "@" + a.Task }
 // IsApproval reports whether the ask needs a decision and not an answer.
 func (a Ask) IsApproval() bool { return a.Kind == v1alpha1.WaitingApproval }
 
-// Text returns the ask for a person.
-func (a Ask) Text() string {
+// Description returns what the run waits for, without how to reply to it.
+func (a Ask) Description() string {
 	if !a.IsApproval() {
 		return a.Question
 	}
-	text := fmt.Sprintf("%s wants to run %s with these arguments:\n\n%s\n\nReply \"approve\" or \"deny\", with a reason if you like.", cmp.Or(a.Role, a.Task), a.Tool, a.Arguments)
+	text := fmt.Sprintf("%s wants to run %s with these arguments:\n\n%s", cmp.Or(a.Role, a.Task), a.Tool, a.Arguments)
 	if a.Truncated {
-		text += " The arguments are shortened here; read them with: kubectl nestor transcript " + a.Task
+		text += "\n\nThe arguments are shortened here; read them with: kubectl nestor approve " + a.Task + " --show"
 	}
 	return text
-}
-
-// decisions are the words that decide about a call.
-var decisions = map[string]bool{
-	"approve": true, "approved": true, "yes": true, "allow": true, "accept": true,
-	"deny": false, "denied": false, "no": false, "reject": false, "decline": false,
-}
-
-// ParseDecision reads a decision from a text: its first word decides, and the rest is the comment. It reports false if the text is none.
-func ParseDecision(text string) (approve bool, comment string, ok bool) {
-	word, rest, _ := strings.Cut(strings.TrimSpace(text), " ")
-	if i := strings.IndexAny(word, ":,.;!\n"); i >= 0 {
-		word, rest = word[:i], strings.TrimLeft(word[i:], ":,.;! \n")+" "+rest
-	}
-	approve, ok = decisions[strings.ToLower(word)]
-	return approve, strings.TrimSpace(rest), ok
 }
 
 // OpenAsk returns what a standalone task waits for, or nil. The task's status has the ask of the agent that waits, at any depth below it.
@@ -89,24 +74,45 @@ func (c *Caller) OpenAsk(ctx context.Context, task *v1alpha1.AgentTask) (*Ask, e
 	return &ask, nil
 }
 
-// ChatAsk returns what a chat waits for, or nil. If several asks are open, it is the oldest.
-func (c *Caller) ChatAsk(ctx context.Context, namespace, chat string) (*Ask, error) {
+// ChatState is what a chat waits for.
+type ChatState struct {
+	// Asks are the open asks, oldest first.
+	Asks []Ask
+	// Latest is the newest message of a person with a text, or empty.
+	Latest string
+}
+
+// First returns the oldest ask, or nil.
+func (s ChatState) First() *Ask {
+	if len(s.Asks) == 0 {
+		return nil
+	}
+	return &s.Asks[0]
+}
+
+// ChatState returns what a chat waits for.
+func (c *Caller) ChatState(ctx context.Context, namespace, chat string) (ChatState, error) {
 	now, err := live.ReadSnapshot(ctx, c.API, live.Scope{Namespace: namespace, Chat: chat})
 	if err != nil {
-		return nil, err
+		return ChatState{}, err
 	}
 	if now.Chat(chat) == nil {
-		return nil, apierrors.NewNotFound(v1alpha1.GroupVersion.WithResource("agentchats").GroupResource(), chat)
+		return ChatState{}, apierrors.NewNotFound(v1alpha1.GroupVersion.WithResource("agentchats").GroupResource(), chat)
 	}
-	asks := now.Asks(chat)
-	if len(asks) == 0 {
-		return nil, nil
+	var state ChatState
+	for _, found := range now.Asks(chat) {
+		ask := Ask{Ask: found, Namespace: namespace}
+		if ask.Truncated {
+			c.complete(ctx, &ask)
+		}
+		state.Asks = append(state.Asks, ask)
 	}
-	ask := &Ask{Ask: asks[0], Namespace: namespace}
-	if ask.Truncated {
-		c.complete(ctx, ask)
+	for _, m := range now.Messages {
+		if m.Spec.Role == v1alpha1.RoleUser && m.Spec.Content != "" && m.Status.Phase != v1alpha1.MessageRejected {
+			state.Latest = m.Name
+		}
 	}
-	return ask, nil
+	return state, nil
 }
 
 func requesters(task *v1alpha1.AgentTask) []string {
@@ -138,6 +144,23 @@ func (c *Caller) complete(ctx context.Context, ask *Ask) {
 		}
 		return nil
 	})
+}
+
+// HasAsked reports whether the agent of a task has asked a question, as far as the caller may read its history.
+func (c *Caller) HasAsked(ctx context.Context, task *v1alpha1.AgentTask, question string) bool {
+	if task.Status.SubAgent == "" {
+		return false
+	}
+	transcript := historyv1.TranscriptName("SubAgent", task.Status.SubAgent)
+	err := c.history(task.Namespace).Log(ctx, transcript, history.Query{}, func(e historyv1.Entry) error {
+		for _, call := range e.ToolCalls {
+			if call.Tool == agent.ToolAskUser && questionIn(call.Arguments) == question {
+				return errFound
+			}
+		}
+		return nil
+	})
+	return errors.Is(err, errFound)
 }
 
 // questionIn returns the question in the arguments of ask_user, or "".

@@ -53,19 +53,17 @@ func (c *Caller) Answer(ctx context.Context, ask Ask, text, key string) error {
 	return err
 }
 
-// Decide approves or denies a tool call.
-func (c *Caller) Decide(ctx context.Context, ask Ask, approve bool, comment, key string) error {
-	_, err := c.DecideInChat(ctx, ask, approve, comment, key)
-	return err
-}
-
-// DecideInChat is Decide; it also returns the name of the message with the decision, which a chat handles as any other.
-func (c *Caller) DecideInChat(ctx context.Context, ask Ask, approve bool, comment, key string) (message string, err error) {
+// Decide approves or denies the tool call that the client was shown. It returns the name of the message with the
+// decision.
+func (c *Caller) Decide(ctx context.Context, ask Ask, d Decision, key string) (message string, err error) {
+	if err := ask.checkShown(d); err != nil {
+		return "", err
+	}
 	if err := ask.CheckMayDecide(c.User); err != nil {
 		return "", apierrors.NewForbidden(v1alpha1.GroupVersion.WithResource("agentmessages").GroupResource(), ask.Task, err)
 	}
-	decision := &v1alpha1.Approval{Task: ask.Task, ToolCall: ask.Call, ArgumentsDigest: ask.Digest, Decision: v1alpha1.DecisionDeny, Comment: comment}
-	if approve {
+	decision := &v1alpha1.Approval{Task: ask.Task, ToolCall: ask.Call, ArgumentsDigest: ask.Digest, Decision: v1alpha1.DecisionDeny, Comment: d.Comment}
+	if d.Approve {
 		decision.Decision = v1alpha1.DecisionApprove
 	}
 	spec := v1alpha1.AgentMessageSpec{Chat: ask.Chat, Approval: decision}

@@ -29,7 +29,7 @@ func TestRepeatedAnswerNamesItsAsk(t *testing.T) {
 	if err := c.Answer(t.Context(), question, "Green", "one"); err != nil {
 		t.Fatal(err)
 	}
-	if err := c.Decide(t.Context(), call, true, "", "two"); err != nil {
+	if _, err := c.Decide(t.Context(), call, Decision{Approve: true, Shown: call.Ref()}, "two"); err != nil {
 		t.Fatal(err)
 	}
 	for key, want := range map[string]string{"one": question.ID(), "two": call.ID()} {

@@ -1,0 +1,129 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package run
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/nestor-dev/nestor/api/v1alpha1"
+)
+
+// A decision applies to the ask that its client was shown, and to nothing else. Each door returns the reference of an
+// ask with it, and gets it back with the decision: in the ID of a response, in metadata, in a data part, in the ID of
+// an interrupt or form, or as the end of the last reply in a conversation. References need no signature: a caller can
+// only claim to have read a call that it may decide anyway.
+
+// Ref identifies the ask with the exact arguments of its call. It is never the same for two asks.
+func (a Ask) Ref() string { return NewRef(a.ID(), a.Digest) }
+
+// NewRef returns the reference of the ask with an ID and a digest.
+func NewRef(id, digest string) string { return id + "#" + digest }
+
+// howToDecide follows the description of a call.
+const howToDecide = `Reply with exactly "approve" or "deny" to decide; a comment may follow after a colon. ` +
+	`Any other reply is a message and decides nothing.`
+
+// Text returns the ask for a person who replies with text. That of an approval ends with its reference: see [ShownIn].
+func (a Ask) Text() string {
+	if !a.IsApproval() {
+		return a.Question
+	}
+	return fmt.Sprintf("%s\n\n%s\n[request %q, digest %s]", a.Description(), howToDecide, a.ID(), a.Digest)
+}
+
+var referenceLine = regexp.MustCompile(`(?:^|\n)(\[request ".+", digest [0-9a-f]*\])$`)
+
+// ShownIn returns the reference of the ask that a reply to a client ends with, or "". It is one of those in open if
+// the reply ends with exactly its Text. Another approval has a reference that equals no Ref.
+func ShownIn(reply string, open ...Ask) string {
+	reply = strings.TrimSpace(reply)
+	for _, ask := range open {
+		before, ok := strings.CutSuffix(reply, strings.TrimSpace(ask.Text()))
+		if ok && (before == "" || strings.HasSuffix(before, "\n\n")) {
+			return ask.Ref()
+		}
+	}
+	if match := referenceLine.FindStringSubmatch(reply); match != nil {
+		return match[1]
+	}
+	return ""
+}
+
+// Decision is a decision about a tool call, as a client sent it.
+type Decision struct {
+	Approve bool
+	Comment string
+	// Shown is the reference of the ask that the client was shown. It comes from the client, never from the state of
+	// the run.
+	Shown string
+}
+
+// ParseDecision reads a decision from a text. The text is a decision only if it is "approve" or "deny", in any case,
+// with a final "." or "!" and a comment after a colon if the person likes. It reports false for any other text.
+func ParseDecision(text string) (d Decision, ok bool) {
+	word, comment, _ := strings.Cut(text, ":")
+	word = strings.ToLower(strings.TrimSpace(word))
+	if rest, found := strings.CutSuffix(word, "."); found {
+		word = rest
+	} else {
+		word = strings.TrimSuffix(word, "!")
+	}
+	return Decision{Approve: word == "approve", Comment: strings.TrimSpace(comment)}, word == "approve" || word == "deny"
+}
+
+// Use is what a reply of a client does.
+type Use int
+
+const (
+	// UseMessage means that the reply is an answer to a question, or a message.
+	UseMessage Use = iota
+	// UseDecision means that the reply decides about the ask that the client was shown.
+	UseDecision
+	// UseStale means that the client was shown an ask that is no longer open. The reply does nothing.
+	UseStale
+	// UseUnshown means that the reply is a decision, and nothing shows that the client was shown a call that waits for
+	// one. The reply does nothing.
+	UseUnshown
+)
+
+// Judge returns what a reply does to a run with open asks, and the ask that the reply is about, or nil. shown is the
+// reference of the ask that the client was shown, or "" if that is not known.
+func Judge(open []Ask, text, shown string) (Use, *Ask) {
+	_, decides := ParseDecision(text)
+	for i := range open {
+		if ask := &open[i]; ask.Ref() == shown {
+			if decides && ask.IsApproval() {
+				return UseDecision, ask
+			}
+			return UseMessage, ask
+		}
+	}
+	if shown != "" {
+		return UseStale, nil
+	}
+	for i := range open {
+		if decides && open[i].IsApproval() {
+			return UseUnshown, &open[i]
+		}
+	}
+	return UseMessage, nil
+}
+
+// checkShown returns an error unless a decision is about the ask that its client was shown.
+func (a Ask) checkShown(d Decision) error {
+	resource := v1alpha1.GroupVersion.WithResource("agenttasks").GroupResource()
+	if d.Shown != a.Ref() {
+		return apierrors.NewConflict(resource, a.Task,
+			fmt.Errorf("the decision is about another request than the one that waits: nothing was decided"))
+	}
+	if d.Approve && a.Truncated && a.Digest == "" {
+		return apierrors.NewConflict(resource, a.Task, fmt.Errorf(
+			"the arguments are shortened and have no digest, so that the call cannot be approved here: use kubectl nestor approve %s", a.Task))
+	}
+	return nil
+}

@@ -1,0 +1,159 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package doors
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"net/http"
+	"strings"
+	"testing"
+
+	. "github.com/onsi/gomega"
+
+	"github.com/nestor-dev/nestor/api/v1alpha1"
+)
+
+// responded is a part of a response of the OpenAI API.
+type responded struct {
+	ID     string
+	Output []struct {
+		ID      string
+		Content []struct{ Text string }
+	}
+	Metadata map[string]string
+	Error    *struct{ Message, Param string }
+}
+
+func (a responded) text() string {
+	if len(a.Output) == 0 {
+		return ""
+	}
+	return a.Output[0].Content[0].Text
+}
+
+// responses sends a request for a response, and decodes the answer or the last event of the stream.
+func (r *room) responses(body map[string]any) (int, responded) {
+	r.t.Helper()
+	body["model"] = r.namespace + "/releaser"
+	text, err := json.Marshal(body)
+	r.Expect(err).NotTo(HaveOccurred())
+	req, err := http.NewRequestWithContext(r.t.Context(), http.MethodPost, r.stack.GatewayURL+"/v1/responses", bytes.NewReader(text))
+	r.Expect(err).NotTo(HaveOccurred())
+	got, err := (&http.Client{Transport: bearer(r.token)}).Do(req)
+	r.Expect(err).NotTo(HaveOccurred())
+	defer func() { _ = got.Body.Close() }()
+	var answer responded
+	if body["stream"] == nil {
+		r.Expect(json.NewDecoder(got.Body).Decode(&answer)).To(Succeed())
+		return got.StatusCode, answer
+	}
+	for lines := bufio.NewScanner(got.Body); lines.Scan(); {
+		event := struct{ Response *responded }{&answer}
+		if data, ok := strings.CutPrefix(lines.Text(), "data: "); ok {
+			r.Expect(json.Unmarshal([]byte(data), &event)).To(Succeed())
+		}
+	}
+	return got.StatusCode, answer
+}
+
+func userItem(text string) map[string]any {
+	return map[string]any{"role": "user", "content": []any{map[string]any{"type": "input_text", "text": text}}}
+}
+
+// TestResponsesConversation has a whole flow of several turns over responses, in the forms that clients send what was
+// said before.
+func TestResponsesConversation(t *testing.T) {
+	t.Parallel()
+	for name, earlier := range map[string]func(responded) map[string]any{
+		"references": func(a responded) map[string]any {
+			return map[string]any{"type": "item_reference", "id": a.Output[0].ID}
+		},
+		"items": func(a responded) map[string]any {
+			text := map[string]any{"type": "output_text", "text": a.text(), "annotations": []any{}}
+			return map[string]any{"type": "message", "id": a.Output[0].ID, "role": "assistant", "content": []any{text}}
+		},
+		"text": func(a responded) map[string]any { return map[string]any{"role": "assistant", "content": a.text()} },
+	} {
+		for _, stream := range []any{nil, true} {
+			t.Run(name, func(t *testing.T) {
+				t.Parallel()
+				r := newRoom(t)
+				input := []any{map[string]any{"role": "system", "content": "Be brief."}}
+				say := func(text string) string {
+					t.Helper()
+					input = append(input, userItem(text))
+					code, answer := r.responses(map[string]any{"input": input, "stream": stream})
+					r.Expect(code).To(Equal(http.StatusOK), "%+v", answer.Error)
+					input = append(input, earlier(answer))
+					return answer.text()
+				}
+				r.Expect(say("Release the notes")).To(Equal("Which version?"))
+				r.Expect(say("1.2")).To(ContainSubstring(`{"path":"notes-1.2"}`))
+				r.Expect(say("Is it safe?")).To(And(HavePrefix("This message was not delivered"), ContainSubstring("box__write")))
+				r.Expect(say("approve")).To(Equal("Released the notes: wrote notes-1.2."))
+				r.Expect(r.tasks()).To(HaveLen(1), "every reply reached its question")
+				r.Expect(r.tasks()[0].Spec.Instruction).To(ContainSubstring("Release the notes"))
+				r.Expect(r.box.files()).To(Equal([]string{"notes-1.2"}))
+			})
+		}
+	}
+}
+
+// TestResponsesReferences refuses references that cannot be resolved, instead of leaving them out.
+func TestResponsesReferences(t *testing.T) {
+	t.Parallel()
+	r := newRoom(t)
+	reference := func(id string) map[string]any { return map[string]any{"type": "item_reference", "id": id} }
+	_, asked := r.responses(map[string]any{"input": "Release the notes"})
+	for name, input := range map[string][]any{
+		"of another server": {userItem("a"), reference("msg_123"), userItem("b")},
+		"not a message":     {userItem("a"), reference("rs_123"), userItem("b")},
+		"of an earlier reply": {
+			userItem("a"), reference(asked.Output[0].ID), userItem("b"), map[string]any{"role": "assistant", "content": "c"}, userItem("d"),
+		},
+		"a call": {userItem("a"), map[string]any{"type": "function_call_output", "call_id": "1", "output": "x"}, userItem("b")},
+	} {
+		code, answer := r.responses(map[string]any{"input": input})
+		r.Expect(code).To(Equal(http.StatusBadRequest), name)
+		r.Expect(answer.Error.Message).To(ContainSubstring("input"), name)
+	}
+	r.Expect(r.tasks()).To(HaveLen(1), "nothing was started")
+}
+
+// TestLateRepliesStartNothing answers and decides with the Kubernetes API before the client does.
+func TestLateRepliesStartNothing(t *testing.T) {
+	t.Parallel()
+	r := newRoom(t)
+	_, asked := r.responses(map[string]any{"input": "Release the notes"})
+	_, task, _ := strings.Cut(asked.Metadata["task"], "/")
+	answer := &v1alpha1.AgentMessage{Spec: v1alpha1.AgentMessageSpec{Task: task, Role: v1alpha1.RoleUser, Content: "2.0"}}
+	answer.Namespace, answer.Name = r.namespace, "answer-of-bob"
+	r.create(answer)
+	r.Eventually(func() (bool, error) {
+		now, err := r.task(task)
+		return now.Status.Waiting != nil && now.Status.Waiting.Kind == v1alpha1.WaitingApproval, err
+	}).Should(BeTrue())
+	for _, reply := range []map[string]any{
+		{"input": "1.2", "previous_response_id": asked.ID},
+		{"input": []any{userItem("Release the notes"), map[string]any{"role": "assistant", "content": "Which version?"}, userItem("1.2")}},
+	} {
+		_, late := r.responses(reply)
+		r.Expect(late.text()).To(And(HavePrefix("This reply was not used"), ContainSubstring("notes-2.0")))
+		r.Expect(late.Metadata).To(HaveKeyWithValue("notice", "stale"))
+		asked = late
+	}
+	r.approve(task)
+	r.Eventually(func() (v1alpha1.TaskPhase, error) {
+		now, err := r.task(task)
+		return now.Status.Phase, err
+	}).Should(Equal(v1alpha1.TaskSuccess))
+	for _, stream := range []any{nil, true} {
+		_, late := r.responses(map[string]any{"input": "approve", "previous_response_id": asked.ID, "stream": stream})
+		r.Expect(late.text()).To(And(HavePrefix("This reply was not used"), HaveSuffix("Released the notes: wrote notes-2.0.")))
+	}
+	r.Expect(r.tasks()).To(HaveLen(1))
+	r.Expect(r.box.files()).To(Equal([]string{"notes-2.0"}))
+}
