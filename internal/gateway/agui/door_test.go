@@ -228,7 +228,7 @@ func TestContextIsAppended(t *testing.T) {
 
 func TestRunThatCannotStart(t *testing.T) {
 	for text, want := range map[string]struct{ message, code, reply string }{
-		"ProviderNotFound: create a ModelProvider named default.": {"cannot start yet: ProviderNotFound: create a ModelProvider named default. It starts by itself", "ServiceUnavailable", ""},
+		"ProviderNotFound: create a ModelProvider named default.": {"cannot start yet: ProviderNotFound: create a ModelProvider named default. It starts automatically", "CannotStart", ""},
 		"RoleNotFound: there is no role coder.":                   {"RoleNotFound: there is no role coder.", "NotFound", "cancel coder-0"},
 	} {
 		a := flow()
