@@ -112,21 +112,21 @@ func ReadBody(w http.ResponseWriter, r *http.Request, timeout time.Duration) err
 	return nil
 }
 
-// errNoToken is the error of a request without a token that the API server accepts.
-var errNoToken = apierrors.NewUnauthorized("Send a valid token of the cluster: Authorization: Bearer TOKEN.")
+// ErrNoToken is the error of a request without a token that the API server accepts.
+var ErrNoToken = apierrors.NewUnauthorized("Send a valid token of the cluster: Authorization: Bearer TOKEN.")
 
 // admit returns the caller of a request, and counts the request until release is called.
 func (m *Mux) admit(r *http.Request) (_ *run.Caller, release func(), err error) {
 	scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
 	if token = strings.TrimSpace(token); token == "" || !strings.EqualFold(scheme, "Bearer") {
-		return nil, nil, errNoToken
+		return nil, nil, ErrNoToken
 	}
 	if len(token) > maxToken {
 		return nil, nil, apierrors.NewUnauthorized(fmt.Sprintf("The token has more than %d characters.", maxToken))
 	}
 	caller, err := m.options.Callers.Connect(r.Context(), token)
 	if apierrors.IsUnauthorized(err) {
-		return nil, nil, errNoToken // the API server's own message is one word
+		return nil, nil, ErrNoToken // the API server's own message is one word
 	}
 	if err != nil {
 		return nil, nil, err
