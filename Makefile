@@ -62,7 +62,7 @@ demo-clean: ## Remove what the demo has kept
 	else echo "$$dir was not made by the demo: remove it yourself" >&2; exit 1; fi
 
 .PHONY: test
-test: control-plane mcp-servers model-servers a2a-sdk door-clients skills-ref ## Run all tests and print the slowest ten (PACKAGES=./internal/agent/... for some)
+test: control-plane mcp-servers model-servers a2a-sdk door-client-packages skills-ref ## Run all tests and print the slowest ten (PACKAGES=./internal/agent/... for some)
 	@go build -o bin/slowest ./hack/slowest
 	KUBEBUILDER_ASSETS="$(K8S_BIN)" RAPID_SEED=$(RAPID_SEED) go test -json -timeout 14m -p $(PARALLEL_PACKAGES) $(GOTESTFLAGS) $(PACKAGES) | bin/slowest $(filter -v,$(GOTESTFLAGS))
 	@if command -v npm >/dev/null; then $(MAKE) --no-print-directory web-test; else echo "no npm: the tests of the web page are skipped"; fi
@@ -99,11 +99,22 @@ hack/a2a-sdk/node_modules/.package-lock.json: hack/a2a-sdk/package-lock.json
 	else echo "no npm: the tests against the A2A SDK for JavaScript are skipped"; fi
 
 .PHONY: door-clients
-door-clients: hack/door-clients/node_modules/.package-lock.json ## Install the clients from npm with which tests use the gateway
+door-clients: control-plane a2a-sdk door-client-packages more-door-clients ## Run all clients of other projects against the gateway
+	KUBEBUILDER_ASSETS="$(K8S_BIN)" DOOR_CLIENTS=all go test ./test/doors -count 1 -timeout 30m $(GOTESTFLAGS)
+
+.PHONY: door-client-packages
+door-client-packages: hack/door-clients/node_modules/.package-lock.json ## Install the clients from npm with which all tests use the gateway
 
 hack/door-clients/node_modules/.package-lock.json: hack/door-clients/package-lock.json
 	@if command -v npm >/dev/null; then npm ci --prefix hack/door-clients --no-audit --no-fund --ignore-scripts && touch $@; \
-	else echo "no npm: the tests with clients of MCP and AG-UI from npm are skipped"; fi
+	else echo "no npm: the tests with clients of the gateway from npm are skipped"; fi
+
+.PHONY: more-door-clients
+more-door-clients: hack/more-door-clients/node_modules/.package-lock.json ## Install the clients from npm that only make door-clients runs
+
+hack/more-door-clients/node_modules/.package-lock.json: hack/more-door-clients/package-lock.json
+	@if command -v npm >/dev/null; then npm ci --prefix hack/more-door-clients --no-audit --no-fund --ignore-scripts --omit=optional && touch $@; \
+	else echo "no npm: the tests with more clients of the gateway from npm are skipped"; fi
 
 .PHONY: skills-ref
 skills-ref: hack/skills-ref/node_modules/.package-lock.json ## Install the reference library of Agent Skills from npm that a test compares with

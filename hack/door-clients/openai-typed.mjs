@@ -45,7 +45,7 @@ for (let i = 0; i < events.length - 1; i++) {
 assert.deepEqual(JSON.parse((await client.responses.retrieve(final.id)).output_text), { version: '1.5', parts: 3 });
 
 // A schema that the agent's data does not fit: the run fails, it does not return something else.
-await assert.rejects(client.chat.completions.create({ model, messages: [{ role: 'user', content: 'Count the notes' }], response_format: inCompletion(release) }), (e) => e.status === 422);
+await assert.rejects(client.chat.completions.create({ model, messages: [{ role: 'user', content: 'Count the notes' }], response_format: inCompletion(release) }), (e) => e.status === 400);
 
 // Refused before anything starts.
 const refused = async (call, param, pattern) => assert.rejects(call, (e) => {

@@ -96,7 +96,7 @@ await refused({ logprobs: true }, 400, /logprobs is not supported/);
 await refused({ tools: [{ type: 'function', function: { name: 'f', parameters: {} } }] }, 400, /tools is not supported/);
 await refused({ model: 'gpt-7' }, 400, /NAMESPACE\/ROLE/);
 await refused({ model: `${NESTOR_NAMESPACE}/nobody` }, 404, /nobody/);
-await refused({ messages: [{ role: 'user', content: 'Give up' }] }, 422, /It cannot be done/);
+await refused({ messages: [{ role: 'user', content: 'Give up' }] }, 400, /It cannot be done/);
 await assert.rejects(new OpenAI({ baseURL: `${NESTOR_URL}/v1`, apiKey: 'wrong' }).models.list(), OpenAI.AuthenticationError);
 await refused({ model: 'kube-system/general' }, 403, /forbidden/);
 

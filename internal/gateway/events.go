@@ -11,12 +11,8 @@ import (
 	"time"
 )
 
-const (
-	// heartbeatInterval is the interval of comments on an idle stream, which keep proxies from closing it.
-	heartbeatInterval = 15 * time.Second
-	// writeTimeout limits how long a client may take to read what was sent.
-	writeTimeout = 30 * time.Second
-)
+// heartbeatInterval is the interval of comments on an idle stream, which keep proxies from closing it.
+const heartbeatInterval = 15 * time.Second
 
 // EventStream writes server-sent events. It must be closed.
 type EventStream struct {
@@ -61,7 +57,6 @@ func (s *EventStream) SendText(text string) error { return s.write("data: " + te
 func (s *EventStream) write(text string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	_ = s.control.SetWriteDeadline(time.Now().Add(writeTimeout))
 	if _, err := s.w.Write([]byte(text)); err != nil {
 		return err
 	}

@@ -29,6 +29,8 @@ const (
 	maxToken = 16 << 10
 	// reviewInterval is how often the token of an open request is checked.
 	reviewInterval = time.Minute
+	// writeTimeout limits how long a client may take to read what was sent.
+	writeTimeout = 30 * time.Second
 )
 
 // Mux adds the paths of a door.
@@ -92,7 +94,7 @@ func (m *Mux) HandleUnread(pattern string, handler http.Handler) {
 }
 
 // ReadBody reads the body of a request, within limits of size and time, and replaces it by what was read. A time limit of the server would
-// also end requests that wait for a run.
+// also end requests that wait for a run. The connection of a request whose body was not read is closed; see [withDeadlines].
 func ReadBody(w http.ResponseWriter, r *http.Request, timeout time.Duration) error {
 	control := http.NewResponseController(w)
 	_ = control.SetReadDeadline(time.Now().Add(timeout)) // not all connections have deadlines
@@ -105,20 +107,27 @@ func ReadBody(w http.ResponseWriter, r *http.Request, timeout time.Duration) err
 		return err
 	}
 	_ = control.SetReadDeadline(time.Time{})
+	w.Header().Del(headerConnection)
 	r.Body = io.NopCloser(bytes.NewReader(body))
 	return nil
 }
+
+// ErrNoToken is the error of a request without a token that the API server accepts.
+var ErrNoToken = apierrors.NewUnauthorized("Send a valid token of the cluster: Authorization: Bearer TOKEN.")
 
 // admit returns the caller of a request, and counts the request until release is called.
 func (m *Mux) admit(r *http.Request) (_ *run.Caller, release func(), err error) {
 	scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
 	if token = strings.TrimSpace(token); token == "" || !strings.EqualFold(scheme, "Bearer") {
-		return nil, nil, apierrors.NewUnauthorized("Send a token of the cluster: Authorization: Bearer TOKEN.")
+		return nil, nil, ErrNoToken
 	}
 	if len(token) > maxToken {
 		return nil, nil, apierrors.NewUnauthorized(fmt.Sprintf("The token has more than %d characters.", maxToken))
 	}
 	caller, err := m.options.Callers.Connect(r.Context(), token)
+	if apierrors.IsUnauthorized(err) {
+		return nil, nil, ErrNoToken // the API server's own message is one word
+	}
 	if err != nil {
 		return nil, nil, err
 	}
@@ -157,6 +166,49 @@ func protect(next http.Handler) http.Handler {
 		next.ServeHTTP(w, r)
 	})
 }
+
+// headerConnection is the header with which a server announces that it closes the connection.
+const headerConnection = "Connection"
+
+// withDeadlines ends connections whose client does not read the response, and those whose client still sends a body that nobody reads: the
+// server would otherwise wait for the rest of it before it responds, and once more before it closes the connection.
+func withDeadlines(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		control := http.NewResponseController(w)
+		if r.ContentLength != 0 {
+			w.Header().Set(headerConnection, "close")
+		}
+		next.ServeHTTP(&deadlineWriter{w, control}, r)
+		// Not all connections have deadlines.
+		_ = control.SetWriteDeadline(time.Now().Add(writeTimeout)) // the server sends what it has buffered
+		if w.Header().Get(headerConnection) != "" {
+			_ = control.SetReadDeadline(time.Now())
+		}
+	})
+}
+
+// deadlineWriter limits how long each write may take. A limit for the whole response would end streams.
+type deadlineWriter struct {
+	http.ResponseWriter
+	control *http.ResponseController
+}
+
+func (d *deadlineWriter) Write(body []byte) (int, error) {
+	_ = d.control.SetWriteDeadline(time.Now().Add(writeTimeout)) // not all connections have deadlines
+	return d.ResponseWriter.Write(body)
+}
+
+// FlushError is what http.ResponseController calls, and Flush what libraries look for.
+func (d *deadlineWriter) FlushError() error {
+	_ = d.control.SetWriteDeadline(time.Now().Add(writeTimeout)) // not all connections have deadlines
+	return d.control.Flush()
+}
+
+// Flush implements http.Flusher.
+func (d *deadlineWriter) Flush() { _ = d.FlushError() }
+
+// Unwrap gives http.ResponseController the writer below.
+func (d *deadlineWriter) Unwrap() http.ResponseWriter { return d.ResponseWriter }
 
 // codeRecorder records the status of a response.
 type codeRecorder struct {

@@ -132,6 +132,9 @@ func TestTokens(t *testing.T) {
 		if got.StatusCode != http.StatusUnauthorized || got.Header.Get("WWW-Authenticate") != `Bearer realm="nestor"` {
 			t.Errorf("%s: %s, %v, %s", name, got.Status, got.Header, body)
 		}
+		if name != "a long token" && !strings.Contains(body, "Send a valid token of the cluster") {
+			t.Errorf("%s: the response does not say what to do: %s", name, body)
+		}
 	}
 	for _, scheme := range []string{"Bearer ", "bearer "} {
 		if got, body := g.do(t, http.MethodPost, "/size", "four", "Authorization", scheme+validToken); got.StatusCode != http.StatusOK || body != "alice 4" {

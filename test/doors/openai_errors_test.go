@@ -22,10 +22,21 @@ import (
 type reply struct {
 	Error *struct{ Message, Type string }
 	Data  []struct{ ID string }
+
+	ID, Status string
 }
 
 // openAI sends a request to the OpenAI door, and returns the status and the response.
 func (r *room) openAI(method, path, body string) (int, reply) {
+	r.t.Helper()
+	code, text := r.raw(method, path, body)
+	var parsed reply
+	r.Expect(json.Unmarshal([]byte(text), &parsed)).To(Succeed(), text)
+	return code, parsed
+}
+
+// raw sends a request to the gateway, and returns the status and the body.
+func (r *room) raw(method, path, body string) (int, string) {
 	r.t.Helper()
 	request, err := http.NewRequestWithContext(r.t.Context(), method, r.stack.GatewayURL+path, strings.NewReader(body))
 	r.Expect(err).NotTo(HaveOccurred())
@@ -35,27 +46,56 @@ func (r *room) openAI(method, path, body string) (int, reply) {
 	defer func() { _ = response.Body.Close() }()
 	text, err := io.ReadAll(response.Body)
 	r.Expect(err).NotTo(HaveOccurred())
-	var parsed reply
-	r.Expect(json.Unmarshal(text, &parsed)).To(Succeed(), string(text))
-	return response.StatusCode, parsed
+	return response.StatusCode, string(text)
 }
 
 func TestOpenAIRunThatCannotStart(t *testing.T) {
 	t.Parallel()
 	r := newRoom(t)
-	role := &v1alpha1.AgentRole{ObjectMeta: metav1.ObjectMeta{Namespace: r.namespace, Name: "waits"}}
-	role.Spec.SystemPrompt, role.Spec.ModelProvider = "You wait.", "later"
-	r.create(role)
-	code, answer := r.openAI(http.MethodPost, "/v1/chat/completions", `{"model": "`+r.namespace+`/waits", "messages": [{"role": "user", "content": "Say hello"}]}`)
-	r.Expect(code).To(Equal(http.StatusServiceUnavailable))
-	r.Expect(answer.Error.Message).To(And(ContainSubstring("cannot start yet"), ContainSubstring("later")))
+	r.addBlockedRole()
+	for range 3 { // as a client that repeats requests would
+		code, answer := r.openAI(http.MethodPost, "/v1/chat/completions", `{"model": "`+r.namespace+`/waits", "messages": [{"role": "user", "content": "Say hello"}]}`)
+		r.Expect(code).To(Equal(http.StatusBadRequest))
+		r.Expect(answer.Error.Message).To(And(ContainSubstring("cannot start yet"), ContainSubstring("later")))
+	}
 	tasks := r.tasks()
-	r.Expect(tasks).To(HaveLen(1))
+	r.Expect(tasks).To(HaveLen(1), "the same request finds the run that cannot start")
 	r.Expect(r.stack.Provider(t.Context(), r.namespace, "later")).To(Succeed())
 	r.Eventually(func() (v1alpha1.TaskPhase, error) {
 		err := r.stack.API.Get(t.Context(), client.ObjectKeyFromObject(&tasks[0]), &tasks[0])
 		return tasks[0].Status.Phase, err
 	}).Should(Equal(v1alpha1.TaskSuccess), "it starts by itself")
+	code, _ := r.openAI(http.MethodPost, "/v1/chat/completions", `{"model": "`+r.namespace+`/waits", "messages": [{"role": "user", "content": "Say hello"}]}`)
+	r.Expect(code).To(Equal(http.StatusOK))
+	r.Expect(r.tasks()).To(HaveLen(2), "a run that has ended is not found")
+}
+
+// TestOpenAIFailedResponses: a failure is visible in every way to request a response.
+func TestOpenAIFailedResponses(t *testing.T) {
+	t.Parallel()
+	r := newRoom(t)
+	body := `{"model": "` + r.namespace + `/releaser", "input": "Give up"`
+	code, answer := r.openAI(http.MethodPost, "/v1/responses", body+`}`)
+	r.Expect(code).To(Equal(http.StatusBadRequest))
+	r.Expect(answer.Error.Message).To(ContainSubstring("It cannot be done"))
+	r.Expect(answer.Error.Type).To(Equal("invalid_request_error"))
+
+	code, answer = r.openAI(http.MethodPost, "/v1/responses", body+`, "background": true}`)
+	r.Expect(code).To(Equal(http.StatusOK))
+	r.Eventually(func() string {
+		code, answer = r.openAI(http.MethodGet, "/v1/responses/"+answer.ID, "")
+		r.Expect(code).To(Equal(http.StatusOK))
+		return answer.Status
+	}).Should(Equal("failed"))
+	r.Expect(answer.Error.Type).To(Equal("invalid_request_error"))
+	r.Expect(answer.Error.Message).To(ContainSubstring("It cannot be done"))
+
+	for method, path := range map[string]string{http.MethodPost: "/v1/responses", http.MethodGet: "/v1/responses/" + answer.ID + "?stream=true"} {
+		code, text := r.raw(method, path, body+`, "stream": true}`)
+		r.Expect(code).To(Equal(http.StatusOK))
+		failed := strings.Index(text, "event: response.failed")
+		r.Expect(text[:failed]).To(MatchRegexp(`event: error\ndata: .*"type":"invalid_request_error".*It cannot be done|event: error\ndata: .*It cannot be done.*"type":"invalid_request_error"`))
+	}
 }
 
 func TestOpenAIRefusesImagesOutsideOfChats(t *testing.T) {

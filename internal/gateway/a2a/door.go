@@ -53,6 +53,9 @@ func (door) WriteError(w http.ResponseWriter, err error) {
 }
 
 func (d door) jsonRPC(w http.ResponseWriter, r *http.Request, caller *run.Caller) {
+	if refuseOldMethod(w, r) {
+		return
+	}
 	d.serve(w, r, a2asrv.NewJSONRPCHandler(d.agent(r, caller), a2asrv.WithTransportKeepAlive(keepAlive)))
 }
 
@@ -82,7 +85,7 @@ func (d door) card(w http.ResponseWriter, r *http.Request, caller *run.Caller) {
 		d.WriteError(w, err)
 		return
 	}
-	gateway.WriteJSON(w, http.StatusOK, card)
+	gateway.WriteJSON(w, http.StatusOK, oldCard{card, agent.address + agent.path(), string(a2a.TransportProtocolJSONRPC), string(a2a.Version)})
 }
 
 // addressOf returns the address of the gateway as the caller sees it.

@@ -57,6 +57,46 @@ func TestRunWithInterrupts(t *testing.T) {
 	}
 }
 
+// TestClientsWithoutInterrupts reads the question and the approval as messages, and replies with messages.
+func TestClientsWithoutInterrupts(t *testing.T) {
+	a := flow()
+	old := func(run string, messages ...any) map[string]any {
+		return request(run, map[string]any{"protocolVersion": "", "messages": append([]any{map[string]any{"id": "m1", "role": "user", "content": "Paint it"}}, messages...)})
+	}
+	shown := func(events []received) (id, text string) {
+		for _, e := range events {
+			if name, _ := e["messageId"].(string); e["type"] == typeTextContent && strings.HasPrefix(name, askPrefix) {
+				return name, e["delta"].(string)
+			}
+		}
+		t.Fatalf("nothing is shown: %v", events)
+		return "", ""
+	}
+	_, events := post(t, a, old("r1"))
+	question, text := shown(events)
+	if text != "Which colour?" {
+		t.Errorf("the question is %q", text)
+	}
+	asked := map[string]any{"id": question, "role": "assistant", "content": text}
+	_, events = post(t, a, old("r2", asked, map[string]any{"id": "m2", "role": "user", "content": "Green"}))
+	approval, text := shown(events)
+	if !strings.Contains(text, "paint") {
+		t.Errorf("the approval is %q", text)
+	}
+	answered := map[string]any{"id": "m2", "role": "user", "content": "Green"}
+	needed := map[string]any{"id": approval, "role": "assistant", "content": text}
+	_, events = post(t, a, old("r3", asked, answered, needed, map[string]any{"id": "m3", "role": "user", "content": "approve"}))
+	if at(t, find(events, typeRunFinished), "outcome", "type") != outcomeSuccess || len(a.replies) != 2 || a.replies[0] != "Green" {
+		t.Errorf("%v, replies %q", events, a.replies)
+	}
+	_, events = post(t, flow(), request("r1", nil))
+	for _, e := range events {
+		if id, _ := e["messageId"].(string); strings.HasPrefix(id, askPrefix) {
+			t.Errorf("a client that knows interrupts gets a message: %v", e)
+		}
+	}
+}
+
 // replay returns the text of the assistant's messages as a client shows them.
 func replay(t *testing.T, events []received) string {
 	t.Helper()
@@ -262,7 +302,7 @@ func TestContextIsAppended(t *testing.T) {
 
 func TestRunThatCannotStart(t *testing.T) {
 	for text, want := range map[string]struct{ message, code, reply string }{
-		"ProviderNotFound: create a ModelProvider named default.": {"cannot start yet: ProviderNotFound: create a ModelProvider named default. It starts by itself", "ServiceUnavailable", ""},
+		"ProviderNotFound: create a ModelProvider named default.": {"cannot start yet: ProviderNotFound: create a ModelProvider named default. It starts automatically", "CannotStart", ""},
 		"RoleNotFound: there is no role coder.":                   {"RoleNotFound: there is no role coder.", "NotFound", "cancel coder-0"},
 	} {
 		a := flow()

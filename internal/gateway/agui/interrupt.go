@@ -76,6 +76,33 @@ func interruptOf(task string, ask run.Ask, cursor run.Cursor) interrupt {
 	return i
 }
 
+// askPrefix begins the id of the message that shows an interrupt to a client that does not know interrupts; the id of the interrupt follows.
+const askPrefix = "ask/"
+
+// typedReply returns the newest message as the answer to an interrupt, if it follows the message that shows the interrupt. Clients that do not
+// know interrupts have no other way to answer.
+func (in *input) typedReply() (resumeEntry, bool) {
+	if in.modern() || len(in.Messages) < 2 {
+		return resumeEntry{}, false
+	}
+	var shown, typed struct {
+		ID      string          `json:"id"`
+		Role    string          `json:"role"`
+		Content json.RawMessage `json:"content"`
+	}
+	last := len(in.Messages) - 1
+	if json.Unmarshal(in.Messages[last-1], &shown) != nil || json.Unmarshal(in.Messages[last], &typed) != nil || typed.Role != roleUser {
+		return resumeEntry{}, false
+	}
+	id, ok := strings.CutPrefix(shown.ID, askPrefix)
+	text, err := contentText(typed.Content)
+	if !ok || err != nil {
+		return resumeEntry{}, false
+	}
+	payload, err := json.Marshal(text)
+	return resumeEntry{InterruptID: id, Status: statusResolved, Payload: payload}, err == nil
+}
+
 // answerOf reads the answer to a question from the payload: a text, or an object with an answer.
 func answerOf(payload json.RawMessage) (string, error) {
 	var text string

@@ -285,6 +285,10 @@ func (m *mapper) interrupt(e run.Event) {
 	for _, child := range slices.Clone(m.children) {
 		m.endChild(child, subagentEnded{Type: typeSubagentFinished, SubagentRunID: child, Outcome: &outcome{Type: outcomeSuspended, InterruptIDs: []string{i.ID}}})
 	}
+	if !m.in.modern() {
+		id := askPrefix + i.ID
+		m.send(messageEvent{typeTextStart, id, "assistant"}, contentEvent{typeTextContent, id, e.Ask.Text()}, messageEvent{Type: typeTextEnd, MessageID: id})
+	}
 	m.sendState(e.Task)
 	m.finish(&outcome{Type: outcomeInterrupt, Interrupts: []interrupt{i}}, nil)
 }

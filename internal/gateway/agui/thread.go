@@ -45,6 +45,9 @@ func (t *thread) open(ctx context.Context) (start, error) {
 	if len(t.in.Resume) > 0 {
 		return t.resume(ctx, t.in.Resume[0])
 	}
+	if entry, ok := t.in.typedReply(); ok {
+		return t.resume(ctx, entry)
+	}
 	instruction, err := t.in.instruction()
 	if err != nil {
 		return start{}, apierrors.NewBadRequest(err.Error())

@@ -92,6 +92,7 @@ func (d *door) Name() string { return "hooks" }
 // Routes implements gateway.Door.
 func (d *door) Routes(mux *gateway.Mux) {
 	mux.HandleUnread("POST /hooks/{namespace}/{trigger}", http.HandlerFunc(d.serve))
+	mux.HandleUnread("OPTIONS /hooks/{namespace}/{trigger}", http.HandlerFunc(d.permit))
 }
 
 // WriteError implements gateway.Door.
@@ -99,6 +100,17 @@ func (d *door) WriteError(w http.ResponseWriter, err error) {
 	p := gateway.ProblemOf(err)
 	p.WriteHeaders(w)
 	gateway.WriteJSON(w, p.Code, map[string]string{"error": p.Message})
+}
+
+// permit responds to the handshake of CloudEvents, with which a sender asks whether it may send events to a URL. The response is the same for
+// all triggers and for none: the handshake keeps senders from being used against others, and each event is authenticated.
+func (d *door) permit(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Allow", "POST, OPTIONS")
+	if origin := r.Header.Get("WebHook-Request-Origin"); origin != "" {
+		w.Header().Set("WebHook-Allowed-Origin", origin)
+		w.Header().Set("WebHook-Allowed-Rate", "*")
+	}
+	w.WriteHeader(http.StatusOK)
 }
 
 // response is the response to an accepted request.

@@ -31,6 +31,15 @@ func (d *Door) Name() string { return doorName }
 func (d *Door) Routes(mux *gateway.Mux) {
 	mux.Handle("/mcp", d.serve)
 	mux.Handle("/mcp/{namespace}", d.serve)
+	mux.HandleUnread("POST /register", http.HandlerFunc(refuseRegistration))
+}
+
+// refuseRegistration responds to clients that try to sign in with OAuth after their token was refused, such as mcp-remote: they show this
+// response, and not the one that refused the token.
+func refuseRegistration(w http.ResponseWriter, _ *http.Request) {
+	gateway.WriteJSON(w, http.StatusNotFound, map[string]string{
+		"error": "invalid_request", "error_description": "The gateway has no sign-in. " + gateway.ErrNoToken.ErrStatus.Message,
+	})
 }
 
 // WriteError implements gateway.Door.

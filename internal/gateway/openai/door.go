@@ -38,6 +38,9 @@ func (d door) Routes(mux *gateway.Mux) {
 	})
 }
 
+// typeInvalid is the type of errors with the status 400.
+const typeInvalid = "invalid_request_error"
+
 // apiError is an error in the form of the API.
 type apiError struct {
 	Message string  `json:"message"`
@@ -75,13 +78,13 @@ func (d door) WriteError(w http.ResponseWriter, err error) {
 func describe(err error) (int, apiError) {
 	switch e := err.(type) { //nolint:errorlint // these errors are never wrapped
 	case *badRequest:
-		return http.StatusBadRequest, apiError{Message: e.message, Type: "invalid_request_error", Param: optional(e.param)}
+		return http.StatusBadRequest, apiError{Message: e.message, Type: typeInvalid, Param: optional(e.param)}
 	case *runFailed:
-		// Clients repeat requests that end with a status of 500 and above, and with 409.
-		return http.StatusUnprocessableEntity, apiError{Message: e.message, Type: "run_failed", Code: optional(e.kind)}
+		// Clients repeat requests that end with most other statuses and, in a stream, with most other types; see run.CannotStart.
+		return http.StatusBadRequest, apiError{Message: e.message, Type: typeInvalid, Code: optional(e.kind)}
 	}
 	problem := gateway.ProblemOf(err)
-	kind := "invalid_request_error"
+	kind := typeInvalid
 	switch {
 	case problem.Code == http.StatusUnauthorized:
 		kind = "authentication_error"

@@ -135,12 +135,13 @@ func valueOf(e *exchange) exchange {
 // start starts a run.
 func (q inquiry) start(ctx context.Context, caller *run.Caller, text, continueFrom string) (exchange, error) {
 	start := caller.Start
-	if q.repeated && q.key == "" {
+	if q.key == "" {
 		start = caller.StartOnce
 	}
 	task, _, err := start(ctx, run.Request{
 		Namespace: q.target.namespace, Role: q.target.role, Instruction: text, Key: q.key, Door: doorName, ContinueFrom: continueFrom, OutputSchema: q.schema,
-		Labels: map[string]string{v1alpha1.LabelConversation: digest(q.model, q.turns)},
+		Repeated: q.repeated,
+		Labels:   map[string]string{v1alpha1.LabelConversation: digest(q.model, q.turns)},
 	})
 	if err != nil {
 		return exchange{}, err

@@ -43,9 +43,12 @@ type response struct {
 	of exchange
 }
 
+// responseError is the error in a response. Type and Param are not in OpenAI's, but clients expect them.
 type responseError struct {
-	Code    string `json:"code"`
-	Message string `json:"message"`
+	Type    string  `json:"type"`
+	Code    string  `json:"code"`
+	Message string  `json:"message"`
+	Param   *string `json:"param"`
 }
 
 type responseUsage struct {
@@ -119,7 +122,7 @@ func (r *response) finish(text string, e run.Event) {
 	}
 	if err := failure(e); err != nil {
 		_, body := describe(err)
-		r.Status, r.Error = statusFailed, &responseError{Code: "run_failed", Message: body.Message}
+		r.Status, r.Error = statusFailed, &responseError{Type: body.Type, Code: "run_failed", Message: body.Message}
 		if body.Code != nil {
 			r.Error.Code = *body.Code
 		}
@@ -132,10 +135,14 @@ func (r *response) finish(text string, e run.Event) {
 	}
 }
 
-// wholeResponse waits for the end of the exchange.
-func (d door) wholeResponse(w http.ResponseWriter, r *http.Request, caller *run.Caller, e exchange, out response) {
+// wholeResponse waits for the end of the exchange. isNew means that the request created the response: then the failure of the run is the
+// failure of the request, because clients read the output of a response without looking at its status.
+func (d door) wholeResponse(w http.ResponseWriter, r *http.Request, caller *run.Caller, e exchange, out response, isNew bool) {
 	var said reply
 	for event, err := range e.follow(r.Context(), caller) {
+		if err == nil && isNew {
+			err = failure(event)
+		}
 		if err != nil {
 			d.WriteError(w, err)
 			return
@@ -172,7 +179,7 @@ func (d door) currentResponse(w http.ResponseWriter, r *http.Request, caller *ru
 			return
 		}
 	}
-	d.wholeResponse(w, r, caller, e, out)
+	d.wholeResponse(w, r, caller, e, out, false)
 }
 
 // Sequence numbers are a function of the recorded history, so that a stream can be continued on another replica: the entry before the event,
@@ -238,6 +245,16 @@ func (s *responseStream) send(e streamEvent) error {
 	return s.out.Send(e.Type, "", e)
 }
 
+// fail sends an error. Some clients read its fields in the event, and others in an object of it.
+func (s *responseStream) fail(number int64, problem apiError) error {
+	if number <= s.after {
+		return nil
+	}
+	return s.out.Send("error", "", map[string]any{
+		"type": "error", "sequence_number": number, "code": problem.Code, "message": problem.Message, "param": problem.Param, "error": problem,
+	})
+}
+
 // streamResponse streams an exchange, after the event with the given number.
 func (d door) streamResponse(w http.ResponseWriter, r *http.Request, caller *run.Caller, e exchange, body response, after int64) {
 	begin := e.from
@@ -252,8 +269,7 @@ func (d door) streamResponse(w http.ResponseWriter, r *http.Request, caller *run
 	for event, err := range e.follow(r.Context(), caller) {
 		if err != nil {
 			_, problem := describe(err)
-			// The client may have disconnected.
-			_ = s.out.Send("error", "", map[string]any{"type": "error", "code": problem.Type, "message": problem.Message, "param": nil, "sequence_number": after + 1})
+			_ = s.fail(after+1, problem) // the client may have disconnected
 			return
 		}
 		if s.handle(event) != nil {
@@ -333,8 +349,12 @@ func (s *responseStream) end(n int64, e run.Event) error {
 		}
 	}
 	kind := "response.completed"
-	if s.body.Status != statusCompleted {
+	if err := failure(e); err != nil {
 		kind = "response.failed"
+		_, problem := describe(err)
+		if err := s.fail(n+9, problem); err != nil {
+			return err
+		}
 	}
 	return s.send(streamEvent{Type: kind, Number: n + 10, Response: &s.body})
 }

@@ -4,6 +4,7 @@
 package openai
 
 import (
+	"context"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
@@ -13,7 +14,9 @@ import (
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/nestor-dev/nestor/api/v1alpha1"
 	"github.com/nestor-dev/nestor/internal/gateway"
 	"github.com/nestor-dev/nestor/internal/gateway/run"
 )
@@ -128,7 +131,8 @@ func parseID(param, prefix, id string) (*exchange, error) {
 	encoded, ok := strings.CutPrefix(id, prefix)
 	text, err := base64.RawURLEncoding.DecodeString(encoded)
 	var r reference
-	if !ok || err != nil || json.Unmarshal(text, &r) != nil || r.Namespace == "" || (r.Task == "") == (r.Chat == "") {
+	if !ok || err != nil || json.Unmarshal(text, &r) != nil || r.Namespace == "" || (r.Task == "") == (r.Chat == "") ||
+		run.CheckNames(r.Namespace, r.Task, r.Chat, r.Message) != nil {
 		return nil, badf(param, "%q is not the ID of a response, or of a message in one, of this server.", id)
 	}
 	return &exchange{
@@ -183,14 +187,27 @@ func (d door) createResponse(w http.ResponseWriter, r *http.Request, caller *run
 		out.Status, out.Background = statusInProgress, true
 		gateway.WriteJSON(w, http.StatusOK, out)
 	default:
-		d.wholeResponse(w, r, caller, e, out)
+		d.wholeResponse(w, r, caller, e, out, true)
 	}
+}
+
+// read returns an error if the caller cannot read the run of an exchange.
+func (e exchange) read(ctx context.Context, caller *run.Caller) error {
+	if e.chat == "" {
+		_, err := caller.Task(ctx, e.namespace, e.task)
+		return err
+	}
+	return caller.API.Get(ctx, client.ObjectKey{Namespace: e.namespace, Name: e.chat}, &v1alpha1.AgentChat{})
 }
 
 // getResponse serves GET /v1/responses/ID: it waits for the end, streams from a position, or returns the current state.
 func (d door) getResponse(w http.ResponseWriter, r *http.Request, caller *run.Caller) {
 	e, err := parseID("response_id", idPrefix, r.PathValue("id"))
 	if err != nil {
+		d.WriteError(w, err)
+		return
+	}
+	if err := e.read(r.Context(), caller); err != nil {
 		d.WriteError(w, err)
 		return
 	}
@@ -222,5 +239,5 @@ func (d door) cancelResponse(w http.ResponseWriter, r *http.Request, caller *run
 		d.WriteError(w, err)
 		return
 	}
-	d.wholeResponse(w, r, caller, *e, d.newResponse(*e, ""))
+	d.wholeResponse(w, r, caller, *e, d.newResponse(*e, ""), false)
 }

@@ -32,14 +32,20 @@ func blockedBy(task *v1alpha1.AgentTask) *metav1.Condition {
 	return c
 }
 
+// ReasonCannotStart is the reason of a run that waits for a change elsewhere.
+const ReasonCannotStart metav1.StatusReason = "CannotStart"
+
 // CannotStart returns the error of a Blocked event, for a client that would otherwise wait without knowing why. The task stays, and starts by
-// itself when what is missing is there. A task whose role does not exist is cancelled: the caller most likely mistyped it.
+// itself when what is missing is there. A task whose role does not exist is cancelled: the caller most likely mistyped it. The status is 400,
+// because clients repeat requests after most others, each of which would start one more run: OpenAI's after 408, 409, 429 and those from 500,
+// LangChain after everything above 409.
 func CannotStart(ctx context.Context, caller interface {
 	Cancel(ctx context.Context, namespace, task, key string) error
 }, event Event) error {
 	task := event.Task
 	if !strings.HasPrefix(event.Text, v1alpha1.ReasonRoleNotFound+":") {
-		return apierrors.NewServiceUnavailable("the task " + task.Name + " cannot start yet: " + event.Text + " It starts by itself after that.")
+		return failure(http.StatusBadRequest, ReasonCannotStart, "the task "+task.Name+" cannot start yet: "+event.Text+
+			" It starts automatically after that: do not send the request again.")
 	}
 	if err := caller.Cancel(ctx, task.Namespace, task.Name, "no such role"); err != nil {
 		return err
@@ -49,5 +55,9 @@ func CannotStart(ctx context.Context, caller interface {
 
 // NotFound returns a NotFound error with a message for people. [apierrors.NewNotFound] has a message of its own.
 func NotFound(message string) error {
-	return &apierrors.StatusError{ErrStatus: metav1.Status{Status: metav1.StatusFailure, Code: http.StatusNotFound, Reason: metav1.StatusReasonNotFound, Message: message}}
+	return failure(http.StatusNotFound, metav1.StatusReasonNotFound, message)
+}
+
+func failure(code int32, reason metav1.StatusReason, message string) error {
+	return &apierrors.StatusError{ErrStatus: metav1.Status{Status: metav1.StatusFailure, Code: code, Reason: reason, Message: message}}
 }

@@ -79,7 +79,7 @@ func (c *Connector) Connect(ctx context.Context, token string) (*Caller, error) 
 	if err != nil {
 		return nil, fmt.Errorf("connect to the API server: %w", err)
 	}
-	caller := &Caller{API: api, config: config, connector: c}
+	caller := &Caller{API: checkedClient{api}, config: config, connector: c}
 	caller.User, err = c.userOf(ctx, token, api)
 	return caller, err
 }

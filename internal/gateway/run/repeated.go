@@ -16,21 +16,28 @@ import (
 // repeatWindow is how long a client may take to repeat a request without an idempotency key.
 const repeatWindow = time.Hour
 
-// StartOnce is Start for a request that the client marks as repeated, but that has no idempotency key: it returns the newest run of the same
-// caller for exactly the same request, if there is a recent one.
+// StartOnce is Start for a request without an idempotency key. Clients repeat requests after some errors without being asked to, and not all
+// of them say so. It returns the newest run of the same caller for exactly the same request if that run cannot start yet, or if the client
+// marks the request as repeated and the run is recent.
 func (c *Caller) StartOnce(ctx context.Context, r Request) (*v1alpha1.AgentTask, bool, error) {
 	wanted, err := c.task(r)
 	if err != nil {
 		return nil, false, err
 	}
 	tasks, err := c.Tasks(ctx, r.Namespace, wanted.Labels)
+	if !r.Repeated {
+		err = ignoreForbidden(err) // a caller that cannot list tasks can start them
+	}
 	if err != nil {
 		return nil, false, err
 	}
 	var found *v1alpha1.AgentTask
 	for i := range tasks {
-		if c.isRepeated(&tasks[i], tasks[i].Spec.User, wanted.Annotations) && (found == nil || found.CreationTimestamp.Before(&tasks[i].CreationTimestamp)) {
-			found = &tasks[i]
+		task := &tasks[i]
+		same := blockedBy(task) != nil && c.isSame(task, task.Spec.User, wanted.Annotations) ||
+			r.Repeated && c.isRepeated(task, task.Spec.User, wanted.Annotations)
+		if same && (found == nil || found.CreationTimestamp.Before(&task.CreationTimestamp)) {
+			found = task
 		}
 	}
 	if found != nil {
@@ -64,6 +71,10 @@ func (c *Caller) SendOnce(ctx context.Context, m Message) (*v1alpha1.AgentMessag
 
 // isRepeated reports whether an object was created recently by the same caller for the same request.
 func (c *Caller) isRepeated(object metav1.Object, user string, wanted map[string]string) bool {
-	return user == c.User && object.GetAnnotations()[v1alpha1.AnnotationRequest] == wanted[v1alpha1.AnnotationRequest] &&
-		c.connector.now().Sub(object.GetCreationTimestamp().Time) < repeatWindow
+	return c.isSame(object, user, wanted) && c.connector.now().Sub(object.GetCreationTimestamp().Time) < repeatWindow
+}
+
+// isSame reports whether an object was created by the same caller for the same request.
+func (c *Caller) isSame(object metav1.Object, user string, wanted map[string]string) bool {
+	return user == c.User && object.GetAnnotations()[v1alpha1.AnnotationRequest] == wanted[v1alpha1.AnnotationRequest]
 }

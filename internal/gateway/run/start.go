@@ -48,6 +48,8 @@ type Request struct {
 	// Key is an idempotency key: requests of the same user with the same key, namespace and role are one request. If empty, each request
 	// starts a run.
 	Key string
+	// Repeated reports that the client marks the request as a repetition; see StartOnce.
+	Repeated bool
 	// Door is the protocol of the request; it becomes a label.
 	Door string
 	// Labels and Annotations are added to the task.

@@ -1,0 +1,64 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package run
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/api/validation/path"
+	"k8s.io/apimachinery/pkg/watch"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// CheckNames returns a NotFound error if one of the names cannot be that of an object, because it cannot be a part of a URL. Clients choose
+// names. The errors of client-go for such names look like those of a broken connection.
+func CheckNames(names ...string) error {
+	for _, name := range names {
+		if problems := path.IsValidPathSegmentName(name); len(problems) > 0 {
+			return NotFound(fmt.Sprintf("there is no object with the name %q: a name %s", name, strings.Join(problems, ", and ")))
+		}
+	}
+	return nil
+}
+
+// checkedClient checks names before it uses them.
+type checkedClient struct{ client.WithWatch }
+
+// Get implements client.Reader.
+func (c checkedClient) Get(ctx context.Context, key client.ObjectKey, into client.Object, options ...client.GetOption) error {
+	if err := CheckNames(key.Namespace, key.Name); err != nil {
+		return err
+	}
+	return c.WithWatch.Get(ctx, key, into, options...)
+}
+
+// List implements client.Reader.
+func (c checkedClient) List(ctx context.Context, into client.ObjectList, options ...client.ListOption) error {
+	if err := CheckNames(namespaceOf(options)); err != nil {
+		return err
+	}
+	return c.WithWatch.List(ctx, into, options...)
+}
+
+// Watch implements client.WithWatch.
+func (c checkedClient) Watch(ctx context.Context, of client.ObjectList, options ...client.ListOption) (watch.Interface, error) {
+	if err := CheckNames(namespaceOf(options)); err != nil {
+		return nil, err
+	}
+	return c.WithWatch.Watch(ctx, of, options...)
+}
+
+// Create implements client.Writer. The API server checks the name.
+func (c checkedClient) Create(ctx context.Context, object client.Object, options ...client.CreateOption) error {
+	if err := CheckNames(object.GetNamespace()); err != nil {
+		return err
+	}
+	return c.WithWatch.Create(ctx, object, options...)
+}
+
+func namespaceOf(options []client.ListOption) string {
+	return new(client.ListOptions).ApplyOptions(options).Namespace
+}

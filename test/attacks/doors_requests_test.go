@@ -1,0 +1,408 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package attacks
+
+import (
+	"bufio"
+	"encoding/base64"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	. "github.com/onsi/gomega"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/nestor-dev/nestor/api/v1alpha1"
+)
+
+// visitor sends requests to the gateway.
+type visitor struct {
+	*testNamespace
+	token string
+}
+
+// newVisitor returns somebody with a token that may start and read runs in a namespace of its own.
+func (w *world) newVisitor(t *testing.T) *visitor {
+	t.Helper()
+	v := &visitor{testNamespace: w.newNamespace(t)}
+	var err error
+	v.token, err = w.Token(t.Context(), v.namespace, "visitor", user, runner)
+	v.Expect(err).NotTo(HaveOccurred())
+	return v
+}
+
+// request sends a request with a token, and returns the status and the body.
+func (v *visitor) request(token, method, path, body string, header ...string) (int, string) {
+	v.t.Helper()
+	request, err := http.NewRequestWithContext(v.t.Context(), method, v.GatewayURL+path, strings.NewReader(body))
+	v.Expect(err).NotTo(HaveOccurred())
+	request.Header = http.Header{"Content-Type": {"application/json"}, "Accept": {"application/json, text/event-stream"}, "A2a-Version": {"1.0"}}
+	if token != "" {
+		request.Header.Set("Authorization", "Bearer "+token)
+	}
+	for i := 0; i+1 < len(header); i += 2 {
+		request.Header.Set(header[i], header[i+1])
+	}
+	response, err := http.DefaultClient.Do(request)
+	v.Expect(err).NotTo(HaveOccurred())
+	defer func() { _ = response.Body.Close() }()
+	text, err := io.ReadAll(response.Body)
+	v.Expect(err).NotTo(HaveOccurred())
+	return response.StatusCode, string(text)
+}
+
+// secretPlan is the instruction of the runs that visitors of other namespaces try to read.
+const secretPlan = "Think of the-secret-plan"
+
+// addRun creates a run in the visitor's namespace, and returns its name.
+func (v *visitor) addRun() string {
+	v.t.Helper()
+	v.create(&v1alpha1.AgentTask{ObjectMeta: metav1.ObjectMeta{Name: "plan"}, Spec: v1alpha1.AgentTaskSpec{
+		Type: v1alpha1.TaskAgent, Role: "general", Instruction: secretPlan,
+	}})
+	return "plan"
+}
+
+// started returns the number of tasks in the visitor's namespace.
+func (v *visitor) started() int {
+	v.t.Helper()
+	var tasks v1alpha1.AgentTaskList
+	v.Expect(v.API.List(v.t.Context(), &tasks, client.InNamespace(v.namespace))).To(Succeed())
+	return len(tasks.Items)
+}
+
+// forgedID returns the ID of a response for any run.
+func forgedID(namespace, task string) string {
+	return "resp_" + base64.RawURLEncoding.EncodeToString(fmt.Appendf(nil, `{"n":%q,"t":%q}`, namespace, task))
+}
+
+// slowly sends a request whose body stops after its beginning. It returns the status of the response, and whether the server has closed the
+// connection after it; rest, if not empty, is sent before the response is read.
+func (v *visitor) slowly(path, token, rest string) (code int, closed bool) {
+	v.t.Helper()
+	address, err := url.Parse(v.GatewayURL)
+	v.Expect(err).NotTo(HaveOccurred())
+	conn, err := new(net.Dialer).DialContext(v.t.Context(), "tcp", address.Host)
+	v.Expect(err).NotTo(HaveOccurred())
+	defer func() { _ = conn.Close() }()
+	v.Expect(conn.SetDeadline(time.Now().Add(45 * time.Second))).To(Succeed()) // less than the server waits for a body
+	begin := `{"model":`
+	length := len(begin) + max(100, len(rest))
+	if rest != "" {
+		length = len(begin) + len(rest)
+	}
+	_, err = fmt.Fprintf(conn, "POST %s HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s",
+		path, address.Host, token, length, begin)
+	v.Expect(err).NotTo(HaveOccurred())
+	_, err = io.WriteString(conn, rest)
+	v.Expect(err).NotTo(HaveOccurred())
+	reader := bufio.NewReader(conn)
+	response, err := http.ReadResponse(reader, nil)
+	v.Expect(err).NotTo(HaveOccurred(), "the server waits for the body")
+	_, _ = io.Copy(io.Discard, response.Body)
+	_ = response.Body.Close()
+	if response.Close {
+		_, err = reader.ReadByte()
+	}
+	return response.StatusCode, err == io.EOF //nolint:errorlint // it is never wrapped
+}
+
+// doorRequests are requests that need a token, one for each door.
+func doorRequests(namespace string) map[string][2]string {
+	return map[string][2]string{
+		"OpenAI": {http.MethodGet + " /v1/models?namespace=" + namespace, ""},
+		"A2A":    {http.MethodPost + " /a2a/" + namespace + "/general", `{"jsonrpc":"2.0","id":1,"method":"ListTasks","params":{}}`},
+		"MCP":    {http.MethodPost + " /mcp/" + namespace, `{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{}}`},
+		"AG-UI":  {http.MethodPost + " /ag-ui/" + namespace + "/general", `{"threadId":"t","runId":"r","messages":[{"id":"1","role":"user","content":"Calculate 6 * 7"}]}`},
+	}
+}
+
+// callTool calls a tool of the MCP door.
+func (v *visitor) callTool(path, name, arguments string) (int, string) {
+	v.t.Helper()
+	return v.request(v.token, http.MethodPost, path,
+		fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":%q,"arguments":%s}}`, name, arguments))
+}
+
+var _ = class(
+	"doors",
+	attack{
+		name:    "a slow body without a token holds a connection",
+		attempt: "Send the beginning of a body with an invalid token, and never the rest.",
+		defence: "The gateway responds before it reads the body, and closes the connection.",
+		run: func(t *testing.T, w *world) {
+			v := w.newVisitor(t)
+			code, closed := v.slowly("/v1/responses", "nonsense", "")
+			v.Expect(code).To(Equal(http.StatusUnauthorized))
+			v.Expect(closed).To(BeTrue())
+		},
+		control: func(t *testing.T, w *world) {
+			v := w.newVisitor(t)
+			code, closed := v.slowly("/v1/responses", v.token, `"`+v.namespace+`/general","input":"Calculate 6 * 7","background":true}`)
+			v.Expect(code).To(Equal(http.StatusOK))
+			v.Expect(closed).To(BeFalse())
+		},
+	},
+	attack{
+		name:    "a slow body on an unknown path holds a connection",
+		attempt: "Send the beginning of a body to a path that nothing serves.",
+		defence: "The gateway responds before it reads the body, and closes the connection.",
+		run: func(t *testing.T, w *world) {
+			v := w.newVisitor(t)
+			code, closed := v.slowly("/nothing", v.token, "")
+			v.Expect(code).To(Equal(http.StatusNotFound))
+			v.Expect(closed).To(BeTrue())
+		},
+		control: func(t *testing.T, w *world) {
+			v := w.newVisitor(t)
+			code, _ := v.request("", http.MethodGet, "/", "")
+			v.Expect(code).To(Equal(http.StatusOK))
+		},
+	},
+	attack{
+		name:    "a large body is kept in memory",
+		attempt: "Send 8 MiB to each door.",
+		defence: "The gateway reads at most 2 MiB of a body.",
+		run: func(t *testing.T, w *world) {
+			v := w.newVisitor(t)
+			large := `{"input":"` + strings.Repeat("a", 8<<20) + `"}`
+			for door, sent := range doorRequests(v.namespace) {
+				_, path, _ := strings.Cut(sent[0], " ")
+				if door == "OpenAI" {
+					path = "/v1/responses"
+				}
+				code, _ := v.request(v.token, http.MethodPost, path, large)
+				v.Expect(code).To(Equal(http.StatusRequestEntityTooLarge), door)
+			}
+			v.Expect(v.started()).To(BeZero())
+		},
+		control: func(t *testing.T, w *world) {
+			v := w.newVisitor(t)
+			padded := `{"model":"` + v.namespace + `/general","input":"Calculate 6 * 7","background":true` + strings.Repeat(" ", 1<<20) + `}`
+			code, text := v.request(v.token, http.MethodPost, "/v1/responses", padded)
+			v.Expect(code).To(Equal(http.StatusOK), text)
+			v.Expect(v.started()).To(Equal(1))
+		},
+	},
+	attack{
+		name:    "a forged token opens a door",
+		attempt: "Send no token, a changed one, one without a signature, and a valid one where it does not belong.",
+		defence: "The API server checks each token; the gateway reads it from one header only.",
+		run: func(t *testing.T, w *world) {
+			v := w.newVisitor(t)
+			parts := strings.Split(v.token, ".")
+			unsigned := base64.RawURLEncoding.EncodeToString([]byte(`{"alg":"none"}`)) + "." + parts[1] + "."
+			for door, sent := range doorRequests(v.namespace) {
+				method, path, _ := strings.Cut(sent[0], " ")
+				for _, token := range []string{"", "nonsense", v.token[:len(v.token)-6] + "AAAAAA", unsigned} {
+					code, text := v.request(token, method, path, sent[1])
+					v.Expect(code).To(Equal(http.StatusUnauthorized), "%s: %s", door, text)
+				}
+				separator := "?"
+				if strings.Contains(path, "?") {
+					separator = "&"
+				}
+				code, _ := v.request("", method, path+separator+"access_token="+v.token, sent[1], "Cookie", "token="+v.token)
+				v.Expect(code).To(Equal(http.StatusUnauthorized), door)
+			}
+			v.Expect(v.started()).To(BeZero())
+		},
+		control: func(t *testing.T, w *world) {
+			v := w.newVisitor(t)
+			for door, sent := range doorRequests(v.namespace) {
+				method, path, _ := strings.Cut(sent[0], " ")
+				code, text := v.request(v.token, method, path, sent[1])
+				v.Expect(code).To(Equal(http.StatusOK), "%s: %s", door, text)
+			}
+		},
+	},
+	attack{
+		name:    "a forged response id reads a run of another namespace",
+		attempt: "Encode the name of a foreign run into the id of a response, and retrieve it.",
+		defence: "The gateway reads runs with the caller's token.",
+		run: func(t *testing.T, w *world) {
+			v, victim := w.newVisitor(t), w.newVisitor(t)
+			code, text := v.request(v.token, http.MethodGet, "/v1/responses/"+forgedID(victim.namespace, victim.addRun()), "")
+			v.Expect(code).To(Equal(http.StatusForbidden))
+			v.Expect(text).NotTo(ContainSubstring("the-secret-plan"))
+		},
+		control: func(t *testing.T, w *world) {
+			v := w.newVisitor(t)
+			code, _ := v.request(v.token, http.MethodGet, "/v1/responses/"+forgedID(v.namespace, v.addRun()), "")
+			v.Expect(code).To(Equal(http.StatusOK))
+		},
+	},
+	attack{
+		name:    "the stream of a forbidden run begins",
+		attempt: "Stream a foreign run, and one that does not exist, and look whether the stream begins.",
+		defence: "The gateway reads the run before it responds.",
+		run: func(t *testing.T, w *world) {
+			v, victim := w.newVisitor(t), w.newVisitor(t)
+			code, _ := v.request(v.token, http.MethodGet, "/v1/responses/"+forgedID(victim.namespace, victim.addRun())+"?stream=true", "")
+			v.Expect(code).To(Equal(http.StatusForbidden))
+			code, _ = v.request(v.token, http.MethodGet, "/v1/responses/"+forgedID(v.namespace, "nothing")+"?stream=true", "")
+			v.Expect(code).To(Equal(http.StatusNotFound))
+			chat := "resp_" + base64.RawURLEncoding.EncodeToString(fmt.Appendf(nil, `{"n":%q,"c":"nothing"}`, v.namespace))
+			code, _ = v.request(v.token, http.MethodGet, "/v1/responses/"+chat+"?stream=true", "")
+			v.Expect(code).To(Equal(http.StatusNotFound))
+		},
+		control: func(t *testing.T, w *world) {
+			v := w.newVisitor(t)
+			code, text := v.request(v.token, http.MethodPost, "/v1/responses", `{"model":"`+v.namespace+`/general","input":"Calculate 6 * 7","stream":true}`)
+			v.Expect(code).To(Equal(http.StatusOK))
+			v.Expect(text).To(ContainSubstring("response.created"))
+		},
+	},
+	attack{
+		name:    "a forged response id cancels a run of another namespace",
+		attempt: "Cancel a foreign run by the id of a response.",
+		defence: "The gateway creates the message that cancels with the caller's token.",
+		run: func(t *testing.T, w *world) {
+			v, victim := w.newVisitor(t), w.newVisitor(t)
+			code, _ := v.request(v.token, http.MethodPost, "/v1/responses/"+forgedID(victim.namespace, victim.addRun())+"/cancel", "{}")
+			v.Expect(code).To(Equal(http.StatusForbidden))
+			var messages v1alpha1.AgentMessageList
+			v.Expect(v.API.List(t.Context(), &messages, client.InNamespace(victim.namespace))).To(Succeed())
+			v.Expect(messages.Items).To(BeEmpty())
+		},
+		control: func(t *testing.T, w *world) {
+			v := w.newVisitor(t)
+			v.create(&v1alpha1.AgentRole{ObjectMeta: metav1.ObjectMeta{Name: "waits"}, Spec: v1alpha1.AgentRoleSpec{ModelProvider: "later"}})
+			v.create(&v1alpha1.AgentTask{ObjectMeta: metav1.ObjectMeta{Name: "own"}, Spec: v1alpha1.AgentTaskSpec{
+				Type: v1alpha1.TaskAgent, Role: "waits", Instruction: secretPlan,
+			}})
+			code, text := v.request(v.token, http.MethodPost, "/v1/responses/"+forgedID(v.namespace, "own")+"/cancel", "{}")
+			v.Expect(code).To(Equal(http.StatusOK), text)
+			v.Expect(text).To(ContainSubstring(`"status":"cancelled"`))
+		},
+	},
+	attack{
+		name:    "an id with a slash reaches another object",
+		attempt: "Send ids such as NAME/status and ../../secrets/NAME through each door.",
+		defence: "The gateway refuses names that cannot be a part of a URL before it uses them, and says so.",
+		run: func(t *testing.T, w *world) {
+			v := w.newVisitor(t)
+			name := v.addRun()
+			for _, id := range []string{name + "/status", "../agenttasks/" + name, "..", name + "/../" + name} {
+				for _, path := range []string{"", "?stream=true"} {
+					code, text := v.request(v.token, http.MethodGet, "/v1/responses/"+forgedID(v.namespace, id)+path, "")
+					v.Expect(code).To(Equal(http.StatusBadRequest), text)
+				}
+				_, text := v.request(v.token, http.MethodPost, "/a2a/"+v.namespace+"/general", fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"GetTask","params":{"id":%q}}`, id))
+				v.Expect(text).To(ContainSubstring("there is no task"))
+				_, text = v.callTool("/mcp/"+v.namespace, "get_task", fmt.Sprintf(`{"task":%q}`, id))
+				v.Expect(text).To(ContainSubstring(`"isError":true`))
+				v.Expect(text).NotTo(Or(ContainSubstring("the-secret-plan"), ContainSubstring("does not answer")))
+			}
+		},
+		control: func(t *testing.T, w *world) {
+			v := w.newVisitor(t)
+			name := v.addRun()
+			code, text := v.request(v.token, http.MethodPost, "/a2a/"+v.namespace+"/general", fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"GetTask","params":{"id":%q}}`, name))
+			v.Expect(code).To(Equal(http.StatusOK))
+			v.Expect(text).To(ContainSubstring("the-secret-plan"))
+		},
+	},
+	attack{
+		name:    "an A2A request reads a task of another namespace",
+		attempt: "Read and list foreign tasks, with the foreign path and with an encoded slash in the own one.",
+		defence: "The gateway reads tasks with the caller's token, and refuses namespaces with a slash.",
+		run: func(t *testing.T, w *world) {
+			v, victim := w.newVisitor(t), w.newVisitor(t)
+			name := victim.addRun()
+			for _, namespace := range []string{victim.namespace, v.namespace + "%2F..%2F" + victim.namespace} {
+				for _, body := range []string{
+					fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"GetTask","params":{"id":%q}}`, name), `{"jsonrpc":"2.0","id":1,"method":"ListTasks","params":{}}`,
+				} {
+					_, text := v.request(v.token, http.MethodPost, "/a2a/"+namespace+"/general", body)
+					v.Expect(text).To(ContainSubstring(`"error"`))
+					v.Expect(text).NotTo(ContainSubstring("the-secret-plan"))
+				}
+			}
+		},
+		control: func(t *testing.T, w *world) {
+			v := w.newVisitor(t)
+			v.addRun()
+			_, text := v.request(v.token, http.MethodPost, "/a2a/"+v.namespace+"/general", `{"jsonrpc":"2.0","id":1,"method":"ListTasks","params":{}}`)
+			v.Expect(text).To(ContainSubstring("the-secret-plan"))
+		},
+	},
+	attack{
+		name:    "an MCP call reads a task of another namespace",
+		attempt: "Name a foreign namespace in the arguments, and in the path.",
+		defence: "The gateway reads tasks with the caller's token; a path with a namespace fixes it.",
+		run: func(t *testing.T, w *world) {
+			v, victim := w.newVisitor(t), w.newVisitor(t)
+			name := victim.addRun()
+			for path, arguments := range map[string]string{
+				"/mcp": fmt.Sprintf(`{"namespace":%q,"task":%q}`, victim.namespace, name), "/mcp/" + victim.namespace: fmt.Sprintf(`{"task":%q}`, name),
+				"/mcp/" + v.namespace: fmt.Sprintf(`{"namespace":%q,"task":%q}`, victim.namespace, name),
+			} {
+				_, text := v.callTool(path, "get_task", arguments)
+				v.Expect(text).To(ContainSubstring(`"isError":true`), path)
+			}
+		},
+		control: func(t *testing.T, w *world) {
+			v := w.newVisitor(t)
+			_, text := v.callTool("/mcp", "get_task", fmt.Sprintf(`{"namespace":%q,"task":%q}`, v.namespace, v.addRun()))
+			v.Expect(text).NotTo(ContainSubstring(`"isError":true`))
+		},
+	},
+	attack{
+		name:    "an AG-UI thread continues a run of another namespace",
+		attempt: "Resume an interrupt of a foreign run, in the form of a resume entry and of a typed reply.",
+		defence: "The gateway reads the run in the namespace of the path with the caller's token, and checks that it is of the thread.",
+		run: func(t *testing.T, w *world) {
+			v, victim := w.newVisitor(t), w.newVisitor(t)
+			id := victim.addRun() + "/0.0/call@plan"
+			for _, namespace := range []string{victim.namespace, v.namespace} {
+				for _, body := range []string{
+					fmt.Sprintf(`{"threadId":"t","runId":"r","messages":[],"resume":[{"interruptId":%q,"status":"resolved","payload":{"approved":true}}]}`, id),
+					fmt.Sprintf(`{"threadId":"t","runId":"r","messages":[{"id":%q,"role":"assistant","content":"?"},{"id":"2","role":"user","content":"approve"}]}`, "ask/"+id),
+				} {
+					code, text := v.request(v.token, http.MethodPost, "/ag-ui/"+namespace+"/general", body)
+					v.Expect(code).To(BeElementOf(http.StatusForbidden, http.StatusNotFound, http.StatusBadRequest), text)
+				}
+			}
+			v.Expect(v.started()).To(BeZero())
+		},
+		control: func(t *testing.T, w *world) {
+			v := w.newVisitor(t)
+			sent := doorRequests(v.namespace)["AG-UI"]
+			_, path, _ := strings.Cut(sent[0], " ")
+			code, text := v.request(v.token, http.MethodPost, path, sent[1])
+			v.Expect(code).To(Equal(http.StatusOK))
+			v.Expect(text).To(ContainSubstring("RUN_FINISHED"))
+		},
+	},
+	attack{
+		name:    "repeated requests pile up runs that cannot start",
+		attempt: "Repeat a request for a role without a provider, as clients do by themselves, until the provider exists.",
+		defence: "The response has a status that clients do not repeat, and the same request finds the run that cannot start.",
+		run: func(t *testing.T, w *world) {
+			v := w.newVisitor(t)
+			v.create(&v1alpha1.AgentRole{ObjectMeta: metav1.ObjectMeta{Name: "waits"}, Spec: v1alpha1.AgentRoleSpec{ModelProvider: "later"}})
+			for range 5 {
+				code, text := v.request(v.token, http.MethodPost, "/v1/responses", `{"model":"`+v.namespace+`/waits","input":"Calculate 6 * 7"}`)
+				v.Expect(code).To(Equal(http.StatusBadRequest))
+				v.Expect(text).To(ContainSubstring("cannot start yet"))
+			}
+			v.Expect(v.started()).To(Equal(1))
+		},
+		control: func(t *testing.T, w *world) {
+			v := w.newVisitor(t)
+			v.create(&v1alpha1.AgentRole{ObjectMeta: metav1.ObjectMeta{Name: "waits"}, Spec: v1alpha1.AgentRoleSpec{ModelProvider: "later"}})
+			for i := range 2 {
+				v.request(v.token, http.MethodPost, "/v1/responses", fmt.Sprintf(`{"model":"%s/waits","input":"Calculate 6 * %d"}`, v.namespace, i))
+			}
+			v.Expect(v.started()).To(Equal(2))
+		},
+	},
+)
