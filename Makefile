@@ -77,6 +77,17 @@ build: ## Build the programs into bin/
 control-plane: ## Put etcd, kube-apiserver, kube-controller-manager and kubectl into bin/k8s
 	@hack/controlplane/install.sh "$(K8S_BIN)"
 
+# etcd and kubectl are those of every test. The flows are the ones whose behaviour depends on the API server: watches, owners, status
+# updates, the garbage collector, authorization and the kinds that triggers watch.
+COMPAT_FLOWS := With SQLite (000 Nested agents|001 Central orchestration|A conversation|Deleting|Triggers|An object with the name of another)
+.PHONY: compat
+compat: control-plane ## Test on another release of Kubernetes, which is built if no prebuilt one can be had (KUBERNETES=1.32.0)
+	@[ -n "$(KUBERNETES)" ] || { echo "say which release: make compat KUBERNETES=1.32.0" >&2; exit 1; }
+	@env -u KUBEBUILDER_ASSETS KUBERNETES=$(KUBERNETES) hack/controlplane/install.sh bin/k8s-$(KUBERNETES) kube-apiserver kube-controller-manager
+	@ln -sfn "$(K8S_BIN)/etcd" "$(K8S_BIN)/kubectl" bin/k8s-$(KUBERNETES)/
+	KUBEBUILDER_ASSETS="$(CURDIR)/bin/k8s-$(KUBERNETES)" go test -count 1 -timeout 30m -p 1 $(GOTESTFLAGS) ./test/api ./test/rbac
+	KUBEBUILDER_ASSETS="$(CURDIR)/bin/k8s-$(KUBERNETES)" go test -count 1 -timeout 30m $(GOTESTFLAGS) ./test/flows -run '^TestFlows$$' -ginkgo.focus '$(COMPAT_FLOWS)'
+
 .PHONY: mcp-servers
 mcp-servers: hack/mcp-servers/node_modules/.package-lock.json ## Install the MCP servers from npm that tests talk to, and the conformance suite of MCP
 

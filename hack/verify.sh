@@ -73,8 +73,15 @@ prose() {
 	git ls-files -co --exclude-standard '*.go' README.md SECURITY.md 'docs/*.md' 'charts/*.md' | grep -v -e zz_generated -e docs/reference/glossary.md | xargs go run ./hack/prose
 }
 
+# Messages, help texts and pages name fields that exist. Decision records and the changelog are about the fields of their time.
+fields() {
+	git ls-files -co --exclude-standard '*.go' '*.md' 'web/src/*.ts' 'web/src/*.tsx' 'config/crd/bases/*.yaml' config/operator/policies.yaml |
+		grep -v -e _test.go -e '^test/' -e zz_generated -e '^docs/adr/' -e '\.test\.ts' -e '^CHANGELOG.md$' | xargs go run ./hack/fieldpaths
+}
+
 check "Go files are formatted" formatted
 check "comments and pages use the words of the glossary" prose
+check "fields that texts name exist" fields
 check "shell scripts parse" scripts
 check "packages import only what they may" go test ./test/arrows
 [ "${1:-}" != quick ] || exit "$failed"

@@ -126,8 +126,9 @@ type Approval struct {
 	// toolCall is the id of the call. Omit it for a task of type Tool, which is a single call.
 	// +optional
 	ToolCall ToolCallID `json:"toolCall,omitempty"`
-	// argumentsDigest is the digest of the call that the person was shown, from status.waiting. A decision with a different digest is
-	// rejected. Without a digest, the decision applies to the call in toolCall, whatever its arguments are.
+	// argumentsDigest is the digest of the call that the person was shown, from status.waiting of the chat or task. A
+	// decision with a different digest is rejected. Without a digest, the decision applies to the call in toolCall,
+	// whatever its arguments are.
 	// +optional
 	ArgumentsDigest ArgumentsDigest `json:"argumentsDigest,omitempty"`
 	// decision is Approve or Deny.

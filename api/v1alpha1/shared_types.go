@@ -66,7 +66,7 @@ type ToolCallID = string
 // arguments, in lower-case hex.
 // +kubebuilder:validation:MinLength=64
 // +kubebuilder:validation:MaxLength=64
-// +kubebuilder:validation:XValidation:rule="self.matches('^[0-9a-f]{64}$')",message="must be a SHA-256 in lower-case hex: copy it from status.waiting, or leave it out"
+// +kubebuilder:validation:XValidation:rule="self.matches('^[0-9a-f]{64}$')",message="must be a SHA-256 in lower-case hex: copy it from status.waiting of the chat or task, or leave it out"
 type ArgumentsDigest = string
 
 // FilePath is a path relative to the root of the workspace.

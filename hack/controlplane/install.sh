@@ -8,6 +8,8 @@
 #   3. the prebuilt envtest archive (it has no controller manager), unless CONTROL_PLANE_PREBUILT=0;
 #   4. a build from Go modules with the nested module beside this script.
 # The results of 3 and 4 are cached, so a second clone only links.
+#
+# KUBERNETES=1.32.0 takes the programs of that release instead of the one that go.mod names.
 set -euo pipefail
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -17,8 +19,11 @@ dest=${1:?usage: install.sh DIR [NAME...]}
 shift
 binaries=("$@")
 [ "${#binaries[@]}" -gt 0 ] || binaries=(etcd kube-apiserver kube-controller-manager kubectl)
-version=$(sed -n 's/^\tk8s\.io\/kubernetes \(v[0-9.]*\).*/\1/p' "$here/go.mod")
+pinned=$(sed -n 's/^\tk8s\.io\/kubernetes \(v[0-9.]*\).*/\1/p' "$here/go.mod")
+version=${KUBERNETES:+v${KUBERNETES#v}}
+version=${version:-$pinned}
 label=control-plane
+[[ $version =~ ^v1\.[0-9]+\.[0-9]+$ ]] || { say "KUBERNETES=$KUBERNETES is not a release such as 1.32.0" >&2; exit 1; }
 cache=$(user_cache "control-plane/$version")
 
 package_of() {
@@ -40,6 +45,23 @@ version_flags() {
 			printf -- '-X %s.%s ' "$pkg" "$field"
 		done
 	done
+}
+
+# module: prints the directory of a module that requires this release. go.mod names one of them; for the others it is made from the
+# module file of Kubernetes itself, whose staging modules are replaced by the published ones.
+module() {
+	[ "$version" != "$pinned" ] || { echo "$here"; return; }
+	local dir="$cache/module" theirs
+	theirs=$(cd "$here" && go mod download -json "k8s.io/kubernetes@$version" | sed -n 's/.*"GoMod": "\(.*\)",/\1/p')
+	[ -n "$theirs" ] || { say "the module proxy has no k8s.io/kubernetes@$version" >&2; exit 1; }
+	mkdir -p "$dir"
+	{
+		echo "module control-plane"
+		grep -E '^(go|godebug) ' "$theirs"
+		echo "require k8s.io/kubernetes $version"
+		sed -nE "s|^\t?(replace )?(k8s\.io/[^ ]+) => \./staging/.*|replace \2 => \2 v0.${version#v1.}|p" "$theirs"
+	} >"$dir/go.mod"
+	echo "$dir"
 }
 
 fetch_prebuilt() {
@@ -69,8 +91,12 @@ fi
 lock_cache
 if [ -n "$(missing "$cache")" ]; then
 	[ -z "$(ls "$cache")" ] && { fetch_prebuilt || say "no prebuilt binaries to be had; building from Go modules (about ten minutes on two cores, once)"; }
+	module=$(module)
+	# The module of another release has no go.sum yet; the checksum database verifies what go adds to it.
+	mode=readonly
+	[ "$version" = "$pinned" ] || mode=mod
 	for name in $(missing "$cache"); do
-		build "$name" "$here" "$(package_of "$name")" -ldflags "-s -w $(version_flags)"
+		build "$name" "$module" "$(package_of "$name")" -mod="$mode" -ldflags "-s -w $(version_flags)"
 	done
 fi
 

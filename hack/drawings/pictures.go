@@ -54,7 +54,7 @@ func approval() *drawing {
 			{operator, ledger, "append: outcome"},
 			{operator, model, "result, or the|denial and comment"},
 		},
-		[]band{{4, "waiting costs nothing: no pod, no goroutine; it survives restarts"}})
+		[]band{{4, "while it waits: no goroutine, no slot; it survives restarts"}})
 	return d
 }
 

@@ -15,6 +15,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	utilversion "k8s.io/apimachinery/pkg/util/version"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	historyv1 "github.com/nestor-dev/nestor/api/history/v1alpha1"
@@ -22,12 +23,20 @@ import (
 	"github.com/nestor-dev/nestor/internal/replicas"
 )
 
-// cluster checks that the API server responds, and reports the user name.
+// OldestKubernetes is the oldest release that has what Nestor needs; docs/reference/kubernetes.md has the reasons.
+const OldestKubernetes = "1.32"
+
+// cluster checks that the API server responds and is new enough, and reports the user name.
 func (t Target) cluster(ctx context.Context) Finding {
 	version, err := t.Discovery.ServerVersion()
 	if err != nil {
 		return found("cluster", Failed, "%s does not answer: %v", t.Host, err).
 			advise("Start the cluster, or choose another one with --context; `make demo` runs one on this machine.")
+	}
+	running, err := utilversion.ParseGeneric(version.GitVersion)
+	if err == nil && running.LessThan(utilversion.MustParseGeneric(OldestKubernetes)) {
+		return found("cluster", Failed, "%s runs Kubernetes %s, and Nestor needs %s or newer", t.Host, version.GitVersion, OldestKubernetes).
+			advise("Upgrade the cluster: older releases refuse the CustomResourceDefinitions of Nestor.")
 	}
 	who := ""
 	review := &authenticationv1.SelfSubjectReview{}

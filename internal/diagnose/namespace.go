@@ -42,7 +42,7 @@ func (t Target) provider(ctx context.Context) []Finding {
 	}
 	if provider.Spec.DefaultModel == "" {
 		findings = append(findings, found("model", Warning, "the ModelProvider %s names no default model", provider.Name).
-			advise("Set spec.defaultModel, or a model in each chat and role."))
+			advise("Set spec.defaultModel of the ModelProvider, or a model in each chat and role."))
 	}
 	return findings
 }

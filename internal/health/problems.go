@@ -284,8 +284,8 @@ type cause struct {
 var causes = map[string]cause{
 	v1alpha1.ReasonProviderUnavailable: {Provider, Error, "The model provider does not answer.", "The call is retried by itself. Look at the provider: kubectl get modelproviders"},
 	v1alpha1.ReasonRetrying:            {Provider, Warning, "A model call failed and is retried.", "It is retried by itself."},
-	v1alpha1.ReasonRateLimited:         {RateLimit, Warning, "The model provider limits the rate of calls.", "Work continues by itself. Set spec.limits of the ModelProvider to what the provider allows, or ask the provider for more."},
-	v1alpha1.ReasonQueuedForProvider:   {RateLimit, Warning, "Model calls wait, because others use up the limits of the ModelProvider.", "Work continues by itself. Raise spec.limits of the ModelProvider if the provider allows more."},
+	v1alpha1.ReasonRateLimited:         {RateLimit, Warning, "The model provider limits the rate of calls.", "Work continues by itself. Set spec.requestsPerMinute and spec.tokensPerMinute of the ModelProvider to what the provider allows, or ask the provider for more."},
+	v1alpha1.ReasonQueuedForProvider:   {RateLimit, Warning, "Model calls wait, because others use up the limits of the ModelProvider.", "Work continues by itself. Raise spec.maxConcurrentRequests, spec.requestsPerMinute or spec.tokensPerMinute of the ModelProvider if the provider allows more."},
 	v1alpha1.ReasonQuotaExhausted:      {Quota, Error, "A quota is used up.", "Look at it: kubectl get agentquotas"},
 }
 

@@ -13,6 +13,8 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"slices"
+	"strings"
 	"syscall"
 	"time"
 
@@ -54,7 +56,7 @@ func (o *options) register(set *flag.FlagSet) {
 	set.StringVar(&o.scenarios, "scenarios", "", "names or globs, separated by commas or spaces (default: all)")
 	set.StringVar(&o.out, "out", "dist/bench", "`directory` for the report")
 	set.StringVar(&o.name, "name", "report", "base name of the report's files")
-	set.StringVar(&o.markdown, "markdown", "", "also write the page to this `file`, with its plot beside it")
+	set.StringVar(&o.markdown, "markdown", "", "also write the page to this `file`, with its plot beside it; needs all scenarios and a committed tree")
 	set.StringVar(&o.render, "render", "", "do not measure: write --markdown from this report (`file`)")
 	set.StringVar(&o.ledger, "ledger", "SQLite", "SQLite or PostgreSQL")
 	set.StringVar(&o.operatorFlags, "operator-flags", "", "additional `flags` of the operator, separated by spaces")
@@ -127,6 +129,23 @@ func render(from, page string) error {
 	r, err := report.Read(from)
 	if err != nil {
 		return err
+	}
+	return publish(r, page)
+}
+
+// publish writes a page from a whole run on one commit: figures of different commits on one page mislead.
+func publish(r *report.Report, page string) error {
+	if r.Version == "unknown" || strings.HasSuffix(r.Version, "-dirty") {
+		return fmt.Errorf("--markdown needs a report of a commit, and this one is of %q: commit first, then measure", r.Version)
+	}
+	var missing []string
+	for _, s := range scenario.All() {
+		if !slices.ContainsFunc(r.Results, func(result report.Result) bool { return result.Name == s.Name }) {
+			missing = append(missing, s.Name)
+		}
+	}
+	if len(missing) > 0 {
+		return fmt.Errorf("--markdown needs a report of all scenarios, and this one lacks %s: the report's own page is beside it", strings.Join(missing, ", "))
 	}
 	return r.WritePage(page)
 }

@@ -15,6 +15,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	"github.com/nestor-dev/nestor/test/bench/report"
+	"github.com/nestor-dev/nestor/test/bench/scenario"
 	"github.com/nestor-dev/nestor/test/stack"
 )
 
@@ -55,6 +56,13 @@ func TestReportsAreComparedAndRendered(t *testing.T) {
 		t.Errorf("the comparison lacks %q:\n%s", want, out.String())
 	}
 	page := filepath.Join(dir, "performance.md")
+	whole := report.Report{Version: "1a2b3c4"}
+	for _, s := range scenario.All() {
+		whole.Results = append(whole.Results, report.Result{Name: s.Name, WallSeconds: 1})
+	}
+	if err := whole.Write(dir, "new"); err != nil {
+		t.Fatal(err)
+	}
 	if err := run(t.Context(), []string{"--render", filepath.Join(dir, "new.json"), "--markdown", page}, io.Discard, io.Discard); err != nil {
 		t.Fatal(err)
 	}
@@ -63,6 +71,54 @@ func TestReportsAreComparedAndRendered(t *testing.T) {
 		t.Errorf("the page does not show its plot (%v):\n%s", err, text)
 	}
 	if _, err := os.Stat(filepath.Join(dir, "performance.svg")); err != nil {
+		t.Error(err)
+	}
+	if err := report.CheckPage(string(text)); err != nil {
+		t.Error(err)
+	}
+	if err := report.CheckPage(strings.Replace(string(text), "Performance", "Performances", 1)); err == nil {
+		t.Error("an edited page passes")
+	}
+}
+
+func TestPagesNeedWholeRuns(t *testing.T) {
+	dir := t.TempDir()
+	page := filepath.Join(dir, "performance.md")
+	for name, c := range map[string]struct {
+		version, want string
+		scenarios     []scenario.Scenario
+	}{
+		"some scenarios":      {"1a2b3c4", "lacks ", scenario.All()[1:]},
+		"uncommitted changes": {"1a2b3c4-dirty", "commit first", scenario.All()},
+		"no repository":       {"unknown", "commit first", scenario.All()},
+	} {
+		r := report.Report{Version: c.version}
+		for _, s := range c.scenarios {
+			r.Results = append(r.Results, report.Result{Name: s.Name})
+		}
+		if err := r.Write(dir, "report"); err != nil {
+			t.Fatal(err)
+		}
+		err := run(t.Context(), []string{"--render", filepath.Join(dir, "report.json"), "--markdown", page}, io.Discard, io.Discard)
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v, want %q", name, err, c.want)
+		}
+		if _, err := os.Stat(page); err == nil {
+			t.Errorf("%s: the page was written", name)
+		}
+	}
+}
+
+// TestPublishedPage finds edits of docs/performance.md by hand.
+func TestPublishedPage(t *testing.T) {
+	text, err := os.ReadFile("../../docs/performance.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(string(text), "<!-- measured ") {
+		t.Skip("the page was written before pages had a digest; the next make bench writes one")
+	}
+	if err := report.CheckPage(string(text)); err != nil {
 		t.Error(err)
 	}
 }

@@ -77,7 +77,7 @@ func (o *options) measure(ctx context.Context, stdout, stderr io.Writer) (err er
 		}
 	}
 	if o.markdown != "" {
-		if err := r.WritePage(o.markdown); err != nil {
+		if err := publish(r, o.markdown); err != nil {
 			return err
 		}
 	}

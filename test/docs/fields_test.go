@@ -6,7 +6,6 @@ package docs_test
 import (
 	"bufio"
 	"fmt"
-	"regexp"
 	"strings"
 	"testing"
 
@@ -80,51 +79,6 @@ func step(schema *apiextensionsv1.JSONSchemaProps, name, path string) (*apiexten
 		return nil, nil
 	}
 	return nil, fmt.Errorf("%s has no field %s", path, name)
-}
-
-// otherFields are fields in pages that do not belong to our nine kinds.
-var otherFields = map[string]string{
-	"spec.agent":  "selects modelcalls of the history API",
-	"spec.parent": "selects modelcalls of the history API, too",
-	"spec.model":  "selects modelcalls of the history API, too",
-}
-
-var fieldPath = regexp.MustCompile(`^(?:spec|status)(?:\.[a-zA-Z]+(?:\[\])?)+$`)
-
-// TestFieldsExist checks the fields that pages name in their text, such as `spec.limits.maxDepth`.
-func TestFieldsExist(t *testing.T) {
-	all := readFields(t)
-	for _, p := range allPages(t) {
-		for _, code := range p.Code {
-			if otherFields[code] == "" && fieldPath.MatchString(code) && !all.have(strings.Split(code, ".")) {
-				t.Errorf("%s: no kind has %s", p.Path, code)
-			}
-		}
-	}
-}
-
-func (f fields) have(path []string) bool {
-	for _, schema := range f {
-		if has(schema, path) {
-			return true
-		}
-	}
-	return false
-}
-
-func has(schema *apiextensionsv1.JSONSchemaProps, path []string) bool {
-	for _, name := range path {
-		name = strings.TrimSuffix(name, "[]")
-		if schema.Items != nil {
-			schema = schema.Items.Schema
-		}
-		field, found := schema.Properties[name]
-		if !found {
-			return false
-		}
-		schema = &field
-	}
-	return true
 }
 
 func newBuffered(text string) *bufio.Reader { return bufio.NewReader(strings.NewReader(text)) }

@@ -6,6 +6,7 @@ package rbac_test
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -152,8 +153,8 @@ func policyCases() []policyCase {
 		creates(runner, "a trigger of messages", "AgentTrigger", timed(spec{"message": spec{"chat": "talk", "content": "Hello!"}}), ""),
 		creates(runner, "a trigger as themselves", "AgentTrigger", timed(spec{"task": small, "user": "runner"}), ""),
 		creates(runner, "a trigger as somebody else", "AgentTrigger", timed(spec{"task": small, "user": "owner"}), "spec.user must be you, because you write the spec: leave it out, or set it to runner"),
-		creates(runner, "a trigger of tasks with a Secret that they may not read", "AgentTrigger", timed(spec{"task": spec{"role": "general", "instruction": "Look.", "workspace": repository("login")}}), noSecret),
-		creates(runner, "a trigger of tasks with a volume that they may not see", "AgentTrigger", timed(spec{"task": spec{"role": "general", "instruction": "Look.", "workspace": volume("files")}}), noClaim),
+		creates(runner, "a trigger of tasks with a Secret that they may not read", "AgentTrigger", timed(spec{"task": spec{"role": "general", "instruction": "Look.", "workspace": repository("login")}}), ofTask(noSecret)),
+		creates(runner, "a trigger of tasks with a volume that they may not see", "AgentTrigger", timed(spec{"task": spec{"role": "general", "instruction": "Look.", "workspace": volume("files")}}), ofTask(noClaim)),
 		creates(edit, "a trigger of tasks with a Secret that they may read", "AgentTrigger", timed(spec{"task": spec{"role": "general", "instruction": "Look.", "workspace": repository("login")}}), ""),
 		creates(runner, "a trigger with a webhook whose Secret they may not read", "AgentTrigger", spec{"webhook": hook, "task": small}, "spec.webhook.secretKeyRef: you may not get the Secret login"),
 		creates(edit, "a trigger with a webhook whose Secret they may read", "AgentTrigger", spec{"webhook": hook, "task": small}, ""),
@@ -286,6 +287,9 @@ func deletes(who person, what, name, message string) policyCase {
 		return as(who).Resource(resource("agenttasks")).Namespace(team).Delete(ctx, name, metav1.DeleteOptions{DryRun: dry})
 	}}
 }
+
+// ofTask returns a message about the spec of a task as a trigger has it.
+func ofTask(message string) string { return "spec.task." + strings.TrimPrefix(message, "spec.") }
 
 func asRoot(what, message string, try func(context.Context) error) policyCase {
 	return policyCase{"root", "makes " + what, message, try}

@@ -51,20 +51,20 @@ spec:
   expression: "request.operation == 'DELETE' ? '' : object.?spec.?workspace.?persistentVolumeClaim.?claimName.orValue('')"
 {{- end }}
 
-{{- /* dict "when": the CEL condition under which the requester must have the rights. */}}
+{{- /* dict "when": the CEL condition under which the requester must have the rights; "in": the field that contains workspace. */}}
 {{- define "nestor.workspaceValidations" -}}
 - expression: >-
     !({{ .when }}) || variables.workspaceSecret == '' ||
     authorizer.group('').resource('secrets').namespace(request.namespace).name(variables.workspaceSecret).check('get').allowed()
   reason: Forbidden
   messageExpression: >-
-    'spec.workspace.git.secretName: you may not get the Secret ' + variables.workspaceSecret + ', so agents may not use it for you: ask for the right to get it, or leave it out'
+    '{{ .in | default "spec" }}.workspace.git.secretName: you may not get the Secret ' + variables.workspaceSecret + ', so agents may not use it for you: ask for the right to get it, or leave it out'
 - expression: >-
     !({{ .when }}) || variables.workspaceClaim == '' ||
     authorizer.group('').resource('persistentvolumeclaims').namespace(request.namespace).name(variables.workspaceClaim).check('get').allowed()
   reason: Forbidden
   messageExpression: >-
-    'spec.workspace.persistentVolumeClaim.claimName: you may not get the PersistentVolumeClaim ' + variables.workspaceClaim + ', so agents may not use it for you: ask for the right to get it'
+    '{{ .in | default "spec" }}.workspace.persistentVolumeClaim.claimName: you may not get the PersistentVolumeClaim ' + variables.workspaceClaim + ', so agents may not use it for you: ask for the right to get it'
 {{- end }}
 
 {{- /* Whether the requester may remove what the operator has made: administrators, the garbage collector and the namespace controller. */}}

@@ -4,7 +4,9 @@
 package report
 
 import (
+	"crypto/sha256"
 	_ "embed" // for the page
+	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -52,6 +54,20 @@ type page struct {
 	Plot string
 }
 
+// stamp is the last line of a page: the measured commit, and a digest of the lines above.
+const stamp = "<!-- measured %s, sha256 of the lines above %x -->\n"
+
+// CheckPage returns an error if a page is not what WritePage wrote, whole and unchanged.
+func CheckPage(text string) error {
+	last := strings.LastIndex(strings.TrimSuffix(text, "\n"), "\n") + 1
+	_, commit, _ := strings.Cut(text[last:], "measured ")
+	commit, _, _ = strings.Cut(commit, ",")
+	if text[last:] != fmt.Sprintf(stamp, commit, sha256.Sum256([]byte(text[:last]))) {
+		return errors.New("the page is not what the benchmark wrote: write it again with --render and --markdown")
+	}
+	return nil
+}
+
 // WritePage writes the report as Markdown, and its plot beside it as SVG.
 func (r *Report) WritePage(path string) error {
 	plot := strings.TrimSuffix(path, filepath.Ext(path)) + ".svg"
@@ -62,6 +78,7 @@ func (r *Report) WritePage(path string) error {
 	if err != nil {
 		return err
 	}
+	text += fmt.Sprintf(stamp, r.Version, sha256.Sum256([]byte(text)))
 	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
 		return fmt.Errorf("write the page: %w", err)
 	}
