@@ -34,7 +34,7 @@ func (c *Caller) StartOnce(ctx context.Context, r Request) (*v1alpha1.AgentTask,
 	var found *v1alpha1.AgentTask
 	for i := range tasks {
 		task := &tasks[i]
-		same := blockedBy(task) != nil && c.isSame(task, task.Spec.User, wanted.Annotations) ||
+		same := blockedBy(task) != nil && c.sameRequest(task, task.Spec.User, wanted.Annotations) ||
 			r.Repeated && c.isRepeated(task, task.Spec.User, wanted.Annotations)
 		if same && (found == nil || found.CreationTimestamp.Before(&task.CreationTimestamp)) {
 			found = task
@@ -71,10 +71,10 @@ func (c *Caller) SendOnce(ctx context.Context, m Message) (*v1alpha1.AgentMessag
 
 // isRepeated reports whether an object was created recently by the same caller for the same request.
 func (c *Caller) isRepeated(object metav1.Object, user string, wanted map[string]string) bool {
-	return c.isSame(object, user, wanted) && c.connector.now().Sub(object.GetCreationTimestamp().Time) < repeatWindow
+	return c.sameRequest(object, user, wanted) && c.connector.now().Sub(object.GetCreationTimestamp().Time) < repeatWindow
 }
 
-// isSame reports whether an object was created by the same caller for the same request.
-func (c *Caller) isSame(object metav1.Object, user string, wanted map[string]string) bool {
+// sameRequest reports whether an object was created by the same caller for the same request.
+func (c *Caller) sameRequest(object metav1.Object, user string, wanted map[string]string) bool {
 	return user == c.User && object.GetAnnotations()[v1alpha1.AnnotationRequest] == wanted[v1alpha1.AnnotationRequest]
 }
