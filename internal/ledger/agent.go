@@ -104,7 +104,7 @@ type AgentFilter struct {
 	Newest bool
 	// Live excludes agents that have finished.
 	Live bool
-	// EndedWithOpenCalls excludes live agents, and those whose calls all have results.
+	// EndedWithOpenCalls excludes live agents, those whose calls all have results, and those that ended long before the newest end.
 	EndedWithOpenCalls bool
 	// ShardHashes excludes agents with another or an unknown ShardHash; nil excludes none.
 	ShardHashes *HashRange

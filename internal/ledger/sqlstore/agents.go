@@ -54,9 +54,13 @@ const superseded = `EXISTS (SELECT 1 FROM agents AS newer WHERE newer.namespace 
 	AND newer.kind = agents.kind AND newer.expired_at IS NULL
 	AND (newer.created_at, newer.finished_at IS NULL, newer.uid) > (agents.created_at, agents.finished_at IS NULL, agents.uid))`
 
-// endedWithOpenCalls reads the few open calls by their indexes, and not the many agents that have ended.
-const endedWithOpenCalls = `finished_at IS NOT NULL AND uid IN (SELECT agent_uid FROM model_calls WHERE finished_at IS NULL
-	UNION SELECT agent_uid FROM tool_calls WHERE finished_at IS NULL)`
+// endedWithOpenCalls matches agents that have open calls and ended in the last hour before the newest end, by the index on ends: the
+// calls of an agent that ends are closed within seconds, unless its process dies, and then nothing ends until it is recovered.
+const endedWithOpenCalls = `uid IN (SELECT recent.uid FROM agents AS recent
+	WHERE recent.expired_at IS NULL AND recent.finished_at IS NOT NULL AND recent.finished_at >= (
+		SELECT MAX(finished_at) FROM agents WHERE expired_at IS NULL AND finished_at IS NOT NULL) - 3600000000
+	AND (EXISTS (SELECT 1 FROM model_calls WHERE agent_uid = recent.uid AND finished_at IS NULL)
+		OR EXISTS (SELECT 1 FROM tool_calls WHERE agent_uid = recent.uid AND finished_at IS NULL)))`
 
 func agentsWhere(filter ledger.AgentFilter) where {
 	w := where{conditions: []string{"expired_at IS NULL"}}
