@@ -13,7 +13,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
-	"github.com/nestor-dev/nestor/internal/tool"
 	"github.com/nestor-dev/nestor/internal/trigger/expr"
 )
 
@@ -62,11 +61,6 @@ func Compile(spec v1alpha1.AgentTriggerSpec) (*Program, error) {
 		var err error
 		if p.Schedule, err = ParseSchedule(*spec.Schedule); err != nil {
 			return nil, err
-		}
-	}
-	if spec.Task != nil && spec.Task.OutputSchema != nil {
-		if _, err := tool.OutputSchema(spec.Task.OutputSchema.Raw); err != nil {
-			return nil, fmt.Errorf("spec.task.outputSchema cannot be used: %w", err)
 		}
 	}
 	c := compiler{source: SourceOf(spec)}

@@ -38,7 +38,7 @@ func (w *world) expectOthersWork(t *testing.T) {
 	r.Expect(w.OperatorLog()).NotTo(ContainSubstring("out of memory"))
 }
 
-// schemaAttack is an attack with a schema: use creates what contains it, and returns its state. The work of others must go on.
+// schemaAttack is an attack with a schema: use creates what contains it, and returns its state. The work of others must continue.
 func schemaAttack(name, attempts, stops, bad, good string, use func(r *testNamespace, schema string) func() string, refused, accepted string) attack {
 	try := func(schema, want string) func(*testing.T, *world) {
 		return func(t *testing.T, w *world) {

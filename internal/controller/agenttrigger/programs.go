@@ -4,12 +4,14 @@
 package agenttrigger
 
 import (
+	"fmt"
 	"sync"
 
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/internal/tool"
 	"github.com/nestor-dev/nestor/internal/trigger"
 )
 
@@ -36,7 +38,9 @@ func (p *programs) of(t *v1alpha1.AgentTrigger) (*trigger.Program, error) {
 		return known.program, known.err
 	}
 	known = compiled{uid: t.UID, generation: t.Generation}
-	known.program, known.err = trigger.Compile(*t.Spec.DeepCopy())
+	if known.err = checkOutput(t); known.err == nil {
+		known.program, known.err = trigger.Compile(*t.Spec.DeepCopy())
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.compiled == nil {
@@ -44,6 +48,17 @@ func (p *programs) of(t *v1alpha1.AgentTrigger) (*trigger.Program, error) {
 	}
 	p.compiled[name] = known
 	return known.program, known.err
+}
+
+// checkOutput checks the output schema of the tasks that a trigger creates.
+func checkOutput(t *v1alpha1.AgentTrigger) error {
+	if t.Spec.Task == nil || t.Spec.Task.OutputSchema == nil {
+		return nil
+	}
+	if _, err := tool.OutputSchema(t.Spec.Task.OutputSchema.Raw); err != nil {
+		return fmt.Errorf("spec.task.outputSchema cannot be used: %w", err)
+	}
+	return nil
 }
 
 // remove drops the compiled spec of a deleted trigger.
