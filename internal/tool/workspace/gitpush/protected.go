@@ -24,7 +24,7 @@ var protectedDirectories = []string{
 	".gitea", ".github", ".gitlab", ".harness", ".prow", ".semaphore", ".teamcity", ".tekton", ".woodpecker", ".zuul.d", "zuul.d",
 }
 
-// protectedNames are patterns for names of files, in any directory: many systems can be told where to find them.
+// protectedNames are patterns for names of files, in any directory: the path is configurable in many systems.
 var protectedNames = []string{
 	".appveyor.y*ml", ".build.y*ml", ".cirrus.*", ".drone.*", ".gitlab-ci.y*ml", ".onedev-buildspec.y*ml",
 	".travis.y*ml", ".woodpecker.y*ml", ".zuul.y*ml", "*.jenkinsfile", "appveyor.y*ml", "azure-pipelines*.y*ml",
