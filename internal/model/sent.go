@@ -20,7 +20,10 @@ type Sent struct {
 
 // NewSent returns the description of a request whose body was not sent yet.
 func NewSent(r Request) *Sent {
-	return &Sent{Model: r.Model, Temperature: r.Temperature, MaxOutputTokens: r.MaxOutputTokens, ReasoningEffort: r.ReasoningEffort, TextOnly: r.TextOnly}
+	return &Sent{
+		Model: r.Model, Temperature: r.Temperature, MaxOutputTokens: r.MaxOutputTokens,
+		ReasoningEffort: r.ReasoningEffort, TextOnly: r.TextOnly,
+	}
 }
 
 type sentKey struct{}

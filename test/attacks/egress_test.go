@@ -147,14 +147,18 @@ func pushAttack(name, before, change string, allow ...string) attack {
 		t.Helper()
 		programs.Need(t, "git")
 		g, dir := NewWithT(t), t.TempDir()
-		programs.Script(t, dir, "git init -q -b main w && cd w && echo one > f && "+before+" && git add -A && git commit -qm first && cd .. && git clone -q --bare w app.git && git clone -q app.git c")
+		programs.Script(t, dir, "git init -q -b main w && cd w && echo one > f && "+before+" && git add -A && "+
+			"git commit -qm first && cd .. && git clone -q --bare w app.git && git clone -q app.git c")
 		clone := filepath.Join(dir, "c")
-		patch := programs.Script(t, clone, "{ "+change+" && git add -A -f; } >/dev/null && git diff --cached --binary --full-index --no-renames HEAD")
+		patch := programs.Script(t, clone, "{ "+change+" && git add -A -f; } >/dev/null && "+
+			"git diff --cached --binary --full-index --no-renames HEAD")
 		allowed, err := gitpush.ParseAllowed(globs)
 		g.Expect(err).NotTo(HaveOccurred())
-		p := &gitpush.Publisher{Branch: "nestor/fix", Owner: "owner", Allowed: allowed, Source: gitclone.Source{Dir: t.TempDir(), URL: "file://" + filepath.Join(dir, "app.git")}}
-		request := gitpush.Request{Call: "call", Base: programs.Script(t, clone, "git rev-parse HEAD"), Message: "Fix", Time: time.Unix(1, 0), Patch: []byte(patch + "\n")}
-		result, err = p.Publish(t.Context(), request)
+		source := gitclone.Source{Dir: t.TempDir(), URL: "file://" + filepath.Join(dir, "app.git")}
+		p := &gitpush.Publisher{Branch: "nestor/fix", Owner: "owner", Allowed: allowed, Source: source}
+		result, err = p.Publish(t.Context(), gitpush.Request{
+			Call: "call", Base: programs.Script(t, clone, "git rev-parse HEAD"), Message: "Fix", Time: time.Unix(1, 0), Patch: []byte(patch + "\n"),
+		})
 		g.Expect(err).NotTo(HaveOccurred())
 		return result, programs.Script(t, filepath.Join(dir, "app.git"), "git for-each-ref --format='%(refname)'")
 	}

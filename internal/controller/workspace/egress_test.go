@@ -185,20 +185,14 @@ var _ = Describe("What a workspace pod may connect to", func() {
 	})
 
 	It("stays what the running pod has if the name changes", func() {
-		address := "192.0.2.7"
-		options := restarted
-		options.Resolve = func(context.Context, string) ([]netip.Addr, error) {
-			return []netip.Addr{netip.MustParseAddr(address)}, nil
-		}
-		w := restart(options)
-		r := newChatWorkspace(clonedFrom("https://git.example.com/x.git"))
-		done := r.call(w, "ls", `{}`)
+		moved.Store(false)
+		r := newChatWorkspace(clonedFrom("https://moving.example/x.git"))
+		done := r.call(workspaces, "ls", `{}`)
 		p := r.pod("")
 		policy := r.policy()
 		Expect(api.Delete(ctx, &policy)).To(Succeed())
-		address = "192.0.2.8"
-		network.refuse(r.name(), 1) // a pod that does not answer gets its policy back
-		r.start(p)
+		moved.Store(true)
+		r.start(p) // the policy is restored before the first connection
 		Expect(finished(done).Failure).To(BeEmpty())
 		expectReaches(r.policy().Spec.Egress[0], 443, "192.0.2.7/32")
 	})

@@ -15,6 +15,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -249,6 +250,9 @@ func (n *podNetwork) close() {
 	}
 }
 
+// moved is whether moving.example has its second address.
+var moved atomic.Bool
+
 // lookUp imitates the DNS of a cluster.
 func lookUp(_ context.Context, host string) ([]netip.Addr, error) {
 	switch host {
@@ -260,6 +264,11 @@ func lookUp(_ context.Context, host string) ([]netip.Addr, error) {
 		return []netip.Addr{netip.MustParseAddr("192.0.2.7"), netip.MustParseAddr("10.0.0.9")}, nil
 	case "translated.example":
 		return []netip.Addr{netip.MustParseAddr("64:ff9b::a00:9")}, nil
+	case "moving.example":
+		if moved.Load() {
+			return []netip.Addr{netip.MustParseAddr("192.0.2.8")}, nil
+		}
+		return []netip.Addr{netip.MustParseAddr("192.0.2.7")}, nil
 	case "intranet.example":
 		return []netip.Addr{netip.MustParseAddr("10.0.0.9")}, nil
 	case "many.example":

@@ -15,12 +15,15 @@ import (
 
 // testBodyDigest compares the recorded digest with the body that the provider received last, with and without a failure.
 func testBodyDigest(t *testing.T, s Subject) {
-	for name, script := range map[string]string{"answered": reply("text: Three."), "failed": reply("error: {status: 500, message: No.}")} {
+	for name, script := range map[string]string{
+		"answered": reply("text: Three."), "failed": reply("error: {status: 500, message: No.}"),
+	} {
 		t.Run(name, func(t *testing.T) {
 			p := s.play(t, script, scripted.Options{})
 			req := question()
 			sent := model.NewSent(req)
-			if _, err := p.client(t, wire.Endpoint{}).Complete(model.WithSent(t.Context(), sent), req, nil); (err != nil) != (name == "failed") {
+			_, err := p.client(t, wire.Endpoint{}).Complete(model.WithSent(t.Context(), sent), req, nil)
+			if (err != nil) != (name == "failed") {
 				t.Fatal(err)
 			}
 			requests := p.requests()

@@ -20,15 +20,15 @@ import (
 
 // protectedDirectories are directories of the repository's root that git hosts and CI systems read.
 var protectedDirectories = []string{
-	".azure-pipelines", ".azuredevops", ".bitbucket", ".buildkite", ".builds", ".circleci", ".drone", ".forgejo", ".gitea",
-	".github", ".gitlab", ".harness", ".prow", ".semaphore", ".teamcity", ".tekton", ".woodpecker", ".zuul.d", "zuul.d",
+	".azure-pipelines", ".azuredevops", ".bitbucket", ".buildkite", ".builds", ".circleci", ".drone", ".forgejo",
+	".gitea", ".github", ".gitlab", ".harness", ".prow", ".semaphore", ".teamcity", ".tekton", ".woodpecker", ".zuul.d", "zuul.d",
 }
 
-// protectedNames are patterns for names of files, in any directory: many systems can be told where to find them.
+// protectedNames are patterns for names of files, in any directory: the path is configurable in many systems.
 var protectedNames = []string{
-	".appveyor.y*ml", ".build.y*ml", ".cirrus.*", ".drone.*", ".gitlab-ci.y*ml", ".onedev-buildspec.y*ml", ".travis.y*ml",
-	".woodpecker.y*ml", ".zuul.y*ml", "*.jenkinsfile", "appveyor.y*ml", "azure-pipelines*.y*ml", "bitbucket-pipelines.y*ml",
-	"bitrise.y*ml", "buildkite.y*ml", "buildspec.y*ml", "cloudbuild.json", "cloudbuild.y*ml", "codemagic.y*ml",
+	".appveyor.y*ml", ".build.y*ml", ".cirrus.*", ".drone.*", ".gitlab-ci.y*ml", ".onedev-buildspec.y*ml",
+	".travis.y*ml", ".woodpecker.y*ml", ".zuul.y*ml", "*.jenkinsfile", "appveyor.y*ml", "azure-pipelines*.y*ml",
+	"bitbucket-pipelines.y*ml", "bitrise.y*ml", "buildkite.y*ml", "buildspec.y*ml", "cloudbuild.json", "cloudbuild.y*ml", "codemagic.y*ml",
 	"codeowners", "jenkinsfile*", "owners", "owners_aliases", "screwdriver.y*ml", "zuul.y*ml",
 }
 
@@ -123,7 +123,8 @@ func (g repository) protectedTargets(ctx context.Context, allowed Allowed, tree 
 	links, names := map[string]string{}, []string{}
 	for entry := range strings.SplitSeq(out, "\x00") {
 		const symbolicLink = "120000 blob "
-		if object, name, ok := strings.Cut(strings.TrimPrefix(entry, symbolicLink), "\t"); ok && strings.HasPrefix(entry, symbolicLink) {
+		rest, isLink := strings.CutPrefix(entry, symbolicLink)
+		if object, name, ok := strings.Cut(rest, "\t"); ok && isLink {
 			links[name] = object
 			names = append(names, name)
 		}

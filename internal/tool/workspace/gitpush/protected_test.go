@@ -34,8 +34,10 @@ func TestAllowedPaths(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := allowed.Refused([]string{".github/workflows/docs-site.yml", ".github/workflows/docs-x/a.yml", ".GITHUB/workflows/docs-site.yml", ".github/dependabot.yml",
-		".woodpecker/a/b.yml", "docs/CODEOWNERS", "f"})
+	got := allowed.Refused([]string{
+		".github/workflows/docs-site.yml", ".github/workflows/docs-x/a.yml", ".GITHUB/workflows/docs-site.yml",
+		".github/dependabot.yml", ".woodpecker/a/b.yml", "docs/CODEOWNERS", "f",
+	})
 	want := ".github/workflows/docs-x/a.yml .GITHUB/workflows/docs-site.yml .github/dependabot.yml"
 	if strings.Join(got, " ") != want {
 		t.Errorf("refused %q", got)
