@@ -135,8 +135,8 @@ func TestWhenAScheduleApplies(t *testing.T) {
 	}
 }
 
-// TestClockJumpsForward has a clock that is years ahead for a while. The schedule continues when it is right again, from then, and so do firings
-// with a key.
+// TestClockJumpsForward has a clock that is years ahead for a while. The schedule continues when it is right again,
+// from then, and so do firings with a key.
 func TestClockJumpsForward(t *testing.T) {
 	parse := func(text string) time.Time {
 		parsed, err := time.Parse(time.RFC3339, text)
