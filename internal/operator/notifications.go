@@ -22,7 +22,9 @@ const defaultGateway = "nestor-gateway"
 
 // pushReach returns where receivers of push notifications may be: clients choose their URLs.
 func (o *Operator) pushReach() outbound.Options {
-	return outbound.Options{AllowLoopback: o.options.Controllers.AllowLoopbackEndpoints, PublicOnly: true, Private: o.options.Gateway.PushNetworks}
+	return outbound.Options{
+		AllowLoopback: o.options.Controllers.AllowLoopbackEndpoints, PublicOnly: true, Private: o.options.Gateway.PushNetworks,
+	}
 }
 
 // notifications returns the controller of push notifications, or nil without a gateway: only a client of the gateway can register for them.

@@ -183,8 +183,8 @@ func (o *Operator) newManager(config *rest.Config) (ctrl.Manager, error) {
 	return mgr, nil
 }
 
-// metricsServer returns the options of the metrics. Their readers need a token that may get the path /metrics. The certificate is not checked
-// by anyone, so it is created at each start.
+// metricsServer returns the options of the metrics. Their readers need a token that may get the path /metrics. The
+// certificate is not checked by anyone, so it is created at each start.
 func (o *Operator) metricsServer() metricsserver.Options {
 	options := metricsserver.Options{BindAddress: cmp.Or(o.options.MetricsAddress, "0")}
 	if !o.options.MetricsInsecure {

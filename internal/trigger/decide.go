@@ -38,9 +38,11 @@ const (
 // Windows in which the id of a firing is remembered. A schedule needs no memory: its times only advance.
 const (
 	idWindow = time.Hour
-	// webhookWindow is for webhooks that fired, whose requests can be recorded and sent again, while half of the memory is free.
+	// webhookWindow is for webhooks that fired, whose requests can be recorded and sent again, while half of the memory
+	// is free.
 	webhookWindow = 24 * time.Hour
-	// maxWindow is the longest window, which is that of dedupSeconds. An entry with a later end was made while the clock was wrong.
+	// maxWindow is the longest window, which is that of dedupSeconds. An entry with a later end was made while the
+	// clock was wrong.
 	maxWindow = 604800 * time.Second
 )
 

@@ -46,10 +46,12 @@ func Observe(spec v1alpha1.AgentTriggerSpec, status v1alpha1.AgentTriggerStatus,
 	return status
 }
 
-// maxClockError is how far ahead of the clock a recorded time may be. A clock that was set back by less does not make a time fire twice.
+// maxClockError is how far ahead of the clock a recorded time may be. A clock that was set back by less does not make a
+// time fire twice.
 const maxClockError = time.Hour
 
-// credible returns a recorded time, or now if it was recorded while the clock was wrong: the schedule would be silent until that time.
+// credible returns a recorded time, or now if it was recorded while the clock was wrong: the schedule would be silent
+// until that time.
 func credible(recorded *metav1.Time, now time.Time) *metav1.Time {
 	if recorded == nil || recorded.Sub(now) <= maxClockError {
 		return recorded

@@ -173,6 +173,9 @@ func (m *machine) actions() map[string]func(*rapid.T) {
 		},
 		"the clock is set back": func(t *rapid.T) {
 			m.now = m.now.Add(-time.Duration(rapid.IntRange(0, 12*3600).Draw(t, "seconds")) * time.Second)
+			if m.lastTime.Sub(m.now) > maxClockError { // the schedule begins again
+				m.lastTime = m.now
+			}
 		},
 		"suspend": func(t *rapid.T) {
 			m.spec.Suspend = rapid.Bool().Draw(t, "suspend")

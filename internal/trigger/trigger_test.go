@@ -135,8 +135,8 @@ func TestWhenAScheduleApplies(t *testing.T) {
 	}
 }
 
-// TestClockJumpsForward has a clock that is years ahead for a while. The schedule continues when it is right again, from then, and so do firings
-// with a key.
+// TestClockJumpsForward has a clock that is years ahead for a while. The schedule continues when it is right again,
+// from then, and so do firings with a key.
 func TestClockJumpsForward(t *testing.T) {
 	parse := func(text string) time.Time {
 		parsed, err := time.Parse(time.RFC3339, text)
@@ -340,6 +340,34 @@ func TestTargetsAreCompressedAndBounded(t *testing.T) {
 	for _, bad := range []string{"", "%", "AAAA"} {
 		if _, err := Unpack(bad); err == nil {
 			t.Errorf("%q was unpacked", bad)
+		}
+	}
+}
+
+func TestReplayedRequestsAreKnown(t *testing.T) {
+	now := at("2026-01-01T00:00:00Z")
+	f, work := Firing{ID: WebhookID("a"), Time: now}, Work{Kind: v1alpha1.TargetTask, Target: []byte("{}")}
+	decide := func(status v1alpha1.AgentTriggerStatus, after time.Duration) (v1alpha1.AgentTriggerStatus, Outcome) {
+		next, decision := Decide(Identity{"t", "u"}, v1alpha1.AgentTriggerSpec{}, status, now.Add(after), f, work)
+		next.Pending, next.Active = nil, nil
+		return next, decision.Outcome
+	}
+	fired, _ := decide(v1alpha1.AgentTriggerStatus{}, 0)
+	crowded := v1alpha1.AgentTriggerStatus{}
+	for i := range maxRecent / 2 {
+		crowded.RecentKeys = append(crowded.RecentKeys, Hash(strconv.Itoa(i))+":"+strconv.FormatInt(now.Add(2*time.Hour).Unix(), 10))
+	}
+	crowded, _ = decide(crowded, 0)
+	for name, c := range map[string]struct {
+		status v1alpha1.AgentTriggerStatus
+		after  time.Duration
+		want   Outcome
+	}{
+		"within a day": {fired, 23 * time.Hour, Duplicate}, "after a day": {fired, 25 * time.Hour, Fired},
+		"many firings, within an hour": {crowded, 59 * time.Minute, Duplicate}, "many firings, later": {crowded, 61 * time.Minute, Fired},
+	} {
+		if _, got := decide(c.status, c.after); got != c.want {
+			t.Errorf("%s: %s, want %s", name, got, c.want)
 		}
 	}
 }

@@ -43,8 +43,8 @@ func receiver(t *testing.T) (string, *atomic.Int64) {
 	return server.URL, &requests
 }
 
-// insideAttack is an attack with a receiver that is not on the internet. The operator of these tests allows loopback addresses, so that the
-// control has a receiver.
+// insideAttack is an attack with a receiver that is not on the internet. The operator of these tests allows loopback
+// addresses, so that the control has a receiver.
 func insideAttack(name, url, reason string) attack {
 	return attack{
 		name: name, attempt: "mallory registers " + url + " for the notifications of a task",

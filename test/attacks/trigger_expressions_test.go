@@ -23,7 +23,8 @@ func repeatedList(condition string) string {
 	return "[[1]]" + strings.Repeat(".map(a, [a, a, a, a, a, a, a, a])", 13) + ".exists(d, " + condition + ")"
 }
 
-// costlyAttack is an attack with a condition that would take hours for a request. The control has one of the same kind that does not.
+// costlyAttack is an attack with a condition that would take hours for a request. The control has one of the same kind
+// that does not.
 func costlyAttack(name, attempt, when, body, cheap string) attack {
 	evaluate := func(t *testing.T, w *world, when, body string) (*testNamespace, string) {
 		r := w.newNamespace(t)

@@ -105,7 +105,8 @@ func (r *testNamespace) sendHook(h hookRequest) (int, string) {
 	return response.StatusCode, string(text)
 }
 
-// hookOutcome sends a request and returns its outcome, or the status if it was refused. The gateway's cache may not have the trigger yet.
+// hookOutcome sends a request and returns its outcome, or the status if it was refused. The gateway's cache may not
+// have the trigger yet.
 func (r *testNamespace) hookOutcome(h hookRequest) string {
 	r.t.Helper()
 	code, text := r.sendHook(h)

@@ -19,8 +19,8 @@ import (
 // maxPerNamespace bounds the evaluations for triggers of one namespace that run at the same time.
 const maxPerNamespace = 2
 
-// Evaluator evaluates the expressions of triggers. Each evaluation has a deadline, and those of one namespace do not delay those of others.
-// Reconciles do not wait: their evaluations run in the background, one for each trigger.
+// Evaluator evaluates the expressions of triggers. Each evaluation has a deadline, and those of one namespace do not
+// delay those of others. Reconciles do not wait: their evaluations run in the background, one for each trigger.
 type Evaluator struct {
 	wake  func(types.NamespacedName)
 	spawn func(func())
@@ -40,6 +40,10 @@ type evaluation struct {
 	result     result
 }
 
+func (e *evaluation) isFor(wanted evaluation) bool {
+	return e.uid == wanted.uid && e.generation == wanted.generation && e.firing == wanted.firing
+}
+
 // result is what the expressions of a trigger result in.
 type result struct {
 	matches bool
@@ -55,7 +59,8 @@ func NewEvaluator(wake func(types.NamespacedName)) *Evaluator {
 	}
 }
 
-// run calls a function that evaluates expressions of a trigger. The context that it gets ends after the time that they may take.
+// run calls a function that evaluates expressions of a trigger. The context that it gets ends after the time that they
+// may take.
 func (e *Evaluator) run(ctx context.Context, namespace string, evaluate func(context.Context) error) error {
 	e.mu.Lock()
 	slot, ok := e.slots[namespace]
@@ -91,7 +96,8 @@ func (e *Evaluator) now(ctx context.Context, namespace string, program *trigger.
 	return out
 }
 
-// later returns the result for a firing, or starts the evaluation and reports false. The trigger is reconciled again when it has ended.
+// later returns the result for a firing, or starts the evaluation and reports false. The trigger is reconciled again
+// when it has ended.
 func (e *Evaluator) later(t *v1alpha1.AgentTrigger, program *trigger.Program, f trigger.Firing) (result, bool) {
 	name := client.ObjectKeyFromObject(t)
 	wanted := evaluation{uid: t.UID, generation: t.Generation, firing: f.ID}
@@ -118,12 +124,13 @@ func (e *Evaluator) forget(name types.NamespacedName) {
 	delete(e.background, name)
 }
 
-// take returns the evaluation of a trigger that runs, or the one that is wanted, which it removes. If there is none, it adds the wanted one.
+// take returns the evaluation of a trigger that runs, or the one that is wanted, which it removes. If there is none, it
+// adds the wanted one.
 func (e *Evaluator) take(name types.NamespacedName, wanted evaluation) (evaluation, bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	known := e.background[name]
-	if known == nil || known.done && (known.uid != wanted.uid || known.generation != wanted.generation || known.firing != wanted.firing) {
+	if known == nil || known.done && !known.isFor(wanted) {
 		e.background[name] = &wanted
 		return evaluation{}, false
 	}

@@ -50,8 +50,8 @@ func program(t *testing.T, of *v1alpha1.AgentTrigger) *trigger.Program {
 	return p
 }
 
-// TestReconcilesDoNotWait has a namespace whose evaluations do not end. Those of other namespaces do, and a reconcile continues without its
-// result until the trigger is woken.
+// TestReconcilesDoNotWait has a namespace whose evaluations do not end. Those of other namespaces do, and a reconcile
+// continues without its result until the trigger is woken.
 func TestReconcilesDoNotWait(t *testing.T) {
 	woken := make(chan types.NamespacedName, 1)
 	e := NewEvaluator(func(name types.NamespacedName) { woken <- name })

@@ -116,7 +116,8 @@ func (r *Recorder) evaluateLater(_ context.Context, t *v1alpha1.AgentTrigger, pr
 	return r.Evaluations.later(t, program, f)
 }
 
-// record decides about a firing of a trigger that was just read, and writes the decision. A firing that is not evaluated yet must wait.
+// record decides about a firing of a trigger that was just read, and writes the decision. A firing that is not
+// evaluated yet must wait.
 func (r *Recorder) record(ctx context.Context, t *v1alpha1.AgentTrigger, f trigger.Firing, how evaluate) (trigger.Decision, error) {
 	f.FillTrigger(client.ObjectKeyFromObject(t))
 	now := r.now()

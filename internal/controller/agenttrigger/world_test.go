@@ -184,7 +184,8 @@ func (o *operator) reconciler() *Reconciler {
 	}
 }
 
-// newEvaluator returns an evaluator whose evaluations in the background end before the reconcile that starts them continues.
+// newEvaluator returns an evaluator whose evaluations in the background end before the reconcile that starts them
+// continues.
 func newEvaluator() *Evaluator {
 	e := NewEvaluator(func(types.NamespacedName) {})
 	e.spawn = func(f func()) { f() }

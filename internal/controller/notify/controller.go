@@ -108,7 +108,8 @@ func (r *Reconciler) start(task types.NamespacedName, config push.Config, n noti
 		ended := r.Sender.send(ctx, task, config, n.body)
 		r.OnAttempt(ended.result())
 		if ended.cause != "" {
-			ctrl.Log.WithName("notify").Info("Notification was not delivered", "AgentTask", task, "config", config.ID, "cause", ended.cause)
+			ctrl.Log.WithName("notify").Info("Notification was not delivered",
+				"AgentTask", task, "config", config.ID, "cause", ended.cause)
 		}
 		done(ended)
 		r.Changed.Add(task)

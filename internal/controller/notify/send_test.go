@@ -104,8 +104,8 @@ func TestHostileReceivers(t *testing.T) {
 	}
 }
 
-// TestOutcomesDoNotShowPorts compares what is recorded for receivers that are closed, that do not speak TLS, that refuse, and that must not
-// be reached.
+// TestOutcomesDoNotShowPorts compares what is recorded for receivers that are closed, that do not speak TLS, that
+// refuse, and that must not be reached.
 func TestOutcomesDoNotShowPorts(t *testing.T) {
 	closed := httptest.NewServer(http.NotFoundHandler())
 	closed.Close()

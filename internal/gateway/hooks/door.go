@@ -183,8 +183,9 @@ func unavailable(message string) error {
 	}}
 }
 
-// receive authenticates a request and reads it. All requests that are not authenticated get the same response after the same work: a trigger
-// that does not exist, has no webhook or has no Secret is handled as one with a secret that no sender has.
+// receive authenticates a request and reads it. All requests that are not authenticated get the same response after the
+// same work: a trigger that does not exist, has no webhook or has no Secret is handled as one with a secret that no
+// sender has.
 func (d *door) receive(w http.ResponseWriter, r *http.Request, name types.NamespacedName) (*v1alpha1.AgentTrigger, *received, error) {
 	found, err := d.triggers.Trigger(r.Context(), name)
 	if err != nil && !apierrors.IsNotFound(err) {

@@ -35,8 +35,8 @@ func formatOf(name v1alpha1.WebhookFormat) format {
 	return format{parse: parseGeneric}
 }
 
-// parseGeneric reads any JSON. A sender with a token that repeats requests identifies them with Idempotency-Key; without it each request is a
-// new one.
+// parseGeneric reads any JSON. A sender with a token that repeats requests identifies them with Idempotency-Key;
+// without it each request is a new one.
 func parseGeneric(r *http.Request, body []byte, _ bool) (*received, error) {
 	value, err := parseJSON(body)
 	if err != nil {
@@ -49,8 +49,8 @@ func parseGeneric(r *http.Request, body []byte, _ bool) (*received, error) {
 	return &received{delivery: delivery, body: value}, nil
 }
 
-// parseGitHub reads an event of GitHub. The signature does not cover X-GitHub-Delivery: the same body is the same delivery, whatever that
-// header has.
+// parseGitHub reads an event of GitHub. The signature does not cover X-GitHub-Delivery: the same body is the same
+// delivery, whatever that header has.
 func parseGitHub(r *http.Request, body []byte, _ bool) (*received, error) {
 	if strings.HasPrefix(r.Header.Get("Content-Type"), "application/x-www-form-urlencoded") {
 		return nil, apierrors.NewBadRequest("set the content type of the webhook to application/json in its settings on GitHub")
@@ -100,7 +100,8 @@ func parseAlertmanager(_ *http.Request, body []byte, _ bool) (*received, error) 
 // parseCloudEvent reads a CloudEvent in structured or binary mode. The body for expressions is the event in its JSON format.
 func parseCloudEvent(r *http.Request, body []byte, signed bool) (*received, error) {
 	if signed && !strings.HasPrefix(r.Header.Get("Content-Type"), "application/cloudevents") {
-		return nil, apierrors.NewBadRequest("the signature does not cover the headers of a CloudEvent in binary mode: send it in structured mode, or use a token")
+		return nil, apierrors.NewBadRequest("the signature does not cover the headers of a CloudEvent in binary mode: " +
+			"send it in structured mode, or use a token")
 	}
 	r.Body = io.NopCloser(bytes.NewReader(body))
 	message := cloudevents.NewMessageFromHttpRequest(r)

@@ -342,7 +342,8 @@ func TestOutcomes(t *testing.T) {
 	}
 }
 
-// TestTooManyRequests fills the limits of some triggers with senders that do not send their body. Others are not refused.
+// TestTooManyRequests fills the limits of some triggers with senders that do not send their body. Others are not
+// refused.
 func TestTooManyRequests(t *testing.T) {
 	url := serveHooks(t, &triggers{})
 	slow := []string{"generic", "cloudevents", "no-secret", "missing", "schedule"}
@@ -386,8 +387,9 @@ func TestTooManyRequests(t *testing.T) {
 	}
 }
 
-// TestUnknownTriggerTakesTheSamePath compares a trigger that does not exist with one whose signature or token is wrong, for requests that
-// differ in what they carry: without anything, with each kind of signature, and with a body that is too large.
+// TestUnknownTriggerTakesTheSamePath compares a trigger that does not exist with one whose signature or token is wrong,
+// for requests that differ in what they carry: without anything, with each kind of signature, and with a body that is
+// too large.
 func TestUnknownTriggerTakesTheSamePath(t *testing.T) {
 	url := serveHooks(t, &triggers{}) + "/hooks/team/"
 	large := strings.Repeat("x", 3<<20)

@@ -25,8 +25,9 @@ import (
 // errUnauthorized is the error of every request that is not authenticated. It does not tell whether the trigger exists.
 var errUnauthorized = apierrors.NewUnauthorized("The signature or token is missing or wrong, or there is no such webhook.")
 
-// GitHub signs the body alone: the header has sha256= and an HMAC in hexadecimal digits. All others sign as Standard Webhooks has it: the
-// header has v1, and the HMAC of ID.TIMESTAMP.BODY in base64, for each key that is valid, with spaces between them.
+// GitHub signs the body alone: the header has sha256= and an HMAC in hexadecimal digits. All others sign as Standard
+// Webhooks has it: the header has v1, and the HMAC of ID.TIMESTAMP.BODY in base64, for each key that is valid, with
+// spaces between them.
 const (
 	gitHubSignature = "X-Hub-Signature-256"
 	ownSignature    = "Webhook-Signature"
@@ -55,8 +56,9 @@ type format struct {
 	parse func(r *http.Request, body []byte, signed bool) (*received, error)
 }
 
-// receive authenticates a request and reads it. A request without a valid token and without a signature is refused before its body is read.
-// Up to the last check, the work depends only on the request, and not on the trigger or whether it exists.
+// receive authenticates a request and reads it. A request without a valid token and without a signature is refused
+// before its body is read. Up to the last check, the work depends only on the request, and not on the trigger or
+// whether it exists.
 func (f format) receive(w http.ResponseWriter, r *http.Request, secret string, now time.Time) (*received, error) {
 	token := hasToken(r, secret) && !f.gitHub
 	signed := r.Header.Get(gitHubSignature) != "" || r.Header.Get(ownSignature) != ""
@@ -122,7 +124,8 @@ func signsDelivery(header http.Header, secret string, body []byte, now time.Time
 	return valid && id != "" && err == nil && now.Sub(time.Unix(seconds, 0)).Abs() <= maxSkew
 }
 
-// signingKey returns the key of a secret. Senders with a library for Standard Webhooks have keys in base64, with a prefix.
+// signingKey returns the key of a secret. Senders with a library for Standard Webhooks have keys in base64, with a
+// prefix.
 func signingKey(secret string) []byte {
 	if encoded, ok := strings.CutPrefix(secret, "whsec_"); ok {
 		if key, err := base64.StdEncoding.DecodeString(encoded); err == nil {

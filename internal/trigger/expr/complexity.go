@@ -16,8 +16,9 @@ const (
 	maxNodes = 500
 	// maxLoops bounds the macros that loop: each adds a level to the type of its result.
 	maxLoops = 16
-	// maxComputedKeys bounds the map literals whose keys are not constants. The type of a map contains the type of its keys and that of its
-	// values: with keys that are maps, types double in size with each literal, and the compiler compares them.
+	// maxComputedKeys bounds the map literals whose keys are not constants. The type of a map contains the type of its
+	// keys and that of its values: with keys that are maps, types double in size with each literal, and the compiler
+	// compares them.
 	maxComputedKeys = 4
 )
 
@@ -30,7 +31,9 @@ func tooComplex(expression ast.Expr) string {
 		case ast.ComprehensionKind:
 			loops++
 		case ast.MapKind:
-			if slices.ContainsFunc(e.AsMap().Entries(), func(entry ast.EntryExpr) bool { return entry.AsMapEntry().Key().Kind() != ast.LiteralKind }) {
+			if slices.ContainsFunc(e.AsMap().Entries(), func(entry ast.EntryExpr) bool {
+				return entry.AsMapEntry().Key().Kind() != ast.LiteralKind
+			}) {
 				computed++
 			}
 		}

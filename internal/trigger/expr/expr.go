@@ -166,7 +166,8 @@ func compileForFirings(source Source, field, text string) (*Program, error) {
 		return nil, firstIssue(field, issues)
 	}
 	plan := func() (cel.Program, error) {
-		return env.Program(compiled, cel.CostLimit(costLimit), cel.CostTracking(sizeCost{}), cel.InterruptCheckFrequency(1), cel.CustomDecoratorV2(metered))
+		return env.Program(compiled, cel.CostLimit(costLimit), cel.CostTracking(sizeCost{}), cel.InterruptCheckFrequency(1),
+			cel.CustomDecoratorV2(metered))
 	}
 	if _, err := plan(); err != nil { // the author should get the error now
 		return nil, &Error{Field: field, Problem: err.Error()}

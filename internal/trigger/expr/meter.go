@@ -31,8 +31,9 @@ const (
 	maxInputDepth = 64
 )
 
-// meter counts what an evaluation traverses. CEL charges a call after it has returned, by the lengths of its operands, and cannot interrupt
-// it. A list that contains another one many times has few elements and takes little memory, but a comparison visits each of them each time.
+// meter counts what an evaluation traverses. CEL charges a call after it has returned, by the lengths of its operands,
+// and cannot interrupt it. A list that contains another one many times has few elements and takes little memory, but a
+// comparison visits each of them each time.
 type meter struct {
 	ctx   context.Context
 	steps int
@@ -54,7 +55,9 @@ func meterOf(frame *interpreter.ExecutionFrame) *meter {
 func (m *meter) take(steps int) {
 	before := m.steps
 	if steps > maxSteps-before {
-		panic(interpreter.EvalCancelledError{Cause: interpreter.CostLimitExceeded, Message: "the values that are compared or combined are too large"})
+		panic(interpreter.EvalCancelledError{
+			Cause: interpreter.CostLimitExceeded, Message: "the values that are compared or combined are too large",
+		})
 	}
 	m.steps += steps
 	if before/stepsPerCheck != m.steps/stepsPerCheck && m.ctx.Err() != nil {
@@ -219,8 +222,8 @@ func (m *meter) matches(text, pattern ref.Val) ref.Val {
 	return types.Bool(expression.MatchString(string(s)))
 }
 
-// lazyMaps iterates over a map without a copy of its keys. CEL's own conversion copies them at the start of each loop, at no cost for the
-// expression.
+// lazyMaps iterates over a map without a copy of its keys. CEL's own conversion copies them at the start of each loop,
+// at no cost for the expression.
 type lazyMaps struct{ types.Adapter }
 
 // NativeToValue implements types.Adapter.
