@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -126,7 +127,7 @@ func TestUsualSchemasAreNotTooComplex(t *testing.T) {
 		"a table": {`{"properties":{"rows":{"type":"array","uniqueItems":false,"items":{"$ref":"#/$defs/row"}}},"$defs":{"row":{"type":"object","additionalProperties":false,
 			"required":["id","name"],"properties":{"id":{"type":"integer"},"name":{"type":"string","minLength":1},"tags":{"type":"array","items":{"type":"string"}},
 			"ok":{"type":"boolean"},"price":{"type":"number","minimum":0}}}}}`, `{"rows":[` + strings.Repeat(row+",", 5000) + row + `]}`},
-		"many numbers": {`{"properties":{"a":{"type":"array","items":{"type":"number"}}}}`, `{"a":[` + strings.Repeat("1.5,", 100_000) + `1]}`},
+		"many numbers": {`{"properties":{"a":{"type":"array","items":{"type":"number"}}}}`, `{"a":[` + strings.Repeat("1.5,", 80_000) + `1]}`},
 		"unique names": {`{"properties":{"a":{"type":"array","uniqueItems":true,"items":{"type":"string","pattern":"^[a-z]+$"}}}}`, `{"a":["ada","bob"]}`},
 		"a tree": {`{"properties":{"name":{"type":"string"},"children":{"type":"array","items":{"$ref":"#"}}}}`,
 			strings.Repeat(`{"name":"x","children":[`, 30) + strings.Repeat("]}", 30)},
@@ -160,6 +161,29 @@ func TestCheckStopsWithContext(t *testing.T) {
 	cancel()
 	if _, err := compiled.check(ctx, value); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)
+	}
+}
+
+// TestCheckHasMemoryBudget checks a value with as many violations as the steps allow.
+func TestCheckHasMemoryBudget(t *testing.T) {
+	const schema = `{"properties":{"a":{"items":{"anyOf":[{"type":"string"},{"type":"boolean"},{"type":"object"},{"type":"null"}]}}}}`
+	compiled, _, err := compileSchema(json.RawMessage(schema))
+	if err != nil {
+		t.Fatal(err)
+	}
+	value, err := decodeArguments(json.RawMessage(`{"a":[` + strings.Repeat("1,", 16_000) + `1]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	lines, err := compiled.check(t.Context(), value)
+	runtime.ReadMemStats(&after)
+	if err != nil || len(lines) != maxViolations+1 {
+		t.Fatalf("got %q, %v", lines, err)
+	}
+	if used := after.TotalAlloc - before.TotalAlloc; used > 128<<20 {
+		t.Errorf("the check allocated %d MiB", used>>20)
 	}
 }
 

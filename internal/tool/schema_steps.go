@@ -13,9 +13,9 @@ import (
 )
 
 const (
-	// maxSteps bounds the work of one check. A step is a subschema that meets a value, or as much other work: at most about a
-	// microsecond and 300 bytes.
-	maxSteps = 200_000
+	// maxSteps bounds the work of one check. A step is a subschema that meets a value, or as much other work. The library allocates
+	// about a kilobyte for it.
+	maxSteps = 100_000
 	// stepsPerContext is how often the context is consulted.
 	stepsPerContext = 1000
 )
