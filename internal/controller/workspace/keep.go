@@ -167,7 +167,7 @@ func (p *pods) topAgent(ctx context.Context, owner client.Object) (string, error
 		return "", nil
 	}
 	var sub v1alpha1.SubAgent
-	err := p.options.Client.Get(ctx, types.NamespacedName{Namespace: task.Namespace, Name: string(task.Status.SubAgent)}, &sub)
+	err := p.options.Client.Get(ctx, types.NamespacedName{Namespace: task.Namespace, Name: task.Status.SubAgent}, &sub)
 	if apierrors.IsNotFound(err) || err == nil && !metav1.IsControlledBy(&sub, task) {
 		return "", nil // the task is being deleted
 	}
