@@ -33,6 +33,9 @@ type AgentMessageSpec struct {
 	// approval, a cancel and a revoke, because the ledger records who decided.
 	// +optional
 	User UserName `json:"user,omitempty"`
+	// firedBy is the user name of the person who fired the trigger of the message, whose author is user. The operator sets it.
+	// +optional
+	FiredBy UserName `json:"firedBy,omitempty"`
 	// content is the text.
 	// +optional
 	// +kubebuilder:validation:MinLength=1

@@ -200,6 +200,7 @@ const (
 )
 
 // ApprovalPolicy configures which tool calls need a person's decision.
+// +kubebuilder:validation:XValidation:rule="!self.?allowServiceAccounts.orValue(false) || self.?separation.orValue(false)",message="allowServiceAccounts has an effect with separation only: set separation, or leave it out"
 type ApprovalPolicy struct {
 	// mode is WriteTools, Always or Never.
 	// +optional
@@ -214,6 +215,9 @@ type ApprovalPolicy struct {
 	// standalone task. If one of them is unknown, because a message or the task has no user, no one can decide.
 	// +optional
 	Separation bool `json:"separation,omitempty"`
+	// allowServiceAccounts lets service accounts decide under separation. By default only people can.
+	// +optional
+	AllowServiceAccounts bool `json:"allowServiceAccounts,omitempty"`
 }
 
 // Delegation lists the roles that an agent may delegate to.

@@ -15,6 +15,7 @@ import (
 // +kubebuilder:validation:XValidation:rule="oldSelf.hasValue() || (self.type == 'Agent' || !(has(self.model) || has(self.modelProvider) || (has(self.limits) && has(self.limits.maxIterations))))",message="a task of type Tool is one call and calls no model: leave out model, modelProvider and limits.maxIterations",optionalOldSelf=true
 // +kubebuilder:validation:XValidation:rule="oldSelf.hasValue() || (!has(self.chat) || !(has(self.model) || has(self.modelProvider) || has(self.workspace)))",message="model, modelProvider and workspace are for standalone tasks: a chat's task has those of its chat and role",optionalOldSelf=true
 // +kubebuilder:validation:XValidation:rule="oldSelf.hasValue() || (!has(self.chat) || !has(self.user))",message="user is for standalone tasks: the requesters of a chat's task are the authors of its chat's messages",optionalOldSelf=true
+// +kubebuilder:validation:XValidation:rule="oldSelf.hasValue() || !has(self.userGroups) || (self.type == 'Tool' && has(self.user))",message="userGroups are those of user, for a task of type Tool: set user, or leave them out",optionalOldSelf=true
 // +kubebuilder:validation:XValidation:rule="oldSelf.hasValue() || (has(self.chat) || !has(self.triggerMessage))",message="triggerMessage is for tasks of a chat: leave it out of a standalone task",optionalOldSelf=true
 // +kubebuilder:validation:XValidation:rule="oldSelf.hasValue() || (self.?context.orValue('None') != 'Selective' || size(self.?contextFiles.orValue([])) > 0)",message="context Selective shows the agent the files in contextFiles: name at least one",optionalOldSelf=true
 // +kubebuilder:validation:XValidation:rule="!oldSelf.?cancel.orValue(false) || self.?cancel.orValue(false)",message="cancel cannot be reset once it is true: create a new AgentTask"
@@ -112,10 +113,24 @@ type AgentTaskSpec struct {
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="cannot change: only cancel and ttlSecondsAfterFinished can; create a new AgentTask"
 	Workspace *Workspace `json:"workspace,omitempty"`
-	// user is the user name of the person who requests a standalone task. It must be the user who creates the task.
+	// user is the user name of the person who requests a standalone task. It must be the user who creates the task. On a task of a trigger
+	// it is the author of the trigger.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="cannot change: only cancel and ttlSecondsAfterFinished can; create a new AgentTask"
 	User UserName `json:"user,omitempty"`
+	// userGroups are groups of that user. They count when a task of type Tool calls a tool of a shared ToolServer, which the user must be
+	// allowed to use. They must be groups of the user who creates the task (kubectl auth whoami).
+	// +optional
+	// +listType=set
+	// +kubebuilder:validation:MaxItems=64
+	// +kubebuilder:validation:items:MinLength=1
+	// +kubebuilder:validation:items:MaxLength=253
+	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="cannot change: only cancel and ttlSecondsAfterFinished can; create a new AgentTask"
+	UserGroups []string `json:"userGroups,omitempty"`
+	// firedBy is the user name of the person who fired the trigger of the task. Like user, it is a requester of the work. The operator sets it.
+	// +optional
+	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="cannot change: only cancel and ttlSecondsAfterFinished can; create a new AgentTask"
+	FiredBy UserName `json:"firedBy,omitempty"`
 	// cancel requests that the work stops. Once true, it stays true.
 	// +optional
 	Cancel bool `json:"cancel,omitempty"`
@@ -248,7 +263,7 @@ type AgentTaskStatus struct {
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 // +kubebuilder:selectablefield:JSONPath=`.status.phase`
 // +kubebuilder:validation:XValidation:rule="oldSelf.hasValue() || (size(self.metadata.name) <= 63 && !self.metadata.name.contains('.'))",message="metadata.name must have at most 63 characters and no dots: its sub-agent has the same name and it becomes a label",optionalOldSelf=true
-// +kubebuilder:validation:XValidation:rule="(has(self.status) && (!has(oldSelf.status) || self.status.?iterations.orValue(0) != oldSelf.status.?iterations.orValue(0))) || self.spec == oldSelf.spec || [has(self.spec.chat) == has(oldSelf.spec.chat), has(self.spec.role) == has(oldSelf.spec.role), has(self.spec.tool) == has(oldSelf.spec.tool), has(self.spec.arguments) == has(oldSelf.spec.arguments), has(self.spec.instruction) == has(oldSelf.spec.instruction), has(self.spec.contextFiles) == has(oldSelf.spec.contextFiles), has(self.spec.successCriteria) == has(oldSelf.spec.successCriteria), has(self.spec.outputSchema) == has(oldSelf.spec.outputSchema), has(self.spec.context) == has(oldSelf.spec.context), has(self.spec.continueFrom) == has(oldSelf.spec.continueFrom), has(self.spec.cwd) == has(oldSelf.spec.cwd), has(self.spec.user) == has(oldSelf.spec.user), has(self.spec.triggerMessage) == has(oldSelf.spec.triggerMessage), has(self.spec.group) == has(oldSelf.spec.group), has(self.spec.limits) == has(oldSelf.spec.limits), has(self.spec.modelProvider) == has(oldSelf.spec.modelProvider), has(self.spec.model) == has(oldSelf.spec.model), has(self.spec.workspace) == has(oldSelf.spec.workspace)].all(same, same)",message="only cancel and ttlSecondsAfterFinished can be added or removed: create a new AgentTask",fieldPath=".spec"
+// +kubebuilder:validation:XValidation:rule="(has(self.status) && (!has(oldSelf.status) || self.status.?iterations.orValue(0) != oldSelf.status.?iterations.orValue(0))) || self.spec == oldSelf.spec || [has(self.spec.chat) == has(oldSelf.spec.chat), has(self.spec.role) == has(oldSelf.spec.role), has(self.spec.tool) == has(oldSelf.spec.tool), has(self.spec.arguments) == has(oldSelf.spec.arguments), has(self.spec.instruction) == has(oldSelf.spec.instruction), has(self.spec.contextFiles) == has(oldSelf.spec.contextFiles), has(self.spec.successCriteria) == has(oldSelf.spec.successCriteria), has(self.spec.outputSchema) == has(oldSelf.spec.outputSchema), has(self.spec.context) == has(oldSelf.spec.context), has(self.spec.continueFrom) == has(oldSelf.spec.continueFrom), has(self.spec.cwd) == has(oldSelf.spec.cwd), has(self.spec.user) == has(oldSelf.spec.user), has(self.spec.userGroups) == has(oldSelf.spec.userGroups), has(self.spec.firedBy) == has(oldSelf.spec.firedBy), has(self.spec.triggerMessage) == has(oldSelf.spec.triggerMessage), has(self.spec.group) == has(oldSelf.spec.group), has(self.spec.limits) == has(oldSelf.spec.limits), has(self.spec.modelProvider) == has(oldSelf.spec.modelProvider), has(self.spec.model) == has(oldSelf.spec.model), has(self.spec.workspace) == has(oldSelf.spec.workspace)].all(same, same)",message="only cancel and ttlSecondsAfterFinished can be added or removed: create a new AgentTask",fieldPath=".spec"
 type AgentTask struct {
 	metav1.TypeMeta `json:",inline"`
 	// +optional

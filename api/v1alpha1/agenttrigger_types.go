@@ -74,8 +74,8 @@ type AgentTriggerSpec struct {
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=100
 	FailedTasksHistoryLimit *int32 `json:"failedTasksHistoryLimit,omitempty"`
-	// user is the user name of the person who requests the work of the trigger, as in AgentTask. It must be the user who writes the spec. It
-	// is copied to the tasks and messages of the trigger, except those that another person fires.
+	// user is the user name of the author of the trigger, who requests its work, as in AgentTask. It must be the user who writes the spec. It
+	// is copied to the tasks and messages of the trigger. A person who fires the trigger is a second requester.
 	// +optional
 	User UserName `json:"user,omitempty"`
 }

@@ -90,6 +90,8 @@ type Role struct {
 	SharedBy string `json:"sharedBy,omitempty"`
 	// Separation requires that decisions are made by a person who is not a requester of the work.
 	Separation bool `json:"separation,omitempty"`
+	// AllowServiceAccounts accepts decisions of service accounts under Separation.
+	AllowServiceAccounts bool `json:"allowServiceAccounts,omitempty"`
 	// Temperature is nil if the role leaves it to the model.
 	Temperature *float64 `json:"temperature,omitempty"`
 	// ReasoningEffort is how much the model should reason: None, Low, Medium or High. It is empty if the role leaves it to the model.

@@ -59,6 +59,8 @@ type AskPerson struct {
 	Arguments string  `json:"arguments,omitempty"`
 	// Separation requires a decision by a person who is not a requester of the work.
 	Separation bool `json:"separation,omitempty"`
+	// AllowServiceAccounts accepts the decision of a service account under Separation.
+	AllowServiceAccounts bool `json:"allowServiceAccounts,omitempty"`
 	// OfTool reports that a tool server asks. Only a person may answer it.
 	OfTool bool `json:"ofTool,omitempty"`
 }

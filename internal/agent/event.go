@@ -32,6 +32,8 @@ type MessageArrived struct {
 	// By is the user name of the author. Unnamed reports that the message does not name its author.
 	By      string `json:"by,omitempty"`
 	Unnamed bool   `json:"unnamed,omitempty"`
+	// FiredBy is the user name of the person who fired the trigger of the message. By is the author of the trigger.
+	FiredBy string `json:"firedBy,omitempty"`
 	// Images are attached to the message.
 	Images []Image `json:"images,omitempty"`
 	// TreeUsage is the usage of the whole tree when the message arrived. The limits per message count from there.

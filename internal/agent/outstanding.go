@@ -62,7 +62,10 @@ func (s State) callEffects() []Effect {
 
 func (s State) askEffect(c BatchCall) AskPerson {
 	if c.State == CallUndecided {
-		return AskPerson{Call: c.ID, Kind: AskApproval, Tool: c.Tool, Arguments: c.Arguments, Separation: s.Config.Role.Separation}
+		return AskPerson{
+			Call: c.ID, Kind: AskApproval, Tool: c.Tool, Arguments: c.Arguments,
+			Separation: s.Config.Role.Separation, AllowServiceAccounts: s.Config.Role.AllowServiceAccounts,
+		}
 	}
 	return AskPerson{Call: c.askID(), Kind: AskQuestion, Text: c.askText(), OfTool: c.Input != nil}
 }

@@ -3,7 +3,10 @@
 
 package agent
 
-import "slices"
+import (
+	"slices"
+	"strings"
+)
 
 // Requesters are the users whose messages led to the work of an agent and its descendants. Everyone who has written to the
 // conversation counts, because all messages stay in the history and influence later turns.
@@ -46,8 +49,13 @@ func (r Requesters) MayDecide(user string) bool {
 	return user != "" && r.Known() && !slices.Contains(r.Users, user)
 }
 
+// IsServiceAccount reports whether a user name is that of a service account, which is not a person.
+func IsServiceAccount(user string) bool { return strings.HasPrefix(user, "system:serviceaccount:") }
+
 // allowsDecision reports whether the role accepts a decision by its author.
-func (r Role) allowsDecision(f Decided) bool { return !r.Separation || f.Requesters.MayDecide(f.By) }
+func (r Role) allowsDecision(f Decided) bool {
+	return !r.Separation || f.Requesters.MayDecide(f.By) && (r.AllowServiceAccounts || !IsServiceAccount(f.By))
+}
 
 // addRequester records the author of a message. Events of earlier releases name no author and do not mark messages as unnamed: the
 // first message after them makes the requesters of a conversation that has begun unknown.

@@ -33,6 +33,7 @@ func TestEveryAuthorIsARequester(t *testing.T) {
 		"nobody":                   {nil, Requesters{}, false},
 		"two people":               {[]MessageArrived{{By: "alice"}, {By: "carol"}, {By: "alice"}}, Requesters{Users: []string{"alice", "carol"}}, true},
 		"the person who decides":   {[]MessageArrived{{By: "alice"}, {By: "bob"}}, Requesters{Users: []string{"alice", "bob"}}, false},
+		"a person who fires":       {[]MessageArrived{{By: "alice", FiredBy: "bob"}}, Requesters{Users: []string{"alice", "bob"}}, false},
 		"an unnamed author":        {[]MessageArrived{{By: "alice"}, {Unnamed: true}}, Requesters{Users: []string{"alice"}, Unknown: true}, false},
 		"only unnamed":             {[]MessageArrived{{Unnamed: true}}, Requesters{Unknown: true}, false},
 		"an earlier release":       {[]MessageArrived{{}, {}}, Requesters{}, false},
@@ -60,5 +61,26 @@ func TestRequestersMerge(t *testing.T) {
 	both := first.Merge(Requesters{Users: []string{"bob", "alice"}, Unknown: true})
 	if !slices.Equal(both.Users, []string{"alice", "bob"}) || !both.Unknown || len(first.Users) != 1 || first.Unknown {
 		t.Errorf("got %+v of %+v", both, first)
+	}
+}
+
+// A second person is a person: a service account decides only if the role says so.
+func TestServiceAccountsDecideIfAllowed(t *testing.T) {
+	decision := Decided{By: "system:serviceaccount:ci:robot", Requesters: Requesters{Users: []string{"alice"}}}
+	for _, c := range []struct {
+		role Role
+		want bool
+	}{
+		{Role{}, true},
+		{Role{Separation: true}, false},
+		{Role{Separation: true, AllowServiceAccounts: true}, true},
+	} {
+		if got := c.role.allowsDecision(decision); got != c.want {
+			t.Errorf("%+v: %t", c.role, got)
+		}
+	}
+	decision.Requesters.Users = []string{decision.By}
+	if (Role{Separation: true, AllowServiceAccounts: true}).allowsDecision(decision) {
+		t.Error("a service account decides about its own work")
 	}
 }

@@ -143,7 +143,7 @@ func messageArrived(s State, f MessageArrived) State {
 		return s
 	}
 	s.Seen = s.Seen.with(f.Message)
-	s = s.addRequester(f.By, f.Unnamed).resetWindow(f.TreeUsage)
+	s = s.addRequester(f.By, f.Unnamed).addRequester(f.FiredBy, false).resetWindow(f.TreeUsage)
 	in := Input{Kind: InputMessage, Text: f.Text, Message: f.Message, Thread: f.Message, Images: f.Images}
 	if i := s.findAnsweredQuestion(f); i >= 0 {
 		in.Text = textForwarded(s.Asks[i], f.Text)

@@ -24,7 +24,7 @@ type Firing struct {
 	Time time.Time
 	// Input is what its expressions see. FillTrigger sets its variable trigger.
 	Input expr.Input
-	// Manual is true if a person fires the trigger, and User is the name of the person, if known.
+	// Manual is true if a person fires the trigger, and User is the name of that person, if known.
 	Manual bool
 	User   string
 	// Object is the hash of the UID of a watched object. Rearmed is true if the condition was false for it since it was last true.

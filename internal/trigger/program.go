@@ -157,23 +157,28 @@ func (p *Program) Key(ctx context.Context, f Firing) (string, error) {
 
 // Render returns the kind and the spec, as JSON, of the object that a firing creates.
 func (p *Program) Render(ctx context.Context, f Firing) (v1alpha1.TargetKind, []byte, error) {
+	// The author requests all work of a trigger. If the person who fires it is not known, the requesters are not known.
 	user := p.spec.User
-	if f.Manual {
-		user = f.User
+	if f.Manual && f.User == "" {
+		user = ""
+	}
+	firedBy := f.User
+	if firedBy == user {
+		firedBy = ""
 	}
 	if p.spec.Message != nil {
 		content, err := p.value.Render(ctx, f.Input, maxContent)
 		if err != nil {
 			return "", nil, err
 		}
-		data, err := json.Marshal(v1alpha1.AgentMessageSpec{Chat: p.spec.Message.Chat, Role: v1alpha1.RoleUser, User: user, Content: content})
+		data, err := json.Marshal(v1alpha1.AgentMessageSpec{Chat: p.spec.Message.Chat, Role: v1alpha1.RoleUser, User: user, FiredBy: firedBy, Content: content})
 		return v1alpha1.TargetMessage, data, err
 	}
 	task, err := p.task(ctx, f)
 	if err != nil {
 		return "", nil, err
 	}
-	task.User = user
+	task.User, task.FiredBy = user, firedBy
 	data, err := json.Marshal(task)
 	return v1alpha1.TargetTask, data, err
 }

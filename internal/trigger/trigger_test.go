@@ -200,8 +200,12 @@ func TestRenderFillsTheTask(t *testing.T) {
 		t.Error("rendering changed the template")
 	}
 	f.Manual, f.User = true, "bob"
-	if _, raw, err = p.Render(t.Context(), f); err != nil || !strings.Contains(string(raw), `"user":"bob"`) {
+	if _, raw, err = p.Render(t.Context(), f); err != nil || !strings.Contains(string(raw), `"user":"alice","firedBy":"bob"`) {
 		t.Errorf("fired by bob: %s (%v)", raw, err)
+	}
+	f.User = "alice"
+	if _, raw, err = p.Render(t.Context(), f); err != nil || !strings.Contains(string(raw), `"user":"alice"`) || strings.Contains(string(raw), `"firedBy"`) {
+		t.Errorf("fired by the author: %s (%v)", raw, err)
 	}
 	f.User = ""
 	if _, raw, err = p.Render(t.Context(), f); err != nil || strings.Contains(string(raw), `"user"`) {

@@ -89,6 +89,17 @@ func (s *Stack) AwaitRole(ctx context.Context, namespace, person, role string) e
 	return nil
 }
 
+// AwaitRule waits until the API server permits a person the first action of a rule in a namespace.
+func (s *Stack) AwaitRule(ctx context.Context, namespace, person string, rule rbacv1.PolicyRule) error {
+	err := wait.PollUntilContextTimeout(ctx, 10*time.Millisecond, startTimeout, true, func(ctx context.Context) (bool, error) {
+		return s.may(ctx, namespace, person, rule)
+	})
+	if err != nil {
+		return fmt.Errorf("wait until %s may %s %s in namespace %s: %w", person, rule.Verbs[0], rule.Resources[0], namespace, err)
+	}
+	return nil
+}
+
 // may reports whether a person may perform the first action that a rule allows.
 func (s *Stack) may(ctx context.Context, namespace, person string, rule rbacv1.PolicyRule) (bool, error) {
 	if len(rule.Resources) == 0 {

@@ -63,6 +63,6 @@ subjects:
   resources: [transcripts, modelcalls, usages]
   verbs: [get, list]
 - apiGroups: [history.nestor.dev]
-  resources: [transcripts/log, transcripts/image, workspacechanges, workspacechanges/archive, workspacechanges/file]
+  resources: [transcripts/log, transcripts/image]
   verbs: [get]
 {{- end }}

@@ -239,7 +239,8 @@ func roleOf(r role.Role, namespace string) agent.Role {
 		}
 	}
 	if r.Approval != nil {
-		out.Approval, out.ApprovalTools, out.Separation = agent.ApprovalMode(r.Approval.Mode), r.Approval.Tools, r.Approval.Separation
+		out.Approval, out.ApprovalTools = agent.ApprovalMode(r.Approval.Mode), r.Approval.Tools
+		out.Separation, out.AllowServiceAccounts = r.Approval.Separation, r.Approval.AllowServiceAccounts
 	}
 	return out
 }

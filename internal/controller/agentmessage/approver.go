@@ -19,6 +19,10 @@ func (r *Reconciler) checkSeparateApprover(ctx context.Context, owner client.Obj
 	if !ask.Separation {
 		return agent.Requesters{}, nil, nil
 	}
+	if agent.IsServiceAccount(message.Spec.User) && !ask.AllowServiceAccounts {
+		return agent.Requesters{}, rejected(v1alpha1.ReasonSeparation, "The role of this call requires the decision of a second person, and %s is a service account. "+
+			"A person must decide, or an administrator sets approval.allowServiceAccounts of the role.", message.Spec.User), nil
+	}
 	askers, err := r.requesters(ctx, owner)
 	switch {
 	case err != nil:
@@ -50,6 +54,9 @@ func (r *Reconciler) requesters(ctx context.Context, owner client.Object) (agent
 		return agent.Requesters{}, fmt.Errorf("who asked for a %T is not known", owner)
 	}
 	askers := agent.Requesters{}.With(task.Spec.User)
+	if task.Spec.FiredBy != "" {
+		askers = askers.With(task.Spec.FiredBy)
+	}
 	top, err := r.Runner.TaskUID(ctx, task)
 	if err != nil {
 		return askers, err

@@ -255,7 +255,8 @@ func (r *Reconciler) deliverMessage(ctx context.Context, chat client.Object, mes
 		return rejection, err
 	}
 	fact := agent.MessageArrived{
-		Message: message.Name, Text: read.text, Images: read.images, Answers: answers, Call: call, By: message.Spec.User, Unnamed: message.Spec.User == "",
+		Message: message.Name, Text: read.text, Images: read.images, Answers: answers, Call: call,
+		By: message.Spec.User, Unnamed: message.Spec.User == "", FiredBy: message.Spec.FiredBy,
 	}
 	if len(message.Spec.Attachments) > 0 {
 		return delivered, r.record(ctx, string(chat.GetUID()), fact, read.stored...)

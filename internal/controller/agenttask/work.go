@@ -225,6 +225,9 @@ func (r *Reconciler) ensureToolRun(ctx context.Context, task *v1alpha1.AgentTask
 	}
 	if standalone(lineage) {
 		r.Runner.Finder.Begin(task.Namespace)
+		if err := r.checkMayUse(ctx, task); err != nil {
+			return err
+		}
 	}
 	subject := agentconfig.Subject{Kind: agent.ToolRun, Object: task, Namespace: task.Namespace, Name: task.Name, Role: defaultRole, Tool: task.Spec.Tool,
 		Depth: 1, MaxDepth: standaloneDepth, TaskLimits: task.Spec.Limits}

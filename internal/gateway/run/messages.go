@@ -8,6 +8,7 @@ import (
 	"context"
 	"fmt"
 
+	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -134,7 +135,10 @@ func (c *Caller) AwaitRejection(ctx context.Context, namespace, name string) *Re
 func (c *Caller) HasAnswered(ctx context.Context, namespace, about, key string) (ask string, answered bool, err error) {
 	var message v1alpha1.AgentMessage
 	err = c.API.Get(ctx, client.ObjectKey{Namespace: namespace, Name: c.messageName(namespace, about, key)}, &message)
-	return message.Annotations[v1alpha1.AnnotationAnswers], err == nil, client.IgnoreNotFound(err)
+	if err != nil || message.Spec.User != c.User { // anyone can create a message with this name
+		return "", false, client.IgnoreNotFound(err)
+	}
+	return message.Annotations[v1alpha1.AnnotationAnswers], true, nil
 }
 
 func (c *Caller) messageName(namespace, about, key string) string {
@@ -184,8 +188,33 @@ func (c *Caller) post(ctx context.Context, p posting) (_ *v1alpha1.AgentMessage,
 	if err := c.API.Get(ctx, client.ObjectKeyFromObject(message), found); err != nil {
 		return nil, false, err
 	}
-	if found.Annotations[v1alpha1.AnnotationRequest] != digest {
+	same, err := c.isSame(ctx, found, message)
+	if err != nil {
+		return nil, false, err
+	}
+	if !same {
 		return nil, false, ErrKeyReused
 	}
 	return found, false, nil
+}
+
+// isSame reports whether a message that has the derived name of another one equals it, and belongs to the same chat or task. Everyone who
+// may write messages can create one with the name, and with the digest of the request.
+func (c *Caller) isSame(ctx context.Context, found, wanted *v1alpha1.AgentMessage) (bool, error) {
+	if !equality.Semantic.DeepEqual(found.Spec, wanted.Spec) || !found.DeletionTimestamp.IsZero() {
+		return false, nil
+	}
+	ref := metav1.GetControllerOf(found)
+	if ref == nil {
+		return true, nil // the operator has not seen it yet
+	}
+	var owner client.Object = &v1alpha1.AgentChat{}
+	if found.Spec.Task != "" {
+		owner = &v1alpha1.AgentTask{}
+	}
+	err := c.API.Get(ctx, client.ObjectKey{Namespace: found.Namespace, Name: cmp.Or(found.Spec.Chat, found.Spec.Task)}, owner)
+	if apierrors.IsForbidden(err) {
+		return true, nil // only the name of the owner is known, which is in the spec
+	}
+	return err == nil && owner.GetUID() == ref.UID, client.IgnoreNotFound(err)
 }

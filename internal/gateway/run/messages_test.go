@@ -4,9 +4,13 @@
 package run
 
 import (
+	"errors"
 	"testing"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
@@ -36,4 +40,55 @@ func TestRepeatedAnswerNamesItsAsk(t *testing.T) {
 	if ask, answered, err := c.HasAnswered(t.Context(), "a", "work", "three"); ask != "" || answered || err != nil {
 		t.Errorf("a message that was not sent answers %q (%t, %v)", ask, answered, err)
 	}
+}
+
+// The name and the digest of a message can be computed by everyone who knows the key.
+func TestAnExistingMessageMustBeEqual(t *testing.T) {
+	scheme := runtime.NewScheme()
+	if err := v1alpha1.AddToScheme(scheme); err != nil {
+		t.Fatal(err)
+	}
+	request := Message{Namespace: "a", Chat: "talk", Content: "Release it.", Key: "one"}
+	alice := &Caller{User: "alice"}
+	digest, err := digestOf(alice.authored(request.spec()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	chat := &v1alpha1.AgentChat{ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: "talk", UID: "now"}}
+	for _, tc := range []struct {
+		name   string
+		change func(*v1alpha1.AgentMessage)
+		same   bool
+	}{
+		{"her own", func(*v1alpha1.AgentMessage) {}, true},
+		{"her own, of this chat", func(m *v1alpha1.AgentMessage) { m.OwnerReferences = controlledBy("now") }, true},
+		{"a colleague's", func(m *v1alpha1.AgentMessage) { m.Spec.User = "mallory" }, false},
+		{"other content", func(m *v1alpha1.AgentMessage) { m.Spec.Content = "Delete it." }, false},
+		{"of an earlier chat", func(m *v1alpha1.AgentMessage) { m.OwnerReferences = controlledBy("before") }, false},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			there := &v1alpha1.AgentMessage{
+				ObjectMeta: metav1.ObjectMeta{
+					Namespace: "a", Name: alice.MessageName("a", "talk", "one"),
+					Annotations: map[string]string{v1alpha1.AnnotationRequest: digest, v1alpha1.AnnotationAnswers: "planted"},
+				},
+				Spec: alice.authored(request.spec()),
+			}
+			tc.change(there)
+			c := &Caller{User: "alice", API: fake.NewClientBuilder().WithScheme(scheme).WithObjects(chat, there).Build()}
+			_, created, err := c.Send(t.Context(), request)
+			if created || tc.same != (err == nil) || err != nil && !errors.Is(err, ErrKeyReused) {
+				t.Errorf("created %t, %v", created, err)
+			}
+			if _, answered, err := c.HasAnswered(t.Context(), "a", "talk", "one"); err != nil || answered != (there.Spec.User == "alice") {
+				t.Errorf("answered %t, %v", answered, err)
+			}
+		})
+	}
+}
+
+func controlledBy(uid types.UID) []metav1.OwnerReference {
+	return []metav1.OwnerReference{{
+		APIVersion: v1alpha1.GroupVersion.String(), Kind: "AgentChat", Name: "talk", UID: uid, Controller: ptr.To(true),
+	}}
 }

@@ -145,6 +145,8 @@ export interface Task extends Resource {
     group?: string;
     cancel?: boolean;
     user?: string;
+    userGroups?: string[];
+    firedBy?: string;
     workspace?: Workspace;
     ttlSecondsAfterFinished?: number;
   };

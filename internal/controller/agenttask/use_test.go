@@ -1,0 +1,67 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package agenttask
+
+import (
+	"context"
+	"slices"
+	"testing"
+
+	authorizationv1 "k8s.io/api/authorization/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+
+	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/internal/controller/resolve"
+	"github.com/nestor-dev/nestor/internal/controller/run"
+)
+
+func TestASharedServerNeedsUse(t *testing.T) {
+	scheme := runtime.NewScheme()
+	for _, add := range []func(*runtime.Scheme) error{v1alpha1.AddToScheme, authorizationv1.AddToScheme} {
+		if err := add(scheme); err != nil {
+			t.Fatal(err)
+		}
+	}
+	own := &v1alpha1.ToolServer{ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: "own"}}
+	shared := &v1alpha1.ToolServer{ObjectMeta: metav1.ObjectMeta{Namespace: "nestor-system", Name: "shared"}}
+	shared.Spec.AllowedNamespaces = &v1alpha1.AllowedNamespaces{From: v1alpha1.NamespacesAll}
+	const robot = "system:serviceaccount:ci:robot"
+	for _, c := range []struct {
+		name, tool, user string
+		groups           []string
+		starts           bool
+	}{
+		{"a built-in tool", "calculator", "", nil, true},
+		{"a server of the namespace", "own__write", "", nil, true},
+		{"a person without use", "shared__write", "mallory", nil, false},
+		{"an unknown person", "shared__write", "", nil, false},
+		{"a person with use", "shared__write", "alice", nil, true},
+		{"a group with use", "shared__write", "bob", []string{"platform"}, true},
+		{"service accounts with use", "shared__write", robot, nil, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			review := func(_ context.Context, _ client.WithWatch, object client.Object, _ ...client.CreateOption) error {
+				asked := object.(*authorizationv1.LocalSubjectAccessReview)
+				about := asked.Spec.ResourceAttributes
+				if asked.Namespace != "nestor-system" || about.Namespace != "nestor-system" || about.Verb != "use" || about.Resource != "toolservers" || about.Name != "shared" {
+					t.Errorf("the review is %+v", about)
+				}
+				asked.Status.Allowed = asked.Spec.User == "alice" || slices.Contains(asked.Spec.Groups, "platform") ||
+					slices.Contains(asked.Spec.Groups, "system:serviceaccounts:ci")
+				return nil
+			}
+			api := fake.NewClientBuilder().WithScheme(scheme).WithObjects(own, shared).WithInterceptorFuncs(interceptor.Funcs{Create: review}).Build()
+			r := &Reconciler{Client: api, Runner: &run.Runner{Finder: resolve.Finder{Reader: api, OperatorNamespace: "nestor-system"}}}
+			task := &v1alpha1.AgentTask{ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: "call"}}
+			task.Spec = v1alpha1.AgentTaskSpec{Type: v1alpha1.TaskTool, Tool: c.tool, User: c.user, UserGroups: c.groups}
+			if err := r.checkMayUse(t.Context(), task); (err == nil) != c.starts {
+				t.Errorf("the task starts: %t (%v)", err == nil, err)
+			}
+		})
+	}
+}

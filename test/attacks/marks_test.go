@@ -1,0 +1,261 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package attacks
+
+import (
+	"encoding/json"
+	"net/http"
+	"testing"
+
+	. "github.com/onsi/gomega"
+	rbacv1 "k8s.io/api/rbac/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/test/stack"
+)
+
+// patchMetadata changes the metadata of an object, as the person of a client.
+func (r *testNamespace) patchMetadata(api client.Client, object client.Object, metadata map[string]any) error {
+	r.t.Helper()
+	text, err := json.Marshal(map[string]any{"metadata": metadata})
+	r.Expect(err).NotTo(HaveOccurred())
+	return api.Patch(r.t.Context(), object, client.RawPatch(types.MergePatchType, text))
+}
+
+// delegatedTask creates a chat whose task waits for an approval, and returns the task.
+func (r *testNamespace) delegatedTask() *v1alpha1.AgentTask {
+	r.t.Helper()
+	r.createGuardedChat(false)
+	r.sendMessage(r.as("alice", user), "ask", "alice", sum)
+	r.waitForApproval("chat-1")
+	task, err := r.task("chat-1")
+	r.Expect(err).NotTo(HaveOccurred())
+	return task
+}
+
+// grantRules gives a person permissions in a namespace, and waits until they apply.
+func (r *testNamespace) grantRules(namespace, person string, rules ...rbacv1.PolicyRule) {
+	r.t.Helper()
+	role := &rbacv1.Role{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, GenerateName: r.namespace + "-"}, Rules: rules}
+	r.Expect(r.API.Create(r.t.Context(), role)).To(Succeed())
+	r.Expect(r.API.Create(r.t.Context(), &rbacv1.RoleBinding{
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: role.Name}, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: role.Name},
+		Subjects: []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: person}},
+	})).To(Succeed())
+	for _, rule := range rules {
+		r.Expect(r.AwaitRule(r.t.Context(), namespace, person, rule)).To(Succeed())
+	}
+}
+
+// may returns the rule that allows one verb on a resource of Nestor, or on one object if a name is given.
+func may(verb, resource string, names ...string) rbacv1.PolicyRule {
+	return rbacv1.PolicyRule{APIGroups: []string{v1alpha1.GroupVersion.Group}, Resources: []string{resource}, ResourceNames: names, Verbs: []string{verb}}
+}
+
+// markAttack is an attack that plants a mark of the operator on a new task. The control plants another one.
+func markAttack(name, mark string, metadata func(marks map[string]string) metav1.ObjectMeta, harmless string) attack {
+	try := func(t *testing.T, w *world, key string) (*testNamespace, error) {
+		t.Helper()
+		r := w.newNamespace(t)
+		task := r.toolTask("marked", "")
+		marked := metadata(map[string]string{key: "planted"})
+		task.Labels, task.Annotations = marked.Labels, marked.Annotations
+		return r, r.as("mallory", runner).Create(t.Context(), task)
+	}
+	return attack{
+		name: name, attempt: "mallory creates a task with " + mark, defence: "the policy on marks",
+		run: func(t *testing.T, w *world) {
+			r, err := try(t, w, mark)
+			r.Expect(err).To(MatchError(ContainSubstring(mark + " is the operator's")))
+		},
+		control: func(t *testing.T, w *world) {
+			r, err := try(t, w, harmless)
+			r.Expect(err).NotTo(HaveOccurred())
+		},
+	}
+}
+
+func labelled(marks map[string]string) metav1.ObjectMeta   { return metav1.ObjectMeta{Labels: marks} }
+func annotated(marks map[string]string) metav1.ObjectMeta { return metav1.ObjectMeta{Annotations: marks} }
+
+// useShared runs a task with a tool of a shared server, by a person with or without the verb use in the operator's namespace.
+func useShared(t *testing.T, w *world, granted bool) (*testNamespace, func() string) {
+	t.Helper()
+	r := w.newNamespace(t)
+	server := &v1alpha1.ToolServer{ObjectMeta: metav1.ObjectMeta{Name: "shared-" + r.namespace}}
+	answer := func(w http.ResponseWriter, id, _ json.RawMessage) { result(w, id, `{"content":[{"type":"text","text":"fine"}]}`) }
+	server.Spec.URL = r.serve(&hostileServer{tools: []string{mcpTool("act", "Acts.", true)}, call: answer})
+	r.createShared(server)
+	if granted {
+		r.grantRules(stack.OperatorNamespace, "mallory", may("use", "toolservers", server.Name))
+	}
+	task := r.toolTask("call", "mallory")
+	task.Spec.Tool = server.Name + "__act"
+	r.Expect(r.as("mallory", runner).Create(t.Context(), task)).To(Succeed())
+	return r, func() string {
+		found, err := r.task("call")
+		if err != nil || found.Status.Error == nil {
+			return string(found.Status.Phase)
+		}
+		return string(found.Status.Phase) + " " + found.Status.Error.Message
+	}
+}
+
+// createWithTool creates a task with a tool of a server, as a person who may create tasks and, if granted, use the server.
+func createWithTool(t *testing.T, w *world, granted bool) (*testNamespace, error) {
+	t.Helper()
+	r := w.newNamespace(t)
+	r.grantRules(r.namespace, "mallory", may("create", "agenttasks"))
+	if granted {
+		r.grantRules(r.namespace, "mallory", may("use", "toolservers", "github"))
+	}
+	task := r.toolTask("call", "mallory")
+	task.Spec.Tool = "github__merge"
+	return r, r.as("mallory", viewer).Create(t.Context(), task)
+}
+
+var _ = class(
+	"marks",
+	attack{
+		name:    "the operator deletes a task that somebody marked",
+		attempt: "mallory adds the finalizer and the label of a firing to a delegated task, and creates a trigger with that name",
+		defence: "the policy on marks; the operator deletes only objects whose owner is the trigger",
+		run: func(t *testing.T, w *world) {
+			r := w.newNamespace(t)
+			task := r.delegatedTask()
+			planted := map[string]any{"finalizers": []string{v1alpha1.FinalizerFiring}, "labels": map[string]string{v1alpha1.LabelTrigger: "bait"}}
+			r.Expect(r.patchMetadata(r.as("mallory", runner), task, planted)).To(MatchError(ContainSubstring("is the operator's")))
+		},
+		control: func(t *testing.T, w *world) {
+			r := w.newNamespace(t)
+			task := r.delegatedTask()
+			r.Expect(r.patchMetadata(r.as("mallory", runner), task, map[string]any{"labels": map[string]string{"example.com/team": "a"}})).To(Succeed())
+		},
+	},
+	attack{
+		name:    "a standing object loses the operator's marks",
+		attempt: "mallory removes the label of the chat from a delegated task",
+		defence: "the policy on marks: only the operator removes them",
+		run: func(t *testing.T, w *world) {
+			r := w.newNamespace(t)
+			task := r.delegatedTask()
+			removed := map[string]any{"labels": map[string]any{v1alpha1.LabelChat: nil}}
+			r.Expect(r.patchMetadata(r.as("mallory", runner), task, removed)).To(MatchError(ContainSubstring("nestor.dev/chat must be spec.chat")))
+		},
+		control: func(t *testing.T, w *world) {
+			r := w.newNamespace(t)
+			task := r.delegatedTask()
+			same := map[string]any{"labels": map[string]any{v1alpha1.LabelChat: "chat"}}
+			r.Expect(r.patchMetadata(r.as("mallory", runner), task, same)).To(Succeed())
+		},
+	},
+	markAttack("a task joins another tree", v1alpha1.LabelParent, labelled, v1alpha1.LabelDoor),
+	markAttack("a task has another root", "nestor.dev/root", labelled, "example.com/root"),
+	markAttack("a task pretends to have a trigger", v1alpha1.LabelTrigger, labelled, v1alpha1.LabelConversation),
+	markAttack("a task pretends to be cancelled by somebody", v1alpha1.AnnotationCancelledBy, annotated, v1alpha1.AnnotationTitle),
+	markAttack("a task reports its end to any object", v1alpha1.AnnotationReportTo, annotated, v1alpha1.AnnotationRun),
+	markAttack("a notification pretends to be delivered", v1alpha1.AnnotationPushed, annotated, v1alpha1.AnnotationPush),
+	attack{
+		name:    "a message appears in another chat",
+		attempt: "mallory writes a message to one chat with the label of another, by which clients list messages",
+		defence: "the policy on marks: the label must be spec.chat",
+		run: func(t *testing.T, w *world) {
+			r := w.newNamespace(t)
+			message := r.message("hello", "mallory")
+			message.Labels = map[string]string{v1alpha1.LabelChat: "another"}
+			r.Expect(r.as("mallory", user).Create(t.Context(), message)).To(MatchError(ContainSubstring("nestor.dev/chat must be spec.chat")))
+		},
+		control: func(t *testing.T, w *world) {
+			r := w.newNamespace(t)
+			message := r.message("hello", "mallory")
+			message.Labels = map[string]string{v1alpha1.LabelChat: message.Spec.Chat}
+			r.Expect(r.as("mallory", user).Create(t.Context(), message)).To(Succeed())
+		},
+	},
+	attack{
+		name:    "a message pretends to be a request for approval",
+		attempt: "mallory writes a message with the annotations of the operator's requests",
+		defence: "the policy on marks",
+		run: func(t *testing.T, w *world) {
+			r := w.newNamespace(t)
+			message := r.message("hello", "mallory")
+			message.Annotations = map[string]string{v1alpha1.AnnotationCall: "c1", v1alpha1.AnnotationArgumentsDigest: sumDigest}
+			r.Expect(r.as("mallory", user).Create(t.Context(), message)).To(MatchError(ContainSubstring("is the operator's")))
+		},
+		control: func(t *testing.T, w *world) {
+			r := w.newNamespace(t)
+			message := r.message("hello", "mallory")
+			message.Annotations = map[string]string{v1alpha1.AnnotationRequest: "d"}
+			r.Expect(r.as("mallory", user).Create(t.Context(), message)).To(Succeed())
+		},
+	},
+	attack{
+		name:    "a person calls a tool with credentials that they may not use",
+		attempt: "mallory may create tasks, and creates one of type Tool for a ToolServer",
+		defence: "the policy on tasks: the verb use on the ToolServer",
+		run: func(t *testing.T, w *world) {
+			r, err := createWithTool(t, w, false)
+			r.Expect(err).To(MatchError(ContainSubstring("you may not use the ToolServer github")))
+		},
+		control: func(t *testing.T, w *world) {
+			r, err := createWithTool(t, w, true)
+			r.Expect(err).NotTo(HaveOccurred())
+		},
+	},
+	attack{
+		name:    "a runner calls a shared server's tool",
+		attempt: "mallory, a runner of one namespace, creates a task for a tool of a server that the operator's namespace shares",
+		defence: "the operator checks the verb use in its own namespace for spec.user",
+		run: func(t *testing.T, w *world) {
+			r, outcome := useShared(t, w, false)
+			r.Eventually(outcome).Should(And(HavePrefix(string(v1alpha1.TaskFailed)), ContainSubstring("does not have the verb use on it there")))
+		},
+		control: func(t *testing.T, w *world) {
+			r, outcome := useShared(t, w, true)
+			r.Eventually(outcome).Should(Equal(string(v1alpha1.TaskSuccess)))
+		},
+	},
+	attack{
+		name:    "a person invents a group",
+		attempt: "mallory creates a task with the group of the platform team in spec.userGroups",
+		defence: "the policy on tasks: they must be groups of the authenticated user",
+		run: func(t *testing.T, w *world) {
+			r := w.newNamespace(t)
+			task := r.toolTask("call", "mallory")
+			task.Spec.UserGroups = []string{"platform"}
+			r.Expect(r.as("mallory", runner).Create(t.Context(), task)).To(MatchError(ContainSubstring("spec.userGroups must be groups that you are in")))
+		},
+		control: func(t *testing.T, w *world) {
+			r := w.newNamespace(t)
+			task := r.toolTask("call", "mallory")
+			task.Spec.UserGroups = []string{"system:authenticated"}
+			r.Expect(r.as("mallory", runner).Create(t.Context(), task)).To(Succeed())
+		},
+	},
+	attack{
+		name:    "a viewer reads the files of a workspace",
+		attempt: "mallory, a viewer, gets the changes, the archive and a file of a chat's workspace",
+		defence: "RBAC: nestor-viewer does not include workspacechanges",
+		run: func(t *testing.T, w *world) {
+			r := w.newNamespace(t)
+			r.as("mallory", viewer)
+			for _, path := range []string{"/workspacechanges/chat.chat", "/workspacechanges/chat.chat/archive", "/workspacechanges/chat.chat/file"} {
+				_, err := r.getAs("mallory", inside(r, path))
+				r.Expect(err).To(Satisfy(apierrors.IsForbidden), path)
+			}
+		},
+		control: func(t *testing.T, w *world) {
+			r := w.newNamespace(t)
+			r.as("mallory", user)
+			for _, path := range []string{"/workspacechanges/chat.chat", "/workspacechanges/chat.chat/archive", "/workspacechanges/chat.chat/file"} {
+				_, err := r.getAs("mallory", inside(r, path))
+				r.Expect(err).NotTo(Satisfy(apierrors.IsForbidden), path)
+			}
+		},
+	},
+)
