@@ -36,6 +36,7 @@ var accessReviews = []struct{ group, resource, subresource, name string }{
 	{"apiregistration.k8s.io", "apiservices", "", "v1.apps"},
 	{"authentication.k8s.io", "tokenreviews", "", ""},
 	{"authorization.k8s.io", "subjectaccessreviews", "", ""},
+	{"authorization.k8s.io", "localsubjectaccessreviews", "", ""},
 	{"admissionregistration.k8s.io", "validatingadmissionpolicies", "", ""},
 	{"apiextensions.k8s.io", "customresourcedefinitions", "", ""},
 }

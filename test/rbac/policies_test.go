@@ -35,8 +35,8 @@ func policyCases() []policyCase {
 		unchanged   = "this task was delegated, and only the operator changes it: to cancel it, write an AgentMessage with spec.cancel"
 		undeleted   = "this task was delegated, and goes with its chat: to cancel it, write an AgentMessage with spec.cancel"
 		owned       = "this task was delegated, and goes with the one that asked for it: leave metadata.ownerReferences as it is"
-		parent      = "the label nestor.dev/parent is the operator's: leave it out of a standalone task, and alone on others"
-		cancelledBy = "the annotation nestor.dev/cancelled-by is the operator's: leave it alone"
+		parent      = "the label nestor.dev/parent is the operator's: leave it out of new objects, and alone on others"
+		cancelledBy = "the annotation nestor.dev/cancelled-by is the operator's: leave it out of new objects, and alone on others; to cancel with your name"
 		noSubAgent  = "sub-agents are made by the operator alone: write an AgentMessage to a chat, or create a standalone AgentTask"
 		noSecret    = "spec.workspace.git.secretName: you may not get the Secret login, so agents may not use it for you: ask for the right to get it, or leave it out"
 		noClaim     = "spec.workspace.persistentVolumeClaim.claimName: you may not get the PersistentVolumeClaim files, so agents may not use it for you"
@@ -129,7 +129,18 @@ func policyCases() []policyCase {
 		patches(admin, "frees an agent's task", "agenttasks", "of-the-research", `{"metadata":{"ownerReferences":null}}`, ""),
 		annotates(runner, "a task", "AgentTask", tool(spec{}), "the annotation nestor.dev/firing is the operator's"),
 		annotates(user, "a message", "AgentMessage", message(spec{}), "the annotation nestor.dev/firing is the operator's"),
-		createsOwnedByTrigger(runner, "tasks of a trigger are made by the operator alone"),
+		createsOwnedByTrigger(runner, "tasks and messages of a trigger are made by the operator alone"),
+		creates(runner, "a task with a tool of a server", "AgentTask", spec{"type": "Tool", "tool": "github__merge"}, ""),
+		creates(runner, "a task with their group", "AgentTask", tool(spec{"user": "runner", "userGroups": []any{"system:authenticated"}}), ""),
+		creates(runner, "a task with a group of others", "AgentTask", tool(spec{"user": "runner", "userGroups": []any{"platform"}}), "spec.userGroups must be groups that you are in"),
+		creates(runner, "a task that somebody fired", "AgentTask", tool(spec{"firedBy": "owner"}), "spec.firedBy is the operator's"),
+		creates(user, "a message that somebody fired", "AgentMessage", message(spec{"firedBy": "owner"}), "spec.firedBy is the operator's"),
+		creates(theOperator, "a task that somebody fired", "AgentTask", tool(spec{"firedBy": "owner"}), ""),
+		patches(runner, "holds an agent's task", "agenttasks", "of-the-research", `{"metadata":{"finalizers":["nestor.dev/firing"]}}`, "the finalizer nestor.dev/firing is the operator's"),
+		patches(owner, "marks a role", "agentroles", "helper", `{"metadata":{"labels":{"nestor.dev/root":"x"}}}`, "the label nestor.dev/root is the operator's"),
+		patches(owner, "gives a chat the label of a chat", "agentchats", "talk", `{"metadata":{"labels":{"nestor.dev/chat":"talk"}}}`, "the label nestor.dev/chat must be spec.chat"),
+		patches(edit, "forges the result of a firing", "agenttriggers", "nightly", `{"metadata":{"annotations":{"nestor.dev/fire-result":"{}"}}}`, "the annotation nestor.dev/fire-result is the operator's"),
+		patches(theOperator, "marks a standalone task", "agenttasks", "research", `{"metadata":{"annotations":{"nestor.dev/cancelled-by":"owner"}}}`, ""),
 		deletes(runner, "a standalone task", "research", ""),
 		deletes(runner, "a chat's task", "of-the-chat", undeleted),
 		deletes(runner, "an agent's task", "of-the-research", undeleted),

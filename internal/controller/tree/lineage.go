@@ -64,7 +64,8 @@ func (r Reader) lineage(ctx context.Context, object client.Object, confirm bool)
 	return out, fmt.Errorf("%s/%s has more than %d ancestors", object.GetNamespace(), object.GetName(), maxLineage)
 }
 
-// needsOwner reports whether an object without an owner was orphaned: with --cascade=orphan the garbage collector removes the reference.
+// needsOwner reports whether an object without an owner was orphaned: with --cascade=orphan the garbage collector removes the reference. The
+// label is all that is left then. Planted on a standalone task, it ends that task, which its author can do anyway.
 func needsOwner(object client.Object) bool {
 	switch o := object.(type) {
 	case *v1alpha1.SubAgent:
