@@ -107,8 +107,7 @@ func (s *session) triggerRuns(ctx context.Context, t *v1alpha1.AgentTrigger) ([]
 	return runsOf(t, live.Snapshot{Tasks: tasks.Items, Messages: messages.Items}), nil
 }
 
-// runsOf returns the runs of a trigger, newest first. The UID in the annotation decides: users can set the label, and an earlier
-// trigger may have had the name.
+// runsOf returns the runs of a trigger, newest first. The UID in the annotation decides: an earlier trigger may have had the name.
 func runsOf(t *v1alpha1.AgentTrigger, now live.Snapshot) []triggerRun {
 	runs := []triggerRun{}
 	for i := range now.Tasks {

@@ -117,7 +117,7 @@ func triggers(w *world) {
 			Eventually(r.trigger("reviews")).WithContext(ctx).Should(HaveStatus(ContainSubstring("True Ready")))
 			r.fire(ctx, "reviews", "1", `,"body":{"go":true,"word":"hello"}`)
 			Eventually(r.tasksOf("reviews")).WithContext(ctx).Should(HaveExactElements(And(HaveField("Status.Phase", v1alpha1.TaskSuccess),
-				HaveField("Status.Result.Summary", "hello"), HaveField("Spec.User", stack.Admin), HaveField("Finalizers", BeEmpty()),
+				HaveField("Status.Result.Summary", "hello"), HaveField("Spec.FiredBy", stack.Admin), HaveField("Finalizers", BeEmpty()),
 				HaveField("OwnerReferences", HaveExactElements(And(HaveField("Kind", "AgentTrigger"), HaveField("UID", trigger.UID)))))))
 			first := must(ctx, r.tasksOf("reviews"))[0].Name
 			Eventually(r.trigger("reviews")).WithContext(ctx).Should(And(HaveField("Status.Active", BeEmpty()), HaveField("Status.Pending", BeEmpty()),
