@@ -80,15 +80,19 @@ func markAttack(name, mark string, metadata func(marks map[string]string) metav1
 	}
 }
 
-func labelled(marks map[string]string) metav1.ObjectMeta   { return metav1.ObjectMeta{Labels: marks} }
-func annotated(marks map[string]string) metav1.ObjectMeta { return metav1.ObjectMeta{Annotations: marks} }
+func labelled(marks map[string]string) metav1.ObjectMeta { return metav1.ObjectMeta{Labels: marks} }
+func annotated(marks map[string]string) metav1.ObjectMeta {
+	return metav1.ObjectMeta{Annotations: marks}
+}
 
 // useShared runs a task with a tool of a shared server, by a person with or without the verb use in the operator's namespace.
 func useShared(t *testing.T, w *world, granted bool) (*testNamespace, func() string) {
 	t.Helper()
 	r := w.newNamespace(t)
 	server := &v1alpha1.ToolServer{ObjectMeta: metav1.ObjectMeta{Name: "shared-" + r.namespace}}
-	answer := func(w http.ResponseWriter, id, _ json.RawMessage) { result(w, id, `{"content":[{"type":"text","text":"fine"}]}`) }
+	answer := func(w http.ResponseWriter, id, _ json.RawMessage) {
+		result(w, id, `{"content":[{"type":"text","text":"fine"}]}`)
+	}
 	server.Spec.URL = r.serve(&hostileServer{tools: []string{mcpTool("act", "Acts.", true)}, call: answer})
 	r.createShared(server)
 	if granted {

@@ -12,6 +12,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -171,9 +172,9 @@ func (c *Caller) Task(ctx context.Context, namespace, name string) (*v1alpha1.Ag
 	return task, err
 }
 
-// Tasks returns the tasks with labels.
+// Tasks returns the caller's tasks with labels. Everyone who may create tasks can set the labels of a conversation.
 func (c *Caller) Tasks(ctx context.Context, namespace string, labels map[string]string) ([]v1alpha1.AgentTask, error) {
 	var list v1alpha1.AgentTaskList
 	err := c.API.List(ctx, &list, client.InNamespace(namespace), client.MatchingLabels(labels))
-	return list.Items, err
+	return slices.DeleteFunc(list.Items, func(task v1alpha1.AgentTask) bool { return task.Spec.User != c.User }), err
 }
