@@ -63,7 +63,6 @@ func everyFact() []Event {
 		ToolAsked{Call: "c1", Question: "Which?", Number: 2, Answered: 1, Open: true, State: json.RawMessage(`{"n":1}`)},
 		Allowed{Message: "m3", Tool: "write", Arguments: []ArgumentPattern{{Name: "path", Pattern: "docs/*"}}, By: "alice", UID: "u-1", Call: "c1", Comment: "fine"},
 		AllowanceRevoked{Allowance: "m3", Message: "m4", By: "bob"},
-		MessageArrived{Message: "m5", Text: "hello", By: "alice", FiredBy: "bob"},
 	}
 	events := make([]Event, len(facts))
 	for i, f := range facts {
