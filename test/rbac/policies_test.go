@@ -140,7 +140,6 @@ func policyCases() []policyCase {
 		patches(owner, "marks a role", "agentroles", "helper", `{"metadata":{"labels":{"nestor.dev/root":"x"}}}`, "the label nestor.dev/root is the operator's"),
 		patches(owner, "gives a chat the label of a chat", "agentchats", "talk", `{"metadata":{"labels":{"nestor.dev/chat":"talk"}}}`, "the label nestor.dev/chat must be spec.chat"),
 		patches(edit, "forges the result of a firing", "agenttriggers", "nightly", `{"metadata":{"annotations":{"nestor.dev/fire-result":"{}"}}}`, "the annotation nestor.dev/fire-result is the operator's"),
-		patches(theOperator, "marks a standalone task", "agenttasks", "research", `{"metadata":{"annotations":{"nestor.dev/cancelled-by":"owner"}}}`, ""),
 		deletes(runner, "a standalone task", "research", ""),
 		deletes(runner, "a chat's task", "of-the-chat", undeleted),
 		deletes(runner, "an agent's task", "of-the-research", undeleted),
