@@ -97,15 +97,26 @@ func (s Snapshot) standaloneAsks() []Ask {
 			continue
 		}
 		first := s.withPostedText(NewAsk("", task.Name, *task.Status.Waiting))
-		if top := s.rootTask(task); top.Spec.User != "" {
-			first.Requesters = []string{top.Spec.User}
-		}
+		top := s.rootTask(task)
+		first.Requesters = Requesters(&top)
 		asks = append(asks, first)
 		if sub := s.AgentOf(&task); sub != nil && first.Kind == v1alpha1.WaitingApproval {
 			asks = append(asks, otherCalls(first, sub.Status.ToolCalls)...)
 		}
 	}
 	return asks
+}
+
+// Requesters returns the people who requested a standalone task: its creator, or the author of its trigger and the person who fired that. It
+// is empty if they are not known.
+func Requesters(task *v1alpha1.AgentTask) []string {
+	switch {
+	case task.Spec.User == "":
+		return nil
+	case task.Spec.FiredBy == "":
+		return []string{task.Spec.User}
+	}
+	return []string{task.Spec.User, task.Spec.FiredBy}
 }
 
 // waitsForDescendant reports whether the ask of a task belongs to a sub-agent below it, whose own task has it too.

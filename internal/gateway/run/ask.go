@@ -74,7 +74,7 @@ func (c *Caller) OpenAsk(ctx context.Context, task *v1alpha1.AgentTask) (*Ask, e
 		return nil, nil
 	}
 	ask := Ask{Ask: live.NewAsk("", task.Name, *waiting), Namespace: task.Namespace, Root: task.Name, SubAgent: waiting.SubAgent, Door: task.Labels[v1alpha1.LabelDoor]}
-	ask.Role, ask.Requesters = task.Spec.Role, requesters(task)
+	ask.Role, ask.Requesters = task.Spec.Role, live.Requesters(task)
 	if ask.SubAgent != "" && ask.SubAgent != task.Status.SubAgent {
 		below := &v1alpha1.SubAgent{}
 		if err := c.API.Get(ctx, client.ObjectKey{Namespace: task.Namespace, Name: ask.SubAgent}, below); err != nil {
@@ -107,13 +107,6 @@ func (c *Caller) ChatAsk(ctx context.Context, namespace, chat string) (*Ask, err
 		c.complete(ctx, ask)
 	}
 	return ask, nil
-}
-
-func requesters(task *v1alpha1.AgentTask) []string {
-	if task.Spec.User == "" {
-		return nil
-	}
-	return []string{task.Spec.User}
 }
 
 // errFound ends the reading of a transcript.

@@ -12,7 +12,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -172,9 +171,9 @@ func (c *Caller) Task(ctx context.Context, namespace, name string) (*v1alpha1.Ag
 	return task, err
 }
 
-// Tasks returns the caller's tasks with labels. Everyone who may create tasks can set the labels of a conversation.
+// Tasks returns the tasks with labels.
 func (c *Caller) Tasks(ctx context.Context, namespace string, labels map[string]string) ([]v1alpha1.AgentTask, error) {
 	var list v1alpha1.AgentTaskList
 	err := c.API.List(ctx, &list, client.InNamespace(namespace), client.MatchingLabels(labels))
-	return slices.DeleteFunc(list.Items, func(task v1alpha1.AgentTask) bool { return task.Spec.User != c.User }), err
+	return list.Items, err
 }

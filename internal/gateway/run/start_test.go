@@ -8,10 +8,7 @@ import (
 	"testing"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation"
-	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 )
@@ -106,24 +103,5 @@ func TestRequestDigest(t *testing.T) {
 		if digest(other) == digest(base) {
 			t.Errorf("another %s has the same digest", name)
 		}
-	}
-}
-
-// The label of a conversation can be planted.
-func TestTasksAreTheCallersOwn(t *testing.T) {
-	scheme := runtime.NewScheme()
-	if err := v1alpha1.AddToScheme(scheme); err != nil {
-		t.Fatal(err)
-	}
-	labels := map[string]string{v1alpha1.LabelConversation: "thread"}
-	api := fake.NewClientBuilder().WithScheme(scheme)
-	for _, user := range []string{"alice", "mallory"} {
-		task := &v1alpha1.AgentTask{ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: user, Labels: labels}}
-		task.Spec.User = user
-		api.WithObjects(task)
-	}
-	tasks, err := (&Caller{User: "alice", API: api.Build()}).Tasks(t.Context(), "a", labels)
-	if err != nil || len(tasks) != 1 || tasks[0].Name != "alice" {
-		t.Errorf("%+v, %v", tasks, err)
 	}
 }

@@ -25,6 +25,6 @@ export function barred(chat: Chat | undefined, request: Pick<Request, 'task' | '
 export function barredFromTask(task: Task, user: string): string | undefined {
   if (!task.status?.waiting?.separation) return undefined;
   if (!task.spec.user) return 'No one can decide this call: its role does not allow requesters to decide, and the requester of this task is unknown.';
-  if (task.spec.user !== user) return undefined;
+  if (task.spec.user !== user && task.spec.firedBy !== user) return undefined;
   return 'Another person must decide this call: its role does not allow requesters to decide, and you have requested this task.';
 }
