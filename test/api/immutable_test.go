@@ -32,12 +32,14 @@ var immutableKinds = []struct {
 		spec: values{"type": "Agent", "role": "coder", "instruction": "Work."},
 		with: map[string]values{
 			"tool": {"type": "Tool", "role": nil, "instruction": nil}, "group": {"chat": "c"}, "triggerMessage": {"chat": "c"},
+			"userGroups": {"type": "Tool", "tool": "think", "user": "a", "role": nil, "instruction": nil},
 		},
 		fields: map[string][2]any{
 			"type": {"Agent", "Tool"}, "chat": {"a", "b"}, "role": {"a", "b"}, "tool": {"think", "calculator"}, "instruction": {"a", "b"},
 			"arguments": {values{"a": "1"}, values{"a": "2"}}, "contextFiles": {[]any{"a"}, []any{"b"}}, "successCriteria": {"a", "b"},
 			"outputSchema": {values{"type": "object"}, values{"type": "object", "title": "b"}},
 			"context":      {"Full", "Summary"}, "continueFrom": {"a", "b"}, "cwd": {"a", "b"}, "user": {"a", "b"}, "triggerMessage": {"a", "b"}, "group": {"a", "b"},
+			"userGroups": {[]any{"a"}, []any{"b"}}, "firedBy": {"a", "b"},
 			"limits": {values{"maxIterations": int64(1)}, values{"maxIterations": int64(2)}}, "modelProvider": {"a", "b"}, "model": {"a", "b"},
 			"workspace": {values{"emptyDir": values{}}, values{"persistentVolumeClaim": values{"claimName": "files"}}},
 		},
