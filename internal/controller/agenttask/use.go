@@ -18,8 +18,8 @@ import (
 
 // +kubebuilder:rbac:groups=authorization.k8s.io,resources=localsubjectaccessreviews,verbs=create,namespace=nestor-system
 
-// checkMayUse returns an error if the person who created a task of type Tool may not use its ToolServer, because the call needs no approval.
-// A policy checks that for the namespace of the task. Only the operator knows whether the ToolServer is a shared one.
+// checkMayUse returns an error if the person who created a task of type Tool may not use its ToolServer. The call needs
+// no approval. A policy checks that for the namespace of the task, but only the operator finds shared ToolServers.
 func (r *Reconciler) checkMayUse(ctx context.Context, task *v1alpha1.AgentTask) error {
 	name, _, ok := strings.Cut(task.Spec.Tool, "__")
 	if !ok {
@@ -30,7 +30,8 @@ func (r *Reconciler) checkMayUse(ctx context.Context, task *v1alpha1.AgentTask) 
 		return err
 	}
 	if task.Spec.User == "" {
-		return startErrorf(v1alpha1.ErrorInvalidSpec, "The ToolServer %s is shared by the namespace %s, and it is not known who uses it: create the task again with spec.user.",
+		return startErrorf(v1alpha1.ErrorInvalidSpec,
+			"The ToolServer %s is shared by the namespace %s, and the task does not name its user: create it again with spec.user.",
 			name, server.Namespace)
 	}
 	review := &authorizationv1.LocalSubjectAccessReview{
@@ -48,15 +49,18 @@ func (r *Reconciler) checkMayUse(ctx context.Context, task *v1alpha1.AgentTask) 
 	if review.Status.Allowed {
 		return nil
 	}
-	return startErrorf(v1alpha1.ErrorInvalidSpec, "The ToolServer %s is shared by the namespace %s, and %s does not have the verb use on it there. "+
-		"Ask for that permission, or list the groups that have it in spec.userGroups, and create the task again.", name, server.Namespace, task.Spec.User)
+	return startErrorf(v1alpha1.ErrorInvalidSpec,
+		"The ToolServer %s is shared by the namespace %s, and %s does not have the verb use on it there. "+
+			"Ask for that permission, or list the groups that have it in spec.userGroups, and create the task again.",
+		name, server.Namespace, task.Spec.User)
 }
 
 // groupsOf returns the groups of a user: those that the task names, and those that the API server adds to every user.
 func groupsOf(user string, named []string) []string {
 	groups := append(slices.Clone(named), "system:authenticated")
-	if namespace, _, ok := strings.Cut(strings.TrimPrefix(user, "system:serviceaccount:"), ":"); ok && agent.IsServiceAccount(user) {
-		groups = append(groups, "system:serviceaccounts", "system:serviceaccounts:"+namespace)
+	if !agent.IsServiceAccount(user) {
+		return groups
 	}
-	return groups
+	namespace := strings.Split(user, ":")[2]
+	return append(groups, "system:serviceaccounts", "system:serviceaccounts:"+namespace)
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	authorizationv1 "k8s.io/api/authorization/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -48,15 +49,21 @@ func TestASharedServerNeedsUse(t *testing.T) {
 			review := func(_ context.Context, _ client.WithWatch, object client.Object, _ ...client.CreateOption) error {
 				asked := object.(*authorizationv1.LocalSubjectAccessReview)
 				about := asked.Spec.ResourceAttributes
-				if asked.Namespace != "nestor-system" || about.Namespace != "nestor-system" || about.Verb != "use" || about.Resource != "toolservers" || about.Name != "shared" {
-					t.Errorf("the review is %+v", about)
+				want := authorizationv1.ResourceAttributes{
+					Namespace: "nestor-system", Verb: "use", Group: "nestor.dev", Resource: "toolservers", Name: "shared",
 				}
-				asked.Status.Allowed = asked.Spec.User == "alice" || slices.Contains(asked.Spec.Groups, "platform") ||
-					slices.Contains(asked.Spec.Groups, "system:serviceaccounts:ci")
+				if diff := cmp.Diff(want, *about); diff != "" || asked.Namespace != want.Namespace {
+					t.Error(diff)
+				}
+				allowed := []string{"platform", "system:serviceaccounts:ci"}
+				asked.Status.Allowed = asked.Spec.User == "alice" ||
+					slices.ContainsFunc(asked.Spec.Groups, func(g string) bool { return slices.Contains(allowed, g) })
 				return nil
 			}
-			api := fake.NewClientBuilder().WithScheme(scheme).WithObjects(own, shared).WithInterceptorFuncs(interceptor.Funcs{Create: review}).Build()
-			r := &Reconciler{Client: api, Runner: &run.Runner{Finder: resolve.Finder{Reader: api, OperatorNamespace: "nestor-system"}}}
+			api := fake.NewClientBuilder().WithScheme(scheme).WithObjects(own, shared).
+				WithInterceptorFuncs(interceptor.Funcs{Create: review}).Build()
+			finder := resolve.Finder{Reader: api, OperatorNamespace: "nestor-system"}
+			r := &Reconciler{Client: api, Runner: &run.Runner{Finder: finder}}
 			task := &v1alpha1.AgentTask{ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: "call"}}
 			task.Spec = v1alpha1.AgentTaskSpec{Type: v1alpha1.TaskTool, Tool: c.tool, User: c.user, UserGroups: c.groups}
 			if err := r.checkMayUse(t.Context(), task); (err == nil) != c.starts {

@@ -70,8 +70,8 @@ func Orphaned() predicate.Predicate {
 	}
 }
 
-// IsHeld reports whether the firing that created a task or message is not confirmed. The work of such an object must not start. The finalizer
-// counts only on an object of a trigger: on other objects it was planted, and must not stop their work.
+// IsHeld reports whether the firing that created a task or message is not confirmed. The work of such an object must not
+// start. The finalizer counts only on an object of a trigger: on other objects it was planted, and must not stop their work.
 func IsHeld(object client.Object) bool {
 	return hasFiringFinalizer(object) && isOwnedByTrigger(object)
 }
@@ -80,14 +80,16 @@ func hasFiringFinalizer(object client.Object) bool {
 	return slices.Contains(object.GetFinalizers(), v1alpha1.FinalizerFiring)
 }
 
-// isOwnedByTrigger reports whether an object has the trigger as an owner that its annotation names. For a task that owner must be the
+// isOwnedByTrigger reports whether the trigger in an object's annotation is its owner. For a task that owner must be the
 // controller: the task of an agent has another one.
 func isOwnedByTrigger(object client.Object) bool {
 	uid := TriggerUID(object)
 	if _, isTask := object.(*v1alpha1.AgentTask); isTask {
 		return uid != "" && controllerUID(object) == uid
 	}
-	return slices.ContainsFunc(object.GetOwnerReferences(), func(o metav1.OwnerReference) bool { return uid != "" && string(o.UID) == uid })
+	return slices.ContainsFunc(object.GetOwnerReferences(), func(o metav1.OwnerReference) bool {
+		return uid != "" && string(o.UID) == uid
+	})
 }
 
 // Released selects tasks and messages whose firing was confirmed.

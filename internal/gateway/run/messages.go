@@ -198,8 +198,8 @@ func (c *Caller) post(ctx context.Context, p posting) (_ *v1alpha1.AgentMessage,
 	return found, false, nil
 }
 
-// isSame reports whether a message that has the derived name of another one equals it, and belongs to the same chat or task. Everyone who
-// may write messages can create one with the name, and with the digest of the request.
+// isSame reports whether a message that has the derived name of another one equals it, and belongs to the same chat or
+// task. Everyone who may write messages can create one with the name, and with the digest of the request.
 func (c *Caller) isSame(ctx context.Context, found, wanted *v1alpha1.AgentMessage) (bool, error) {
 	if !equality.Semantic.DeepEqual(found.Spec, wanted.Spec) || !found.DeletionTimestamp.IsZero() {
 		return false, nil
