@@ -44,8 +44,9 @@ func (r *testNamespace) grantRules(namespace, person string, rules ...rbacv1.Pol
 	role := &rbacv1.Role{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, GenerateName: r.namespace + "-"}, Rules: rules}
 	r.Expect(r.API.Create(r.t.Context(), role)).To(Succeed())
 	r.Expect(r.API.Create(r.t.Context(), &rbacv1.RoleBinding{
-		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: role.Name}, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: role.Name},
-		Subjects: []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: person}},
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: role.Name},
+		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: role.Name},
+		Subjects:   []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: person}},
 	})).To(Succeed())
 	for _, rule := range rules {
 		r.Expect(r.AwaitRule(r.t.Context(), namespace, person, rule)).To(Succeed())
@@ -54,7 +55,9 @@ func (r *testNamespace) grantRules(namespace, person string, rules ...rbacv1.Pol
 
 // may returns the rule that allows one verb on a resource of Nestor, or on one object if a name is given.
 func may(verb, resource string, names ...string) rbacv1.PolicyRule {
-	return rbacv1.PolicyRule{APIGroups: []string{v1alpha1.GroupVersion.Group}, Resources: []string{resource}, ResourceNames: names, Verbs: []string{verb}}
+	return rbacv1.PolicyRule{
+		APIGroups: []string{v1alpha1.GroupVersion.Group}, Resources: []string{resource}, ResourceNames: names, Verbs: []string{verb},
+	}
 }
 
 // markAttack is an attack that plants a mark of the operator on a new task. The control plants another one.
@@ -123,6 +126,11 @@ func createWithTool(t *testing.T, w *world, granted bool) (*testNamespace, error
 	return r, r.as("mallory", viewer).Create(t.Context(), task)
 }
 
+// workspaceFiles are the paths of the history API that return files of a workspace.
+var workspaceFiles = []string{
+	"/workspacechanges/chat.chat", "/workspacechanges/chat.chat/archive", "/workspacechanges/chat.chat/file",
+}
+
 var _ = class(
 	"marks",
 	attack{
@@ -132,13 +140,16 @@ var _ = class(
 		run: func(t *testing.T, w *world) {
 			r := w.newNamespace(t)
 			task := r.delegatedTask()
-			planted := map[string]any{"finalizers": []string{v1alpha1.FinalizerFiring}, "labels": map[string]string{v1alpha1.LabelTrigger: "bait"}}
-			r.Expect(r.patchMetadata(r.as("mallory", runner), task, planted)).To(MatchError(ContainSubstring("is the operator's")))
+			err := r.patchMetadata(r.as("mallory", runner), task, map[string]any{
+				"finalizers": []string{v1alpha1.FinalizerFiring}, "labels": map[string]string{v1alpha1.LabelTrigger: "bait"},
+			})
+			r.Expect(err).To(MatchError(ContainSubstring("is the operator's")))
 		},
 		control: func(t *testing.T, w *world) {
 			r := w.newNamespace(t)
 			task := r.delegatedTask()
-			r.Expect(r.patchMetadata(r.as("mallory", runner), task, map[string]any{"labels": map[string]string{"example.com/team": "a"}})).To(Succeed())
+			harmless := map[string]any{"labels": map[string]string{"example.com/team": "a"}}
+			r.Expect(r.patchMetadata(r.as("mallory", runner), task, harmless)).To(Succeed())
 		},
 	},
 	attack{
@@ -149,7 +160,8 @@ var _ = class(
 			r := w.newNamespace(t)
 			task := r.delegatedTask()
 			removed := map[string]any{"labels": map[string]any{v1alpha1.LabelChat: nil}}
-			r.Expect(r.patchMetadata(r.as("mallory", runner), task, removed)).To(MatchError(ContainSubstring("nestor.dev/chat must be spec.chat")))
+			err := r.patchMetadata(r.as("mallory", runner), task, removed)
+			r.Expect(err).To(MatchError(ContainSubstring("nestor.dev/chat must be spec.chat")))
 		},
 		control: func(t *testing.T, w *world) {
 			r := w.newNamespace(t)
@@ -172,7 +184,8 @@ var _ = class(
 			r := w.newNamespace(t)
 			message := r.message("hello", "mallory")
 			message.Labels = map[string]string{v1alpha1.LabelChat: "another"}
-			r.Expect(r.as("mallory", user).Create(t.Context(), message)).To(MatchError(ContainSubstring("nestor.dev/chat must be spec.chat")))
+			err := r.as("mallory", user).Create(t.Context(), message)
+			r.Expect(err).To(MatchError(ContainSubstring("nestor.dev/chat must be spec.chat")))
 		},
 		control: func(t *testing.T, w *world) {
 			r := w.newNamespace(t)
@@ -217,7 +230,8 @@ var _ = class(
 		defence: "the operator checks the verb use in its own namespace for spec.user",
 		run: func(t *testing.T, w *world) {
 			r, outcome := useShared(t, w, false)
-			r.Eventually(outcome).Should(And(HavePrefix(string(v1alpha1.TaskFailed)), ContainSubstring("does not have the verb use on it there")))
+			r.Eventually(outcome).Should(HavePrefix(string(v1alpha1.TaskFailed)))
+			r.Expect(outcome()).To(ContainSubstring("does not have the verb use on it there"))
 		},
 		control: func(t *testing.T, w *world) {
 			r, outcome := useShared(t, w, true)
@@ -232,7 +246,8 @@ var _ = class(
 			r := w.newNamespace(t)
 			task := r.toolTask("call", "mallory")
 			task.Spec.UserGroups = []string{"platform"}
-			r.Expect(r.as("mallory", runner).Create(t.Context(), task)).To(MatchError(ContainSubstring("spec.userGroups must be groups that you are in")))
+			err := r.as("mallory", runner).Create(t.Context(), task)
+			r.Expect(err).To(MatchError(ContainSubstring("spec.userGroups must be groups that you are in")))
 		},
 		control: func(t *testing.T, w *world) {
 			r := w.newNamespace(t)
@@ -248,7 +263,7 @@ var _ = class(
 		run: func(t *testing.T, w *world) {
 			r := w.newNamespace(t)
 			r.as("mallory", viewer)
-			for _, path := range []string{"/workspacechanges/chat.chat", "/workspacechanges/chat.chat/archive", "/workspacechanges/chat.chat/file"} {
+			for _, path := range workspaceFiles {
 				_, err := r.getAs("mallory", inside(r, path))
 				r.Expect(err).To(Satisfy(apierrors.IsForbidden), path)
 			}
@@ -256,7 +271,7 @@ var _ = class(
 		control: func(t *testing.T, w *world) {
 			r := w.newNamespace(t)
 			r.as("mallory", user)
-			for _, path := range []string{"/workspacechanges/chat.chat", "/workspacechanges/chat.chat/archive", "/workspacechanges/chat.chat/file"} {
+			for _, path := range workspaceFiles {
 				_, err := r.getAs("mallory", inside(r, path))
 				r.Expect(err).NotTo(Satisfy(apierrors.IsForbidden), path)
 			}

@@ -60,8 +60,10 @@ func approveTriggered(t *testing.T, w *world, author, firing, approver, want str
 
 const robot = "system:serviceaccount:ci:robot"
 
-// fireWithout fires a trigger as a person who may update triggers and create tasks but, unless granted, has nothing else of a runner.
-func fireWithout(t *testing.T, w *world, trigger func(*testNamespace) *v1alpha1.AgentTrigger, grant func(*testNamespace)) (*testNamespace, error) {
+// fireWithout fires a trigger as a person who may update triggers and create tasks, and whatever is granted.
+func fireWithout(
+	t *testing.T, w *world, trigger func(*testNamespace) *v1alpha1.AgentTrigger, grant func(*testNamespace),
+) (*testNamespace, error) {
 	t.Helper()
 	r := w.newNamespace(t)
 	bait := trigger(r)
@@ -123,7 +125,8 @@ var _ = class(
 		defence: "the policy on triggers: spec.user must be the authenticated user",
 		run: func(t *testing.T, w *world) {
 			r := w.newNamespace(t)
-			r.Expect(r.as("mallory", runner).Create(t.Context(), r.newTrigger("alice"))).To(MatchError(ContainSubstring("spec.user must be you")))
+			err := r.as("mallory", runner).Create(t.Context(), r.newTrigger("alice"))
+			r.Expect(err).To(MatchError(ContainSubstring("spec.user must be you")))
 		},
 		control: func(t *testing.T, w *world) {
 			r := w.newNamespace(t)
@@ -138,7 +141,8 @@ var _ = class(
 			r := w.newNamespace(t)
 			bait := r.newTrigger("")
 			r.create(bait)
-			r.Expect(r.patchMetadata(r.as("mallory", runner), bait, fire("alice"))).To(MatchError(ContainSubstring("fire-user must be you")))
+			err := r.patchMetadata(r.as("mallory", runner), bait, fire("alice"))
+			r.Expect(err).To(MatchError(ContainSubstring("fire-user must be you")))
 		},
 		control: func(t *testing.T, w *world) {
 			r := w.newNamespace(t)
@@ -155,7 +159,8 @@ var _ = class(
 			r := w.newNamespace(t)
 			task := r.toolTask("work", "mallory")
 			task.Spec.FiredBy = "alice"
-			r.Expect(r.as("mallory", runner).Create(t.Context(), task)).To(MatchError(ContainSubstring("spec.firedBy is the operator's")))
+			err := r.as("mallory", runner).Create(t.Context(), task)
+			r.Expect(err).To(MatchError(ContainSubstring("spec.firedBy is the operator's")))
 		},
 		control: func(t *testing.T, w *world) {
 			r := w.newNamespace(t)
@@ -167,11 +172,11 @@ var _ = class(
 		attempt: "mallory may patch triggers and create tasks, and fires a trigger",
 		defence: "the policy on triggers: firing needs the permissions for creating the trigger",
 		run: func(t *testing.T, w *world) {
-			r, err := fireWithout(t, w, func(r *testNamespace) *v1alpha1.AgentTrigger { return r.newTrigger("") }, func(*testNamespace) {})
+			r, err := fireWithout(t, w, yearly, func(*testNamespace) {})
 			r.Expect(err).To(MatchError(ContainSubstring("you may not create agenttriggers, so you may not fire them")))
 		},
 		control: func(t *testing.T, w *world) {
-			r, err := fireWithout(t, w, func(r *testNamespace) *v1alpha1.AgentTrigger { return r.newTrigger("") }, func(r *testNamespace) { r.as("mallory", runner) })
+			r, err := fireWithout(t, w, yearly, func(r *testNamespace) { r.as("mallory", runner) })
 			r.Expect(err).NotTo(HaveOccurred())
 		},
 	},
@@ -186,7 +191,8 @@ var _ = class(
 		control: func(t *testing.T, w *world) {
 			r, err := fireWithout(t, w, withGitSecret, func(r *testNamespace) {
 				r.as("mallory", runner)
-				r.grantRules(r.namespace, "mallory", rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"secrets"}, Verbs: []string{"get"}})
+				secrets := rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"secrets"}, Verbs: []string{"get"}}
+				r.grantRules(r.namespace, "mallory", secrets)
 			})
 			r.Expect(err).NotTo(HaveOccurred())
 		},
@@ -206,10 +212,14 @@ var _ = class(
 	},
 )
 
+// yearly returns a trigger that uses nothing.
+func yearly(r *testNamespace) *v1alpha1.AgentTrigger { return r.newTrigger("") }
+
 // withGitSecret returns a trigger whose task has a workspace with a git credential.
 func withGitSecret(r *testNamespace) *v1alpha1.AgentTrigger {
 	trigger := r.newTrigger("")
-	trigger.Spec.Task.Workspace = &v1alpha1.Workspace{Git: &v1alpha1.GitSource{URL: "https://git.example.com/team/app.git", SecretName: "login"}}
+	source := &v1alpha1.GitSource{URL: "https://git.example.com/team/app.git", SecretName: "login"}
+	trigger.Spec.Task.Workspace = &v1alpha1.Workspace{Git: source}
 	return trigger
 }
 
