@@ -64,7 +64,7 @@ func TestRequestersMerge(t *testing.T) {
 	}
 }
 
-// A second person is a person: a service account decides only if the role says so.
+// A second person is a person: a service account decides only if the role allows it.
 func TestServiceAccountsDecideIfAllowed(t *testing.T) {
 	decision := Decided{By: "system:serviceaccount:ci:robot", Requesters: Requesters{Users: []string{"alice"}}}
 	for _, c := range []struct {
