@@ -20,7 +20,7 @@ import (
 
 // repeatedList returns a condition over a list whose values occur 8^13 times.
 func repeatedList(condition string) string {
-	return "[[1]]" + strings.Repeat(".map(a, [a, a, a, a, a, a, a, a])", 13) + ".exists(d, " + condition + ")"
+	return "[[1]]" + strings.Repeat(".map(a, [a,a,a,a,a,a,a,a])", 13) + ".exists(d, " + condition + ")"
 }
 
 // costlyAttack is an attack with a condition that would take hours for a request. The control has one of the same kind

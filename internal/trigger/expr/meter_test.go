@@ -12,7 +12,7 @@ import (
 
 // repeated returns an expression over d, a list whose values occur 8^levels times and that takes the memory of a few.
 func repeated(levels int, text string) string {
-	return "[[1]]" + strings.Repeat(".map(a, [a, a, a, a, a, a, a, a])", levels) + ".exists(d, " + text + ")"
+	return "[[1]]" + strings.Repeat(".map(a, [a,a,a,a,a,a,a,a])", levels) + ".exists(d, " + text + ")"
 }
 
 // steps evaluates an expression and returns what it traversed.
