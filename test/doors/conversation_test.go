@@ -16,22 +16,26 @@ import (
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 )
 
+// outputItem is a message in a response of the OpenAI API.
+type outputItem struct {
+	ID      string
+	Content []struct{ Text string }
+}
+
 // responded is a part of a response of the OpenAI API.
 type responded struct {
-	ID     string
-	Output []struct {
-		ID      string
-		Content []struct{ Text string }
-	}
+	ID       string
+	Output   []outputItem
 	Metadata map[string]string
 	Error    *struct{ Message, Param string }
 }
 
 func (a responded) text() string {
-	if len(a.Output) == 0 {
-		return ""
+	text := ""
+	for _, item := range a.Output {
+		text += item.Content[0].Text
 	}
-	return a.Output[0].Content[0].Text
+	return text
 }
 
 // responses sends a request for a response, and decodes the answer or the last event of the stream.
@@ -67,15 +71,17 @@ func userItem(text string) map[string]any {
 // said before.
 func TestResponsesConversation(t *testing.T) {
 	t.Parallel()
-	for name, earlier := range map[string]func(responded) map[string]any{
-		"references": func(a responded) map[string]any {
-			return map[string]any{"type": "item_reference", "id": a.Output[0].ID}
+	for name, earlier := range map[string]func(outputItem) map[string]any{
+		"references": func(i outputItem) map[string]any {
+			return map[string]any{"type": "item_reference", "id": i.ID}
 		},
-		"items": func(a responded) map[string]any {
-			text := map[string]any{"type": "output_text", "text": a.text(), "annotations": []any{}}
-			return map[string]any{"type": "message", "id": a.Output[0].ID, "role": "assistant", "content": []any{text}}
+		"items": func(i outputItem) map[string]any {
+			text := map[string]any{"type": "output_text", "text": i.Content[0].Text, "annotations": []any{}}
+			return map[string]any{"type": "message", "id": i.ID, "role": "assistant", "content": []any{text}}
 		},
-		"text": func(a responded) map[string]any { return map[string]any{"role": "assistant", "content": a.text()} },
+		"text": func(i outputItem) map[string]any {
+			return map[string]any{"role": "assistant", "content": i.Content[0].Text}
+		},
 	} {
 		for _, stream := range []any{nil, true} {
 			t.Run(name, func(t *testing.T) {
@@ -87,7 +93,9 @@ func TestResponsesConversation(t *testing.T) {
 					input = append(input, userItem(text))
 					code, answer := r.responses(map[string]any{"input": input, "stream": stream})
 					r.Expect(code).To(Equal(http.StatusOK), "%+v", answer.Error)
-					input = append(input, earlier(answer))
+					for _, item := range answer.Output {
+						input = append(input, earlier(item))
+					}
 					return answer.text()
 				}
 				r.Expect(say("Release the notes")).To(Equal("Which version?"))
@@ -118,7 +126,7 @@ func TestResponsesReferences(t *testing.T) {
 	} {
 		code, answer := r.responses(map[string]any{"input": input})
 		r.Expect(code).To(Equal(http.StatusBadRequest), name)
-		r.Expect(answer.Error.Message).To(ContainSubstring("input"), name)
+		r.Expect(answer.Error.Param).To(Equal("input"), name)
 	}
 	r.Expect(r.tasks()).To(HaveLen(1), "nothing was started")
 }

@@ -191,9 +191,9 @@ func TestA2APushNotifications(t *testing.T) {
 	r.Expect(created.ID).NotTo(BeEmpty())
 	r.Eventually(func() ([]string, error) { return late.states(asked.ID) }).Should(Equal([]string{"TASK_STATE_INPUT_REQUIRED Which version?"}))
 
-	r.send(client, replyTo(asked, a2a.NewTextPart("1.2")))
+	approval := r.send(client, replyTo(asked, a2a.NewTextPart("1.2")))
 	r.awaitNotified(to, asked.ID, "INPUT_REQUIRED releaser wants to run box__write")
-	r.Expect(r.send(client, replyTo(asked, a2a.NewTextPart("approve"))).Status.State).To(Equal(a2a.TaskStateCompleted))
+	r.Expect(r.send(client, replyTo(asked, decide(approval, "approve"))).Status.State).To(Equal(a2a.TaskStateCompleted))
 	r.awaitNotified(to, asked.ID, "COMPLETED Released.")
 	states, err := to.states(asked.ID)
 	r.Expect(err).NotTo(HaveOccurred())
@@ -279,8 +279,8 @@ func TestA2AHostileReceivers(t *testing.T) {
 	r.Expect(push.Write(thief, stolen)).To(Succeed())
 	r.create(thief)
 
-	r.send(client, replyTo(asked, a2a.NewTextPart("1.2")))
-	r.send(client, replyTo(asked, a2a.NewTextPart("approve")))
+	approval := r.send(client, replyTo(asked, a2a.NewTextPart("1.2")))
+	r.send(client, replyTo(asked, decide(approval, "approve")))
 	r.Eventually(func() ([]string, error) { return good.states(asked.ID) }).Should(ContainElement(ContainSubstring("COMPLETED")))
 	r.Eventually(func() (map[string]push.Record, error) {
 		task, err := r.task(string(asked.ID))

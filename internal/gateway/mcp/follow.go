@@ -41,7 +41,7 @@ type follower struct {
 	elicited chan elicited
 	// blocked returns the result for a run that cannot start.
 	blocked func(context.Context, run.Event) *sdk.CallToolResult
-	// unused says that a form of the request was not used, or is empty.
+	// unused is the notice about a form of the request that was not used, or empty.
 	unused string
 }
 

@@ -46,6 +46,9 @@ func decodeBody(r *http.Request, into any, refused map[string]string) error {
 		return fmt.Errorf("encode the request: %w", err)
 	}
 	if err := json.Unmarshal(text, into); err != nil {
+		if bad := (*badRequest)(nil); errors.As(err, &bad) {
+			return bad
+		}
 		return badf("", "The request is not valid: %s.", err)
 	}
 	return nil

@@ -94,10 +94,16 @@ func (r *response) show(ask run.Ask) {
 	r.ID = r.of.id()
 }
 
-// itemID returns the ID of the message.
+// add adds a message to the output. An ask is a message of its own, whose ID names it.
+func (r *response) add(text string) {
+	if text != "" {
+		r.Output = append(r.Output, newItem(r.itemID(), statusCompleted, text))
+	}
+}
+
+// itemID returns the ID of the next message.
 func (r response) itemID() string { return itemPrefix + r.of.encode() }
 
-// newItem returns the message of a response.
 func newItem(id, status, text string) item {
 	made := item{ID: id, Type: "message", Status: status, Role: "assistant", Content: []outputText{}}
 	if status == statusCompleted {
@@ -111,11 +117,8 @@ func newText(text string) outputText {
 }
 
 // finish completes a response with the last event of the exchange.
-func (r *response) finish(text string, e run.Event) {
+func (r *response) finish(e run.Event) {
 	r.Status = statusCompleted
-	if e.Kind == run.Waiting {
-		r.show(*e.Ask)
-	}
 	addState(r.Metadata, e)
 	if u := usageOf(e); u != nil {
 		r.Usage = &responseUsage{Input: u.Prompt, Output: u.Completion, Total: u.Total}
@@ -129,9 +132,6 @@ func (r *response) finish(text string, e run.Event) {
 		if e.Task != nil && e.Task.Status.Phase == "Cancelled" {
 			r.Status = statusCancelled
 		}
-	}
-	if text != "" {
-		r.Output = []item{newItem(r.itemID(), statusCompleted, text)}
 	}
 }
 
@@ -151,9 +151,17 @@ func (d door) wholeResponse(w http.ResponseWriter, r *http.Request, caller *run.
 			said.replace()
 			continue
 		}
-		said.add(event)
-		if event.Kind == run.Waiting || event.Kind == run.End {
-			out.finish(said.text.String(), event)
+		before := said.text.String()
+		piece := said.add(event)
+		switch event.Kind {
+		case run.Waiting:
+			out.add(before)
+			out.show(*event.Ask)
+			out.add(piece)
+			out.finish(event)
+		case run.End:
+			out.add(said.text.String())
+			out.finish(event)
 		}
 	}
 	gateway.WriteJSON(w, http.StatusOK, out)
@@ -218,8 +226,8 @@ type responseStream struct {
 	after int64 // events up to this number are skipped
 	body  response
 	said  reply
-	open  bool
-	// item is the ID of the message, once it was sent.
+	// open reports that a message has begun, and item is its ID.
+	open bool
 	item string
 }
 
@@ -278,76 +286,105 @@ func (d door) streamResponse(w http.ResponseWriter, r *http.Request, caller *run
 	}
 }
 
-// zero is the index of the only message and its only part.
+// zero is the index of the only part of a message.
 var zero = 0
+
+// endNumber is how far the number of the last event is from that of the event that ends the exchange.
+const endNumber = 10
 
 func (s *responseStream) handle(e run.Event) error {
 	n := number(e.Cursor)
 	if e.Kind == run.Waiting || e.Kind == run.End {
 		n = number(run.Cursor{Seq: e.Cursor.Seq, Offset: afterText})
 	}
+	last := n + endNumber
+	first := max(firstNumber, n-n%numbersPerEntry)
+	before := s.said.text.String()
+	piece := s.said.add(e)
 	if e.Kind == run.Waiting {
 		s.body.show(*e.Ask)
-	}
-	if piece := s.said.add(e); piece != "" {
-		if err := s.begin(n); err != nil {
-			return err
-		}
-		if err := s.send(streamEvent{Type: "response.output_text.delta", Number: n, ItemID: s.item, Index: &zero, Content: &zero, Delta: &piece, Logprobs: &[]string{}}); err != nil {
-			return err
+		if s.open { // the text before the ask is a message of its own
+			if err := s.close(n, before); err != nil {
+				return err
+			}
+			first, n = n+3, n+5
 		}
 	}
-	if e.Kind == run.Waiting || e.Kind == run.End {
-		return s.end(n, e)
+	if piece != "" {
+		if err := s.begin(first); err != nil {
+			return err
+		}
+		delta := streamEvent{Type: "response.output_text.delta", Number: n, ItemID: s.item, Content: &zero, Delta: &piece, Logprobs: &[]string{}}
+		if err := s.sendAt(delta); err != nil {
+			return err
+		}
+	}
+	switch {
+	case e.Kind == run.Waiting:
+		return s.end(n+1, last, piece, e)
+	case e.Kind == run.End && e.Task != nil: // the stream may have begun in the middle of the answer
+		text := e.Answer
+		if s.said.notice != "" {
+			text = s.said.notice + "\n\n" + text
+		}
+		return s.end(n+1, last, text, e)
+	case e.Kind == run.End:
+		return s.end(n+1, last, s.said.text.String(), e)
 	}
 	return nil
 }
 
-// begin sends the events before the first piece of text.
+// sendAt sends an event of the open message.
+func (s *responseStream) sendAt(e streamEvent) error {
+	index := len(s.body.Output)
+	e.Index = &index
+	return s.send(e)
+}
+
+// begin sends the events before the first piece of a message.
 func (s *responseStream) begin(n int64) error {
 	if s.open {
 		return nil
 	}
 	s.open, s.item = true, s.body.itemID()
-	first := max(firstNumber, n-n%numbersPerEntry)
 	made := newItem(s.item, statusInProgress, "")
-	if err := s.send(streamEvent{Type: "response.output_item.added", Number: first, Index: &zero, Item: &made}); err != nil {
+	if err := s.sendAt(streamEvent{Type: "response.output_item.added", Number: n, Item: &made}); err != nil {
 		return err
 	}
 	part := newText("")
-	return s.send(streamEvent{Type: "response.content_part.added", Number: first + 1, ItemID: made.ID, Index: &zero, Content: &zero, Part: &part})
+	return s.sendAt(streamEvent{Type: "response.content_part.added", Number: n + 1, ItemID: made.ID, Content: &zero, Part: &part})
 }
 
-// end sends the events at the end of an exchange.
-func (s *responseStream) end(n int64, e run.Event) error {
-	text := s.said.text.String()
-	if e.Kind == run.End && e.Task != nil {
-		text = e.Answer // the stream may have begun in the middle of it
-		if s.said.notice != "" {
-			text = s.said.notice + "\n\n" + text
+// close sends the events after a message.
+func (s *responseStream) close(n int64, text string) error {
+	made := newItem(s.item, statusCompleted, text)
+	part := made.Content[0]
+	for i, event := range []streamEvent{
+		{Type: "response.output_text.done", ItemID: made.ID, Content: &zero, Text: &text, Logprobs: &[]string{}},
+		{Type: "response.content_part.done", ItemID: made.ID, Content: &zero, Part: &part},
+		{Type: "response.output_item.done", Item: &made},
+	} {
+		event.Number = n + int64(i)
+		if err := s.sendAt(event); err != nil {
+			return err
 		}
 	}
-	s.body.finish(text, e)
+	s.body.Output = append(s.body.Output, made)
+	s.open = false
+	return nil
+}
+
+// end sends the events at the end of an exchange. text is that of the last message.
+func (s *responseStream) end(n, last int64, text string, e run.Event) error {
 	if s.open || text != "" {
 		if !s.open {
 			s.item = s.body.itemID()
 		}
-		made := newItem(s.item, statusCompleted, text)
-		if len(s.body.Output) > 0 {
-			s.body.Output[0].ID = s.item
-		}
-		part := made.Content[0]
-		for i, event := range []streamEvent{
-			{Type: "response.output_text.done", ItemID: made.ID, Index: &zero, Content: &zero, Text: &text, Logprobs: &[]string{}},
-			{Type: "response.content_part.done", ItemID: made.ID, Index: &zero, Content: &zero, Part: &part},
-			{Type: "response.output_item.done", Index: &zero, Item: &made},
-		} {
-			event.Number = n + 1 + int64(i)
-			if err := s.send(event); err != nil {
-				return err
-			}
+		if err := s.close(n, text); err != nil {
+			return err
 		}
 	}
+	s.body.finish(e)
 	kind := "response.completed"
 	if err := failure(e); err != nil {
 		kind = "response.failed"
@@ -356,5 +393,5 @@ func (s *responseStream) end(n int64, e run.Event) error {
 			return err
 		}
 	}
-	return s.send(streamEvent{Type: kind, Number: n + 10, Response: &s.body})
+	return s.send(streamEvent{Type: kind, Number: last, Response: &s.body})
 }

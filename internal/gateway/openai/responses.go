@@ -7,7 +7,6 @@ import (
 	"context"
 	"encoding/base64"
 	"encoding/json"
-	"fmt"
 	"net/http"
 	"slices"
 	"strconv"
@@ -68,7 +67,7 @@ func (i *input) UnmarshalJSON(data []byte) error {
 			i.turns = append(i.turns, turn{Role: "assistant", item: item.ID, reference: true})
 		case "reasoning": // it is not a part of the conversation
 		default:
-			return fmt.Errorf("input[%d] has the type %q: send messages and references to messages", n, item.Type)
+			return badf("input", "input[%d] has the type %q: send messages and references to messages.", n, item.Type)
 		}
 	}
 	return nil
