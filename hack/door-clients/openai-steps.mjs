@@ -12,6 +12,7 @@ const complete = async (model, messages, signal) => {
   if (!stream) return completion.choices[0].message;
   let content = '';
   for await (const chunk of completion) content += chunk.choices[0]?.delta?.content ?? '';
+  signal?.throwIfAborted(); // the stream ends without an error
   return { role: 'assistant', content };
 };
 const respond = async (model, messages, signal) => {
@@ -20,6 +21,7 @@ const respond = async (model, messages, signal) => {
   if (!stream) return { id: response.id, role: 'assistant', content: response.output_text };
   let last;
   for await (const event of response) last = event.response ?? last;
+  signal?.throwIfAborted();
   return { id: last.id, role: 'assistant', content: last.output[0].content[0].text };
 };
 

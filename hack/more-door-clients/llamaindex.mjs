@@ -16,6 +16,7 @@ await exercise({
     if (mode !== 'stream') return (await llm.chat({ messages })).message;
     let content = '';
     for await (const chunk of await llm.chat({ messages, stream: true })) content += chunk.delta;
+    signal?.throwIfAborted(); // the stream ends without an error
     return { role: 'assistant', content };
   },
 });

@@ -274,7 +274,7 @@ var _ = class(
 		},
 		control: func(t *testing.T, w *world) {
 			v := w.newVisitor(t)
-			v.create(&v1alpha1.AgentRole{ObjectMeta: metav1.ObjectMeta{Name: "waits"}, Spec: v1alpha1.AgentRoleSpec{ModelProvider: "later"}})
+			v.create(&v1alpha1.AgentRole{ObjectMeta: metav1.ObjectMeta{Name: "waits"}, Spec: v1alpha1.AgentRoleSpec{SystemPrompt: "You wait.", ModelProvider: "later"}})
 			v.create(&v1alpha1.AgentTask{ObjectMeta: metav1.ObjectMeta{Name: "own"}, Spec: v1alpha1.AgentTaskSpec{
 				Type: v1alpha1.TaskAgent, Role: "waits", Instruction: secretPlan,
 			}})
@@ -388,7 +388,7 @@ var _ = class(
 		defence: "The response has a status that clients do not repeat, and the same request finds the run that cannot start.",
 		run: func(t *testing.T, w *world) {
 			v := w.newVisitor(t)
-			v.create(&v1alpha1.AgentRole{ObjectMeta: metav1.ObjectMeta{Name: "waits"}, Spec: v1alpha1.AgentRoleSpec{ModelProvider: "later"}})
+			v.create(&v1alpha1.AgentRole{ObjectMeta: metav1.ObjectMeta{Name: "waits"}, Spec: v1alpha1.AgentRoleSpec{SystemPrompt: "You wait.", ModelProvider: "later"}})
 			for range 5 {
 				code, text := v.request(v.token, http.MethodPost, "/v1/responses", `{"model":"`+v.namespace+`/waits","input":"Calculate 6 * 7"}`)
 				v.Expect(code).To(Equal(http.StatusBadRequest))
@@ -398,7 +398,7 @@ var _ = class(
 		},
 		control: func(t *testing.T, w *world) {
 			v := w.newVisitor(t)
-			v.create(&v1alpha1.AgentRole{ObjectMeta: metav1.ObjectMeta{Name: "waits"}, Spec: v1alpha1.AgentRoleSpec{ModelProvider: "later"}})
+			v.create(&v1alpha1.AgentRole{ObjectMeta: metav1.ObjectMeta{Name: "waits"}, Spec: v1alpha1.AgentRoleSpec{SystemPrompt: "You wait.", ModelProvider: "later"}})
 			for i := range 2 {
 				v.request(v.token, http.MethodPost, "/v1/responses", fmt.Sprintf(`{"model":"%s/waits","input":"Calculate 6 * %d"}`, v.namespace, i))
 			}

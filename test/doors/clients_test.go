@@ -75,8 +75,11 @@ func (r *room) exercised() {
 	r.Expect(r.box.files()).To(ConsistOf("notes-1.2", "notes-1.3"))
 	started := map[string]int{}
 	for _, task := range r.tasks() {
-		instruction, _, _ := strings.Cut(task.Spec.Instruction, "\n")
-		started[task.Spec.Role+": "+instruction]++
+		for _, words := range []string{"Release the notes", "Give up", "Say hello"} {
+			if strings.Contains(task.Spec.Instruction, words) { // some clients add instructions of their own
+				started[task.Spec.Role+": "+words]++
+			}
+		}
 	}
 	r.Expect(started).To(Equal(map[string]int{"releaser: Release the notes": 2, "releaser: Give up": 1, "waits: Say hello": 1}), "nothing was started twice")
 }
