@@ -184,7 +184,7 @@ func withDeadlines(next http.Handler) http.Handler {
 		next.ServeHTTP(&deadlineWriter{w, control}, r)
 		// Not all connections have deadlines.
 		_ = control.SetWriteDeadline(time.Now().Add(writeTimeout)) // the server sends what it has buffered
-		if w.Header().Get(headerConnection) == closing { // streams have another value
+		if w.Header().Get(headerConnection) == closing {           // streams have another value
 			_ = control.SetReadDeadline(time.Now())
 		}
 	})
