@@ -6,7 +6,10 @@ const step = async (name) => assert.ok((await fetch(`${NESTOR_STEPS}/${name}`)).
 
 // form answers a form as a person would: a question about the version, or a decision.
 let version = '1.2';
-export const form = (params) => ({ action: 'accept', content: params.requestedSchema.properties.decision ? { decision: 'approve' } : { answer: version } });
+export const form = (params) => {
+  const { decision } = params.requestedSchema.properties;
+  return { action: 'accept', content: decision ? { decision: 'approve' } : { answer: version } };
+};
 
 // exercise runs all steps. call calls a tool and returns its result.
 export async function exercise(call) {

@@ -4,7 +4,9 @@ import { exercise, form } from './exercise-mcp.mjs';
 
 const { NESTOR_URL, NESTOR_TOKEN, NESTOR_NAMESPACE } = process.env;
 const server = {
-  url: new URL(`${NESTOR_URL}/mcp/${NESTOR_NAMESPACE}`), requestInit: { headers: { Authorization: `Bearer ${NESTOR_TOKEN}` } }, timeout: 120000,
+  url: new URL(`${NESTOR_URL}/mcp/${NESTOR_NAMESPACE}`),
+  requestInit: { headers: { Authorization: `Bearer ${NESTOR_TOKEN}` } },
+  timeout: 120000,
   inputRequests: async ({ params }) => form(params),
 };
 const client = new InternalMastraMCPClient({ name: 'nestor', server });
@@ -13,7 +15,8 @@ const tools = await client.tools();
 await exercise(async (name, args, abortSignal) => {
   const result = await tools[name].execute(args, { abortSignal });
   // A result with structured content is returned without the rest.
-  return result.content ? result : { content: [{ text: JSON.stringify(result) }], structuredContent: result, isError: Boolean(result.error) };
+  if (result.content) return result;
+  return { content: [{ text: JSON.stringify(result) }], structuredContent: result, isError: Boolean(result.error) };
 });
 await client.disconnect();
 console.log('ok');

@@ -93,8 +93,9 @@ func (m *Mux) HandleUnread(pattern string, handler http.Handler) {
 	})
 }
 
-// ReadBody reads the body of a request, within limits of size and time, and replaces it by what was read. A time limit of the server would
-// also end requests that wait for a run. The connection of a request whose body was not read is closed; see [withDeadlines].
+// ReadBody reads the body of a request, within limits of size and time, and replaces it by what was read. A time limit
+// of the server would also end requests that wait for a run. The connection of a request whose body was not read is
+// closed; see [withDeadlines].
 func ReadBody(w http.ResponseWriter, r *http.Request, timeout time.Duration) error {
 	control := http.NewResponseController(w)
 	_ = control.SetReadDeadline(time.Now().Add(timeout)) // not all connections have deadlines
@@ -173,8 +174,9 @@ const (
 	closing          = "close"
 )
 
-// withDeadlines ends connections whose client does not read the response, and those whose client still sends a body that nobody reads: the
-// server would otherwise wait for the rest of it before it responds, and once more before it closes the connection.
+// withDeadlines ends connections whose client does not read the response, and those whose client still sends a body
+// that nobody reads: the server would otherwise wait for the rest of it before it responds, and once more before it
+// closes the connection.
 func withDeadlines(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		control := http.NewResponseController(w)

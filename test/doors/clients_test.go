@@ -32,8 +32,8 @@ func skipUnlessAll(t *testing.T) {
 	}
 }
 
-// runScript runs a script with a client. Besides the addresses of the gateway, it gets one with which it holds the tool, waits until it was called,
-// and releases it.
+// runScript runs a script with a client. Besides the addresses of the gateway, it gets one with which it holds the
+// tool, waits until it was called, and releases it.
 func (r *room) runScript(dir, script string, args ...string) {
 	r.t.Helper()
 	var entered <-chan struct{}
@@ -54,7 +54,10 @@ func (r *room) runScript(dir, script string, args ...string) {
 		}
 	}))
 	r.t.Cleanup(steps.Close)
-	env := []string{"NESTOR_URL=" + r.stack.GatewayURL, "NESTOR_TOKEN=" + r.token, "NESTOR_NAMESPACE=" + r.namespace, "NESTOR_STEPS=" + steps.URL}
+	env := []string{
+		"NESTOR_URL=" + r.stack.GatewayURL, "NESTOR_TOKEN=" + r.token, "NESTOR_NAMESPACE=" + r.namespace,
+		"NESTOR_STEPS=" + steps.URL,
+	}
 	ctx, cancel := context.WithCancel(r.t.Context())
 	defer cancel()
 	output := npm.Program{Dir: dir, Script: script, Args: args, Env: env}.Output(ctx, r.t)
@@ -81,7 +84,8 @@ func (r *room) exercised() {
 			}
 		}
 	}
-	r.Expect(started).To(Equal(map[string]int{"releaser: Release the notes": 2, "releaser: Give up": 1, "waits: Say hello": 1}), "nothing was started twice")
+	wanted := map[string]int{"releaser: Release the notes": 2, "releaser: Give up": 1, "waits: Say hello": 1}
+	r.Expect(started).To(Equal(wanted), "nothing was started twice")
 }
 
 func exercise(t *testing.T, dir, script string, args ...string) {
@@ -110,7 +114,8 @@ func TestMostUsedClients(t *testing.T) {
 func TestMoreClients(t *testing.T) {
 	skipUnlessAll(t)
 	t.Parallel()
-	// LlamaIndex leaves the replies out of the conversation that it sends to the responses API, so it only runs with chat completions.
+	// LlamaIndex leaves the replies out of the conversation that it sends to the responses API, so it only runs with chat
+	// completions.
 	for _, script := range []string{"llamaindex.mjs", "genkit.mjs", "mastra.mjs"} {
 		exercise(t, moreClients, script, "chat")
 		exercise(t, moreClients, script, "chat", "stream")

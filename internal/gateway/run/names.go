@@ -13,12 +13,13 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// CheckNames returns a NotFound error if one of the names cannot be that of an object, because it cannot be a part of a URL. Clients choose
-// names. The errors of client-go for such names look like those of a broken connection.
+// CheckNames returns a NotFound error if one of the names cannot be that of an object, because it cannot be a part of a
+// URL. Clients choose names. The errors of client-go for such names look like those of a broken connection.
 func CheckNames(names ...string) error {
 	for _, name := range names {
 		if problems := path.IsValidPathSegmentName(name); len(problems) > 0 {
-			return NotFound(fmt.Sprintf("there is no object with the name %q: a name %s", name, strings.Join(problems, ", and ")))
+			why := strings.Join(problems, ", and ")
+			return NotFound(fmt.Sprintf("there is no object with the name %q: a name %s", name, why))
 		}
 	}
 	return nil
@@ -28,7 +29,9 @@ func CheckNames(names ...string) error {
 type checkedClient struct{ client.WithWatch }
 
 // Get implements client.Reader.
-func (c checkedClient) Get(ctx context.Context, key client.ObjectKey, into client.Object, options ...client.GetOption) error {
+func (c checkedClient) Get(
+	ctx context.Context, key client.ObjectKey, into client.Object, options ...client.GetOption,
+) error {
 	if err := CheckNames(key.Namespace, key.Name); err != nil {
 		return err
 	}
@@ -44,7 +47,9 @@ func (c checkedClient) List(ctx context.Context, into client.ObjectList, options
 }
 
 // Watch implements client.WithWatch.
-func (c checkedClient) Watch(ctx context.Context, of client.ObjectList, options ...client.ListOption) (watch.Interface, error) {
+func (c checkedClient) Watch(
+	ctx context.Context, of client.ObjectList, options ...client.ListOption,
+) (watch.Interface, error) {
 	if err := CheckNames(namespaceOf(options)); err != nil {
 		return nil, err
 	}
