@@ -323,7 +323,7 @@ var _ = class(
 			for _, id := range []string{name + "/status", "../agenttasks/" + name, "..", name + "/../" + name} {
 				for _, path := range []string{"", "?stream=true"} {
 					code, text := v.request(v.token, http.MethodGet, "/v1/responses/"+forgedID(v.namespace, id)+path, "")
-					v.Expect(code).To(Equal(http.StatusBadRequest), text)
+					v.Expect(code).To(Equal(http.StatusNotFound), text)
 				}
 				_, text := v.request(v.token, http.MethodPost, "/a2a/"+v.namespace+"/general", getTask(id))
 				v.Expect(text).To(ContainSubstring("there is no task"))

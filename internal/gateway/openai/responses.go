@@ -92,8 +92,7 @@ func parseID(param, id string) (*exchange, error) {
 	encoded, ok := strings.CutPrefix(id, idPrefix)
 	text, err := base64.RawURLEncoding.DecodeString(encoded)
 	var r reference
-	if !ok || err != nil || json.Unmarshal(text, &r) != nil || r.Namespace == "" || (r.Task == "") == (r.Chat == "") ||
-		run.CheckNames(r.Namespace, r.Task, r.Chat, r.Message) != nil {
+	if !ok || err != nil || json.Unmarshal(text, &r) != nil || r.Namespace == "" || (r.Task == "") == (r.Chat == "") {
 		return nil, badf(param, "%q is not the ID of a response.", id)
 	}
 	return &exchange{namespace: r.Namespace, task: r.Task, chat: r.Chat, message: r.Message, from: run.Cursor{Seq: r.Seq}, answered: r.Answered, typed: r.Typed && r.Chat == ""}, nil

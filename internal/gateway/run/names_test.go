@@ -40,7 +40,7 @@ func TestNamesWithSlashes(t *testing.T) {
 			}
 		}
 	}
-	if err := CheckNames("team-a", "", "plan-1.2"); err != nil {
+	if err := checkNames("team-a", "", "plan-1.2"); err != nil {
 		t.Error(err)
 	}
 }
