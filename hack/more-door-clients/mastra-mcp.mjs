@@ -13,10 +13,16 @@ const client = new InternalMastraMCPClient({ name: 'nestor', server });
 await client.connect();
 const tools = await client.tools();
 await exercise(async (name, args, abortSignal) => {
-  const result = await tools[name].execute(args, { abortSignal });
+  let result;
+  try {
+    result = await tools[name].execute(args, { abortSignal });
+  } catch (error) { // also for a result that is an error
+    if (abortSignal?.aborted) throw error;
+    return { content: [{ text: error.message }], isError: true };
+  }
   // A result with structured content is returned without the rest.
   if (result.content) return result;
-  return { content: [{ text: JSON.stringify(result) }], structuredContent: result, isError: Boolean(result.error) };
+  return { content: [{ text: JSON.stringify(result) }], structuredContent: result };
 });
 await client.disconnect();
 console.log('ok');

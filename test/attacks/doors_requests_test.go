@@ -304,13 +304,12 @@ var _ = class(
 		},
 		control: func(t *testing.T, w *world) {
 			v := w.newVisitor(t)
-			v.addBlockedRole()
-			v.create(&v1alpha1.AgentTask{ObjectMeta: metav1.ObjectMeta{Name: "own"}, Spec: v1alpha1.AgentTaskSpec{
-				Type: v1alpha1.TaskAgent, Role: "waits", Instruction: secretPlan,
-			}})
-			code, text := v.request(v.token, http.MethodPost, "/v1/responses/"+forgedID(v.namespace, "own")+"/cancel", "{}")
+			id := forgedID(v.namespace, v.addRun())
+			code, text := v.request(v.token, http.MethodPost, "/v1/responses/"+id+"/cancel", "{}")
 			v.Expect(code).To(Equal(http.StatusOK), text)
-			v.Expect(text).To(ContainSubstring(`"status":"cancelled"`))
+			var messages v1alpha1.AgentMessageList
+			v.Expect(v.API.List(t.Context(), &messages, client.InNamespace(v.namespace))).To(Succeed())
+			v.Expect(messages.Items).NotTo(BeEmpty())
 		},
 	},
 	attack{

@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"strings"
+	"sync"
 	"testing"
 
 	. "github.com/onsi/gomega"
@@ -37,18 +38,21 @@ func skipUnlessAll(t *testing.T) {
 func (r *room) runScript(dir, script string, args ...string) {
 	r.t.Helper()
 	var entered <-chan struct{}
-	var release chan<- struct{}
+	release := func() {}
+	r.t.Cleanup(func() { release() })
 	steps := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, request *http.Request) {
 		switch strings.TrimPrefix(request.URL.Path, "/") {
 		case "hold":
-			entered, release = r.box.hold()
+			var held chan<- struct{}
+			entered, held = r.box.hold()
+			release = sync.OnceFunc(func() { close(held) })
 		case "entered":
 			select {
 			case <-entered:
 			case <-request.Context().Done():
 			}
 		case "release":
-			close(release)
+			release()
 		default:
 			http.NotFound(w, request)
 		}
