@@ -175,7 +175,7 @@ const (
 )
 
 // withDeadlines ends connections whose client does not read the response, and those whose client still sends a body
-// that nobody reads: the server would otherwise wait for the rest of it before it responds, and once more before it
+// that is not read: the server would otherwise wait for the rest of it before it responds, and once more before it
 // closes the connection.
 func withDeadlines(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -28,7 +28,7 @@ type visitor struct {
 	token string
 }
 
-// newVisitor returns somebody with a token that may start and read runs in a namespace of its own.
+// newVisitor returns a caller with a token that may start and read runs in a namespace of its own.
 func (w *world) newVisitor(t *testing.T) *visitor {
 	t.Helper()
 	v := &visitor{testNamespace: w.newNamespace(t)}
