@@ -39,5 +39,5 @@ export async function exercise(call) {
   result = await call('run_agent', { role: 'waits', instruction: 'Say hello' });
   assert.match(text(result), /cannot start yet/);
   const [, task] = /task (\S+) cannot start yet/.exec(text(result));
-  for (let i = 0; i < 2; i++) assert.match(text(await call('get_task', { task })), /cannot start yet/);
+  for (let i = 0; i < 2; i++) assert.match(text(await call('get_task', { task })), /ProviderNotFound/);
 }
