@@ -1,4 +1,5 @@
-// AI SDK: node ai-sdk.mjs chat|responses [stream]. It throws away nothing of the conversation, and keeps its messages in its own form.
+// AI SDK: node ai-sdk.mjs chat|responses [stream]. It throws away nothing of the conversation, and keeps its messages
+// in its own form.
 import { createOpenAI } from '@ai-sdk/openai';
 import { generateText, streamText } from 'ai';
 import { exercise } from './exercise.mjs';
@@ -14,7 +15,8 @@ await exercise({
     const options = { model: provider[api](role), messages, abortSignal };
     if (mode !== 'stream') return (await generateText(options)).response.messages[0];
     let failure;
-    const stream = streamText({ ...options, onError: ({ error }) => { failure = error; }, onAbort: () => { failure = new Error('aborted'); } });
+    const onError = ({ error }) => { failure = error; };
+    const stream = streamText({ ...options, onError, onAbort: () => { failure = new Error('aborted'); } });
     await stream.consumeStream();
     if (failure) throw failure;
     return (await stream.response).messages[0];

@@ -3,11 +3,12 @@ import assert from 'node:assert/strict';
 
 const { NESTOR_NAMESPACE, NESTOR_STEPS } = process.env;
 const role = (name) => `${NESTOR_NAMESPACE}/${name}`;
-// step waits for something on the other side: hold makes writes wait, entered waits until one has begun, and release lets them continue.
+// step waits for something on the other side: hold makes writes wait, entered waits until one has begun, and release
+// lets them continue.
 const step = async (name) => assert.ok((await fetch(`${NESTOR_STEPS}/${name}`)).ok);
 
-// exercise runs all steps. reply sends a conversation, which ends with a message of the user, and returns the next message of the assistant in
-// the client's own form; text returns its text, and user makes a message of the user.
+// exercise runs all steps. reply sends a conversation, which ends with a message of the user, and returns the next
+// message of the assistant in the client's own form; text returns its text, and user makes a message of the user.
 export async function exercise({ reply, text, user }) {
   const release = async (version) => {
     const conversation = [user('Release the notes')];

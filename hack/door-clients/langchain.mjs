@@ -10,7 +10,8 @@ await exercise({
   user: (text) => new HumanMessage(text),
   text: (message) => message.text,
   reply: async (model, messages, signal) => {
-    const chat = new ChatOpenAI({ model, apiKey: NESTOR_TOKEN, useResponsesApi: api === 'responses', configuration: { baseURL: `${NESTOR_URL}/v1` } });
+    const configuration = { baseURL: `${NESTOR_URL}/v1` };
+    const chat = new ChatOpenAI({ model, apiKey: NESTOR_TOKEN, useResponsesApi: api === 'responses', configuration });
     if (mode !== 'stream') return chat.invoke(messages, { signal });
     let whole;
     for await (const chunk of await chat.stream(messages, { signal })) whole = whole ? whole.concat(chunk) : chunk;

@@ -3,7 +3,8 @@ import assert from 'node:assert/strict';
 import { HttpAgent } from 'ag-ui-client-0';
 
 const { NESTOR_URL, NESTOR_TOKEN, NESTOR_NAMESPACE } = process.env;
-const agent = new HttpAgent({ url: `${NESTOR_URL}/ag-ui/${NESTOR_NAMESPACE}/releaser`, headers: { Authorization: `Bearer ${NESTOR_TOKEN}` } });
+const headers = { Authorization: `Bearer ${NESTOR_TOKEN}` };
+const agent = new HttpAgent({ url: `${NESTOR_URL}/ag-ui/${NESTOR_NAMESPACE}/releaser`, headers });
 const say = async (id, content) => {
   agent.addMessage({ id, role: 'user', content });
   await agent.runAgent({});

@@ -1,4 +1,5 @@
-// CopilotKit without its page: its core runs an agent over AG-UI. A question, an approval, a failure, an abort and a retry.
+// CopilotKit without its page: its core runs an agent over AG-UI. A question, an approval, a failure, an abort and a
+// retry.
 import assert from 'node:assert/strict';
 import { HttpAgent } from '@ag-ui/client';
 import { CopilotKitCore } from '@copilotkit/core';
@@ -9,11 +10,14 @@ const core = new CopilotKitCore({});
 
 // conversation returns a thread with an agent. Its run ends with the last message, or with an error.
 const conversation = (role) => {
-  const agent = new HttpAgent({ url: `${NESTOR_URL}/ag-ui/${NESTOR_NAMESPACE}/${role}`, headers: { Authorization: `Bearer ${NESTOR_TOKEN}` } });
+  const headers = { Authorization: `Bearer ${NESTOR_TOKEN}` };
+  const agent = new HttpAgent({ url: `${NESTOR_URL}/ag-ui/${NESTOR_NAMESPACE}/${role}`, headers });
   core.addAgent__unsafe_dev_only({ id: agent.threadId, agent });
   let failure = '';
-  const subscriber = { onRunErrorEvent: ({ event }) => { failure = event.message; }, onRunFailed: ({ error }) => { failure ||= error.message; } };
-  agent.subscribe(subscriber);
+  agent.subscribe({
+    onRunErrorEvent: ({ event }) => { failure = event.message; },
+    onRunFailed: ({ error }) => { failure ||= error.message; },
+  });
   let count = 0;
   const run = async (params) => {
     failure = '';
@@ -30,7 +34,8 @@ const conversation = (role) => {
 // Replies reach the run as resume entries if the client knows interrupts, and as messages otherwise.
 const reply = (thread, content, payload) => {
   const [interrupt] = thread.agent.pendingInterrupts ?? [];
-  return interrupt ? thread.run({ resume: [{ interruptId: interrupt.id, status: 'resolved', payload }] }) : thread.say(content);
+  if (!interrupt) return thread.say(content);
+  return thread.run({ resume: [{ interruptId: interrupt.id, status: 'resolved', payload }] });
 };
 const release = async (version) => {
   const thread = conversation('releaser');

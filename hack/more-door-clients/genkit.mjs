@@ -5,7 +5,8 @@ import { exercise } from '../door-clients/exercise.mjs';
 
 const mode = process.argv[3];
 const { NESTOR_URL, NESTOR_TOKEN } = process.env;
-const ai = genkit({ plugins: [openAICompatible({ name: 'nestor', apiKey: NESTOR_TOKEN, baseURL: `${NESTOR_URL}/v1` })] });
+const plugin = openAICompatible({ name: 'nestor', apiKey: NESTOR_TOKEN, baseURL: `${NESTOR_URL}/v1` });
+const ai = genkit({ plugins: [plugin] });
 
 await exercise({
   user: (text) => ({ role: 'user', content: [{ text }] }),

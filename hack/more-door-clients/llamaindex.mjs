@@ -8,14 +8,16 @@ const Client = api === 'responses' ? OpenAIResponses : OpenAI;
 
 await exercise({
   user: (content) => ({ role: 'user', content }),
-  text: (message) => (typeof message.content === 'string' ? message.content : message.content.map((part) => part.text ?? '').join('')),
+  text: ({ content }) => (typeof content === 'string' ? content : content.map((part) => part.text ?? '').join('')),
   reply: async (model, messages, signal) => {
     // Calls take no signal; the client below them takes a fetch.
     const abortable = (url, init) => fetch(url, signal ? { ...init, signal } : init);
-    const llm = new Client({ model, apiKey: NESTOR_TOKEN, baseURL: `${NESTOR_URL}/v1`, maxRetries: signal ? 0 : 10, additionalSessionOptions: { fetch: abortable } });
+    const session = { maxRetries: signal ? 0 : 10, additionalSessionOptions: { fetch: abortable } };
+    const llm = new Client({ model, apiKey: NESTOR_TOKEN, baseURL: `${NESTOR_URL}/v1`, ...session });
     if (mode !== 'stream') return (await llm.chat({ messages })).message;
     let content = '';
     for await (const chunk of await llm.chat({ messages, stream: true })) content += chunk.delta;
+    signal?.throwIfAborted(); // the stream ends without an error
     return { role: 'assistant', content };
   },
 });

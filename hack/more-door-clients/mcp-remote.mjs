@@ -12,12 +12,14 @@ import { exercise, form } from './exercise-mcp.mjs';
 const { NESTOR_URL, NESTOR_TOKEN, NESTOR_NAMESPACE } = process.env;
 const program = 'node_modules/.bin/mcp-remote';
 const env = { ...process.env, MCP_REMOTE_CONFIG_DIR: mkdtempSync(join(tmpdir(), 'mcp-remote-')), BROWSER: 'true' };
-const args = (token) => [`${NESTOR_URL}/mcp/${NESTOR_NAMESPACE}`, '--allow-http', '--transport', 'http-only', '--header', `Authorization:Bearer ${token}`];
+const options = ['--allow-http', '--transport', 'http-only', '--header'];
+const args = (token) => [`${NESTOR_URL}/mcp/${NESTOR_NAMESPACE}`, ...options, `Authorization:Bearer ${token}`];
 
 const client = new Client({ name: 'flow', version: '1.0.0' }, { capabilities: { elicitation: {} } });
 client.setRequestHandler(ElicitRequestSchema, async (request) => form(request.params));
 await client.connect(new StdioClientTransport({ command: program, args: args(NESTOR_TOKEN), env, stderr: 'ignore' }));
-await exercise((name, input, signal) => client.callTool({ name, arguments: input }, undefined, { signal, timeout: 120000 }));
+const call = (name, input, signal) => client.callTool({ name, arguments: input }, undefined, { signal, timeout: 120000 });
+await exercise(call);
 await client.close();
 
 // A token that is not valid: it ends, and says why.

@@ -18,20 +18,22 @@ import (
 	"github.com/nestor-dev/nestor/internal/streams"
 )
 
-// TestRefusedBodiesAreNotAwaited sends the beginning of a body. The response arrives and the connection ends, although the rest never follows.
+// TestRefusedBodiesAreNotAwaited sends the beginning of a body. The response arrives and the connection ends, although
+// the rest never follows.
 func TestRefusedBodiesAreNotAwaited(t *testing.T) {
+	const sizeRequest = "POST /size HTTP/1.1\r\nContent-Length: 100\r\n"
 	g := newGate(t, streams.Limits{})
 	for _, test := range []struct {
 		name, request string
 		want          int
 	}{
-		{"no token", "POST /size HTTP/1.1\r\nContent-Length: 100\r\n", http.StatusUnauthorized},
-		{"an invalid token", "POST /size HTTP/1.1\r\nContent-Length: 100\r\nAuthorization: Bearer no\r\n", http.StatusUnauthorized},
+		{"no token", sizeRequest, http.StatusUnauthorized},
+		{"an invalid token", sizeRequest + "Authorization: Bearer no\r\n", http.StatusUnauthorized},
 		{"chunks", "POST /size HTTP/1.1\r\nTransfer-Encoding: chunked\r\n", http.StatusUnauthorized},
 		{"an unknown path", "POST /unknown HTTP/1.1\r\nContent-Length: 100\r\n", http.StatusNotFound},
 		{"the front page", "GET / HTTP/1.1\r\nContent-Length: 100\r\n", http.StatusOK},
 		{"another method", "PUT /size HTTP/1.1\r\nContent-Length: 100\r\n", http.StatusNotFound},
-		{"another site", "POST /size HTTP/1.1\r\nContent-Length: 100\r\nOrigin: https://other.example\r\n", http.StatusForbidden},
+		{"another site", sizeRequest + "Origin: https://other.example\r\n", http.StatusForbidden},
 		{"a large body", "POST /size HTTP/1.1\r\nContent-Length: 9999999\r\n", http.StatusUnauthorized},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -73,7 +75,9 @@ func TestConnectionsAreKept(t *testing.T) {
 	defer func() { _ = conn.Close() }()
 	reader := bufio.NewReader(conn)
 	for range 3 {
-		if _, err := fmt.Fprintf(conn, "POST /size HTTP/1.1\r\nHost: test\r\nContent-Length: 4\r\nAuthorization: Bearer %s\r\n\r\nfour", validToken); err != nil {
+		const request = "POST /size HTTP/1.1\r\nHost: test\r\nContent-Length: 4\r\n" +
+			"Authorization: Bearer " + validToken + "\r\n\r\nfour"
+		if _, err := io.WriteString(conn, request); err != nil {
 			t.Fatal(err)
 		}
 		response, err := http.ReadResponse(reader, nil)
@@ -93,17 +97,22 @@ type deafDoor struct{ testDoor }
 
 func (deafDoor) Routes(mux *Mux) {
 	long := strings.Repeat("a", 1<<20)
-	mux.HandlePublic("GET /whole", http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { WriteJSON(w, http.StatusOK, long) }))
+	mux.HandlePublic("GET /whole", http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		WriteJSON(w, http.StatusOK, long)
+	}))
 	mux.HandlePublic("GET /events", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		stream := NewEventStream(w)
 		defer stream.Close()
 		for r.Context().Err() == nil && stream.SendText(long) == nil {
 		}
 	}))
-	mux.HandlePublic("GET /short", http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { WriteJSON(w, http.StatusOK, "short") }))
+	mux.HandlePublic("GET /short", http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		WriteJSON(w, http.StatusOK, "short")
+	}))
 }
 
-// TestDeafClientsAreCut: a client that reads nothing does not keep its connection. The network is in memory, so the time is simulated.
+// TestDeafClientsAreCut: a client that reads nothing does not keep its connection. The network is in memory, so the
+// time is simulated.
 func TestDeafClientsAreCut(t *testing.T) {
 	for _, path := range []string{"/whole", "/events", "/short"} {
 		t.Run(path, func(t *testing.T) {

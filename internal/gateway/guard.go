@@ -93,8 +93,9 @@ func (m *Mux) HandleUnread(pattern string, handler http.Handler) {
 	})
 }
 
-// ReadBody reads the body of a request, within limits of size and time, and replaces it by what was read. A time limit of the server would
-// also end requests that wait for a run. The connection of a request whose body was not read is closed; see [withDeadlines].
+// ReadBody reads the body of a request, within limits of size and time, and replaces it by what was read. A time limit
+// of the server would also end requests that wait for a run. The connection of a request whose body was not read is
+// closed; see [withDeadlines].
 func ReadBody(w http.ResponseWriter, r *http.Request, timeout time.Duration) error {
 	control := http.NewResponseController(w)
 	_ = control.SetReadDeadline(time.Now().Add(timeout)) // not all connections have deadlines
@@ -167,21 +168,25 @@ func protect(next http.Handler) http.Handler {
 	})
 }
 
-// headerConnection is the header with which a server announces that it closes the connection.
-const headerConnection = "Connection"
+// headerConnection is the header with which a server announces that it closes the connection, and closing its value.
+const (
+	headerConnection = "Connection"
+	closing          = "close"
+)
 
-// withDeadlines ends connections whose client does not read the response, and those whose client still sends a body that nobody reads: the
-// server would otherwise wait for the rest of it before it responds, and once more before it closes the connection.
+// withDeadlines ends connections whose client does not read the response, and those whose client still sends a body
+// that is not read: the server would otherwise wait for the rest of it before it responds, and once more before it
+// closes the connection.
 func withDeadlines(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		control := http.NewResponseController(w)
 		if r.ContentLength != 0 {
-			w.Header().Set(headerConnection, "close")
+			w.Header().Set(headerConnection, closing)
 		}
 		next.ServeHTTP(&deadlineWriter{w, control}, r)
 		// Not all connections have deadlines.
 		_ = control.SetWriteDeadline(time.Now().Add(writeTimeout)) // the server sends what it has buffered
-		if w.Header().Get(headerConnection) != "" {
+		if w.Header().Get(headerConnection) == closing {           // streams have another value
 			_ = control.SetReadDeadline(time.Now())
 		}
 	})

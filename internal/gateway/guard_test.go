@@ -33,6 +33,11 @@ func (d testDoor) Routes(mux *Mux) {
 			d.WriteError(w, err)
 			return
 		}
+		if r.Context().Err() != nil {
+			d.WriteError(w, r.Context().Err())
+			return
+		}
+		w.Header().Set("Connection", "keep-alive") // as libraries do for streams
 		_, _ = fmt.Fprintf(w, "%s %d", caller.User, len(body))
 	})
 	mux.Handle("GET /panic", func(http.ResponseWriter, *http.Request, *run.Caller) { panic("a secret") })

@@ -28,7 +28,7 @@ type visitor struct {
 	token string
 }
 
-// newVisitor returns somebody with a token that may start and read runs in a namespace of its own.
+// newVisitor returns a caller with a token that may start and read runs in a namespace of its own.
 func (w *world) newVisitor(t *testing.T) *visitor {
 	t.Helper()
 	v := &visitor{testNamespace: w.newNamespace(t)}
@@ -43,7 +43,9 @@ func (v *visitor) request(token, method, path, body string, header ...string) (i
 	v.t.Helper()
 	request, err := http.NewRequestWithContext(v.t.Context(), method, v.GatewayURL+path, strings.NewReader(body))
 	v.Expect(err).NotTo(HaveOccurred())
-	request.Header = http.Header{"Content-Type": {"application/json"}, "Accept": {"application/json, text/event-stream"}, "A2a-Version": {"1.0"}}
+	request.Header = http.Header{
+		"Content-Type": {"application/json"}, "Accept": {"application/json, text/event-stream"}, "A2a-Version": {"1.0"},
+	}
 	if token != "" {
 		request.Header.Set("Authorization", "Bearer "+token)
 	}
@@ -83,8 +85,11 @@ func forgedID(namespace, task string) string {
 	return "resp_" + base64.RawURLEncoding.EncodeToString(fmt.Appendf(nil, `{"n":%q,"t":%q}`, namespace, task))
 }
 
-// slowly sends a request whose body stops after its beginning. It returns the status of the response, and whether the server has closed the
-// connection after it; rest, if not empty, is sent before the response is read.
+// slowBegin is the beginning of a body.
+const slowBegin = `{"model":`
+
+// slowly sends a request whose body stops after its beginning. It returns the status of the response, and whether the
+// server has closed the connection after it; rest, if not empty, is sent before the response is read.
 func (v *visitor) slowly(path, token, rest string) (code int, closed bool) {
 	v.t.Helper()
 	address, err := url.Parse(v.GatewayURL)
@@ -93,13 +98,12 @@ func (v *visitor) slowly(path, token, rest string) (code int, closed bool) {
 	v.Expect(err).NotTo(HaveOccurred())
 	defer func() { _ = conn.Close() }()
 	v.Expect(conn.SetDeadline(time.Now().Add(45 * time.Second))).To(Succeed()) // less than the server waits for a body
-	begin := `{"model":`
-	length := len(begin) + max(100, len(rest))
-	if rest != "" {
-		length = len(begin) + len(rest)
+	length := len(slowBegin) + len(rest)
+	if rest == "" {
+		length += 100
 	}
-	_, err = fmt.Fprintf(conn, "POST %s HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s",
-		path, address.Host, token, length, begin)
+	_, err = fmt.Fprintf(conn, "POST %s HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer %s\r\nContent-Length: %d\r\n\r\n%s",
+		path, address.Host, token, length, slowBegin)
 	v.Expect(err).NotTo(HaveOccurred())
 	_, err = io.WriteString(conn, rest)
 	v.Expect(err).NotTo(HaveOccurred())
@@ -114,13 +118,36 @@ func (v *visitor) slowly(path, token, rest string) (code int, closed bool) {
 	return response.StatusCode, err == io.EOF //nolint:errorlint // it is never wrapped
 }
 
+// listTasks is a request of A2A, and getTask another one.
+const listTasks = `{"jsonrpc":"2.0","id":1,"method":"ListTasks","params":{}}`
+
+func getTask(id string) string {
+	return fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"GetTask","params":{"id":%q}}`, id)
+}
+
+// background is a request of OpenAI that starts a run.
+func (v *visitor) background(role, more string) string {
+	return `{"model":"` + v.namespace + "/" + role + `","input":"Calculate 6 * 7","background":true` + more + `}`
+}
+
+// addBlockedRole creates a role whose runs cannot start, because its provider does not exist.
+func (v *visitor) addBlockedRole() {
+	v.t.Helper()
+	v.create(&v1alpha1.AgentRole{ObjectMeta: metav1.ObjectMeta{Name: "waits"}, Spec: v1alpha1.AgentRoleSpec{
+		SystemPrompt: "You wait.", ModelProvider: "later",
+	}})
+}
+
 // doorRequests are requests that need a token, one for each door.
 func doorRequests(namespace string) map[string][2]string {
 	return map[string][2]string{
 		"OpenAI": {http.MethodGet + " /v1/models?namespace=" + namespace, ""},
-		"A2A":    {http.MethodPost + " /a2a/" + namespace + "/general", `{"jsonrpc":"2.0","id":1,"method":"ListTasks","params":{}}`},
+		"A2A":    {http.MethodPost + " /a2a/" + namespace + "/general", listTasks},
 		"MCP":    {http.MethodPost + " /mcp/" + namespace, `{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{}}`},
-		"AG-UI":  {http.MethodPost + " /ag-ui/" + namespace + "/general", `{"threadId":"t","runId":"r","messages":[{"id":"1","role":"user","content":"Calculate 6 * 7"}]}`},
+		"AG-UI": {
+			http.MethodPost + " /ag-ui/" + namespace + "/general",
+			`{"threadId":"t","runId":"r","messages":[{"id":"1","role":"user","content":"Calculate 6 * 7"}]}`,
+		},
 	}
 }
 
@@ -145,7 +172,8 @@ var _ = class(
 		},
 		control: func(t *testing.T, w *world) {
 			v := w.newVisitor(t)
-			code, closed := v.slowly("/v1/responses", v.token, `"`+v.namespace+`/general","input":"Calculate 6 * 7","background":true}`)
+			rest := strings.TrimPrefix(v.background("general", ""), slowBegin)
+			code, closed := v.slowly("/v1/responses", v.token, rest)
 			v.Expect(code).To(Equal(http.StatusOK))
 			v.Expect(closed).To(BeFalse())
 		},
@@ -185,7 +213,7 @@ var _ = class(
 		},
 		control: func(t *testing.T, w *world) {
 			v := w.newVisitor(t)
-			padded := `{"model":"` + v.namespace + `/general","input":"Calculate 6 * 7","background":true` + strings.Repeat(" ", 1<<20) + `}`
+			padded := v.background("general", strings.Repeat(" ", 1<<20))
 			code, text := v.request(v.token, http.MethodPost, "/v1/responses", padded)
 			v.Expect(code).To(Equal(http.StatusOK), text)
 			v.Expect(v.started()).To(Equal(1))
@@ -245,7 +273,8 @@ var _ = class(
 		defence: "The gateway reads the run before it responds.",
 		run: func(t *testing.T, w *world) {
 			v, victim := w.newVisitor(t), w.newVisitor(t)
-			code, _ := v.request(v.token, http.MethodGet, "/v1/responses/"+forgedID(victim.namespace, victim.addRun())+"?stream=true", "")
+			id := forgedID(victim.namespace, victim.addRun())
+			code, _ := v.request(v.token, http.MethodGet, "/v1/responses/"+id+"?stream=true", "")
 			v.Expect(code).To(Equal(http.StatusForbidden))
 			code, _ = v.request(v.token, http.MethodGet, "/v1/responses/"+forgedID(v.namespace, "nothing")+"?stream=true", "")
 			v.Expect(code).To(Equal(http.StatusNotFound))
@@ -255,7 +284,7 @@ var _ = class(
 		},
 		control: func(t *testing.T, w *world) {
 			v := w.newVisitor(t)
-			code, text := v.request(v.token, http.MethodPost, "/v1/responses", `{"model":"`+v.namespace+`/general","input":"Calculate 6 * 7","stream":true}`)
+			code, text := v.request(v.token, http.MethodPost, "/v1/responses", v.background("general", `,"stream":true`))
 			v.Expect(code).To(Equal(http.StatusOK))
 			v.Expect(text).To(ContainSubstring("response.created"))
 		},
@@ -266,7 +295,8 @@ var _ = class(
 		defence: "The gateway creates the message that cancels with the caller's token.",
 		run: func(t *testing.T, w *world) {
 			v, victim := w.newVisitor(t), w.newVisitor(t)
-			code, _ := v.request(v.token, http.MethodPost, "/v1/responses/"+forgedID(victim.namespace, victim.addRun())+"/cancel", "{}")
+			id := forgedID(victim.namespace, victim.addRun())
+			code, _ := v.request(v.token, http.MethodPost, "/v1/responses/"+id+"/cancel", "{}")
 			v.Expect(code).To(Equal(http.StatusForbidden))
 			var messages v1alpha1.AgentMessageList
 			v.Expect(v.API.List(t.Context(), &messages, client.InNamespace(victim.namespace))).To(Succeed())
@@ -274,13 +304,12 @@ var _ = class(
 		},
 		control: func(t *testing.T, w *world) {
 			v := w.newVisitor(t)
-			v.create(&v1alpha1.AgentRole{ObjectMeta: metav1.ObjectMeta{Name: "waits"}, Spec: v1alpha1.AgentRoleSpec{ModelProvider: "later"}})
-			v.create(&v1alpha1.AgentTask{ObjectMeta: metav1.ObjectMeta{Name: "own"}, Spec: v1alpha1.AgentTaskSpec{
-				Type: v1alpha1.TaskAgent, Role: "waits", Instruction: secretPlan,
-			}})
-			code, text := v.request(v.token, http.MethodPost, "/v1/responses/"+forgedID(v.namespace, "own")+"/cancel", "{}")
+			id := forgedID(v.namespace, v.addRun())
+			code, text := v.request(v.token, http.MethodPost, "/v1/responses/"+id+"/cancel", "{}")
 			v.Expect(code).To(Equal(http.StatusOK), text)
-			v.Expect(text).To(ContainSubstring(`"status":"cancelled"`))
+			var messages v1alpha1.AgentMessageList
+			v.Expect(v.API.List(t.Context(), &messages, client.InNamespace(v.namespace))).To(Succeed())
+			v.Expect(messages.Items).NotTo(BeEmpty())
 		},
 	},
 	attack{
@@ -293,9 +322,9 @@ var _ = class(
 			for _, id := range []string{name + "/status", "../agenttasks/" + name, "..", name + "/../" + name} {
 				for _, path := range []string{"", "?stream=true"} {
 					code, text := v.request(v.token, http.MethodGet, "/v1/responses/"+forgedID(v.namespace, id)+path, "")
-					v.Expect(code).To(Equal(http.StatusBadRequest), text)
+					v.Expect(code).To(Equal(http.StatusNotFound), text)
 				}
-				_, text := v.request(v.token, http.MethodPost, "/a2a/"+v.namespace+"/general", fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"GetTask","params":{"id":%q}}`, id))
+				_, text := v.request(v.token, http.MethodPost, "/a2a/"+v.namespace+"/general", getTask(id))
 				v.Expect(text).To(ContainSubstring("there is no task"))
 				_, text = v.callTool("/mcp/"+v.namespace, "get_task", fmt.Sprintf(`{"task":%q}`, id))
 				v.Expect(text).To(ContainSubstring(`"isError":true`))
@@ -305,7 +334,7 @@ var _ = class(
 		control: func(t *testing.T, w *world) {
 			v := w.newVisitor(t)
 			name := v.addRun()
-			code, text := v.request(v.token, http.MethodPost, "/a2a/"+v.namespace+"/general", fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"GetTask","params":{"id":%q}}`, name))
+			code, text := v.request(v.token, http.MethodPost, "/a2a/"+v.namespace+"/general", getTask(name))
 			v.Expect(code).To(Equal(http.StatusOK))
 			v.Expect(text).To(ContainSubstring("the-secret-plan"))
 		},
@@ -318,9 +347,7 @@ var _ = class(
 			v, victim := w.newVisitor(t), w.newVisitor(t)
 			name := victim.addRun()
 			for _, namespace := range []string{victim.namespace, v.namespace + "%2F..%2F" + victim.namespace} {
-				for _, body := range []string{
-					fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"GetTask","params":{"id":%q}}`, name), `{"jsonrpc":"2.0","id":1,"method":"ListTasks","params":{}}`,
-				} {
+				for _, body := range []string{getTask(name), listTasks} {
 					_, text := v.request(v.token, http.MethodPost, "/a2a/"+namespace+"/general", body)
 					v.Expect(text).To(ContainSubstring(`"error"`))
 					v.Expect(text).NotTo(ContainSubstring("the-secret-plan"))
@@ -330,7 +357,7 @@ var _ = class(
 		control: func(t *testing.T, w *world) {
 			v := w.newVisitor(t)
 			v.addRun()
-			_, text := v.request(v.token, http.MethodPost, "/a2a/"+v.namespace+"/general", `{"jsonrpc":"2.0","id":1,"method":"ListTasks","params":{}}`)
+			_, text := v.request(v.token, http.MethodPost, "/a2a/"+v.namespace+"/general", listTasks)
 			v.Expect(text).To(ContainSubstring("the-secret-plan"))
 		},
 	},
@@ -342,8 +369,9 @@ var _ = class(
 			v, victim := w.newVisitor(t), w.newVisitor(t)
 			name := victim.addRun()
 			for path, arguments := range map[string]string{
-				"/mcp": fmt.Sprintf(`{"namespace":%q,"task":%q}`, victim.namespace, name), "/mcp/" + victim.namespace: fmt.Sprintf(`{"task":%q}`, name),
-				"/mcp/" + v.namespace: fmt.Sprintf(`{"namespace":%q,"task":%q}`, victim.namespace, name),
+				"/mcp":                     fmt.Sprintf(`{"namespace":%q,"task":%q}`, victim.namespace, name),
+				"/mcp/" + victim.namespace: fmt.Sprintf(`{"task":%q}`, name),
+				"/mcp/" + v.namespace:      fmt.Sprintf(`{"namespace":%q,"task":%q}`, victim.namespace, name),
 			} {
 				_, text := v.callTool(path, "get_task", arguments)
 				v.Expect(text).To(ContainSubstring(`"isError":true`), path)
@@ -358,15 +386,16 @@ var _ = class(
 	attack{
 		name:    "an AG-UI thread continues a run of another namespace",
 		attempt: "Resume an interrupt of a foreign run, in the form of a resume entry and of a typed reply.",
-		defence: "The gateway reads the run in the namespace of the path with the caller's token, and checks that it is of the thread.",
+		defence: "The gateway reads the run with the caller's token, in the namespace of the path, and checks its thread.",
 		run: func(t *testing.T, w *world) {
 			v, victim := w.newVisitor(t), w.newVisitor(t)
 			id := victim.addRun() + "/0.0/call@plan"
 			for _, namespace := range []string{victim.namespace, v.namespace} {
 				for _, body := range []string{
-					fmt.Sprintf(`{"threadId":"t","runId":"r","messages":[],"resume":[{"interruptId":%q,"status":"resolved","payload":{"approved":true}}]}`, id),
-					fmt.Sprintf(`{"threadId":"t","runId":"r","messages":[{"id":%q,"role":"assistant","content":"?"},{"id":"2","role":"user","content":"approve"}]}`, "ask/"+id),
+					fmt.Sprintf(`"messages":[],"resume":[{"interruptId":%q,"status":"resolved","payload":{"approved":true}}]`, id),
+					fmt.Sprintf(`"messages":[{"id":%q,"role":"assistant"},{"id":"2","role":"user","content":"approve"}]`, "ask/"+id),
 				} {
+					body = `{"threadId":"t","runId":"r",` + body + `}`
 					code, text := v.request(v.token, http.MethodPost, "/ag-ui/"+namespace+"/general", body)
 					v.Expect(code).To(BeElementOf(http.StatusForbidden, http.StatusNotFound, http.StatusBadRequest), text)
 				}
@@ -385,12 +414,13 @@ var _ = class(
 	attack{
 		name:    "repeated requests pile up runs that cannot start",
 		attempt: "Repeat a request for a role without a provider, as clients do by themselves, until the provider exists.",
-		defence: "The response has a status that clients do not repeat, and the same request finds the run that cannot start.",
+		defence: "Clients do not repeat requests with the status of the response, and the same request finds the run.",
 		run: func(t *testing.T, w *world) {
 			v := w.newVisitor(t)
-			v.create(&v1alpha1.AgentRole{ObjectMeta: metav1.ObjectMeta{Name: "waits"}, Spec: v1alpha1.AgentRoleSpec{ModelProvider: "later"}})
+			v.addBlockedRole()
 			for range 5 {
-				code, text := v.request(v.token, http.MethodPost, "/v1/responses", `{"model":"`+v.namespace+`/waits","input":"Calculate 6 * 7"}`)
+				body := fmt.Sprintf(`{"model":"%s/waits","input":"Calculate 6 * 7"}`, v.namespace)
+				code, text := v.request(v.token, http.MethodPost, "/v1/responses", body)
 				v.Expect(code).To(Equal(http.StatusBadRequest))
 				v.Expect(text).To(ContainSubstring("cannot start yet"))
 			}
@@ -398,9 +428,10 @@ var _ = class(
 		},
 		control: func(t *testing.T, w *world) {
 			v := w.newVisitor(t)
-			v.create(&v1alpha1.AgentRole{ObjectMeta: metav1.ObjectMeta{Name: "waits"}, Spec: v1alpha1.AgentRoleSpec{ModelProvider: "later"}})
+			v.addBlockedRole()
 			for i := range 2 {
-				v.request(v.token, http.MethodPost, "/v1/responses", fmt.Sprintf(`{"model":"%s/waits","input":"Calculate 6 * %d"}`, v.namespace, i))
+				body := fmt.Sprintf(`{"model":"%s/waits","input":"Calculate 6 * %d"}`, v.namespace, i)
+				v.request(v.token, http.MethodPost, "/v1/responses", body)
 			}
 			v.Expect(v.started()).To(Equal(2))
 		},

@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"strings"
+	"sync"
 	"testing"
 
 	. "github.com/onsi/gomega"
@@ -32,29 +33,35 @@ func skipUnlessAll(t *testing.T) {
 	}
 }
 
-// runScript runs a script with a client. Besides the addresses of the gateway, it gets one with which it holds the tool, waits until it was called,
-// and releases it.
+// runScript runs a script with a client. Besides the addresses of the gateway, it gets one with which it holds the
+// tool, waits until it was called, and releases it.
 func (r *room) runScript(dir, script string, args ...string) {
 	r.t.Helper()
 	var entered <-chan struct{}
-	var release chan<- struct{}
+	release := func() {}
+	r.t.Cleanup(func() { release() })
 	steps := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, request *http.Request) {
 		switch strings.TrimPrefix(request.URL.Path, "/") {
 		case "hold":
-			entered, release = r.box.hold()
+			var held chan<- struct{}
+			entered, held = r.box.hold()
+			release = sync.OnceFunc(func() { close(held) })
 		case "entered":
 			select {
 			case <-entered:
 			case <-request.Context().Done():
 			}
 		case "release":
-			close(release)
+			release()
 		default:
 			http.NotFound(w, request)
 		}
 	}))
 	r.t.Cleanup(steps.Close)
-	env := []string{"NESTOR_URL=" + r.stack.GatewayURL, "NESTOR_TOKEN=" + r.token, "NESTOR_NAMESPACE=" + r.namespace, "NESTOR_STEPS=" + steps.URL}
+	env := []string{
+		"NESTOR_URL=" + r.stack.GatewayURL, "NESTOR_TOKEN=" + r.token, "NESTOR_NAMESPACE=" + r.namespace,
+		"NESTOR_STEPS=" + steps.URL,
+	}
 	ctx, cancel := context.WithCancel(r.t.Context())
 	defer cancel()
 	output := npm.Program{Dir: dir, Script: script, Args: args, Env: env}.Output(ctx, r.t)
@@ -75,10 +82,14 @@ func (r *room) exercised() {
 	r.Expect(r.box.files()).To(ConsistOf("notes-1.2", "notes-1.3"))
 	started := map[string]int{}
 	for _, task := range r.tasks() {
-		instruction, _, _ := strings.Cut(task.Spec.Instruction, "\n")
-		started[task.Spec.Role+": "+instruction]++
+		for _, words := range []string{"Release the notes", "Give up", "Say hello"} {
+			if strings.Contains(task.Spec.Instruction, words) { // some clients add instructions of their own
+				started[task.Spec.Role+": "+words]++
+			}
+		}
 	}
-	r.Expect(started).To(Equal(map[string]int{"releaser: Release the notes": 2, "releaser: Give up": 1, "waits: Say hello": 1}), "nothing was started twice")
+	wanted := map[string]int{"releaser: Release the notes": 2, "releaser: Give up": 1, "waits: Say hello": 1}
+	r.Expect(started).To(Equal(wanted), "nothing was started twice")
 }
 
 func exercise(t *testing.T, dir, script string, args ...string) {
@@ -107,7 +118,8 @@ func TestMostUsedClients(t *testing.T) {
 func TestMoreClients(t *testing.T) {
 	skipUnlessAll(t)
 	t.Parallel()
-	// LlamaIndex leaves the replies out of the conversation that it sends to the responses API, so it only runs with chat completions.
+	// LlamaIndex leaves the replies out of the conversation that it sends to the responses API, so it only runs with chat
+	// completions.
 	for _, script := range []string{"llamaindex.mjs", "genkit.mjs", "mastra.mjs"} {
 		exercise(t, moreClients, script, "chat")
 		exercise(t, moreClients, script, "chat", "stream")

@@ -85,7 +85,7 @@ func (d door) card(w http.ResponseWriter, r *http.Request, caller *run.Caller) {
 		d.WriteError(w, err)
 		return
 	}
-	gateway.WriteJSON(w, http.StatusOK, oldCard{card, agent.address + agent.path(), string(a2a.TransportProtocolJSONRPC), string(a2a.Version)})
+	gateway.WriteJSON(w, http.StatusOK, newOldCard(card, agent.address+agent.path()))
 }
 
 // addressOf returns the address of the gateway as the caller sees it.

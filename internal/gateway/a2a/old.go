@@ -15,7 +15,8 @@ import (
 	"github.com/nestor-dev/nestor/internal/gateway"
 )
 
-// oldCard is an agent card with the address where clients of A2A 0.3 look for it, so that they get as far as an error with the reason.
+// oldCard is an agent card with the address where clients of A2A 0.3 look for it, so that they get as far as an error
+// with the reason.
 type oldCard struct {
 	*a2a.AgentCard
 	URL       string `json:"url"`
@@ -23,11 +24,15 @@ type oldCard struct {
 	Version   string `json:"protocolVersion"`
 }
 
+func newOldCard(card *a2a.AgentCard, url string) oldCard {
+	return oldCard{card, url, string(a2a.TransportProtocolJSONRPC), string(a2a.Version)}
+}
+
 // codeVersion is the code of the error VersionNotSupported in JSON-RPC.
 const codeVersion = -32009
 
-// refuseOldMethod responds to a request of a client of A2A 0.3, whose methods have a slash, and reports whether it is one. The body stays
-// readable otherwise.
+// refuseOldMethod responds to a request of a client of A2A 0.3, whose methods have a slash, and reports whether it is
+// one. The body stays readable otherwise.
 func refuseOldMethod(w http.ResponseWriter, r *http.Request) bool {
 	body, err := io.ReadAll(r.Body)
 	r.Body = io.NopCloser(bytes.NewReader(body))
@@ -43,8 +48,9 @@ func refuseOldMethod(w http.ResponseWriter, r *http.Request) bool {
 		code = http.StatusBadRequest // the client expects events after another one
 	}
 	gateway.WriteJSON(w, code, map[string]any{"jsonrpc": "2.0", "id": request.ID, "error": map[string]any{
-		"code":    codeVersion,
-		"message": "this agent serves A2A " + string(a2a.Version) + ", and " + request.Method + " is a method of A2A 0.3: use a client of A2A 1.0",
+		"code": codeVersion,
+		"message": "this agent serves A2A " + string(a2a.Version) + ", and " + request.Method +
+			" is a method of A2A 0.3: use a client of A2A 1.0",
 	}})
 	return true
 }

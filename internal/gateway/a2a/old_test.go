@@ -24,7 +24,7 @@ func TestMethodsOfEarlierVersions(t *testing.T) {
 		{`{"jsonrpc":"2.0","id":7,"method":"SendMessage","params":{}}`, "application/json", 0},
 		{`not JSON`, "application/json", 0},
 	} {
-		r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/a2a/team-a/reviewer", strings.NewReader(test.body))
+		r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/", strings.NewReader(test.body))
 		r.Header.Set("Accept", test.accept)
 		w := httptest.NewRecorder()
 		refused := refuseOldMethod(w, r)
@@ -44,15 +44,16 @@ func TestMethodsOfEarlierVersions(t *testing.T) {
 				Message string
 			}
 		}
-		if err := json.Unmarshal(w.Body.Bytes(), &answer); err != nil || w.Code != test.code || answer.ID != 7 || answer.Error.Code != codeVersion ||
-			!strings.Contains(answer.Error.Message, "A2A 1.0") {
+		if err := json.Unmarshal(w.Body.Bytes(), &answer); err != nil || w.Code != test.code ||
+			answer.ID != 7 || answer.Error.Code != codeVersion || !strings.Contains(answer.Error.Message, "A2A 1.0") {
 			t.Errorf("%s: %d %s, %v", test.body, w.Code, w.Body, err)
 		}
 	}
 }
 
 func TestCardForEarlierVersions(t *testing.T) {
-	text, err := json.Marshal(oldCard{&a2a.AgentCard{Name: "reviewer", Version: "1"}, "https://gateway/a2a/team-a/reviewer", "JSONRPC", "1.0"})
+	const url = "https://gateway/a2a/team-a/reviewer"
+	text, err := json.Marshal(newOldCard(&a2a.AgentCard{Name: "reviewer", Version: "1"}, url))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -61,7 +62,7 @@ func TestCardForEarlierVersions(t *testing.T) {
 		t.Fatal(err)
 	}
 	for field, want := range map[string]string{
-		"name": "reviewer", "version": "1", "url": "https://gateway/a2a/team-a/reviewer", "preferredTransport": "JSONRPC", "protocolVersion": "1.0",
+		"name": "reviewer", "version": "1", "url": url, "preferredTransport": "JSONRPC", "protocolVersion": "1.0",
 	} {
 		if card[field] != want {
 			t.Errorf("%s is %v, want %s", field, card[field], want)

@@ -76,11 +76,12 @@ func interruptOf(task string, ask run.Ask, cursor run.Cursor) interrupt {
 	return i
 }
 
-// askPrefix begins the id of the message that shows an interrupt to a client that does not know interrupts; the id of the interrupt follows.
+// askPrefix begins the id of the message that shows an interrupt to a client that does not know interrupts; the id of
+// the interrupt follows.
 const askPrefix = "ask/"
 
-// typedReply returns the newest message as the answer to an interrupt, if it follows the message that shows the interrupt. Clients that do not
-// know interrupts have no other way to answer.
+// typedReply returns the newest message as the answer to an interrupt, if it follows the message that shows the
+// interrupt. Clients that do not know interrupts have no other way to answer.
 func (in *input) typedReply() (resumeEntry, bool) {
 	if in.modern() || len(in.Messages) < 2 {
 		return resumeEntry{}, false
@@ -91,12 +92,12 @@ func (in *input) typedReply() (resumeEntry, bool) {
 		Content json.RawMessage `json:"content"`
 	}
 	last := len(in.Messages) - 1
-	if json.Unmarshal(in.Messages[last-1], &shown) != nil || json.Unmarshal(in.Messages[last], &typed) != nil || typed.Role != roleUser {
+	if json.Unmarshal(in.Messages[last-1], &shown) != nil || json.Unmarshal(in.Messages[last], &typed) != nil {
 		return resumeEntry{}, false
 	}
 	id, ok := strings.CutPrefix(shown.ID, askPrefix)
 	text, err := contentText(typed.Content)
-	if !ok || err != nil {
+	if !ok || err != nil || typed.Role != roleUser {
 		return resumeEntry{}, false
 	}
 	payload, err := json.Marshal(text)

@@ -287,7 +287,8 @@ func (m *mapper) interrupt(e run.Event) {
 	}
 	if !m.in.modern() {
 		id := askPrefix + i.ID
-		m.send(messageEvent{typeTextStart, id, "assistant"}, contentEvent{typeTextContent, id, e.Ask.Text()}, messageEvent{Type: typeTextEnd, MessageID: id})
+		m.send(messageEvent{typeTextStart, id, "assistant"}, contentEvent{typeTextContent, id, e.Ask.Text()})
+		m.send(messageEvent{Type: typeTextEnd, MessageID: id})
 	}
 	m.sendState(e.Task)
 	m.finish(&outcome{Type: outcomeInterrupt, Interrupts: []interrupt{i}}, nil)

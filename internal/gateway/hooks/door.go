@@ -102,8 +102,9 @@ func (d *door) WriteError(w http.ResponseWriter, err error) {
 	gateway.WriteJSON(w, p.Code, map[string]string{"error": p.Message})
 }
 
-// permit responds to the handshake of CloudEvents, with which a sender asks whether it may send events to a URL. The response is the same for
-// all triggers and for none: the handshake keeps senders from being used against others, and each event is authenticated.
+// permit responds to the handshake of CloudEvents, with which a sender asks whether it may send events to a URL. The
+// response is the same for all triggers and for none: the handshake keeps senders from being used against others, and
+// each event is authenticated.
 func (d *door) permit(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Allow", "POST, OPTIONS")
 	if origin := r.Header.Get("WebHook-Request-Origin"); origin != "" {

@@ -34,8 +34,8 @@ func (d *Door) Routes(mux *gateway.Mux) {
 	mux.HandleUnread("POST /register", http.HandlerFunc(refuseRegistration))
 }
 
-// refuseRegistration responds to clients that try to sign in with OAuth after their token was refused, such as mcp-remote: they show this
-// response, and not the one that refused the token.
+// refuseRegistration responds to clients that try to sign in with OAuth after their token was refused, such as mcp-
+// remote: they show this response, and not the one that refused the token.
 func refuseRegistration(w http.ResponseWriter, _ *http.Request) {
 	gateway.WriteJSON(w, http.StatusNotFound, map[string]string{
 		"error": "invalid_request", "error_description": "The gateway has no sign-in. " + gateway.ErrNoToken.ErrStatus.Message,

@@ -135,8 +135,9 @@ func (r *response) finish(e run.Event) {
 	}
 }
 
-// wholeResponse waits for the end of the exchange. isNew means that the request created the response: then the failure of the run is the
-// failure of the request, because clients read the output of a response without looking at its status.
+// wholeResponse waits for the end of the exchange. isNew means that the request created the response: then the failure
+// of the run is the failure of the request, because clients read the output of a response without looking at its
+// status.
 func (d door) wholeResponse(w http.ResponseWriter, r *http.Request, caller *run.Caller, e exchange, out response, isNew bool) {
 	var said reply
 	for event, err := range e.follow(r.Context(), caller) {

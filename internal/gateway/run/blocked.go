@@ -35,10 +35,10 @@ func blockedBy(task *v1alpha1.AgentTask) *metav1.Condition {
 // ReasonCannotStart is the reason of a run that waits for a change elsewhere.
 const ReasonCannotStart metav1.StatusReason = "CannotStart"
 
-// CannotStart returns the error of a Blocked event, for a client that would otherwise wait without knowing why. The task stays, and starts by
-// itself when what is missing is there. A task whose role does not exist is cancelled: the caller most likely mistyped it. The status is 400,
-// because clients repeat requests after most others, each of which would start one more run: OpenAI's after 408, 409, 429 and those from 500,
-// LangChain after everything above 409.
+// CannotStart returns the error of a Blocked event, for a client that would otherwise wait without knowing why. The
+// task stays, and starts by itself when what is missing is there. A task whose role does not exist is cancelled: the
+// caller most likely mistyped it. The status is 400, because clients repeat requests after most others, each of which
+// would start one more run: OpenAI's after 408, 409, 429 and those from 500, LangChain after everything above 409.
 func CannotStart(ctx context.Context, caller interface {
 	Cancel(ctx context.Context, namespace, task, key string) error
 }, event Event) error {

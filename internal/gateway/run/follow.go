@@ -187,6 +187,9 @@ func (s *story) lastOutcome(ctx context.Context) (outcome *historyv1.Outcome) {
 
 // Newest returns the position after everything that is recorded of a chat.
 func (c *Caller) Newest(ctx context.Context, namespace, chat string) (Cursor, error) {
+	if err := checkNames(namespace, chat); err != nil {
+		return Cursor{}, err
+	}
 	seq, err := c.history(namespace).Newest(ctx, historyv1.TranscriptName("AgentChat", chat))
 	if isUnreadable(err) || apierrors.IsNotFound(err) {
 		return Cursor{}, nil

@@ -13,12 +13,13 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// CheckNames returns a NotFound error if one of the names cannot be that of an object, because it cannot be a part of a URL. Clients choose
-// names. The errors of client-go for such names look like those of a broken connection.
-func CheckNames(names ...string) error {
+// checkNames returns a NotFound error if one of the names cannot be that of an object, because it cannot be a part of a
+// URL. Clients choose names. The errors of client-go for such names look like those of a broken connection.
+func checkNames(names ...string) error {
 	for _, name := range names {
 		if problems := path.IsValidPathSegmentName(name); len(problems) > 0 {
-			return NotFound(fmt.Sprintf("there is no object with the name %q: a name %s", name, strings.Join(problems, ", and ")))
+			why := strings.Join(problems, ", and ")
+			return NotFound(fmt.Sprintf("there is no object with the name %q: a name %s", name, why))
 		}
 	}
 	return nil
@@ -28,8 +29,10 @@ func CheckNames(names ...string) error {
 type checkedClient struct{ client.WithWatch }
 
 // Get implements client.Reader.
-func (c checkedClient) Get(ctx context.Context, key client.ObjectKey, into client.Object, options ...client.GetOption) error {
-	if err := CheckNames(key.Namespace, key.Name); err != nil {
+func (c checkedClient) Get(
+	ctx context.Context, key client.ObjectKey, into client.Object, options ...client.GetOption,
+) error {
+	if err := checkNames(key.Namespace, key.Name); err != nil {
 		return err
 	}
 	return c.WithWatch.Get(ctx, key, into, options...)
@@ -37,15 +40,17 @@ func (c checkedClient) Get(ctx context.Context, key client.ObjectKey, into clien
 
 // List implements client.Reader.
 func (c checkedClient) List(ctx context.Context, into client.ObjectList, options ...client.ListOption) error {
-	if err := CheckNames(namespaceOf(options)); err != nil {
+	if err := checkNames(namespaceOf(options)); err != nil {
 		return err
 	}
 	return c.WithWatch.List(ctx, into, options...)
 }
 
 // Watch implements client.WithWatch.
-func (c checkedClient) Watch(ctx context.Context, of client.ObjectList, options ...client.ListOption) (watch.Interface, error) {
-	if err := CheckNames(namespaceOf(options)); err != nil {
+func (c checkedClient) Watch(
+	ctx context.Context, of client.ObjectList, options ...client.ListOption,
+) (watch.Interface, error) {
+	if err := checkNames(namespaceOf(options)); err != nil {
 		return nil, err
 	}
 	return c.WithWatch.Watch(ctx, of, options...)
@@ -53,7 +58,7 @@ func (c checkedClient) Watch(ctx context.Context, of client.ObjectList, options 
 
 // Create implements client.Writer. The API server checks the name.
 func (c checkedClient) Create(ctx context.Context, object client.Object, options ...client.CreateOption) error {
-	if err := CheckNames(object.GetNamespace()); err != nil {
+	if err := checkNames(object.GetNamespace()); err != nil {
 		return err
 	}
 	return c.WithWatch.Create(ctx, object, options...)

@@ -18,7 +18,8 @@ import (
 // TestNamesWithSlashes uses a client without a server: requests with names that are not refused fail in another way.
 func TestNamesWithSlashes(t *testing.T) {
 	scheme := kube.NewScheme()
-	api, err := client.NewWithWatch(&rest.Config{Host: "http://127.0.0.1:1"}, client.Options{Scheme: scheme, Mapper: kube.NewMapper(scheme)})
+	options := client.Options{Scheme: scheme, Mapper: kube.NewMapper(scheme)}
+	api, err := client.NewWithWatch(&rest.Config{Host: "http://127.0.0.1:1"}, options)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -28,16 +29,18 @@ func TestNamesWithSlashes(t *testing.T) {
 		task.Namespace, task.Name = name, "task"
 		_, watchError := checked.Watch(t.Context(), &v1alpha1.AgentTaskList{}, client.InNamespace(name))
 		for what, err := range map[string]error{
-			"get": checked.Get(t.Context(), client.ObjectKey{Namespace: "team-a", Name: name}, &v1alpha1.AgentTask{}), "create": checked.Create(t.Context(), task),
+			"get":    checked.Get(t.Context(), client.ObjectKey{Namespace: "team-a", Name: name}, &v1alpha1.AgentTask{}),
 			"get in": checked.Get(t.Context(), client.ObjectKey{Namespace: name, Name: "task"}, &v1alpha1.AgentTask{}),
-			"list":   checked.List(t.Context(), &v1alpha1.AgentTaskList{}, client.InNamespace(name)), "watch": watchError,
+			"create": checked.Create(t.Context(), task),
+			"list":   checked.List(t.Context(), &v1alpha1.AgentTaskList{}, client.InNamespace(name)),
+			"watch":  watchError,
 		} {
 			if !apierrors.IsNotFound(err) || !strings.Contains(err.Error(), name) {
 				t.Errorf("%s %q: %v", what, name, err)
 			}
 		}
 	}
-	if err := CheckNames("team-a", "", "plan-1.2"); err != nil {
+	if err := checkNames("team-a", "", "plan-1.2"); err != nil {
 		t.Error(err)
 	}
 }

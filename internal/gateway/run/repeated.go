@@ -16,9 +16,9 @@ import (
 // repeatWindow is how long a client may take to repeat a request without an idempotency key.
 const repeatWindow = time.Hour
 
-// StartOnce is Start for a request without an idempotency key. Clients repeat requests after some errors without being asked to, and not all
-// of them say so. It returns the newest run of the same caller for exactly the same request if that run cannot start yet, or if the client
-// marks the request as repeated and the run is recent.
+// StartOnce is Start for a request without an idempotency key. Clients repeat requests after some errors
+// automatically, and not all of them mark a repetition. It returns the newest run of the same caller for exactly the same request if
+// that run cannot start yet, or if the client marks the request as repeated and the run is recent.
 func (c *Caller) StartOnce(ctx context.Context, r Request) (*v1alpha1.AgentTask, bool, error) {
 	wanted, err := c.task(r)
 	if err != nil {
