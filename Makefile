@@ -75,7 +75,7 @@ build: ## Build the programs into bin/
 
 .PHONY: control-plane
 control-plane: ## Put etcd, kube-apiserver, kube-controller-manager and kubectl into bin/k8s
-	@hack/controlplane/install.sh "$(K8S_BIN)"
+	@KUBERNETES= hack/controlplane/install.sh "$(K8S_BIN)"
 
 # etcd and kubectl are those of every test. The flows are the ones whose behaviour depends on the API server: watches, owners, status
 # updates, the garbage collector, authorization and the kinds that triggers watch.

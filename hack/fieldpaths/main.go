@@ -1,11 +1,13 @@
 // Copyright 2026 The Nestor Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Command fieldpaths checks that the fields which messages, help texts and pages name exist, such as spec.limits.maxDepth. It reads the
-// files that its arguments name: the string literals of Go and TypeScript, Markdown and YAML. It exits with 1 if a field does not exist.
+// Command fieldpaths checks that the fields which messages, help texts and pages name exist, such as
+// spec.limits.maxDepth. It reads the files that its arguments name: the string literals of Go and TypeScript, Markdown
+// and YAML. It exits with 1 if a field does not exist.
 //
-// A field must be one of the kind beside it ("spec.cancel of the AgentMessage"). Otherwise it must be one of a kind that the same sentence
-// or command names, or of the kind that the file is about; if there is none, of any of Nestor's kinds.
+// A field must be one of the kind beside it ("spec.cancel of the AgentMessage"). Otherwise it must be one of a kind
+// that the same sentence or command names, or of the kind that the file is about; if there is none, of any of Nestor's
+// kinds.
 package main
 
 import (

@@ -46,7 +46,8 @@ type passage struct {
 // about are the kinds that files are about, by the part of their name that says it.
 var about = map[string]string{
 	"agentchat": "AgentChat", "agentmessage": "AgentMessage", "agentquota": "AgentQuota", "agentrole": "AgentRole",
-	"agenttask": "AgentTask", "agenttrigger": "AgentTrigger", "internal/trigger/": "AgentTrigger", "internal/role/": "AgentRole",
+	"agenttask": "AgentTask", "agenttrigger": "AgentTrigger",
+	"internal/trigger/": "AgentTrigger", "internal/role/": "AgentRole",
 	"modelprovider": "ModelProvider", "subagent": "SubAgent", "toolserver": "ToolServer", "tool/mcp/": "ToolServer",
 }
 

@@ -23,8 +23,8 @@ import (
 	"github.com/nestor-dev/nestor/config/operator"
 )
 
-// newRules returns the CEL environment in which an API server compiles rules that it does not store yet: that of the release before, so
-// that the server can be rolled back.
+// newRules returns the CEL environment in which an API server compiles rules that it does not store yet: that of the
+// release before, so that the server can be rolled back.
 func newRules(release *version.Version) *environment.EnvSet {
 	return environment.MustBaseEnvSet(version.MajorMinor(release.Major(), release.Minor()-1))
 }
@@ -52,7 +52,8 @@ func compile(t *testing.T, env *environment.EnvSet) (problems []string) {
 	}
 	for _, d := range definitions {
 		internal := &apiextensions.JSONSchemaProps{}
-		if err := apiextensionsv1.Convert_v1_JSONSchemaProps_To_apiextensions_JSONSchemaProps(d.Spec.Versions[0].Schema.OpenAPIV3Schema, internal, nil); err != nil {
+		convert := apiextensionsv1.Convert_v1_JSONSchemaProps_To_apiextensions_JSONSchemaProps
+		if err := convert(d.Spec.Versions[0].Schema.OpenAPIV3Schema, internal, nil); err != nil {
 			t.Fatal(err)
 		}
 		structural, err := schema.NewStructural(internal)
@@ -78,9 +79,12 @@ func compile(t *testing.T, env *environment.EnvSet) (problems []string) {
 	return problems
 }
 
-func compileSchema(t *testing.T, s *schema.Structural, isRoot bool, path string, env *environment.EnvSet) (problems []string) {
+func compileSchema(
+	t *testing.T, s *schema.Structural, isRoot bool, path string, env *environment.EnvSet,
+) (problems []string) {
 	t.Helper()
-	results, err := schemacel.Compile(s, model.SchemaDeclType(s, isRoot), celconfig.PerCallLimit, env, schemacel.NewExpressionsEnvLoader())
+	declared, loader := model.SchemaDeclType(s, isRoot), schemacel.NewExpressionsEnvLoader()
+	results, err := schemacel.Compile(s, declared, celconfig.PerCallLimit, env, loader)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -98,7 +102,9 @@ func compileSchema(t *testing.T, s *schema.Structural, isRoot bool, path string,
 	return problems
 }
 
-func compilePolicy(t *testing.T, policy *admissionv1.ValidatingAdmissionPolicy, env *environment.EnvSet) (problems []string) {
+func compilePolicy(
+	t *testing.T, policy *admissionv1.ValidatingAdmissionPolicy, env *environment.EnvSet,
+) (problems []string) {
 	t.Helper()
 	compiler, err := admissioncel.NewCompositedCompiler(env)
 	if err != nil {
@@ -111,10 +117,12 @@ func compilePolicy(t *testing.T, policy *admissionv1.ValidatingAdmissionPolicy, 
 		}
 	}
 	for _, v := range policy.Spec.Variables {
-		check(compiler.CompileAndStoreVariable(&validating.Variable{Name: v.Name, Expression: v.Expression}, declared, environment.NewExpressions))
+		variable := &validating.Variable{Name: v.Name, Expression: v.Expression}
+		check(compiler.CompileAndStoreVariable(variable, declared, environment.NewExpressions))
 	}
 	for _, v := range policy.Spec.Validations {
-		check(compiler.CompileCELExpression(&validating.ValidationCondition{Expression: v.Expression}, declared, environment.NewExpressions))
+		condition := &validating.ValidationCondition{Expression: v.Expression}
+		check(compiler.CompileCELExpression(condition, declared, environment.NewExpressions))
 	}
 	return problems
 }

@@ -30,7 +30,7 @@ func TestChartsNameTheFloor(t *testing.T) {
 			t.Fatal(err)
 		}
 		if metadata.KubeVersion != want {
-			t.Errorf("%s: kubeVersion is %q, and the oldest release in %s makes it %q", chart, metadata.KubeVersion, matrix, want)
+			t.Errorf("%s: kubeVersion is %q, and %s makes it %q", chart, metadata.KubeVersion, matrix, want)
 		}
 	}
 }
@@ -50,7 +50,7 @@ func TestPagesNameTheFloor(t *testing.T) {
 		}
 	}
 	if diagnose.OldestKubernetes != want {
-		t.Errorf("kubectl nestor doctor accepts %s, but the oldest release in %s is %s", diagnose.OldestKubernetes, matrix, want)
+		t.Errorf("kubectl nestor doctor accepts %s, but %s has %s", diagnose.OldestKubernetes, matrix, want)
 	}
 	if found < 3 {
 		t.Errorf("only %d pages name the oldest release", found)
@@ -61,7 +61,7 @@ func TestNewestIsTestedAlways(t *testing.T) {
 	control := regexp.MustCompile(`(?m)^\tk8s\.io/kubernetes v(\S+)`).FindSubmatch(read(t, "hack/controlplane/go.mod"))
 	all := releases(t)
 	if newest := all[len(all)-1].String(); control == nil || newest != string(control[1]) {
-		t.Errorf("the newest release in %s is %s, but make control-plane installs %s: run make compat for both", matrix, newest, control[1])
+		t.Errorf("the newest release in %s is %s, but make control-plane installs %s: test both", matrix, newest, control)
 	}
 }
 
