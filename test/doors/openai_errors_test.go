@@ -70,6 +70,19 @@ func TestOpenAIRunThatCannotStart(t *testing.T) {
 	r.Expect(r.tasks()).To(HaveLen(2), "a run that has ended is not found")
 }
 
+// TestOpenAICancelOfABlockedRun: the response of a cancel is the run's end, even if the run could not start.
+func TestOpenAICancelOfABlockedRun(t *testing.T) {
+	t.Parallel()
+	r := newRoom(t)
+	r.addBlockedRole()
+	code, answer := r.openAI(http.MethodPost, "/v1/responses",
+		`{"model": "`+r.namespace+`/waits", "input": "Say hello", "background": true}`)
+	r.Expect(code).To(Equal(http.StatusOK))
+	code, answer = r.openAI(http.MethodPost, "/v1/responses/"+answer.ID+"/cancel", "")
+	r.Expect(code).To(Equal(http.StatusOK))
+	r.Expect(answer.Status).To(Equal("cancelled"))
+}
+
 // TestOpenAIFailedResponses: a failure is visible in every way to request a response.
 func TestOpenAIFailedResponses(t *testing.T) {
 	t.Parallel()

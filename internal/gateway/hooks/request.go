@@ -141,15 +141,19 @@ func equal(a, b string) bool {
 	return subtle.ConstantTimeCompare(one[:], other[:]) == 1
 }
 
-// secretHeaders are not shown to expressions.
-var secretHeaders = []string{"Authorization", "Cookie", "Proxy-Authorization", "X-Hub-Signature", gitHubSignature, ownSignature}
+// secretWords occur in the names of headers that have credentials or signatures, such as X-Gitlab-Token. Expressions
+// must not read these headers, because templates put what they return into prompts and the ledger.
+var secretWords = []string{
+	"auth", "cookie", "credential", "passw", "secret", "session", "signature", "token", "api-key", "apikey", "access-key",
+}
 
 // headersOf returns the headers for expressions, with names in lower case.
 func headersOf(header http.Header) map[string]string {
 	headers := make(map[string]string, len(header))
 	for name, values := range header {
-		if !slices.Contains(secretHeaders, name) {
-			headers[strings.ToLower(name)] = strings.Join(values, ", ")
+		name = strings.ToLower(name)
+		if !slices.ContainsFunc(secretWords, func(word string) bool { return strings.Contains(name, word) }) {
+			headers[name] = strings.Join(values, ", ")
 		}
 	}
 	return headers

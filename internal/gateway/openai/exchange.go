@@ -49,6 +49,8 @@ type exchange struct {
 	from          run.Cursor
 	// answered is the ID of the ask that the request answered.
 	answered string
+	// cancelled reports that the request cancels the run.
+	cancelled bool
 	// typed reports that the text of the response is the data of the result.
 	typed bool
 	// shown is the reference of the ask that the response ends with. It is only in the ID of a response that has ended.
@@ -382,8 +384,11 @@ func (e exchange) follow(ctx context.Context, caller *run.Caller) iter.Seq2[run.
 			return
 		}
 		for event, err := range events {
-			if err == nil && event.Kind == run.Waiting && event.Ask.ID() == e.answered {
-				continue // the status has not noticed the answer yet
+			if err == nil && event.Kind == run.Waiting && (e.cancelled || event.Ask.ID() == e.answered) {
+				continue // the status does not show the answer or the cancel yet
+			}
+			if err == nil && event.Kind == run.Blocked && e.cancelled {
+				continue
 			}
 			if err == nil && event.Kind == run.Blocked {
 				err = run.CannotStart(ctx, caller, event)

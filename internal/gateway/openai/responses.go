@@ -237,5 +237,6 @@ func (d door) cancelResponse(w http.ResponseWriter, r *http.Request, caller *run
 		d.WriteError(w, err)
 		return
 	}
+	e.cancelled = true
 	d.wholeResponse(w, r, caller, *e, d.newResponse(*e, ""), false)
 }
