@@ -29,6 +29,7 @@ var runners = map[string]func(*testing.T) bool{
 	"go test ./test/bench":                          hasTest("test/bench", "TestScenarios"),
 	"make test":                                     hasTarget("test"),
 	"make verify":                                   hasTarget("verify"),
+	"make compat":                                   hasTarget("compat"),
 	"make e2e":                                      hasTarget("e2e"),
 	"make images-test":                              hasTarget("images-test"),
 	"make e2e install":                              hasFile("test/e2e/install_test.go"),
