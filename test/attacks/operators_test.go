@@ -107,9 +107,16 @@ type slowStack struct {
 
 func slowStory(t *testing.T, w *world) *slowStack {
 	t.Helper()
-	s := &slowStack{testNamespace: start(t, stack.SQLite, func(o *stack.Options) { o.Programs = w.Dir }).newNamespace(t), release: make(chan struct{})}
+	own := start(t, stack.SQLite, func(o *stack.Options) {
+		o.Programs = w.Dir
+		o.Gateway = false // two operators cannot listen on its one address
+	})
+	s := &slowStack{testNamespace: own.newNamespace(t), release: make(chan struct{})}
 	server := httptest.NewServer(s)
-	t.Cleanup(server.Close)
+	t.Cleanup(func() {
+		server.CloseClientConnections() // a failed test leaves requests open
+		server.Close()
+	})
 	s.create(
 		&v1alpha1.ModelProvider{ObjectMeta: metav1.ObjectMeta{Name: "slow"}, Spec: v1alpha1.ModelProviderSpec{BaseURL: server.URL + "/v1", DefaultModel: "slow"}},
 		&v1alpha1.AgentTask{ObjectMeta: metav1.ObjectMeta{Name: "work"}, Spec: v1alpha1.AgentTaskSpec{Type: v1alpha1.TaskAgent, Role: "general", Instruction: "Do it", ModelProvider: "slow"}},
