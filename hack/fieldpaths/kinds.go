@@ -127,7 +127,7 @@ var index = regexp.MustCompile(`\[[^\]]*\]`)
 
 // has reports whether a kind has a path such as spec.limits.maxDepth or status.waiting[].text.
 func (k *kinds) has(kind, path string) bool {
-	at, found := k.own[kind], true
+	at := k.own[kind]
 	if at == nil {
 		at = k.others[kind]
 	}
@@ -135,9 +135,11 @@ func (k *kinds) has(kind, path string) bool {
 		if at == nil {
 			return true
 		}
-		if at, found = at(name); !found {
+		next, found := at(name)
+		if !found {
 			return false
 		}
+		at = next
 	}
 	return true
 }

@@ -97,6 +97,9 @@ func (m *Mux) HandleUnread(pattern string, handler http.Handler) {
 // of the server would also end requests that wait for a run. The connection of a request whose body was not read is
 // closed; see [withDeadlines].
 func ReadBody(w http.ResponseWriter, r *http.Request, timeout time.Duration) error {
+	if r.ContentLength > maxBody {
+		return &http.MaxBytesError{Limit: maxBody} // clients that wait for 100 Continue get the response
+	}
 	control := http.NewResponseController(w)
 	_ = control.SetReadDeadline(time.Now().Add(timeout)) // not all connections have deadlines
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))

@@ -94,6 +94,7 @@ func newGate(t *testing.T, limits streams.Limits) *gate {
 			g.codes = append(g.codes, code)
 		},
 	}))
+	g.Client().Transport.(*http.Transport).ExpectContinueTimeout = time.Hour
 	t.Cleanup(g.Close)
 	return g
 }
@@ -115,6 +116,8 @@ func (g *gate) do(t *testing.T, method, path, body string, headers ...string) (a
 	for i := 0; i < len(headers); i += 2 {
 		req.Header.Set(headers[i], headers[i+1])
 	}
+	// The body is sent when it is read: the end of the connection must not reach the client before the response does.
+	req.Header.Set("Expect", "100-continue")
 	got, err := g.Client().Do(req)
 	if err != nil {
 		t.Fatal(err)

@@ -52,7 +52,8 @@ func (v *visitor) request(token, method, path, body string, header ...string) (i
 	for i := 0; i+1 < len(header); i += 2 {
 		request.Header.Set(header[i], header[i+1])
 	}
-	response, err := http.DefaultClient.Do(request)
+	request.Header.Set("Expect", "100-continue") // as in sendHook
+	response, err := hookClient.Do(request)
 	v.Expect(err).NotTo(HaveOccurred())
 	defer func() { _ = response.Body.Close() }()
 	text, err := io.ReadAll(response.Body)

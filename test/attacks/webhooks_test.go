@@ -97,13 +97,18 @@ func (r *testNamespace) sendHook(h hookRequest) (int, string) {
 	for name, value := range h.headers {
 		request.Header.Set(name, value)
 	}
-	response, err := http.DefaultClient.Do(request)
+	// The body is sent when the gateway reads it. If it is refused unread, the end of the connection could otherwise
+	// reach the client before the response does.
+	request.Header.Set("Expect", "100-continue")
+	response, err := hookClient.Do(request)
 	r.Expect(err).NotTo(HaveOccurred())
 	defer func() { _ = response.Body.Close() }()
 	text, err := io.ReadAll(response.Body)
 	r.Expect(err).NotTo(HaveOccurred())
 	return response.StatusCode, string(text)
 }
+
+var hookClient = &http.Client{Transport: &http.Transport{ExpectContinueTimeout: time.Hour}}
 
 // hookOutcome sends a request and returns its outcome, or the status if it was refused. The gateway's cache may not
 // have the trigger yet.

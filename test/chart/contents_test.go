@@ -182,8 +182,8 @@ var _ = Describe("The chart", func() {
 				} `json:"spec"`
 			}
 			convert(find(objects, "ServiceMonitor", "nestor-operator"), &monitor)
-			Expect(monitor.Spec.Endpoints[0].Scheme == "https").To(Equal(!insecure))
-			Expect(monitor.Spec.Endpoints[0].BearerTokenFile != "").To(Equal(!insecure))
+			secure := monitor.Spec.Endpoints[0].Scheme == "https" && monitor.Spec.Endpoints[0].BearerTokenFile != ""
+			Expect(secure).To(Equal(!insecure))
 			Expect(find(objects, "ClusterRole", "nestor-operator-metrics-reader") != nil).To(Equal(!insecure))
 			Expect(find(objects, "ClusterRoleBinding", "nestor-history-auth-delegator") != nil).To(Equal(!insecure))
 			args := operatorOf(ctx, values...).Spec.Template.Spec.Containers[0].Args

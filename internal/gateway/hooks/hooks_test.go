@@ -133,10 +133,14 @@ func newRequest(t *testing.T, url, body string, headers ...string) *http.Request
 	return r
 }
 
+var hookClient = &http.Client{Transport: &http.Transport{ExpectContinueTimeout: time.Hour}}
+
 // send sends a request, and returns the status and the body.
 func send(t *testing.T, r *http.Request) (int, string) {
 	t.Helper()
-	answer, err := http.DefaultClient.Do(r)
+	// The body is sent when it is read: the end of the connection must not reach the client before the response does.
+	r.Header.Set("Expect", "100-continue")
+	answer, err := hookClient.Do(r)
 	if err != nil {
 		t.Fatal(err)
 	}
