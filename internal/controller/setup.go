@@ -214,7 +214,8 @@ func Setup(mgr ctrl.Manager, options Options) (*Controllers, error) {
 		Delayed: &reference.Delayed{Retry: references.Retry, Interval: 5 * time.Second}}
 	keeper, notifier := newKeeper(mgr, options)
 	scheduler := schedule.New(schedule.Options{Observer: counted, Shares: notifier})
-	tools := &backend.Tools{Finder: finder, Pool: pool, Workspaces: workspaces, Results: backend.FullOutputs{Ledger: options.Ledger}}
+	tools := &backend.Tools{Finder: finder, Pool: pool, Reviews: mgr.GetClient(), Workspaces: workspaces,
+		Results: backend.FullOutputs{Ledger: options.Ledger}}
 	atOnce, err := builtin.New(builtin.Options{}) // the tools without external dependencies
 	if err != nil {
 		return nil, fmt.Errorf("create the built-in tools: %w", err)
