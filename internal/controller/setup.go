@@ -199,7 +199,7 @@ func Setup(mgr ctrl.Manager, options Options) (*Controllers, error) {
 	references := &reference.Watcher{Cache: mgr.GetCache(), OperatorNamespace: options.OperatorNamespace, Unresolved: []*reference.Unresolved{chats, tasks, agents}}
 	reach := outbound.Options{AllowLoopback: options.AllowLoopbackEndpoints}
 	pool := mcp.NewPool(mcp.Options{Version: version.String(), HTTP: options.Telemetry.Transport(outbound.New(reach)), Changed: func(key mcp.Key) {
-		wake.servers.Add(types.NamespacedName{Namespace: key.Namespace, Name: key.Server})
+		wake.servers.Add(toolserver.ServerOf(key))
 		references.Retry("")
 	}})
 	counted, err := newMetrics(options.Metrics)
