@@ -199,7 +199,7 @@ func Setup(mgr ctrl.Manager, options Options) (*Controllers, error) {
 	references := &reference.Watcher{Cache: mgr.GetCache(), OperatorNamespace: options.OperatorNamespace, Unresolved: []*reference.Unresolved{chats, tasks, agents}}
 	reach := outbound.Options{AllowLoopback: options.AllowLoopbackEndpoints}
 	pool := mcp.NewPool(mcp.Options{Version: version.String(), HTTP: options.Telemetry.Transport(outbound.New(reach)), Changed: func(key mcp.Key) {
-		wake.servers.Add(types.NamespacedName{Namespace: key.Namespace, Name: key.Server})
+		wake.servers.Add(toolserver.ServerOf(key))
 		references.Retry("")
 	}})
 	counted, err := newMetrics(options.Metrics)
@@ -214,7 +214,8 @@ func Setup(mgr ctrl.Manager, options Options) (*Controllers, error) {
 		Delayed: &reference.Delayed{Retry: references.Retry, Interval: 5 * time.Second}}
 	keeper, notifier := newKeeper(mgr, options)
 	scheduler := schedule.New(schedule.Options{Observer: counted, Shares: notifier})
-	tools := &backend.Tools{Finder: finder, Pool: pool, Workspaces: workspaces, Results: backend.FullOutputs{Ledger: options.Ledger}}
+	tools := &backend.Tools{Finder: finder, Pool: pool, Reviews: mgr.GetClient(), Workspaces: workspaces,
+		Results: backend.FullOutputs{Ledger: options.Ledger}}
 	atOnce, err := builtin.New(builtin.Options{}) // the tools without external dependencies
 	if err != nil {
 		return nil, fmt.Errorf("create the built-in tools: %w", err)

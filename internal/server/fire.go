@@ -79,7 +79,7 @@ func (s *site) patchFire(r *http.Request, config *rest.Config, namespace, name s
 	// The resource version makes sure that the request of another person is not replaced.
 	patch := encode(map[string]any{"metadata": map[string]any{
 		"resourceVersion": current.GetResourceVersion(),
-		"annotations":     map[string]string{v1alpha1.AnnotationFire: string(request), v1alpha1.AnnotationFireUser: user},
+		"annotations":     map[string]string{v1alpha1.AnnotationFire: string(request), v1alpha1.AnnotationFireUser: user.Username},
 	}})
 	_, err = triggers.Patch(r.Context(), name, types.MergePatchType, patch, metav1.PatchOptions{})
 	return id, err

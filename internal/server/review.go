@@ -18,7 +18,8 @@ const reviewTimeout = 10 * time.Second
 func (s *site) authenticate(ctx context.Context, config *rest.Config) (user string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, reviewTimeout)
 	defer cancel()
-	return review(ctx, config)
+	info, err := review(ctx, config)
+	return info.Username, err
 }
 
 // endWhenTokenExpires returns when the token is no longer valid or belongs to another user, or when ctx ends: a stream must

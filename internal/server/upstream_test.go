@@ -83,7 +83,7 @@ func (u *upstream) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case u.denied != "" && strings.Contains(r.URL.Path, u.denied):
 		status(w, http.StatusForbidden, "Forbidden", "you may not")
 	case strings.HasSuffix(r.URL.Path, "/selfsubjectreviews"):
-		reply(w, map[string]any{"kind": "SelfSubjectReview", "apiVersion": "authentication.k8s.io/v1", "status": map[string]any{"userInfo": map[string]any{"username": user}}})
+		reply(w, map[string]any{"kind": "SelfSubjectReview", "apiVersion": "authentication.k8s.io/v1", "status": map[string]any{"userInfo": map[string]any{"username": user, "groups": []string{"platform", "system:authenticated"}}}})
 	case strings.HasSuffix(r.URL.Path, "/selfsubjectaccessreviews"):
 		reply(w, map[string]any{"kind": "SelfSubjectAccessReview", "apiVersion": "authorization.k8s.io/v1", "status": map[string]any{"allowed": u.allows(r)}})
 	case u.may != nil && strings.HasSuffix(r.URL.Path, "/api/v1/namespaces"):

@@ -7,6 +7,8 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"slices"
+	"strings"
 
 	"golang.org/x/sync/errgroup"
 	authenticationv1 "k8s.io/api/authentication/v1"
@@ -23,7 +25,9 @@ import (
 
 // whoamiResponse describes the signed-in person for the page.
 type whoamiResponse struct {
-	User      string          `json:"user"`
+	User string `json:"user"`
+	// Groups are groups of the user for spec.userGroups of a task.
+	Groups    []string        `json:"groups,omitempty"`
 	SignIn    string          `json:"signIn"`
 	Namespace string          `json:"namespace"`
 	Version   string          `json:"version"`
@@ -71,20 +75,34 @@ func (s *site) whoami(w http.ResponseWriter, r *http.Request, config *rest.Confi
 		writeError(w, err)
 		return
 	}
-	writeJSON(w, http.StatusOK, whoamiResponse{User: user, SignIn: s.identity.SignIn(), Namespace: namespace, Version: version.String(), May: may, DefaultWorkspace: s.workspace, Ideas: s.ideas})
+	writeJSON(w, http.StatusOK, whoamiResponse{
+		User: user.Username, Groups: namedGroups(user.Groups), SignIn: s.identity.SignIn(), Namespace: namespace,
+		Version: version.String(), May: may, DefaultWorkspace: s.workspace, Ideas: s.ideas,
+	})
+}
+
+// maxGroups is the bound of spec.userGroups of a task.
+const maxGroups = 64
+
+// namedGroups returns the groups that a task must name. The operator adds those that the API server gives to every user.
+func namedGroups(groups []string) []string {
+	named := slices.DeleteFunc(slices.Clone(groups), func(group string) bool {
+		return group == "" || len(group) > 253 || group == "system:authenticated" || strings.HasPrefix(group, "system:serviceaccounts")
+	})
+	return named[:min(len(named), maxGroups)]
 }
 
 // review returns the user of a configuration, as the API server sees it.
-func review(ctx context.Context, config *rest.Config) (user string, err error) {
+func review(ctx context.Context, config *rest.Config) (user authenticationv1.UserInfo, err error) {
 	client, err := kubernetes.NewForConfig(config)
 	if err != nil {
-		return "", fmt.Errorf("reach the API server: %w", err)
+		return user, fmt.Errorf("reach the API server: %w", err)
 	}
 	self, err := client.AuthenticationV1().SelfSubjectReviews().Create(ctx, &authenticationv1.SelfSubjectReview{}, metav1.CreateOptions{})
 	if err != nil {
-		return "", err
+		return user, err
 	}
-	return self.Status.UserInfo.Username, nil
+	return self.Status.UserInfo, nil
 }
 
 // permissions returns the permissions of a user in a namespace.

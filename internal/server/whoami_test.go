@@ -5,6 +5,7 @@ package server
 
 import (
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
@@ -21,5 +22,23 @@ func TestThePageIsToldTheDefaultWorkspace(t *testing.T) {
 	}
 	if got := ask(t, u.tokenSite(), http.MethodGet, whoamiPath, nil); got.Code != http.StatusOK || strings.Contains(got.Body.String(), "defaultWorkspace") {
 		t.Errorf("without one, got %d %s", got.Code, got.Body)
+	}
+}
+
+func TestWhoamiNamesGroups(t *testing.T) {
+	t.Parallel()
+	got := ask(t, newUpstream(t).tokenSite(), http.MethodGet, whoamiPath, nil)
+	if !strings.Contains(got.Body.String(), `"groups":["platform"]`) {
+		t.Errorf("got %s", got.Body)
+	}
+	many := slices.Repeat([]string{"team"}, 2*maxGroups)
+	for _, c := range []struct{ all, named []string }{
+		{[]string{"system:masters", "system:authenticated"}, []string{"system:masters"}},
+		{[]string{"system:serviceaccounts", "system:serviceaccounts:ci", "", strings.Repeat("a", 254)}, []string{}},
+		{many, many[:maxGroups]},
+	} {
+		if named := namedGroups(c.all); !slices.Equal(named, c.named) {
+			t.Errorf("%q: got %q", c.all, named)
+		}
 	}
 }

@@ -82,9 +82,6 @@ func Compile(spec v1alpha1.AgentTriggerSpec) (*Program, error) {
 	if spec.Message != nil {
 		p.value = c.template("spec.message.content", spec.Message.Content)
 	}
-	if c.err == nil && c.count > expr.MaxExpressions {
-		c.err = &expr.Error{Field: "spec", Problem: fmt.Sprintf("there are %d expressions, at most %d are allowed", c.count, expr.MaxExpressions)}
-	}
 	return p, c.err
 }
 
@@ -95,13 +92,20 @@ type compiler struct {
 	err    error
 }
 
+// add counts expressions. Too many are an error, so that the next field is not compiled.
+func (c *compiler) add(expressions int) {
+	if c.count += expressions; c.err == nil && c.count > expr.MaxExpressions {
+		c.err = &expr.Error{Field: "spec", Problem: fmt.Sprintf("there are more than %d expressions", expr.MaxExpressions)}
+	}
+}
+
 func (c *compiler) expression(field, text string) *expr.Program {
 	if c.err != nil || text == "" {
 		return nil
 	}
 	var p *expr.Program
 	p, c.err = expr.Compile(c.source, field, text)
-	c.count++
+	c.add(1)
 	return p
 }
 
@@ -113,7 +117,7 @@ func (c *compiler) template(field, text string) *expr.Template {
 	if c.err = err; err != nil {
 		return nil
 	}
-	c.count += t.Expressions()
+	c.add(t.Expressions())
 	return t
 }
 
@@ -125,7 +129,7 @@ func (c *compiler) json(field string, value *runtime.RawExtension) *expr.JSONTem
 	if c.err = err; err != nil {
 		return nil
 	}
-	c.count += t.Expressions()
+	c.add(t.Expressions())
 	return t
 }
 

@@ -5,6 +5,7 @@ package agenttask
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -16,6 +17,7 @@ import (
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 	"github.com/nestor-dev/nestor/internal/agent"
 	"github.com/nestor-dev/nestor/internal/controller/agentconfig"
+	"github.com/nestor-dev/nestor/internal/controller/backend"
 	"github.com/nestor-dev/nestor/internal/controller/run"
 	"github.com/nestor-dev/nestor/internal/controller/tree"
 	"github.com/nestor-dev/nestor/internal/ledger"
@@ -230,7 +232,13 @@ func (r *Reconciler) ensureToolRun(ctx context.Context, task *v1alpha1.AgentTask
 	}
 	if standalone(lineage) {
 		r.Runner.Finder.Begin(task.Namespace)
-		if err := r.checkMayUse(ctx, task); err != nil {
+	}
+	if lineage.Chat == nil {
+		err := r.Runner.Config.Tools.CheckUse(ctx, task)
+		if refused := (*backend.NotAllowed)(nil); errors.As(err, &refused) {
+			return startErrorf(v1alpha1.ErrorInvalidSpec, "%s cannot be called: %s.", task.Spec.Tool, refused)
+		}
+		if err != nil {
 			return err
 		}
 	}

@@ -131,6 +131,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if err != nil || !t.DeletionTimestamp.IsZero() {
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
+	if !r.Recorder.Evaluations.compiled(&r.Recorder.programs, &t) {
+		return ctrl.Result{}, nil
+	}
 	result, err := r.reconcile(ctx, &t)
 	if apierrors.IsNotFound(err) {
 		return ctrl.Result{}, nil // it was deleted meanwhile

@@ -29,6 +29,7 @@ type Evaluator struct {
 	// slots are taken by the evaluations of a namespace. They stay: there are few namespaces.
 	slots      map[string]chan struct{}
 	background map[types.NamespacedName]*evaluation
+	compiling  map[types.NamespacedName]bool
 }
 
 // evaluation is an evaluation in the background.
@@ -56,6 +57,7 @@ func NewEvaluator(wake func(types.NamespacedName)) *Evaluator {
 	return &Evaluator{
 		wake: wake, spawn: func(f func()) { go f() },
 		slots: map[string]chan struct{}{}, background: map[types.NamespacedName]*evaluation{},
+		compiling: map[types.NamespacedName]bool{},
 	}
 }
 
@@ -115,6 +117,33 @@ func (e *Evaluator) later(t *v1alpha1.AgentTrigger, program *trigger.Program, f 
 	})
 	known, _ := e.take(name, wanted)
 	return known.result, known.done
+}
+
+// compiled reports whether the spec of a trigger is compiled. If it is not, it is compiled in the background: that can
+// take seconds and cannot be interrupted. The trigger is reconciled again when it has ended.
+func (e *Evaluator) compiled(p *programs, t *v1alpha1.AgentTrigger) bool {
+	name := client.ObjectKeyFromObject(t)
+	e.mu.Lock()
+	start := !p.has(t) && !e.compiling[name]
+	if start {
+		e.compiling[name] = true
+	}
+	e.mu.Unlock()
+	if start {
+		t = t.DeepCopy()
+		e.spawn(func() {
+			// The programs keep the error, and the context never ends.
+			_ = e.run(context.Background(), name.Namespace, func(context.Context) error {
+				_, err := p.of(t)
+				return err
+			})
+			e.mu.Lock()
+			delete(e.compiling, name)
+			e.mu.Unlock()
+			e.wake(name)
+		})
+	}
+	return p.has(t)
 }
 
 // forget drops the evaluation of a deleted trigger.

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"k8s.io/apimachinery/pkg/types"
+	ctrl "sigs.k8s.io/controller-runtime"
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 	"github.com/nestor-dev/nestor/internal/trigger"
@@ -85,6 +86,31 @@ func TestReconcilesDoNotWait(t *testing.T) {
 		t.Error("a result of another generation was used")
 	}
 	<-woken
+}
+
+// TestReconcilesDoNotCompile has a namespace whose evaluations do not end. Its triggers are compiled after that.
+func TestReconcilesDoNotCompile(t *testing.T) {
+	woken := make(chan types.NamespacedName, 1)
+	e := NewEvaluator(func(name types.NamespacedName) { woken <- name })
+	w := newWorld(t, 1, nightly(v1alpha1.ConcurrencyAllow))
+	r := w.operators[0].reconciler()
+	recorder := r.Recorder
+	recorder.Evaluations = e
+	of := w.trigger()
+	release := block(t, e, of.Namespace)
+	for range 2 {
+		if _, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: theTrigger}); err != nil || recorder.programs.has(of) {
+			t.Fatalf("compiled in the reconcile: %v", err)
+		}
+	}
+	release()
+	if name := <-woken; name != theTrigger || !e.compiled(&recorder.programs, of) {
+		t.Errorf("%s was woken, compiled: %t", name, recorder.programs.has(of))
+	}
+	of.Generation++
+	if recorder.programs.has(of) {
+		t.Error("the program of another generation was used")
+	}
 }
 
 // TestCancelledRequestsAreNotDropped checks that a sender that gave up while its request waited can send it again.

@@ -28,6 +28,14 @@ type compiled struct {
 	err        error
 }
 
+// has reports whether the spec of a trigger is compiled, or does not compile.
+func (p *programs) has(t *v1alpha1.AgentTrigger) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	known, ok := p.compiled[client.ObjectKeyFromObject(t)]
+	return ok && known.uid == t.UID && known.generation == t.Generation
+}
+
 // of returns the compiled spec of a trigger, or why it does not compile.
 func (p *programs) of(t *v1alpha1.AgentTrigger) (*trigger.Program, error) {
 	name := client.ObjectKeyFromObject(t)

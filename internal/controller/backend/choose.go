@@ -219,9 +219,5 @@ func (t *Tools) server(ctx context.Context, namespace, name string) (serverTools
 }
 
 func (t *Tools) sessionWith(namespace string, object *v1alpha1.ToolServer) *mcp.Session {
-	key := mcp.Key{Namespace: namespace, Server: object.Name}
-	if object.Namespace != namespace {
-		key.Server = object.Namespace + "/" + object.Name
-	}
-	return t.Pool.Ensure(toolserver.Server(t.Finder, object, key))
+	return t.Pool.Ensure(toolserver.Server(t.Finder, object, toolserver.SessionKey(namespace, object)))
 }

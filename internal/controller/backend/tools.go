@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/util/wait"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 	"github.com/nestor-dev/nestor/internal/controller/resolve"
@@ -28,6 +29,8 @@ import (
 type Tools struct {
 	Finder resolve.Finder
 	Pool   *mcp.Pool
+	// Reviews creates access reviews.
+	Reviews client.Writer
 	// Workspaces provides the tools of agents with a workspace.
 	Workspaces *workspace.Workspaces
 	// Results reads full outputs for read_result.
@@ -58,6 +61,9 @@ func (t *Tools) Set(ctx context.Context, a ledger.Agent, name string) (tool.Set,
 		}
 		used.session.AwaitStatus(ctx) // after a restart of the operator the session may still be connecting, which is no failure of the server
 		if used, err = t.pinned(ctx, a.Namespace, used); err != nil {
+			return tool.Set{}, err
+		}
+		if err := t.checkUseOf(ctx, a, used.object); err != nil {
 			return tool.Set{}, err
 		}
 		return used.tools()

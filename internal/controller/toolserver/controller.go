@@ -69,7 +69,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	var object v1alpha1.ToolServer
 	if err := r.Client.Get(ctx, req.NamespacedName, &object); err != nil {
 		if apierrors.IsNotFound(err) {
-			r.Pool.Retain(func(key mcp.Key) bool { return key != sessionKey(req.NamespacedName) })
+			r.Pool.Retain(func(key mcp.Key) bool { return ServerOf(key) != req.NamespacedName })
 		}
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
@@ -98,7 +98,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 
 // server returns the connection settings of the operator's own session.
 func (r *Reconciler) server(object *v1alpha1.ToolServer) mcp.Server {
-	return Server(r.Finder, object, sessionKey(client.ObjectKeyFromObject(object)))
+	return Server(r.Finder, object, SessionKey(object.Namespace, object))
 }
 
 // Server returns the connection settings of a ToolServer for a session.
@@ -164,9 +164,21 @@ func toolsOf(known mcp.Status, pins mcp.Pins) []v1alpha1.ToolInfo {
 	return tools
 }
 
-// sessionKey returns the key of the operator's own session with a server, which only lists tools.
-func sessionKey(name types.NamespacedName) mcp.Key {
-	return mcp.Key{Namespace: name.Namespace, Server: name.Name}
+// SessionKey returns the key of the session that a namespace has with a ToolServer, which may be shared by another namespace.
+func SessionKey(namespace string, object *v1alpha1.ToolServer) mcp.Key {
+	key := mcp.Key{Namespace: namespace, Server: object.Name}
+	if object.Namespace != namespace {
+		key.Server = object.Namespace + "/" + object.Name
+	}
+	return key
+}
+
+// ServerOf returns the ToolServer of a session.
+func ServerOf(key mcp.Key) types.NamespacedName {
+	if namespace, name, shared := strings.Cut(key.Server, "/"); shared {
+		return types.NamespacedName{Namespace: namespace, Name: name}
+	}
+	return types.NamespacedName{Namespace: key.Namespace, Name: key.Server}
 }
 
 // serversUsingSecret returns the servers whose headers or client secret come from a Secret that has changed. Those that were refused with the

@@ -19,6 +19,7 @@ import (
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 
 	historyv1 "github.com/nestor-dev/nestor/api/history/v1alpha1"
 	"github.com/nestor-dev/nestor/api/v1alpha1"
@@ -64,12 +65,12 @@ func (a *agents) Task(_ context.Context, _, name string) (*v1alpha1.AgentTask, e
 	return nil, fmt.Errorf("%s not found", name)
 }
 
-func (a *agents) Tasks(_ context.Context, _ string, labels map[string]string) ([]v1alpha1.AgentTask, error) {
+func (a *agents) Tasks(_ context.Context, _ string, selector labels.Selector) ([]v1alpha1.AgentTask, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	var found []v1alpha1.AgentTask
 	for _, task := range a.tasks {
-		if task.Labels[v1alpha1.LabelConversation] == labels[v1alpha1.LabelConversation] {
+		if selector.Matches(labels.Set(task.Labels)) {
 			found = append(found, *task.DeepCopy())
 		}
 	}

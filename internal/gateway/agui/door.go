@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
@@ -27,7 +28,7 @@ const doorName = "ag-ui"
 type runs interface {
 	Start(ctx context.Context, r run.Request) (*v1alpha1.AgentTask, bool, error)
 	Task(ctx context.Context, namespace, name string) (*v1alpha1.AgentTask, error)
-	Tasks(ctx context.Context, namespace string, labels map[string]string) ([]v1alpha1.AgentTask, error)
+	Tasks(ctx context.Context, namespace string, selector labels.Selector) ([]v1alpha1.AgentTask, error)
 	OpenAsk(ctx context.Context, task *v1alpha1.AgentTask) (*run.Ask, error)
 	FollowTask(ctx context.Context, namespace, name string, from run.Cursor) iter.Seq2[run.Event, error]
 	Answer(ctx context.Context, ask run.Ask, text, key string) error

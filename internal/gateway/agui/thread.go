@@ -12,6 +12,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
@@ -23,7 +24,8 @@ var notAcceptable = metav1.Status{
 	Message: "the events of a run are sent as text/event-stream",
 }
 
-// thread is the conversation of a request: the tasks of a role that were started with the same threadId, as far as the caller may read them.
+// thread is the conversation of a request: the tasks of a role that the caller started with the same threadId. Others
+// can answer an interrupt of it, because the request names the task.
 type thread struct {
 	runs            runs
 	in              *input
@@ -81,7 +83,7 @@ func (t *thread) label() string { return digest(doorName + "/" + t.in.ThreadID) 
 
 // tasks returns the tasks of the thread, oldest first.
 func (t *thread) tasks(ctx context.Context) ([]v1alpha1.AgentTask, error) {
-	tasks, err := t.runs.Tasks(ctx, t.namespace, map[string]string{v1alpha1.LabelConversation: t.label()})
+	tasks, err := t.runs.Tasks(ctx, t.namespace, labels.SelectorFromSet(labels.Set{v1alpha1.LabelConversation: t.label()}))
 	if err != nil {
 		return nil, err
 	}

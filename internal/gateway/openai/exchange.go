@@ -16,7 +16,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/selection"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 	"github.com/nestor-dev/nestor/internal/client/live"
@@ -203,14 +202,9 @@ func (q inquiry) begun(ctx context.Context, caller *run.Caller) ([]v1alpha1.Agen
 	if err != nil {
 		return nil, fmt.Errorf("select the runs of a conversation: %w", err)
 	}
-	var tasks v1alpha1.AgentTaskList
-	err = caller.API.List(ctx, &tasks, client.InNamespace(q.target.namespace), client.MatchingLabelsSelector{Selector: labels.NewSelector().Add(*requirement)})
-	if err != nil {
-		return nil, err
-	}
-	own := slices.DeleteFunc(tasks.Items, func(t v1alpha1.AgentTask) bool { return t.Spec.User != caller.User })
-	slices.SortFunc(own, func(a, b v1alpha1.AgentTask) int { return b.CreationTimestamp.Compare(a.CreationTimestamp.Time) })
-	return own, nil
+	tasks, err := caller.Tasks(ctx, q.target.namespace, labels.NewSelector().Add(*requirement))
+	slices.SortFunc(tasks, func(a, b v1alpha1.AgentTask) int { return b.CreationTimestamp.Compare(a.CreationTimestamp.Time) })
+	return tasks, err
 }
 
 // answerKey returns the idempotency key of an answer. Without a key in the request, an answer to the same response is

@@ -12,6 +12,8 @@ import (
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/selection"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	historyv1 "github.com/nestor-dev/nestor/api/history/v1alpha1"
@@ -139,20 +141,52 @@ func (c *Caller) complete(ctx context.Context, ask *Ask) {
 	})
 }
 
-// HasAsked reports whether the agent of a task has asked a question, as far as the caller may read its history.
-func (c *Caller) HasAsked(ctx context.Context, task *v1alpha1.AgentTask, question string) bool {
-	if task.Status.SubAgent == "" {
+// maxDepth is more than the possible depth of agents.
+const maxDepth = 16
+
+// HasAsked reports whether a reply to a client ends with a question that the agent of a task has asked, or an agent
+// below it, as far as the caller may read their histories.
+func (c *Caller) HasAsked(ctx context.Context, task *v1alpha1.AgentTask, reply string) bool {
+	if task.Status.SubAgent == "" || reply == Answer(task) {
 		return false
 	}
-	transcript := historyv1.TranscriptName("SubAgent", task.Status.SubAgent)
-	err := c.history(task.Namespace).Log(ctx, transcript, history.Query{}, func(e historyv1.Entry) error {
+	level := []string{task.Status.SubAgent}
+	for depth := 0; depth < maxDepth && len(level) > 0; depth++ {
+		for _, name := range level {
+			if c.agentHasAsked(ctx, task.Namespace, name, reply) {
+				return true
+			}
+		}
+		children, err := labels.NewRequirement(v1alpha1.LabelParent, selection.In, level)
+		if err != nil {
+			return false
+		}
+		var below v1alpha1.SubAgentList
+		selector := client.MatchingLabelsSelector{Selector: labels.NewSelector().Add(*children)}
+		if err := c.API.List(ctx, &below, client.InNamespace(task.Namespace), selector); err != nil {
+			return false
+		}
+		level = nil
+		for i := range below.Items {
+			level = append(level, below.Items[i].Name)
+		}
+	}
+	return false
+}
+
+func (c *Caller) agentHasAsked(ctx context.Context, namespace, name, reply string) bool {
+	log := func(e historyv1.Entry) error {
 		for _, call := range e.ToolCalls {
-			if call.Tool == agent.ToolAskUser && questionIn(call.Arguments) == question {
+			if call.Tool != agent.ToolAskUser {
+				continue
+			}
+			if question := questionIn(call.Arguments); question != "" && endsWith(reply, question) {
 				return errFound
 			}
 		}
 		return nil
-	})
+	}
+	err := c.history(namespace).Log(ctx, historyv1.TranscriptName("SubAgent", name), history.Query{}, log)
 	return errors.Is(err, errFound)
 }
 

@@ -43,8 +43,7 @@ var referenceLine = regexp.MustCompile(`(?:^|\n)(\[request ".+", digest [0-9a-f]
 func ShownIn(reply string, open ...Ask) string {
 	reply = strings.TrimSpace(reply)
 	for _, ask := range open {
-		before, ok := strings.CutSuffix(reply, strings.TrimSpace(ask.Text()))
-		if ok && (before == "" || strings.HasSuffix(before, "\n\n")) {
+		if endsWith(reply, strings.TrimSpace(ask.Text())) {
 			return ask.Ref()
 		}
 	}
@@ -52,6 +51,12 @@ func ShownIn(reply string, open ...Ask) string {
 		return match[1]
 	}
 	return ""
+}
+
+// endsWith reports whether a text is the last part of a reply.
+func endsWith(reply, text string) bool {
+	before, ok := strings.CutSuffix(reply, text)
+	return ok && (before == "" || strings.HasSuffix(before, "\n\n"))
 }
 
 // Decision is a decision about a tool call, as a client sent it.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
@@ -24,7 +25,7 @@ func (c *Caller) StartOnce(ctx context.Context, r Request) (*v1alpha1.AgentTask,
 	if err != nil {
 		return nil, false, err
 	}
-	tasks, err := c.Tasks(ctx, r.Namespace, wanted.Labels)
+	tasks, err := c.Tasks(ctx, r.Namespace, labels.SelectorFromSet(wanted.Labels))
 	if !r.Repeated {
 		err = ignoreForbidden(err) // a caller that cannot list tasks can start them
 	}

@@ -12,10 +12,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -173,9 +175,9 @@ func (c *Caller) Task(ctx context.Context, namespace, name string) (*v1alpha1.Ag
 	return task, err
 }
 
-// Tasks returns the tasks with labels.
-func (c *Caller) Tasks(ctx context.Context, namespace string, labels map[string]string) ([]v1alpha1.AgentTask, error) {
+// Tasks returns the tasks with labels that the caller requested. Everyone who may create tasks can set such labels.
+func (c *Caller) Tasks(ctx context.Context, namespace string, selector labels.Selector) ([]v1alpha1.AgentTask, error) {
 	var list v1alpha1.AgentTaskList
-	err := c.API.List(ctx, &list, client.InNamespace(namespace), client.MatchingLabels(labels))
-	return list.Items, err
+	err := c.API.List(ctx, &list, client.InNamespace(namespace), client.MatchingLabelsSelector{Selector: selector})
+	return slices.DeleteFunc(list.Items, func(t v1alpha1.AgentTask) bool { return t.Spec.User != c.User }), err
 }

@@ -8,7 +8,11 @@ import (
 	"testing"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 )
@@ -103,5 +107,27 @@ func TestRequestDigest(t *testing.T) {
 		if digest(other) == digest(base) {
 			t.Errorf("another %s has the same digest", name)
 		}
+	}
+}
+
+// Everyone who may create tasks can put the label of a conversation on them.
+func TestTasksAreThoseOfTheCaller(t *testing.T) {
+	scheme := runtime.NewScheme()
+	if err := v1alpha1.AddToScheme(scheme); err != nil {
+		t.Fatal(err)
+	}
+	named := func(name, user, conversation string) *v1alpha1.AgentTask {
+		task := &v1alpha1.AgentTask{ObjectMeta: metav1.ObjectMeta{
+			Namespace: "a", Name: name, Labels: map[string]string{v1alpha1.LabelConversation: conversation},
+		}}
+		task.Spec.User = user
+		return task
+	}
+	api := fake.NewClientBuilder().WithScheme(scheme).
+		WithObjects(named("own", "alice", "c"), named("planted", "mallory", "c"), named("nobody", "", "c"), named("other", "alice", "d")).Build()
+	c := &Caller{User: "alice", API: api}
+	tasks, err := c.Tasks(t.Context(), "a", labels.SelectorFromSet(labels.Set{v1alpha1.LabelConversation: "c"}))
+	if err != nil || len(tasks) != 1 || tasks[0].Name != "own" {
+		t.Errorf("%d tasks, %v: %v", len(tasks), err, tasks)
 	}
 }

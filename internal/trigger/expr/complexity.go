@@ -16,6 +16,8 @@ const (
 	maxNodes = 500
 	// maxLoops bounds the macros that loop: each adds a level to the type of its result.
 	maxLoops = 16
+	// maxNesting bounds the list and map literals within each other: the time of the compiler grows with its cube.
+	maxNesting = 32
 	// maxComputedKeys bounds the map literals whose keys are not constants. The type of a map contains the type of its
 	// keys and that of its values: with keys that are maps, types double in size with each literal, and the compiler
 	// compares them.
@@ -23,9 +25,9 @@ const (
 )
 
 // tooComplex returns why an expression must not be compiled, or "".
-func tooComplex(expression ast.Expr) string {
+func tooComplex(parsed *ast.AST) string {
 	nodes, loops, computed := 0, 0, 0
-	ast.PreOrderVisit(expression, ast.NewExprVisitor(func(e ast.Expr) {
+	ast.PreOrderVisit(parsed.Expr(), ast.NewExprVisitor(func(e ast.Expr) {
 		nodes++
 		switch e.Kind() {
 		case ast.ComprehensionKind:
@@ -43,8 +45,22 @@ func tooComplex(expression ast.Expr) string {
 		return fmt.Sprintf("the expression has more than %d operands and operators: shorten it", maxNodes)
 	case loops > maxLoops:
 		return fmt.Sprintf("the expression has more than %d macros that loop, such as map and exists", maxLoops)
+	case nesting(ast.NavigateAST(parsed)) > maxNesting:
+		return fmt.Sprintf("the expression has more than %d list and map literals within each other", maxNesting)
 	case computed > maxComputedKeys:
 		return fmt.Sprintf("the expression has more than %d map literals with computed keys", maxComputedKeys)
 	}
 	return ""
+}
+
+// nesting returns how many list and map literals of an expression are within each other.
+func nesting(expression ast.NavigableExpr) int {
+	deepest := 0
+	for _, child := range expression.Children() {
+		deepest = max(deepest, nesting(child))
+	}
+	if kind := expression.Kind(); kind == ast.ListKind || kind == ast.MapKind {
+		deepest++
+	}
+	return deepest
 }

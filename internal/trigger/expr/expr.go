@@ -158,7 +158,7 @@ func compileForFirings(source Source, field, text string) (*Program, error) {
 	if issues.Err() != nil {
 		return nil, firstIssue(field, issues)
 	}
-	if problem := tooComplex(parsed.NativeRep().Expr()); problem != "" {
+	if problem := tooComplex(parsed.NativeRep()); problem != "" {
 		return nil, &Error{Field: field, Problem: problem}
 	}
 	compiled, issues := env.Check(parsed)

@@ -141,14 +141,20 @@ func TestCompilationIsBounded(t *testing.T) {
 	}
 	for _, text := range []string{
 		"optional.of(1)" + strings.Repeat(".optMap(x, x)", 30), "optional.of(1)" + strings.Repeat(".optFlatMap(x, optional.of(x))", 30),
-		keys, "[]" + strings.Repeat(".map(a, [a])", maxLoops+1), "[" + strings.Repeat("[]+[],", 200) + "[]]", "true" + strings.Repeat(" ", maxExpression), "[1].map(x, __result__ + __result__)", "[1].map(x, @result)",
+		keys, "[]" + strings.Repeat(".map(a, [a])", maxLoops+1), "[" + strings.Repeat("[]+[],", 200) + "[]]",
+		"1" + strings.Repeat(" + 1", maxNodes/2), strings.Repeat("{'a': ", maxNesting+1) + "1" + strings.Repeat("}", maxNesting+1),
+		strings.Repeat("[", maxNesting+1) + strings.Repeat("]", maxNesting+1), "true" + strings.Repeat(" ", maxExpression), "[1].map(x, __result__ + __result__)", "[1].map(x, @result)",
 	} {
 		if _, err := Compile(Webhook, "spec.webhook.when", text); err == nil {
 			t.Errorf("%.60s compiles", text)
 		}
 	}
-	if _, err := Compile(Webhook, "spec.webhook.when", "{body.name: 1, 'x': 2} != {}"); err != nil {
-		t.Error(err)
+	for _, text := range []string{
+		"{body.name: 1, 'x': 2} != {}", strings.Repeat("[{'a': ", maxNesting/2) + "1" + strings.Repeat("}]", maxNesting/2),
+	} {
+		if _, err := Compile(Webhook, "spec.webhook.when", text); err != nil {
+			t.Errorf("%.60s: %v", text, err)
+		}
 	}
 }
 

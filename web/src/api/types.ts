@@ -280,6 +280,8 @@ export interface Catalog {
 
 export interface Person {
   user: string;
+  /** Groups of the user, for spec.userGroups of a task. */
+  groups?: string[];
   signIn: 'link' | 'token';
   namespace: string;
   version: string;

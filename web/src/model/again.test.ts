@@ -12,7 +12,7 @@ it('a copy has the whole spec, and neither the cancel nor the state of the task'
   const task = aTask('mend', { spec: { ...spec, cancel: true, group: 'g', user: 'bob', userGroups: ['staff'], firedBy: 'carol' } as Partial<Task['spec']>, status: { phase: 'Cancelled' } });
   task.metadata.labels = { [labelTrigger]: 'nightly' };
   task.metadata.annotations = { [annotationTitle]: 'The title', 'nestor.dev/firing': 'f' };
-  expect(copyOf(task, 'alice', 'bcdfg')).toEqual({
+  expect(copyOf(task, { user: 'alice', groups: ['platform'] }, 'bcdfg')).toEqual({
     apiVersion: 'nestor.dev/v1alpha1',
     kind: 'AgentTask',
     metadata: { name: 'mend-again-bcdfg', namespace: 'default', annotations: { [annotationTitle]: 'The title' } },
@@ -20,9 +20,11 @@ it('a copy has the whole spec, and neither the cancel nor the state of the task'
   });
 });
 
-it('a copy of a tool call has its arguments', () => {
+it('a copy of a tool call has its arguments, and the groups of this person', () => {
   const call = aTask('call', { spec: { type: 'Tool', role: undefined, tool: 'notes__add', arguments: { title: 'x', deep: [{ n: 1 }] } } });
-  expect(copyOf(call, 'alice', 'bcdfg').spec).toMatchObject({ type: 'Tool', tool: 'notes__add', arguments: { title: 'x', deep: [{ n: 1 }] } });
+  const copy = copyOf(call, { user: 'alice', groups: ['platform'] }, 'bcdfg');
+  expect(copy.spec).toMatchObject({ type: 'Tool', tool: 'notes__add', arguments: { title: 'x', deep: [{ n: 1 }] }, user: 'alice', userGroups: ['platform'] });
+  expect(copyCommand(call, copy)).toContain('"userGroups":["platform"]');
 });
 
 it.each([
@@ -30,7 +32,7 @@ it.each([
   ['a'.repeat(63), `${'a'.repeat(51)}-again-hjklm`],
   [`${'a'.repeat(50)}-${'b'.repeat(12)}`, `${'a'.repeat(50)}-again-hjklm`],
 ])('%s becomes %s', (name, copy) => {
-  expect(copyOf(aTask(name), 'alice', 'hjklm').metadata.name).toBe(copy);
+  expect(copyOf(aTask(name), { user: 'alice' }, 'hjklm').metadata.name).toBe(copy);
 });
 
 it.each([
@@ -46,7 +48,7 @@ it.each([
 it('the command makes the same copy, and survives a shell', () => {
   const task = aTask('call', { spec: { type: 'Tool', role: undefined, tool: 'notes__add' } });
   task.metadata.annotations = { [annotationTitle]: 'The title', 'nestor.dev/firing': 'f' };
-  const command = copyCommand(task, copyOf(task, "o'hara", 'bcdfg'));
+  const command = copyCommand(task, copyOf(task, { user: "o'hara" }, 'bcdfg'));
   expect(command).toBe(
     `kubectl get agenttasks.nestor.dev call -n default -o yaml |\n  kubectl patch -f - --local --type=merge -o yaml -p '{"metadata":{"name":"call-again-bcdfg","uid":null,"resourceVersion":null,"labels":null,"finalizers":null,"ownerReferences":null,"annotations":{"nestor.dev/firing":null}},"spec":{"user":"o'\\''hara","cancel":null,"group":null,"userGroups":null,"firedBy":null},"status":null}' |\n  kubectl create -f -`,
   );

@@ -32,7 +32,7 @@ export function RunAgain({ task }: { task: Task }) {
 function RunAgainDialog({ task, onClose }: { task: Task; onClose: () => void }) {
   const site = useSite();
   const roleName = useRoleName();
-  const [copy] = useState(() => copyOf(task, site.person.user, randomSuffix()));
+  const [copy] = useState(() => copyOf(task, site.person, randomSuffix()));
   const [problem, setProblem] = useState<string>();
   const [sending, setSending] = useState(false);
   const { spec } = task;

@@ -32,7 +32,7 @@ function show(servers: ToolServer[], server: { status?: Task['status']; refuse?:
     }
     return json({ ...created.at(-1), status: server.status });
   });
-  const site: Site = { store: new Store(), person: { user: 'alice', namespace: 'default', may: { createTasks: server.may ?? true } as Person['may'] } as Person, namespace: 'default', toast: vi.fn(), roles: (name) => ({ name: name ?? '' }) };
+  const site: Site = { store: new Store(), person: { user: 'alice', groups: ['platform'], namespace: 'default', may: { createTasks: server.may ?? true } as Person['may'] } as Person, namespace: 'default', toast: vi.fn(), roles: (name) => ({ name: name ?? '' }) };
   render(
     <SiteContext value={site}>
       <ToolsPage onMenu={() => undefined} />
@@ -77,7 +77,7 @@ it('calls a tool that changes something only after it was confirmed', async () =
   expect(created).toEqual([]);
   fireEvent.click(run);
   await tool.findByText('ToolFailed: No <b>room</b>.');
-  expect(created.map(({ spec }) => spec.arguments)).toEqual([{ title: 'One' }]);
+  expect(created.map(({ spec }) => [spec.arguments, spec.user, spec.userGroups])).toEqual([[{ title: 'One' }, 'alice', ['platform']]]);
 });
 
 it('takes JSON for a tool without a known schema', async () => {

@@ -5,6 +5,7 @@ import { useId, useState } from 'react';
 import { createTask, task } from '../api/client';
 import type { Task, ToolInfo, Workspace } from '../api/types';
 import { duration, randomSuffix, slug } from '../model/format';
+import { requesterOf } from '../model/requester';
 import { argumentsOf, fieldsOf, parseArguments, type Field } from '../model/schema';
 import { Badge } from '../parts/Badge';
 import { DataView } from '../parts/DataView';
@@ -30,7 +31,7 @@ export function TryTool({ name, tool, workspace }: { name: string; tool: ToolInf
   const run = async () => {
     setProblem(undefined);
     try {
-      const created = await createTask(site.namespace, slug(`try ${name.replaceAll('_', '-')}`, randomSuffix()), { type: 'Tool', tool: name, arguments: made.arguments, user: site.person.user, ttlSecondsAfterFinished: 86_400, ...(files ? { workspace: files } : {}) });
+      const created = await createTask(site.namespace, slug(`try ${name.replaceAll('_', '-')}`, randomSuffix()), { type: 'Tool', tool: name, arguments: made.arguments, ...requesterOf(site.person, name), ttlSecondsAfterFinished: 86_400, ...(files ? { workspace: files } : {}) });
       setRunning(created.metadata.name);
     } catch (error) {
       setProblem((error as Error).message);

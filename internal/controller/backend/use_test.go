@@ -1,10 +1,11 @@
 // Copyright 2026 The Nestor Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package agenttask
+package backend
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"testing"
 
@@ -18,7 +19,7 @@ import (
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 	"github.com/nestor-dev/nestor/internal/controller/resolve"
-	"github.com/nestor-dev/nestor/internal/controller/run"
+	"github.com/nestor-dev/nestor/internal/ledger"
 )
 
 func TestASharedServerNeedsUse(t *testing.T) {
@@ -63,11 +64,53 @@ func TestASharedServerNeedsUse(t *testing.T) {
 			api := fake.NewClientBuilder().WithScheme(scheme).WithObjects(own, shared).
 				WithInterceptorFuncs(interceptor.Funcs{Create: review}).Build()
 			finder := resolve.Finder{Reader: api, OperatorNamespace: "nestor-system"}
-			r := &Reconciler{Client: api, Runner: &run.Runner{Finder: finder}}
+			tools := &Tools{Finder: finder, Reviews: api}
 			task := &v1alpha1.AgentTask{ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: "call"}}
 			task.Spec = v1alpha1.AgentTaskSpec{Type: v1alpha1.TaskTool, Tool: c.tool, User: c.user, UserGroups: c.groups}
-			if err := r.checkMayUse(t.Context(), task); (err == nil) != c.starts {
+			if err := tools.CheckUse(t.Context(), task); (err == nil) != c.starts {
 				t.Errorf("the task starts: %t (%v)", err == nil, err)
+			}
+		})
+	}
+}
+
+// Deleting the namespace's own server after the start reveals a shared server of the same name.
+func TestEachCallNeedsUse(t *testing.T) {
+	for user, allowed := range map[string]bool{"mallory": false, "alice": true} {
+		t.Run(user, func(t *testing.T) {
+			own, shared := server("team", "lab", "http://127.0.0.1:1", true), server("nestor-system", "lab", "http://127.0.0.1:1", true)
+			task := &v1alpha1.AgentTask{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "call", UID: "u"}}
+			task.Spec = v1alpha1.AgentTaskSpec{Type: v1alpha1.TaskTool, Tool: "lab__look", User: user}
+			tools := toolsWith(t, own, shared, task)
+			api := tools.Finder.Reader.(client.WithWatch)
+			tools.Reviews = interceptor.NewClient(api, interceptor.Funcs{
+				Create: func(_ context.Context, _ client.WithWatch, object client.Object, _ ...client.CreateOption) error {
+					review := object.(*authorizationv1.LocalSubjectAccessReview)
+					review.Status.Allowed = review.Spec.User == "alice"
+					return nil
+				},
+			})
+			call := func(a ledger.Agent) (refused bool) {
+				_, err := tools.Set(t.Context(), a, "lab__look")
+				return errors.As(err, new(*NotAllowed))
+			}
+			run := ledger.Agent{Kind: "AgentTask", Namespace: "team", Name: "call", UID: "u"}
+			if err := tools.CheckUse(t.Context(), task); err != nil || call(run) {
+				t.Fatalf("the server of the namespace is refused: %v", err)
+			}
+			if err := api.Delete(t.Context(), own); err != nil {
+				t.Fatal(err)
+			}
+			if refused := call(run); refused == allowed {
+				t.Errorf("the shared server is refused: %t", refused)
+			}
+			run.UID = "of another task with this name"
+			if !call(run) {
+				t.Error("the permission of another task counts")
+			}
+			run.Parent = "a chat, whose role decides"
+			if call(run) {
+				t.Error("the call of a chat is refused")
 			}
 		})
 	}
