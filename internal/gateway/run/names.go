@@ -8,7 +8,7 @@ import (
 	"fmt"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/api/validation/path"
+	"k8s.io/apimachinery/pkg/api/validate/content"
 	"k8s.io/apimachinery/pkg/watch"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
@@ -17,7 +17,7 @@ import (
 // URL. Clients choose names. The errors of client-go for such names look like those of a broken connection.
 func checkNames(names ...string) error {
 	for _, name := range names {
-		if problems := path.IsValidPathSegmentName(name); len(problems) > 0 {
+		if problems := content.IsPathSegmentName(name); len(problems) > 0 {
 			why := strings.Join(problems, ", and ")
 			return NotFound(fmt.Sprintf("there is no object with the name %q: a name %s", name, why))
 		}
