@@ -37,6 +37,7 @@ func TestRefusedBodiesAreNotAwaited(t *testing.T) {
 		{"a large body", "POST /size HTTP/1.1\r\nContent-Length: 9999999\r\n", http.StatusUnauthorized},
 	} {
 		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
 			conn, err := new(net.Dialer).DialContext(t.Context(), "tcp", g.Listener.Addr().String())
 			if err != nil {
 				t.Fatal(err)
@@ -62,6 +63,25 @@ func TestRefusedBodiesAreNotAwaited(t *testing.T) {
 				t.Errorf("the connection does not end: %v, %q", err, rest)
 			}
 		})
+	}
+}
+
+// TestRefusedClientsAreNotReset: a client that has sent its whole body can read the response to the end. A connection
+// that is closed before the server has received what was sent is reset, and the response may be lost.
+func TestRefusedClientsAreNotReset(t *testing.T) {
+	g := newGate(t, streams.Limits{})
+	conn, err := new(net.Dialer).DialContext(t.Context(), "tcp", g.Listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = conn.Close() }()
+	body := strings.Repeat("x", 100<<10)
+	_, err = fmt.Fprintf(conn, "POST /size HTTP/1.1\r\nHost: test\r\nContent-Length: %d\r\n\r\n%s", len(body), body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if response, err := io.ReadAll(conn); err != nil || !strings.HasPrefix(string(response), "HTTP/1.1 401 ") {
+		t.Errorf("%.40q, %v", response, err)
 	}
 }
 

@@ -31,6 +31,9 @@ const (
 	reviewInterval = time.Minute
 	// writeTimeout limits how long a client may take to read what was sent.
 	writeTimeout = 30 * time.Second
+	// lingerTimeout limits how long the rest of a body is received after the response. A connection that is closed
+	// before that is reset, and its client may lose the response.
+	lingerTimeout = time.Second
 )
 
 // Mux adds the paths of a door.
@@ -190,7 +193,7 @@ func withDeadlines(next http.Handler) http.Handler {
 		// Not all connections have deadlines.
 		_ = control.SetWriteDeadline(time.Now().Add(writeTimeout)) // the server sends what it has buffered
 		if w.Header().Get(headerConnection) == closing {           // streams have another value
-			_ = control.SetReadDeadline(time.Now())
+			_ = control.SetReadDeadline(time.Now().Add(lingerTimeout))
 		}
 	})
 }

@@ -13,6 +13,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	. "github.com/onsi/gomega"
@@ -63,7 +64,9 @@ func (c *gatewayCaller) post(path string, body object) (int, object) {
 	c.t.Helper()
 	text, err := json.Marshal(body)
 	c.Expect(err).NotTo(HaveOccurred())
-	req, err := http.NewRequestWithContext(c.t.Context(), http.MethodPost, c.GatewayURL+path, bytes.NewReader(text))
+	ctx, cancel := context.WithTimeout(c.t.Context(), time.Minute) // a response that does not end is a failure
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, c.GatewayURL+path, bytes.NewReader(text))
 	c.Expect(err).NotTo(HaveOccurred())
 	req.Header = http.Header{"Content-Type": {"application/json"}, "A2a-Version": {"1.0"}}
 	req.Header.Set("Authorization", "Bearer "+c.token)
@@ -654,7 +657,43 @@ var _ = class(
 			c.expectApproved(sumDigest)
 		},
 	},
+	attack{
+		name:    "a program is the second person over a door",
+		attempt: "a caller with the token of a service account approves a call of a role with separation",
+		defence: "the decision is rejected, and the caller gets the reason instead of a response that never ends",
+		run: func(t *testing.T, w *world) {
+			c := w.newCaller(t)
+			code, answer := c.decideForColleague(false)
+			c.Expect(code).To(Equal(http.StatusForbidden), "%v", answer)
+			c.Expect(fmt.Sprint(answer)).To(ContainSubstring("is a service account"))
+			c.Expect(c.phase("of-bob")()).To(Equal(v1alpha1.TaskWaiting), "the call must still wait")
+		},
+		control: func(t *testing.T, w *world) {
+			c := w.newCaller(t)
+			code, answer := c.decideForColleague(true)
+			c.Expect(code).To(Equal(http.StatusOK), "%v", answer)
+			c.expectApproved(sumDigest)
+		},
+	},
 )
+
+// decideForColleague approves the call of a colleague's task whose role has separation.
+func (c *gatewayCaller) decideForColleague(serviceAccounts bool) (int, object) {
+	c.t.Helper()
+	c.create(&v1alpha1.AgentRole{ObjectMeta: metav1.ObjectMeta{Name: "separated"}, Spec: v1alpha1.AgentRoleSpec{
+		SystemPrompt: "Help.",
+		Approval:     &v1alpha1.ApprovalPolicy{Mode: v1alpha1.ApprovalAlways, Separation: true, AllowServiceAccounts: serviceAccounts},
+	}})
+	task := &v1alpha1.AgentTask{ObjectMeta: metav1.ObjectMeta{Namespace: c.namespace, Name: "of-bob"}}
+	task.Spec = v1alpha1.AgentTaskSpec{Type: v1alpha1.TaskAgent, Role: "separated", Instruction: sum, User: "bob"}
+	c.Expect(c.as("bob", runner).Create(c.t.Context(), task)).To(Succeed())
+	c.waitForApproval("of-bob")
+	c.Expect(c.get("of-bob", task)).To(Succeed())
+	ref := task.Status.Waiting.ToolCall + "@of-bob#" + task.Status.Waiting.ArgumentsDigest
+	return c.post("/v1/chat/completions", object{
+		"model": c.namespace + "/separated", "metadata": object{"task": "of-bob", "ask": ref}, "messages": []any{said("approve")},
+	})
+}
 
 // responseID returns the ID of a response of a run that showed an ask.
 func responseID(namespace, task, shown string) string {

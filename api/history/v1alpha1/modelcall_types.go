@@ -58,7 +58,7 @@ type ModelCallSpec struct {
 	// +optional
 	ContextTokens *int64 `json:"contextTokens,omitempty"`
 	// request is the request in a form that is the same for all APIs of providers, with the parameters of the provider that was asked first;
-	// status.sent has those of the provider that answered. A list leaves it out.
+	// status.sent of the ModelCall has those of the provider that answered. A list leaves it out.
 	// +optional
 	Request *runtime.RawExtension `json:"request,omitempty"`
 }
@@ -104,10 +104,10 @@ type ModelCallStatus struct {
 }
 
 // SentRequest describes an HTTP request to a provider. The parameters are those of that provider: after a fallback they differ from those in
-// spec.request.
+// spec.request of the ModelCall.
 type SentRequest struct {
-	// bodyDigest is the SHA-256 of the HTTP body, in hexadecimal digits. The body itself is not kept: it is spec.request in the form of the
-	// provider's API, with the images, and without parameters that the provider rejected.
+	// bodyDigest is the SHA-256 of the HTTP body, in hexadecimal digits. The body itself is not kept: it is spec.request of the
+	// ModelCall in the form of the provider's API, with the images, and without parameters that the provider rejected.
 	// +optional
 	BodyDigest string `json:"bodyDigest,omitempty"`
 	// model is the model that was requested.

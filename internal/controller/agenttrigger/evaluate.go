@@ -41,7 +41,7 @@ type evaluation struct {
 	result     result
 }
 
-func (e *evaluation) isFor(wanted evaluation) bool {
+func (e *evaluation) isFor(wanted *evaluation) bool {
 	return e.uid == wanted.uid && e.generation == wanted.generation && e.firing == wanted.firing
 }
 
@@ -102,16 +102,14 @@ func (e *Evaluator) now(ctx context.Context, namespace string, program *trigger.
 // when it has ended.
 func (e *Evaluator) later(t *v1alpha1.AgentTrigger, program *trigger.Program, f trigger.Firing) (result, bool) {
 	name := client.ObjectKeyFromObject(t)
-	wanted := evaluation{uid: t.UID, generation: t.Generation, firing: f.ID}
+	wanted := &evaluation{uid: t.UID, generation: t.Generation, firing: f.ID}
 	if known, exists := e.take(name, wanted); exists {
 		return known.result, known.done
 	}
 	e.spawn(func() {
 		out := e.now(context.Background(), name.Namespace, program, f)
 		e.mu.Lock()
-		if running := e.background[name]; running != nil {
-			running.result, running.done = out, true
-		}
+		wanted.result, wanted.done = out, true // the map may have that of another trigger with the name by now
 		e.mu.Unlock()
 		e.wake(name)
 	})
@@ -155,12 +153,12 @@ func (e *Evaluator) forget(name types.NamespacedName) {
 
 // take returns the evaluation of a trigger that runs, or the one that is wanted, which it removes. If there is none, it
 // adds the wanted one.
-func (e *Evaluator) take(name types.NamespacedName, wanted evaluation) (evaluation, bool) {
+func (e *Evaluator) take(name types.NamespacedName, wanted *evaluation) (evaluation, bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	known := e.background[name]
 	if known == nil || known.done && !known.isFor(wanted) {
-		e.background[name] = &wanted
+		e.background[name] = wanted
 		return evaluation{}, false
 	}
 	if known.done {

@@ -6,6 +6,7 @@ package agenttrigger
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -127,5 +128,31 @@ func TestCancelledRequestsAreNotDropped(t *testing.T) {
 	decision, err := r.Fire(ctx, theTrigger, "", trigger.Firing{ID: "w1"})
 	if err != nil || decision.Outcome != trigger.Wait || w.trigger().Status.Dropped != 0 {
 		t.Errorf("%+v, %v", decision, err)
+	}
+}
+
+// TestRecreatedTriggersAreEvaluatedAgain has an evaluation that ends after its trigger was deleted, while one for
+// another trigger with the same name runs.
+func TestRecreatedTriggersAreEvaluatedAgain(t *testing.T) {
+	e := NewEvaluator(func(types.NamespacedName) {})
+	var running []func()
+	e.spawn = func(f func()) { running = append(running, f) }
+	before := nightly(v1alpha1.ConcurrencyAllow)
+	before.UID = "before"
+	after := before.DeepCopy()
+	after.UID, after.Spec.User = "after", "somebody-else"
+	f := trigger.Firing{ID: "s1"}
+	f.FillTrigger(theTrigger)
+	e.later(before, program(t, before), f)
+	e.forget(theTrigger)
+	e.later(after, program(t, after), f)
+	running[0]()
+	if out, known := e.later(after, program(t, after), f); known {
+		t.Errorf("the trigger got the result of the deleted one: %s", out.work.Target)
+	}
+	running[1]()
+	out, known := e.later(after, program(t, after), f)
+	if !known || !strings.Contains(string(out.work.Target), "somebody-else") {
+		t.Errorf("known %t: %s, %v", known, out.work.Target, out.err)
 	}
 }

@@ -133,6 +133,9 @@ func (d *door) serve(w http.ResponseWriter, r *http.Request) {
 	defer release()
 	body := &countedBody{ReadCloser: r.Body, total: &d.buffered}
 	defer body.release()
+	// A copy: with another body in its own request, the server does not notice that the rest of it was not read, and
+	// resets the connection before the sender can read the response.
+	r = r.WithContext(r.Context())
 	r.Body = body
 	found, received, err := d.receive(w, r, name)
 	if body.exceeded {

@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"time"
 
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -74,8 +75,22 @@ func (c *Caller) Decide(ctx context.Context, ask Ask, d Decision, key string) (m
 	if err != nil {
 		return "", err
 	}
+	if !ask.Separation {
+		return posted.Name, nil
+	}
+	// Only the operator knows all that separation requires, such as a person instead of a service account. A run whose
+	// decision is rejected waits for another one, and its response would not end.
+	limited, cancel := context.WithTimeout(ctx, separationTimeout)
+	defer cancel()
+	if rejected := c.AwaitRejection(limited, ask.Namespace, posted.Name); rejected != nil {
+		resource := v1alpha1.GroupVersion.WithResource("agentmessages").GroupResource()
+		return "", apierrors.NewForbidden(resource, posted.Name, rejected)
+	}
 	return posted.Name, nil
 }
+
+// separationTimeout limits how long a decision under separation waits for the operator.
+const separationTimeout = 10 * time.Second
 
 // Cancel cancels a standalone task with everything below it.
 func (c *Caller) Cancel(ctx context.Context, namespace, task, key string) error {

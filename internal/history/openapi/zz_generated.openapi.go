@@ -849,7 +849,7 @@ func schema_nestor_api_history_v1alpha1_ModelCallSpec(ref common.ReferenceCallba
 					},
 					"request": {
 						SchemaProps: spec.SchemaProps{
-							Description: "request is the request in a form that is the same for all APIs of providers, with the parameters of the provider that was asked first; status.sent has those of the provider that answered. A list leaves it out.",
+							Description: "request is the request in a form that is the same for all APIs of providers, with the parameters of the provider that was asked first; status.sent of the ModelCall has those of the provider that answered. A list leaves it out.",
 							Ref:         ref(runtime.RawExtension{}.OpenAPIModelName()),
 						},
 					},
@@ -1128,12 +1128,12 @@ func schema_nestor_api_history_v1alpha1_SentRequest(ref common.ReferenceCallback
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "SentRequest describes an HTTP request to a provider. The parameters are those of that provider: after a fallback they differ from those in spec.request.",
+				Description: "SentRequest describes an HTTP request to a provider. The parameters are those of that provider: after a fallback they differ from those in spec.request of the ModelCall.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"bodyDigest": {
 						SchemaProps: spec.SchemaProps{
-							Description: "bodyDigest is the SHA-256 of the HTTP body, in hexadecimal digits. The body itself is not kept: it is spec.request in the form of the provider's API, with the images, and without parameters that the provider rejected.",
+							Description: "bodyDigest is the SHA-256 of the HTTP body, in hexadecimal digits. The body itself is not kept: it is spec.request of the ModelCall in the form of the provider's API, with the images, and without parameters that the provider rejected.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
