@@ -10,9 +10,11 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2aclient"
 	. "github.com/onsi/gomega"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/internal/gateway/run"
 )
 
 // chatClient creates a chat and returns a client of its role.
@@ -134,23 +136,28 @@ func TestA2AChatCancelAndErrors(t *testing.T) {
 func TestA2ARejectedAnswer(t *testing.T) {
 	t.Parallel()
 	r := newRoom(t)
-	role := &v1alpha1.AgentRole{ObjectMeta: metav1.ObjectMeta{Namespace: r.namespace, Name: "separated"}}
-	role.Spec.SystemPrompt, role.Spec.Tools = "You release things.", &v1alpha1.ToolPolicy{Allow: []v1alpha1.ToolGlob{"box__*"}}
-	role.Spec.Approval = &v1alpha1.ApprovalPolicy{Separation: true}
-	r.create(role)
-	remote, err := r.dial(r.token, role.Name, a2a.TransportProtocolJSONRPC)
+	remote := r.client(a2a.TransportProtocolJSONRPC)
+	asked := r.send(remote, say("Release the notes"))
+	// The name of the message is derived from the answer, so this message is the answer, and it decides a call that does not exist.
+	caller := run.Caller{User: "system:serviceaccount:" + r.namespace + ":alice"}
+	config := rest.CopyConfig(r.stack.Cluster.Config)
+	config.Impersonate.UserName = caller.User
+	alice, err := client.New(config, client.Options{Scheme: r.stack.API.Scheme()})
 	r.Expect(err).NotTo(HaveOccurred())
-	asked := r.send(remote, replyTo(r.send(remote, say("Release the notes")), a2a.NewTextPart("1.2")))
-	// A service account is not the second person that the role requires, so the operator rejects its decisions.
-	token, err := r.stack.Token(t.Context(), r.namespace, "robot", "nestor-runner", "nestor-user")
-	r.Expect(err).NotTo(HaveOccurred())
-	remote, err = r.dial(token, role.Name, a2a.TransportProtocolJSONRPC)
-	r.Expect(err).NotTo(HaveOccurred())
-	refused := r.send(remote, replyTo(asked, decide(asked, "approve")))
+	reject := func(answer *a2a.SendMessageRequest) *a2a.SendMessageRequest {
+		bad := &v1alpha1.AgentMessage{ObjectMeta: metav1.ObjectMeta{Namespace: r.namespace, Name: caller.MessageName(r.namespace, string(asked.ID), "a2a/"+answer.Message.ID)}}
+		bad.Annotations = map[string]string{v1alpha1.AnnotationAnswers: asked.Status.Message.ID}
+		bad.Spec = v1alpha1.AgentMessageSpec{Task: string(asked.ID), Role: v1alpha1.RoleUser, User: caller.User, Approval: &v1alpha1.Approval{Task: string(asked.ID), ToolCall: "nothing", Decision: v1alpha1.DecisionApprove}}
+		r.Expect(alice.Create(t.Context(), bad)).To(Succeed())
+		return answer
+	}
+	refused := r.send(remote, reject(replyTo(asked, a2a.NewTextPart("1.2"))))
 	r.Expect(refused.Status.State).To(Equal(a2a.TaskStateInputRequired))
-	r.Expect(textOf(refused.Status.Message.Parts)).To(And(ContainSubstring("the message was rejected ("), ContainSubstring("box__write")))
-	streamed, err := lastStatus(remote.SendStreamingMessage(t.Context(), replyTo(asked, decide(asked, "approve"))))
+	r.Expect(textOf(refused.Status.Message.Parts)).To(And(ContainSubstring("the message was rejected ("), ContainSubstring("Which version?")))
+	streamed, err := lastStatus(remote.SendStreamingMessage(t.Context(), reject(replyTo(asked, a2a.NewTextPart("1.2")))))
 	r.Expect(err).NotTo(HaveOccurred())
 	r.Expect(streamed.state).To(Equal(a2a.TaskStateInputRequired))
 	r.Expect(streamed.message).To(ContainSubstring("the message was rejected ("))
+	answered := r.send(remote, replyTo(asked, a2a.NewTextPart("1.2")))
+	r.Expect(textOf(answered.Status.Message.Parts)).To(ContainSubstring("box__write"))
 }
