@@ -24,42 +24,9 @@ import (
 func deletion(w *world) {
 	Describe("Deleting", func() {
 		It("deleting a chat in the middle of all kinds of work leaves nothing behind", func(ctx SpecContext) {
+			deleteBusyChat(ctx, w) // workers and recorders of Events start with their first work, and stay
 			before := idleGoroutines(ctx, w)
-			r := w.newNamespace(ctx)
-			r.addToolServer(ctx, MakeToolServer("box", w.tools.URL))
-			r.create(ctx, MakeRole("tester").Allow("box__*").Obj())
-			r.openChat(ctx)
-			gate, path := r.namespace+"/gate", r.namespace+"/file"
-			r.sendMessage(ctx, "request", fmt.Sprintf(`Spawn [{"task":"Hang"},{"task":"Begin and hang"},{"task":"Ask: Which colour?"},{"task":"Write %s"},`+
-				`{"task":"Wait at %s"},{"role":"coder","task":"Delegate to tester: Hang"}]`, path, gate))
-			Eventually(r.chat).WithContext(ctx).Should(HaveField("Status.Waiting", HaveLen(2)))
-			Eventually(r.task("chat-6-1")).WithContext(ctx).Should(BeIn(v1alpha1.TaskRunning))
-			Eventually(w.tools.isWaitingAt(gate)).WithContext(ctx).Should(BeTrue())
-			Eventually(w.inFlight).WithContext(ctx).Should(Equal(3))
-			r.sendMessage(ctx, "unread", "Hang up")
-			Eventually(w.inFlight).WithContext(ctx).Should(Equal(4), "the orchestrator's own turn")
-			root := must(ctx, r.chat)
-
-			Expect(w.API.Delete(ctx, root, client.PropagationPolicy("Background"))).To(Succeed())
-
-			By("removing all of it from the cluster")
-			for _, list := range []client.ObjectList{&v1alpha1.AgentChatList{}, &v1alpha1.AgentMessageList{}, &v1alpha1.AgentTaskList{}, &v1alpha1.SubAgentList{}} {
-				Eventually(func(ctx context.Context) (int, error) {
-					err := w.API.List(ctx, list, r.inNamespace())
-					return meta.LenList(list), err
-				}).WithContext(ctx).Should(BeZero(), fmt.Sprintf("%T", list))
-			}
-			By("cancelling calls in flight")
-			Eventually(w.inFlight).WithContext(ctx).Should(BeZero())
-			Eventually(w.tools.isWaitingAt(gate)).WithContext(ctx).Should(BeFalse())
-			Expect(w.tools.writeCount(path)()).To(BeZero())
-
-			By("recording it in the ledger")
-			Eventually(func(ctx context.Context) (map[string]ledger.Status, error) {
-				return agentsBelow(ctx, w, string(root.UID))
-			}).WithContext(ctx).Should(And(
-				HaveLen(8), HaveEach(ledger.StatusCancelled)))
-			Eventually(func(ctx context.Context) ([]string, error) { return openCallsBelow(ctx, w, string(root.UID)) }).WithContext(ctx).Should(BeEmpty())
+			r := deleteBusyChat(ctx, w)
 
 			By("releasing goroutines and connections")
 			Eventually(w.metric("go_goroutines")).WithContext(ctx).Should(BeNumerically("<=", before+goroutineSlack))
@@ -101,6 +68,47 @@ func deletion(w *world) {
 				HaveLen(3), HaveEach(ledger.StatusCancelled)))
 		})
 	})
+}
+
+// deleteBusyChat deletes a chat in the middle of all kinds of work, and waits for the end of all of it. It returns the namespace.
+func deleteBusyChat(ctx context.Context, w *world) *testNamespace {
+	GinkgoHelper()
+	r := w.newNamespace(ctx)
+	r.addToolServer(ctx, MakeToolServer("box", w.tools.URL))
+	r.create(ctx, MakeRole("tester").Allow("box__*").Obj())
+	r.openChat(ctx)
+	gate, path := r.namespace+"/gate", r.namespace+"/file"
+	r.sendMessage(ctx, "request", fmt.Sprintf(`Spawn [{"task":"Hang"},{"task":"Begin and hang"},{"task":"Ask: Which colour?"},{"task":"Write %s"},`+
+		`{"task":"Wait at %s"},{"role":"coder","task":"Delegate to tester: Hang"}]`, path, gate))
+	Eventually(r.chat).WithContext(ctx).Should(HaveField("Status.Waiting", HaveLen(2)))
+	Eventually(r.task("chat-6-1")).WithContext(ctx).Should(BeIn(v1alpha1.TaskRunning))
+	Eventually(w.tools.isWaitingAt(gate)).WithContext(ctx).Should(BeTrue())
+	Eventually(w.inFlight).WithContext(ctx).Should(Equal(3))
+	r.sendMessage(ctx, "unread", "Hang up")
+	Eventually(w.inFlight).WithContext(ctx).Should(Equal(4), "the orchestrator's own turn")
+	root := must(ctx, r.chat)
+
+	Expect(w.API.Delete(ctx, root, client.PropagationPolicy("Background"))).To(Succeed())
+
+	By("removing all of it from the cluster")
+	for _, list := range []client.ObjectList{&v1alpha1.AgentChatList{}, &v1alpha1.AgentMessageList{}, &v1alpha1.AgentTaskList{}, &v1alpha1.SubAgentList{}} {
+		Eventually(func(ctx context.Context) (int, error) {
+			err := w.API.List(ctx, list, r.inNamespace())
+			return meta.LenList(list), err
+		}).WithContext(ctx).Should(BeZero(), fmt.Sprintf("%T", list))
+	}
+	By("cancelling calls in flight")
+	Eventually(w.inFlight).WithContext(ctx).Should(BeZero())
+	Eventually(w.tools.isWaitingAt(gate)).WithContext(ctx).Should(BeFalse())
+	Expect(w.tools.writeCount(path)()).To(BeZero())
+
+	By("recording it in the ledger")
+	Eventually(func(ctx context.Context) (map[string]ledger.Status, error) {
+		return agentsBelow(ctx, w, string(root.UID))
+	}).WithContext(ctx).Should(And(
+		HaveLen(8), HaveEach(ledger.StatusCancelled)))
+	Eventually(func(ctx context.Context) ([]string, error) { return openCallsBelow(ctx, w, string(root.UID)) }).WithContext(ctx).Should(BeEmpty())
+	return r
 }
 
 // goroutineSlack is the growth of goroutines that is not a leak: connections come and go.
