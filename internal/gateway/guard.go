@@ -209,7 +209,7 @@ func (d *deadlineWriter) Write(body []byte) (int, error) {
 	return d.ResponseWriter.Write(body)
 }
 
-// FlushError is what http.ResponseController calls, and Flush what libraries look for.
+// FlushError implements the interface that http.ResponseController uses.
 func (d *deadlineWriter) FlushError() error {
 	_ = d.control.SetWriteDeadline(time.Now().Add(writeTimeout)) // not all connections have deadlines
 	return d.control.Flush()

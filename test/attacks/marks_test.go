@@ -113,7 +113,8 @@ func useShared(t *testing.T, w *world, granted bool) (*testNamespace, func() str
 	}
 }
 
-// createWithTool creates a task with a tool of a server, as a person who may create tasks and, if granted, use the server.
+// createWithTool creates a task that calls a tool server, as a person with permission to create tasks. If granted is
+// true, the person may use the server too.
 func createWithTool(t *testing.T, w *world, granted bool) (*testNamespace, error) {
 	t.Helper()
 	r := w.newNamespace(t)

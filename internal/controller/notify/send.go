@@ -55,8 +55,8 @@ func NewSender(keys *push.Keyring, issuer string, reach outbound.Options) *Sende
 	}}
 }
 
-// notDelivered is the failure that is recorded whatever the receiver did. A person who may register receivers could
-// otherwise read from the record which addresses and ports answer, and how.
+// notDelivered is recorded for every failed attempt, whatever its cause. A record of the cause would let a person who
+// registers receivers scan addresses and ports.
 const notDelivered = "the receiver did not accept the notification"
 
 // undelivered returns the outcome of an attempt that a receiver did not accept. The cause is for the operator's log.

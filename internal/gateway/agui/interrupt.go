@@ -76,8 +76,8 @@ func interruptOf(task string, ask run.Ask, cursor run.Cursor) interrupt {
 	return i
 }
 
-// askPrefix begins the id of the message that shows an interrupt to a client that does not know interrupts; the id of
-// the interrupt follows.
+// askPrefix and the interrupt's id form the id of the message that shows the interrupt to clients without support for
+// interrupts.
 const askPrefix = "ask/"
 
 // typedReply returns the newest message as the answer to an interrupt, if it follows the message that shows the

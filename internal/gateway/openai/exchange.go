@@ -378,10 +378,7 @@ func (e exchange) follow(ctx context.Context, caller *run.Caller) iter.Seq2[run.
 			return
 		}
 		for event, err := range events {
-			if err == nil && event.Kind == run.Waiting && (e.cancelled || event.Ask.ID() == e.answered) {
-				continue // the status does not show the answer or the cancel yet
-			}
-			if err == nil && event.Kind == run.Blocked && e.cancelled {
+			if err == nil && e.isOutdated(event) {
 				continue
 			}
 			if err == nil && event.Kind == run.Blocked {
@@ -392,6 +389,17 @@ func (e exchange) follow(ctx context.Context, caller *run.Caller) iter.Seq2[run.
 			}
 		}
 	}
+}
+
+// isOutdated reports whether a state of the run does not include the answer or the cancel of the request yet.
+func (e exchange) isOutdated(event run.Event) bool {
+	switch event.Kind {
+	case run.Waiting:
+		return e.cancelled || event.Ask.ID() == e.answered
+	case run.Blocked:
+		return e.cancelled
+	}
+	return false
 }
 
 // noticeText returns the beginning of the response's text that is not from the run. The text of a typed run is data

@@ -211,8 +211,8 @@ func (c *Caller) post(ctx context.Context, p posting) (_ *v1alpha1.AgentMessage,
 	return found, false, nil
 }
 
-// isSame reports whether a message that has the derived name of another one equals it, and belongs to the same chat or
-// task. Everyone who may write messages can create one with the name, and with the digest of the request.
+// isSame reports whether an existing message is the wanted one: it has the same spec and belongs to the same chat or
+// task. Its name and its digest prove nothing, because anyone with permission to create messages can choose both.
 func (c *Caller) isSame(ctx context.Context, found, wanted *v1alpha1.AgentMessage) (bool, error) {
 	if !equality.Semantic.DeepEqual(found.Spec, wanted.Spec) || !found.DeletionTimestamp.IsZero() {
 		return false, nil

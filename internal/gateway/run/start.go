@@ -175,7 +175,8 @@ func (c *Caller) Task(ctx context.Context, namespace, name string) (*v1alpha1.Ag
 	return task, err
 }
 
-// Tasks returns the tasks with labels that the caller requested. Everyone who may create tasks can set such labels.
+// Tasks returns the caller's tasks that match a selector. Tasks of others can have the same labels, because anyone with
+// permission to create tasks can choose them.
 func (c *Caller) Tasks(ctx context.Context, namespace string, selector labels.Selector) ([]v1alpha1.AgentTask, error) {
 	var list v1alpha1.AgentTaskList
 	err := c.API.List(ctx, &list, client.InNamespace(namespace), client.MatchingLabelsSelector{Selector: selector})

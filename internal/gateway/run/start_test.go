@@ -110,7 +110,6 @@ func TestRequestDigest(t *testing.T) {
 	}
 }
 
-// Everyone who may create tasks can put the label of a conversation on them.
 func TestTasksAreThoseOfTheCaller(t *testing.T) {
 	scheme := runtime.NewScheme()
 	if err := v1alpha1.AddToScheme(scheme); err != nil {

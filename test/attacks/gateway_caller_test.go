@@ -1,0 +1,296 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package attacks
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+	. "github.com/onsi/gomega"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/internal/agent"
+)
+
+// twice makes an agent call the calculator twice at once; the calls have these digests.
+const twice = "Calculate both 6 * 7 and 6 * 8"
+
+var (
+	firstDigest  = agent.CallDigest("calculator", `{"expression":"6 * 7"}`)
+	secondDigest = agent.CallDigest("calculator", `{"expression":"6 * 8"}`)
+)
+
+// gatewayCaller is a caller of the gateway in a room where every call needs an approval.
+type gatewayCaller struct {
+	*testNamespace
+	token, name string
+}
+
+// object is JSON that was sent or received.
+type object = map[string]any
+
+// newCaller returns a caller with roles of the chart.
+func (w *world) newCaller(t *testing.T, roles ...string) *gatewayCaller {
+	t.Helper()
+	c := &gatewayCaller{testNamespace: w.newNamespace(t)}
+	c.createGuardedChat(false)
+	c.create(&v1alpha1.AgentRole{ObjectMeta: metav1.ObjectMeta{Name: "general"}, Spec: v1alpha1.AgentRoleSpec{
+		Approval: &v1alpha1.ApprovalPolicy{Mode: v1alpha1.ApprovalAlways},
+	}})
+	if len(roles) == 0 {
+		roles = []string{user, runner}
+	}
+	c.name = "system:serviceaccount:" + c.namespace + ":caller"
+	var err error
+	c.token, err = w.Token(t.Context(), c.namespace, "caller", roles...)
+	c.Expect(err).NotTo(HaveOccurred())
+	return c
+}
+
+// post sends a request to the gateway.
+func (c *gatewayCaller) post(path string, body object) (int, object) {
+	c.t.Helper()
+	text, err := json.Marshal(body)
+	c.Expect(err).NotTo(HaveOccurred())
+	ctx, cancel := context.WithTimeout(c.t.Context(), time.Minute) // a response that does not end is a failure
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, c.GatewayURL+path, bytes.NewReader(text))
+	c.Expect(err).NotTo(HaveOccurred())
+	req.Header = http.Header{"Content-Type": {"application/json"}, "A2a-Version": {"1.0"}}
+	req.Header.Set("Authorization", "Bearer "+c.token)
+	got, err := http.DefaultClient.Do(req)
+	c.Expect(err).NotTo(HaveOccurred())
+	defer func() { _ = got.Body.Close() }()
+	text, err = io.ReadAll(got.Body)
+	c.Expect(err).NotTo(HaveOccurred())
+	answer := object{}
+	if json.Unmarshal(text, &answer) != nil {
+		answer["text"] = string(text) // a stream
+	}
+	return got.StatusCode, answer
+}
+
+// respond sends a request for a response, and returns it.
+func (c *gatewayCaller) respond(body object) object {
+	c.t.Helper()
+	body["model"] = c.namespace + "/general"
+	code, answer := c.post("/v1/responses", body)
+	c.Expect(code).To(Equal(http.StatusOK), "%v", answer)
+	return answer
+}
+
+// complete sends a request for a chat completion, and returns its text and metadata.
+func (c *gatewayCaller) complete(metadata object, messages ...object) (string, object) {
+	c.t.Helper()
+	body := object{"model": c.namespace + "/general", "metadata": metadata, "messages": messages}
+	code, answer := c.post("/v1/chat/completions", body)
+	c.Expect(code).To(Equal(http.StatusOK), "%v", answer)
+	message := dig(answer, "choices", 0, "message", "content")
+	found, _ := answer["metadata"].(object)
+	return fmt.Sprint(message), found
+}
+
+func said(text string) object    { return object{"role": "user", "content": text} }
+func replied(text string) object { return object{"role": "assistant", "content": text} }
+
+// dig returns a value inside of JSON, or nil.
+func dig(value any, path ...any) any {
+	for _, key := range path {
+		switch k := key.(type) {
+		case string:
+			in, _ := value.(object)
+			value = in[k]
+		case int:
+			list, _ := value.([]any)
+			if k >= len(list) {
+				return nil
+			}
+			value = list[k]
+		}
+	}
+	return value
+}
+
+// textOfResponse returns the text of a response.
+func textOfResponse(answer object) string {
+	items, _ := answer["output"].([]any)
+	text := ""
+	for _, item := range items {
+		text += fmt.Sprint(dig(item, "content", 0, "text"))
+	}
+	return text
+}
+
+// taskOf returns the name of the task in the metadata of an answer.
+func taskOf(metadata any) string {
+	name, _ := dig(metadata, "task").(string)
+	_, name, _ = strings.Cut(name, "/")
+	return name
+}
+
+// decisions returns the digests of the calls that the caller has approved or denied.
+func (c *gatewayCaller) decisions() []string {
+	c.t.Helper()
+	var list v1alpha1.AgentMessageList
+	c.Expect(c.API.List(c.t.Context(), &list, client.InNamespace(c.namespace))).To(Succeed())
+	var digests []string
+	for _, m := range list.Items {
+		if m.Spec.Approval != nil && m.Spec.User == c.name {
+			digests = append(digests, m.Spec.Approval.ArgumentsDigest)
+		}
+	}
+	return digests
+}
+
+// contents returns what people wrote in the room.
+func (c *gatewayCaller) contents() []string {
+	c.t.Helper()
+	var list v1alpha1.AgentMessageList
+	c.Expect(c.API.List(c.t.Context(), &list, client.InNamespace(c.namespace))).To(Succeed())
+	var texts []string
+	for _, m := range list.Items {
+		if m.Spec.Role == v1alpha1.RoleUser && m.Spec.Content != "" {
+			texts = append(texts, m.Spec.Content)
+		}
+	}
+	return texts
+}
+
+// standalone counts the standalone tasks of the room.
+func (c *gatewayCaller) standalone() int {
+	c.t.Helper()
+	var list v1alpha1.AgentTaskList
+	c.Expect(c.API.List(c.t.Context(), &list, client.InNamespace(c.namespace))).To(Succeed())
+	n := 0
+	for _, task := range list.Items {
+		if task.Spec.Chat == "" && task.Labels[v1alpha1.LabelParent] == "" {
+			n++
+		}
+	}
+	return n
+}
+
+// colleagueWrites makes the chat wait for an approval that only a colleague knows of.
+func (c *gatewayCaller) colleagueWrites() {
+	c.t.Helper()
+	c.sendMessage(c.as("bob", user), "ask-of-bob", "bob", sum)
+	c.Eventually(func() ([]v1alpha1.ChatWaitingItem, error) {
+		var chat v1alpha1.AgentChat
+		err := c.get("chat", &chat)
+		return chat.Status.Waiting, err
+	}).Should(HaveLen(1), "the chat shows the call, shortly after its task does")
+}
+
+// colleagueDecides decides about the call that a standalone task shows, as kubectl does, and waits until it shows
+// another or none.
+func (c *gatewayCaller) colleagueDecides(name string, decision v1alpha1.Decision) {
+	c.t.Helper()
+	var task v1alpha1.AgentTask
+	c.Expect(c.get(name, &task)).To(Succeed())
+	c.Expect(task.Status.Waiting).NotTo(BeNil())
+	shown := *task.Status.Waiting
+	message := c.approval("decision-of-bob", "bob", name)
+	message.Spec.Chat, message.Spec.Task = "", name
+	message.Spec.Approval.ToolCall, message.Spec.Approval.ArgumentsDigest = shown.ToolCall, shown.ArgumentsDigest
+	message.Spec.Approval.Decision = decision
+	c.Expect(c.as("bob", runner).Create(c.t.Context(), message)).To(Succeed())
+	c.Eventually(func() (bool, error) {
+		err := c.get(name, &task)
+		return task.Status.Waiting == nil || task.Status.Waiting.ToolCall != shown.ToolCall, err
+	}).Should(BeTrue(), "the decision of the colleague counts")
+}
+
+// message sends a message to an A2A agent, and returns the task or the error. to is the task that it replies to, or nil.
+func (c *gatewayCaller) message(role, id string, to object, parts ...object) object {
+	c.t.Helper()
+	message := object{"messageId": id, "role": "ROLE_USER", "parts": parts}
+	switch {
+	case to != nil:
+		message["taskId"] = dig(to, "task", "id")
+	case role == "orchestrator":
+		message["contextId"] = "chat/chat"
+	}
+	_, answer := c.post("/a2a/"+c.namespace+"/"+role+"/v1/message:send", object{"message": message})
+	return answer
+}
+
+func textPart(text string) object { return object{"text": text} }
+
+// dataPart returns a decision about the ask that an A2A task shows.
+func dataPart(task object, decision string) object {
+	asked := dig(task, "task", "status", "message", "parts", 1, "data")
+	return object{"data": object{"decision": decision, "ask": dig(asked, "ask"), "digest": dig(asked, "digest")}}
+}
+
+// agui sends a request of AG-UI, and returns the id of the interrupt that ends its stream, and the text of the stream.
+func (c *gatewayCaller) agui(run string, more object) (interrupt, stream string) {
+	c.t.Helper()
+	in := object{"threadId": "t", "runId": run, "state": object{}, "tools": []any{}, "context": []any{}}
+	in["protocolVersion"] = "1.0"
+	in["messages"] = []any{object{"id": "m", "role": "user", "content": twice}}
+	for key, value := range more {
+		in[key] = value
+	}
+	code, answer := c.post("/ag-ui/"+c.namespace+"/general", in)
+	c.Expect(code).To(Equal(http.StatusOK), "%v", answer)
+	stream = fmt.Sprint(answer["text"])
+	for line := range strings.Lines(stream) {
+		var event object
+		if data, ok := strings.CutPrefix(line, "data: "); ok && json.Unmarshal([]byte(data), &event) == nil {
+			if id, ok := dig(event, "outcome", "interrupts", 0, "id").(string); ok {
+				interrupt = id
+			}
+		}
+	}
+	return interrupt, stream
+}
+
+// callTools calls tools of the MCP door in one session. A form is answered with approve if the person is there.
+func (c *gatewayCaller) callTools(person bool, calls func(call func(tool string, arguments object) *mcp.CallToolResult)) {
+	c.t.Helper()
+	options := &mcp.ClientOptions{}
+	if person {
+		options.ElicitationHandler = func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+			return &mcp.ElicitResult{Action: "accept", Content: object{"decision": "approve"}}, nil
+		}
+	}
+	transport := &mcp.StreamableClientTransport{
+		Endpoint: c.GatewayURL + "/mcp/" + c.namespace, HTTPClient: &http.Client{Transport: withToken(c.token)}, DisableStandaloneSSE: true,
+	}
+	attacker := mcp.NewClient(&mcp.Implementation{Name: "attacker", Version: "1"}, options)
+	session, err := attacker.Connect(c.t.Context(), transport, nil)
+	c.Expect(err).NotTo(HaveOccurred())
+	defer func() { _ = session.Close() }()
+	calls(func(tool string, arguments object) *mcp.CallToolResult {
+		result, err := session.CallTool(c.t.Context(), &mcp.CallToolParams{Name: tool, Arguments: arguments})
+		if err != nil {
+			result = &mcp.CallToolResult{}
+			result.SetError(err)
+		}
+		return result
+	})
+}
+
+// expectUndecided checks that the caller has decided nothing and a task still waits.
+func (c *gatewayCaller) expectUndecided(task string) {
+	c.t.Helper()
+	c.Expect(c.decisions()).To(BeEmpty(), "the caller must have decided nothing")
+	c.Expect(c.phase(task)()).To(Equal(v1alpha1.TaskWaiting), "the call must still wait")
+}
+
+// expectApproved checks that the caller has decided about one call only.
+func (c *gatewayCaller) expectApproved(digest string) {
+	c.t.Helper()
+	c.Expect(c.decisions()).To(Equal([]string{digest}))
+}
