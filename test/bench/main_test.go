@@ -129,7 +129,7 @@ func TestScenariosAreListed(t *testing.T) {
 	if err := run(t.Context(), []string{"--list"}, &out, io.Discard); err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{"agents-1000x20-200ms", "agents-1000x20-200ms-mcp", "fanout-500-mcp", "fanout-500", "chat-1000", "waiting-10000", "triggers-1000", "recovery-1000", "growth-finished", "growth-finished-mcp", "bare-500-postgres", "endless-whole", "live-1000x20-2s", "live-5000-20s", "ask-latency", "delegate-latency", "cancel-depth-3", "gateway", "replicas-3", "handover-sigterm", "handover-sigkill", "limits-10m0s"} {
+	for _, name := range []string{"agents-1000x5", "agents-1000x20-200ms-mcp", "fanout-500-mcp", "chat-1000", "waiting-10000", "triggers-1000", "recovery-1000-mcp", "growth-finished-mcp", "bare-500-postgres", "endless-whole", "live-1000x20-2s", "live-5000-20s", "ask-latency", "delegate-latency", "cancel-depth-3", "gateway", "replicas-3", "handover-sigterm", "handover-sigkill", "limits-10m0s"} {
 		if !strings.Contains(out.String(), name+" ") {
 			t.Errorf("%s is not listed:\n%s", name, out.String())
 		}

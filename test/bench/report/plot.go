@@ -38,7 +38,7 @@ type point struct{ x, y float64 }
 func (r *Report) Plot() string {
 	throughput := chart{title: "tool turns a second", x: "concurrent agents", y: "turns/s", lines: []line{
 		r.line("MCP tool, latency 0", true, 0, Result.TurnsPerSecond), r.line("MCP tool, latency 200 ms", true, 200, Result.TurnsPerSecond),
-		r.line("calculator, latency 0", false, 0, Result.TurnsPerSecond), r.line("calculator, latency 200 ms", false, 200, Result.TurnsPerSecond),
+		r.line("calculator, latency 0", false, 0, Result.TurnsPerSecond),
 	}}
 	overhead := chart{title: "overhead of a turn with an MCP tool", x: "concurrent agents", y: "ms", lines: []line{
 		r.line("latency 0, p50", true, 0, median), r.line("latency 0, p95", true, 0, p95Overhead),

@@ -31,17 +31,18 @@ func All() []Scenario {
 	}
 	all = append(all, Endless(endlessTurns, true), Endless(endlessTurns, false))
 	for _, latency := range []time.Duration{0, modelLatency} {
-		for _, n := range []int{1, 10, 100, 500, 1000, 5000} {
-			all = append(all, Agents(n, 5, latency, MCPTool), Agents(n, 5, latency, CalculatorTool))
+		for _, n := range []int{1, 10, 100, 1000, 5000} {
+			all = append(all, Agents(n, 5, latency, MCPTool))
 		}
-		all = append(all, Agents(1000, 20, latency, MCPTool), Agents(1000, 20, latency, CalculatorTool))
+		all = append(all, Agents(1000, 20, latency, MCPTool))
 	}
-	for _, n := range []int{10, 50, 500} {
-		all = append(all, FanOut(n, modelLatency, MCPTool), FanOut(n, modelLatency, CalculatorTool))
+	for _, n := range []int{1, 10, 100, 1000} {
+		all = append(all, Agents(n, 5, 0, CalculatorTool))
 	}
-	for _, tool := range []Tool{MCPTool, CalculatorTool} {
-		all = append(all, Recovery(1000, tool), FinishedAgents(1000, 5, tool), LongHistories(10, 200, tool))
+	for _, n := range []int{50, 500} {
+		all = append(all, FanOut(n, modelLatency, MCPTool))
 	}
+	all = append(all, Recovery(1000, MCPTool), FinishedAgents(1000, 5, MCPTool), LongHistories(10, 200, MCPTool))
 	for _, operators := range []int{1, 2, 3} {
 		all = append(all, Replicas(operators, replicaAgents, replicaTurns, replicaLatency))
 	}
