@@ -68,6 +68,27 @@ var _ = class(
 		},
 	},
 	attack{
+		name: "a message answers a question that was not shown",
+		attempt: "an agent asks a colleague a question, and the caller, who does not know of it, " +
+			"writes something else to the chat",
+		defence: "only a reply to the response that showed the question is an answer",
+		run: func(t *testing.T, w *world) {
+			c := w.newCaller(t)
+			c.sendMessage(c.as("bob", user), "ask-of-bob", "bob", "Let an agent ask: Which day?")
+			c.waitForChat()
+			c.Eventually(func() *v1alpha1.AgentMessage { return c.messageWith("Which day?") }).ShouldNot(BeNil(), "the question is posted")
+			c.respond(object{"input": "Say: Good day.", "background": true, "metadata": object{"chat": "chat"}})
+			c.Expect(c.messageWith("Say: Good day.").Spec.InReplyTo).To(BeEmpty())
+		},
+		control: func(t *testing.T, w *world) {
+			c := w.newCaller(t)
+			text, _ := c.complete(object{"chat": "chat"}, said("Let an agent ask: Which day?"))
+			c.Expect(text).To(HaveSuffix("Which day?"))
+			c.complete(object{"chat": "chat"}, replied(text), said("Tuesday"))
+			c.Expect(c.messageWith("Tuesday").Spec.InReplyTo).NotTo(BeEmpty())
+		},
+	},
+	attack{
 		name:    "an earlier response decides about a later call",
 		attempt: "the caller replies approve to a response of the chat from before the call, by previous_response_id",
 		defence: "the ID of a response has the reference of the call that it showed, or none",

@@ -185,11 +185,30 @@ func (c *gatewayCaller) standalone() int {
 func (c *gatewayCaller) colleagueWrites() {
 	c.t.Helper()
 	c.sendMessage(c.as("bob", user), "ask-of-bob", "bob", sum)
+	c.waitForChat()
+}
+
+// waitForChat waits until the chat shows that it waits for a person, which is shortly after the task does.
+func (c *gatewayCaller) waitForChat() {
+	c.t.Helper()
 	c.Eventually(func() ([]v1alpha1.ChatWaitingItem, error) {
 		var chat v1alpha1.AgentChat
 		err := c.get("chat", &chat)
 		return chat.Status.Waiting, err
-	}).Should(HaveLen(1), "the chat shows the call, shortly after its task does")
+	}).Should(HaveLen(1))
+}
+
+// messageWith returns the newest message with a content, or nil.
+func (c *gatewayCaller) messageWith(content string) (found *v1alpha1.AgentMessage) {
+	c.t.Helper()
+	var list v1alpha1.AgentMessageList
+	c.Expect(c.API.List(c.t.Context(), &list, client.InNamespace(c.namespace))).To(Succeed())
+	for i := range list.Items {
+		if list.Items[i].Spec.Content == content {
+			found = &list.Items[i]
+		}
+	}
+	return found
 }
 
 // colleagueDecides decides about the call that a standalone task shows, as kubectl does, and waits until it shows

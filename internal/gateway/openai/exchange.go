@@ -180,7 +180,13 @@ func (q inquiry) find(ctx context.Context, caller *run.Caller, before []turn, la
 	shown := run.ShownIn(reply)
 	_, decides := run.ParseDecision(last.Text)
 	for i := range tasks {
-		if shown != "" || caller.HasAsked(ctx, &tasks[i], reply) {
+		asked := shown != ""
+		if !asked {
+			if asked, err = caller.HasAsked(ctx, &tasks[i], reply); err != nil {
+				return nil, err
+			}
+		}
+		if asked {
 			found := exchangeOf(&tasks[i])
 			found.notice = noticeStale
 			return &found, nil
@@ -313,8 +319,8 @@ func (q inquiry) reply(
 	return e, caller.Answer(ctx, open[0], last.Text, q.answerKey())
 }
 
-// talk sends a message to a chat, or decides about the call that the client was shown. If the chat waits for an
-// answer, the message is that answer.
+// talk sends a message to a chat, or decides about the call that the client was shown. A message in reply to a question
+// is the answer to it.
 func (q inquiry) talk(
 	ctx context.Context, caller *run.Caller, namespace, chat string, before []turn, last turn,
 ) (exchange, error) {
@@ -344,8 +350,6 @@ func (q inquiry) talk(
 	case use == run.UseUnshown:
 		e.message, e.notice = now.Latest, noticeUnshown
 		return e, nil
-	case ask == nil && use == run.UseMessage:
-		ask = now.First()
 	}
 	message := run.Message{Namespace: namespace, Chat: chat, Content: last.Text, Attachments: last.Images, Key: q.key, Door: doorName}
 	if ask != nil && !ask.IsApproval() {

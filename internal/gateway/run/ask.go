@@ -84,14 +84,6 @@ type ChatState struct {
 	Latest string
 }
 
-// First returns the oldest ask, or nil.
-func (s ChatState) First() *Ask {
-	if len(s.Asks) == 0 {
-		return nil
-	}
-	return &s.Asks[0]
-}
-
 // ChatState returns what a chat waits for.
 func (c *Caller) ChatState(ctx context.Context, namespace, chat string) (ChatState, error) {
 	now, err := live.ReadSnapshot(ctx, c.API, live.Scope{Namespace: namespace, Chat: chat})
@@ -146,35 +138,45 @@ const maxDepth = 16
 
 // HasAsked reports whether a reply to a client ends with a question that the agent of a task has asked, or an agent
 // below it, as far as the caller may read their histories.
-func (c *Caller) HasAsked(ctx context.Context, task *v1alpha1.AgentTask, reply string) bool {
+func (c *Caller) HasAsked(ctx context.Context, task *v1alpha1.AgentTask, reply string) (bool, error) {
 	if task.Status.SubAgent == "" || reply == Answer(task) {
-		return false
+		return false, nil
 	}
 	level := []string{task.Status.SubAgent}
 	for depth := 0; depth < maxDepth && len(level) > 0; depth++ {
 		for _, name := range level {
-			if c.agentHasAsked(ctx, task.Namespace, name, reply) {
-				return true
+			if asked, err := c.agentHasAsked(ctx, task.Namespace, name, reply); asked || err != nil {
+				return asked, err
 			}
 		}
 		children, err := labels.NewRequirement(v1alpha1.LabelParent, selection.In, level)
 		if err != nil {
-			return false
+			return false, fmt.Errorf("select the agents below %s: %w", task.Name, err)
 		}
 		var below v1alpha1.SubAgentList
 		selector := client.MatchingLabelsSelector{Selector: labels.NewSelector().Add(*children)}
 		if err := c.API.List(ctx, &below, client.InNamespace(task.Namespace), selector); err != nil {
-			return false
+			return false, ignoreUnreadable(err)
 		}
 		level = nil
 		for i := range below.Items {
 			level = append(level, below.Items[i].Name)
 		}
 	}
-	return false
+	return false, nil
 }
 
-func (c *Caller) agentHasAsked(ctx context.Context, namespace, name, reply string) bool {
+// ignoreUnreadable returns nil for a history that the caller may not read, or that does not exist here. A history that
+// cannot be read at the moment remains an error.
+func ignoreUnreadable(err error) error {
+	notServed := errors.Is(err, history.ErrNotServed) && !apierrors.IsServiceUnavailable(err)
+	if apierrors.IsForbidden(err) || apierrors.IsNotFound(err) || notServed {
+		return nil
+	}
+	return err
+}
+
+func (c *Caller) agentHasAsked(ctx context.Context, namespace, name, reply string) (bool, error) {
 	log := func(e historyv1.Entry) error {
 		for _, call := range e.ToolCalls {
 			if call.Tool != agent.ToolAskUser {
@@ -187,7 +189,10 @@ func (c *Caller) agentHasAsked(ctx context.Context, namespace, name, reply strin
 		return nil
 	}
 	err := c.history(namespace).Log(ctx, historyv1.TranscriptName("SubAgent", name), history.Query{}, log)
-	return errors.Is(err, errFound)
+	if errors.Is(err, errFound) {
+		return true, nil
+	}
+	return false, ignoreUnreadable(err)
 }
 
 // questionIn returns the question in the arguments of ask_user, or "".

@@ -57,8 +57,15 @@ func TestHasAskedAtAnyDepth(t *testing.T) {
 		"Which other?":               false,
 		"Which middle?":              false, // the result of the run is not a question
 	} {
-		if got := c.HasAsked(t.Context(), task, reply); got != asked {
-			t.Errorf("%q was asked: %t", reply, got)
+		if got, err := c.HasAsked(t.Context(), task, reply); got != asked || err != nil {
+			t.Errorf("%q was asked: %t, %v", reply, got, err)
 		}
+	}
+	// Without an answer, a late reply to a question would start the work again.
+	transcripts.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(http.StatusServiceUnavailable)
+	})
+	if asked, err := c.HasAsked(t.Context(), task, "Which top?"); err == nil {
+		t.Errorf("a history that cannot be read says %t", asked)
 	}
 }
