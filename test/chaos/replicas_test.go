@@ -86,7 +86,7 @@ func (f *fleet) add(ctx context.Context) (*slot, error) {
 	if err != nil {
 		return nil, err
 	}
-	api, err := url.Parse(f.world.stack.Cluster.Config.Host)
+	api, err := url.Parse(f.world.stack.OperatorAPI)
 	if err != nil {
 		return nil, err
 	}

@@ -73,7 +73,7 @@ func newWorld(t *testing.T, s settings) *world {
 	var err error
 	w.stack, err = stack.Start(t.Context(), stack.Options{
 		Ledger: s.ledger, Programs: s.programs, LedgerDir: w.disk, Scripts: []string{file}, ModelFlags: []string{"--record", "1000000"}, NoOperator: true,
-		OperatorFlags: s.flags(),
+		OperatorFlags: s.flags(), DelayWatches: true, WatchSeed: s.seed,
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -49,7 +49,9 @@ func (w *world) start(ctx context.Context, name string) {
 	}
 	scripts = append(scripts, filepath.Join("testdata", "puppets.yaml"), "builtin:demo")
 	var err error
-	w.Stack, err = stack.Start(ctx, stack.Options{Ledger: name, Scripts: scripts, ModelFlags: []string{"--no-delay", "--record", "20000"}, OperatorFlags: stack.FewShards(), Gateway: true})
+	w.Stack, err = stack.Start(ctx, stack.Options{
+		Ledger: name, Scripts: scripts, ModelFlags: []string{"--no-delay", "--record", "20000"}, OperatorFlags: stack.FewShards(), Gateway: true, DelayWatches: true,
+	})
 	if errors.Is(err, pgserver.ErrNotInstalled) && os.Getenv("CI") != "true" {
 		Skip(err.Error())
 	}
@@ -89,7 +91,7 @@ func (w *world) checkAfterSpec(ctx context.Context) {
 			AddReportEntry("objects of "+r.namespace, r.dump(ctx))
 		}
 		if w.Stack != nil {
-			AddReportEntry("operator", w.OperatorLog())
+			AddReportEntry("operator", fmt.Sprintf("WATCH_SEED=%d\n%s", w.WatchSeed, w.OperatorLog()))
 		}
 		return
 	}

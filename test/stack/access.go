@@ -59,6 +59,13 @@ func (s *Stack) writeKubeconfig(token string) error {
 	s.OperatorKubeconfig = filepath.Join(s.Dir, "operator.kubeconfig")
 	config := clientcmdapi.NewConfig()
 	config.Clusters["stack"] = &clientcmdapi.Cluster{Server: s.Cluster.Config.Host, CertificateAuthorityData: s.Cluster.Config.CAData}
+	if s.options.DelayWatches {
+		if err := s.startDelays(); err != nil {
+			return err
+		}
+		config.Clusters["stack"] = &clientcmdapi.Cluster{Server: s.delays.address()}
+	}
+	s.OperatorAPI = config.Clusters["stack"].Server
 	config.AuthInfos["operator"] = &clientcmdapi.AuthInfo{Token: token}
 	config.Contexts["stack"] = &clientcmdapi.Context{Cluster: "stack", AuthInfo: "operator"}
 	config.CurrentContext = "stack"

@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/util/wait"
@@ -134,7 +135,8 @@ func (s *Stack) KubeconfigFor(name, address string) (string, error) {
 		return "", fmt.Errorf("read the operator's kubeconfig: %w", err)
 	}
 	for _, cluster := range config.Clusters {
-		cluster.Server = "https://" + address
+		scheme, _, _ := strings.Cut(cluster.Server, "://")
+		cluster.Server = scheme + "://" + address
 	}
 	path := filepath.Join(s.Dir, name+".kubeconfig")
 	if err := clientcmd.WriteToFile(*config, path); err != nil {

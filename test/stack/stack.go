@@ -63,6 +63,10 @@ type Options struct {
 	Gateway bool
 	// LedgerDir is the directory of the SQLite file; empty means the stack's directory.
 	LedgerDir string
+	// DelayWatches delays the events of the operators' watches at random. WatchSeed determines the delays; 0 means the
+	// environment variable WATCH_SEED, or any.
+	DelayWatches bool
+	WatchSeed    uint64
 }
 
 // Admin is the user name of the administrator who uses Stack.API.
@@ -75,8 +79,8 @@ type Stack struct {
 	Cluster *localcluster.Cluster
 	// API is an administrator's client without rate limits.
 	API client.WithWatch
-	// OperatorKubeconfig is the operator's kubeconfig, with the chart's service account.
-	OperatorKubeconfig string
+	// OperatorKubeconfig is the operator's kubeconfig, with the chart's service account, and OperatorAPI is the URL in it.
+	OperatorKubeconfig, OperatorAPI string
 	// LedgerURL is the value of --ledger; Postgres is the database server, if there is one.
 	LedgerURL string
 	Postgres  *pgserver.Server
@@ -88,8 +92,11 @@ type Stack struct {
 	Metrics, Probes, Profiles string
 	// GatewayURL is the address of the gateway, which stays the same when the operator is restarted.
 	GatewayURL string
+	// WatchSeed is the seed of the delays of watch events.
+	WatchSeed uint64
 
 	options Options
+	delays  *delays
 	// gatewayFlags are those of the newest operator only: others cannot listen at the same addresses.
 	gatewayFlags []string
 	log          *os.File
@@ -274,6 +281,9 @@ func (s *Stack) Stop() error {
 	}
 	if s.Postgres != nil {
 		errs = append(errs, s.Postgres.Close())
+	}
+	if s.delays != nil {
+		errs = append(errs, s.delays.Close())
 	}
 	if s.Cluster != nil {
 		errs = append(errs, s.Cluster.Stop())
