@@ -63,7 +63,7 @@ func (s *Stack) writeKubeconfig(token string) error {
 		if err := s.startDelays(); err != nil {
 			return err
 		}
-		config.Clusters["stack"] = &clientcmdapi.Cluster{Server: s.delays.address()}
+		config.Clusters["stack"] = &clientcmdapi.Cluster{Server: s.delays.address(), CertificateAuthorityData: s.delays.certificate}
 	}
 	s.OperatorAPI = config.Clusters["stack"].Server
 	config.AuthInfos["operator"] = &clientcmdapi.AuthInfo{Token: token}

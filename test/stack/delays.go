@@ -5,6 +5,7 @@ package stack
 
 import (
 	"cmp"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"hash/fnv"
@@ -20,6 +21,7 @@ import (
 	"time"
 
 	"k8s.io/client-go/rest"
+	certutil "k8s.io/client-go/util/cert"
 )
 
 // The delays of watch events: most are short, and one of a hundred is long.
@@ -35,6 +37,8 @@ type delays struct {
 	seed     uint64
 	listener net.Listener
 	server   *http.Server
+	// certificate is that of the proxy. Clients send no token without TLS.
+	certificate []byte
 }
 
 // seedVariable sets the seed of the delays.
@@ -61,20 +65,29 @@ func (s *Stack) startDelays() error {
 	if d.listener, err = net.Listen("tcp", "127.0.0.1:0"); err != nil { //nolint:noctx // it returns at once
 		return fmt.Errorf("listen as the API server: %w", err)
 	}
-	d.server = &http.Server{ReadHeaderTimeout: startTimeout, Handler: &httputil.ReverseProxy{
+	certificate, key, err := certutil.GenerateSelfSignedCertKey("127.0.0.1", nil, nil)
+	if err != nil {
+		return fmt.Errorf("create a certificate: %w", err)
+	}
+	pair, err := tls.X509KeyPair(certificate, key)
+	if err != nil {
+		return fmt.Errorf("read a certificate: %w", err)
+	}
+	d.certificate = certificate
+	d.server = &http.Server{TLSConfig: &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS13}, ReadHeaderTimeout: startTimeout, Handler: &httputil.ReverseProxy{
 		Transport: transport, FlushInterval: -1, Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(target) },
 		ModifyResponse: d.delay,
 		// An operator that is killed leaves requests behind.
 		ErrorHandler: func(w http.ResponseWriter, _ *http.Request, _ error) { w.WriteHeader(http.StatusBadGateway) },
 	}}
-	go func() { _ = d.server.Serve(d.listener) }() // it ends with Close
+	go func() { _ = d.server.ServeTLS(d.listener, "", "") }() // it ends with Close
 	s.delays = d
 	fmt.Fprintf(s.log, "The events of watches are delayed: %s=%d\n", seedVariable, s.WatchSeed)
 	return nil
 }
 
 // address returns the address of the proxy.
-func (d *delays) address() string { return "http://" + d.listener.Addr().String() }
+func (d *delays) address() string { return "https://" + d.listener.Addr().String() }
 
 // Close ends the proxy.
 func (d *delays) Close() error {

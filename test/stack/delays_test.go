@@ -5,6 +5,8 @@ package stack
 
 import (
 	"bufio"
+	"crypto/tls"
+	"crypto/x509"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -61,11 +63,14 @@ func TestOnlyWatchesAreDelayed(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = s.delays.Close() }()
+	roots := x509.NewCertPool()
+	roots.AppendCertsFromPEM(s.delays.certificate)
+	trusting := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS13}}}
 	for path, want := range map[string]bool{"/api/v1/pods": false, "/api/v1/pods?watch=true": true, "/api/v1/pods?watch=0": false} {
 		request := httptest.NewRequest(http.MethodGet, s.delays.address()+path, nil)
 		request.RequestURI = ""
 		request.Header.Set("Authorization", "Bearer caller")
-		response, err := http.DefaultClient.Do(request)
+		response, err := trusting.Do(request)
 		if err != nil {
 			t.Fatal(err)
 		}

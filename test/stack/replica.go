@@ -14,7 +14,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/util/wait"
@@ -135,8 +134,7 @@ func (s *Stack) KubeconfigFor(name, address string) (string, error) {
 		return "", fmt.Errorf("read the operator's kubeconfig: %w", err)
 	}
 	for _, cluster := range config.Clusters {
-		scheme, _, _ := strings.Cut(cluster.Server, "://")
-		cluster.Server = scheme + "://" + address
+		cluster.Server = "https://" + address
 	}
 	path := filepath.Join(s.Dir, name+".kubeconfig")
 	if err := clientcmd.WriteToFile(*config, path); err != nil {
