@@ -198,13 +198,13 @@ func (c *gatewayCaller) waitForChat() {
 	}).Should(HaveLen(1))
 }
 
-// messageWith returns the newest message with a content, or nil.
+// messageWith returns the newest message whose content ends with a text, or nil.
 func (c *gatewayCaller) messageWith(content string) (found *v1alpha1.AgentMessage) {
 	c.t.Helper()
 	var list v1alpha1.AgentMessageList
 	c.Expect(c.API.List(c.t.Context(), &list, client.InNamespace(c.namespace))).To(Succeed())
 	for i := range list.Items {
-		if list.Items[i].Spec.Content == content {
+		if strings.HasSuffix(list.Items[i].Spec.Content, content) {
 			found = &list.Items[i]
 		}
 	}

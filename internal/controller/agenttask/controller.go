@@ -272,7 +272,7 @@ func (r *Reconciler) expire(ctx context.Context, task *v1alpha1.AgentTask) (ctrl
 	if !told {
 		return ctrl.Result{RequeueAfter: time.Second}, nil
 	}
-	if err := client.IgnoreNotFound(r.Client.Delete(ctx, task)); err != nil {
+	if err := client.IgnoreNotFound(r.Client.Delete(ctx, task, client.Preconditions{UID: &task.UID})); err != nil {
 		return ctrl.Result{}, fmt.Errorf("delete the finished task %s/%s: %w", task.Namespace, task.Name, err)
 	}
 	return ctrl.Result{}, nil

@@ -201,8 +201,9 @@ func (r *Reconciler) removeFinalizer(ctx context.Context, object client.Object) 
 }
 
 // discard deletes the objects that were created for firings of a trigger name and are not claimed: duplicates, and those whose trigger is
-// gone. Every object is observed before the record is read: a firing is recorded before its object is created. Objects that no trigger owns
-// lose the finalizer and nothing else: it was planted, or their trigger was deleted with --cascade=orphan.
+// gone. Every object is observed before the record is read: a firing is recorded before its object is created. A claimed object is released
+// before its record is removed, which the cache may not show yet, so only the version that was observed is deleted. Objects that no trigger
+// owns lose the finalizer and nothing else: it was planted, or their trigger was deleted with --cascade=orphan.
 func (r *Reconciler) discard(ctx context.Context, name types.NamespacedName) error {
 	held, err := r.held(ctx, name)
 	if err != nil || len(held) == 0 {
@@ -225,8 +226,8 @@ func (r *Reconciler) discard(ctx context.Context, name types.NamespacedName) err
 		if expected && belongsTo(object, t.UID) && t.DeletionTimestamp.IsZero() {
 			continue
 		}
-		uid := object.GetUID()
-		err := r.Client.Delete(ctx, object, client.Preconditions{UID: &uid})
+		uid, version := object.GetUID(), object.GetResourceVersion()
+		err := r.Client.Delete(ctx, object, client.Preconditions{UID: &uid, ResourceVersion: &version})
 		if client.IgnoreNotFound(err) != nil {
 			return fmt.Errorf("delete the duplicate %T %s/%s: %w", object, object.GetNamespace(), object.GetName(), err)
 		}

@@ -45,12 +45,18 @@ type world struct {
 	deletedHeld map[string]bool
 	// recorded are the ids of the firings that were recorded, by the names of their objects.
 	recorded map[string]string
+	// history has the objects after each change.
+	history [][]client.Object
+	// lost are tasks that an operator deleted while they worked.
+	lost []string
 }
 
 // operator is one operator. Its cache is a copy of the cluster that the test renews.
 type operator struct {
 	world *world
 	cache []client.Object
+	// triggers and tasks are the moments in the history of the world that the cache shows.
+	triggers, tasks int
 	// request is sent before each request to the API server; the operator waits for permission. A false permission is a crash.
 	request    chan string
 	permission chan bool
@@ -116,6 +122,7 @@ func (w *world) tasks() []*v1alpha1.AgentTask {
 
 // observe starts the work of tasks that may start, as the controller of tasks does, and reads the record.
 func (w *world) observe() {
+	w.snapshot()
 	if current := w.trigger(); current != nil {
 		for _, p := range current.Status.Pending {
 			w.recorded[p.Name] = p.ID
@@ -129,7 +136,34 @@ func (w *world) observe() {
 	}
 }
 
-func (o *operator) renew() { o.cache = o.world.objects() }
+// snapshot keeps the objects as they are now, for caches that are behind.
+func (w *world) snapshot() {
+	now := w.objects()
+	if len(w.history) == 0 || fmt.Sprint(versions(now)) != fmt.Sprint(versions(w.history[len(w.history)-1])) {
+		w.history = append(w.history, now)
+	}
+}
+
+func (o *operator) renew() {
+	o.world.snapshot()
+	o.renewTo(len(o.world.history)-1, len(o.world.history)-1)
+}
+
+// renewTo renews the cache with the triggers and the tasks of two moments: kinds have no order.
+func (o *operator) renewTo(triggers, tasks int) {
+	o.triggers, o.tasks = triggers, tasks
+	o.cache = nil
+	for _, object := range o.world.history[triggers] {
+		if _, ok := object.(*v1alpha1.AgentTrigger); ok {
+			o.cache = append(o.cache, object)
+		}
+	}
+	for _, object := range o.world.history[tasks] {
+		if _, ok := object.(*v1alpha1.AgentTask); ok {
+			o.cache = append(o.cache, object)
+		}
+	}
+}
 
 // ask waits until the test lets the request pass.
 func (o *operator) ask(what string) {
@@ -269,6 +303,12 @@ func (g *gated) Delete(ctx context.Context, object client.Object, options ...cli
 	}
 	if asked.Preconditions == nil || asked.Preconditions.UID == nil || *asked.Preconditions.UID != there.GetUID() {
 		return apierrors.NewConflict(schema.GroupResource{}, object.GetName(), errors.New("another UID"))
+	}
+	if version := asked.Preconditions.ResourceVersion; version != nil && *version != there.GetResourceVersion() {
+		return apierrors.NewConflict(schema.GroupResource{}, object.GetName(), errors.New("another version"))
+	}
+	if task, ok := there.(*v1alpha1.AgentTask); ok && !watch.IsHeld(task) && task.Status.CompletionTime == nil {
+		g.operator.world.lost = append(g.operator.world.lost, task.Name)
 	}
 	return g.WithWatch.Delete(ctx, object)
 }
