@@ -42,7 +42,7 @@ func start(t *testing.T, ledger string, adjust ...func(*stack.Options)) *world {
 		Scripts: []string{filepath.Join("testdata", "puppets.yaml"), filepath.Join("..", "flows", "testdata", "puppets.yaml"), "builtin:demo"},
 		// There are no nodes: workspace pods are created and inspected, but do not run.
 		OperatorFlags: append(stack.ShortLeases(), "--workspace-image", "nestor-workspace:none", "--local-workspaces", files), Build: []string{"./cmd/nestor-workspace"},
-		Gateway: true, DelayWatches: true,
+		Gateway: true,
 	}
 	for _, change := range adjust {
 		change(&options)
@@ -56,7 +56,7 @@ func start(t *testing.T, ledger string, adjust ...func(*stack.Options)) *world {
 	}
 	t.Cleanup(func() {
 		if t.Failed() {
-			t.Logf("WATCH_SEED=%d\n%s", s.WatchSeed, s.OperatorLog())
+			t.Log(s.OperatorLog())
 		}
 		if err := s.Stop(); err != nil {
 			t.Error(err)

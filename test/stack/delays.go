@@ -57,7 +57,10 @@ func (s *Stack) startDelays() error {
 	if err != nil {
 		return fmt.Errorf("read the address of the API server: %w", err)
 	}
-	transport, err := rest.TransportFor(rest.AnonymousClientConfig(s.Cluster.Config))
+	// With HTTP/2 all requests would share one connection, which the API server ends after a forged token.
+	config := rest.AnonymousClientConfig(s.Cluster.Config)
+	config.NextProtos = []string{"http/1.1"}
+	transport, err := rest.TransportFor(config)
 	if err != nil {
 		return fmt.Errorf("connect to the API server: %w", err)
 	}
@@ -74,12 +77,17 @@ func (s *Stack) startDelays() error {
 		return fmt.Errorf("read a certificate: %w", err)
 	}
 	d.certificate = certificate
-	d.server = &http.Server{TLSConfig: &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS13}, ReadHeaderTimeout: startTimeout, Handler: &httputil.ReverseProxy{
-		Transport: transport, FlushInterval: -1, Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(target) },
-		ModifyResponse: d.delay,
-		// An operator that is killed leaves requests behind.
-		ErrorHandler: func(w http.ResponseWriter, _ *http.Request, _ error) { w.WriteHeader(http.StatusBadGateway) },
-	}}
+	d.server = &http.Server{
+		ReadHeaderTimeout: startTimeout,
+		TLSConfig:         &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS13},
+		TLSNextProto:      map[string]func(*http.Server, *tls.Conn, http.Handler){}, // no HTTP/2
+		Handler: &httputil.ReverseProxy{
+			Transport: transport, FlushInterval: -1, Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(target) },
+			ModifyResponse: d.delay,
+			// An operator that is killed leaves requests behind.
+			ErrorHandler: func(w http.ResponseWriter, _ *http.Request, _ error) { w.WriteHeader(http.StatusBadGateway) },
+		},
+	}
 	go func() { _ = d.server.ServeTLS(d.listener, "", "") }() // it ends with Close
 	s.delays = d
 	fmt.Fprintf(s.log, "The events of watches are delayed: %s=%d\n", seedVariable, s.WatchSeed)
