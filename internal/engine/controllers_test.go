@@ -57,6 +57,12 @@ func (w *world) cancelUnstarted(parent ledger.Agent, child string) {
 }
 
 func (w *world) startChild(parent ledger.Agent, s agent.State, spec agent.ChildSpec) {
+	if spec.Name == w.stuck {
+		w.mu.Lock()
+		w.agents[spec.Name] = ledger.Agent{}
+		w.mu.Unlock()
+		return
+	}
 	kind, depth := agent.SubAgent, s.Config.Depth+1
 	c := config(kind, spec.Name, spec.Role, depth)
 	c.Task = agent.Task{Instruction: spec.Task, Arguments: spec.Arguments, ContextFiles: spec.ContextFiles, ContextMode: spec.Context}

@@ -88,6 +88,29 @@ func TestEndIfDeleted(t *testing.T) {
 	})
 }
 
+// An agent that is cancelled with the tree above it waits for its children, also for one that never began, and does not
+// act on its end.
+func TestEndIfDeletedReportsTheEndOfAChild(t *testing.T) {
+	w := newWorld(t, hangingTreeScript)
+	w.stuck = "chat-1-1"
+	w.chat(nil)
+	w.sendMessage("m1", "Go")
+	w.until("the agent to wait for its child", func() bool {
+		s, err := w.engine.View(t.Context(), "uid-chat-1")
+		return err == nil && len(s.Children.Live) == 1
+	})
+	before := w.modelCalls("uid-chat-1")
+	w.deleted.Store("uid-chat-1", true)
+	failed := agent.ChildFinished{Child: "chat-1-1", Outcome: agent.Outcome{Kind: agent.ErrorCancelled}}
+	if ended, err := w.engine.EndIfDeleted(t.Context(), "uid-chat-1", failed); err != nil || !ended {
+		t.Fatalf("ended: %t (%v)", ended, err)
+	}
+	w.untilCancelled("uid-chat-1")
+	if after := w.modelCalls("uid-chat-1"); after != before {
+		t.Errorf("the cancelled agent made %d more model calls", after-before)
+	}
+}
+
 func TestEndLeavesSiblings(t *testing.T) {
 	w := newHangingTree(t)
 	if err := w.engine.End(t.Context(), "uid-chat-1"); err != nil {

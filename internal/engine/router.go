@@ -187,9 +187,9 @@ func (r *Router) End(ctx context.Context, uid string) error {
 }
 
 // EndIfDeleted cancels an agent whose object, or one above it, was deleted; see Engine.EndIfDeleted.
-func (r *Router) EndIfDeleted(ctx context.Context, uid string) (ended bool, err error) {
+func (r *Router) EndIfDeleted(ctx context.Context, uid string, facts ...agent.Fact) (ended bool, err error) {
 	err = r.deliver(uid, func(e *Engine) error {
-		ended, err = e.EndIfDeleted(ctx, uid)
+		ended, err = e.EndIfDeleted(ctx, uid, facts...)
 		return err
 	})
 	return ended, err

@@ -21,6 +21,8 @@ var deletionFact = agent.Cancelled{By: "deletion"}
 type ending struct {
 	uid      string
 	delivery delivery
+	// facts are delivered after it.
+	facts []agent.Fact
 }
 
 // End cancels an agent whose object was deleted, and everything below it. Effects in flight are stopped, and the ledger records
@@ -45,11 +47,15 @@ func (e *Engine) End(ctx context.Context, uid string) error {
 }
 
 // EndIfDeleted cancels an agent, and everything below it, if its object or one above it was deleted, and reports whether that is
-// so. An agent whose own object still exists ends as after any other cancel, because its status shows the outcome.
-func (e *Engine) EndIfDeleted(ctx context.Context, uid string) (bool, error) {
+// so. An agent whose own object still exists ends as after any other cancel, because its status shows the outcome. It gets the facts
+// after the cancel: it waits for the ends of its children, and must not act on them.
+func (e *Engine) EndIfDeleted(ctx context.Context, uid string, facts ...agent.Fact) (bool, error) {
 	endings, err := e.deletedFrom(ctx, uid)
 	if err != nil || len(endings) == 0 {
 		return false, err
+	}
+	if last := &endings[len(endings)-1]; last.uid == uid && !last.delivery.end {
+		last.facts = facts
 	}
 	return true, e.endInOrder(endings)
 }
@@ -94,7 +100,11 @@ func (e *Engine) endInOrder(endings []ending) error {
 			go func() { _ = e.endInOrder(below) }() // the lock of the agent above may be held; after Close the next engine does it
 		}
 	}
-	return e.enqueue(first.uid, first.delivery)
+	together := []delivery{first.delivery}
+	for _, fact := range first.facts {
+		together = append(together, delivery{fact: fact})
+	}
+	return e.enqueue(first.uid, together...)
 }
 
 // LiveNamed returns the live agents of objects with this name. Several objects may have had the name one after the other.

@@ -43,6 +43,8 @@ type world struct {
 	changed *sync.Cond
 	engine  *Engine
 	agents  map[string]ledger.Agent // by name
+	// stuck is the name of a child that has a task and never gets an agent.
+	stuck   string
 	posts   []string
 	handled []string
 	approve func(agent.AskPerson) *agent.Decided

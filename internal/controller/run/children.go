@@ -128,10 +128,11 @@ func (r *Runner) ReportFailure(ctx context.Context, task *v1alpha1.AgentTask, fa
 	}
 	ctx, cancel := context.WithTimeout(ctx, ledgerTimeout)
 	defer cancel()
-	if ended, err := r.Engine.EndIfDeleted(ctx, string(parent.UID)); err != nil || ended {
+	failed := failedChild(task.Name, agent.ErrorKind(failure.Kind), failure.Message)
+	if ended, err := r.Engine.EndIfDeleted(ctx, string(parent.UID), failed); err != nil || ended {
 		return err
 	}
-	err := r.Engine.Record(ctx, string(parent.UID), failedChild(task.Name, agent.ErrorKind(failure.Kind), failure.Message))
+	err := r.Engine.Record(ctx, string(parent.UID), failed)
 	if errors.Is(err, ledger.ErrNotFound) {
 		return nil // the agent has not started, or was pruned
 	}
@@ -141,10 +142,11 @@ func (r *Runner) ReportFailure(ctx context.Context, task *v1alpha1.AgentTask, fa
 // reportFailure reports a child without an agent to its parent. A parent that was deleted ends instead: its child may have failed for that
 // reason only.
 func (r *Runner) reportFailure(ctx context.Context, parent types.UID, child string, kind agent.ErrorKind, message string) error {
-	if ended, err := r.Engine.EndIfDeleted(ctx, string(parent)); err != nil || ended {
+	failed := failedChild(child, kind, message)
+	if ended, err := r.Engine.EndIfDeleted(ctx, string(parent), failed); err != nil || ended {
 		return err
 	}
-	return r.Engine.Deliver(string(parent), failedChild(child, kind, message))
+	return r.Engine.Deliver(string(parent), failed)
 }
 
 // failedChild returns the outcome of a child that has no agent, or no longer has one.
