@@ -21,17 +21,17 @@ func TestChoosing(t *testing.T) {
 	if err != nil || len(all) != len(All()) {
 		t.Errorf("nothing chosen: %d scenarios (%v)", len(all), err)
 	}
-	some, err := Choose("fanout-50, agents-1000x5* fanout-*0 agents-7x3-1s recovery-8 fanout-3-mcp agents-7x3-1s-mcp bare-7x3-postgres bare-7-postgres-sharded bare-8 live-9-1s live-9x2-1s recovery-8-mcp triggers-9 replicas-2-9x2-1s handover-sigkill-9 limits-90s")
+	some, err := Choose("fanout-50, agents-1000x5* fanout-*0-mcp agents-7x3-1s recovery-8 fanout-3-mcp agents-7x3-1s-mcp bare-7x3-postgres bare-7-postgres-sharded bare-8 live-9-1s live-9x2-1s recovery-8-mcp triggers-9 replicas-2-9x2-1s handover-sigkill-9 limits-90s")
 	var names []string
 	for _, s := range some {
 		names = append(names, s.Name)
 	}
-	want := []string{"fanout-50", "agents-1000x5-mcp", "agents-1000x5", "agents-1000x5-200ms-mcp", "agents-1000x5-200ms", "fanout-10", "fanout-500", "agents-7x3-1s",
+	want := []string{"fanout-50", "agents-1000x5-mcp", "agents-1000x5-200ms-mcp", "agents-1000x5", "fanout-50-mcp", "fanout-500-mcp", "agents-7x3-1s",
 		"recovery-8", "fanout-3-mcp", "agents-7x3-1s-mcp", "bare-7x3-postgres", "bare-7-postgres-sharded", "bare-8", "live-9-1s", "live-9x2-1s", "recovery-8-mcp", "triggers-9", "replicas-2-9x2-1s", "handover-sigkill-9", "limits-1m30s"}
 	if diff := cmp.Diff(want, names); diff != "" || err != nil {
 		t.Errorf("chosen (%v) (-want +got):\n%s", err, diff)
 	}
-	if s := some[7]; s.Agents != 7 || s.ToolTurns != 3 || s.Latency != time.Second {
+	if s := some[6]; s.Agents != 7 || s.ToolTurns != 3 || s.Latency != time.Second {
 		t.Errorf("agents-7x3-1s is %d agents x %d turns, latency %s", s.Agents, s.ToolTurns, s.Latency)
 	}
 	for _, wrong := range []string{"agents-7", "fanout-50 no-such", "[", "fanout-5x5", "chat-0", "chat-5-200ms", "waiting-8-mcp", "triggers-8-mcp", "triggers-8-1s", "live-9", "bare-0", "bare-5-mcp", "replicas-9", "handover-9", "limits-0s"} {
