@@ -41,16 +41,16 @@ type delays struct {
 	certificate []byte
 }
 
-// seedVariable sets the seed of the delays.
-const seedVariable = "WATCH_SEED"
+// WatchSeedVariable is the environment variable with the seed of the delays.
+const WatchSeedVariable = "WATCH_SEED"
 
 // startDelays starts the proxy.
 func (s *Stack) startDelays() error {
 	s.WatchSeed = cmp.Or(s.options.WatchSeed, rand.Uint64()) //nolint:gosec // not for secrets
-	if text := os.Getenv(seedVariable); text != "" && s.options.WatchSeed == 0 {
+	if text := os.Getenv(WatchSeedVariable); text != "" && s.options.WatchSeed == 0 {
 		var err error
 		if s.WatchSeed, err = strconv.ParseUint(text, 10, 64); err != nil {
-			return fmt.Errorf("%s: %w", seedVariable, err)
+			return fmt.Errorf("%s: %w", WatchSeedVariable, err)
 		}
 	}
 	target, err := url.Parse(s.Cluster.Config.Host)
@@ -90,7 +90,7 @@ func (s *Stack) startDelays() error {
 	}
 	go func() { _ = d.server.ServeTLS(d.listener, "", "") }() // it ends with Close
 	s.delays = d
-	fmt.Fprintf(s.log, "The events of watches are delayed: %s=%d\n", seedVariable, s.WatchSeed)
+	fmt.Fprintf(s.log, "The events of watches are delayed: %s=%d\n", WatchSeedVariable, s.WatchSeed)
 	return nil
 }
 
