@@ -12,7 +12,6 @@ import (
 	"net/http"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	. "github.com/onsi/gomega"
@@ -21,6 +20,7 @@ import (
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 	"github.com/nestor-dev/nestor/internal/agent"
+	"github.com/nestor-dev/nestor/test/patience"
 )
 
 // twice makes an agent call the calculator twice at once; the calls have these digests.
@@ -63,7 +63,7 @@ func (c *gatewayCaller) post(path string, body object) (int, object) {
 	c.t.Helper()
 	text, err := json.Marshal(body)
 	c.Expect(err).NotTo(HaveOccurred())
-	ctx, cancel := context.WithTimeout(c.t.Context(), time.Minute) // a response that does not end is a failure
+	ctx, cancel := context.WithTimeout(c.t.Context(), patience.Limit()) // a response that does not end is a failure
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, c.GatewayURL+path, bytes.NewReader(text))
 	c.Expect(err).NotTo(HaveOccurred())

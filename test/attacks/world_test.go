@@ -20,6 +20,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/nestor-dev/nestor/internal/ledger/ledgertest/pgserver"
+	"github.com/nestor-dev/nestor/test/patience"
 	"github.com/nestor-dev/nestor/test/stack"
 )
 
@@ -84,7 +85,7 @@ func (w *world) newNamespace(t *testing.T) *testNamespace {
 
 func expecting(t *testing.T) *WithT {
 	g := NewWithT(t)
-	g.SetDefaultEventuallyTimeout(2 * time.Minute)
+	g.SetDefaultEventuallyTimeout(patience.Limit())
 	g.SetDefaultEventuallyPollingInterval(25 * time.Millisecond)
 	return g
 }

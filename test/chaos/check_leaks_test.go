@@ -34,7 +34,7 @@ func (w *world) checkLeaks(ctx context.Context) error {
 			}
 		}
 	}
-	return eventually(ctx, 3*time.Minute, func(ctx context.Context) error {
+	return eventually(ctx, settleTimeout, func(ctx context.Context) error {
 		after, err := w.footprint(ctx)
 		if err != nil {
 			return err

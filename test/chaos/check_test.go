@@ -14,8 +14,10 @@ import (
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 )
 
-// recoveryTimeout bounds the recovery after the last fault. Back-off of a provider and a take-over by another operator take their time.
-const recoveryTimeout = 4 * time.Minute
+const (
+	recoveryTimeout = 4 * time.Minute // after the last fault: a provider's back-off and a take-over take their time
+	settleTimeout   = 3 * time.Minute // until late writes of a status and the garbage collector are done
+)
 
 // check checks all invariants. Each has a name and returns what violates it.
 func (w *world) check() {
@@ -31,7 +33,7 @@ func (w *world) check() {
 	w.checkInvariant("budgets held", w.checkBudgets)
 	if w.fleet != nil {
 		w.checkInvariant("every shard has one owner", func(ctx context.Context) error {
-			return eventually(ctx, 3*time.Minute+2*w.settings.replicas.lease, w.checkShards) // Leases of the dead expire first
+			return eventually(ctx, settleTimeout+2*w.settings.replicas.lease, w.checkShards) // Leases of the dead expire first
 		})
 		w.checkInvariant("the limit of the provider held over all replicas", w.checkModelLimit)
 	}
@@ -52,7 +54,7 @@ func (w *world) checkInvariant(name string, keep func(context.Context) error) {
 // withRetries retries a check for a while: a status is written after the end of an agent, the user may just have sent a message, and the
 // garbage collector may be late.
 func withRetries(keep func(context.Context) error) func(context.Context) error {
-	return func(ctx context.Context) error { return eventually(ctx, 3*time.Minute, keep) }
+	return func(ctx context.Context) error { return eventually(ctx, settleTimeout, keep) }
 }
 
 // problems collects problems; it keeps all and prints a bounded number.

@@ -11,6 +11,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/nestor-dev/nestor/test/patience"
 )
 
 // The ways in which a network is cut.
@@ -198,7 +200,7 @@ func TestTheProxyCutsConnections(t *testing.T) {
 		return err
 	}
 	c := dial()
-	if err := ping(c, time.Minute); err != nil {
+	if err := ping(c, patience.Limit()); err != nil {
 		t.Fatal(err)
 	}
 	p.cut(cutHang)
@@ -206,32 +208,32 @@ func TestTheProxyCutsConnections(t *testing.T) {
 		t.Errorf("a byte passed a network that hangs: %v", err)
 	}
 	p.heal()
-	_ = c.SetReadDeadline(time.Now().Add(time.Minute))
+	_ = c.SetReadDeadline(time.Now().Add(patience.Limit()))
 	if _, err := io.ReadFull(c, make([]byte, 1)); err != nil {
 		t.Errorf("what was sent during a hang is lost: %v", err)
 	}
 	p.cut(cutReset)
-	if err := ping(c, time.Minute); err == nil || isTimeout(err) {
+	if err := ping(c, patience.Limit()); err == nil || isTimeout(err) {
 		t.Errorf("a connection was not reset: %v", err)
 	}
 	c = dial()
-	if err := ping(c, time.Minute); err != nil {
+	if err := ping(c, patience.Limit()); err != nil {
 		t.Errorf("a new connection after a reset: %v", err)
 	}
 	p.cut(cutRefuse)
-	if err := ping(c, time.Minute); err == nil || isTimeout(err) {
+	if err := ping(c, patience.Limit()); err == nil || isTimeout(err) {
 		t.Errorf("a connection was not refused: %v", err)
 	}
 	// A new connection is reset while it is made, or after that.
 	c, err = new(net.Dialer).DialContext(t.Context(), "tcp", p.address())
 	if err == nil {
-		err = ping(c, time.Minute)
+		err = ping(c, patience.Limit())
 	}
 	if err == nil || isTimeout(err) {
 		t.Errorf("a new connection was not refused: %v", err)
 	}
 	p.heal()
-	if err := ping(dial(), time.Minute); err != nil {
+	if err := ping(dial(), patience.Limit()); err != nil {
 		t.Errorf("a new connection after a cut: %v", err)
 	}
 }

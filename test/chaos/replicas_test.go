@@ -194,8 +194,7 @@ func (f *fleet) startAll(ctx context.Context) error {
 	return nil
 }
 
-// terminateTimeout is how long a replica may take to end, also without the API server and the ledger.
-const terminateTimeout = 60 * time.Second
+const terminateTimeout = 60 * time.Second // for a replica's end even without the API server and the ledger
 
 // terminate ends a replica with SIGTERM. While nothing else fails, it must exit cleanly.
 func (f *fleet) terminate(ctx context.Context, s *slot) error {

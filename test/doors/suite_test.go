@@ -25,6 +25,7 @@ import (
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 	"github.com/nestor-dev/nestor/test/npm"
+	"github.com/nestor-dev/nestor/test/patience"
 	"github.com/nestor-dev/nestor/test/stack"
 )
 
@@ -77,7 +78,7 @@ func newRoom(t *testing.T) *room {
 func newRoomIn(t *testing.T, in *stack.Stack) *room {
 	t.Helper()
 	g := NewWithT(t)
-	g.SetDefaultEventuallyTimeout(2 * time.Minute)
+	g.SetDefaultEventuallyTimeout(patience.Limit())
 	g.SetDefaultEventuallyPollingInterval(25 * time.Millisecond)
 	r := &room{WithT: g, t: t, stack: in, namespace: fmt.Sprintf("room-%d", rooms.Add(1)), box: startToolbox(t)}
 	r.create(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: r.namespace}})

@@ -11,7 +11,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -27,6 +26,7 @@ import (
 	historyv1alpha1 "github.com/nestor-dev/nestor/api/history/v1alpha1"
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 	"github.com/nestor-dev/nestor/test/e2e/realnode"
+	"github.com/nestor-dev/nestor/test/patience"
 )
 
 // Names in the cluster.
@@ -169,7 +169,7 @@ func (c *cluster) reportFailure(ctx context.Context) {
 		{"get", "events", "-A", "--sort-by=.lastTimestamp"},
 		{"-n", systemNamespace, "logs", "deployment/" + operator, "--all-pods", "--tail=60"},
 	} {
-		looking, cancel := context.WithTimeout(ctx, 20*time.Second)
+		looking, cancel := context.WithTimeout(ctx, patience.Limit())
 		out, err := c.tryKubectl(looking, args...)
 		cancel()
 		if err != nil {

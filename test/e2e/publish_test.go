@@ -237,7 +237,7 @@ func (p *press) expectNoCredentials(ctx context.Context) {
 // watchPublishers collects the publishers' pods, and returns a function that returns them.
 func (p *press) watchPublishers(ctx context.Context) func() []corev1.Pod {
 	GinkgoHelper()
-	watching, stop := context.WithTimeout(ctx, 5*time.Minute)
+	watching, stop := context.WithTimeout(ctx, 5*time.Minute) // it ends before, with the spec
 	watcher, err := p.api.Watch(watching, &corev1.PodList{}, client.InNamespace("press"))
 	Expect(err).NotTo(HaveOccurred())
 	seen := make(chan []corev1.Pod, 1)

@@ -22,8 +22,7 @@ func TestE2E(t *testing.T) {
 	}
 	RegisterFailHandler(Fail)
 	log.SetLogger(klog.Background())
-	// Pods are scheduled and started on machines that may be busy, so timeouts are long.
-	SetDefaultEventuallyTimeout(3 * time.Minute)
+	SetDefaultEventuallyTimeout(3 * time.Minute) // a real cluster pulls images and starts pods
 	SetDefaultEventuallyPollingInterval(100 * time.Millisecond)
 	EnforceDefaultTimeoutsWhenUsingContexts()
 	RunSpecs(t, "Nestor on a real cluster")

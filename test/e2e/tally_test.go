@@ -89,7 +89,8 @@ func (t *tally) done(ctx context.Context) (int, error) {
 // expectOnce waits for the end, and checks that nothing was lost or repeated.
 func (t *tally) expectOnce(ctx context.Context) {
 	GinkgoHelper()
-	Eventually(t.posts("tally")).WithContext(ctx).WithTimeout(6*time.Minute).Should(ContainElement("All steps are tallied."), "the end of the fan-out")
+	Eventually(t.posts("tally")).WithContext(ctx).WithTimeout(6*time.Minute).Should( // it starts many pods
+		ContainElement("All steps are tallied."), "the end of the fan-out")
 	Eventually(t.person.chat("tally")).WithContext(ctx).Should(HaveField("Status.Phase", v1alpha1.ChatIdle))
 	Expect(t.posts("tally")(ctx)).To(Equal([]string{"All steps are tallied."}), "one answer, and one only")
 	Expect(t.tasks("tally")(ctx)).To(And(HaveLen(t.steps), HaveEach(HaveField("Status.Phase", v1alpha1.TaskSuccess))), "the tasks")

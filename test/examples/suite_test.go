@@ -28,6 +28,7 @@ import (
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 	"github.com/nestor-dev/nestor/internal/cli"
 	"github.com/nestor-dev/nestor/internal/model/scripted"
+	"github.com/nestor-dev/nestor/test/patience"
 	"github.com/nestor-dev/nestor/test/stack"
 )
 
@@ -102,7 +103,7 @@ type room struct {
 func newRoom(t *testing.T, namespace, model string) *room {
 	t.Helper()
 	r := &room{WithT: NewWithT(t), t: t, namespace: namespace}
-	r.SetDefaultEventuallyTimeout(2 * time.Minute)
+	r.SetDefaultEventuallyTimeout(patience.Limit())
 	r.SetDefaultEventuallyPollingInterval(25 * time.Millisecond)
 	provider := &v1alpha1.ModelProvider{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "default"}}
 	provider.Spec.BaseURL, provider.Spec.DefaultModel = model, "scripted"

@@ -20,7 +20,7 @@ func badModels(w *world) []TableEntry {
 	fails := func(kind v1alpha1.ErrorKind, texts, instruction string) badInput {
 		return func(ctx context.Context, r *testNamespace) {
 			GinkgoHelper()
-			r.create(ctx, MakeProvider("default", w.ModelURL).Retries(0).TimeoutSeconds(patience(instruction)).Obj())
+			r.create(ctx, MakeProvider("default", w.ModelURL).Retries(0).TimeoutSeconds(requestTimeout(instruction)).Obj())
 			r.create(ctx, MakeTask("work", instruction).MaxIterations(3).Obj())
 			Eventually(r.task("work")).WithContext(ctx).Should(BeDone(v1alpha1.TaskFailed, string(kind), texts))
 		}
@@ -30,7 +30,7 @@ func badModels(w *world) []TableEntry {
 		return func(ctx context.Context, r *testNamespace) {
 			GinkgoHelper()
 			// On a busy machine an attempt that would pass may be too late as well.
-			r.create(ctx, MakeProvider("default", w.ModelURL).Retries(20).TimeoutSeconds(patience(request)).Obj())
+			r.create(ctx, MakeProvider("default", w.ModelURL).Retries(20).TimeoutSeconds(requestTimeout(request)).Obj())
 			r.openChat(ctx)
 			r.sendMessage(ctx, "request", request)
 			Eventually(r.posts).WithContext(ctx).Should(HavePost(WithText(answer), ReplyingTo("request")))
@@ -96,8 +96,8 @@ func badModels(w *world) []TableEntry {
 	}
 }
 
-// patience returns the timeout of the requests to a model: one that hangs is given up soon.
-func patience(text string) (seconds int32) {
+// requestTimeout returns that of requests to a model: one that hangs is given up soon.
+func requestTimeout(text string) (seconds int32) {
 	if strings.Contains(strings.ToLower(text), "hang") {
 		return 1
 	}

@@ -14,6 +14,7 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 
+	"github.com/nestor-dev/nestor/test/patience"
 	"github.com/nestor-dev/nestor/test/stack"
 )
 
@@ -26,8 +27,7 @@ const apisVariable = "NESTOR_TEST_FLOWS_APIS"
 func TestFlows(t *testing.T) {
 	t.Parallel()
 	RegisterFailHandler(Fail)
-	// The machine may be busy, and a spec that passes does not wait longer for it.
-	SetDefaultEventuallyTimeout(2 * time.Minute)
+	SetDefaultEventuallyTimeout(patience.Limit())
 	EnforceDefaultTimeoutsWhenUsingContexts()
 	SetDefaultEventuallyPollingInterval(25 * time.Millisecond)
 	RunSpecs(t, "Flows")

@@ -25,6 +25,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/test/patience"
 	"github.com/nestor-dev/nestor/test/stack"
 )
 
@@ -102,7 +103,7 @@ func makeObject(t *testing.T, kind, name, spec string) *unstructured.Unstructure
 func await(t *testing.T, s *stack.Stack, object *unstructured.Unstructured, verdict string) *unstructured.Unstructured {
 	t.Helper()
 	last := "nothing"
-	err := wait.PollUntilContextTimeout(t.Context(), 100*time.Millisecond, 3*time.Minute, true, func(ctx context.Context) (bool, error) {
+	err := wait.PollUntilContextTimeout(t.Context(), 100*time.Millisecond, patience.Limit(), true, func(ctx context.Context) (bool, error) {
 		if err := s.API.Get(ctx, client.ObjectKeyFromObject(object), object); err != nil {
 			return false, client.IgnoreNotFound(err)
 		}

@@ -20,13 +20,11 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/test/patience"
 	"github.com/nestor-dev/nestor/test/stack"
 )
 
 const namespace = "live"
-
-// waitTimeout is a generous timeout for busy machines.
-const waitTimeout = 3 * time.Minute
 
 // initialObjects has the objects for the older operator. MODEL and DESK are the addresses of the model and the tools.
 const initialObjects = `
@@ -190,7 +188,7 @@ func (w *environment) state(ctx context.Context) ([]string, error) {
 func (w *environment) await(ctx context.Context, t *testing.T, want []string, also func() bool) {
 	t.Helper()
 	var got []string
-	err := wait.PollUntilContextTimeout(ctx, 100*time.Millisecond, waitTimeout, true, func(ctx context.Context) (bool, error) {
+	err := wait.PollUntilContextTimeout(ctx, 100*time.Millisecond, patience.Limit(), true, func(ctx context.Context) (bool, error) {
 		var err error
 		got, err = w.state(ctx)
 		return slices.Equal(got, want) && also(), err
@@ -253,7 +251,7 @@ func (w *environment) expectPosts(ctx context.Context, t *testing.T) {
 	t.Helper()
 	want := []string{"approving: All is signed.", "asking: It is settled.", "talking: I will.", "talking: You said blue."}
 	var missing []string
-	err := wait.PollUntilContextTimeout(ctx, 100*time.Millisecond, waitTimeout, true, func(ctx context.Context) (bool, error) {
+	err := wait.PollUntilContextTimeout(ctx, 100*time.Millisecond, patience.Limit(), true, func(ctx context.Context) (bool, error) {
 		var messages v1alpha1.AgentMessageList
 		if err := w.API.List(ctx, &messages, client.InNamespace(namespace)); err != nil {
 			return false, err

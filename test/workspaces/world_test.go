@@ -26,6 +26,7 @@ import (
 	historyv1 "github.com/nestor-dev/nestor/api/history/v1alpha1"
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 	"github.com/nestor-dev/nestor/test/gitserver"
+	"github.com/nestor-dev/nestor/test/patience"
 	"github.com/nestor-dev/nestor/test/programs"
 	"github.com/nestor-dev/nestor/test/stack"
 	"github.com/nestor-dev/nestor/test/stack/node"
@@ -97,7 +98,7 @@ type project struct {
 func (w *world) newProject(t *testing.T) *project {
 	t.Helper()
 	p := &project{world: w, WithT: NewWithT(t), t: t, namespace: fmt.Sprintf("project-%d", w.serial.Add(1))}
-	p.SetDefaultEventuallyTimeout(2 * time.Minute)
+	p.SetDefaultEventuallyTimeout(patience.Limit())
 	p.SetDefaultEventuallyPollingInterval(25 * time.Millisecond)
 	p.Expect(w.API.Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: p.namespace}})).To(Succeed())
 	p.Expect(w.Provider(t.Context(), p.namespace, "default")).To(Succeed())

@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 	"testing"
 	"time"
+
+	"github.com/nestor-dev/nestor/test/patience"
 )
 
 // TestAProcessIsLimited lets a shell count for a while and compares the throttled periods.
@@ -36,7 +38,7 @@ func TestAProcessIsLimited(t *testing.T) {
 	if err := g.Add(cmd.Process.Pid); err != nil {
 		t.Fatal(err)
 	}
-	for deadline := time.Now().Add(2 * time.Minute); ; <-time.After(20 * time.Millisecond) {
+	for deadline := time.Now().Add(patience.Limit()); ; <-time.After(20 * time.Millisecond) {
 		periods, throttled, err := g.Throttled()
 		if err != nil {
 			t.Fatal(err)

@@ -19,6 +19,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/nestor-dev/nestor/test/e2e/realnode"
+	"github.com/nestor-dev/nestor/test/patience"
 )
 
 // TestNothingIsLeft ends nodes in three ways: with Stop, with Ctrl-C, and with SIGKILL of their supervisor.
@@ -80,7 +81,7 @@ func newOptions(t *testing.T) realnode.Options {
 func expectGone(t *testing.T, before map[string]string, dir string) {
 	t.Helper()
 	var diff string
-	err := wait.PollUntilContextTimeout(t.Context(), 100*time.Millisecond, time.Minute, true, func(context.Context) (bool, error) {
+	err := wait.PollUntilContextTimeout(t.Context(), 100*time.Millisecond, patience.Limit(), true, func(context.Context) (bool, error) {
 		diff = cmp.Diff(before, traces(t, dir))
 		_, err := os.Stat(dir)
 		return diff == "" && errors.Is(err, os.ErrNotExist), nil
