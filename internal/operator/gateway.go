@@ -25,7 +25,9 @@ import (
 	"github.com/nestor-dev/nestor/internal/gateway/openai"
 	"github.com/nestor-dev/nestor/internal/gateway/run"
 	"github.com/nestor-dev/nestor/internal/metrics"
+	"github.com/nestor-dev/nestor/internal/push"
 	"github.com/nestor-dev/nestor/internal/streams"
+	"github.com/nestor-dev/nestor/internal/webhook"
 )
 
 // Gateway configures the gateway, which serves runs over other protocols.
@@ -61,8 +63,8 @@ func (o *Operator) serveGateway(limiter *streams.Limiter) error {
 		Callers: run.NewConnector(o.manager.GetConfig(), o.options.Controllers.OperatorNamespace), Streams: limiter, OnRequest: requests.Observe,
 		Doors: []gateway.Door{
 			openai.New(), mcp.New(slog.New(logr.ToSlogHandler(o.manager.GetLogger().WithName("mcp"))), o.options.Page.URL), agui.New(),
-			a2a.New(a2a.Push{Keys: o.pushKeys, Reach: o.pushReach()}),
-			hooks.New(o.webhooks()),
+			a2a.New(push.Registrar{Keyring: o.pushKeys, Reach: o.pushReach()}),
+			hooks.New(webhook.New(o.triggers())),
 		},
 	})
 	served := gateway.Server{Address: configured.Address, Listener: configured.Listener, Handler: handler}

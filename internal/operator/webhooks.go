@@ -13,33 +13,33 @@ import (
 	"github.com/nestor-dev/nestor/internal/trigger"
 )
 
-// webhooks gives the gateway the triggers of the cluster, from the cache: requests that are not authenticated must not cause requests to the
+// triggers gives webhooks the triggers of the cluster, from the cache: requests that are not authenticated must not cause requests to the
 // API server.
-type webhooks struct {
+type triggers struct {
 	operator *Operator
 	finder   resolve.Finder
 }
 
-func (o *Operator) webhooks() webhooks {
-	return webhooks{o, resolve.Finder{Reader: o.manager.GetClient(), Live: o.manager.GetAPIReader(), OperatorNamespace: o.options.Controllers.OperatorNamespace, Secrets: &resolve.Secrets{}}}
+func (o *Operator) triggers() triggers {
+	return triggers{o, resolve.Finder{Reader: o.manager.GetClient(), Live: o.manager.GetAPIReader(), OperatorNamespace: o.options.Controllers.OperatorNamespace, Secrets: &resolve.Secrets{}}}
 }
 
-// Trigger implements hooks.Triggers.
-func (w webhooks) Trigger(ctx context.Context, name types.NamespacedName) (*v1alpha1.AgentTrigger, error) {
+// Trigger implements webhook.Triggers.
+func (t triggers) Trigger(ctx context.Context, name types.NamespacedName) (*v1alpha1.AgentTrigger, error) {
 	found := &v1alpha1.AgentTrigger{}
-	if err := w.operator.manager.GetClient().Get(ctx, name, found); err != nil {
+	if err := t.operator.manager.GetClient().Get(ctx, name, found); err != nil {
 		return nil, err
 	}
 	return found, nil
 }
 
-// Secret implements hooks.Triggers.
-func (w webhooks) Secret(ctx context.Context, namespace string, ref v1alpha1.SecretKeyRef) (string, error) {
-	value, err := w.finder.Secret(ctx, namespace, ref)
+// Secret implements webhook.Triggers.
+func (t triggers) Secret(ctx context.Context, namespace string, ref v1alpha1.SecretKeyRef) (string, error) {
+	value, err := t.finder.Secret(ctx, namespace, ref)
 	return string(value), err
 }
 
-// Fire implements hooks.Triggers.
-func (w webhooks) Fire(ctx context.Context, name types.NamespacedName, uid types.UID, f trigger.Firing) (trigger.Decision, error) {
-	return w.operator.controllers.Triggers.Fire(ctx, name, uid, f)
+// Fire implements webhook.Triggers.
+func (t triggers) Fire(ctx context.Context, name types.NamespacedName, uid types.UID, f trigger.Firing) (trigger.Decision, error) {
+	return t.operator.controllers.Triggers.Fire(ctx, name, uid, f)
 }

@@ -35,7 +35,7 @@ type agent struct {
 	caller          *run.Caller
 	namespace, role string
 	address         string
-	push            Push
+	push            Registrar
 }
 
 var _ a2asrv.RequestHandler = agent{}
@@ -64,7 +64,7 @@ func (a agent) cardOf(found role.Role) *a2a.AgentCard {
 	name := cmp.Or(found.DisplayName, a.role)
 	return &a2a.AgentCard{
 		Name: name, Description: text, Version: "1", DefaultInputModes: modes, DefaultOutputModes: modes,
-		Capabilities: a2a.AgentCapabilities{Streaming: true, PushNotifications: a.push.Keys != nil},
+		Capabilities: a2a.AgentCapabilities{Streaming: true, PushNotifications: a.push != nil},
 		SupportedInterfaces: []*a2a.AgentInterface{
 			a2a.NewAgentInterface(a.address+a.path(), a2a.TransportProtocolJSONRPC),
 			a2a.NewAgentInterface(a.address+a.path()+restPath, a2a.TransportProtocolHTTPJSON),

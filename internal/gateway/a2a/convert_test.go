@@ -152,7 +152,7 @@ func TestCard(t *testing.T) {
 	if card.Name != "releaser" || card.Capabilities.PushNotifications || !card.Capabilities.Streaming || card.SupportedInterfaces[0].URL != "https://gateway/a2a/team/releaser" {
 		t.Errorf("card %+v", card)
 	}
-	a.push.Keys = &push.Keyring{}
+	a.push = push.Registrar{}
 	if !a.cardOf(role.Role{}).Capabilities.PushNotifications {
 		t.Error("the card does not offer push notifications")
 	}

@@ -26,10 +26,10 @@ const keepAlive = 15 * time.Second
 // restPath is the path of the HTTP+JSON binding below an agent.
 const restPath = "/v1"
 
-type door struct{ push Push }
+type door struct{ push Registrar }
 
-// New returns the door.
-func New(push Push) gateway.Door { return door{push} }
+// New returns the door. Without a registrar it has no push notifications.
+func New(push Registrar) gateway.Door { return door{push} }
 
 // Name implements gateway.Door.
 func (door) Name() string { return doorName }
@@ -40,7 +40,7 @@ func (d door) Routes(mux *gateway.Mux) {
 	mux.Handle("GET "+agent+a2asrv.WellKnownAgentCardPath, d.card)
 	mux.Handle("POST "+agent, d.jsonRPC)
 	mux.Handle(agent+restPath+"/", d.rest)
-	if d.push.Keys != nil {
+	if d.push != nil {
 		mux.HandlePublic("GET "+keysPath, http.HandlerFunc(d.keys))
 	}
 }

@@ -18,7 +18,6 @@ import (
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 	"github.com/nestor-dev/nestor/internal/gateway"
-	"github.com/nestor-dev/nestor/internal/outbound"
 	"github.com/nestor-dev/nestor/internal/push"
 )
 
@@ -28,22 +27,22 @@ const keysPath = "/.well-known/jwks.json"
 // errNoPushInChats is the error for push notifications about a turn, which has no AgentTask to store them in.
 var errNoPushInChats = a2a.NewError(a2a.ErrPushNotificationNotSupported, "push notifications are for standalone tasks, not for the turns of a chat")
 
-// Push configures push notifications. The operator delivers them; the door registers where to.
-type Push struct {
-	// Keys seal the tokens of clients; nil turns push notifications off.
-	Keys *push.Keyring
-	// Reach is where receivers may be. Loopback addresses permit plain HTTP too, for local mode and tests.
-	Reach outbound.Options
+// Registrar prepares push notifications, which the operator delivers. The door stores them with the task, with the caller's permissions.
+type Registrar interface {
+	// Seal returns the configuration to store. The error of a registration that is not valid is a BadRequest.
+	Seal(ctx context.Context, wanted push.Registration) (push.Config, error)
+	// PublicKeys returns the keys that verify notifications.
+	PublicKeys(ctx context.Context) (push.JWKS, error)
 }
 
 // keys serves the public keys.
 func (d door) keys(w http.ResponseWriter, r *http.Request) {
-	keys, err := d.push.Keys.Keys(r.Context())
+	keys, err := d.push.PublicKeys(r.Context())
 	if err != nil {
 		d.WriteError(w, apierrors.NewServiceUnavailable("the keys cannot be read at the moment"))
 		return
 	}
-	gateway.WriteJSON(w, http.StatusOK, keys.Public())
+	gateway.WriteJSON(w, http.StatusOK, keys)
 }
 
 // CreateTaskPushConfig implements a2asrv.RequestHandler.
@@ -117,35 +116,29 @@ func (a agent) pushAnnotation(ctx context.Context, task string, req *a2a.PushCon
 
 // sealed checks a configuration and seals its secrets.
 func (a agent) sealed(ctx context.Context, task string, req *a2a.PushConfig) (push.Config, error) {
-	if a.push.Keys == nil {
+	if a.push == nil {
 		return push.Config{}, a2a.ErrPushNotificationNotSupported
 	}
-	config := push.Config{ID: req.ID, URL: req.URL}
-	if config.ID == "" {
-		config.ID = strings.ToLower(rand.Text()[:12])
+	wanted := push.Registration{Namespace: a.namespace, Task: task, ID: req.ID, URL: req.URL, Secrets: push.Secrets{Token: req.Token}}
+	if wanted.ID == "" {
+		wanted.ID = strings.ToLower(rand.Text()[:12])
 	}
-	err := errors.Join(push.CheckID(config.ID), push.CheckURL(config.URL, a.push.Reach))
-	if err != nil {
+	if req.Auth != nil {
+		wanted.Secrets.Scheme, wanted.Secrets.Credentials = req.Auth.Scheme, req.Auth.Credentials
+	}
+	config, err := a.push.Seal(ctx, wanted)
+	if apierrors.IsBadRequest(err) {
 		return push.Config{}, a2a.NewError(a2a.ErrInvalidParams, err.Error())
 	}
-	keys, err := a.push.Keys.Keys(ctx)
 	if err != nil {
 		return push.Config{}, a2a.NewError(a2a.ErrInternalError, "the operator's keys for push notifications cannot be read at the moment")
-	}
-	secrets := push.Secrets{Token: req.Token}
-	if req.Auth != nil {
-		secrets.Scheme, secrets.Credentials = req.Auth.Scheme, req.Auth.Credentials
-	}
-	config, err = keys.Seal(a.namespace, task, config, secrets)
-	if err != nil {
-		return push.Config{}, a2a.NewError(a2a.ErrInvalidParams, err.Error())
 	}
 	return config, nil
 }
 
 // pushConfigs returns the configurations of a task.
 func (a agent) pushConfigs(ctx context.Context, id a2a.TaskID) ([]push.Config, error) {
-	if a.push.Keys == nil {
+	if a.push == nil {
 		return nil, a2a.ErrPushNotificationNotSupported
 	}
 	if isTurn(id) {
@@ -160,7 +153,7 @@ func (a agent) pushConfigs(ctx context.Context, id a2a.TaskID) ([]push.Config, e
 
 // changePush changes the configurations of a task, with the rights of the caller.
 func (a agent) changePush(ctx context.Context, id a2a.TaskID, change func([]push.Config) ([]push.Config, error)) error {
-	if a.push.Keys == nil {
+	if a.push == nil {
 		return a2a.ErrPushNotificationNotSupported
 	}
 	if isTurn(id) {

@@ -11,7 +11,7 @@ import (
 
 // TestHandshakeOfCloudEvents: the response does not tell whether there is a trigger.
 func TestHandshakeOfCloudEvents(t *testing.T) {
-	url := serveHooks(t, &triggers{})
+	url := serveHooks(t, &operator{})
 	for _, path := range []string{"/hooks/team-a/events", "/hooks/team-a/nothing"} {
 		r := newRequest(t, url+path, "", "Authorization", "", "WebHook-Request-Origin", "sender.example.com")
 		r.Method = http.MethodOptions

@@ -1,10 +1,11 @@
 // Copyright 2026 The Nestor Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package hooks
+package webhook
 
 import (
 	"bytes"
+	"context"
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
@@ -37,12 +38,12 @@ func formatOf(name v1alpha1.WebhookFormat) format {
 
 // parseGeneric reads any JSON. A sender with a token that repeats requests identifies them with Idempotency-Key;
 // without it each request is a new one.
-func parseGeneric(r *http.Request, body []byte, _ bool) (*received, error) {
+func parseGeneric(header http.Header, body []byte, _ bool) (*received, error) {
 	value, err := parseJSON(body)
 	if err != nil {
 		return nil, err
 	}
-	delivery := r.Header.Get("Idempotency-Key")
+	delivery := header.Get("Idempotency-Key")
 	if delivery == "" {
 		delivery = rand.Text()
 	}
@@ -51,11 +52,11 @@ func parseGeneric(r *http.Request, body []byte, _ bool) (*received, error) {
 
 // parseGitHub reads an event of GitHub. The signature does not cover X-GitHub-Delivery: the same body is the same
 // delivery, whatever that header has.
-func parseGitHub(r *http.Request, body []byte, _ bool) (*received, error) {
-	if strings.HasPrefix(r.Header.Get("Content-Type"), "application/x-www-form-urlencoded") {
+func parseGitHub(header http.Header, body []byte, _ bool) (*received, error) {
+	if strings.HasPrefix(header.Get("Content-Type"), "application/x-www-form-urlencoded") {
 		return nil, apierrors.NewBadRequest("set the content type of the webhook to application/json in its settings on GitHub")
 	}
-	if r.Header.Get("X-GitHub-Delivery") == "" {
+	if header.Get("X-GitHub-Delivery") == "" {
 		return nil, apierrors.NewBadRequest("the request has no header X-GitHub-Delivery: it is not an event of GitHub")
 	}
 	value, err := parseJSON(body)
@@ -63,7 +64,7 @@ func parseGitHub(r *http.Request, body []byte, _ bool) (*received, error) {
 		return nil, err
 	}
 	sum := sha256.Sum256(body)
-	return &received{delivery: hex.EncodeToString(sum[:16]), body: value, ping: r.Header.Get("X-GitHub-Event") == "ping"}, nil
+	return &received{delivery: hex.EncodeToString(sum[:16]), body: value, ping: header.Get("X-GitHub-Event") == "ping"}, nil
 }
 
 // notification is the part of a notification of Alertmanager that identifies it.
@@ -79,7 +80,7 @@ type notification struct {
 }
 
 // parseAlertmanager reads a notification of Alertmanager. It has no id: one with the same alerts in the same states is the same.
-func parseAlertmanager(_ *http.Request, body []byte, _ bool) (*received, error) {
+func parseAlertmanager(_ http.Header, body []byte, _ bool) (*received, error) {
 	value, err := parseJSON(body)
 	if err != nil {
 		return nil, err
@@ -98,15 +99,14 @@ func parseAlertmanager(_ *http.Request, body []byte, _ bool) (*received, error) 
 }
 
 // parseCloudEvent reads a CloudEvent in structured or binary mode. The body for expressions is the event in its JSON format.
-func parseCloudEvent(r *http.Request, body []byte, signed bool) (*received, error) {
-	if signed && !strings.HasPrefix(r.Header.Get("Content-Type"), "application/cloudevents") {
+func parseCloudEvent(header http.Header, body []byte, signed bool) (*received, error) {
+	if signed && !strings.HasPrefix(header.Get("Content-Type"), "application/cloudevents") {
 		return nil, apierrors.NewBadRequest("the signature does not cover the headers of a CloudEvent in binary mode: " +
 			"send it in structured mode, or use a token")
 	}
-	r.Body = io.NopCloser(bytes.NewReader(body))
-	message := cloudevents.NewMessageFromHttpRequest(r)
+	message := cloudevents.NewMessage(header, io.NopCloser(bytes.NewReader(body)))
 	defer func() { _ = message.Finish(nil) }()
-	event, err := binding.ToEvent(r.Context(), message)
+	event, err := binding.ToEvent(context.Background(), message)
 	if err == nil {
 		err = event.Validate()
 	}

@@ -1,7 +1,7 @@
 // Copyright 2026 The Nestor Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package hooks
+package webhook
 
 import (
 	"crypto/hmac"
@@ -9,7 +9,6 @@ import (
 	"crypto/subtle"
 	"encoding/base64"
 	"encoding/hex"
-	"io"
 	"net/http"
 	"slices"
 	"strconv"
@@ -19,20 +18,13 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 
-	"github.com/nestor-dev/nestor/internal/gateway"
+	"github.com/nestor-dev/nestor/internal/intake"
 )
 
-// errUnauthorized is the error of every request that is not authenticated. It does not tell whether the trigger exists.
-var errUnauthorized = apierrors.NewUnauthorized("The signature or token is missing or wrong, or there is no such webhook.")
-
-// GitHub signs the body alone: the header has sha256= and an HMAC in hexadecimal digits. All others sign as Standard
-// Webhooks has it: the header has v1, and the HMAC of ID.TIMESTAMP.BODY in base64, for each key that is valid, with
-// spaces between them.
+// The headers that a signature covers beside the body, except GitHub's.
 const (
-	gitHubSignature = "X-Hub-Signature-256"
-	ownSignature    = "Webhook-Signature"
-	idHeader        = "Webhook-Id"
-	timeHeader      = "Webhook-Timestamp"
+	idHeader   = "Webhook-Id"
+	timeHeader = "Webhook-Timestamp"
 )
 
 // maxSkew is how old a signature may be, or how far the clock of its sender ahead. Ids are remembered for longer.
@@ -53,49 +45,38 @@ type format struct {
 	// gitHub is true if the sender is GitHub, which has its own signature and no tokens.
 	gitHub bool
 	// parse reads an authenticated request. Signed reports whether its signature was verified, and not a token.
-	parse func(r *http.Request, body []byte, signed bool) (*received, error)
+	parse func(header http.Header, body []byte, signed bool) (*received, error)
 }
 
-// receive authenticates a request and reads it. A request without a valid token and without a signature is refused
-// before its body is read. Up to the last check, the work depends only on the request, and not on the trigger or
-// whether it exists.
-func (f format) receive(w http.ResponseWriter, r *http.Request, secret string, now time.Time) (*received, error) {
-	token := hasToken(r, secret) && !f.gitHub
-	signed := r.Header.Get(gitHubSignature) != "" || r.Header.Get(ownSignature) != ""
-	if !signed && !token {
-		return nil, errUnauthorized
-	}
-	if err := gateway.ReadBody(w, r, bodyTimeout); err != nil {
-		return nil, err
-	}
-	body, err := io.ReadAll(r.Body)
-	if err != nil {
-		return nil, err
-	}
-	valid := signsBody(r.Header, secret, body)
-	if own := signsDelivery(r.Header, secret, body, now); !f.gitHub {
+// receive authenticates a request and reads it. Up to the last check, the work depends only on the request, and not on
+// the trigger or whether it exists.
+func (f format) receive(header http.Header, body []byte, secret string, now time.Time) (*received, error) {
+	token := hasToken(header, secret) && !f.gitHub
+	signed := intake.IsSigned(header)
+	valid := signsBody(header, secret, body)
+	if own := signsDelivery(header, secret, body, now); !f.gitHub {
 		valid = own
 	}
-	if signed && !valid {
-		return nil, errUnauthorized
+	if signed && !valid || !signed && !token {
+		return nil, intake.ErrUnauthorized
 	}
-	parsed, err := f.parse(r, body, signed)
+	parsed, err := f.parse(header, body, signed)
 	if err != nil {
 		return nil, err
 	}
 	if signed && !f.gitHub {
-		parsed.delivery = r.Header.Get(idHeader)
+		parsed.delivery = header.Get(idHeader)
 	}
-	parsed.headers = headersOf(r.Header)
+	parsed.headers = headersOf(header)
 	return parsed, nil
 }
 
 // hasToken reports whether a request has the secret as a bearer token, or as the password of basic authentication.
-func hasToken(r *http.Request, secret string) bool {
-	scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+func hasToken(header http.Header, secret string) bool {
+	scheme, token, _ := strings.Cut(header.Get("Authorization"), " ")
 	if !strings.EqualFold(scheme, "Bearer") {
 		var ok bool
-		if _, token, ok = r.BasicAuth(); !ok {
+		if _, token, ok = (&http.Request{Header: header}).BasicAuth(); !ok {
 			return false
 		}
 	}
@@ -106,7 +87,7 @@ func hasToken(r *http.Request, secret string) bool {
 func signsBody(header http.Header, secret string, body []byte) bool {
 	mac := hmac.New(sha256.New, []byte(secret))
 	mac.Write(body)
-	return equal(strings.ToLower(header.Get(gitHubSignature)), "sha256="+hex.EncodeToString(mac.Sum(nil)))
+	return equal(strings.ToLower(header.Get(intake.GitHubSignature)), "sha256="+hex.EncodeToString(mac.Sum(nil)))
 }
 
 // signsDelivery reports whether a signature is that of the id, the time and the body of a request, and is not too old.
@@ -117,7 +98,7 @@ func signsDelivery(header http.Header, secret string, body []byte, now time.Time
 	mac.Write(body)
 	want := "v1," + base64.StdEncoding.EncodeToString(mac.Sum(nil))
 	valid := false
-	for signature := range strings.FieldsSeq(header.Get(ownSignature)) {
+	for signature := range strings.FieldsSeq(header.Get(intake.OwnSignature)) {
 		valid = equal(signature, want) || valid
 	}
 	seconds, err := strconv.ParseInt(at, 10, 64)
