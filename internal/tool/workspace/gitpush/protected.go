@@ -14,9 +14,9 @@ import (
 	"github.com/nestor-dev/nestor/internal/tool/workspace/pathmatch"
 )
 
-// Some files of a repository decide what CI systems run, often with secrets, and who must review a change. Git hosts and
-// CI systems read them from every pushed branch, before anyone has reviewed it. So they are published only if the
-// workspace allows their paths. Names are compared without case, because some systems do so.
+// Some files of a repository decide what CI systems and preview hosts run, often with secrets, and who must review a
+// change. Those systems read them from every pushed branch, before anyone has reviewed it. So they are published only
+// if the workspace allows their paths. Names are compared without case, because some systems do so.
 
 // protectedDirectories are directories of the repository's root that git hosts and CI systems read.
 var protectedDirectories = []string{
@@ -27,9 +27,11 @@ var protectedDirectories = []string{
 // protectedNames are patterns for names of files, in any directory: the path is configurable in many systems.
 var protectedNames = []string{
 	".appveyor.y*ml", ".build.y*ml", ".cirrus.*", ".drone.*", ".gitlab-ci.y*ml", ".onedev-buildspec.y*ml",
-	".travis.y*ml", ".woodpecker.y*ml", ".zuul.y*ml", "*.jenkinsfile", "appveyor.y*ml", "azure-pipelines*.y*ml",
-	"bitbucket-pipelines.y*ml", "bitrise.y*ml", "buildkite.y*ml", "buildspec.y*ml", "cloudbuild.json", "cloudbuild.y*ml", "codemagic.y*ml",
-	"codeowners", "jenkinsfile*", "owners", "owners_aliases", "screwdriver.y*ml", "zuul.y*ml",
+	".readthedocs.y*ml", ".travis.y*ml", ".woodpecker.y*ml", ".zuul.y*ml", "*.jenkinsfile", "amplify.y*ml",
+	"appveyor.y*ml", "azure-pipelines*.y*ml", "bitbucket-pipelines.y*ml", "bitrise.y*ml", "buildkite.y*ml",
+	"buildspec.y*ml", "cloudbuild.json", "cloudbuild.y*ml", "codemagic.y*ml", "codeowners", "jenkinsfile*",
+	"netlify.toml", "now.json", "owners", "owners_aliases", "readthedocs.y*ml", "render.y*ml", "screwdriver.y*ml",
+	"vercel.json", "wrangler.json*", "wrangler.toml", "zuul.y*ml",
 }
 
 // isProtected reports whether a path is published only if the workspace allows it.

@@ -19,6 +19,8 @@ func TestProtectedPaths(t *testing.T) {
 		".buildkite/pipeline.yml": true, ".travis.yml": true, "bitbucket-pipelines.yml": true, ".gitea/workflows/x.yml": true,
 		".forgejo/workflows/x.yml": true, "CODEOWNERS": true, "docs/CODEOWNERS": true, ".gitlab/CODEOWNERS": true, "codeowners": true, "OWNERS": true,
 		".tekton/push.yaml": true, ".gitlab/agents/a/config.yaml": true,
+		"netlify.toml": true, "site/netlify.toml": true, "vercel.json": true, "amplify.yml": true, "render.yaml": true,
+		"wrangler.toml": true, "wrangler.jsonc": true, ".readthedocs.yaml": true,
 
 		"f": false, "docs/ci.md": false, "vendor/x/.github/workflows/ci.yml": false, "github/x.yml": false, ".githubx/x": false,
 		".gitignore": false, "my-jenkinsfile": false, "codeowners.md": false, "pipelines.yml": false,
