@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/nestor-dev/nestor/internal/agent"
+	"github.com/nestor-dev/nestor/internal/engine/admission"
 	"github.com/nestor-dev/nestor/internal/ledger"
 )
 
@@ -31,8 +32,8 @@ type actor struct {
 	abandoned map[string]bool
 	progress  toolProgress
 	partial   partialReply
-	queued    *queued // the model call that waits at its provider, if any
-	blocked   error   // why the ledger does not accept the mailbox
+	waiting   *admission.Call // the model call that was submitted last
+	blocked   error           // why the ledger does not accept the mailbox
 
 	// Only the working goroutine changes the following fields, with this lock held.
 	stateMu      sync.Mutex
@@ -157,7 +158,7 @@ func (a *actor) handle(batch []delivery) (err error) {
 	committed := false
 	defer func() {
 		if !committed {
-			a.engine.budgets.release(a.uid, r.grantedTasks)
+			a.engine.budgets.Release(a.uid, r.grantedTasks)
 		}
 	}()
 	// An agent that ended before its object was deleted may still have calls that are being stopped. Close them now: after the
@@ -190,8 +191,8 @@ func (a *actor) handle(batch []delivery) (err error) {
 	committed = true
 	a.commit(r)
 	a.answerTools(r.next)
-	a.engine.quotas.callsEnded(r.record.Namespace, r.batch.ModelResults)
-	a.engine.ledgerQuota.appended(r.record, r.batch.AddedSize())
+	a.engine.admission.CallsEnded(r.record.Namespace, r.batch.ModelResults)
+	a.engine.admission.Appended(r.record, r.batch.AddedSize())
 	for _, call := range r.inlineCalls {
 		a.engine.options.CallCompleted(call)
 	}
@@ -299,7 +300,7 @@ func (a *actor) notifyPoints(r *stepResult) {
 // releaseReservations releases the reservations of calls whose results changed nothing.
 func (a *actor) releaseReservations(batch []delivery) {
 	for _, d := range batch {
-		a.engine.budgets.release(a.uid, d.reserved)
+		a.engine.budgets.Release(a.uid, d.reserved)
 	}
 }
 

@@ -155,7 +155,7 @@ func (a *actor) reserveAdopted(e agent.Effect) {
 	}
 	a.engine.adopted.mu.Unlock()
 	if reserve {
-		a.engine.budgets.hold(a.uid, model.Reserve)
+		a.engine.budgets.Hold(a.uid, model.Reserve)
 	}
 }
 
@@ -269,7 +269,7 @@ func (e *Engine) loseAdopted(fence ledger.Fence, calls []*adoptedCall) {
 		e.adopted.mu.Lock()
 		reserved := call.reserved
 		e.adopted.mu.Unlock()
-		e.budgets.release(a.uid, reserved)
+		e.budgets.Release(a.uid, reserved)
 		_ = e.enqueue(call.agent, delivery{takeOver: true}) // after Close the next engine does it
 	}
 }

@@ -226,13 +226,8 @@ func TestADetachedModelCallIsPaidOnce(t *testing.T) {
 	})
 	b := handOverDuringCall(t, w, slow, arrived)
 	reserved := func() agent.Amount {
-		budgets := b.Engine(0).budgets
-		budgets.mu.Lock()
-		defer budgets.mu.Unlock()
-		if n := budgets.nodes["uid-long"]; n != nil {
-			return n.reserved
-		}
-		return agent.Amount{}
+		_, reserved := b.Engine(0).budgets.TreeUsage("uid-long")
+		return reserved
 	}
 	w.until("the budget of the detached call to be reserved", func() bool { return reserved() != agent.Amount{} })
 	close(finish)
@@ -256,15 +251,15 @@ func TestADeliveredCallReservesNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e.budgets.set(ledger.Agent{UID: "uid"}, agent.State{})
+	e.budgets.Set(ledger.Agent{UID: "uid"}, agent.State{})
 	call := agent.CallModel{Call: "m1", Attempt: 1, Reserve: agent.Amount{Tokens: 5}}
 	for delivered, want := range map[bool]int64{true: 0, false: 5} {
 		e.adopted.calls = map[string]*adoptedCall{a.ledgerKey(call): {key: a.ledgerKey(call), agent: "uid", delivered: delivered}}
 		a.reserveAdopted(call)
 		a.reserveAdopted(call)
-		if got := e.budgets.nodes["uid"].reserved.Tokens; got != want {
-			t.Errorf("delivered %t: %d tokens are reserved, want %d", delivered, got, want)
+		if _, got := e.budgets.TreeUsage("uid"); got.Tokens != want {
+			t.Errorf("delivered %t: %d tokens are reserved, want %d", delivered, got.Tokens, want)
 		}
-		e.budgets.release("uid", agent.Amount{Tokens: 5})
+		e.budgets.Release("uid", agent.Amount{Tokens: 5})
 	}
 }

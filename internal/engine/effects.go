@@ -58,6 +58,7 @@ func (a *actor) finishEffect(e agent.Effect, d delivery) {
 		delete(a.progress.texts, e.Call)
 	case agent.CallModel:
 		a.partial = partialReply{}
+		a.forgetWaiting(e)
 	}
 	if detached := a.detached[e.Key()]; detached != nil {
 		delete(a.detached, e.Key())

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/nestor-dev/nestor/internal/agent"
+	"github.com/nestor-dev/nestor/internal/engine/admission"
 	"github.com/nestor-dev/nestor/internal/ledger"
 	"github.com/nestor-dev/nestor/internal/tool"
 )
@@ -25,7 +26,7 @@ type Engine struct {
 	// options are those of shared, and shard selects the trees of this engine.
 	options Options
 	shard   Shard
-	budgets *budgets
+	budgets *admission.Budgets
 	checker tool.Checker
 	// directory contains the live agents.
 	directory *directory
@@ -75,7 +76,7 @@ func New(options Options) *Engine {
 // newEngine returns an engine for the trees of a shard.
 func newEngine(s *shared, shard Shard) *Engine {
 	ctx, cancel := context.WithCancel(context.Background())
-	e := &Engine{shared: s, options: s.options, shard: shard, budgets: newBudgets(), ctx: ctx, cancel: cancel, detachedTTL: defaultDetachedTTL}
+	e := &Engine{shared: s, options: s.options, shard: shard, budgets: s.admission.NewBudgets(), ctx: ctx, cancel: cancel, detachedTTL: defaultDetachedTTL}
 	e.directory = newDirectory(func(uid string) { s.index.set(uid, e) }, s.index.remove)
 	e.awaitsRecovery.Store(s.options.AwaitRecovery)
 	e.recovered.Store(!s.options.AwaitRecovery)
@@ -153,7 +154,7 @@ func (e *Engine) Evict(uid string) {
 	if a := e.actors.remove(uid); a != nil {
 		a.drop()
 	}
-	e.budgets.drop(uid)
+	e.budgets.Drop(uid)
 	e.slots.release(uid)
 	e.directory.remove(uid)
 }
@@ -187,7 +188,7 @@ type Stats struct {
 
 // Stats returns the current counts.
 func (e *Engine) Stats() Stats {
-	stats := Stats{QuotaWaiting: e.quotas.totalWaiting(), LedgerFull: e.ledgerQuota.fullNamespaces()}
+	stats := Stats{QuotaWaiting: e.waitingForQuota(), LedgerFull: e.admission.FullNamespaces()}
 	e.addTo(&stats)
 	return stats
 }

@@ -138,10 +138,7 @@ func TestFinishedChildrenCountOnceAfterARestart(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b := w.current().budgets
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if total := b.nodes["uid-chat"].treeUsed; total.Tokens != s.Budget.Used.Tokens {
+	if total, _ := w.current().budgets.TreeUsage("uid-chat"); total.Tokens != s.Budget.Used.Tokens {
 		t.Errorf("the tree counts %d tokens, the chat's state has %d", total.Tokens, s.Budget.Used.Tokens)
 	}
 }

@@ -36,7 +36,7 @@ func (a *actor) load(ctx context.Context) error {
 		a.state = quarantinedState(a.state, *read.fault, a.record.FinishedAt)
 	}
 	visible := a.visibleState()
-	a.engine.budgets.set(a.record, visible)
+	a.engine.budgets.Set(a.record, visible)
 	a.releaseSlot()
 	a.engine.directory.set(a.record, visible)
 	return nil
@@ -76,12 +76,12 @@ func (a *actor) commit(r *stepResult) {
 	for _, d := range r.deliveries {
 		released = append(released, d.reserved)
 	}
-	a.engine.budgets.set(a.record, a.state, released...)
+	a.engine.budgets.Set(a.record, a.state, released...)
 	a.releaseSlot()
 	a.engine.directory.set(a.record, a.state)
 	for _, d := range r.deliveries {
 		if f, ok := d.fact.(agent.ChildFinished); ok {
-			a.engine.budgets.dropReported(a.record, f.Child)
+			a.engine.budgets.DropReported(a.record, f.Child)
 		}
 	}
 }

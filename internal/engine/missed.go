@@ -114,7 +114,7 @@ func (e *Engine) missedChildFinished(ctx context.Context, parent ledger.Agent, s
 		if read.fault != nil {
 			state = quarantinedState(state, *read.fault, record.FinishedAt)
 		}
-		e.budgets.keepEnded(record, state)
+		e.budgets.KeepEnded(record, state)
 		facts = append(facts, finishedFact(child, state))
 		return nil
 	})

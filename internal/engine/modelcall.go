@@ -8,10 +8,10 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"github.com/nestor-dev/nestor/internal/agent"
+	"github.com/nestor-dev/nestor/internal/engine/admission"
 	"github.com/nestor-dev/nestor/internal/ledger"
 	"github.com/nestor-dev/nestor/internal/model"
 	"github.com/nestor-dev/nestor/internal/model/schedule"
@@ -81,7 +81,7 @@ func buildMessage(m agent.Message) model.Message {
 	return message
 }
 
-// callModel reserves the budget for the call, waits for its turn without a goroutine, and makes the call.
+// callModel submits the call to the queue, which starts it when it may be made.
 func (a *actor) callModel(ctx context.Context, r *stepResult, e agent.CallModel) {
 	call, ok := r.plannedCalls[e.Key()]
 	if !ok { // taken over from another engine: the same state gives the same request
@@ -91,139 +91,83 @@ func (a *actor) callModel(ctx context.Context, r *stepResult, e agent.CallModel)
 		a.failModel(e, nil, agent.Amount{}, agent.ModelFailed{Failure: agent.FailureRetry, Message: call.problem.Error()}, 0)
 		return
 	}
-	reservation := a.engine.budgets.reserve(a.uid, e.Reserve, func(refused refusal) { // may run on the goroutine that freed the budget
-		switch {
-		case refused.untilNextMessage:
-			a.failModel(e, nil, agent.Amount{}, agent.ModelFailed{Failure: agent.FailureMessageBudget, Message: refused.reason}, 0)
-			return
-		case refused.reason != "":
-			a.failModel(e, nil, agent.Amount{}, agent.ModelFailed{Failure: agent.FailureBudget, Message: refused.reason}, 0)
-			return
-		}
-		a.guard(e, func() { a.awaitLedgerQuota(ctx, r, call, e) }, func() delivery { return a.panickedModelCall(e) })
-	})
-	if !a.engine.budgets.isPending(reservation) {
-		return
-	}
-	context.AfterFunc(ctx, func() {
-		if a.engine.budgets.cancel(reservation) {
-			a.abandonModelCall(e)
-		}
-	})
-}
-
-// awaitLedgerQuota waits until the namespace is below its ledger quota.
-func (a *actor) awaitLedgerQuota(ctx context.Context, r *stepResult, call plannedCall, e agent.CallModel) {
-	pending := &spaceWait{tenant: tenantOf(r.record),
-		waits: func(wait agent.QuotaWait) {
-			a.enqueue(delivery{fact: agent.QuotaReached{Call: e.Call, Attempt: e.Attempt, QuotaWait: wait}})
+	waiting := &admission.Call{
+		Agent: r.record, Key: a.ledgerKey(e), Reserve: e.Reserve, Budgets: a.engine.budgets, WaitRecorded: r.next.QuotaWait() != nil,
+		Ticket: schedule.Ticket{Provider: call.provider, Namespace: r.record.Namespace, Chat: r.record.Root, Tokens: e.Reserve.Tokens,
+			Failures: e.Attempt - 1, Attempts: r.next.Config.Limits.MaxRetries + 1},
+		MostCost: func() (int64, bool) { return a.mostCost(r, call, e) },
+		Started:  func(grant *schedule.Grant) { a.startModelCall(ctx, grant, r.record, call, e) },
+		Refused: func(refusal admission.Refusal) {
+			a.failModel(e, nil, agent.Amount{}, agent.ModelFailed{Failure: refusal.Failure, Message: refusal.Message}, 0)
 		},
-	}
-	pending.granted = func() {
-		if pending.notified {
-			a.enqueue(delivery{fact: agent.QuotaGranted{Call: e.Call, Attempt: e.Attempt}})
-		}
-		a.guard(e, func() { a.awaitQuota(ctx, r, call, e) }, func() delivery { return a.panickedModelCall(e) })
-	}
-	if !a.engine.ledgerQuota.wait(pending) {
-		a.awaitQuota(ctx, r, call, e)
-		return
-	}
-	context.AfterFunc(ctx, func() {
-		if a.engine.ledgerQuota.cancel(pending) {
-			a.engine.budgets.release(a.uid, e.Reserve)
-			a.abandonModelCall(e)
-		}
-	})
-}
-
-// awaitQuota waits until the quotas of the namespace allow the call.
-func (a *actor) awaitQuota(ctx context.Context, r *stepResult, call plannedCall, e agent.CallModel) {
-	var waits atomic.Bool
-	waits.Store(r.next.QuotaWait() != nil) // a previous engine has recorded the wait
-	reservation := &quotaReservation{engine: a.engine, agent: r.record, key: a.ledgerKey(e),
-		amount: func() (int64, int64, bool) { return a.quotaAmount(r, call, e) },
-		waits: func(wait agent.QuotaWait) {
-			waits.Store(true)
-			a.enqueue(delivery{fact: agent.QuotaReached{Call: e.Call, Attempt: e.Attempt, QuotaWait: wait}})
-		},
-		granted: func() {
-			if waits.Load() {
+		Waits: func(wait *agent.QuotaWait) {
+			if wait == nil {
 				a.enqueue(delivery{fact: agent.QuotaGranted{Call: e.Call, Attempt: e.Attempt}})
+				return
 			}
-			a.guard(e, func() { a.queueModel(ctx, r, call, e) }, func() delivery { return a.panickedModelCall(e) })
+			a.enqueue(delivery{fact: agent.QuotaReached{Call: e.Call, Attempt: e.Attempt, QuotaWait: *wait}})
 		},
+		QueuedChanged: func() { a.engine.options.QueuedChanged(r.record) },
 	}
-	limited, err := a.engine.quotas.reserve(reservation)
-	switch {
-	case err != nil:
-		a.failModel(e, nil, e.Reserve, agent.ModelFailed{Failure: agent.FailureRetry, Message: err.Error()}, 0)
-		return
-	case !limited:
-		reservation.granted()
-		return
-	}
+	a.mu.Lock()
+	a.waiting = waiting
+	a.mu.Unlock()
+	a.engine.admission.Submit(waiting)
 	context.AfterFunc(ctx, func() {
-		if a.engine.quotas.cancel(reservation) {
-			a.engine.budgets.release(a.uid, e.Reserve)
+		if waiting.Cancel() {
 			a.abandonModelCall(e)
 		}
 	})
 }
 
-// quotaAmount returns the most that a call may use. An agent that started before its model had a price reserves at the current
-// price.
-func (a *actor) quotaAmount(r *stepResult, call plannedCall, e agent.CallModel) (tokens, costMicros int64, priced bool) {
-	tokens, costMicros = e.Reserve.Tokens, e.Reserve.CostMicros
+// mostCost returns the cost to reserve for a call, and whether its price is known. An agent that started before its model had a price
+// reserves at the current price.
+func (a *actor) mostCost(r *stepResult, call plannedCall, e agent.CallModel) (costMicros int64, priced bool) {
 	if r.next.Config.Price != nil {
-		return tokens, costMicros, true
+		return e.Reserve.CostMicros, true
 	}
 	endpoint, err := a.engine.options.Models.Endpoint(a.engine.ctx, r.record, call.provider)
 	if err != nil {
-		return tokens, costMicros, false
+		return e.Reserve.CostMicros, false
 	}
-	output := min(r.next.Config.Limits.MaxOutputTokens, tokens)
-	cost := endpoint.Prices.MostCost(endpoint.Model, tokens-output, output)
+	output := min(r.next.Config.Limits.MaxOutputTokens, e.Reserve.Tokens)
+	cost := endpoint.Prices.MostCost(endpoint.Model, e.Reserve.Tokens-output, output)
 	if cost == nil {
-		return tokens, costMicros, false
+		return e.Reserve.CostMicros, false
 	}
-	return tokens, *cost, true
+	return *cost, true
 }
 
-// queueModel waits for the call's turn at the provider.
-func (a *actor) queueModel(ctx context.Context, r *stepResult, call plannedCall, e agent.CallModel) {
-	ticket := schedule.Ticket{Provider: call.provider, Namespace: r.record.Namespace, Chat: r.record.Root, Tokens: e.Reserve.Tokens,
-		Failures: e.Attempt - 1, Attempts: r.next.Config.Limits.MaxRetries + 1}
-	q := &queued{Queue: Queue{Provider: call.provider, Since: a.engine.options.Now()}}
-	waiting, err := a.engine.options.Scheduler.Submit(ticket, func(grant *schedule.Grant) {
-		a.unmarkQueued(q, r.record)
-		a.engine.busy.Add(1)
-		a.engine.calls.do(func() {
-			defer a.engine.busy.Done()
-			a.guard(e, func() { a.complete(ctx, grant, r.record, call, e) }, func() delivery {
-				grant.Release(schedule.Result{})
-				return a.panickedModelCall(e)
-			})
-		})
-	})
-	if err != nil {
-		a.failModel(e, nil, e.Reserve, agent.ModelFailed{Failure: agent.FailureRetry, Message: err.Error()}, 0)
+// startModelCall makes a call that was admitted, unless the engine is closing.
+func (a *actor) startModelCall(ctx context.Context, grant *schedule.Grant, record ledger.Agent, call plannedCall, e agent.CallModel) {
+	if a.engine.actors.isClosed() {
+		grant.Release(schedule.Result{})
 		return
 	}
-	a.markQueued(q, r.record)
-	context.AfterFunc(ctx, func() {
-		if waiting.Cancel() {
-			a.unmarkQueued(q, r.record)
-			a.engine.budgets.release(a.uid, e.Reserve)
-			a.abandonModelCall(e)
-		}
+	a.engine.busy.Add(1)
+	a.engine.calls.do(func() {
+		defer a.engine.busy.Done()
+		a.guard(e, func() { a.complete(ctx, grant, record, call, e) }, func() delivery {
+			grant.Release(schedule.Result{})
+			return delivery{modelResult: a.modelRow(e, nil), reserved: e.Reserve}
+		})
 	})
 }
 
 // abandonModelCall ends a call that was cancelled before it was made. On shutdown the next engine makes it.
 func (a *actor) abandonModelCall(e agent.CallModel) {
+	a.mu.Lock()
+	a.forgetWaiting(e)
+	a.mu.Unlock()
 	if a.engine.ctx.Err() == nil {
 		a.enqueue(delivery{modelResult: a.modelRow(e, nil)})
+	}
+}
+
+// forgetWaiting drops the submitted call of an effect that has ended, unless a later one has taken its place. The lock must be held.
+func (a *actor) forgetWaiting(e agent.CallModel) {
+	if a.waiting != nil && a.waiting.Key == a.ledgerKey(e) {
+		a.waiting = nil
 	}
 }
 

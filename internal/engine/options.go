@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/nestor-dev/nestor/internal/agent"
+	"github.com/nestor-dev/nestor/internal/engine/admission"
 	"github.com/nestor-dev/nestor/internal/ledger"
 	"github.com/nestor-dev/nestor/internal/model"
 	"github.com/nestor-dev/nestor/internal/model/schedule"
@@ -56,7 +57,7 @@ type Options struct {
 	Executor  tool.Executor
 	// Quotas returns the quotas of namespaces; nil means none. QuotaUsageChanged is called for a namespace with quotas in which
 	// model calls started, ended or wait.
-	Quotas            Quotas
+	Quotas            admission.Quotas
 	QuotaUsageChanged func(namespace string)
 	// MayAct is called before each model and tool call and returns why the agent must not use its role any more; nil allows all
 	// calls. It must answer from memory.

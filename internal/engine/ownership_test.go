@@ -297,9 +297,7 @@ func TestLateAppendAnswerLeavesNoState(t *testing.T) {
 		t.Errorf("the recorded fact: %v", err)
 	}
 	_, known := e.FindLive("uid-chat")
-	e.budgets.mu.Lock()
-	defer e.budgets.mu.Unlock()
-	if known || len(e.budgets.nodes) > 0 {
-		t.Errorf("after standing down the engine still has the chat: %v, and counts %d agents", known, len(e.budgets.nodes))
+	if used, _ := e.budgets.TreeUsage("uid-chat"); known || used != (agent.Amount{}) {
+		t.Errorf("after standing down the engine still has the chat: %v, and counts %+v", known, used)
 	}
 }

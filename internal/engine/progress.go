@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/nestor-dev/nestor/internal/agent"
+	"github.com/nestor-dev/nestor/internal/engine/admission"
 	"github.com/nestor-dev/nestor/internal/ledger"
 	"github.com/nestor-dev/nestor/internal/tool"
 )
@@ -60,4 +61,18 @@ func (e *Engine) Progress(uid string) map[string]string {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return maps.Clone(a.progress.texts)
+}
+
+// Queued returns where the model call of an agent waits, if it has waited for long.
+func (e *Engine) Queued(uid string) (admission.Queued, bool) {
+	a := e.actors.find(uid)
+	if a == nil {
+		return admission.Queued{}, false
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.waiting == nil {
+		return admission.Queued{}, false
+	}
+	return a.waiting.Queued()
 }

@@ -189,8 +189,3 @@ func (a *actor) guard(e agent.Effect, do func(), end func() delivery) {
 	}()
 	do()
 }
-
-// panickedModelCall ends a model call on which the engine panicked.
-func (a *actor) panickedModelCall(e agent.CallModel) delivery {
-	return delivery{modelResult: a.modelRow(e, nil), reserved: e.Reserve}
-}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/nestor-dev/nestor/internal/agent"
+	"github.com/nestor-dev/nestor/internal/engine/admission"
 	"github.com/nestor-dev/nestor/internal/ledger"
 	"github.com/nestor-dev/nestor/internal/model"
 	"github.com/nestor-dev/nestor/internal/quota"
@@ -89,7 +90,7 @@ func TestRunWaitsForTheQuotaUntilItIsRaised(t *testing.T) {
 	w := newWorld(t, greetingScript)
 	w.setQuotas(quota.Quota{Name: "monthly", Period: quota.Month, MaxTokens: 10})
 	w.startTask("a", nil)
-	w.untilWaits("a", QuotaExhausted)
+	w.untilWaits("a", admission.QuotaExhausted)
 	if message := w.state("a").QuotaWait().Message; !strings.Contains(message, "AgentQuota monthly") {
 		t.Errorf("the message is %q", message)
 	}
@@ -97,7 +98,7 @@ func TestRunWaitsForTheQuotaUntilItIsRaised(t *testing.T) {
 		t.Error("the call is not outstanding")
 	}
 	w.restart()
-	w.untilWaits("a", QuotaExhausted)
+	w.untilWaits("a", admission.QuotaExhausted)
 	if requests := len(w.model.Requests()); requests != 0 {
 		t.Fatalf("the model was called %d times", requests)
 	}
@@ -112,7 +113,7 @@ func TestRunContinuesWhenItsQuotaIsDeleted(t *testing.T) {
 	w := newWorld(t, greetingScript)
 	w.setQuotas(quota.Quota{Name: "monthly", Period: quota.Month, MaxTokens: 10})
 	w.startTask("a", nil)
-	w.untilWaits("a", QuotaExhausted)
+	w.untilWaits("a", admission.QuotaExhausted)
 	w.setQuotas()
 	w.untilCompleted("a")
 }
@@ -121,7 +122,7 @@ func TestAWaitForAQuotaCanBeCancelled(t *testing.T) {
 	w := newWorld(t, greetingScript)
 	w.setQuotas(quota.Quota{Name: "monthly", Period: quota.Month, MaxTokens: 10})
 	w.startTask("a", nil)
-	w.untilWaits("a", QuotaExhausted)
+	w.untilWaits("a", admission.QuotaExhausted)
 	w.deliver("uid-a", agent.Cancelled{})
 	w.untilState("it ended", "a", func(s agent.State) bool { return s.Phase == agent.PhaseFailed })
 	w.until("the call is closed", func() bool {
@@ -138,13 +139,13 @@ func TestQuotaWaitDoesNotCountAsActiveTime(t *testing.T) {
 	w := newWorld(t, greetingScript)
 	w.setQuotas(quota.Quota{Name: "monthly", Period: quota.Month, MaxTokens: 10})
 	w.startTask("a", func(l *agent.Limits) { l.MaxDuration = 60_000 })
-	w.untilWaits("a", QuotaExhausted)
+	w.untilWaits("a", admission.QuotaExhausted)
 	w.mu.Lock()
 	w.clockOffset.Add(int64(time.Hour))
 	w.mu.Unlock()
 	w.deliver("uid-a", agent.Woke{})
 	w.restart()
-	w.untilWaits("a", QuotaExhausted)
+	w.untilWaits("a", admission.QuotaExhausted)
 	w.setQuotas()
 	w.untilCompleted("a")
 	if took := w.state("a").Clock.Active; took > 60_000 {
@@ -162,7 +163,7 @@ func TestAQuotaResetsWithItsPeriod(t *testing.T) {
 	hourly := quota.Quota{Name: "hourly", Period: quota.Hour, MaxTokens: w.reserved("a") + used - 1}
 	w.setQuotas(hourly)
 	w.startTask("b", nil)
-	w.untilWaits("b", QuotaExhausted)
+	w.untilWaits("b", admission.QuotaExhausted)
 	w.hourEndsIn(2 * time.Second)
 	w.setQuotas(hourly) // the engine reads its clock
 	w.untilCompleted("b")
@@ -199,7 +200,7 @@ func TestParallelRunsRespectTheQuota(t *testing.T) {
 		w.startTask(name, nil)
 	}
 	for _, name := range names {
-		w.untilWaits(name, QuotaExhausted)
+		w.untilWaits(name, admission.QuotaExhausted)
 	}
 	one := w.state("a").ModelCall.Reserved.Tokens
 	w.setQuotas(quota.Quota{Name: "monthly", Period: quota.Month, MaxTokens: one + 250})
@@ -227,7 +228,7 @@ func TestAQuotaOfMoneyNeedsAPrice(t *testing.T) {
 	w := newWorld(t, greetingScript)
 	w.setQuotas(quota.Quota{Name: "money", Period: quota.Month, MaxCostMicros: 1_000_000})
 	w.startTask("a", nil)
-	w.untilWaits("a", PriceUnknown)
+	w.untilWaits("a", admission.PriceUnknown)
 	price := int64(1_000_000)
 	w.mu.Lock()
 	w.prices = model.Prices{{Name: "scripted", InputMicrosPerMillion: &price, OutputMicrosPerMillion: &price}}

@@ -30,26 +30,23 @@ func (s *shared) QuotaUsage(ctx context.Context, namespace string) ([]QuotaUsage
 	if err != nil || len(found) == 0 {
 		return nil, err
 	}
-	usage := make([]QuotaUsage, len(found))
-	waiting := s.quotas.waiting(namespace)
+	var counts []ledger.QuotaCount
+	if quota.CountsCalls(found) {
+		if counts, err = s.admission.QuotaCounts(ctx, namespace, found); err != nil {
+			return nil, err
+		}
+	}
+	waiting := s.admission.WaitingForQuota(namespace)
 	active, parked := s.slots.count(NamespaceSlots(namespace))
 	if least, ok := quota.ActiveLimit(found); ok {
 		waiting[least.Name] += parked
 	}
+	usage := make([]QuotaUsage, len(found))
 	for i, q := range found {
 		usage[i] = QuotaUsage{Quota: q, Active: active, Waiting: waiting[q.Name]}
-	}
-	if !quota.CountsCalls(found) {
-		return usage, nil
-	}
-	request := s.quotas.request(namespace, found, nil, s.options.Now())
-	answers, err := s.options.Ledger.Reserve(ctx, []ledger.QuotaRequest{request})
-	s.quotas.markCounted(request, err != nil)
-	if err != nil {
-		return nil, fmt.Errorf("count the usage of namespace %s: %w", namespace, err)
-	}
-	for i := range usage {
-		usage[i].Count = answers[0].Counts[i]
+		if counts != nil {
+			usage[i].Count = counts[i]
+		}
 	}
 	return usage, nil
 }
@@ -57,7 +54,7 @@ func (s *shared) QuotaUsage(ctx context.Context, namespace string) ([]QuotaUsage
 // QuotasChanged checks the waiting calls of a namespace again after its quotas have changed. With an empty namespace it checks
 // all waiting calls, for example after a change of prices.
 func (s *shared) QuotasChanged(namespace string) {
-	s.quotas.changed(namespace)
+	s.admission.QuotasChanged(namespace)
 	if namespace == "" || s.options.Quotas == nil {
 		return
 	}
@@ -83,4 +80,17 @@ func (s *shared) WaitsForActiveQuota(ctx context.Context, namespace, uid string)
 		return quota.Quota{}, false
 	}
 	return quota.ActiveLimit(found)
+}
+
+// LedgerFull returns why nothing new may start in a namespace, or nil. It answers from memory.
+func (s *shared) LedgerFull(namespace, uid string) error {
+	return s.admission.LedgerFull(namespace, uid)
+}
+
+// waitingForQuota counts the calls that wait for a quota.
+func (s *shared) waitingForQuota() (calls int) {
+	for _, waiting := range s.admission.WaitingForQuota("") {
+		calls += waiting
+	}
+	return calls
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/nestor-dev/nestor/internal/agent"
+	"github.com/nestor-dev/nestor/internal/engine/admission"
 	"github.com/nestor-dev/nestor/internal/ledger"
 	"github.com/nestor-dev/nestor/internal/shard"
 )
@@ -301,11 +302,11 @@ func (r *Router) Blocked(uid string) error {
 }
 
 // Queued returns where the model call of an agent waits, if it has waited for long.
-func (r *Router) Queued(uid string) (Queue, bool) {
+func (r *Router) Queued(uid string) (admission.Queued, bool) {
 	if e := r.inMemory(uid); e != nil {
 		return e.Queued(uid)
 	}
-	return Queue{}, false
+	return admission.Queued{}, false
 }
 
 // Progress returns what the tools of an agent report about their calls in flight; see Engine.Progress.
@@ -330,7 +331,7 @@ func (r *Router) EvictIdle(idle time.Duration) {
 
 // Stats returns the current counts of all engines.
 func (r *Router) Stats() Stats {
-	stats := Stats{QuotaWaiting: r.quotas.totalWaiting(), LedgerFull: r.ledgerQuota.fullNamespaces()}
+	stats := Stats{QuotaWaiting: r.waitingForQuota(), LedgerFull: r.admission.FullNamespaces()}
 	for _, e := range r.engines {
 		e.addTo(&stats)
 	}

@@ -178,7 +178,7 @@ func (e *Engine) standDown() {
 
 // reset drops everything known about trees.
 func (e *Engine) reset() {
-	e.budgets.reset()
+	e.budgets.Reset()
 	e.slots.releaseAll(e)
 	e.directory.reset()
 	e.adopted.reset()

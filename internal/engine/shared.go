@@ -6,23 +6,23 @@ package engine
 import (
 	"context"
 	"sync"
+
+	"github.com/nestor-dev/nestor/internal/engine/admission"
 )
 
 // shared is what the engines of a process have in common: the slots and quotas of namespaces, whose trees may be in several shards,
 // the knowledge which engine has an agent, and idle goroutines, whose number is bounded for the process.
 type shared struct {
-	options     Options
-	slots       *slots
-	quotas      *quotas
-	ledgerQuota *ledgerQuota
-	index       *agentIndex
-	owners      *owners
+	options   Options
+	slots     *slots
+	admission *admission.Queue
+	index     *agentIndex
+	owners    *owners
 	// steps and calls have separate workers: a step needs a much deeper stack than a call, and calls wait for long.
 	steps, calls *workers
 
 	ctx    context.Context
 	cancel context.CancelFunc
-	busy   sync.WaitGroup
 }
 
 func newShared(options Options) *shared {
@@ -30,14 +30,17 @@ func newShared(options Options) *shared {
 	ctx, cancel := context.WithCancel(context.Background())
 	s := &shared{options: options, slots: newSlots(options.Shares), index: newAgentIndex(), owners: &owners{ledger: options.Ledger}, ctx: ctx, cancel: cancel,
 		steps: newWorkers(ctx.Done()), calls: newWorkers(ctx.Done())}
-	s.quotas, s.ledgerQuota = newQuotas(s), newLedgerQuota(s)
+	s.admission = admission.New(ctx, admission.Options{
+		Ledger: options.Ledger, Scheduler: options.Scheduler, Quotas: options.Quotas, QuotaUsageChanged: options.QuotaUsageChanged, NamespaceUID: options.NamespaceUID,
+		LedgerQuota: options.LedgerQuota, ReportError: options.ReportError, Now: options.Now, RetryDelay: options.LedgerRetryDelay,
+	})
 	return s
 }
 
 // close ends the checks of quotas.
 func (s *shared) close() {
 	s.cancel()
-	s.busy.Wait()
+	s.admission.Wait()
 }
 
 // agentIndex maps the UIDs of agents to the engines that have them.

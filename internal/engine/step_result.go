@@ -193,11 +193,11 @@ func (a *actor) completeFact(r *stepResult, fact agent.Fact) agent.Fact {
 		f.Reply = a.partialOf(r.next.ModelCall)
 		return f
 	case agent.MessageArrived:
-		f.TreeUsage = a.engine.budgets.treeUsage(a.uid)
+		f.TreeUsage, _ = a.engine.budgets.TreeUsage(a.uid)
 		return f
 	case agent.ModelReplied:
 		if requested := agent.RequestedTasks(r.next, f); requested > 0 {
-			left := a.engine.budgets.grantTasks(a.uid, requested)
+			left := a.engine.budgets.GrantTasks(a.uid, requested)
 			r.grantedTasks.Tasks += left
 			f.TasksLeft = &left
 		}

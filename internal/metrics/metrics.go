@@ -12,6 +12,7 @@ import (
 
 	"github.com/nestor-dev/nestor/internal/agent"
 	"github.com/nestor-dev/nestor/internal/engine"
+	"github.com/nestor-dev/nestor/internal/engine/admission"
 	"github.com/nestor-dev/nestor/internal/ledger"
 	"github.com/nestor-dev/nestor/internal/version"
 )
@@ -90,7 +91,7 @@ func (m *Metrics) initialise() {
 	m.ledgerErrors.WithLabelValues()
 	m.fenced.WithLabelValues()
 	m.takeoverSeconds.WithLabelValues()
-	m.quotaWaits.WithLabelValues(engine.QuotaExhausted)
+	m.quotaWaits.WithLabelValues(admission.QuotaExhausted)
 	m.quotaWaits.WithLabelValues(string(ledger.ReasonQuota))
 	m.quarantined.WithLabelValues("record")
 	m.quarantined.WithLabelValues("panic")

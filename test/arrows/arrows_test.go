@@ -71,6 +71,8 @@ var rules = []rule{
 	{part: "internal/diagnose", mayNot: commandLine, why: "the operator and the command line share these checks"},
 	{part: "internal/engine", mayNot: append([]string{module + "internal/controller", module + "internal/cli"}, kubernetesClients...),
 		why: "only controllers and commands know Kubernetes clients"},
+	{part: "internal/engine/admission", mayNot: []string{module + "internal/tool", module + "internal/model/wire"},
+		why: "whether a call may start depends on its size, not on how it is made"},
 	{part: "internal/telemetry", mayNot: append([]string{module + "internal/controller"}, kubernetesClients...),
 		why: "spans are a function of what the engine has recorded"},
 	{part: "internal/history", mayNot: []string{module + "internal/controller", module + "internal/engine"},

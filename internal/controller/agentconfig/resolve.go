@@ -18,6 +18,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/controller/endpoint"
 	"github.com/nestor-dev/nestor/internal/controller/resolve"
 	"github.com/nestor-dev/nestor/internal/engine"
+	"github.com/nestor-dev/nestor/internal/engine/admission"
 	"github.com/nestor-dev/nestor/internal/quota"
 	"github.com/nestor-dev/nestor/internal/role"
 	"github.com/nestor-dev/nestor/internal/tool"
@@ -35,7 +36,7 @@ type Resolver struct {
 	// Clients are the clients of model providers.
 	Clients *endpoint.Clients
 	// Quotas are the quotas of the namespaces.
-	Quotas engine.Quotas
+	Quotas admission.Quotas
 }
 
 // Subject describes an agent to be configured.

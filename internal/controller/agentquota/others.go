@@ -13,6 +13,7 @@ import (
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 	"github.com/nestor-dev/nestor/internal/engine"
+	"github.com/nestor-dev/nestor/internal/engine/admission"
 )
 
 // countAll sets the numbers of active and waiting runs from the statuses of all runs of a namespace: the engine knows only those of this
@@ -51,7 +52,7 @@ func (r *Reconciler) countAll(ctx context.Context, namespace string, usage []eng
 func quotaWaits(conditions []metav1.Condition) []string {
 	var messages []string
 	for _, c := range conditions {
-		if c.Reason == engine.QuotaExhausted || c.Reason == engine.PriceUnknown {
+		if c.Reason == admission.QuotaExhausted || c.Reason == admission.PriceUnknown {
 			messages = append(messages, c.Message)
 		}
 	}

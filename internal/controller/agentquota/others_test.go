@@ -11,6 +11,7 @@ import (
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 	"github.com/nestor-dev/nestor/internal/controller/tree/treetest"
 	"github.com/nestor-dev/nestor/internal/engine"
+	"github.com/nestor-dev/nestor/internal/engine/admission"
 	"github.com/nestor-dev/nestor/internal/quota"
 )
 
@@ -26,10 +27,10 @@ func TestRunsOfAllOperatorsAreCounted(t *testing.T) {
 	elsewhere := sub("elsewhere", v1alpha1.SubAgentActive)
 	elsewhere.Namespace = "b"
 	chat := &v1alpha1.AgentChat{ObjectMeta: treetest.Named("chat", "chat")}
-	chat.Status.Conditions = []metav1.Condition{wait(engine.PriceUnknown, quota.PriceUnknown(smaller, "model", "provider"))}
+	chat.Status.Conditions = []metav1.Condition{wait(admission.PriceUnknown, quota.PriceUnknown(smaller, "model", "provider"))}
 	r := &Reconciler{Client: treetest.NewCluster(t, chat, elsewhere,
 		sub("active", v1alpha1.SubAgentActive), sub("ended", v1alpha1.SubAgentCompleted),
-		sub("waits", v1alpha1.SubAgentPending, wait(engine.QuotaExhausted, quota.TooManyActive(small))),
+		sub("waits", v1alpha1.SubAgentPending, wait(admission.QuotaExhausted, quota.TooManyActive(small))),
 		sub("missing", v1alpha1.SubAgentPending, wait("RoleNotFound", "AgentQuota small is not the reason.")))}
 	usage := []engine.QuotaUsage{{Quota: small, Active: 7, Waiting: 7}, {Quota: smaller}}
 	if err := r.countAll(t.Context(), "a", usage); err != nil {

@@ -1,0 +1,88 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package admission
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/nestor-dev/nestor/internal/agent"
+	"github.com/nestor-dev/nestor/internal/ledger"
+	"github.com/nestor-dev/nestor/internal/model/schedule"
+)
+
+// newBudgetTree returns budgets with a root that has a limit and two agents below it.
+func newBudgetTree(t *testing.T, limit int64) *Budgets {
+	t.Helper()
+	b := newWorld(t).queue.NewBudgets()
+	b.Set(ledger.Agent{UID: "a", Name: "a", Parent: "top"}, agent.State{}) // a child may be known before its parent
+	b.Set(ledger.Agent{UID: "top", Name: "top"}, agent.State{Budget: agent.Budget{Limit: agent.Amount{Tokens: limit}}})
+	b.Set(ledger.Agent{UID: "b", Name: "b", Parent: "top"}, agent.State{})
+	return b
+}
+
+func stateWithUsage(tokens int64) agent.State {
+	return agent.State{Budget: agent.Budget{Used: agent.Amount{Tokens: tokens}}}
+}
+
+// reserve submits a call of an agent, which adds its answer.
+func reserve(b *Budgets, uid string, tokens int64, answers *[]string) *Call {
+	c := &Call{Agent: ledger.Agent{UID: uid, Namespace: "ns"}, Reserve: agent.Amount{Tokens: tokens}, Budgets: b, Ticket: schedule.Ticket{Provider: "p"},
+		Started: func(grant *schedule.Grant) {
+			grant.Release(schedule.Result{})
+			*answers = append(*answers, uid)
+		},
+		Refused: func(r Refusal) { *answers = append(*answers, uid+": "+string(r.Failure)) },
+	}
+	b.queue.Submit(c)
+	return c
+}
+
+func TestCallWaitsForTheBudgetOfItsSiblings(t *testing.T) {
+	b := newBudgetTree(t, 100)
+	var answers []string
+	reserve(b, "a", 60, &answers)
+	reserve(b, "b", 60, &answers)
+	if want := []string{"a"}; !slices.Equal(answers, want) {
+		t.Fatalf("answers are %q, want %q: b must wait for the reservation of a", answers, want)
+	}
+	b.Set(ledger.Agent{UID: "a", Name: "a", Parent: "top"}, stateWithUsage(20), agent.Amount{Tokens: 60})
+	if want := []string{"a", "b"}; !slices.Equal(answers, want) {
+		t.Fatalf("answers are %q, want %q: a used 20 of its 60", answers, want)
+	}
+	reserve(b, "a", 90, &answers)
+	if want := []string{"a", "b", "a: Budget"}; !slices.Equal(answers, want) {
+		t.Fatalf("answers are %q, want %q: waiting would not help", answers, want)
+	}
+}
+
+func TestEndedChildCountsUntilItsParentHasItsUsage(t *testing.T) {
+	b := newBudgetTree(t, 100)
+	b.KeepEnded(ledger.Agent{UID: "c", Name: "c", Parent: "top"}, stateWithUsage(50))
+	var answers []string
+	if reserve(b, "a", 60, &answers); !slices.Equal(answers, []string{"a: Budget"}) {
+		t.Fatalf("answers are %q, want a refusal: the child has used half of the budget", answers)
+	}
+	top := stateWithUsage(50)
+	top.Budget.Limit.Tokens = 100
+	b.Set(ledger.Agent{UID: "top", Name: "top"}, top)
+	b.DropReported(ledger.Agent{UID: "top"}, "c")
+	if used, _ := b.TreeUsage("top"); used.Tokens != 50 {
+		t.Errorf("the tree counts %d tokens, want 50: the child's usage counts once", used.Tokens)
+	}
+}
+
+func TestCallThatWaitsForABudgetCanBeCancelled(t *testing.T) {
+	b := newBudgetTree(t, 100)
+	var answers []string
+	first := reserve(b, "a", 60, &answers)
+	second := reserve(b, "b", 60, &answers)
+	if first.Cancel() || !second.Cancel() || second.Cancel() {
+		t.Error("cancel must report true exactly once while the call waits")
+	}
+	b.Release("a", agent.Amount{Tokens: 60})
+	if !slices.Equal(answers, []string{"a"}) {
+		t.Errorf("answers are %q: the cancelled call was answered", answers)
+	}
+}

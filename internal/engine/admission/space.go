@@ -1,0 +1,167 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package admission
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/nestor-dev/nestor/internal/agent"
+	"github.com/nestor-dev/nestor/internal/ledger"
+)
+
+const (
+	// sizesMaxAge is how long the sizes from the ledger are used; appends of this process are added to them meanwhile.
+	sizesMaxAge = 30 * time.Second
+	// sizesPollInterval is how often the sizes are read again while a namespace is at its quota.
+	sizesPollInterval = 5 * time.Second
+)
+
+// tenant identifies a namespace by name and UID, since a name can be reused.
+type tenant struct{ namespace, uid string }
+
+func tenantOf(a ledger.Agent) tenant { return tenant{a.Namespace, a.NamespaceUID} }
+
+// space is the size of the ledger's namespaces. The model calls of those that have reached the ledger quota wait: they write the
+// most, and a call that is not made costs nothing. Calls in flight are still recorded, so a namespace may exceed its quota by what its
+// agents have in flight.
+type space struct {
+	quota   int64 // 0 means no limit
+	sizes   map[tenant]int64
+	readAt  time.Time
+	reading bool
+}
+
+func newSpace(quota int64) space { return space{quota: quota, sizes: map[tenant]int64{}} }
+
+func (s *space) fresh(now time.Time) bool { return now.Sub(s.readAt) < sizesMaxAge }
+
+// full reports whether a namespace is at its quota. Rows of earlier releases have no UID and count for the namespace with their
+// name.
+func (s *space) full(t tenant) bool {
+	bytes := s.sizes[t]
+	if t.uid != "" {
+		bytes += s.sizes[tenant{namespace: t.namespace}]
+	}
+	return s.quota > 0 && bytes >= s.quota
+}
+
+// set replaces the sizes by those that were read.
+func (s *space) set(sums []ledger.NamespaceBytes, now time.Time) {
+	s.readAt = now
+	clear(s.sizes)
+	for _, sum := range sums {
+		s.sizes[tenant{sum.Namespace, sum.UID}] = sum.Bytes
+	}
+}
+
+// enterSpace lets a call pass if its namespace is below its ledger quota.
+func (q *Queue) enterSpace(c *Call) {
+	q.mu.Lock()
+	pass := q.space.quota == 0 || q.space.fresh(time.Now()) && !q.space.full(tenantOf(c.Agent))
+	if !pass && c.gate != left {
+		q.waiting[atSpace] = append(q.waiting[atSpace], c)
+		q.readSizes()
+	}
+	q.mu.Unlock()
+	if pass {
+		q.enterQuota(c)
+	}
+}
+
+// readSizes starts reading the sizes, unless that is already in progress. The lock must be held.
+func (q *Queue) readSizes() {
+	if q.space.reading || q.ctx.Err() != nil {
+		return
+	}
+	q.space.reading = true
+	q.busy.Go(func() {
+		sums, err := q.options.Ledger.Bytes(q.ctx)
+		if err != nil && q.ctx.Err() == nil {
+			q.options.ReportError(fmt.Errorf("read ledger sizes: %w", err))
+		}
+		q.applySizes(sums, err)
+	})
+}
+
+// applySizes checks the waiting calls. It reads again later while a namespace is full or the sizes could not be read.
+func (q *Queue) applySizes(sums []ledger.NamespaceBytes, err error) {
+	q.mu.Lock()
+	q.space.reading = false
+	var after []func()
+	if err == nil {
+		q.space.set(sums, time.Now())
+		q.waiting[atSpace] = slices.DeleteFunc(q.waiting[atSpace], func(c *Call) bool {
+			if !q.space.full(tenantOf(c.Agent)) {
+				after = append(after, func() { q.enterQuota(c) })
+				return true
+			}
+			if c.delay.reason == "" {
+				c.delay.reason = string(ledger.ReasonQuota)
+				after = append(after, func() { c.Waits(q.spaceWait(c.Agent.Namespace)) })
+			}
+			return false
+		})
+	}
+	again := len(q.waiting[atSpace]) > 0
+	q.mu.Unlock()
+	for _, do := range after {
+		do()
+	}
+	if again {
+		time.AfterFunc(min(sizesPollInterval, 5*q.options.RetryDelay), func() {
+			q.mu.Lock()
+			defer q.mu.Unlock()
+			q.readSizes()
+		})
+	}
+}
+
+func (q *Queue) spaceWait(namespace string) *agent.QuotaWait {
+	return &agent.QuotaWait{Reason: string(ledger.ReasonQuota), Message: fmt.Sprintf("The namespace %s has filled its share of the ledger (%d bytes): %s.",
+		namespace, q.space.quota, ledger.ReasonQuota.Advice())}
+}
+
+// Appended counts what this process has written for an agent.
+func (q *Queue) Appended(a ledger.Agent, bytes int) {
+	if q.space.quota == 0 {
+		return
+	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.space.sizes[tenantOf(a)] += int64(bytes)
+}
+
+// LedgerFull returns why nothing new may start in a namespace, or nil. It answers from memory.
+func (q *Queue) LedgerFull(namespace, uid string) error {
+	if q.space.quota == 0 {
+		return nil
+	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	now := time.Now()
+	full := q.space.full(tenant{namespace, uid})
+	if !q.space.fresh(now) || full && now.Sub(q.space.readAt) > sizesPollInterval {
+		q.readSizes()
+	}
+	if !full {
+		return nil
+	}
+	return &ledger.Error{Op: "begin", Reason: ledger.ReasonQuota, Err: errors.New("the namespace " + namespace + " has filled its share")}
+}
+
+// FullNamespaces counts the namespaces at their ledger quota, by the sizes last read.
+func (q *Queue) FullNamespaces() int {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	names := map[string]bool{}
+	for t := range q.space.sizes {
+		if q.space.full(t) {
+			names[t.namespace] = true
+		}
+	}
+	return len(names)
+}
