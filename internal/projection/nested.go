@@ -11,23 +11,21 @@ import (
 	"github.com/nestor-dev/nestor/internal/shorten"
 )
 
-// Nested adds an ask of an agent below a running standalone task to the task's status. Asks of the task's own agent take precedence, and
-// the status of an ended task does not change.
-func Nested(status v1alpha1.AgentTaskStatus, asking string, ask agent.AskPerson, since agent.Time, generation int64) v1alpha1.AgentTaskStatus {
-	if status.Phase != v1alpha1.TaskRunning {
-		return status
+// ShowAsk shows an ask of an agent below a running standalone task. Asks of the task's own agent take precedence, and the status of an
+// ended task does not change.
+func (r Run) ShowAsk(asking string, ask agent.AskPerson, since agent.Time) {
+	if r.Task == nil || r.Task.Status.Phase != v1alpha1.TaskRunning {
+		return
 	}
-	text := ask.Text
-	c := metav1.Condition{Type: v1alpha1.ConditionSucceeded, Status: metav1.ConditionUnknown, ObservedGeneration: generation}
+	text, reason := ask.Text, v1alpha1.ReasonWaitingForUser
+	message := "Answer the sub-agent " + asking + " with an AgentMessage to this task: "
 	waiting := &v1alpha1.Waiting{Kind: v1alpha1.WaitingQuestion, SubAgent: asking, ToolCall: ask.Call, Since: moment(since)}
-	c.Reason, c.Message = v1alpha1.ReasonWaitingForUser, "Answer the sub-agent "+asking+" with an AgentMessage to this task: "+text
 	if ask.Kind == agent.AskApproval {
-		text = ask.Tool + " " + ask.Arguments
+		text, reason = ask.Tool+" "+ask.Arguments, v1alpha1.ReasonAwaitingApproval
+		message = "Decide for the sub-agent " + asking + " with an AgentMessage to this task about: "
 		waiting.Kind, waiting.ArgumentsDigest, waiting.Separation = v1alpha1.WaitingApproval, ask.Digest(), ask.Separation
-		c.Reason, c.Message = v1alpha1.ReasonAwaitingApproval, "Decide for the sub-agent "+asking+" with an AgentMessage to this task about: "+text
 	}
 	waiting.Text = shorten.Head(text, maxWaitingText)
-	status.Phase, status.Waiting = v1alpha1.TaskWaiting, waiting
-	status.Conditions = withCondition(status.Conditions, c, since)
-	return status
+	r.Task.Status.Phase, r.Task.Status.Waiting = v1alpha1.TaskWaiting, waiting
+	r.setSucceeded(metav1.ConditionUnknown, reason, message+text, since)
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 	"github.com/nestor-dev/nestor/internal/agent"
@@ -36,23 +37,18 @@ func TestARetryIsVisible(t *testing.T) {
 		"a queue that is over": {state: play(config, replies("done")("m1")), work: Work{Queued: &Queue{Provider: "ns/default"}}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			sub := SubAgent(tc.state, tc.work, v1alpha1.SubAgentStatus{}, 3)
-			c := meta.FindStatusCondition(sub.Conditions, v1alpha1.ConditionProgressing)
-			if tc.reason == "" {
-				if c != nil {
+			sub, task := shown(tc.work, tc.state)
+			for _, conditions := range [][]metav1.Condition{sub.Status.Conditions, task.Status.Conditions} {
+				c := meta.FindStatusCondition(conditions, v1alpha1.ConditionProgressing)
+				if tc.reason == "" && c != nil {
 					t.Errorf("the condition is %+v, want none", c)
 				}
-				return
+				if tc.reason != "" && (c == nil || c.Status != "False" || c.Reason != tc.reason || !strings.Contains(c.Message, tc.says) || c.ObservedGeneration != 3) {
+					t.Errorf("the condition is %+v, want %s with %q", c, tc.reason, tc.says)
+				}
 			}
-			if c == nil || c.Status != "False" || c.Reason != tc.reason || !strings.Contains(c.Message, tc.says) || c.ObservedGeneration != 3 {
-				t.Fatalf("the condition is %+v, want %s with %q", c, tc.reason, tc.says)
-			}
-			task := Task(tc.state, tc.work, v1alpha1.AgentTaskStatus{Conditions: sub.Conditions}, 3)
-			if meta.FindStatusCondition(task.Conditions, v1alpha1.ConditionProgressing) == nil {
-				t.Error("the task does not have the condition")
-			}
-			over := Task(play(config), Work{}, task, 3)
-			if c := meta.FindStatusCondition(over.Conditions, v1alpha1.ConditionProgressing); c != nil {
+			TaskRun(task).Show(play(config), Work{})
+			if c := meta.FindStatusCondition(task.Status.Conditions, v1alpha1.ConditionProgressing); c != nil {
 				t.Errorf("the condition is %+v although the call continues", c)
 			}
 		})
@@ -69,20 +65,5 @@ func TestAChatShowsThatItWaitsForItsProvider(t *testing.T) {
 	}
 	if !meta.IsStatusConditionTrue(status.Conditions, v1alpha1.ConditionReady) {
 		t.Error("a chat that waits for its provider is not Ready, although it accepts messages")
-	}
-}
-
-func TestAParkedAgentIsPending(t *testing.T) {
-	s := play(subAgent())
-	sub, task := SubAgent(s, Work{Parked: true}, v1alpha1.SubAgentStatus{}, 1), Task(s, Work{Parked: true}, v1alpha1.AgentTaskStatus{}, 1)
-	if sub.Phase != v1alpha1.SubAgentPending || task.Phase != v1alpha1.TaskPending {
-		t.Errorf("the phases are %s and %s", sub.Phase, task.Phase)
-	}
-	if c := meta.FindStatusCondition(task.Conditions, v1alpha1.ConditionSucceeded); c.Reason != v1alpha1.ReasonParallelLimit {
-		t.Errorf("the condition is %+v", c)
-	}
-	ended := play(subAgent(), replies("done")("m1"))
-	if got := SubAgent(ended, Work{Parked: true}, v1alpha1.SubAgentStatus{}, 1).Phase; got != v1alpha1.SubAgentCompleted {
-		t.Errorf("the phase of an ended agent is %s", got)
 	}
 }

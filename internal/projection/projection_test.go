@@ -41,6 +41,16 @@ func subAgent() agent.Config {
 	return agent.Config{Kind: agent.SubAgent, Name: "chat-1", Depth: 1, Task: agent.Task{Instruction: "work"}}
 }
 
+// shown returns a sub-agent and a task of generation 3 that show a state, after they have shown others.
+func shown(w Work, states ...agent.State) (*v1alpha1.SubAgent, *v1alpha1.AgentTask) {
+	sub, task := &v1alpha1.SubAgent{ObjectMeta: metav1.ObjectMeta{Generation: 3}}, &v1alpha1.AgentTask{ObjectMeta: metav1.ObjectMeta{Generation: 3}}
+	for _, s := range states {
+		SubAgentRun(sub).Show(s, w)
+		TaskRun(task).Show(s, w)
+	}
+	return sub, task
+}
+
 func replies(text string, calls ...agent.ToolCall) func(call string) agent.Fact {
 	return func(call string) agent.Fact { return agent.ModelReplied{Call: call, Text: text, Calls: calls} }
 }
@@ -49,61 +59,57 @@ func TestPhasesOfARun(t *testing.T) {
 	bash := agent.ToolCall{ID: "c1", Tool: "bash", Arguments: `{"command":"make"}`}
 	asks := agent.ToolCall{ID: "c1", Tool: "ask_user", Arguments: `{"question":"Which year?"}`}
 	delegates := agent.ToolCall{ID: "c1", Tool: "delegate_to_agent", Arguments: `{"role":"tester","task":"test"}`}
+	failure := agent.ModelFailed{Call: "m1", Attempt: 1, Failure: agent.FailureFinal, Message: "bad key"}
+	after := func(facts ...agent.Fact) agent.State { return play(subAgent(), facts...) }
+	parked := Work{Parked: true}
 	for name, tc := range map[string]struct {
-		facts  []agent.Fact
+		state  agent.State
+		work   Work
 		agent  v1alpha1.SubAgentPhase
 		task   v1alpha1.TaskPhase
 		reason string
 		status metav1.ConditionStatus
 	}{
-		"active":     {nil, v1alpha1.SubAgentActive, v1alpha1.TaskRunning, "Running", metav1.ConditionUnknown},
-		"asks":       {[]agent.Fact{replies("", asks)("m1")}, v1alpha1.SubAgentWaitingForUser, v1alpha1.TaskWaiting, "WaitingForUser", metav1.ConditionUnknown},
-		"approval":   {[]agent.Fact{replies("", bash)("m1")}, v1alpha1.SubAgentAwaitingApproval, v1alpha1.TaskWaiting, "AwaitingApproval", metav1.ConditionUnknown},
-		"delegates":  {[]agent.Fact{replies("", delegates)("m1")}, v1alpha1.SubAgentAwaitingSubAgents, v1alpha1.TaskRunning, "Running", metav1.ConditionUnknown},
-		"cancelling": {[]agent.Fact{replies("", delegates)("m1"), agent.Cancelled{}}, v1alpha1.SubAgentCancelling, v1alpha1.TaskRunning, "Running", metav1.ConditionUnknown},
-		"completed":  {[]agent.Fact{replies("done")("m1")}, v1alpha1.SubAgentCompleted, v1alpha1.TaskSuccess, "Success", metav1.ConditionTrue},
-		"failed": {[]agent.Fact{agent.ModelFailed{Call: "m1", Attempt: 1, Failure: agent.FailureFinal, Message: "bad key"}},
-			v1alpha1.SubAgentFailed, v1alpha1.TaskFailed, "ModelError", metav1.ConditionFalse},
-		"cancelled": {[]agent.Fact{agent.Cancelled{}}, v1alpha1.SubAgentFailed, v1alpha1.TaskCancelled, "Cancelled", metav1.ConditionFalse},
+		"unstarted":   {agent.State{}, Work{}, v1alpha1.SubAgentPending, v1alpha1.TaskPending, "Pending", metav1.ConditionUnknown},
+		"active":      {after(), Work{}, v1alpha1.SubAgentActive, v1alpha1.TaskRunning, "Running", metav1.ConditionUnknown},
+		"parked":      {after(), parked, v1alpha1.SubAgentPending, v1alpha1.TaskPending, "ParallelLimit", metav1.ConditionUnknown},
+		"asks":        {after(replies("", asks)("m1")), Work{}, v1alpha1.SubAgentWaitingForUser, v1alpha1.TaskWaiting, "WaitingForUser", metav1.ConditionUnknown},
+		"approval":    {after(replies("", bash)("m1")), Work{}, v1alpha1.SubAgentAwaitingApproval, v1alpha1.TaskWaiting, "AwaitingApproval", metav1.ConditionUnknown},
+		"delegates":   {after(replies("", delegates)("m1")), Work{}, v1alpha1.SubAgentAwaitingSubAgents, v1alpha1.TaskRunning, "Running", metav1.ConditionUnknown},
+		"cancelling":  {after(replies("", delegates)("m1"), agent.Cancelled{}), Work{}, v1alpha1.SubAgentCancelling, v1alpha1.TaskRunning, "Running", metav1.ConditionUnknown},
+		"completed":   {after(replies("done")("m1")), Work{}, v1alpha1.SubAgentCompleted, v1alpha1.TaskSuccess, "Success", metav1.ConditionTrue},
+		"parked last": {after(replies("done")("m1")), parked, v1alpha1.SubAgentCompleted, v1alpha1.TaskSuccess, "Success", metav1.ConditionTrue},
+		"failed":      {after(failure), Work{}, v1alpha1.SubAgentFailed, v1alpha1.TaskFailed, "ModelError", metav1.ConditionFalse},
+		"cancelled":   {after(agent.Cancelled{}), Work{}, v1alpha1.SubAgentFailed, v1alpha1.TaskCancelled, "Cancelled", metav1.ConditionFalse},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := play(subAgent(), tc.facts...)
-			sub, task := SubAgent(s, Work{}, v1alpha1.SubAgentStatus{}, 3), Task(s, Work{}, v1alpha1.AgentTaskStatus{}, 3)
-			if sub.Phase != tc.agent || task.Phase != tc.task {
-				t.Errorf("phases %s and %s, want %s and %s", sub.Phase, task.Phase, tc.agent, tc.task)
+			sub, task := shown(tc.work, tc.state)
+			if sub.Status.Phase != tc.agent || task.Status.Phase != tc.task {
+				t.Errorf("phases %s and %s, want %s and %s", sub.Status.Phase, task.Status.Phase, tc.agent, tc.task)
 			}
-			for _, conditions := range [][]metav1.Condition{sub.Conditions, task.Conditions} {
+			for _, conditions := range [][]metav1.Condition{sub.Status.Conditions, task.Status.Conditions} {
 				c := conditions[0]
 				if c.Type != "Succeeded" || c.Status != tc.status || c.Reason != tc.reason || c.ObservedGeneration != 3 || c.Message == "" {
 					t.Errorf("condition %+v, want %s with reason %s and a message", c, tc.status, tc.reason)
 				}
 			}
-			if waits := task.Waiting != nil; waits != (tc.task == v1alpha1.TaskWaiting) {
-				t.Errorf("waiting %+v in phase %s", task.Waiting, task.Phase)
+			if waits := task.Status.Waiting != nil; waits != (tc.task == v1alpha1.TaskWaiting) {
+				t.Errorf("waiting %+v in phase %s", task.Status.Waiting, task.Status.Phase)
 			}
 		})
 	}
 }
 
-func TestARunThatHasNotBegunIsPending(t *testing.T) {
-	for _, conditions := range [][]metav1.Condition{
-		SubAgent(agent.State{}, Work{}, v1alpha1.SubAgentStatus{}, 3).Conditions, Task(agent.State{}, Work{}, v1alpha1.AgentTaskStatus{}, 3).Conditions,
-	} {
-		if c := conditions[0]; c.Status != metav1.ConditionUnknown || c.Reason != v1alpha1.ReasonPending {
-			t.Errorf("condition %+v, want Unknown with reason %s", c, v1alpha1.ReasonPending)
-		}
-	}
-}
-
 func TestATransitionTimeChangesWithTheStatusOnly(t *testing.T) {
-	early := play(subAgent())
-	first := SubAgent(early, Work{}, v1alpha1.SubAgentStatus{}, 1)
-	asked := SubAgent(play(subAgent(), replies("", agent.ToolCall{Tool: "ask_user", Arguments: `{"question":"?"}`})("m1")), Work{}, first, 1)
-	if !asked.Conditions[0].LastTransitionTime.Equal(&first.Conditions[0].LastTransitionTime) {
+	early, ends := play(subAgent()), play(subAgent(), replies("done")("m1"))
+	asks := play(subAgent(), replies("", agent.ToolCall{Tool: "ask_user", Arguments: `{"question":"?"}`})("m1"))
+	first, _ := shown(Work{}, early)
+	asked, _ := shown(Work{}, early, asks)
+	if !asked.Status.Conditions[0].LastTransitionTime.Equal(&first.Status.Conditions[0].LastTransitionTime) {
 		t.Error("the transition time changed although the status did not")
 	}
-	done := SubAgent(play(subAgent(), replies("done")("m1")), Work{}, asked, 1)
-	if done.Conditions[0].LastTransitionTime.Equal(&first.Conditions[0].LastTransitionTime) {
+	done, _ := shown(Work{}, early, asks, ends)
+	if done.Status.Conditions[0].LastTransitionTime.Equal(&first.Status.Conditions[0].LastTransitionTime) {
 		t.Error("the transition time did not change with the status")
 	}
 }
@@ -111,10 +117,8 @@ func TestATransitionTimeChangesWithTheStatusOnly(t *testing.T) {
 // The status that the API returns must equal the one that was written, or every reconcile would write it again.
 func TestStatusIsTheSameAfterTheAPI(t *testing.T) {
 	s := agent.Replay(agent.State{}, []agent.Event{{At: 1_234_567, Fact: agent.Started{Config: subAgent()}}})
-	for name, status := range map[string]any{
-		"task":      Task(s, Work{}, v1alpha1.AgentTaskStatus{}, 1),
-		"sub-agent": SubAgent(s, Work{}, v1alpha1.SubAgentStatus{}, 1),
-	} {
+	sub, task := shown(Work{}, s)
+	for name, status := range map[string]any{"task": task.Status, "sub-agent": sub.Status} {
 		written, err := json.Marshal(status)
 		if err != nil {
 			t.Fatal(err)
@@ -138,7 +142,8 @@ func TestToolCallsShowHowTheyEnded(t *testing.T) {
 		agent.ModelReplied{Call: "m2", Calls: []agent.ToolCall{call("d", "read")}},
 	)
 	var got []string
-	for _, c := range SubAgent(s, Work{}, v1alpha1.SubAgentStatus{}, 1).ToolCalls {
+	sub, _ := shown(Work{}, s)
+	for _, c := range sub.Status.ToolCalls {
 		got = append(got, fmt.Sprintf("%s %s %s", c.ID, c.Tool, c.Phase))
 	}
 	if diff := cmp.Diff([]string{"a read Success", "b bash Denied", "c nonsense Failed", "d read Running"}, got); diff != "" {
@@ -148,7 +153,8 @@ func TestToolCallsShowHowTheyEnded(t *testing.T) {
 
 func TestWordsBesideACallAreShown(t *testing.T) {
 	s := play(subAgent(), agent.ModelReplied{Call: "m1", Text: "Let me look.", Calls: []agent.ToolCall{{ID: "a", Tool: "read", Arguments: "{}"}}})
-	for _, m := range SubAgent(s, Work{}, v1alpha1.SubAgentStatus{}, 1).Messages {
+	sub, _ := shown(Work{}, s)
+	for _, m := range sub.Status.Messages {
 		if m.Role == v1alpha1.TranscriptAssistant && m.Content == "Let me look." {
 			return
 		}
@@ -203,8 +209,9 @@ func TestStatusFitsTheAPI(t *testing.T) {
 	}
 	for name, s := range runs {
 		t.Run(name, func(t *testing.T) {
-			validate(t, "SubAgent", SubAgent(s, Work{}, v1alpha1.SubAgentStatus{}, 1))
-			validate(t, "AgentTask", Task(s, Work{}, v1alpha1.AgentTaskStatus{}, 1))
+			sub, task := shown(Work{}, s)
+			validate(t, "SubAgent", sub.Status)
+			validate(t, "AgentTask", task.Status)
 		})
 	}
 	chat := play(agent.Config{Kind: agent.Orchestrator, Name: "chat"}, asks...)

@@ -7,17 +7,16 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
 	"github.com/nestor-dev/nestor/internal/agent"
 )
 
 func TestAConditionShowsArgumentsWithoutEscapes(t *testing.T) {
 	call := agent.ToolCall{ID: "c1", Tool: "bash", Arguments: `{"command":"make \u0026\u0026 make test"}`}
-	task := Task(play(subAgent(), replies("", call)("m1")), Work{}, v1alpha1.AgentTaskStatus{}, 1)
-	if message := task.Conditions[0].Message; !strings.Contains(message, "make && make test") {
+	_, task := shown(Work{}, play(subAgent(), replies("", call)("m1")))
+	if message := task.Status.Conditions[0].Message; !strings.Contains(message, "make && make test") {
 		t.Errorf("the condition says %q", message)
 	}
-	if task.Waiting == nil || !strings.HasSuffix(task.Waiting.Text, call.Arguments) {
-		t.Errorf("waiting is %+v, but the digest needs the exact arguments", task.Waiting)
+	if task.Status.Waiting == nil || !strings.HasSuffix(task.Status.Waiting.Text, call.Arguments) {
+		t.Errorf("waiting is %+v, but the digest needs the exact arguments", task.Status.Waiting)
 	}
 }

@@ -13,40 +13,43 @@ import (
 	"github.com/nestor-dev/nestor/internal/shorten"
 )
 
-// SubAgent returns the status of a sub-agent. It keeps conditions of the old status that are not Nestor's.
-func SubAgent(s agent.State, w Work, old v1alpha1.SubAgentStatus, generation int64) v1alpha1.SubAgentStatus {
+// Show shows the state of a run. Conditions that are not Nestor's stay.
+func (r Run) Show(s agent.State, w Work) {
+	conditions := withCondition(*r.Conditions, succeeded(s, w, r.GetGeneration()), s.Clock.Now)
+	conditions = withProgress(conditions, s, w, r.GetGeneration())
+	maxData := maxSubAgentData
+	if r.Task != nil {
+		r.Task.Status, maxData = taskStatus(s, w), maxTaskData
+	} else {
+		r.SubAgent.Status = subAgentStatus(s, w)
+	}
+	*r.Iterations, *r.Usage, *r.StartTime, *r.Conditions = int32(s.Iterations), usage(s.Usage), moment(s.Clock.Started), conditions
+	if !s.Phase.Terminal() {
+		r.setPhase(w.standing(s), "")
+		return
+	}
+	r.setPhase(w.standing(s), v1alpha1.ErrorKind(s.Outcome.Kind))
+	*r.Result, *r.Error, *r.CompletionTime = result(s.Outcome.Result, maxData), runError(*s.Outcome), moment(s.Clock.Now)
+}
+
+// subAgentStatus returns what only sub-agents show.
+func subAgentStatus(s agent.State, w Work) v1alpha1.SubAgentStatus {
 	status := v1alpha1.SubAgentStatus{
-		Phase:      v1alpha1.SubAgentPhase(w.standing(s)),
-		Messages:   messages(s),
-		ToolCalls:  toolCalls(s, w),
-		Children:   v1alpha1.ChildCounts{Pending: int32(s.Children.Pending()), Completed: int32(s.Children.Completed)},
-		Summary:    shorten.Head(s.Summary, maxSummary),
-		Question:   shorten.Head(question(s), maxQuestion),
-		Iterations: int32(s.Iterations),
-		Usage:      usage(s.Usage),
-		StartTime:  moment(s.Clock.Started),
-		Conditions: withProgress(withCondition(old.Conditions, succeeded(s, w, generation), s.Clock.Now), s, w, generation),
+		Messages:  messages(s),
+		ToolCalls: toolCalls(s, w),
+		Children:  v1alpha1.ChildCounts{Pending: int32(s.Children.Pending()), Completed: int32(s.Children.Completed)},
+		Summary:   shorten.Head(s.Summary, maxSummary),
+		Question:  shorten.Head(question(s), maxQuestion),
 	}
 	if s.LimitReached != nil {
 		status.BailoutReason = shorten.Head(s.LimitReached.Reason, maxBailout)
 	}
-	if s.Phase.Terminal() {
-		status.Result, status.Error = result(s.Outcome.Result, maxSubAgentData), runError(*s.Outcome)
-		status.CompletionTime = moment(s.Clock.Now)
-	}
 	return status
 }
 
-// Task returns the status of a task from the state of its agent or tool run.
-func Task(s agent.State, w Work, old v1alpha1.AgentTaskStatus, generation int64) v1alpha1.AgentTaskStatus {
-	status := v1alpha1.AgentTaskStatus{
-		Phase:      taskPhase(s, w),
-		Waiting:    waiting(s),
-		Iterations: int32(s.Iterations),
-		Usage:      usage(s.Usage),
-		StartTime:  moment(s.Clock.Started),
-		Conditions: withProgress(withCondition(old.Conditions, succeeded(s, w, generation), s.Clock.Now), s, w, generation),
-	}
+// taskStatus returns what only tasks show.
+func taskStatus(s agent.State, w Work) v1alpha1.AgentTaskStatus {
+	status := v1alpha1.AgentTaskStatus{Waiting: waiting(s)}
 	switch s.Config.Kind {
 	case agent.SubAgent:
 		status.SubAgent = s.Config.Name
@@ -56,29 +59,10 @@ func Task(s agent.State, w Work, old v1alpha1.AgentTaskStatus, generation int64)
 		}
 	}
 	if s.Phase.Terminal() {
-		status.Result, status.Error = result(s.Outcome.Result, maxTaskData), runError(*s.Outcome)
-		status.CompletionTime = moment(s.Clock.Now)
 		duration := int64(s.Outcome.Duration)
 		status.DurationMillis = &duration
 	}
 	return status
-}
-
-func taskPhase(s agent.State, w Work) v1alpha1.TaskPhase {
-	switch w.standing(s) {
-	case agent.StagePending:
-		return v1alpha1.TaskPending
-	case agent.StageWaitingForUser, agent.StageAwaitingApproval:
-		return v1alpha1.TaskWaiting
-	case agent.StageCompleted:
-		return v1alpha1.TaskSuccess
-	case agent.StageFailed:
-		if s.Outcome.Kind == agent.ErrorCancelled {
-			return v1alpha1.TaskCancelled
-		}
-		return v1alpha1.TaskFailed
-	}
-	return v1alpha1.TaskRunning
 }
 
 // waiting returns the first ask of a run, or nil.

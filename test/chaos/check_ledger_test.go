@@ -31,7 +31,9 @@ func (w *world) checkReplays(ctx context.Context) error {
 		switch {
 		case l != nil && l.damaged: // the counts of damaged events are only in the status
 		case l != nil:
-			compare(&wrong, "sub-agent "+sub.Name, sub.Status, projection.SubAgent(l.state, projection.Work{}, sub.Status, sub.Generation))
+			folded := sub.DeepCopy()
+			projection.SubAgentRun(folded).Show(l.state, projection.Work{})
+			compare(&wrong, "sub-agent "+sub.Name, sub.Status, folded.Status)
 		case sub.Status.Error == nil || sub.Status.StartTime != nil: // otherwise it was cancelled before it started
 			wrong.add("the ledger has no record of sub-agent %s, which is %s", sub.Name, sub.Status.Phase)
 		}
@@ -39,11 +41,12 @@ func (w *world) checkReplays(ctx context.Context) error {
 	for i := range found.tasks.Items {
 		task := &found.tasks.Items[i]
 		if l := lives[runnerOf(found, task)]; l != nil && !l.damaged {
-			folded := projection.Task(l.state, projection.Work{}, task.Status, task.Generation)
-			if folded.CompletionTime == nil { // until it ends, only the sub-agent has the numbers
-				folded.Iterations, folded.Usage = task.Status.Iterations, task.Status.Usage
+			folded := task.DeepCopy()
+			projection.TaskRun(folded).Show(l.state, projection.Work{})
+			if folded.Status.CompletionTime == nil { // until it ends, only the sub-agent has the numbers
+				folded.Status.Iterations, folded.Status.Usage = task.Status.Iterations, task.Status.Usage
 			}
-			compare(&wrong, "task "+task.Name, task.Status, folded)
+			compare(&wrong, "task "+task.Name, task.Status, folded.Status)
 		}
 	}
 	for i := range found.chats.Items {

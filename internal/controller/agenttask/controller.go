@@ -125,22 +125,22 @@ func (r *Reconciler) reportOutage(ctx context.Context, task *v1alpha1.AgentTask,
 	if !down {
 		return status.Result(err)
 	}
-	next := projection.TaskInterrupted(task.Status, task.Status.Conditions, outage, task.Generation, run.Now())
-	return status.WriteInterrupted(ctx, r.Runner.Status, task, &task.Status, next)
+	next := projection.TaskRun(task.DeepCopy())
+	next.Interrupt(task.Status.Conditions, outage, run.Now())
+	return status.WriteInterrupted(ctx, r.Runner.Status, task, &task.Status, next.Task.Status)
 }
 
 // asksBelow adds one ask of the agents below a standalone task to its status: the one that it shows already, or the oldest.
 func (r *Reconciler) asksBelow(task *v1alpha1.AgentTask, uid string) overlay {
-	return func(next v1alpha1.AgentTaskStatus) v1alpha1.AgentTaskStatus {
+	return func(next projection.Run) {
 		if asks := run.ShownFirst(r.Runner.Engine.AsksBelow(uid), task.Status.Waiting); len(asks) > 0 {
-			return projection.Nested(next, asks[0].Agent.Name, asks[0].AskPerson, asks[0].Since, task.Generation)
+			next.ShowAsk(asks[0].Agent.Name, asks[0].AskPerson, asks[0].Since)
 		}
-		return next
 	}
 }
 
 // overlay adds information to a task's status that is not in the state of its agent.
-type overlay func(v1alpha1.AgentTaskStatus) v1alpha1.AgentTaskStatus
+type overlay func(projection.Run)
 
 // ensure creates or cancels the sub-agent or tool run of a task. It reports whether a reference is missing, and which.
 func (r *Reconciler) ensure(ctx context.Context, task *v1alpha1.AgentTask, lineage tree.Lineage) (metav1.Condition, bool, error) {
@@ -175,10 +175,12 @@ func (r *Reconciler) cancelUnstarted(ctx context.Context, task *v1alpha1.AgentTa
 // project writes the progress of the work to the task's status. Counters that grow during the run are in the sub-agent's status; the task
 // gets them when its phase changes, so a task that ends within a second is written once.
 func (r *Reconciler) project(ctx context.Context, task *v1alpha1.AgentTask, s agent.State, work projection.Work, overlays ...overlay) (ctrl.Result, error) {
-	next := projection.Task(s, work, task.Status, task.Generation)
+	run := projection.TaskRun(task.DeepCopy())
+	run.Show(s, work)
 	for _, show := range overlays {
-		next = show(next)
+		show(run)
 	}
+	next := run.Task.Status
 	same := equality.Semantic.DeepEqual(task.Status.Waiting, next.Waiting) && equality.Semantic.DeepEqual(task.Status.Conditions, next.Conditions)
 	if same && next.Phase == task.Status.Phase && next.SubAgent == task.Status.SubAgent {
 		return r.expire(ctx, task)
@@ -205,16 +207,17 @@ func (r *Reconciler) projectSubAgent(ctx context.Context, task *v1alpha1.AgentTa
 	if sub.Status.Error != nil {
 		return r.fail(ctx, task, *sub.Status.Error)
 	}
-	condition := *c
-	condition.ObservedGeneration = task.Generation
-	next := projection.TaskPending(task.Status, sub.Name, condition, agent.Time(c.LastTransitionTime.UnixMilli()))
-	return status.Write(ctx, r.Runner.Status, task, &task.Status, next, false)
+	next := projection.TaskRun(task.DeepCopy())
+	next.Task.Status.SubAgent = sub.Name
+	next.Wait(c.Reason, c.Message, agent.Time(c.LastTransitionTime.UnixMilli()))
+	return status.Write(ctx, r.Runner.Status, task, &task.Status, next.Task.Status, false)
 }
 
 // fail ends a task whose work never started, or was lost.
 func (r *Reconciler) fail(ctx context.Context, task *v1alpha1.AgentTask, failure v1alpha1.RunError) (ctrl.Result, error) {
-	next := projection.TaskFailed(task.Status, failure, task.Generation, run.Now())
-	if result, err := status.Write(ctx, r.Runner.Status, task, &task.Status, next, false); err != nil || !result.IsZero() {
+	next := projection.TaskRun(task.DeepCopy())
+	next.Fail(failure, run.Now())
+	if result, err := status.Write(ctx, r.Runner.Status, task, &task.Status, next.Task.Status, false); err != nil || !result.IsZero() {
 		return result, err
 	}
 	return r.finish(ctx, task) // after the end is written, the task can no longer start
@@ -222,7 +225,9 @@ func (r *Reconciler) fail(ctx context.Context, task *v1alpha1.AgentTask, failure
 
 // waitFor shows the missing reference of a task.
 func (r *Reconciler) waitFor(ctx context.Context, task *v1alpha1.AgentTask, missing metav1.Condition) (ctrl.Result, error) {
-	return status.Write(ctx, r.Runner.Status, task, &task.Status, projection.TaskPending(task.Status, "", missing, run.Now()), false)
+	next := projection.TaskRun(task.DeepCopy())
+	next.Wait(missing.Reason, missing.Message, run.Now())
+	return status.Write(ctx, r.Runner.Status, task, &task.Status, next.Task.Status, false)
 }
 
 // finish handles a task whose status shows its end. The engine reports the outcome of an agent to its parent; if the task never had an

@@ -128,11 +128,13 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if _, down := r.Runner.Outage(applied); down {
 		return r.reportOutage(ctx, &sub, applied)
 	}
-	next := projection.SubAgent(state, r.Runner.Work(ctx, sub.Namespace, string(sub.UID)), sub.Status, sub.Generation)
+	shown := projection.SubAgentRun(sub.DeepCopy())
+	shown.Show(state, r.Runner.Work(ctx, sub.Namespace, string(sub.UID)))
 	if outage, down := r.Runner.Outage(r.Runner.Engine.Blocked(string(sub.UID))); down && !state.Phase.Terminal() {
-		next = projection.SubAgentInterrupted(next, sub.Status.Conditions, outage, sub.Generation, run.Now())
-		return status.WriteInterrupted(ctx, r.Runner.Status, &sub, &sub.Status, next)
+		shown.Interrupt(sub.Status.Conditions, outage, run.Now())
+		return status.WriteInterrupted(ctx, r.Runner.Status, &sub, &sub.Status, shown.SubAgent.Status)
 	}
+	next := shown.SubAgent.Status
 	later := isProgress(sub.Status, next) || status.WasInterrupted(sub.Status.Conditions, v1alpha1.ConditionSucceeded) // an outage ends for all sub-agents at the same time
 	return status.JoinError(applied)(status.Write(ctx, r.Runner.Status, &sub, &sub.Status, next, later))
 }
@@ -143,8 +145,9 @@ func (r *Reconciler) reportOutage(ctx context.Context, sub *v1alpha1.SubAgent, e
 	if sub.Status.CompletionTime != nil || !down {
 		return status.Result(err)
 	}
-	next := projection.SubAgentInterrupted(sub.Status, sub.Status.Conditions, outage, sub.Generation, run.Now())
-	return status.WriteInterrupted(ctx, r.Runner.Status, sub, &sub.Status, next)
+	next := projection.SubAgentRun(sub.DeepCopy())
+	next.Interrupt(sub.Status.Conditions, outage, run.Now())
+	return status.WriteInterrupted(ctx, r.Runner.Status, sub, &sub.Status, next.SubAgent.Status)
 }
 
 // cancel stops an agent if spec.cancel is set, or if its task or another ancestor was deleted: the garbage collector may run much later, or
@@ -277,15 +280,19 @@ func (r *Reconciler) fail(ctx context.Context, sub *v1alpha1.SubAgent, kind v1al
 	case v1alpha1.SubAgentFailed, v1alpha1.SubAgentCompleted:
 		return ctrl.Result{}, nil // it had ended, and the ledger may have pruned it
 	}
-	return r.writeStatus(ctx, sub, projection.SubAgentFailed(sub.Status, v1alpha1.RunError{Kind: kind, Message: message}, sub.Generation, run.Now()))
+	next := projection.SubAgentRun(sub.DeepCopy())
+	next.Fail(v1alpha1.RunError{Kind: kind, Message: message}, run.Now())
+	return r.writeStatus(ctx, sub, next)
 }
 
 // waitFor shows the missing reference of a sub-agent.
 func (r *Reconciler) waitFor(ctx context.Context, sub *v1alpha1.SubAgent, missing metav1.Condition) (ctrl.Result, error) {
-	return r.writeStatus(ctx, sub, projection.SubAgentPending(sub.Status, missing, run.Now()))
+	next := projection.SubAgentRun(sub.DeepCopy())
+	next.Wait(missing.Reason, missing.Message, run.Now())
+	return r.writeStatus(ctx, sub, next)
 }
 
 // writeStatus writes the status of an agent that has not started. Its task shows the same reason.
-func (r *Reconciler) writeStatus(ctx context.Context, sub *v1alpha1.SubAgent, next v1alpha1.SubAgentStatus) (ctrl.Result, error) {
-	return status.Write(ctx, r.Runner.Status, sub, &sub.Status, next, false)
+func (r *Reconciler) writeStatus(ctx context.Context, sub *v1alpha1.SubAgent, next projection.Run) (ctrl.Result, error) {
+	return status.Write(ctx, r.Runner.Status, sub, &sub.Status, next.SubAgent.Status, false)
 }

@@ -1,0 +1,108 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package projection
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/internal/agent"
+	"github.com/nestor-dev/nestor/internal/shorten"
+)
+
+// Run is an AgentTask or a SubAgent, with pointers to the fields that both kinds have. Its methods change the status in place.
+type Run struct {
+	client.Object
+	// One of Task and SubAgent is nil.
+	Task     *v1alpha1.AgentTask
+	SubAgent *v1alpha1.SubAgent
+
+	Chat   string
+	Cancel bool
+
+	Result                    **v1alpha1.TaskResult
+	Error                     **v1alpha1.RunError
+	Iterations                *int32
+	Usage                     *v1alpha1.Usage
+	StartTime, CompletionTime **metav1.Time
+	Conditions                *[]metav1.Condition
+}
+
+// TaskRun returns a task as a run.
+func TaskRun(task *v1alpha1.AgentTask) Run {
+	s := &task.Status
+	return Run{Object: task, Task: task, Chat: task.Spec.Chat, Cancel: task.Spec.Cancel, Result: &s.Result, Error: &s.Error, Iterations: &s.Iterations, Usage: &s.Usage,
+		StartTime: &s.StartTime, CompletionTime: &s.CompletionTime, Conditions: &s.Conditions}
+}
+
+// SubAgentRun returns a sub-agent as a run.
+func SubAgentRun(sub *v1alpha1.SubAgent) Run {
+	s := &sub.Status
+	return Run{Object: sub, SubAgent: sub, Chat: sub.Spec.Chat, Cancel: sub.Spec.Cancel, Result: &s.Result, Error: &s.Error, Iterations: &s.Iterations, Usage: &s.Usage,
+		StartTime: &s.StartTime, CompletionTime: &s.CompletionTime, Conditions: &s.Conditions}
+}
+
+// Phase returns the phase of the run.
+func (r Run) Phase() string {
+	if r.Task != nil {
+		return string(r.Task.Status.Phase)
+	}
+	return string(r.SubAgent.Status.Phase)
+}
+
+// setPhase shows a stage. A task shows in its phase whether it failed because it was cancelled.
+func (r Run) setPhase(stage agent.Stage, failure v1alpha1.ErrorKind) {
+	if r.Task == nil {
+		r.SubAgent.Status.Phase = v1alpha1.SubAgentPhase(stage)
+		return
+	}
+	r.Task.Status.Phase = v1alpha1.TaskRunning
+	switch stage {
+	case agent.StagePending:
+		r.Task.Status.Phase = v1alpha1.TaskPending
+	case agent.StageWaitingForUser, agent.StageAwaitingApproval:
+		r.Task.Status.Phase = v1alpha1.TaskWaiting
+	case agent.StageCompleted:
+		r.Task.Status.Phase = v1alpha1.TaskSuccess
+	case agent.StageFailed:
+		r.Task.Status.Phase = v1alpha1.TaskFailed
+		if failure == v1alpha1.ErrorCancelled {
+			r.Task.Status.Phase = v1alpha1.TaskCancelled
+		}
+	}
+}
+
+func (r Run) setSucceeded(status metav1.ConditionStatus, reason, message string, at agent.Time) {
+	*r.Conditions = withCondition(*r.Conditions, metav1.Condition{Type: v1alpha1.ConditionSucceeded, Status: status, Reason: reason, Message: message,
+		ObservedGeneration: r.GetGeneration()}, at)
+}
+
+// Wait shows why a run has not started.
+func (r Run) Wait(reason, message string, at agent.Time) {
+	r.setPhase(agent.StagePending, "")
+	r.setSucceeded(metav1.ConditionUnknown, reason, message, at)
+}
+
+// Fail shows the end of a run that never started, or whose history is lost.
+func (r Run) Fail(failure v1alpha1.RunError, at agent.Time) {
+	failure.Message = shorten.Head(failure.Message, maxErrorMessage)
+	r.setPhase(agent.StageFailed, failure.Kind)
+	*r.Error, *r.CompletionTime = &failure, moment(at)
+	if r.Task != nil {
+		r.Task.Status.Waiting = nil
+	} else {
+		r.SubAgent.Status.Question = ""
+	}
+	r.setSucceeded(metav1.ConditionFalse, string(failure.Kind), failure.Message, at)
+}
+
+// Interrupt shows an outage of the ledger. The conditions are those from before the outage, and one for the outage.
+func (r Run) Interrupt(before []metav1.Condition, o Outage, at agent.Time) {
+	if r.Phase() == "" {
+		r.setPhase(agent.StagePending, "")
+	}
+	*r.Conditions = before
+	r.setSucceeded(metav1.ConditionUnknown, o.Reason, o.Message, at)
+}
