@@ -16,8 +16,8 @@ import (
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 	"github.com/nestor-dev/nestor/internal/cli/terminal"
-	"github.com/nestor-dev/nestor/internal/client/live"
 	"github.com/nestor-dev/nestor/internal/kubewatch"
+	"github.com/nestor-dev/nestor/internal/view"
 )
 
 type allowancesOptions struct {
@@ -106,7 +106,7 @@ func (o *allowancesOptions) end(ctx context.Context, s *session, chat *v1alpha1.
 }
 
 // addAllowance makes a decision a standing one if --always is set.
-func (o *decideOptions) addAllowance(ask live.Ask, spec *v1alpha1.AgentMessageSpec) error {
+func (o *decideOptions) addAllowance(ask view.Ask, spec *v1alpha1.AgentMessageSpec) error {
 	switch {
 	case !o.always && len(o.match) > 0:
 		return usagef("--match requires --always")

@@ -15,8 +15,9 @@ import (
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 	"github.com/nestor-dev/nestor/internal/cli/narrate"
 	"github.com/nestor-dev/nestor/internal/cli/terminal"
-	"github.com/nestor-dev/nestor/internal/client/live"
+	"github.com/nestor-dev/nestor/internal/client/follow"
 	"github.com/nestor-dev/nestor/internal/shorten"
+	"github.com/nestor-dev/nestor/internal/view"
 )
 
 // awaitTask waits until a standalone task has ended, prints the result and returns an error with the matching exit
@@ -24,14 +25,14 @@ import (
 func (s *session) awaitTask(ctx context.Context, task *v1alpha1.AgentTask, flags *genericclioptions.PrintFlags) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	snapshots, err := live.Watch(ctx, s.cluster(), live.Scope{Namespace: s.namespace, Standalone: true})
+	snapshots, err := follow.Watch(ctx, s.cluster(), follow.Scope{Namespace: s.namespace, Standalone: true})
 	if err != nil {
 		return err
 	}
 	watch := taskWatch{s: s, printed: map[string]bool{}}
 	problems, printer := s.watchProblems(ctx), problemPrinter{s: s}
 	for {
-		var now live.Snapshot
+		var now view.Snapshot
 		var open bool
 		select {
 		case list, more := <-problems:
@@ -45,7 +46,7 @@ func (s *session) awaitTask(ctx context.Context, task *v1alpha1.AgentTask, flags
 		if !open {
 			return context.Cause(ctx)
 		}
-		node := live.Find(now.Tree(""), task.Name)
+		node := view.Find(now.Tree(""), task.Name)
 		if node == nil {
 			return exitf(exitCancelled, "task %s was deleted before it ended", task.Name)
 		}
@@ -62,9 +63,9 @@ type taskWatch struct {
 	printed map[string]bool
 }
 
-func (w taskWatch) print(now live.Snapshot, node *live.Node) {
+func (w taskWatch) print(now view.Snapshot, node *view.Node) {
 	for _, ask := range now.Asks("") {
-		if live.Find([]*live.Node{node}, ask.Task) == nil {
+		if view.Find([]*view.Node{node}, ask.Task) == nil {
 			continue
 		}
 		if ask.Kind == v1alpha1.WaitingQuestion {
@@ -77,8 +78,8 @@ func (w taskWatch) print(now live.Snapshot, node *live.Node) {
 }
 
 // printStandstills prints what a task and its descendants wait for.
-func (w taskWatch) printStandstills(node *live.Node) {
-	if still, ok := node.Standstill(); ok {
+func (w taskWatch) printStandstills(node *view.Node) {
+	if still := node.Standstill(); still != nil {
 		w.printOnce(node.Task.Name+still.Reason, "%s (%s) %s", node.Task.Name, node.Role(), terminal.Line(still.String()))
 	}
 	for _, child := range node.Children {

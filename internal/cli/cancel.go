@@ -13,8 +13,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
-	"github.com/nestor-dev/nestor/internal/client/live"
 	"github.com/nestor-dev/nestor/internal/kubewatch"
+	"github.com/nestor-dev/nestor/internal/view"
 )
 
 type cancelOptions struct {
@@ -46,7 +46,7 @@ func newCancel(f *Factory) *cobra.Command {
 			kubectl nestor cancel first-2 --wait
 		`),
 		Args:              argCount(1, 1, "the name of one chat or task"),
-		ValidArgsFunction: f.firstArg(chats, tasks(func(t v1alpha1.AgentTask) bool { return !live.Ended(t.Status.Phase) })),
+		ValidArgsFunction: f.firstArg(chats, tasks(func(t v1alpha1.AgentTask) bool { return !view.Ended(t.Status.Phase) })),
 		RunE:              f.runE(o.run),
 	}
 	cmd.Flags().BoolVar(&o.wait, "wait", false, "Wait until the work has stopped.")
@@ -60,7 +60,7 @@ func (o *cancelOptions) run(ctx context.Context, s *session, args []string) erro
 	if err != nil {
 		return err
 	}
-	if to.task != nil && live.Ended(to.task.Status.Phase) {
+	if to.task != nil && view.Ended(to.task.Status.Phase) {
 		return fmt.Errorf("task %s has ended already (%s)", to.task.Name, to.task.Status.Phase)
 	}
 	ctx, cancel := withTimeout(ctx, o.timeout)
@@ -101,7 +101,7 @@ func cancelMessage(to target) v1alpha1.AgentMessageSpec {
 // waitStopped waits until all work of a target has ended.
 func (s *session) waitStopped(ctx context.Context, to target) error {
 	if to.task != nil {
-		_, err := kubewatch.Until(ctx, s.api, to.task, &v1alpha1.AgentTaskList{}, func(t *v1alpha1.AgentTask) bool { return live.Ended(t.Status.Phase) })
+		_, err := kubewatch.Until(ctx, s.api, to.task, &v1alpha1.AgentTaskList{}, func(t *v1alpha1.AgentTask) bool { return view.Ended(t.Status.Phase) })
 		return err
 	}
 	_, err := kubewatch.Until(ctx, s.api, to.chat, &v1alpha1.AgentChatList{}, func(c *v1alpha1.AgentChat) bool {

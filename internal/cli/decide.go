@@ -14,7 +14,8 @@ import (
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 	"github.com/nestor-dev/nestor/internal/cli/terminal"
-	"github.com/nestor-dev/nestor/internal/client/live"
+	"github.com/nestor-dev/nestor/internal/client/follow"
+	"github.com/nestor-dev/nestor/internal/view"
 )
 
 type decideOptions struct {
@@ -117,7 +118,7 @@ func (o *decideOptions) run(ctx context.Context, s *session, args []string) erro
 		return usagef("%s is a chat: name the task whose call waits; `kubectl nestor approve` lists them", args[0])
 	}
 	chat := to.task.Spec.Chat
-	now, err := s.readSnapshot(ctx, live.Scope{Namespace: s.namespace, Chat: chat, Standalone: chat == ""})
+	now, err := s.readSnapshot(ctx, follow.Scope{Namespace: s.namespace, Chat: chat, Standalone: chat == ""})
 	if err != nil {
 		return err
 	}
@@ -141,19 +142,19 @@ func (o *decideOptions) run(ctx context.Context, s *session, args []string) erro
 
 // asksOf returns the open questions and approvals of a task's own agent or tool, and for a standalone task also
 // those of the agents below it.
-func asksOf(task *v1alpha1.AgentTask, now live.Snapshot) []live.Ask {
-	var below []*live.Node
-	if node := live.Find(now.Tree(""), task.Name); task.Spec.Chat == "" && node != nil {
+func asksOf(task *v1alpha1.AgentTask, now view.Snapshot) []view.Ask {
+	var below []*view.Node
+	if node := view.Find(now.Tree(""), task.Name); task.Spec.Chat == "" && node != nil {
 		below = node.Children
 	}
-	return slices.DeleteFunc(now.Asks(task.Spec.Chat), func(a live.Ask) bool { return a.Task != task.Name && live.Find(below, a.Task) == nil })
+	return slices.DeleteFunc(now.Asks(task.Spec.Chat), func(a view.Ask) bool { return a.Task != task.Name && view.Find(below, a.Task) == nil })
 }
 
 // selectCalls returns the calls to decide.
-func (o *decideOptions) selectCalls(task string, asks []live.Ask) ([]live.Ask, error) {
-	asks = slices.DeleteFunc(asks, func(a live.Ask) bool { return a.Kind != v1alpha1.WaitingApproval })
+func (o *decideOptions) selectCalls(task string, asks []view.Ask) ([]view.Ask, error) {
+	asks = slices.DeleteFunc(asks, func(a view.Ask) bool { return a.Kind != v1alpha1.WaitingApproval })
 	if o.call != "" {
-		asks = slices.DeleteFunc(asks, func(a live.Ask) bool { return a.Call != o.call })
+		asks = slices.DeleteFunc(asks, func(a view.Ask) bool { return a.Call != o.call })
 	}
 	switch {
 	case len(asks) == 0 && o.call != "":
@@ -170,12 +171,12 @@ func (o *decideOptions) selectCalls(task string, asks []live.Ask) ([]live.Ask, e
 	return asks, nil
 }
 
-func describeAsk(a live.Ask) string {
+func describeAsk(a view.Ask) string {
 	return terminal.Fit(terminal.Line(a.Tool+" "+terminal.JSON(a.Arguments)), 100)
 }
 
 // decide prints one call and sends the decision about it.
-func (o *decideOptions) decide(ctx context.Context, s *session, ask live.Ask) error {
+func (o *decideOptions) decide(ctx context.Context, s *session, ask view.Ask) error {
 	ask, err := o.readCall(ctx, s, ask)
 	if err != nil {
 		return err
@@ -211,7 +212,7 @@ func (o *decideOptions) decide(ctx context.Context, s *session, ask live.Ask) er
 }
 
 // readCall returns a call with its full arguments, if the user may decide about it. A call can be denied without them.
-func (o *decideOptions) readCall(ctx context.Context, s *session, ask live.Ask) (live.Ask, error) {
+func (o *decideOptions) readCall(ctx context.Context, s *session, ask view.Ask) (view.Ask, error) {
 	ctx, cancel := withTimeout(ctx, o.timeout)
 	defer cancel()
 	if err := s.checkMayDecide(ctx, ask); err != nil {
@@ -225,7 +226,7 @@ func (o *decideOptions) readCall(ctx context.Context, s *session, ask live.Ask) 
 }
 
 // showCall prints one call and what it would change.
-func (o *decideOptions) showCall(ctx context.Context, s *session, ask live.Ask) error {
+func (o *decideOptions) showCall(ctx context.Context, s *session, ask view.Ask) error {
 	ctx, cancel := withTimeout(ctx, o.timeout)
 	defer cancel()
 	ask, err := s.fullArguments(ctx, ask)
@@ -250,12 +251,12 @@ func (o *decideOptions) showCall(ctx context.Context, s *session, ask live.Ask) 
 }
 
 // exactCall returns a call with every character visible.
-func exactCall(ask live.Ask) string {
+func exactCall(ask view.Ask) string {
 	return terminal.Exact(ask.Tool + " " + terminal.JSON(ask.Arguments))
 }
 
 // checkMayDecide returns an error if the user may not decide about a call. It is checked before anything is sent.
-func (s *session) checkMayDecide(ctx context.Context, ask live.Ask) error {
+func (s *session) checkMayDecide(ctx context.Context, ask view.Ask) error {
 	if !ask.Separation {
 		return nil
 	}
@@ -267,7 +268,7 @@ func (s *session) checkMayDecide(ctx context.Context, ask live.Ask) error {
 }
 
 // decisionMessage returns the message that decides about a call.
-func decisionMessage(ask live.Ask, d v1alpha1.Decision, comment string) v1alpha1.AgentMessageSpec {
+func decisionMessage(ask view.Ask, d v1alpha1.Decision, comment string) v1alpha1.AgentMessageSpec {
 	spec := v1alpha1.AgentMessageSpec{Chat: ask.Chat, Approval: &v1alpha1.Approval{
 		Task: ask.Task, ToolCall: ask.Call, ArgumentsDigest: ask.Digest, Decision: d, Comment: comment,
 	}}

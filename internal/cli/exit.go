@@ -12,7 +12,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
-	"github.com/nestor-dev/nestor/internal/client/live"
+	"github.com/nestor-dev/nestor/internal/client/kube"
 )
 
 // Exit codes.
@@ -68,7 +68,7 @@ func explain(err error) error {
 	switch {
 	case err == nil:
 		return nil
-	case live.IsNoSuchAPI(err):
+	case kube.IsNoSuchAPI(err):
 		return fmt.Errorf("the cluster does not have Nestor's resources (%w): install Nestor, or select another cluster with --context; `kubectl nestor doctor` has details", err)
 	case apierrors.IsForbidden(err) && strings.Contains(err.Error(), " at the cluster scope"):
 		return fmt.Errorf("%w: without -A, one namespace is enough; or ask an administrator of the cluster for the permission", err)

@@ -6,14 +6,14 @@ package cli
 import (
 	"time"
 
-	"github.com/nestor-dev/nestor/internal/client/live"
+	"github.com/nestor-dev/nestor/internal/view"
 )
 
 // WaitForChanges makes decisions wait for the files that calls would replace, as long as a busy machine may need.
 func WaitForChanges() { changesTimeout = 5 * time.Minute }
 
 // ReadsFileCall reports whether an ask is about a call of write or patch that is shown as a diff, and what the call makes of a text.
-func ReadsFileCall(ask live.Ask, before string) (path, cwd, after string, ok bool) {
+func ReadsFileCall(ask view.Ask, before string) (path, cwd, after string, ok bool) {
 	call, ok := parseFileCall(ask)
 	if !ok {
 		return "", "", "", false

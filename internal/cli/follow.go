@@ -15,8 +15,9 @@ import (
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 	"github.com/nestor-dev/nestor/internal/cli/narrate"
 	"github.com/nestor-dev/nestor/internal/cli/terminal"
-	"github.com/nestor-dev/nestor/internal/client/live"
+	"github.com/nestor-dev/nestor/internal/client/follow"
 	"github.com/nestor-dev/nestor/internal/health"
+	"github.com/nestor-dev/nestor/internal/view"
 )
 
 // quietTime is how long a chat must look idle before it counts as idle: its status is written a moment after a
@@ -27,8 +28,8 @@ const quietTime = 3 * time.Second
 type exchange struct {
 	s           *session
 	chat        string
-	snapshots   <-chan live.Snapshot
-	now         live.Snapshot // the newest
+	snapshots   <-chan view.Snapshot
+	now         view.Snapshot // the newest
 	message     *v1alpha1.AgentMessage
 	known       map[string]bool // names of the messages up to and including this one
 	warned      map[string]bool // warnings that were printed, by object and reason
@@ -40,7 +41,7 @@ type exchange struct {
 
 // openExchange starts a watch on a chat.
 func (s *session) openExchange(ctx context.Context, chat string) (*exchange, error) {
-	snapshots, err := live.Watch(ctx, s.cluster(), live.Scope{Namespace: s.namespace, Chat: chat})
+	snapshots, err := follow.Watch(ctx, s.cluster(), follow.Scope{Namespace: s.namespace, Chat: chat})
 	if err != nil {
 		return nil, err
 	}
@@ -77,22 +78,22 @@ func (e *exchange) send(ctx context.Context, spec v1alpha1.AgentMessageSpec) (er
 }
 
 // finish waits until the chat has handled the message, and calls emit with every snapshot until then.
-func (e *exchange) finish(ctx context.Context, emit func(live.Snapshot)) (live.Progress, error) {
+func (e *exchange) finish(ctx context.Context, emit func(view.Snapshot)) (view.Progress, error) {
 	quiet := time.NewTimer(quietTime)
 	defer quiet.Stop()
 	for {
 		emit(e.now)
 		progress := e.now.ProgressOf(e.chat, e.message.Name, len(e.known))
 		switch progress {
-		case live.Working:
-			if needsRepair(readyReason(e.now.Chat(e.chat))) {
-				return live.Failed, nil
+		case view.Working:
+			if needsRepair(view.OfChat(e.now.Chat(e.chat))) {
+				return view.Failed, nil
 			}
 			e.printWarnings()
 			quiet.Stop()
-		case live.Quiet:
+		case view.Quiet:
 			quiet.Reset(quietTime)
-		case live.NeedsPerson:
+		case view.NeedsPerson:
 			if !e.followed || !e.now.Continues(e.chat) {
 				return progress, nil
 			}
@@ -126,18 +127,18 @@ func (e *exchange) showProblems(now []health.Problem, open bool) {
 }
 
 // quietProgress returns the progress of a chat that has been quiet for quietTime.
-func (e *exchange) quietProgress() live.Progress {
+func (e *exchange) quietProgress() view.Progress {
 	chat := e.now.Chat(e.chat)
 	if chat == nil {
-		return live.Answered
+		return view.Answered
 	}
-	if still, ok := live.StandstillOf(chat.Status.Conditions); ok && still.Paused {
-		return live.Paused
+	if view.OfChat(chat).Is(view.StandstillPaused) {
+		return view.Paused
 	}
 	if chat.Status.Phase == v1alpha1.ChatWaiting {
-		return live.NeedsPerson
+		return view.NeedsPerson
 	}
-	return live.Answered
+	return view.Answered
 }
 
 // printWarnings prints, once for each reason, why a chat does not handle the message or what its work waits for.
@@ -146,14 +147,15 @@ func (e *exchange) printWarnings() {
 	if chat == nil {
 		return
 	}
-	if still, ok := live.StandstillOf(chat.Status.Conditions); ok && !still.Paused {
+	switch still := view.OfChat(chat); {
+	case still.Is(view.StandstillBlocked):
+		e.printOnce(e.chat, "chat %s is not ready: %s", e.chat, still.Condition())
+	case still != nil && still.Kind != view.StandstillPaused:
 		e.printOnce(e.chat+still.Reason, "chat %s %s", e.chat, terminal.Line(still.String()))
-	} else if reason := notReadyMessage(chat); reason != "" {
-		e.printOnce(e.chat, "chat %s is not ready: %s", e.chat, reason)
 	}
 	for _, task := range e.now.Tasks {
-		if node := live.Find(e.now.Tree(e.chat), task.Name); node != nil {
-			if still, ok := node.Standstill(); ok {
+		if node := view.Find(e.now.Tree(e.chat), task.Name); node != nil {
+			if still := node.Standstill(); still != nil {
 				e.printOnce(task.Name+still.Reason, "%s (%s) %s", task.Name, node.Role(), terminal.Line(still.String()))
 			}
 		}
@@ -178,38 +180,27 @@ func readyReason(chat *v1alpha1.AgentChat) string {
 	return ""
 }
 
-// needsRepair reports whether a person must repair the ledger. A ledger that merely does not respond may recover
-// by itself.
-func needsRepair(reason string) bool {
-	return strings.HasPrefix(reason, "Ledger") && reason != v1alpha1.ReasonLedgerUnavailable
-}
-
-// notReadyMessage returns why a chat is not ready, or "".
-func notReadyMessage(chat *v1alpha1.AgentChat) string {
-	c := meta.FindStatusCondition(chat.Status.Conditions, v1alpha1.ConditionReady)
-	if c == nil || c.Status != "False" {
-		return ""
-	}
-	return c.Reason + ": " + c.Message
+// needsRepair reports whether a person must repair the ledger.
+func needsRepair(still *view.Standstill) bool {
+	return still.Is(view.StandstillBlocked) && strings.HasPrefix(still.Reason, "Ledger")
 }
 
 // exitError returns the error, with its exit code, for the way a chat handled a message.
-func (e *exchange) exitError(progress live.Progress) error {
+func (e *exchange) exitError(progress view.Progress) error {
 	switch progress {
-	case live.NeedsPerson:
+	case view.NeedsPerson:
 		asks := e.now.Asks(e.chat)
 		if len(asks) == 0 {
 			return exitf(exitWaiting, "the chat waits for a person: open it with `kubectl nestor chat %s`", e.chat)
 		}
 		return exitf(exitWaiting, "the chat waits for a person%s", hintsOf(asks))
-	case live.Rejected:
+	case view.Rejected:
 		return rejectionError(e.now.Message(e.message.Name))
-	case live.Failed:
-		return exitf(exitFailed, "the chat cannot continue: %s", notReadyMessage(e.now.Chat(e.chat)))
-	case live.Paused:
-		still, _ := live.StandstillOf(e.now.Chat(e.chat).Status.Conditions)
-		return exitf(exitPaused, "chat %s is %s", e.chat, terminal.Line(still.String()))
-	case live.Deleted:
+	case view.Failed:
+		return exitf(exitFailed, "the chat cannot continue: %s", view.OfChat(e.now.Chat(e.chat)).Condition())
+	case view.Paused:
+		return exitf(exitPaused, "chat %s is %s", e.chat, terminal.Line(view.OfChat(e.now.Chat(e.chat)).String()))
+	case view.Deleted:
 		return exitf(exitCancelled, "chat %s was deleted", e.chat)
 	}
 	if e.historyLost {
@@ -219,7 +210,7 @@ func (e *exchange) exitError(progress live.Progress) error {
 }
 
 // hintsOf returns what to type for each ask, as the end of a sentence.
-func hintsOf(asks []live.Ask) string {
+func hintsOf(asks []view.Ask) string {
 	if len(asks) == 1 {
 		return "; " + narrate.Hint(asks[0])
 	}

@@ -10,7 +10,7 @@ import (
 
 	historyv1 "github.com/nestor-dev/nestor/api/history/v1alpha1"
 	"github.com/nestor-dev/nestor/internal/client/history"
-	"github.com/nestor-dev/nestor/internal/client/live"
+	"github.com/nestor-dev/nestor/internal/view"
 )
 
 // errFound stops the reading of a transcript.
@@ -18,7 +18,7 @@ var errFound = errors.New("found")
 
 // fullArguments returns an ask with the full arguments of its call, of which the status has only the beginning. It returns an
 // error if they do not match the digest that the operator published.
-func (s *session) fullArguments(ctx context.Context, ask live.Ask) (live.Ask, error) {
+func (s *session) fullArguments(ctx context.Context, ask view.Ask) (view.Ask, error) {
 	if !ask.Truncated {
 		return ask, nil
 	}

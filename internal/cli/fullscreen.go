@@ -14,14 +14,15 @@ import (
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 	"github.com/nestor-dev/nestor/internal/cli/chatui"
 	"github.com/nestor-dev/nestor/internal/cli/terminal"
-	"github.com/nestor-dev/nestor/internal/client/live"
+	"github.com/nestor-dev/nestor/internal/client/follow"
+	"github.com/nestor-dev/nestor/internal/view"
 )
 
 // runFullScreen shows a chat until the person leaves.
 func (s *session) runFullScreen(ctx context.Context, chat string) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	snapshots, err := live.Watch(ctx, s.cluster(), live.Scope{Namespace: s.namespace, Chat: chat})
+	snapshots, err := follow.Watch(ctx, s.cluster(), follow.Scope{Namespace: s.namespace, Chat: chat})
 	if err != nil {
 		return err
 	}
@@ -101,17 +102,17 @@ func (a chatActions) Send(ctx context.Context, text, inReplyTo string) error {
 }
 
 // FullArguments implements chatui.Actions.
-func (a chatActions) FullArguments(ctx context.Context, ask live.Ask) (live.Ask, error) {
+func (a chatActions) FullArguments(ctx context.Context, ask view.Ask) (view.Ask, error) {
 	ctx, cancel := withTimeout(ctx, actionTimeout)
 	defer cancel()
 	return a.s.fullArguments(ctx, ask)
 }
 
 // Changes implements chatui.Actions.
-func (a chatActions) Changes(ctx context.Context, ask live.Ask) ([]terminal.ChangeLine, error) {
+func (a chatActions) Changes(ctx context.Context, ask view.Ask) ([]terminal.ChangeLine, error) {
 	ctx, cancel := withTimeout(ctx, actionTimeout)
 	defer cancel()
-	now, err := a.s.readSnapshot(ctx, live.Scope{Namespace: a.s.namespace, Chat: a.chat})
+	now, err := a.s.readSnapshot(ctx, follow.Scope{Namespace: a.s.namespace, Chat: a.chat})
 	if err != nil {
 		return nil, err
 	}
@@ -120,7 +121,7 @@ func (a chatActions) Changes(ctx context.Context, ask live.Ask) ([]terminal.Chan
 }
 
 // Decide implements chatui.Actions.
-func (a chatActions) Decide(ctx context.Context, ask live.Ask, d v1alpha1.Decision, comment string) error {
+func (a chatActions) Decide(ctx context.Context, ask view.Ask, d v1alpha1.Decision, comment string) error {
 	if err := a.s.checkMayDecide(ctx, ask); err != nil {
 		return err
 	}

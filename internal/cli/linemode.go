@@ -14,7 +14,7 @@ import (
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 	"github.com/nestor-dev/nestor/internal/cli/chatui"
 	"github.com/nestor-dev/nestor/internal/cli/narrate"
-	"github.com/nestor-dev/nestor/internal/client/live"
+	"github.com/nestor-dev/nestor/internal/view"
 )
 
 // lineChat is a chat in line mode.
@@ -136,7 +136,7 @@ func (c *lineChat) handle(ctx context.Context, line string) error {
 		restore()
 		return explain(err)
 	}
-	progress, err := c.finish(ctx, func(now live.Snapshot) { c.printNew(ctx, now) })
+	progress, err := c.finish(ctx, func(now view.Snapshot) { c.printNew(ctx, now) })
 	if err != nil {
 		return err
 	}
@@ -153,17 +153,17 @@ func (c *lineChat) pendingQuestion() string {
 	return ""
 }
 
-func (c *lineChat) pendingApproval(task string) (live.Ask, bool) {
+func (c *lineChat) pendingApproval(task string) (view.Ask, bool) {
 	for _, ask := range c.now.Asks(c.chat) {
 		if ask.Kind == v1alpha1.WaitingApproval && (task == "" || ask.Task == task) {
 			return ask, true
 		}
 	}
-	return live.Ask{}, false
+	return view.Ask{}, false
 }
 
 // printNew prints what is new in a snapshot. What a call would change follows the message that asks for its approval.
-func (c *lineChat) printNew(ctx context.Context, now live.Snapshot) {
+func (c *lineChat) printNew(ctx context.Context, now view.Snapshot) {
 	for _, line := range c.narrator.Lines(now) {
 		fmt.Fprintln(c.out, line)
 	}
@@ -176,7 +176,7 @@ func (c *lineChat) printNew(ctx context.Context, now live.Snapshot) {
 }
 
 // printChanges prints what a call would change, once.
-func (c *lineChat) printChanges(ctx context.Context, ask live.Ask) {
+func (c *lineChat) printChanges(ctx context.Context, ask view.Ask) {
 	if key := ask.Key(); !c.shown[key] {
 		c.shown[key] = true
 		printBounded(c.out, c.changes.tryRead(ctx, ask), ask.Task)

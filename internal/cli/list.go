@@ -15,7 +15,7 @@ import (
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 	"github.com/nestor-dev/nestor/internal/cli/terminal"
-	"github.com/nestor-dev/nestor/internal/client/live"
+	"github.com/nestor-dev/nestor/internal/view"
 )
 
 type listOptions struct{ reportOptions }
@@ -45,7 +45,7 @@ func newList(f *Factory) *cobra.Command {
 	return o.report(f, cmd, o.print)
 }
 
-func (o *listOptions) print(s *session, now live.Snapshot) error {
+func (o *listOptions) print(s *session, now view.Snapshot) error {
 	runs := listRuns(now)
 	switch o.output.value {
 	case "name":
@@ -92,7 +92,7 @@ func (r runRow) resource() string {
 
 // listRuns returns the chats and standalone tasks of a snapshot: those that wait for a person first, then those that run, then those that
 // were active last.
-func listRuns(now live.Snapshot) []runRow {
+func listRuns(now view.Snapshot) []runRow {
 	runs := []runRow{}
 	for _, part := range now.ByNamespace() {
 		for _, tree := range buildTrees(part, "") {
@@ -116,7 +116,7 @@ func urgency(r runRow) int {
 	return 2
 }
 
-func newRunRow(now live.Snapshot, tree treeNode) runRow {
+func newRunRow(now view.Snapshot, tree treeNode) runRow {
 	r := runRow{Kind: tree.Kind, Namespace: tree.Namespace, Name: tree.Name, Phase: tree.Phase, Role: roleOf(tree), Usage: tree.Usage, CreatedAt: tree.CreatedAt, ActiveAt: tree.CreatedAt}
 	asks := count(&r, tree)
 	about := ""
@@ -151,7 +151,7 @@ func timeOr(t *metav1.Time, otherwise time.Time) time.Time {
 // count adds the agents and asks of a tree to a row, and returns the asks.
 func count(r *runRow, tree treeNode) []waitingItem {
 	asks := slices.Clone(tree.Waiting)
-	if tree.Kind == "AgentTask" && !live.Ended(v1alpha1.TaskPhase(tree.Phase)) {
+	if tree.Kind == "AgentTask" && !view.Ended(v1alpha1.TaskPhase(tree.Phase)) {
 		r.Active++
 	}
 	r.Waiting += len(tree.Waiting)
@@ -162,7 +162,7 @@ func count(r *runRow, tree treeNode) []waitingItem {
 }
 
 // firstMessage returns the first message that a person wrote to a chat.
-func firstMessage(now live.Snapshot, chat string) string {
+func firstMessage(now view.Snapshot, chat string) string {
 	for _, m := range now.Messages {
 		if m.Spec.Chat == chat && m.Spec.Role == v1alpha1.RoleUser && m.Spec.Content != "" {
 			return m.Spec.Content

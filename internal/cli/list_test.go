@@ -10,7 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
-	"github.com/nestor-dev/nestor/internal/client/live"
+	"github.com/nestor-dev/nestor/internal/view"
 )
 
 func TestListShowsTitles(t *testing.T) {
@@ -24,7 +24,7 @@ func TestListShowsTitles(t *testing.T) {
 	}
 	begun := chat("d", "", "")
 	begun.Annotations = map[string]string{v1alpha1.AnnotationFirstWords: "Write a note"} // its messages may be gone
-	rows := listRuns(live.Snapshot{Chats: []v1alpha1.AgentChat{
+	rows := listRuns(view.Snapshot{Chats: []v1alpha1.AgentChat{
 		chat("a", "The release", "Releases"), chat("b", "", "Lighthouses\x1b[31m"), chat("c", "", ""), begun,
 	}})
 	for i, want := range []string{"The release", "Lighthouses␛[31m", "", "Write a note"} {
@@ -47,7 +47,7 @@ func TestListShowsTheLastActivityFirst(t *testing.T) {
 	ended := v1alpha1.AgentTask{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "ended", CreationTimestamp: at(5)}}
 	ended.Status.Phase, ended.Status.CompletionTime = v1alpha1.TaskSuccess, &end
 	order := ""
-	for _, row := range listRuns(live.Snapshot{Chats: []v1alpha1.AgentChat{chat("new", 30, nil), chat("used", 1, &recent)}, Tasks: []v1alpha1.AgentTask{ended}}) {
+	for _, row := range listRuns(view.Snapshot{Chats: []v1alpha1.AgentChat{chat("new", 30, nil), chat("used", 1, &recent)}, Tasks: []v1alpha1.AgentTask{ended}}) {
 		order += row.Name + " "
 	}
 	if want := "used ended new "; order != want {

@@ -13,13 +13,13 @@ import (
 
 	"github.com/nestor-dev/nestor/internal/cli/picker"
 	"github.com/nestor-dev/nestor/internal/cli/terminal"
-	"github.com/nestor-dev/nestor/internal/client/live"
+	"github.com/nestor-dev/nestor/internal/client/follow"
 )
 
 // pickChat lets the person choose one of the chats of the namespace, those that wait for a person first. Without a terminal it returns an
 // error that lists them.
 func (s *session) pickChat(ctx context.Context) (string, error) {
-	now, err := s.readSnapshot(ctx, live.Scope{Namespace: s.namespace})
+	now, err := s.readSnapshot(ctx, follow.Scope{Namespace: s.namespace})
 	if err != nil {
 		return "", err
 	}

@@ -8,7 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/nestor-dev/nestor/internal/client/live"
+	"github.com/nestor-dev/nestor/internal/client/follow"
+	"github.com/nestor-dev/nestor/internal/view"
 )
 
 // reportOptions are the flags of commands that read everything once and print a part of it.
@@ -18,7 +19,7 @@ type reportOptions struct {
 }
 
 // report makes cmd a command without arguments that passes a snapshot to show.
-func (o *reportOptions) report(f *Factory, cmd *cobra.Command, show func(*session, live.Snapshot) error) *cobra.Command {
+func (o *reportOptions) report(f *Factory, cmd *cobra.Command, show func(*session, view.Snapshot) error) *cobra.Command {
 	cmd.Args, cmd.ValidArgsFunction = argCount(0, 0, "no arguments"), cobra.NoFileCompletions
 	cmd.RunE = f.runE(func(ctx context.Context, s *session, _ []string) error {
 		now, err := o.read(ctx, s)
@@ -32,9 +33,9 @@ func (o *reportOptions) report(f *Factory, cmd *cobra.Command, show func(*sessio
 	return cmd
 }
 
-func (o *reportOptions) read(ctx context.Context, s *session) (live.Snapshot, error) {
+func (o *reportOptions) read(ctx context.Context, s *session) (view.Snapshot, error) {
 	if err := o.output.check(); err != nil {
-		return live.Snapshot{}, err
+		return view.Snapshot{}, err
 	}
-	return s.readSnapshot(ctx, live.Scope{Namespace: o.all.namespace(s)})
+	return s.readSnapshot(ctx, follow.Scope{Namespace: o.all.namespace(s)})
 }

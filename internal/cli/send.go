@@ -15,7 +15,8 @@ import (
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 	"github.com/nestor-dev/nestor/internal/cli/narrate"
-	"github.com/nestor-dev/nestor/internal/client/live"
+	"github.com/nestor-dev/nestor/internal/client/follow"
+	"github.com/nestor-dev/nestor/internal/view"
 )
 
 type sendOptions struct {
@@ -142,12 +143,12 @@ func (o *sendOptions) sendAndWait(ctx context.Context, s *session, chat string, 
 	if err != nil {
 		return err
 	}
-	emit := func(live.Snapshot) {}
+	emit := func(view.Snapshot) {}
 	if o.follow {
 		narrator, out := narrate.New(chat), s.humanOutput()
 		narrator.Skip(e.now)
 		e.followed = true
-		emit = func(now live.Snapshot) {
+		emit = func(now view.Snapshot) {
 			for _, line := range narrator.Lines(now) {
 				fmt.Fprintln(out, line)
 			}
@@ -199,7 +200,7 @@ func (o *sendOptions) answerStandalone(ctx context.Context, s *session, task *v1
 
 // questionOf returns the name of the posted message with the question of a chat's task.
 func (s *session) questionOf(ctx context.Context, task *v1alpha1.AgentTask) (string, error) {
-	now, err := s.readSnapshot(ctx, live.Scope{Namespace: s.namespace, Chat: task.Spec.Chat})
+	now, err := s.readSnapshot(ctx, follow.Scope{Namespace: s.namespace, Chat: task.Spec.Chat})
 	if err != nil {
 		return "", err
 	}

@@ -18,9 +18,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/nestor-dev/nestor/internal/cli/terminal"
+	"github.com/nestor-dev/nestor/internal/client/follow"
 	"github.com/nestor-dev/nestor/internal/client/history"
 	"github.com/nestor-dev/nestor/internal/client/kube"
-	"github.com/nestor-dev/nestor/internal/client/live"
 
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
@@ -68,8 +68,8 @@ func (f *Factory) connect() (*session, error) {
 	return s, nil
 }
 
-func (s *session) cluster() live.Cluster {
-	return live.Cluster{Config: s.config, Scheme: s.scheme, Mapper: s.mapper}
+func (s *session) cluster() follow.Cluster {
+	return follow.Cluster{Config: s.config, Scheme: s.scheme, Mapper: s.mapper}
 }
 
 func (s *session) history() *history.Reader { return history.NewReader(s.config, s.api, s.namespace) }

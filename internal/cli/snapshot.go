@@ -6,10 +6,11 @@ package cli
 import (
 	"context"
 
-	"github.com/nestor-dev/nestor/internal/client/live"
+	"github.com/nestor-dev/nestor/internal/client/follow"
+	"github.com/nestor-dev/nestor/internal/view"
 )
 
 // readSnapshot reads the current state of a scope.
-func (s *session) readSnapshot(ctx context.Context, scope live.Scope) (live.Snapshot, error) {
-	return live.ReadSnapshot(ctx, s.api, scope)
+func (s *session) readSnapshot(ctx context.Context, scope follow.Scope) (view.Snapshot, error) {
+	return follow.ReadSnapshot(ctx, s.api, scope)
 }

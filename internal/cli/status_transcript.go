@@ -13,7 +13,8 @@ import (
 	historyv1 "github.com/nestor-dev/nestor/api/history/v1alpha1"
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 	"github.com/nestor-dev/nestor/internal/cli/narrate"
-	"github.com/nestor-dev/nestor/internal/client/live"
+	"github.com/nestor-dev/nestor/internal/client/follow"
+	"github.com/nestor-dev/nestor/internal/view"
 )
 
 // printFromStatus prints the part of a transcript that statuses hold, for clusters that do not serve the history. With
@@ -22,7 +23,7 @@ func (o *transcriptOptions) printFromStatus(ctx context.Context, s *session, to 
 	scope, task := scopeOf(s.namespace, to)
 	emit := o.entryPrinter(s, to.name())
 	lastSeq := o.since
-	show := func(now live.Snapshot) error {
+	show := func(now view.Snapshot) error {
 		entries := statusEntries(now, scope.Chat, task)
 		if o.tail > 0 && lastSeq == 0 {
 			entries = entries[max(0, len(entries)-int(o.tail)):]
@@ -45,7 +46,7 @@ func (o *transcriptOptions) printFromStatus(ctx context.Context, s *session, to 
 		}
 		return show(now)
 	}
-	snapshots, err := live.Watch(ctx, s.cluster(), scope)
+	snapshots, err := follow.Watch(ctx, s.cluster(), scope)
 	if err != nil {
 		return err
 	}
@@ -53,7 +54,7 @@ func (o *transcriptOptions) printFromStatus(ctx context.Context, s *session, to 
 		if err := show(now); err != nil {
 			return err
 		}
-		if t := now.Task(task); task != "" && (t == nil || live.Ended(t.Status.Phase)) {
+		if t := now.Task(task); task != "" && (t == nil || view.Ended(t.Status.Phase)) {
 			return nil
 		}
 	}
@@ -61,7 +62,7 @@ func (o *transcriptOptions) printFromStatus(ctx context.Context, s *session, to 
 }
 
 // statusEntries returns entries made from the status of a task's agent, or from the messages of a chat.
-func statusEntries(now live.Snapshot, chat, task string) []historyv1.Entry {
+func statusEntries(now view.Snapshot, chat, task string) []historyv1.Entry {
 	if task == "" {
 		return messageEntries(now, chat)
 	}
@@ -93,7 +94,7 @@ var entryKinds = map[v1alpha1.TranscriptRole]historyv1.EntryKind{
 	v1alpha1.TranscriptAssistant: historyv1.EntryAssistant, v1alpha1.TranscriptTool: historyv1.EntryToolResult,
 }
 
-func messageEntries(now live.Snapshot, chat string) []historyv1.Entry {
+func messageEntries(now view.Snapshot, chat string) []historyv1.Entry {
 	messages := slices.DeleteFunc(slices.Clone(now.Messages), func(m v1alpha1.AgentMessage) bool { return m.Spec.Chat != chat })
 	entries := make([]historyv1.Entry, len(messages))
 	for i, m := range messages {

@@ -15,7 +15,7 @@ import (
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 	"github.com/nestor-dev/nestor/internal/cli/chatui"
 	"github.com/nestor-dev/nestor/internal/client/history"
-	"github.com/nestor-dev/nestor/internal/client/live"
+	"github.com/nestor-dev/nestor/internal/view"
 )
 
 // actionTimeout is how long an action of the screen waits for the operator.
@@ -38,7 +38,7 @@ func newStreams(reader *history.Reader, emit func(tea.Msg)) *streams {
 }
 
 // follow streams the orchestrator and the active agents. Only one goroutine may call it.
-func (s *streams) follow(ctx context.Context, chat string, now live.Snapshot) {
+func (s *streams) follow(ctx context.Context, chat string, now view.Snapshot) {
 	select {
 	case <-s.notServed:
 		s.reader = nil

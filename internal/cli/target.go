@@ -13,7 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
-	"github.com/nestor-dev/nestor/internal/client/live"
+	"github.com/nestor-dev/nestor/internal/client/kube"
 )
 
 // target is what a NAME on the command line means: a chat or a task.
@@ -63,7 +63,7 @@ func (s *session) findEither(ctx context.Context, name string) (target, error) {
 		return target{chat: chat}, nil
 	case errTask == nil:
 		return target{task: task}, nil
-	case live.IsNoSuchAPI(errChat):
+	case kube.IsNoSuchAPI(errChat):
 		return target{}, errChat
 	}
 	if similar := didYouMean(name, append(s.chatNames(ctx), s.taskNames(ctx)...)); similar != "" {
@@ -89,7 +89,7 @@ func (s *session) get(ctx context.Context, name string, into client.Object) erro
 // checkChatExists returns an error with advice if there is no such chat.
 func (s *session) checkChatExists(ctx context.Context, name string) error {
 	_, err := s.getChat(ctx, name)
-	if apierrors.IsNotFound(err) && !live.IsNoSuchAPI(err) {
+	if apierrors.IsNotFound(err) && !kube.IsNoSuchAPI(err) {
 		if similar := didYouMean(name, s.chatNames(ctx)); similar != "" {
 			return fmt.Errorf("there is no chat %q in namespace %s%s", name, s.namespace, similar)
 		}

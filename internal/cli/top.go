@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/nestor-dev/nestor/internal/cli/topui"
-	"github.com/nestor-dev/nestor/internal/client/live"
+	"github.com/nestor-dev/nestor/internal/client/follow"
 )
 
 type topOptions struct{ all allNamespaces }
@@ -51,7 +51,7 @@ func newTop(f *Factory) *cobra.Command {
 }
 
 func (o *topOptions) run(ctx context.Context, s *session) error {
-	scope := live.Scope{Namespace: o.all.namespace(s)}
+	scope := follow.Scope{Namespace: o.all.namespace(s)}
 	if !s.interactive() || s.isDumbTerminal() {
 		now, err := s.readSnapshot(ctx, scope)
 		if err != nil {
@@ -84,10 +84,10 @@ func (o *topOptions) run(ctx context.Context, s *session) error {
 }
 
 // showTop shows the screen until the person leaves or opens a chat.
-func (s *session) showTop(ctx context.Context, scope live.Scope, model topui.Model) (topui.Model, error) {
+func (s *session) showTop(ctx context.Context, scope follow.Scope, model topui.Model) (topui.Model, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	snapshots, err := live.Watch(ctx, s.cluster(), scope)
+	snapshots, err := follow.Watch(ctx, s.cluster(), scope)
 	if err != nil {
 		return model, err
 	}

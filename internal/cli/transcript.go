@@ -16,8 +16,8 @@ import (
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 	"github.com/nestor-dev/nestor/internal/cli/narrate"
 	"github.com/nestor-dev/nestor/internal/client/history"
-	"github.com/nestor-dev/nestor/internal/client/live"
 	"github.com/nestor-dev/nestor/internal/plainjson"
+	"github.com/nestor-dev/nestor/internal/view"
 )
 
 type transcriptOptions struct {
@@ -106,7 +106,7 @@ func (s *session) transcriptOf(ctx context.Context, name string) (string, *targe
 	case to.task.Spec.Type == v1alpha1.TaskTool:
 		return historyv1.TranscriptName("AgentTask", to.name()), &to, nil
 	}
-	return historyv1.TranscriptName("SubAgent", live.AgentName(to.task)), &to, nil
+	return historyv1.TranscriptName("SubAgent", view.AgentName(to.task)), &to, nil
 }
 
 // entryPrinter returns the function that prints an entry.

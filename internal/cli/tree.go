@@ -11,7 +11,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/nestor-dev/nestor/internal/client/live"
+	"github.com/nestor-dev/nestor/internal/client/follow"
+	"github.com/nestor-dev/nestor/internal/view"
 )
 
 type treeOptions struct {
@@ -58,7 +59,7 @@ func (o *treeOptions) run(ctx context.Context, s *session, args []string) error 
 	if err := o.output.check(); err != nil {
 		return err
 	}
-	scope := live.Scope{Namespace: o.all.namespace(s)}
+	scope := follow.Scope{Namespace: o.all.namespace(s)}
 	task := ""
 	if len(args) == 1 {
 		if o.all.set {
@@ -81,15 +82,15 @@ func (o *treeOptions) run(ctx context.Context, s *session, args []string) error 
 }
 
 // scopeOf returns the scope to watch for a target, and the task to restrict the output to.
-func scopeOf(namespace string, to target) (live.Scope, string) {
+func scopeOf(namespace string, to target) (follow.Scope, string) {
 	if to.chat != nil {
-		return live.Scope{Namespace: namespace, Chat: to.chat.Name}, ""
+		return follow.Scope{Namespace: namespace, Chat: to.chat.Name}, ""
 	}
-	return live.Scope{Namespace: namespace, Chat: to.task.Spec.Chat, Standalone: to.task.Spec.Chat == ""}, to.task.Name
+	return follow.Scope{Namespace: namespace, Chat: to.task.Spec.Chat, Standalone: to.task.Spec.Chat == ""}, to.task.Name
 }
 
 // printTrees prints the trees of a snapshot, or only the tree under a task.
-func (o *treeOptions) printTrees(s *session, out io.Writer, now live.Snapshot, task string) error {
+func (o *treeOptions) printTrees(s *session, out io.Writer, now view.Snapshot, task string) error {
 	var trees []treeNode
 	for _, part := range now.ByNamespace() {
 		trees = append(trees, buildTrees(part, task)...)
@@ -115,8 +116,8 @@ func (o *treeOptions) printTrees(s *session, out io.Writer, now live.Snapshot, t
 const clearScreen = "\x1b[H\x1b[2J\x1b[3J"
 
 // printChanges prints the tree whenever it has changed. On a terminal, each print replaces the previous one.
-func (o *treeOptions) printChanges(ctx context.Context, s *session, scope live.Scope, task string) error {
-	snapshots, err := live.Watch(ctx, s.cluster(), scope)
+func (o *treeOptions) printChanges(ctx context.Context, s *session, scope follow.Scope, task string) error {
+	snapshots, err := follow.Watch(ctx, s.cluster(), scope)
 	if err != nil {
 		return err
 	}

@@ -12,7 +12,7 @@ import (
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 	"github.com/nestor-dev/nestor/internal/cli/terminal"
-	"github.com/nestor-dev/nestor/internal/client/live"
+	"github.com/nestor-dev/nestor/internal/view"
 )
 
 // treeReport is the output of tree with -o json or yaml.
@@ -47,18 +47,20 @@ type waitingItem struct {
 }
 
 // buildTrees returns the trees of a snapshot, chats first, or only the tree under a task.
-func buildTrees(now live.Snapshot, task string) []treeNode {
+func buildTrees(now view.Snapshot, task string) []treeNode {
 	var trees []treeNode
 	if task == "" {
 		for _, chat := range now.Chats {
-			still, stands := live.StandstillOf(chat.Status.Conditions)
 			trees = append(trees, treeNode{
 				Kind: "AgentChat", Namespace: chat.Namespace, Name: chat.Name, Phase: string(cmp.Or(chat.Status.Phase, "Pending")), Role: chat.Spec.Role, Usage: chat.Status.Usage,
-				CreatedAt: chat.CreationTimestamp.Time, Error: notReadyMessage(&chat), Children: treeNodes(now, now.Tree(chat.Name), chat.Name),
+				CreatedAt: chat.CreationTimestamp.Time, Children: treeNodes(now, now.Tree(chat.Name), chat.Name),
 			})
-			if stands {
-				last := &trees[len(trees)-1]
-				last.Standstill, last.Error = still.String(), ""
+			last := &trees[len(trees)-1]
+			switch still := view.OfChat(&chat); {
+			case still.Is(view.StandstillBlocked):
+				last.Error = still.Condition()
+			case still != nil:
+				last.Standstill = still.String()
 			}
 		}
 		return append(trees, treeNodes(now, now.Tree(""), "")...)
@@ -67,13 +69,13 @@ func buildTrees(now live.Snapshot, task string) []treeNode {
 	if t := now.Task(task); t != nil {
 		chat = t.Spec.Chat
 	}
-	if node := live.Find(now.Tree(chat), task); node != nil {
-		return treeNodes(now, []*live.Node{node}, chat)
+	if node := view.Find(now.Tree(chat), task); node != nil {
+		return treeNodes(now, []*view.Node{node}, chat)
 	}
 	return nil
 }
 
-func treeNodes(now live.Snapshot, nodes []*live.Node, chat string) []treeNode {
+func treeNodes(now view.Snapshot, nodes []*view.Node, chat string) []treeNode {
 	asks := now.Asks(chat)
 	var all []treeNode
 	for _, n := range nodes {
@@ -86,7 +88,7 @@ func treeNodes(now live.Snapshot, nodes []*live.Node, chat string) []treeNode {
 				b.Waiting = append(b.Waiting, waitingItem{a.Kind, cmp.Or(a.Question, a.Tool+" "+terminal.JSON(a.Arguments)), a.Call})
 			}
 		}
-		if still, ok := n.Standstill(); ok {
+		if still := n.Standstill(); still != nil {
 			b.Standstill = still.String()
 		}
 		b.Progress = n.ToolProgress()

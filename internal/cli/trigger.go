@@ -20,7 +20,7 @@ import (
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 	"github.com/nestor-dev/nestor/internal/cli/terminal"
-	"github.com/nestor-dev/nestor/internal/client/live"
+	"github.com/nestor-dev/nestor/internal/client/kube"
 )
 
 // groupTrigger is the group of the commands below trigger.
@@ -207,7 +207,7 @@ func untilTime(t *metav1.Time, now time.Time) string {
 func (s *session) getTrigger(ctx context.Context, name string) (*v1alpha1.AgentTrigger, error) {
 	t := &v1alpha1.AgentTrigger{}
 	err := s.get(ctx, name, t)
-	if apierrors.IsNotFound(err) && !live.IsNoSuchAPI(err) {
+	if apierrors.IsNotFound(err) && !kube.IsNoSuchAPI(err) {
 		return nil, fmt.Errorf("there is no trigger %q in namespace %s: `kubectl nestor trigger list` lists them", name, s.namespace)
 	}
 	return t, err

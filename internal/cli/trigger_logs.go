@@ -19,7 +19,8 @@ import (
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 	"github.com/nestor-dev/nestor/internal/cli/terminal"
-	"github.com/nestor-dev/nestor/internal/client/live"
+	"github.com/nestor-dev/nestor/internal/client/follow"
+	"github.com/nestor-dev/nestor/internal/view"
 )
 
 type triggerLogsOptions struct {
@@ -104,11 +105,11 @@ func (s *session) triggerRuns(ctx context.Context, t *v1alpha1.AgentTrigger) ([]
 	if err := s.api.List(ctx, list, which...); err != nil {
 		return nil, err
 	}
-	return runsOf(t, live.Snapshot{Tasks: tasks.Items, Messages: messages.Items}), nil
+	return runsOf(t, view.Snapshot{Tasks: tasks.Items, Messages: messages.Items}), nil
 }
 
 // runsOf returns the runs of a trigger, newest first. The UID in the annotation decides: an earlier trigger may have had the name.
-func runsOf(t *v1alpha1.AgentTrigger, now live.Snapshot) []triggerRun {
+func runsOf(t *v1alpha1.AgentTrigger, now view.Snapshot) []triggerRun {
 	runs := []triggerRun{}
 	for i := range now.Tasks {
 		task := &now.Tasks[i]
@@ -172,11 +173,11 @@ func (o *triggerLogsOptions) print(s *session, out io.Writer, t *v1alpha1.AgentT
 
 // printChanges prints the runs whenever they have changed.
 func (o *triggerLogsOptions) printChanges(ctx context.Context, s *session, t *v1alpha1.AgentTrigger) error {
-	scope := live.Scope{Namespace: t.Namespace, Standalone: t.Spec.Message == nil}
+	scope := follow.Scope{Namespace: t.Namespace, Standalone: t.Spec.Message == nil}
 	if t.Spec.Message != nil {
 		scope.Chat = t.Spec.Message.Chat
 	}
-	snapshots, err := live.Watch(ctx, s.cluster(), scope)
+	snapshots, err := follow.Watch(ctx, s.cluster(), scope)
 	if err != nil {
 		return err
 	}

@@ -19,8 +19,8 @@ import (
 
 	historyv1 "github.com/nestor-dev/nestor/api/history/v1alpha1"
 	"github.com/nestor-dev/nestor/internal/cli/terminal"
+	"github.com/nestor-dev/nestor/internal/client/follow"
 	"github.com/nestor-dev/nestor/internal/client/history"
-	"github.com/nestor-dev/nestor/internal/client/live"
 	"github.com/nestor-dev/nestor/internal/diagnose"
 )
 
@@ -182,7 +182,7 @@ func (o *usageOptions) fromStatus(ctx context.Context, s *session, chat string) 
 			return nil, err
 		}
 	}
-	now, err := s.readSnapshot(ctx, live.Scope{Namespace: s.namespace, Chat: chat})
+	now, err := s.readSnapshot(ctx, follow.Scope{Namespace: s.namespace, Chat: chat})
 	if err != nil {
 		return nil, err
 	}

@@ -14,7 +14,7 @@ import (
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 	"github.com/nestor-dev/nestor/internal/cli/narrate"
 	"github.com/nestor-dev/nestor/internal/cli/terminal"
-	"github.com/nestor-dev/nestor/internal/client/live"
+	"github.com/nestor-dev/nestor/internal/view"
 )
 
 type waitingOptions struct{ reportOptions }
@@ -41,7 +41,7 @@ func newWaiting(f *Factory) *cobra.Command {
 	return o.report(f, cmd, o.print)
 }
 
-func (o *waitingOptions) print(s *session, now live.Snapshot) error {
+func (o *waitingOptions) print(s *session, now view.Snapshot) error {
 	rows := waitingRows(now)
 	if o.output.value != "" {
 		return s.printReport(o.output, map[string]any{"items": rows})
@@ -71,7 +71,7 @@ type waitingRow struct {
 }
 
 // waitingRows returns everything that waits in a snapshot, the oldest first.
-func waitingRows(now live.Snapshot) []waitingRow {
+func waitingRows(now view.Snapshot) []waitingRow {
 	rows := []waitingRow{}
 	for _, part := range now.ByNamespace() {
 		for _, a := range part.AllAsks() {

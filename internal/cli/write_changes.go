@@ -16,9 +16,9 @@ import (
 	historyv1 "github.com/nestor-dev/nestor/api/history/v1alpha1"
 	"github.com/nestor-dev/nestor/internal/agent"
 	"github.com/nestor-dev/nestor/internal/cli/terminal"
-	"github.com/nestor-dev/nestor/internal/client/live"
 	"github.com/nestor-dev/nestor/internal/linediff"
 	"github.com/nestor-dev/nestor/internal/tool/workspace/edit"
+	"github.com/nestor-dev/nestor/internal/view"
 )
 
 const (
@@ -40,7 +40,7 @@ type fileCall struct {
 
 // parseFileCall returns the call of write or patch that an ask is about. It reports false for other calls, and for arguments that a diff
 // would not show completely or that two programs could read differently.
-func parseFileCall(ask live.Ask) (fileCall, bool) {
+func parseFileCall(ask view.Ask) (fileCall, bool) {
 	known := map[string]string{"write": "content", "patch": "edits"}[ask.Tool]
 	texts, others, ok := splitArguments(ask.Arguments, "path", "cwd", known)
 	call := fileCall{path: texts["path"], cwd: texts["cwd"], content: texts["content"]}
@@ -107,12 +107,12 @@ func (c fileCall) apply(before string) (string, error) {
 // changesReader reads what calls of write and patch would change.
 type changesReader struct {
 	s    *session
-	now  live.Snapshot
+	now  view.Snapshot
 	slow bool // a file could not be read in time
 }
 
 // tryRead returns what a call would change, or nothing if that cannot be read in a short time: a decision does not depend on it.
-func (r *changesReader) tryRead(ctx context.Context, ask live.Ask) []terminal.ChangeLine {
+func (r *changesReader) tryRead(ctx context.Context, ask view.Ask) []terminal.ChangeLine {
 	if r.slow {
 		return nil
 	}
@@ -127,7 +127,7 @@ func (r *changesReader) tryRead(ctx context.Context, ask live.Ask) []terminal.Ch
 }
 
 // read returns what a call would change, which is nothing unless it is a call of write or patch.
-func (r *changesReader) read(ctx context.Context, ask live.Ask) ([]terminal.ChangeLine, error) {
+func (r *changesReader) read(ctx context.Context, ask view.Ask) ([]terminal.ChangeLine, error) {
 	call, ok := parseFileCall(ask)
 	if !ok {
 		return nil, nil
@@ -141,7 +141,7 @@ func (r *changesReader) read(ctx context.Context, ask live.Ask) ([]terminal.Chan
 }
 
 // locate returns the workspace and the agent of a call, as the history API names them.
-func (r *changesReader) locate(ask live.Ask) (workspace, caller string) {
+func (r *changesReader) locate(ask view.Ask) (workspace, caller string) {
 	workspace = historyv1.TranscriptName("AgentChat", ask.Chat)
 	if ask.Chat == "" {
 		workspace = historyv1.TranscriptName("AgentTask", r.now.RootTask(ask.Task))
@@ -151,7 +151,7 @@ func (r *changesReader) locate(ask live.Ask) (workspace, caller string) {
 	}
 	name := ask.Task
 	if task := r.now.Task(ask.Task); task != nil {
-		name = live.AgentName(task)
+		name = view.AgentName(task)
 	}
 	return workspace, historyv1.TranscriptName("SubAgent", name)
 }

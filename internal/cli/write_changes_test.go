@@ -17,10 +17,10 @@ import (
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 	"github.com/nestor-dev/nestor/internal/cli"
-	"github.com/nestor-dev/nestor/internal/client/live"
 	"github.com/nestor-dev/nestor/internal/controller/workspace"
 	"github.com/nestor-dev/nestor/internal/history"
 	"github.com/nestor-dev/nestor/internal/tool/workspace/changes"
+	"github.com/nestor-dev/nestor/internal/view"
 )
 
 // slowWorkspaces never answers for the task slow.
@@ -246,15 +246,15 @@ func TestFullScreenChatShowsWhatAWriteChanges(t *testing.T) {
 }
 
 func TestOnlyUnambiguousCallsAreCompared(t *testing.T) {
-	path, cwd, after, ok := cli.ReadsFileCall(live.Ask{Tool: "write", Arguments: `{"path":"a","content":"","cwd":"docs"}`}, "before")
+	path, cwd, after, ok := cli.ReadsFileCall(view.Ask{Tool: "write", Arguments: `{"path":"a","content":"","cwd":"docs"}`}, "before")
 	if path != "a" || after != "" || cwd != "docs" || !ok {
 		t.Errorf("%q %q %q %v", path, cwd, after, ok)
 	}
-	path, cwd, after, ok = cli.ReadsFileCall(live.Ask{Tool: "patch", Arguments: `{"path":"a","edits":[{"old_string":"e","new_string":"E","replace_all":true},{"old_string":"E","new_string":"","occurrence":2}]}`}, "before")
+	path, cwd, after, ok = cli.ReadsFileCall(view.Ask{Tool: "patch", Arguments: `{"path":"a","edits":[{"old_string":"e","new_string":"E","replace_all":true},{"old_string":"E","new_string":"","occurrence":2}]}`}, "before")
 	if path != "a" || after != "bEfor" || cwd != "" || !ok {
 		t.Errorf("%q %q %q %v", path, cwd, after, ok)
 	}
-	for name, ask := range map[string]live.Ask{
+	for name, ask := range map[string]view.Ask{
 		"another tool":       {Tool: "bash", Arguments: `{"path":"a","content":"b"}`},
 		"truncated":          {Tool: "write", Arguments: `{"path":"a","content":"b"}`, Truncated: true},
 		"a name twice":       {Tool: "write", Arguments: `{"path":"a","content":"b","content":"c"}`},

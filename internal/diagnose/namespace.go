@@ -20,6 +20,7 @@ import (
 	historyv1 "github.com/nestor-dev/nestor/api/history/v1alpha1"
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 	"github.com/nestor-dev/nestor/internal/controller/resolve"
+	"github.com/nestor-dev/nestor/internal/view"
 )
 
 // provider checks the model provider that chats of the namespace use, and its key.
@@ -158,15 +159,11 @@ func (t Target) runs(ctx context.Context) []Finding {
 	var findings []Finding
 	for i := range list.Items {
 		task := &list.Items[i]
-		c := meta.FindStatusCondition(task.Status.Conditions, v1alpha1.ConditionSucceeded)
-		if c == nil {
-			continue
+		if still := view.OfTask(task); still != nil && strings.HasPrefix(still.Reason, "Ledger") {
+			findings = append(findings, found("ledger", Failed, "the AgentTask %s cannot continue: %s", task.Name, still.Reason).advise("%s", still.Message))
 		}
-		if strings.HasPrefix(c.Reason, "Ledger") && c.Status == metav1.ConditionUnknown {
-			findings = append(findings, found("ledger", Failed, "the AgentTask %s cannot continue: %s", task.Name, c.Reason).advise("%s", c.Message))
-		}
-		if c.Reason == string(v1alpha1.ErrorHistoryLost) {
-			findings = append(findings, found("ledger", Warning, "the AgentTask %s has lost its history", task.Name).advise("%s", c.Message))
+		if e := task.Status.Error; e != nil && e.Kind == v1alpha1.ErrorHistoryLost {
+			findings = append(findings, found("ledger", Warning, "the AgentTask %s has lost its history", task.Name).advise("%s", e.Message))
 		}
 	}
 	return findings

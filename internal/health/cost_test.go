@@ -102,7 +102,15 @@ func (w team) create(objects ...client.Object) {
 }
 
 func unknown(kind, reason string) metav1.Condition {
-	return metav1.Condition{Type: kind, Status: metav1.ConditionUnknown, Reason: reason, Message: "It waits for " + reason + ".", LastTransitionTime: metav1.Now()}
+	return unmet(kind, metav1.ConditionUnknown, reason)
+}
+
+func noProgress(reason string) metav1.Condition {
+	return unmet(v1alpha1.ConditionProgressing, metav1.ConditionFalse, reason)
+}
+
+func unmet(kind string, status metav1.ConditionStatus, reason string) metav1.Condition {
+	return metav1.Condition{Type: kind, Status: status, Reason: reason, Message: "It waits for " + reason + ".", LastTransitionTime: metav1.Now()}
 }
 
 func makeTask(name string, phase v1alpha1.TaskPhase, conditions ...metav1.Condition) *v1alpha1.AgentTask {
@@ -211,7 +219,7 @@ var (
 // Every open page asks for the problems every three seconds, so their cost must not grow with the work that was done.
 func TestFinishedTasksAndSubAgentsAreNotRead(t *testing.T) {
 	w, n, m := newTeam(t)
-	limited := unknown(v1alpha1.ConditionProgressing, v1alpha1.ReasonRateLimited)
+	limited := noProgress(v1alpha1.ReasonRateLimited)
 	w.create(makeTask("limited", v1alpha1.TaskRunning, running, limited))
 	w.eventually(n, "RateLimit/AgentTask limited")
 	m.reset()
@@ -254,7 +262,7 @@ func TestWaitsOfChatsAndToolServersAreFoundInTables(t *testing.T) {
 	w, n, _ := newTeam(t)
 	chat := &v1alpha1.AgentChat{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "talk"}}
 	chat.Spec.ModelProvider = "own"
-	chat.Status = v1alpha1.AgentChatStatus{Phase: v1alpha1.ChatRunning, Conditions: []metav1.Condition{unknown(v1alpha1.ConditionProgressing, v1alpha1.ReasonQueuedForProvider)}}
+	chat.Status = v1alpha1.AgentChatStatus{Phase: v1alpha1.ChatRunning, Conditions: []metav1.Condition{noProgress(v1alpha1.ReasonQueuedForProvider)}}
 	role := &v1alpha1.AgentRole{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "writer"}}
 	role.Spec.Description, role.Spec.SystemPrompt, role.Spec.ModelProvider = "writes", "Write.", "other"
 	server := &v1alpha1.ToolServer{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "box"}}
@@ -286,7 +294,7 @@ func BenchmarkProblems(b *testing.B) {
 	w, n, m := newTeam(b)
 	w.create(many(900, "done", v1alpha1.TaskSuccess, succeeded)...)
 	w.create(many(100, "active", v1alpha1.TaskRunning, running)...)
-	w.create(makeTask("limited", v1alpha1.TaskRunning, running, unknown(v1alpha1.ConditionProgressing, v1alpha1.ReasonRateLimited)))
+	w.create(makeTask("limited", v1alpha1.TaskRunning, running, noProgress(v1alpha1.ReasonRateLimited)))
 	w.eventually(n, "RateLimit/AgentTask limited")
 	m.reset()
 	for b.Loop() {

@@ -19,6 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/internal/view"
 )
 
 // Kind is what has a problem.
@@ -117,8 +118,8 @@ func (n Namespace) configured(ctx context.Context, found *collection, chats []ro
 		return err
 	}
 	for _, server := range servers {
-		if conditions, err := n.conditions(ctx, toolServers, server.name); err == nil {
-			found.toolServer(server.name, conditions)
+		if object, err := n.object(ctx, toolServers, server.name); err == nil {
+			found.toolServer(object.(*v1alpha1.ToolServer))
 		}
 	}
 	return nil
@@ -138,8 +139,8 @@ func (n Namespace) waiting(ctx context.Context, found *collection, kind listed, 
 		if read++; read > maxDetails {
 			return
 		}
-		if conditions, err := n.conditions(ctx, kind, r.name); err == nil {
-			found.waiting(kind.kind+" "+r.name, conditions)
+		if object, err := n.object(ctx, kind, r.name); err == nil {
+			found.waiting(kind.kind+" "+r.name, standstillOf(object))
 		}
 	}
 }
@@ -263,38 +264,38 @@ func (c *collection) quota(q *v1alpha1.AgentQuota) {
 	})
 }
 
-func (c *collection) toolServer(name string, conditions []metav1.Condition) {
-	if ready := meta.FindStatusCondition(conditions, v1alpha1.ConditionReady); ready != nil && ready.Status == metav1.ConditionFalse {
+func (c *collection) toolServer(s *v1alpha1.ToolServer) {
+	if ready := meta.FindStatusCondition(s.Status.Conditions, v1alpha1.ConditionReady); ready != nil && ready.Status == metav1.ConditionFalse {
 		c.add(Problem{
-			Kind: ToolServer, Severity: Warning, Object: "ToolServer " + name, Message: fmt.Sprintf("The ToolServer %s is not ready: %s.", name, ready.Reason),
+			Kind: ToolServer, Severity: Warning, Object: "ToolServer " + s.Name, Message: fmt.Sprintf("The ToolServer %s is not ready: %s.", s.Name, ready.Reason),
 			Todo: sentence(ready.Message), Since: &ready.LastTransitionTime,
 		})
 	}
 }
 
-// cause is what work waits for.
+// cause is what work waits for. If it has no todo, the message of the condition has it.
 type cause struct {
 	kind     Kind
 	severity Severity
-	message  string
 	todo     string
 }
 
 // causes maps the reasons for which work waits to problems.
 var causes = map[string]cause{
-	v1alpha1.ReasonProviderUnavailable: {Provider, Error, "The model provider does not answer.", "The call is retried by itself. Look at the provider: kubectl get modelproviders"},
-	v1alpha1.ReasonRetrying:            {Provider, Warning, "A model call failed and is retried.", "It is retried by itself."},
-	v1alpha1.ReasonRateLimited:         {RateLimit, Warning, "The model provider limits the rate of calls.", "Work continues by itself. Set spec.requestsPerMinute and spec.tokensPerMinute of the ModelProvider to what the provider allows, or ask the provider for more."},
-	v1alpha1.ReasonQueuedForProvider:   {RateLimit, Warning, "Model calls wait, because others use up the limits of the ModelProvider.", "Work continues by itself. Raise spec.maxConcurrentRequests, spec.requestsPerMinute or spec.tokensPerMinute of the ModelProvider if the provider allows more."},
-	v1alpha1.ReasonQuotaExhausted:      {Quota, Error, "A quota is used up.", "Look at it: kubectl get agentquotas"},
+	v1alpha1.ReasonProviderUnavailable: {Provider, Error, "The call is retried by itself. Look at the provider: kubectl get modelproviders"},
+	v1alpha1.ReasonRetrying:            {Provider, Warning, "It is retried by itself."},
+	v1alpha1.ReasonRateLimited:         {RateLimit, Warning, "Work continues by itself. Set spec.requestsPerMinute and spec.tokensPerMinute of the ModelProvider to what the provider allows, or ask the provider for more."},
+	v1alpha1.ReasonQueuedForProvider:   {RateLimit, Warning, "Work continues by itself. Raise spec.maxConcurrentRequests, spec.requestsPerMinute or spec.tokensPerMinute of the ModelProvider if the provider allows more."},
+	v1alpha1.ReasonQuotaExhausted:      {Quota, Error, "Look at it: kubectl get agentquotas"},
+	v1alpha1.ReasonLedgerQuota:         {Quota, Error, ""},
 }
 
-// causeOf returns the cause for the reason of a condition. The cause of a failed ledger has no todo: the message of the condition has it.
+// causeOf returns the cause for the reason of a standstill.
 func causeOf(reason string) (cause, bool) {
-	if strings.HasPrefix(reason, "Ledger") && reason != v1alpha1.ReasonLedgerQuota {
-		return cause{kind: Ledger, severity: Error, message: "The ledger does not work (" + reason + "): agents wait. Nothing is lost."}, true
-	}
 	known, ok := causes[reason]
+	if !ok && strings.HasPrefix(reason, "Ledger") {
+		return cause{kind: Ledger, severity: Error}, true
+	}
 	return known, ok
 }
 
@@ -304,16 +305,16 @@ func (c *collection) isNews(reason string) bool {
 	return ok && !slices.ContainsFunc(c.problems, func(p Problem) bool { return p.Kind == found.kind })
 }
 
-// waiting adds why the work of an object waits.
-func (c *collection) waiting(object string, conditions []metav1.Condition) {
-	for _, condition := range conditions {
-		found, ok := causeOf(condition.Reason)
-		if !ok || condition.Status == metav1.ConditionTrue {
-			continue
-		}
+// waiting adds why the work of an object stands still, unless only this object is concerned.
+func (c *collection) waiting(object string, still *view.Standstill) {
+	if still == nil {
+		return
+	}
+	if found, ok := causeOf(still.Reason); ok {
+		head := strings.TrimPrefix(still.Head, "Waiting: ")
 		c.add(Problem{
-			Kind: found.kind, Severity: found.severity, Object: object, Message: fmt.Sprintf("%s %s: %s", found.message, object, sentence(condition.Message)),
-			Todo: cmp.Or(found.todo, condition.Message), Since: &condition.LastTransitionTime,
+			Kind: found.kind, Severity: found.severity, Object: object, Message: fmt.Sprintf("%s %s: %s", sentence(head), object, sentence(still.Message)),
+			Todo: cmp.Or(found.todo, still.Message), Since: &still.Since,
 		})
 	}
 }

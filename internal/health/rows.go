@@ -6,7 +6,6 @@ package health
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -16,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/internal/view"
 )
 
 // row is what the problems need of an object that may be large.
@@ -42,14 +42,6 @@ type listed struct {
 // unfinished selects the tasks that have not ended. Most tasks of a namespace have.
 const unfinished = "status.phase!=" + string(v1alpha1.TaskSuccess) + ",status.phase!=" + string(v1alpha1.TaskFailed) + ",status.phase!=" + string(v1alpha1.TaskCancelled)
 
-func hasEnded(phase string) bool {
-	switch v1alpha1.TaskPhase(phase) {
-	case v1alpha1.TaskSuccess, v1alpha1.TaskFailed, v1alpha1.TaskCancelled:
-		return true
-	}
-	return false
-}
-
 // The kinds whose objects are large or many.
 var (
 	agentChats = listed{
@@ -63,7 +55,7 @@ var (
 	agentTasks = listed{
 		kind: "AgentTask", resource: "agenttasks", selector: unfinished, columns: []string{"Name", "Phase", "Reason", "Waits"},
 		fromCells: func(cells []string) (row, bool) {
-			return row{name: cells[0], reasons: cells[2:]}, !hasEnded(cells[1])
+			return row{name: cells[0], reasons: cells[2:]}, !view.Ended(v1alpha1.TaskPhase(cells[1]))
 		},
 		newList: func() client.ObjectList { return &v1alpha1.AgentTaskList{} }, newObject: func() client.Object { return &v1alpha1.AgentTask{} },
 	}
@@ -133,7 +125,7 @@ func rowOf(object runtime.Object) (row, bool) {
 	case *v1alpha1.AgentChat:
 		return row{name: o.Name, provider: o.Spec.ModelProvider, reasons: reasonsOf(o.Status.Conditions)}, true
 	case *v1alpha1.AgentTask:
-		return row{name: o.Name, reasons: reasonsOf(o.Status.Conditions)}, !hasEnded(string(o.Status.Phase))
+		return row{name: o.Name, reasons: reasonsOf(o.Status.Conditions)}, !view.Ended(o.Status.Phase)
 	case *v1alpha1.AgentRole:
 		return row{name: o.Name, provider: o.Spec.ModelProvider}, o.Spec.ModelProvider != ""
 	case *v1alpha1.ToolServer:
@@ -150,19 +142,20 @@ func reasonsOf(conditions []metav1.Condition) []string {
 	return reasons
 }
 
-// conditions reads the conditions of an object from the cache of the API server.
-func (n Namespace) conditions(ctx context.Context, kind listed, name string) ([]metav1.Condition, error) {
+// object reads an object from the cache of the API server.
+func (n Namespace) object(ctx context.Context, kind listed, name string) (client.Object, error) {
 	object := kind.newObject()
-	if err := n.API.Get(ctx, types.NamespacedName{Namespace: n.Name, Name: name}, object, &client.GetOptions{Raw: &metav1.GetOptions{ResourceVersion: "0"}}); err != nil {
-		return nil, err
-	}
+	err := n.API.Get(ctx, types.NamespacedName{Namespace: n.Name, Name: name}, object, &client.GetOptions{Raw: &metav1.GetOptions{ResourceVersion: "0"}})
+	return object, err
+}
+
+// standstillOf returns why the work of a chat or a task stands still, or nil.
+func standstillOf(object client.Object) *view.Standstill {
 	switch o := object.(type) {
 	case *v1alpha1.AgentChat:
-		return o.Status.Conditions, nil
+		return view.OfChat(o)
 	case *v1alpha1.AgentTask:
-		return o.Status.Conditions, nil
-	case *v1alpha1.ToolServer:
-		return o.Status.Conditions, nil
+		return view.OfTask(o)
 	}
-	return nil, fmt.Errorf("%T has no conditions", object)
+	return nil
 }

@@ -18,8 +18,9 @@ import (
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 	"github.com/nestor-dev/nestor/internal/cli/narrate"
-	"github.com/nestor-dev/nestor/internal/client/live"
+	"github.com/nestor-dev/nestor/internal/client/follow"
 	"github.com/nestor-dev/nestor/internal/operator"
+	"github.com/nestor-dev/nestor/internal/view"
 )
 
 // The messages of the tour, and how its last answer begins. The other half of the dialogue is the script "tour" of the scripted model.
@@ -49,7 +50,7 @@ func (l *Local) Tour(ctx context.Context) error {
 	if err := l.Client.Create(ctx, &me); err != nil {
 		return fmt.Errorf("review the user's own identity: %w", err)
 	}
-	snapshots, err := live.Watch(ctx, live.Cluster{Config: l.Config, Scheme: operator.NewScheme()}, live.Scope{Namespace: Namespace, Chat: chat.Name})
+	snapshots, err := follow.Watch(ctx, follow.Cluster{Config: l.Config, Scheme: operator.NewScheme()}, follow.Scope{Namespace: Namespace, Chat: chat.Name})
 	if err != nil {
 		return err
 	}
@@ -90,7 +91,7 @@ type tour struct {
 }
 
 // follow prints the changes of a snapshot, and resolves the asks that wait for the user.
-func (t *tour) follow(ctx context.Context, now live.Snapshot) error {
+func (t *tour) follow(ctx context.Context, now view.Snapshot) error {
 	for _, line := range t.narrator.Lines(now) {
 		t.Say("%s", line)
 	}
@@ -118,7 +119,7 @@ func (t *tour) follow(ctx context.Context, now live.Snapshot) error {
 }
 
 // ended reports whether the last answer has been posted.
-func ended(now live.Snapshot) bool {
+func ended(now view.Snapshot) bool {
 	return slices.ContainsFunc(now.Messages, func(m v1alpha1.AgentMessage) bool {
 		return m.Spec.Role != v1alpha1.RoleUser && strings.HasPrefix(m.Spec.Content, tourEnd)
 	})

@@ -19,6 +19,7 @@ import (
 	"k8s.io/client-go/dynamic"
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/internal/view"
 )
 
 // pageSize is the number of objects per list request.
@@ -146,6 +147,7 @@ func (o *objectSource) handleChange(ctx context.Context, change watch.Event, pos
 // object returns the event for a change, without managedFields, which are long and of no use to the page.
 func (o *objectSource) object(change watch.EventType, object *unstructured.Unstructured, position string) event {
 	object.SetManagedFields(nil)
+	still := standstillOf(o.resource, object)
 	if o.shorten != nil {
 		o.shorten(object)
 	}
@@ -154,7 +156,9 @@ func (o *objectSource) object(change watch.EventType, object *unstructured.Unstr
 		Namespace string          `json:"namespace,omitempty"`
 		Type      watch.EventType `json:"type"`
 		Object    any             `json:"object"`
-	}{o.resource, o.namespace, change, object.Object})
+		// Standstill is why the work stands still: the page derives nothing from conditions.
+		Standstill *view.Standstill `json:"standstill,omitempty"`
+	}{o.resource, o.namespace, change, object.Object, still})
 	e := event{name: "object", key: o.resource + "/" + string(object.GetUID()), data: data}
 	if position != "" && o.name != "" {
 		e.source, e.position = o.name, position

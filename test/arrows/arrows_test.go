@@ -63,6 +63,8 @@ var rules = []rule{
 		why: "who should own a shard is decided without knowing what that means"},
 	{part: "internal/projection", may: []string{"internal/projection", "internal/agent", "internal/tokens", "internal/plainjson", "internal/shorten", "api"}, mayNot: kubernetesClients,
 		why: "status is a pure function of the state"},
+	{part: "internal/view", may: []string{"internal/view", "internal/agent", "internal/tokens", "internal/plainjson", "internal/shorten", "api"}, mayNot: kubernetesClients,
+		why: "clients show what is a pure function of the objects"},
 	{part: "cmd/nestor-operator", mayNot: commandLine, why: "the operator does not depend on its clients"},
 	{part: "internal/operator", mayNot: commandLine, why: "the operator does not depend on its clients"},
 	{part: "internal/controller", mayNot: commandLine, why: "the operator does not depend on its clients"},

@@ -72,7 +72,7 @@ describe('a run that cannot start', () => {
     await item.locator('.badge', { hasText: 'Cannot start' }).waitFor();
     await alice.setViewportSize({ width: 390, height: 844 });
     await alice.getByRole('link', { name: 'stuck', exact: true }).click();
-    await alice.getByText('It cannot start.').waitFor();
+    await alice.getByText('Cannot start.').waitFor();
     await alice.locator('.run-head .badge', { hasText: 'Cannot start' }).waitFor();
     expect(await findings(alice)).toEqual([]);
     expect(await alice.evaluate(() => document.documentElement.scrollWidth <= innerWidth)).toBe(true);

@@ -1,19 +1,22 @@
 // Copyright 2026 The Nestor Authors
 // SPDX-License-Identifier: Apache-2.0
 
-import type { Message, SubAgent, Task, Trigger } from './api/types';
+import type { Message, Standstill, SubAgent, Task, Trigger } from './api/types';
 import type { Entry } from './api/history';
 import { annotationCall, annotationDigest, labelParent } from './api/types';
 
 // Builders for tests: each object has only the fields that a test needs.
 
-export function aTask(name: string, task: { spec?: Partial<Task['spec']>; status?: Task['status']; parent?: string; created?: string } = {}): Task {
+export function aTask(name: string, task: { spec?: Partial<Task['spec']>; status?: Task['status']; parent?: string; created?: string; standstill?: Standstill } = {}): Task {
   return {
+    standstill: task.standstill,
     metadata: { name, namespace: 'default', uid: `${name}-uid`, creationTimestamp: task.created ?? '2026-01-01T00:00:00Z', labels: task.parent ? { [labelParent]: task.parent } : {} },
     spec: { type: 'Agent', role: 'coder', ...task.spec },
     status: task.status,
   };
 }
+
+export const aStandstill = (kind: Standstill['kind'], reason: string, message = 'Words.'): Standstill => ({ kind, head: kind === 'Blocked' ? 'Cannot start' : kind, reason, message });
 
 export function anAgent(name: string, status: SubAgent['status'], role = 'coder'): SubAgent {
   return { metadata: { name, namespace: 'default', uid: `${name}-agent`, creationTimestamp: '2026-01-01T00:00:00Z' }, spec: { task: name, role, depth: 1 }, status };

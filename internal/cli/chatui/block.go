@@ -14,13 +14,13 @@ import (
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 	"github.com/nestor-dev/nestor/internal/cli/terminal"
-	"github.com/nestor-dev/nestor/internal/client/live"
 	"github.com/nestor-dev/nestor/internal/shorten"
+	"github.com/nestor-dev/nestor/internal/view"
 )
 
 // writeBlock writes a task as one line and below it its activity or, if the block is open, the details of its status
 // with the blocks of its sub-agents inside.
-func (m Model) writeBlock(s *canvas, n *live.Node, indent string) {
+func (m Model) writeBlock(s *canvas, n *view.Node, indent string) {
 	at := len(s.blocks)
 	s.blocks = append(s.blocks, blockSpan{task: n.Task.Name, line: len(s.lines)})
 	defer func() { s.blocks[at].end = len(s.lines) - 1 }()
@@ -51,11 +51,11 @@ func (m Model) writeBlock(s *canvas, n *live.Node, indent string) {
 var selectedStyle = lipgloss.NewStyle().Reverse(true)
 
 // activity returns the line of a closed block: the current work, or its outcome.
-func (m Model) activity(n *live.Node) string {
+func (m Model) activity(n *view.Node) string {
 	status := n.Task.Status
-	still, stands := n.Standstill()
+	still := n.Standstill()
 	switch {
-	case stands:
+	case still != nil:
 		return terminal.Line(still.String())
 	case status.Error != nil:
 		return terminal.Line(string(status.Error.Kind) + ": " + status.Error.Message)
@@ -83,7 +83,7 @@ func (m Model) activity(n *live.Node) string {
 	return terminal.Line(instruction(n))
 }
 
-func instruction(n *live.Node) string {
+func instruction(n *view.Node) string {
 	if n.Task.Spec.Type == v1alpha1.TaskTool && n.Task.Spec.Arguments != nil {
 		return terminal.JSON(n.Task.Spec.Arguments.Raw)
 	}
@@ -94,7 +94,7 @@ func instruction(n *live.Node) string {
 const maxDetailLines = 8
 
 // details returns the lines of an open block.
-func (m Model) details(n *live.Node, width int) []string {
+func (m Model) details(n *view.Node, width int) []string {
 	lines, rest := truncateLines(terminal.Wrap(terminal.Clean(instruction(n)), width), maxDetailLines)
 	if rest > 0 {
 		lines = append(lines, terminal.Faint.Render(fmt.Sprintf("… %d more lines", rest)))
@@ -102,7 +102,7 @@ func (m Model) details(n *live.Node, width int) []string {
 	if p := n.Task.Status.Progress; p != "" && !n.Ended() {
 		lines = append(lines, terminal.Faint.Render(terminal.Fit(terminal.Line(p), width)))
 	}
-	if still, ok := n.Standstill(); ok {
+	if still := n.Standstill(); still != nil {
 		lines = append(lines, terminal.Wrap(terminal.Warning.Render(terminal.Line(still.String())), width)...)
 	}
 	if n.Agent == nil {
@@ -140,7 +140,7 @@ func callPhase(p v1alpha1.ToolCallPhase) string {
 }
 
 // outcomeLines returns the lines about the outcome of the work.
-func (m Model) outcomeLines(n *live.Node, width int) []string {
+func (m Model) outcomeLines(n *view.Node, width int) []string {
 	var lines []string
 	if e := n.Task.Status.Error; e != nil {
 		lines = append(lines, terminal.Wrap(terminal.Bad.Render(terminal.Line(string(e.Kind)+": "+e.Message)), width)...)
@@ -158,7 +158,7 @@ func (m Model) outcomeLines(n *live.Node, width int) []string {
 }
 
 // duration returns how long the work took, or has taken so far.
-func (m Model) duration(n *live.Node) string {
+func (m Model) duration(n *view.Node) string {
 	status := n.Task.Status
 	switch {
 	case status.StartTime == nil:

@@ -12,7 +12,7 @@ import (
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 	"github.com/nestor-dev/nestor/internal/cli/terminal"
-	"github.com/nestor-dev/nestor/internal/client/live"
+	"github.com/nestor-dev/nestor/internal/view"
 )
 
 // changesView shows what the call that waits for approval would change, in place of the conversation. It is closed if call is "".
@@ -30,7 +30,7 @@ type changesRead struct {
 }
 
 // changesFile reports whether a call is one of the workspace tools whose changes can be shown.
-func changesFile(ask live.Ask) bool { return ask.Tool == "write" || ask.Tool == "patch" }
+func changesFile(ask view.Ask) bool { return ask.Tool == "write" || ask.Tool == "patch" }
 
 func noteLine(text string) []terminal.ChangeLine { return []terminal.ChangeLine{{Text: text}} }
 

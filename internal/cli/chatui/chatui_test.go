@@ -18,7 +18,7 @@ import (
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 	"github.com/nestor-dev/nestor/internal/agent"
 	"github.com/nestor-dev/nestor/internal/cli/terminal"
-	"github.com/nestor-dev/nestor/internal/client/live"
+	"github.com/nestor-dev/nestor/internal/view"
 )
 
 // recorder records the person's actions.
@@ -29,7 +29,7 @@ type recorder struct {
 	err     error
 }
 
-func (r *recorder) Changes(context.Context, live.Ask) ([]terminal.ChangeLine, error) {
+func (r *recorder) Changes(context.Context, view.Ask) ([]terminal.ChangeLine, error) {
 	return r.changes, r.err
 }
 
@@ -43,7 +43,7 @@ func (r *recorder) Send(_ context.Context, text, inReplyTo string) error {
 	return r.err
 }
 
-func (r *recorder) FullArguments(_ context.Context, ask live.Ask) (live.Ask, error) {
+func (r *recorder) FullArguments(_ context.Context, ask view.Ask) (view.Ask, error) {
 	whole, ok := ask.WithArguments(r.whole)
 	if !ok {
 		return ask, errors.New("the history cannot be read")
@@ -51,7 +51,7 @@ func (r *recorder) FullArguments(_ context.Context, ask live.Ask) (live.Ask, err
 	return whole, nil
 }
 
-func (r *recorder) Decide(_ context.Context, ask live.Ask, d v1alpha1.Decision, comment string) error {
+func (r *recorder) Decide(_ context.Context, ask view.Ask, d v1alpha1.Decision, comment string) error {
 	r.did = append(r.did, fmt.Sprintf("%s %s %q", d, ask.Key(), comment))
 	return r.err
 }
@@ -139,10 +139,10 @@ func (s *harness) did(want ...string) {
 }
 
 // chat returns a snapshot of a chat with open asks.
-func chat(waiting ...v1alpha1.ChatWaitingItem) live.Snapshot {
+func chat(waiting ...v1alpha1.ChatWaitingItem) view.Snapshot {
 	c := v1alpha1.AgentChat{ObjectMeta: metav1.ObjectMeta{Name: "chat"}}
 	c.Status.Phase, c.Status.Waiting = v1alpha1.ChatIdle, waiting
-	s := live.Snapshot{Chats: []v1alpha1.AgentChat{c}}
+	s := view.Snapshot{Chats: []v1alpha1.AgentChat{c}}
 	for _, w := range waiting {
 		m := v1alpha1.AgentMessage{ObjectMeta: metav1.ObjectMeta{Name: "post-" + w.Task, Annotations: map[string]string{v1alpha1.AnnotationCall: w.ToolCall}}}
 		m.Spec.Role, m.Spec.About, m.Spec.Content = v1alpha1.RoleAssistant, w.Task, "Agent X needs input: "+w.Text

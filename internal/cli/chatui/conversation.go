@@ -10,7 +10,7 @@ import (
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 	"github.com/nestor-dev/nestor/internal/cli/narrate"
 	"github.com/nestor-dev/nestor/internal/cli/terminal"
-	"github.com/nestor-dev/nestor/internal/client/live"
+	"github.com/nestor-dev/nestor/internal/view"
 )
 
 // blockSpan is the range of lines of a block.
@@ -144,7 +144,7 @@ func truncateLines(lines []string, limit int) ([]string, int) {
 }
 
 // title returns the role, phase and figures of a task.
-func (m Model) title(n *live.Node) string {
+func (m Model) title(n *view.Node) string {
 	parts := []string{terminal.Phase(n.Phase())}
 	if it := n.Iterations(); it > 0 {
 		parts = append(parts, fmt.Sprintf("%d it", it))

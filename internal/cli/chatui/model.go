@@ -14,7 +14,7 @@ import (
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 	"github.com/nestor-dev/nestor/internal/cli/terminal"
-	"github.com/nestor-dev/nestor/internal/client/live"
+	"github.com/nestor-dev/nestor/internal/view"
 )
 
 // Actions are what the person can do in a chat.
@@ -24,17 +24,17 @@ type Actions interface {
 	// Attach attaches a file to the next message.
 	Attach(path string) error
 	// FullArguments returns an ask with the full arguments of its call.
-	FullArguments(ctx context.Context, ask live.Ask) (live.Ask, error)
+	FullArguments(ctx context.Context, ask view.Ask) (view.Ask, error)
 	// Changes returns what a call would change in a file. It returns no lines for arguments that cannot be shown as a diff.
-	Changes(ctx context.Context, ask live.Ask) ([]terminal.ChangeLine, error)
+	Changes(ctx context.Context, ask view.Ask) ([]terminal.ChangeLine, error)
 	// Decide decides about a tool call.
-	Decide(ctx context.Context, ask live.Ask, decision v1alpha1.Decision, comment string) error
+	Decide(ctx context.Context, ask view.Ask, decision v1alpha1.Decision, comment string) error
 	// Cancel stops a task, or with an empty name all the work of the chat.
 	Cancel(ctx context.Context, task string) error
 }
 
 // Updated is sent when the chat has changed.
-type Updated live.Snapshot
+type Updated view.Snapshot
 
 // Delta is a delta of a streamed reply.
 type Delta struct {
@@ -64,7 +64,7 @@ type Model struct {
 
 	width, height int
 	now           time.Time
-	snapshot      live.Snapshot
+	snapshot      view.Snapshot
 	streams       map[string]string
 	reasoning     map[string]string // the newest part of the reasoning before the text in streams
 	replyEnded    time.Time         // when the orchestrator's reply in streams was complete
@@ -81,7 +81,7 @@ type Model struct {
 	prompt         prompt
 	changes        changesView
 	chosenCall     string   // the call that the person named, shown before others
-	fullAsk        live.Ask // the shown call with its full arguments, if the status has only the beginning
+	fullAsk        view.Ask // the shown call with its full arguments, if the status has only the beginning
 	toOrchestrator bool     // send the input to the orchestrator although a question waits
 	notice         notice
 	problems       Problems
@@ -132,7 +132,7 @@ func (m Model) status() v1alpha1.AgentChatStatus {
 }
 
 // firstAsk returns the first ask of a kind and how many there are.
-func (m Model) firstAsk(kind v1alpha1.WaitingKind) (first live.Ask, count int) {
+func (m Model) firstAsk(kind v1alpha1.WaitingKind) (first view.Ask, count int) {
 	for _, ask := range m.snapshot.Asks(m.chat) {
 		if ask.Kind != kind {
 			continue

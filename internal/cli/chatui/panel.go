@@ -12,7 +12,7 @@ import (
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 	"github.com/nestor-dev/nestor/internal/cli/terminal"
-	"github.com/nestor-dev/nestor/internal/client/live"
+	"github.com/nestor-dev/nestor/internal/view"
 )
 
 // panel renders what waits for the person in at most height lines. The keys come last and are never cut off.
@@ -28,7 +28,7 @@ func (m Model) panel(height int) []string {
 	return append(m.approvalLines(ask, count, height-len(asked)), asked...)
 }
 
-func (m Model) approvalLines(ask live.Ask, count, height int) []string {
+func (m Model) approvalLines(ask view.Ask, count, height int) []string {
 	head := terminal.Warning.Render(fmt.Sprintf("! %s wants to run %s", agentLabel(ask), terminal.Line(ask.Tool)))
 	if count > 1 {
 		head += terminal.Faint.Render(fmt.Sprintf("  (1 of %d)", count))
@@ -95,7 +95,7 @@ func (m Model) recordRead() Model {
 }
 
 // decisionKeys returns the keys that decide about the call, once they are active.
-func (m Model) decisionKeys(ask live.Ask) string {
+func (m Model) decisionKeys(ask view.Ask) string {
 	switch {
 	case m.prompt.decided:
 		return terminal.Faint.Render("  sending your decision")
@@ -109,7 +109,7 @@ func (m Model) decisionKeys(ask live.Ask) string {
 	return keys + "; what you write becomes the comment"
 }
 
-func (m Model) questionLines(ask live.Ask, count int) []string {
+func (m Model) questionLines(ask view.Ask, count int) []string {
 	text := fmt.Sprintf("? %s asks: %s", agentLabel(ask), terminal.Clean(ask.Question))
 	lines, _ := truncateLines(terminal.Wrap(terminal.Warning.Render(text), m.width), 5)
 	hint := "  enter answers it · esc to talk to the orchestrator instead"
@@ -122,7 +122,7 @@ func (m Model) questionLines(ask live.Ask, count int) []string {
 	return append(lines, terminal.Faint.Render(terminal.Fit(hint, m.width)))
 }
 
-func agentLabel(ask live.Ask) string {
+func agentLabel(ask view.Ask) string {
 	if ask.Role == "" {
 		return ask.Task
 	}

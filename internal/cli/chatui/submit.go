@@ -10,7 +10,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
-	"github.com/nestor-dev/nestor/internal/client/live"
+	"github.com/nestor-dev/nestor/internal/view"
 )
 
 // submit runs the command in the input.
@@ -121,7 +121,7 @@ func (m Model) decideNamed(c Command, d v1alpha1.Decision) (Model, tea.Cmd) {
 	return m, nil
 }
 
-func (m Model) decideOn(ask live.Ask, d v1alpha1.Decision, comment string) tea.Cmd {
+func (m Model) decideOn(ask view.Ask, d v1alpha1.Decision, comment string) tea.Cmd {
 	done := fmt.Sprintf("approved %s of %s", ask.Tool, ask.Task)
 	if d == v1alpha1.DecisionDeny {
 		done = fmt.Sprintf("denied %s of %s", ask.Tool, ask.Task)

@@ -12,8 +12,8 @@ import (
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 	"github.com/nestor-dev/nestor/internal/cli/terminal"
-	"github.com/nestor-dev/nestor/internal/client/live"
 	"github.com/nestor-dev/nestor/internal/shorten"
+	"github.com/nestor-dev/nestor/internal/view"
 )
 
 // Update implements tea.Model.
@@ -23,7 +23,7 @@ func (m Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	case tea.WindowSizeMsg:
 		m.width, m.height = msg.Width, msg.Height
 	case Updated:
-		m, cmd = m.onSnapshot(live.Snapshot(msg))
+		m, cmd = m.onSnapshot(view.Snapshot(msg))
 	case Delta:
 		m = m.onDelta(msg)
 	case ticked:
@@ -53,13 +53,13 @@ func (m Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 }
 
 // onSnapshot handles a snapshot.
-func (m Model) onSnapshot(s live.Snapshot) (Model, tea.Cmd) {
+func (m Model) onSnapshot(s view.Snapshot) (Model, tea.Cmd) {
 	m.snapshot, m.loaded = s, true
 	if m.posted(m.streams[""]) {
 		m.dropStream("") // a message has the streamed reply now
 	}
 	for _, task := range s.Tasks {
-		if live.Ended(task.Status.Phase) {
+		if view.Ended(task.Status.Phase) {
 			m.dropStream(task.Name)
 		}
 	}
@@ -76,7 +76,7 @@ func (m Model) onSnapshot(s live.Snapshot) (Model, tea.Cmd) {
 }
 
 // showApproval shows a call in the panel and, if the status has only the beginning, fetches the rest.
-func (m Model) showApproval(ask live.Ask) (Model, tea.Cmd) {
+func (m Model) showApproval(ask view.Ask) (Model, tea.Cmd) {
 	shown := m.prompt.key == ask.Key()
 	var cmd tea.Cmd
 	m.prompt, cmd = m.prompt.forCall(ask.Key())
@@ -88,11 +88,11 @@ func (m Model) showApproval(ask live.Ask) (Model, tea.Cmd) {
 
 // fetched is a call with its full arguments, or the error of reading them.
 type fetched struct {
-	ask live.Ask
+	ask view.Ask
 	err error
 }
 
-func (m Model) fetch(ask live.Ask) tea.Cmd {
+func (m Model) fetch(ask view.Ask) tea.Cmd {
 	return func() tea.Msg {
 		whole, err := m.actions.FullArguments(m.ctx, ask)
 		return fetched{whole, err}

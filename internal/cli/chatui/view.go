@@ -10,12 +10,10 @@ import (
 	"charm.land/bubbles/v2/textarea"
 	tea "charm.land/bubbletea/v2"
 	"charm.land/lipgloss/v2"
-	"k8s.io/apimachinery/pkg/api/meta"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 	"github.com/nestor-dev/nestor/internal/cli/terminal"
-	"github.com/nestor-dev/nestor/internal/client/live"
+	"github.com/nestor-dev/nestor/internal/view"
 )
 
 // layout computes the size of all parts. The conversation gets the remaining height and stays scrolled to its end.
@@ -99,7 +97,7 @@ func (m Model) header() []string {
 	if problem := m.problem(); problem != "" {
 		return append(lines, m.noteLines(problem, terminal.Bad)...)
 	}
-	if still, ok := live.StandstillOf(status.Conditions); ok {
+	if still := view.OfChat(m.snapshot.Chat(m.chat)); still != nil {
 		lines = append(lines, m.noteLines(terminal.Line(still.String()), terminal.Warning)...)
 	}
 	return lines
@@ -126,9 +124,8 @@ func (m Model) problem() string {
 	if m.loaded && m.snapshot.Chat(m.chat) == nil {
 		return "this chat has been deleted"
 	}
-	c := meta.FindStatusCondition(m.status().Conditions, v1alpha1.ConditionReady)
-	if _, waits := live.StandstillOf(m.status().Conditions); c != nil && c.Status == metav1.ConditionFalse && !waits {
-		return terminal.Line(c.Reason + ": " + c.Message)
+	if still := view.OfChat(m.snapshot.Chat(m.chat)); still.Is(view.StandstillBlocked) {
+		return terminal.Line(still.Condition())
 	}
 	return ""
 }

@@ -10,7 +10,7 @@ import (
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 	"github.com/nestor-dev/nestor/internal/cli/terminal"
-	"github.com/nestor-dev/nestor/internal/client/live"
+	"github.com/nestor-dev/nestor/internal/view"
 )
 
 // Sender returns the name of a message's author.
@@ -72,7 +72,7 @@ func messageLines(m v1alpha1.AgentMessage) []string {
 }
 
 // Command returns the command that answers a question or approves a call.
-func Command(a live.Ask) string {
+func Command(a view.Ask) string {
 	if a.Kind == v1alpha1.WaitingQuestion {
 		return fmt.Sprintf("kubectl nestor send %s \"...\"", a.Task)
 	}
@@ -80,14 +80,14 @@ func Command(a live.Ask) string {
 }
 
 // Hint returns the commands that resolve an ask.
-func Hint(a live.Ask) string {
+func Hint(a view.Ask) string {
 	if a.Kind == v1alpha1.WaitingQuestion {
 		return "answer: " + Command(a)
 	}
 	return fmt.Sprintf("decide: kubectl nestor approve %s, or kubectl nestor deny %s --comment \"...\"", a.Task, a.Task)
 }
 
-func beginLines(n *live.Node, depth int) []string {
+func beginLines(n *view.Node, depth int) []string {
 	what := n.Task.Spec.Instruction
 	if n.Task.Spec.Type == v1alpha1.TaskTool && n.Task.Spec.Arguments != nil {
 		what = terminal.JSON(n.Task.Spec.Arguments.Raw)
@@ -95,7 +95,7 @@ func beginLines(n *live.Node, depth int) []string {
 	return []string{fmt.Sprintf("%s%s %s (%s): %s", strings.Repeat("  ", depth+1), terminal.Mark("Running"), n.Task.Name, n.Role(), brief(what))}
 }
 
-func endLines(n *live.Node, depth int) []string {
+func endLines(n *view.Node, depth int) []string {
 	status := n.Task.Status
 	text := string(status.Phase)
 	if status.Error != nil && status.Error.Kind != v1alpha1.ErrorCancelled {

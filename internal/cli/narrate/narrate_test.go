@@ -17,7 +17,7 @@ import (
 	historyv1 "github.com/nestor-dev/nestor/api/history/v1alpha1"
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 	"github.com/nestor-dev/nestor/internal/cli/terminal"
-	"github.com/nestor-dev/nestor/internal/client/live"
+	"github.com/nestor-dev/nestor/internal/view"
 )
 
 func message(role v1alpha1.MessageRole, name, replyTo, text string) v1alpha1.AgentMessage {
@@ -26,14 +26,14 @@ func message(role v1alpha1.MessageRole, name, replyTo, text string) v1alpha1.Age
 	return m
 }
 
-func exampleSnapshot() live.Snapshot {
+func exampleSnapshot() view.Snapshot {
 	task := v1alpha1.AgentTask{ObjectMeta: metav1.ObjectMeta{Name: "chat-1"}}
 	task.Spec.Chat, task.Spec.Role, task.Spec.Instruction, task.Spec.TriggerMessage = "chat", "coder", "Do\nit.", "u1"
 	task.Status.Phase, task.Status.Result = v1alpha1.TaskSuccess, &v1alpha1.TaskResult{Summary: "Done."}
 	child := task
 	child.Name, child.Labels, child.Spec.Role = "chat-1-1", map[string]string{v1alpha1.LabelParent: "chat-1"}, "tester"
 	child.Status.Phase, child.Status.Result, child.Status.Error = v1alpha1.TaskFailed, nil, &v1alpha1.RunError{Kind: v1alpha1.ErrorTimedOut, Message: "too slow\x1b[2J"}
-	return live.Snapshot{
+	return view.Snapshot{
 		Messages: []v1alpha1.AgentMessage{
 			message(v1alpha1.RoleUser, "u1", "", "Please\ndo it."), message(v1alpha1.RoleAssistant, "p1", "u1", "Somebody does."), message(v1alpha1.RoleAssistant, "p2", "u1", "It is done."),
 		},
@@ -138,14 +138,14 @@ func TestImagesAreDescribed(t *testing.T) {
 
 func TestStandstillIsPrintedOnceUntilItEnds(t *testing.T) {
 	chat := v1alpha1.AgentChat{ObjectMeta: metav1.ObjectMeta{Name: "chat"}}
-	at := func(kind string, status metav1.ConditionStatus, reason, message string) live.Snapshot {
+	at := func(kind string, status metav1.ConditionStatus, reason, message string) view.Snapshot {
 		c := chat
 		c.Status.Conditions = []metav1.Condition{{Type: kind, Status: status, Reason: reason, Message: message}}
-		return live.Snapshot{Chats: []v1alpha1.AgentChat{c}}
+		return view.Snapshot{Chats: []v1alpha1.AgentChat{c}}
 	}
 	n := New("chat")
 	var printed []string
-	for _, s := range []live.Snapshot{
+	for _, s := range []view.Snapshot{
 		at("Ready", "True", "Ready", ""),
 		at("Progressing", "False", "RateLimited", "Attempt 1 failed."),
 		at("Progressing", "False", "RateLimited", "Attempt 2 failed."),

@@ -9,7 +9,7 @@ import (
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 	"github.com/nestor-dev/nestor/internal/cli/terminal"
-	"github.com/nestor-dev/nestor/internal/client/live"
+	"github.com/nestor-dev/nestor/internal/view"
 )
 
 // Narrator prints a chat. Use New.
@@ -28,11 +28,11 @@ func New(chat string) *Narrator {
 }
 
 // Skip marks everything in a snapshot as printed.
-func (n *Narrator) Skip(s live.Snapshot) { n.Lines(s) }
+func (n *Narrator) Skip(s view.Snapshot) { n.Lines(s) }
 
 // Lines returns the lines about what is new in a snapshot: messages in order, a task after the message that led to it,
 // and its end before the answer that it led to.
-func (n *Narrator) Lines(s live.Snapshot) []string {
+func (n *Narrator) Lines(s view.Snapshot) []string {
 	var fresh []v1alpha1.AgentMessage
 	for _, m := range s.Messages {
 		if !n.messages[m.Name] {
@@ -57,10 +57,10 @@ func (n *Narrator) Lines(s live.Snapshot) []string {
 
 // standstills returns lines about a paused chat and about work that waits for a provider or a quota, once until it
 // ends.
-func (n *Narrator) standstills(s live.Snapshot) []string {
+func (n *Narrator) standstills(s view.Snapshot) []string {
 	var lines []string
-	add := func(name, subject string, still live.Standstill, stands bool) {
-		if !stands {
+	add := func(name, subject string, still *view.Standstill) {
+		if still == nil {
 			delete(n.standstill, name)
 			return
 		}
@@ -69,24 +69,22 @@ func (n *Narrator) standstills(s live.Snapshot) []string {
 			lines = append(lines, terminal.Warning.Render("  "+subject+" "+terminal.Line(still.String())))
 		}
 	}
-	if chat := s.Chat(n.chat); chat != nil {
-		still, stands := live.StandstillOf(chat.Status.Conditions)
-		verb := "the chat"
-		if still.Paused {
-			verb = "the chat is"
-		}
-		add("", verb, still, stands)
+	switch still := view.OfChat(s.Chat(n.chat)); {
+	case still.Is(view.StandstillBlocked): // the caller reports it
+	case still.Is(view.StandstillPaused):
+		add("", "the chat is", still)
+	default:
+		add("", "the chat", still)
 	}
 	for _, root := range s.Tree(n.chat) {
-		eachNode(root, func(node *live.Node) {
-			still, stands := node.Standstill()
-			add(node.Task.Name, node.Task.Name+" ("+node.Role()+")", still, stands)
+		eachNode(root, func(node *view.Node) {
+			add(node.Task.Name, node.Task.Name+" ("+node.Role()+")", node.Standstill())
 		})
 	}
 	return lines
 }
 
-func eachNode(node *live.Node, do func(*live.Node)) {
+func eachNode(node *view.Node, do func(*view.Node)) {
 	do(node)
 	for _, child := range node.Children {
 		eachNode(child, do)
@@ -106,7 +104,7 @@ const (
 )
 
 // taskItems returns the items about a task and those below it that were not printed yet.
-func (n *Narrator) taskItems(node *live.Node, depth, begin, end int) []item {
+func (n *Narrator) taskItems(node *view.Node, depth, begin, end int) []item {
 	name := node.Task.Name
 	var items []item
 	if !n.started[name] {
@@ -124,13 +122,13 @@ func (n *Narrator) taskItems(node *live.Node, depth, begin, end int) []item {
 }
 
 // startPlace returns the place of the message that led to a task, or the first place if that was printed before.
-func startPlace(node *live.Node, fresh []v1alpha1.AgentMessage) int {
+func startPlace(node *view.Node, fresh []v1alpha1.AgentMessage) int {
 	return slices.IndexFunc(fresh, func(m v1alpha1.AgentMessage) bool { return m.Name == node.Task.Spec.TriggerMessage })
 }
 
 // endPlace returns the place of the answer that a task led to, which is the last reply to the same message, or the last
 // place.
-func endPlace(node *live.Node, fresh []v1alpha1.AgentMessage) int {
+func endPlace(node *view.Node, fresh []v1alpha1.AgentMessage) int {
 	for i, m := range slices.Backward(fresh) {
 		if m.Spec.About == node.Task.Name {
 			break // a later question
@@ -143,7 +141,7 @@ func endPlace(node *live.Node, fresh []v1alpha1.AgentMessage) int {
 }
 
 // hints returns the commands that resolve the open asks, once each ask has been printed.
-func (n *Narrator) hints(s live.Snapshot) []string {
+func (n *Narrator) hints(s view.Snapshot) []string {
 	var lines []string
 	for _, ask := range s.Asks(n.chat) {
 		if n.hinted[ask.Key()] || !n.messages[ask.Message] {

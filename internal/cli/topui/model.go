@@ -12,11 +12,11 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/nestor-dev/nestor/internal/cli/terminal"
-	"github.com/nestor-dev/nestor/internal/client/live"
+	"github.com/nestor-dev/nestor/internal/view"
 )
 
 // Updated is sent when something has changed.
-type Updated live.Snapshot
+type Updated view.Snapshot
 
 // Chat is a chat to open.
 type Chat struct{ Namespace, Name string }
@@ -37,7 +37,7 @@ type Model struct {
 
 	width, height int
 	now           time.Time
-	snapshot      live.Snapshot
+	snapshot      view.Snapshot
 	loaded        bool
 	runs          []row // of the snapshot
 	rates         rates
@@ -80,7 +80,7 @@ func (m Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	case tea.WindowSizeMsg:
 		m.width, m.height = msg.Width, msg.Height
 	case Updated:
-		m.snapshot, m.loaded, m.runs = live.Snapshot(msg), true, runRows(live.Snapshot(msg))
+		m.snapshot, m.loaded, m.runs = view.Snapshot(msg), true, runRows(view.Snapshot(msg))
 		m.measure()
 	case ticked:
 		m.now = time.Time(msg)
@@ -106,11 +106,11 @@ func (m Model) measure() {
 }
 
 // part returns the snapshot of the namespace of the selected run.
-func (m Model) part() live.Snapshot {
+func (m Model) part() view.Snapshot {
 	parts := m.snapshot.ByNamespace()
-	i := slices.IndexFunc(parts, func(s live.Snapshot) bool { return s.Namespace == m.run.namespace })
+	i := slices.IndexFunc(parts, func(s view.Snapshot) bool { return s.Namespace == m.run.namespace })
 	if i < 0 {
-		return live.Snapshot{Namespace: m.run.namespace}
+		return view.Snapshot{Namespace: m.run.namespace}
 	}
 	return parts[i]
 }
@@ -360,7 +360,7 @@ const wideScreen = 100
 const maxName = 24
 
 // Table returns the runs as a table for output without a terminal.
-func Table(now live.Snapshot, at time.Time, namespaces bool) terminal.Table {
+func Table(now view.Snapshot, at time.Time, namespaces bool) terminal.Table {
 	m := New("", namespaces, at)
 	t := terminal.Table{Heading: []string{"NAMESPACE", "NAME", "ROLE", "PHASE", "ITER", "WAIT", "TOKENS", "TOK/S", "COST", "AGE", "NOTE"}}
 	for _, r := range runRows(now) {

@@ -12,7 +12,7 @@ import (
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 	"github.com/nestor-dev/nestor/internal/cli/terminal"
-	"github.com/nestor-dev/nestor/internal/client/live"
+	"github.com/nestor-dev/nestor/internal/view"
 )
 
 // row is a run or an agent.
@@ -31,7 +31,7 @@ type row struct {
 }
 
 // runRows returns the chats and standalone tasks of a snapshot: those that wait for a person first, then those that run, then the newest.
-func runRows(now live.Snapshot) []row {
+func runRows(now view.Snapshot) []row {
 	var rows []row
 	for _, part := range now.ByNamespace() {
 		for _, chat := range part.Chats {
@@ -39,7 +39,7 @@ func runRows(now live.Snapshot) []row {
 		}
 		for _, node := range part.Tree("") {
 			r := nodeRow(part.Namespace, "", node)
-			count(&r, part.Asks(""), []*live.Node{node})
+			count(&r, part.Asks(""), []*view.Node{node})
 			rows = append(rows, r)
 		}
 	}
@@ -59,7 +59,7 @@ func urgency(r row) int {
 	return 2
 }
 
-func chatRow(now live.Snapshot, chat v1alpha1.AgentChat) row {
+func chatRow(now view.Snapshot, chat v1alpha1.AgentChat) row {
 	tree := now.Tree(chat.Name)
 	r := row{key: chat.Namespace + "/chat/" + chat.Name, namespace: chat.Namespace, name: chat.Name, kind: "chat", phase: string(cmp.Or(chat.Status.Phase, "Pending")),
 		role: cmp.Or(chat.Spec.Role, "orchestrator"), tokens: chat.Status.Usage.TotalTokens, cost: chat.Status.Usage.CostMicros, since: chat.CreationTimestamp.Time, chat: chat.Name}
@@ -68,7 +68,7 @@ func chatRow(now live.Snapshot, chat v1alpha1.AgentChat) row {
 		below += node.Usage().TotalTokens
 	}
 	r.tokens = max(r.tokens, below) // the status of the chat is written less often than those of its agents
-	if still, ok := live.StandstillOf(chat.Status.Conditions); ok {
+	if still := view.OfChat(&chat); still != nil {
 		r.note = still.String()
 	}
 	count(&r, now.Asks(chat.Name), tree)
@@ -76,10 +76,10 @@ func chatRow(now live.Snapshot, chat v1alpha1.AgentChat) row {
 }
 
 // count adds the active and the waiting agents of a tree to a row.
-func count(r *row, asks []live.Ask, nodes []*live.Node) {
+func count(r *row, asks []view.Ask, nodes []*view.Node) {
 	r.active += countActive(nodes)
 	for _, ask := range asks {
-		if live.Find(nodes, ask.Task) == nil {
+		if view.Find(nodes, ask.Task) == nil {
 			continue
 		}
 		if r.waiting == 0 {
@@ -89,7 +89,7 @@ func count(r *row, asks []live.Ask, nodes []*live.Node) {
 	}
 }
 
-func countActive(nodes []*live.Node) int {
+func countActive(nodes []*view.Node) int {
 	active := 0
 	for _, node := range nodes {
 		if !node.Ended() {
@@ -100,7 +100,7 @@ func countActive(nodes []*live.Node) int {
 	return active
 }
 
-func describe(ask live.Ask) string {
+func describe(ask view.Ask) string {
 	if ask.Kind == v1alpha1.WaitingQuestion {
 		return "asks: " + ask.Question
 	}
@@ -108,18 +108,18 @@ func describe(ask live.Ask) string {
 }
 
 // agentRows returns the agents of a run as a tree.
-func agentRows(now live.Snapshot, chat, task string) []row {
+func agentRows(now view.Snapshot, chat, task string) []row {
 	nodes := now.Tree(chat)
 	if task != "" {
 		nodes = nil
-		if node := live.Find(now.Tree(chat), task); node != nil {
-			nodes = []*live.Node{node}
+		if node := view.Find(now.Tree(chat), task); node != nil {
+			nodes = []*view.Node{node}
 		}
 	}
 	asks := now.Asks(chat)
 	var rows []row
-	var add func(nodes []*live.Node, indent string)
-	add = func(nodes []*live.Node, indent string) {
+	var add func(nodes []*view.Node, indent string)
+	add = func(nodes []*view.Node, indent string) {
 		for i, node := range nodes {
 			branch, rest := "├─ ", "│  "
 			if i == len(nodes)-1 {
@@ -141,7 +141,7 @@ func agentRows(now live.Snapshot, chat, task string) []row {
 	return rows
 }
 
-func nodeRow(namespace, indent string, n *live.Node) row {
+func nodeRow(namespace, indent string, n *view.Node) row {
 	usage := n.Usage()
 	r := row{key: namespace + "/task/" + n.Task.Name, namespace: namespace, name: n.Task.Name, kind: "task", indent: indent, phase: n.Phase(), role: n.Role(),
 		iterations: n.Iterations(), tokens: usage.TotalTokens, cost: usage.CostMicros, since: n.Task.CreationTimestamp.Time, task: n.Task.Name, chat: n.Task.Spec.Chat}
@@ -149,7 +149,7 @@ func nodeRow(namespace, indent string, n *live.Node) row {
 	if progress := n.ToolProgress(); progress != "" {
 		r.note = progress
 	}
-	if still, ok := n.Standstill(); ok {
+	if still := n.Standstill(); still != nil {
 		r.note = still.String()
 	}
 	if e := n.Task.Status.Error; e != nil {
@@ -159,7 +159,7 @@ func nodeRow(namespace, indent string, n *live.Node) row {
 }
 
 // detailLines returns what the agent of a task was asked, said and called, as far as its status has it.
-func detailLines(now live.Snapshot, task string, width int) []string {
+func detailLines(now view.Snapshot, task string, width int) []string {
 	t := now.Task(task)
 	if t == nil {
 		return []string{"The task has been deleted."}

@@ -14,7 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
-	"github.com/nestor-dev/nestor/internal/client/live"
+	"github.com/nestor-dev/nestor/internal/view"
 )
 
 var start = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
@@ -24,7 +24,7 @@ func meta(namespace, name string, age time.Duration) metav1.ObjectMeta {
 }
 
 // snapshot has a chat with a running agent and its child, a task that asks, and a chat of the same name in another namespace.
-func snapshot(tokens int64) live.Snapshot {
+func snapshot(tokens int64) view.Snapshot {
 	cost := int64(250_000)
 	busy := v1alpha1.AgentChat{ObjectMeta: meta("a", "busy", time.Hour)}
 	busy.Status.Phase, busy.Status.Usage = v1alpha1.ChatRunning, v1alpha1.Usage{TotalTokens: 100, CostMicros: &cost}
@@ -44,7 +44,7 @@ func snapshot(tokens int64) live.Snapshot {
 	alone := v1alpha1.AgentTask{ObjectMeta: meta("a", "alone", 2*time.Hour)}
 	alone.Spec.Role, alone.Status.Phase = "researcher", v1alpha1.TaskWaiting
 	alone.Status.Waiting = &v1alpha1.Waiting{Kind: v1alpha1.WaitingQuestion, Text: "Which year is it?"}
-	return live.Snapshot{Chats: []v1alpha1.AgentChat{busy, other}, Tasks: []v1alpha1.AgentTask{coder, tester, alone}, Agents: []v1alpha1.SubAgent{agent}}
+	return view.Snapshot{Chats: []v1alpha1.AgentChat{busy, other}, Tasks: []v1alpha1.AgentTask{coder, tester, alone}, Agents: []v1alpha1.SubAgent{agent}}
 }
 
 func press(m Model, keys ...string) Model {
@@ -72,11 +72,11 @@ func update(m Model, msgs ...tea.Msg) Model {
 	return m
 }
 
-func view(m Model) string { return ansi.Strip(fmt.Sprint(m.View().Content)) }
+func screen(m Model) string { return ansi.Strip(fmt.Sprint(m.View().Content)) }
 
 func TestRunsAgentsAndDetail(t *testing.T) {
 	m := update(New("all namespaces", true, start), tea.WindowSizeMsg{Width: 140, Height: 20}, Updated(snapshot(1000)), ticked(start.Add(10*time.Second)), Updated(snapshot(3000)))
-	shown := view(m)
+	shown := screen(m)
 	for _, want := range []string{
 		"nestor top  all namespaces  3 active · 1 waiting · 200 tok/s · 3k tokens · cost 0.25", "NAMESPACE   NAME", "asks: Which year is it?", "enter its agents",
 	} {
@@ -93,11 +93,11 @@ func TestRunsAgentsAndDetail(t *testing.T) {
 	}
 
 	m = press(m, "down", "enter")
-	if shown = view(m); !strings.Contains(shown, "a › busy") || !strings.Contains(shown, "└─ busy-1 ") || !strings.Contains(shown, "   └─ busy-1-1") {
+	if shown = screen(m); !strings.Contains(shown, "a › busy") || !strings.Contains(shown, "└─ busy-1 ") || !strings.Contains(shown, "   └─ busy-1-1") {
 		t.Errorf("the agents of the run:\n%s", shown)
 	}
 	m = press(m, "enter")
-	if shown = view(m); !strings.Contains(shown, "a › busy › busy-1") || !strings.Contains(shown, "Write it.") || !strings.Contains(shown, "I write ␛[31mit") ||
+	if shown = screen(m); !strings.Contains(shown, "a › busy › busy-1") || !strings.Contains(shown, "Write it.") || !strings.Contains(shown, "I write ␛[31mit") ||
 		!strings.Contains(shown, `● bash {"command":"a && b"}`) || !strings.Contains(shown, "kubectl nestor transcript busy-1 -n a -f") {
 		t.Errorf("what the agent does:\n%s", shown)
 	}
@@ -105,7 +105,7 @@ func TestRunsAgentsAndDetail(t *testing.T) {
 		t.Errorf("the instruction once, and the lines of an output aligned:\n%s", shown)
 	}
 	m = press(m, "esc", "esc")
-	if shown = view(m); !strings.Contains(shown, "enter its agents") {
+	if shown = screen(m); !strings.Contains(shown, "enter its agents") {
 		t.Errorf("back at the runs:\n%s", shown)
 	}
 	if m = press(m, "c"); m.Open() != (Chat{"a", "busy"}) || m.Resume().Open().Name != "" {
@@ -117,7 +117,7 @@ func TestScreenFits(t *testing.T) {
 	for _, size := range []tea.WindowSizeMsg{{Width: 80, Height: 24}, {Width: 120, Height: 40}, {Width: 40, Height: 6}, {Width: 20, Height: 3}} {
 		for _, keys := range [][]string{nil, {"enter"}, {"down", "enter", "enter"}} {
 			m := press(update(New("namespace a", false, start), size, Updated(snapshot(1000))), keys...)
-			lines := strings.Split(view(m), "\n")
+			lines := strings.Split(screen(m), "\n")
 			if len(lines) != size.Height {
 				t.Errorf("%d lines at %dx%d", len(lines), size.Width, size.Height)
 			}

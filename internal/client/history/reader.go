@@ -20,7 +20,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	historyv1 "github.com/nestor-dev/nestor/api/history/v1alpha1"
-	"github.com/nestor-dev/nestor/internal/client/live"
+	"github.com/nestor-dev/nestor/internal/client/kube"
 )
 
 // ErrNotServed means that the cluster does not serve the API, temporarily or at all.
@@ -107,7 +107,7 @@ func (r *Reader) Log(ctx context.Context, transcript string, q Query, each func(
 
 // classify distinguishes an API that is not served from a transcript that does not exist.
 func classify(doing string, err error) error {
-	if live.IsNoSuchAPI(err) {
+	if kube.IsNoSuchAPI(err) {
 		return ErrNotServed
 	}
 	if apierrors.IsServiceUnavailable(err) {

@@ -20,11 +20,11 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
-	"github.com/nestor-dev/nestor/internal/client/live"
 	"github.com/nestor-dev/nestor/internal/controller/resolve"
 	"github.com/nestor-dev/nestor/internal/gateway"
 	"github.com/nestor-dev/nestor/internal/gateway/run"
 	"github.com/nestor-dev/nestor/internal/role"
+	"github.com/nestor-dev/nestor/internal/view"
 )
 
 // cancelTimeout is how long a cancel waits for the end of the task.
@@ -143,7 +143,7 @@ func (a agent) list(ctx context.Context, req *a2a.ListTasksRequest) ([]*a2a.Task
 			continue
 		}
 		shown := convert(task, nil, req.HistoryLength)
-		if req.IncludeArtifacts && live.Ended(task.Status.Phase) {
+		if req.IncludeArtifacts && view.Ended(task.Status.Phase) {
 			shown.Artifacts = taskArtifacts(run.Answer(task), task, nil)
 		}
 		found = append(found, shown)
@@ -188,7 +188,7 @@ func (a agent) CancelTask(ctx context.Context, req *a2a.CancelTaskRequest) (*a2a
 	if err != nil {
 		return nil, err
 	}
-	if live.Ended(task.Status.Phase) {
+	if view.Ended(task.Status.Phase) {
 		return nil, a2a.ErrTaskNotCancelable
 	}
 	if err := a.caller.Cancel(ctx, a.namespace, task.Name, "a2a-cancel"); err != nil {
@@ -261,7 +261,7 @@ func (a agent) subscription(ctx context.Context, id a2a.TaskID) (exchange, error
 	ended := a2a.NewError(a2a.ErrUnsupportedOperation, "the task has ended: read it with GetTask")
 	if !isTurn(id) {
 		task, err := a.task(ctx, id)
-		if err == nil && live.Ended(task.Status.Phase) {
+		if err == nil && view.Ended(task.Status.Phase) {
 			err = ended
 		}
 		return exchange{task: task}, err
@@ -317,7 +317,7 @@ func (a agent) tasks(ctx context.Context) ([]v1alpha1.AgentTask, error) {
 
 // whole returns a task with its ask or its whole answer.
 func (a agent) whole(ctx context.Context, task *v1alpha1.AgentTask, historyLength *int) (*a2a.Task, error) {
-	if !live.Ended(task.Status.Phase) {
+	if !view.Ended(task.Status.Phase) {
 		ask, err := a.caller.OpenAsk(ctx, task)
 		if err != nil {
 			return nil, failure(err)

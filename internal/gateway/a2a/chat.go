@@ -13,13 +13,12 @@ import (
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/meta"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
-	"github.com/nestor-dev/nestor/internal/client/live"
+	"github.com/nestor-dev/nestor/internal/client/follow"
 	"github.com/nestor-dev/nestor/internal/gateway/run"
+	"github.com/nestor-dev/nestor/internal/view"
 )
 
 const (
@@ -35,7 +34,7 @@ const (
 type turn struct {
 	chat    *v1alpha1.AgentChat
 	message *v1alpha1.AgentMessage
-	now     live.Snapshot
+	now     view.Snapshot
 	// begin is the index of the message in the snapshot, and end that of the next turn; begin is -1 if the chat does not have it yet.
 	begin, end int
 }
@@ -46,8 +45,8 @@ func startsTurn(m *v1alpha1.AgentMessage) bool {
 }
 
 // chat returns the state of a chat whose orchestrator has the role.
-func (a agent) chat(ctx context.Context, name string) (live.Snapshot, *v1alpha1.AgentChat, error) {
-	now, err := live.ReadSnapshot(ctx, a.caller.API, live.Scope{Namespace: a.namespace, Chat: name})
+func (a agent) chat(ctx context.Context, name string) (view.Snapshot, *v1alpha1.AgentChat, error) {
+	now, err := follow.ReadSnapshot(ctx, a.caller.API, follow.Scope{Namespace: a.namespace, Chat: name})
 	if err != nil {
 		return now, nil, failure(err)
 	}
@@ -82,7 +81,7 @@ func (a agent) turn(ctx context.Context, id a2a.TaskID) (*turn, error) {
 	return newTurn(now, chat, message), nil
 }
 
-func newTurn(now live.Snapshot, chat *v1alpha1.AgentChat, message *v1alpha1.AgentMessage) *turn {
+func newTurn(now view.Snapshot, chat *v1alpha1.AgentChat, message *v1alpha1.AgentMessage) *turn {
 	t := &turn{chat: chat, message: message, now: now, end: len(now.Messages)}
 	t.begin = slices.IndexFunc(now.Messages, func(m v1alpha1.AgentMessage) bool { return m.Name == message.Name })
 	if t.begin < 0 {
@@ -159,7 +158,7 @@ func (t *turn) state() (state a2a.TaskState, note string) {
 }
 
 // progress returns how far the chat has handled the newest message of a person.
-func (t *turn) progress() live.Progress {
+func (t *turn) progress() view.Progress {
 	newest := t.begin
 	for i := t.begin + 1; i < len(t.now.Messages); i++ {
 		if m := t.now.Messages[i]; m.Spec.Role == v1alpha1.RoleUser && m.Status.Phase != v1alpha1.MessageRejected {
@@ -167,8 +166,8 @@ func (t *turn) progress() live.Progress {
 		}
 	}
 	progress := t.now.ProgressOf(t.chat.Name, t.now.Messages[newest].Name, newest+1)
-	if progress == live.Quiet && !t.cancelled() && time.Since(t.now.Messages[newest].CreationTimestamp.Time) < quietTime {
-		return live.Working
+	if progress == view.Quiet && !t.cancelled() && time.Since(t.now.Messages[newest].CreationTimestamp.Time) < quietTime {
+		return view.Working
 	}
 	return progress
 }
@@ -182,28 +181,28 @@ func (t *turn) cancelled() bool {
 }
 
 // outcome returns the state for a progress.
-func (t *turn) outcome(progress live.Progress) (state a2a.TaskState, note string) {
+func (t *turn) outcome(progress view.Progress) (state a2a.TaskState, note string) {
 	switch progress {
-	case live.Working:
+	case view.Working:
 		return a2a.TaskStateWorking, ""
-	case live.NeedsPerson:
+	case view.NeedsPerson:
 		return a2a.TaskStateInputRequired, ""
-	case live.Answered, live.Quiet:
+	case view.Answered, view.Quiet:
 		return a2a.TaskStateCompleted, ""
-	case live.Deleted:
+	case view.Deleted:
 		return a2a.TaskStateFailed, "the chat was deleted"
-	case live.Rejected:
+	case view.Rejected:
 		if rejected := run.Rejection(t.message); rejected != nil {
 			return a2a.TaskStateRejected, rejected.Error()
 		}
 		return a2a.TaskStateRejected, "the message was rejected"
-	case live.Paused, live.Failed:
+	case view.Paused, view.Failed:
 	}
-	if still, ok := live.StandstillOf(t.chat.Status.Conditions); ok {
+	switch still := view.OfChat(t.chat); {
+	case still.Is(view.StandstillPaused):
 		return a2a.TaskStateFailed, "the chat is " + still.String()
-	}
-	if c := meta.FindStatusCondition(t.chat.Status.Conditions, v1alpha1.ConditionReady); c != nil && c.Status == metav1.ConditionFalse {
-		return a2a.TaskStateFailed, c.Reason + ": " + c.Message
+	case still != nil:
+		return a2a.TaskStateFailed, still.Condition()
 	}
 	return a2a.TaskStateFailed, "the chat could not handle the message"
 }

@@ -11,19 +11,19 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
-	"github.com/nestor-dev/nestor/internal/client/live"
+	"github.com/nestor-dev/nestor/internal/view"
 )
 
 // conversation builds the snapshot of a chat. Each message is a minute after the one before.
 type conversation struct {
-	live.Snapshot
+	view.Snapshot
 	at time.Time
 }
 
 func newConversation(phase v1alpha1.ChatPhase) *conversation {
 	chat := v1alpha1.AgentChat{Status: v1alpha1.AgentChatStatus{Phase: phase}}
 	chat.Name = "lounge"
-	return &conversation{Snapshot: live.Snapshot{Chats: []v1alpha1.AgentChat{chat}}, at: time.Now().Add(-time.Hour)}
+	return &conversation{Snapshot: view.Snapshot{Chats: []v1alpha1.AgentChat{chat}}, at: time.Now().Add(-time.Hour)}
 }
 
 // add adds a message.
@@ -125,7 +125,7 @@ func TestStatesOfTurns(t *testing.T) {
 	if state, _ := newTurn(idle.Snapshot, &idle.Chats[0], sent).state(); state != a2a.TaskStateSubmitted {
 		t.Errorf("a new message is %s", state)
 	}
-	if state, _ := working.turn("one").outcome(live.NeedsPerson); state != a2a.TaskStateInputRequired {
+	if state, _ := working.turn("one").outcome(view.NeedsPerson); state != a2a.TaskStateInputRequired {
 		t.Errorf("a chat that waits is %s", state)
 	}
 }

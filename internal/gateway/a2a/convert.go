@@ -13,6 +13,7 @@ import (
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 	"github.com/nestor-dev/nestor/internal/gateway/run"
+	"github.com/nestor-dev/nestor/internal/view"
 )
 
 var states = map[v1alpha1.TaskPhase]a2a.TaskState{
@@ -61,8 +62,8 @@ func status(task *v1alpha1.AgentTask, ask *run.Ask) a2a.TaskStatus {
 	case task.Status.Error != nil:
 		say(string(task.UID)+"-error", string(task.Status.Error.Kind)+": "+task.Status.Error.Message)
 	case s.State == a2a.TaskStateSubmitted:
-		if c := meta.FindStatusCondition(task.Status.Conditions, v1alpha1.ConditionSucceeded); c != nil && c.Message != "" {
-			say(string(task.UID)+"-"+c.Reason, c.Reason+": "+c.Message)
+		if still := view.OfTask(task); still != nil && still.Message != "" {
+			say(string(task.UID)+"-"+still.Reason, still.Condition())
 		}
 	}
 	return s

@@ -57,7 +57,7 @@ func TestStatusMessages(t *testing.T) {
 	failed := makeTask(v1alpha1.TaskFailed)
 	failed.Status.Error = &v1alpha1.RunError{Kind: "Model", Message: "no answer"}
 	pending := makeTask(v1alpha1.TaskPending)
-	pending.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionSucceeded, Reason: "ProviderNotFound", Message: "create it"}}
+	pending.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionSucceeded, Status: metav1.ConditionUnknown, Reason: "ProviderNotFound", Message: "create it"}}
 	for want, task := range map[string]*v1alpha1.AgentTask{"Model: no answer": failed, "ProviderNotFound: create it": pending, "": makeTask(v1alpha1.TaskRunning)} {
 		if got := textOf(convert(task, nil, nil).Status.Message); got != want {
 			t.Errorf("the message is %q, want %q", got, want)

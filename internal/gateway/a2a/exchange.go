@@ -11,8 +11,8 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2a"
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
-	"github.com/nestor-dev/nestor/internal/client/live"
 	"github.com/nestor-dev/nestor/internal/gateway/run"
+	"github.com/nestor-dev/nestor/internal/view"
 )
 
 // exchange is what a request follows: a standalone task, or a turn of a chat.
@@ -58,7 +58,7 @@ func (a agent) follow(ctx context.Context, x exchange) iter.Seq2[run.Event, erro
 		}
 		for event, err := range a.events(watched, x) {
 			rejected := rejectionOf(watched, event, err)
-			if rejected == nil && err == nil && event.Kind == run.End && event.Progress == live.Rejected && x.turn != nil && x.message != x.turn.message.Name {
+			if rejected == nil && err == nil && event.Kind == run.End && event.Progress == view.Rejected && x.turn != nil && x.message != x.turn.message.Name {
 				rejected = a.readRejection(ctx, x.message)
 			}
 			if rejected != nil {

@@ -14,9 +14,9 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
-	"github.com/nestor-dev/nestor/internal/client/live"
 	"github.com/nestor-dev/nestor/internal/controller/resolve"
 	"github.com/nestor-dev/nestor/internal/gateway/run"
+	"github.com/nestor-dev/nestor/internal/view"
 )
 
 // Metadata of tasks that were started over A2A.
@@ -105,7 +105,7 @@ func (a agent) start(ctx context.Context, message *a2a.Message, in input, regist
 			if task.Annotations[annotationMessage] == message.ID {
 				return task, nil // a repeated message
 			}
-			if request.ContinueFrom == "" && live.Ended(task.Status.Phase) {
+			if request.ContinueFrom == "" && view.Ended(task.Status.Phase) {
 				request.ContinueFrom = task.Status.SubAgent
 			}
 		}

@@ -12,8 +12,8 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2a"
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
-	"github.com/nestor-dev/nestor/internal/client/live"
 	"github.com/nestor-dev/nestor/internal/gateway/run"
+	"github.com/nestor-dev/nestor/internal/view"
 )
 
 // Notification returns the body of a push notification about a task, and an identifier of the state that it describes. The identifier is
@@ -37,7 +37,7 @@ func Notification(task *v1alpha1.AgentTask) (state string, body []byte, err erro
 	}
 	none := 0
 	shown := convert(task, ask, &none)
-	if live.Ended(task.Status.Phase) {
+	if view.Ended(task.Status.Phase) {
 		shown.Artifacts = taskArtifacts(run.Answer(task), task, nil)
 	}
 	body, err = json.Marshal(a2a.StreamResponse{Event: shown})
@@ -49,7 +49,7 @@ func Notification(task *v1alpha1.AgentTask) (state string, body []byte, err erro
 
 // statusAsk returns the ask in the status of a task.
 func statusAsk(task *v1alpha1.AgentTask, waiting v1alpha1.Waiting) *run.Ask {
-	ask := &run.Ask{Ask: live.NewAsk("", task.Name, waiting), Namespace: task.Namespace, Root: task.Name, SubAgent: waiting.SubAgent}
+	ask := &run.Ask{Ask: view.NewAsk("", task.Name, waiting), Namespace: task.Namespace, Root: task.Name, SubAgent: waiting.SubAgent}
 	ask.Role = task.Spec.Role
 	if waiting.SubAgent != "" && waiting.SubAgent != task.Status.SubAgent {
 		ask.Task, ask.Role = "", "" // it is that of an agent below

@@ -12,15 +12,13 @@ import (
 	"slices"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/meta"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/selection"
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
-	"github.com/nestor-dev/nestor/internal/client/live"
 	"github.com/nestor-dev/nestor/internal/gateway"
 	"github.com/nestor-dev/nestor/internal/gateway/run"
+	"github.com/nestor-dev/nestor/internal/view"
 )
 
 // inquiry is a request of either API.
@@ -277,7 +275,7 @@ func (q inquiry) resume(
 	if _, decides := run.ParseDecision(last.Text); ask != nil || shown != "" || decides {
 		return q.reply(ctx, caller, task, open, shown, last)
 	}
-	if !live.Ended(task.Status.Phase) {
+	if !view.Ended(task.Status.Phase) {
 		return exchange{}, apierrors.NewConflict(v1alpha1.GroupVersion.WithResource("agenttasks").GroupResource(), name,
 			fmt.Errorf("the run is still working and waits for nothing: follow it with GET /v1/responses/ID"))
 	}
@@ -432,18 +430,19 @@ func failure(e run.Event) error {
 		return failed
 	}
 	switch e.Progress {
-	case live.Answered, live.Quiet, live.NeedsPerson:
+	case view.Answered, view.Quiet, view.NeedsPerson:
 		return nil
-	case live.Rejected:
+	case view.Rejected:
 		return &runFailed{kind: "Rejected", message: "the message was rejected: kubectl get agentmessages shows why"}
-	case live.Deleted:
+	case view.Deleted:
 		return &runFailed{kind: "Deleted", message: "the chat was deleted"}
 	}
 	failed := &runFailed{kind: "Failed", message: "the chat could not handle the message"}
-	if e.Chat != nil {
-		if c := meta.FindStatusCondition(e.Chat.Status.Conditions, v1alpha1.ConditionReady); c != nil && c.Status != metav1.ConditionTrue {
-			failed.kind, failed.message = c.Reason, "the chat "+e.Chat.Name+" is not ready: "+c.Message
-		}
+	switch still := view.OfChat(e.Chat); {
+	case still.Is(view.StandstillPaused):
+		failed.kind, failed.message = still.Reason, "the chat "+e.Chat.Name+" is "+still.String()
+	case still != nil:
+		failed.kind, failed.message = still.Reason, "the chat "+e.Chat.Name+" is not ready: "+still.Message
 	}
 	return failed
 }

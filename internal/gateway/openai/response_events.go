@@ -6,9 +6,9 @@ package openai
 import (
 	"net/http"
 
-	"github.com/nestor-dev/nestor/internal/client/live"
 	"github.com/nestor-dev/nestor/internal/gateway"
 	"github.com/nestor-dev/nestor/internal/gateway/run"
+	"github.com/nestor-dev/nestor/internal/view"
 )
 
 // The states of a response.
@@ -182,7 +182,7 @@ func (d door) currentResponse(w http.ResponseWriter, r *http.Request, caller *ru
 			d.WriteError(w, err)
 			return
 		}
-		if !live.Ended(task.Status.Phase) && (ask == nil || ask.ID() == e.answered) {
+		if !view.Ended(task.Status.Phase) && (ask == nil || ask.ID() == e.answered) {
 			out.Background = true
 			gateway.WriteJSON(w, http.StatusOK, out)
 			return

@@ -19,14 +19,15 @@ import (
 	historyv1 "github.com/nestor-dev/nestor/api/history/v1alpha1"
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 	"github.com/nestor-dev/nestor/internal/agent"
+	"github.com/nestor-dev/nestor/internal/client/follow"
 	"github.com/nestor-dev/nestor/internal/client/history"
-	"github.com/nestor-dev/nestor/internal/client/live"
 	"github.com/nestor-dev/nestor/internal/shorten"
+	"github.com/nestor-dev/nestor/internal/view"
 )
 
 // Ask is the question or approval that a run waits for.
 type Ask struct {
-	live.Ask
+	view.Ask
 	Namespace string
 	// SubAgent is the agent that asks; it may be any number of levels below the run.
 	SubAgent string
@@ -60,8 +61,8 @@ func (c *Caller) OpenAsk(ctx context.Context, task *v1alpha1.AgentTask) (*Ask, e
 	if waiting == nil || task.Status.Phase != v1alpha1.TaskWaiting {
 		return nil, nil
 	}
-	ask := Ask{Ask: live.NewAsk("", task.Name, *waiting), Namespace: task.Namespace, Root: task.Name, SubAgent: waiting.SubAgent, Door: task.Labels[v1alpha1.LabelDoor]}
-	ask.Role, ask.Requesters = task.Spec.Role, live.Requesters(task)
+	ask := Ask{Ask: view.NewAsk("", task.Name, *waiting), Namespace: task.Namespace, Root: task.Name, SubAgent: waiting.SubAgent, Door: task.Labels[v1alpha1.LabelDoor]}
+	ask.Role, ask.Requesters = task.Spec.Role, view.Requesters(task)
 	if ask.SubAgent != "" && ask.SubAgent != task.Status.SubAgent {
 		below := &v1alpha1.SubAgent{}
 		if err := c.API.Get(ctx, client.ObjectKey{Namespace: task.Namespace, Name: ask.SubAgent}, below); err != nil {
@@ -86,7 +87,7 @@ type ChatState struct {
 
 // ChatState returns what a chat waits for.
 func (c *Caller) ChatState(ctx context.Context, namespace, chat string) (ChatState, error) {
-	now, err := live.ReadSnapshot(ctx, c.API, live.Scope{Namespace: namespace, Chat: chat})
+	now, err := follow.ReadSnapshot(ctx, c.API, follow.Scope{Namespace: namespace, Chat: chat})
 	if err != nil {
 		return ChatState{}, err
 	}

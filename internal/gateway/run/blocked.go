@@ -9,27 +9,20 @@ import (
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/internal/view"
 )
 
-// BlockedBy returns why a task cannot start without a change elsewhere, or "" if it can.
+// BlockedBy returns why a task has not started and may not start for a long time: something is missing, or a quota is
+// used up. It returns "" if the caller should wait for it.
 func BlockedBy(task *v1alpha1.AgentTask) string {
-	if c := blockedBy(task); c != nil {
-		return c.Reason + ": " + c.Message
+	still := view.OfTask(task)
+	if task.Status.Phase == v1alpha1.TaskPending && (still.Is(view.StandstillBlocked) || still.Is(view.StandstillOverQuota)) {
+		return still.Condition()
 	}
 	return ""
-}
-
-// blockedBy returns the condition of a task that cannot start without a change elsewhere, or nil.
-func blockedBy(task *v1alpha1.AgentTask) *metav1.Condition {
-	c := meta.FindStatusCondition(task.Status.Conditions, v1alpha1.ConditionSucceeded)
-	if task.Status.Phase != v1alpha1.TaskPending || c == nil || c.Reason == v1alpha1.ReasonPending || c.Reason == v1alpha1.ReasonParallelLimit {
-		return nil
-	}
-	return c
 }
 
 // ReasonCannotStart is the reason of a run that waits for a change elsewhere.

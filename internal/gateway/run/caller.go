@@ -16,9 +16,9 @@ import (
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/nestor-dev/nestor/internal/client/follow"
 	"github.com/nestor-dev/nestor/internal/client/history"
 	"github.com/nestor-dev/nestor/internal/client/kube"
-	"github.com/nestor-dev/nestor/internal/client/live"
 	"github.com/nestor-dev/nestor/internal/client/roles"
 	"github.com/nestor-dev/nestor/internal/role"
 )
@@ -131,6 +131,6 @@ func (c *Caller) history(namespace string) *history.Reader {
 	return history.NewReader(c.config, c.API, namespace)
 }
 
-func (c *Caller) cluster() live.Cluster {
-	return live.Cluster{Config: c.config, Scheme: c.connector.scheme, Mapper: c.connector.mapper}
+func (c *Caller) cluster() follow.Cluster {
+	return follow.Cluster{Config: c.config, Scheme: c.connector.scheme, Mapper: c.connector.mapper}
 }

@@ -13,7 +13,7 @@ import (
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 	"github.com/nestor-dev/nestor/internal/agent"
-	"github.com/nestor-dev/nestor/internal/client/live"
+	"github.com/nestor-dev/nestor/internal/view"
 )
 
 func TestParseDecision(t *testing.T) {
@@ -46,13 +46,13 @@ func TestParseDecision(t *testing.T) {
 
 // call returns an approval of a call with an id.
 func call(id string) Ask {
-	ask := Ask{Namespace: "a", Ask: live.Ask{Kind: v1alpha1.WaitingApproval, Task: "work", Call: id, Tool: "write", Arguments: `{"path":"x"}`}}
+	ask := Ask{Namespace: "a", Ask: view.Ask{Kind: v1alpha1.WaitingApproval, Task: "work", Call: id, Tool: "write", Arguments: `{"path":"x"}`}}
 	ask.Digest = agent.CallDigest(ask.Tool, ask.Arguments)
 	return ask
 }
 
 func question(id string) Ask {
-	return Ask{Namespace: "a", Ask: live.Ask{Kind: v1alpha1.WaitingQuestion, Task: "work", Call: id, Question: "Which version?"}}
+	return Ask{Namespace: "a", Ask: view.Ask{Kind: v1alpha1.WaitingQuestion, Task: "work", Call: id, Question: "Which version?"}}
 }
 
 func TestJudge(t *testing.T) {

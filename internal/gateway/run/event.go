@@ -10,7 +10,7 @@ import (
 
 	historyv1 "github.com/nestor-dev/nestor/api/history/v1alpha1"
 	"github.com/nestor-dev/nestor/api/v1alpha1"
-	"github.com/nestor-dev/nestor/internal/client/live"
+	"github.com/nestor-dev/nestor/internal/view"
 )
 
 // Kind is the kind of an event.
@@ -47,7 +47,7 @@ type Event struct {
 	// Task is the task after the event; it is set on Waiting, Working and End of a task's run.
 	Task *v1alpha1.AgentTask
 	// Progress is how the handling of a chat's message ended, on End, and Chat the chat.
-	Progress live.Progress
+	Progress view.Progress
 	Chat     *v1alpha1.AgentChat
 	// Answer is the whole answer, on End of a task's run, and Outcome the recorded outcome; it is nil if the caller may not read the history.
 	Answer  string

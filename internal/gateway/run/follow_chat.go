@@ -10,7 +10,8 @@ import (
 	"time"
 
 	historyv1 "github.com/nestor-dev/nestor/api/history/v1alpha1"
-	"github.com/nestor-dev/nestor/internal/client/live"
+	"github.com/nestor-dev/nestor/internal/client/follow"
+	"github.com/nestor-dev/nestor/internal/view"
 )
 
 // quietTime is how long a chat may be idle without a reply before its turn counts as ended: its status follows its work with a delay.
@@ -48,7 +49,7 @@ type chatFollower struct {
 }
 
 func (f *chatFollower) run(ctx context.Context) error {
-	snapshots, err := live.Watch(ctx, f.caller.cluster(), live.Scope{Namespace: f.namespace, Chat: f.chat})
+	snapshots, err := follow.Watch(ctx, f.caller.cluster(), follow.Scope{Namespace: f.namespace, Chat: f.chat})
 	if err != nil {
 		return err
 	}
@@ -56,7 +57,7 @@ func (f *chatFollower) run(ctx context.Context) error {
 	quiet := time.NewTimer(quietTime)
 	quiet.Stop()
 	defer quiet.Stop()
-	var now live.Snapshot
+	var now view.Snapshot
 	for {
 		select {
 		case snapshot, open := <-snapshots:
@@ -65,7 +66,7 @@ func (f *chatFollower) run(ctx context.Context) error {
 			}
 			now = snapshot
 			progress := now.ProgressOf(f.chat, f.message, messagesUpTo(now, f.message))
-			if progress == live.Quiet {
+			if progress == view.Quiet {
 				quiet.Reset(quietTime)
 				continue
 			}
@@ -75,7 +76,7 @@ func (f *chatFollower) run(ctx context.Context) error {
 				return err
 			}
 		case <-quiet.C:
-			return f.end(ctx, now, live.Answered)
+			return f.end(ctx, now, view.Answered)
 		case e := <-f.entries:
 			if err := f.story.handle(e); err != nil {
 				return err
@@ -87,7 +88,7 @@ func (f *chatFollower) run(ctx context.Context) error {
 }
 
 // messagesUpTo counts the messages of a chat up to a message, as ProgressOf expects.
-func messagesUpTo(now live.Snapshot, message string) int {
+func messagesUpTo(now view.Snapshot, message string) int {
 	for i, m := range now.Messages {
 		if m.Name == message {
 			return i + 1
@@ -97,9 +98,9 @@ func messagesUpTo(now live.Snapshot, message string) int {
 }
 
 // update emits the events of a new state of the chat, and reports whether it has handled the message.
-func (f *chatFollower) update(ctx context.Context, now live.Snapshot, progress live.Progress) (ended bool, err error) {
+func (f *chatFollower) update(ctx context.Context, now view.Snapshot, progress view.Progress) (ended bool, err error) {
 	asks := now.Asks(f.chat)
-	if progress == live.NeedsPerson && len(asks) > 0 {
+	if progress == view.NeedsPerson && len(asks) > 0 {
 		ask := &Ask{Ask: asks[0], Namespace: f.namespace}
 		if ask.ID() == f.waiting {
 			return false, nil
@@ -113,17 +114,17 @@ func (f *chatFollower) update(ctx context.Context, now live.Snapshot, progress l
 		f.waiting = ask.ID()
 		return false, f.story.emit(Event{Kind: Waiting, Cursor: f.story.cursor, Ask: ask, Chat: now.Chat(f.chat)})
 	}
-	if f.waiting != "" && progress == live.Working {
+	if f.waiting != "" && progress == view.Working {
 		f.waiting = ""
 		return false, f.story.emit(Event{Kind: Working, Cursor: f.story.cursor, Chat: now.Chat(f.chat)})
 	}
-	if progress == live.Working {
+	if progress == view.Working {
 		return false, nil
 	}
 	return true, f.end(ctx, now, progress)
 }
 
-func (f *chatFollower) end(ctx context.Context, now live.Snapshot, progress live.Progress) error {
+func (f *chatFollower) end(ctx context.Context, now view.Snapshot, progress view.Progress) error {
 	if err := f.story.catchUp(ctx); err != nil {
 		return err
 	}

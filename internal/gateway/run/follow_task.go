@@ -13,8 +13,8 @@ import (
 	historyv1 "github.com/nestor-dev/nestor/api/history/v1alpha1"
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 	"github.com/nestor-dev/nestor/internal/agent"
-	"github.com/nestor-dev/nestor/internal/client/live"
 	"github.com/nestor-dev/nestor/internal/kubewatch"
+	"github.com/nestor-dev/nestor/internal/view"
 )
 
 // FollowTask returns the events of a standalone task after a cursor, through all its waits. The last event is End, unless there is an error.
@@ -44,7 +44,7 @@ type taskFollower struct {
 	entries         chan historyv1.Entry
 	// waiting is the ID of the ask that was emitted last; it is empty while the task works.
 	waiting string
-	// blocked is the reason that was emitted last why the task cannot start.
+	// blocked is why the task cannot start, as emitted last.
 	blocked string
 }
 
@@ -76,12 +76,12 @@ func (f *taskFollower) update(ctx context.Context, task *v1alpha1.AgentTask) (en
 		f.entries = make(chan historyv1.Entry)
 		go f.story.follow(ctx, f.story.cursor.Seq, f.entries)
 	}
-	if live.Ended(task.Status.Phase) {
+	if view.Ended(task.Status.Phase) {
 		return true, f.end(ctx, task)
 	}
-	if c := blockedBy(task); c != nil && c.Reason != f.blocked {
-		f.blocked = c.Reason
-		return false, f.story.emit(Event{Kind: Blocked, Cursor: f.story.cursor, Task: task, Text: BlockedBy(task)})
+	if text := BlockedBy(task); text != "" && text != f.blocked {
+		f.blocked = text
+		return false, f.story.emit(Event{Kind: Blocked, Cursor: f.story.cursor, Task: task, Text: text})
 	}
 	ask, err := f.caller.OpenAsk(ctx, task)
 	switch {
@@ -177,7 +177,7 @@ func (c *Caller) watchTask(ctx context.Context, namespace, name string) (<-chan 
 			default:
 			}
 			states <- t
-			return live.Ended(t.Status.Phase)
+			return view.Ended(t.Status.Phase)
 		})
 		if errors.Is(err, kubewatch.ErrDeleted) {
 			err = fmt.Errorf("the task %s was deleted before it ended: %w", name, err)

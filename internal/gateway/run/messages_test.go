@@ -14,7 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
-	"github.com/nestor-dev/nestor/internal/client/live"
+	"github.com/nestor-dev/nestor/internal/view"
 )
 
 // A client that repeats an answer before it is handled must not receive the question again, so the message names it.
@@ -24,8 +24,8 @@ func TestRepeatedAnswerNamesItsAsk(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := &Caller{User: "alice", API: fake.NewClientBuilder().WithScheme(scheme).Build()}
-	question := Ask{Namespace: "a", Root: "work", Ask: live.Ask{Task: "work-1", Call: "q1", Kind: v1alpha1.WaitingQuestion}}
-	call := Ask{Namespace: "a", Ask: live.Ask{Task: "work", Call: "c1", Kind: v1alpha1.WaitingApproval}}
+	question := Ask{Namespace: "a", Root: "work", Ask: view.Ask{Task: "work-1", Call: "q1", Kind: v1alpha1.WaitingQuestion}}
+	call := Ask{Namespace: "a", Ask: view.Ask{Task: "work", Call: "c1", Kind: v1alpha1.WaitingApproval}}
 	if err := c.Answer(t.Context(), question, "Green", "one"); err != nil {
 		t.Fatal(err)
 	}

@@ -35,7 +35,7 @@ func (c *Caller) StartOnce(ctx context.Context, r Request) (*v1alpha1.AgentTask,
 	var found *v1alpha1.AgentTask
 	for i := range tasks {
 		task := &tasks[i]
-		same := blockedBy(task) != nil && c.sameRequest(task, task.Spec.User, wanted.Annotations) ||
+		same := BlockedBy(task) != "" && c.sameRequest(task, task.Spec.User, wanted.Annotations) ||
 			r.Repeated && c.isRepeated(task, task.Spec.User, wanted.Annotations)
 		if same && (found == nil || found.CreationTimestamp.Before(&task.CreationTimestamp)) {
 			found = task

@@ -24,8 +24,19 @@ export interface Condition {
   message: string;
 }
 
+/** Why a chat or a run makes no progress, as the page's server computed it. */
+export interface Standstill {
+  /** What ends it. Queued: its turn comes. Waiting and OverQuota: it resumes automatically. Blocked: somebody has to do something. Paused: a person has to write. */
+  kind: 'Queued' | 'Waiting' | 'OverQuota' | 'Blocked' | 'Paused';
+  head: string;
+  reason: string;
+  message: string;
+}
+
 export interface Resource {
   metadata: Meta;
+  /** Set on chats, tasks and sub-agents from the stream. */
+  standstill?: Standstill;
 }
 
 export interface Usage {

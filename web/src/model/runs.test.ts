@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import { describe, expect, it } from 'vitest';
-import { annotationTitle, labelTrigger, type Chat } from '../api/types';
-import { aTask } from '../testing';
+import { annotationTitle, labelTrigger, type Chat, type Standstill } from '../api/types';
+import { aStandstill, aTask } from '../testing';
 import { chatsInOrder, filterRuns, formatFilter, parseFilter, runsOf, stateOf, titleOf, waitingOf } from './runs';
 
 function aChat(name: string, more: Partial<Chat> & { namespace?: string; created?: string; title?: string } = {}): Chat {
@@ -44,23 +44,24 @@ describe('runs', () => {
   });
 
   it('tell a task that cannot start from one that waits for its turn', () => {
-    const pending = (reason: string) => runsOf([], [aTask('t', { spec: { instruction: 'Do it.' }, status: { phase: 'Pending', conditions: [{ type: 'Succeeded', status: 'Unknown', reason, message: 'Create the role.' }] } })])[0]!;
-    expect(pending('RoleNotFound')).toMatchObject({ stuck: true, text: 'Create the role.' });
-    expect(stateOf(pending('RoleNotFound'))).toBe('failed');
-    expect(pending('ParallelLimit')).toMatchObject({ stuck: false, text: 'Do it.' });
-    expect(stateOf(pending('ParallelLimit'))).toBe('active');
+    const pending = (kind: Standstill['kind']) => runsOf([], [aTask('t', { spec: { instruction: 'Do it.' }, status: { phase: 'Pending' }, standstill: aStandstill(kind, 'Reason', 'Create the role.') })])[0]!;
+    expect(pending('Blocked')).toMatchObject({ stuck: true, label: 'Cannot start', text: 'Create the role.' });
+    expect(stateOf(pending('Blocked'))).toBe('failed');
+    for (const kind of ['Queued', 'OverQuota', 'Waiting'] as const) {
+      expect(pending(kind)).toMatchObject({ stuck: false, text: 'Do it.' });
+      expect(stateOf(pending(kind))).toBe('active');
+    }
   });
 
   it('explain what a model provider answered', () => {
     const text = 'Incorrect API key provided: no-key.';
-    const ready = [{ type: 'Ready', status: 'False' as const, reason: 'ModelError', message: text }];
-    const runs = runsOf([aChat('c', { status: { conditions: ready } })], [aTask('t', { status: { phase: 'Failed', error: { kind: 'ModelError', message: text } } })]);
+    const runs = runsOf([aChat('c', { standstill: aStandstill('Blocked', 'ModelError', text) })], [aTask('t', { status: { phase: 'Failed', error: { kind: 'ModelError', message: text } } })]);
     expect(runs.map((run) => run.text)).toEqual(Array(2).fill('The model provider does not accept the API key.'));
   });
 
-  it('do not take a chat that is being set up for one that failed', () => {
-    const [run] = runsOf([aChat('c', { status: { conditions: [{ type: 'Ready', status: 'False', reason: 'Progressing', message: '' }] } })], []);
-    expect(run!.badge).toBe('idle');
+  it('do not take a chat that waits for its quota for one that failed', () => {
+    const [run] = runsOf([aChat('c', { standstill: aStandstill('OverQuota', 'QuotaExhausted') })], []);
+    expect(run).toMatchObject({ badge: 'pending', label: 'OverQuota' });
   });
 
   it('show the error of a task before its instruction', () => {

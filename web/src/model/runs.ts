@@ -3,7 +3,6 @@
 
 import { annotationFirstWords, annotationTitle, labelTrigger, type Chat, type Resource, type Task, type Usage, type Waiting } from '../api/types';
 import { explainModel, failureLine } from './errors';
-import { obstacleOf } from './standstill';
 import { badgeOf, type Badge } from './tree';
 
 /** A question or an approval that waits for a person. */
@@ -20,7 +19,7 @@ export interface Run {
   text?: string;
   role?: string;
   badge: Badge | 'idle';
-  /** It cannot start until somebody does something. */
+  /** It stands still until somebody does something. */
   stuck?: boolean;
   label?: string;
   asks: Ask[];
@@ -39,9 +38,10 @@ export const titleOf = ({ metadata, status }: Resource & { status?: { title?: st
 
 /** The state of a chat as one badge. */
 export function standing(chat: Chat): [Badge | 'idle', string] {
-  const ready = chat.status?.conditions?.find((condition) => condition.type === 'Ready');
+  const still = chat.standstill;
   if (chat.status?.phase === 'Waiting') return ['waiting', 'Waiting for you'];
-  if (ready?.status === 'False' && ready.reason !== 'Progressing') return ['failed', ready.reason === 'ModelError' ? explainModel(ready.message).title : ready.message || ready.reason];
+  if (still?.kind === 'Blocked') return ['failed', still.reason === 'ModelError' ? explainModel(still.message).title : still.message || still.reason];
+  if (still?.kind === 'Waiting' || still?.kind === 'OverQuota') return ['pending', still.head];
   if (chat.status?.phase === 'Running') return ['running', 'Working'];
   return ['idle', 'Idle'];
 }
@@ -80,6 +80,7 @@ function ofChat(chat: Chat): Run {
 function ofTask(task: Task): Run {
   const { name, namespace, uid, creationTimestamp, labels } = task.metadata;
   const { spec, status } = task;
+  const stuck = task.standstill?.kind === 'Blocked';
   const waiting = status?.phase === 'Waiting' ? status.waiting : undefined;
   return {
     key: uid,
@@ -87,8 +88,9 @@ function ofTask(task: Task): Run {
     namespace,
     name,
     title: task.metadata.annotations?.[annotationTitle]?.trim() || name,
-    text: status?.error ? failureLine(status.error) : (obstacleOf(task) ?? (status?.result?.summary || spec.instruction || spec.tool)),
-    stuck: obstacleOf(task) !== undefined,
+    text: status?.error ? failureLine(status.error) : ((stuck && task.standstill?.message) || (status?.result?.summary || spec.instruction || spec.tool)),
+    stuck,
+    label: stuck ? task.standstill?.head : undefined,
     role: spec.role,
     badge: badgeOf({ name, task, children: [], depth: 1 }),
     asks: waiting ? [{ ...waiting, task: name }] : [],

@@ -7,7 +7,6 @@ import type { Attachment, Chat, Message } from '../api/types';
 import { explainModel } from '../model/errors';
 import { money, tokens } from '../model/format';
 import { titleOf } from '../model/runs';
-import { headOf, standstillOf } from '../model/standstill';
 import { draftOf, repeat, type Draft, type Redo } from '../model/redo';
 import { buildTree, inOrder, questionIn, type Tree } from '../model/tree';
 import { Allowances } from '../parts/Allow';
@@ -172,30 +171,30 @@ function Tab({ href, current, icon, label }: { href: string; current: boolean; i
 
 /** Explains why a chat cannot answer, and what to do. */
 function NotReady({ chat, view }: { chat: Chat; view: ChatView }) {
-  const ready = chat.status?.conditions?.find((condition) => condition.type === 'Ready');
+  const still = chat.standstill;
   if (!chat.status?.conditions) {
     const young = Date.now() - Date.parse(chat.metadata.creationTimestamp) < 10_000;
     return young ? null : <p className="banner">No operator has processed this chat yet. Is nestor-operator running?</p>;
   }
-  if (ready?.reason === 'ModelError' && view === 'chat') return null; // the last message says it
-  if (ready?.status !== 'False' || ready.reason === 'Progressing' || standstillOf(chat.status.conditions)) return null;
+  if (still?.kind !== 'Blocked' || (still.reason === 'ModelError' && view === 'chat')) return null; // the last message says it
   return (
     <div className="banner failed" role="status">
       <Icon name="alert" size={14} />
-      <ErrorText error={ready.reason === 'ModelError' ? explainModel(ready.message) : { title: ready.message || ready.reason }} />
+      <ErrorText error={still.reason === 'ModelError' ? explainModel(still.message) : { title: still.message || still.reason }} />
     </div>
   );
 }
 
 /** Explains that a chat is paused, or what its work waits for, and what to do about it. */
 function StandstillBanner({ chat }: { chat: Chat }) {
-  const still = standstillOf(chat.status?.conditions);
-  if (!still) return null;
+  const still = chat.standstill;
+  if (!still || still.kind === 'Blocked') return null;
+  const paused = still.kind === 'Paused';
   return (
     <p className="banner" role="status">
-      <Icon name={still.paused ? 'hand' : 'clock'} size={14} />
+      <Icon name={paused ? 'hand' : 'clock'} size={14} />
       <span>
-        <strong>{headOf(still)}.</strong> {still.message} {still.paused ? !/to (go on|continue)/.test(still.message) && 'Send a message to continue.' : 'Nothing has failed. Work continues automatically.'}
+        <strong>{still.head}.</strong> {still.message} {paused ? !still.message.includes('to continue') && 'Send a message to continue.' : 'Nothing has failed. Work continues automatically.'}
       </span>
     </p>
   );

@@ -7,7 +7,6 @@ import { labelParent, labelTrigger } from '../api/types';
 import { ago, duration, exact, money, plural, tokens } from '../model/format';
 import { evidenceOf } from '../model/claims';
 import { runsOf, titleOf } from '../model/runs';
-import { obstacleOf } from '../model/standstill';
 import { badgeOf, buildTree, elapsed, finished, type Node } from '../model/tree';
 import { Arguments } from '../parts/Arguments';
 import { AskCard } from '../parts/AskCard';
@@ -124,7 +123,8 @@ function RunHead({ route, node, onMenu, onStop }: { route: Route & { run: string
 }
 
 function State({ node }: { node: Node }) {
-  return obstacleOf(node.task) ? <Badge kind="failed" label="Cannot start" /> : <Badge kind={badgeOf(node)} />;
+  const still = node.task.standstill;
+  return still?.kind === 'Blocked' ? <Badge kind="failed" label={still.head} /> : <Badge kind={badgeOf(node)} />;
 }
 
 function Tab({ href, current, icon, label }: { href: string; current: boolean; icon: IconName; label: string }) {

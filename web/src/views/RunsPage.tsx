@@ -171,7 +171,7 @@ function RunItem({ run, now, several }: { run: Run; now: number; several: boolea
             ))}
           </p>
         </div>
-        {run.badge === 'idle' ? <span className="badge badge-pending">Idle</span> : <Badge kind={run.stuck ? 'failed' : run.badge} label={run.stuck ? 'Cannot start' : run.label} />}
+        {run.badge === 'idle' ? <span className="badge badge-pending">Idle</span> : <Badge kind={run.stuck ? 'failed' : run.badge} label={run.label} />}
         <time className="inbox-age" dateTime={run.active} title={`Created ${moment(run.created)}, last activity ${moment(run.active)}`}>
           {ago(run.active, now)}
         </time>

@@ -1,14 +1,9 @@
 // Copyright 2026 The Nestor Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package live
+package view
 
-import (
-	"k8s.io/apimachinery/pkg/api/meta"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
-	"github.com/nestor-dev/nestor/api/v1alpha1"
-)
+import "github.com/nestor-dev/nestor/api/v1alpha1"
 
 // Progress is how far a chat has handled a message.
 type Progress int
@@ -56,17 +51,17 @@ func (s Snapshot) ProgressOf(chat, message string, before int) Progress {
 		return Working
 	}
 	answered := len(s.Messages) > before
-	still, stands := StandstillOf(c.Status.Conditions)
+	still := OfChat(c)
 	switch {
-	case stands && !still.Paused:
-		return Working // it resumes by itself
+	case still.Is(StandstillWaiting) || still.Is(StandstillOverQuota):
+		return Working
 	case c.Status.Phase == v1alpha1.ChatWaiting && !s.asksPosted(chat):
 		return Working
 	case answered && c.Status.Phase == v1alpha1.ChatWaiting:
 		return NeedsPerson
-	case meta.IsStatusConditionPresentAndEqual(c.Status.Conditions, v1alpha1.ConditionReady, metav1.ConditionFalse):
+	case still.Is(StandstillBlocked):
 		return Failed
-	case answered && stands:
+	case answered && still != nil:
 		return Paused
 	case answered:
 		return Answered

@@ -1,7 +1,7 @@
 // Copyright 2026 The Nestor Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package live
+package follow
 
 import (
 	"context"
@@ -20,6 +20,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/internal/view"
 )
 
 // Cluster is the connection to an API server.
@@ -37,7 +38,7 @@ func kinds() []client.Object {
 // Watch returns snapshots of a scope, the first at once, until ctx ends; then it closes the channel. A slow reader
 // skips snapshots, but never the newest. Missing permissions are returned as an error; a lost connection is reported
 // in the snapshots.
-func Watch(ctx context.Context, cluster Cluster, scope Scope) (<-chan Snapshot, error) {
+func Watch(ctx context.Context, cluster Cluster, scope Scope) (<-chan view.Snapshot, error) {
 	var err error
 	w := &watcher{scope: scope, changed: make(chan struct{}, 1)}
 	if w.api, err = client.New(cluster.Config, client.Options{Scheme: cluster.Scheme, Mapper: cluster.Mapper}); err != nil {
@@ -79,7 +80,7 @@ func (w *watcher) checkAccess(ctx context.Context) error {
 	return err
 }
 
-func (w *watcher) start(ctx context.Context) (<-chan Snapshot, error) {
+func (w *watcher) start(ctx context.Context) (<-chan view.Snapshot, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	go func() {
 		defer cancel()
@@ -104,7 +105,7 @@ func (w *watcher) start(ctx context.Context) (<-chan Snapshot, error) {
 		cancel()
 		return nil, fmt.Errorf("watch the chat: %w", context.Cause(ctx))
 	}
-	snapshots := make(chan Snapshot, 1)
+	snapshots := make(chan view.Snapshot, 1)
 	w.notifyChanged()
 	go w.publish(ctx, snapshots)
 	return snapshots, nil
@@ -118,7 +119,7 @@ func (w *watcher) notifyChanged() {
 }
 
 // publish sends a snapshot after each change, and replaces one that was not received yet.
-func (w *watcher) publish(ctx context.Context, out chan Snapshot) {
+func (w *watcher) publish(ctx context.Context, out chan view.Snapshot) {
 	defer close(out)
 	for {
 		select {
@@ -138,7 +139,7 @@ func (w *watcher) publish(ctx context.Context, out chan Snapshot) {
 	}
 }
 
-func (w *watcher) snapshot(ctx context.Context) (Snapshot, error) {
+func (w *watcher) snapshot(ctx context.Context) (view.Snapshot, error) {
 	s, err := read(ctx, w.cache, func(client.ObjectList) []client.ListOption {
 		return []client.ListOption{client.InNamespace(w.scope.Namespace)} // the cache holds only the scope
 	})

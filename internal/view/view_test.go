@@ -1,7 +1,7 @@
 // Copyright 2026 The Nestor Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package live
+package view
 
 import (
 	"strings"
@@ -281,45 +281,6 @@ func condition(kind string, status metav1.ConditionStatus, reason string) []meta
 	return []metav1.Condition{{Type: kind, Status: status, Reason: reason, Message: "The message"}}
 }
 
-func TestStandstills(t *testing.T) {
-	for name, c := range map[string]struct {
-		conditions []metav1.Condition
-		want       string
-	}{
-		"working":             {condition("Ready", "True", "Ready"), ""},
-		"broken":              {condition("Ready", "False", "ModelError"), ""},
-		"paused":              {condition("Ready", "True", "PausedTurnLimit"), "paused (PausedTurnLimit): The message. Send a message to continue."},
-		"paused, with advice": {[]metav1.Condition{{Type: "Ready", Status: "True", Reason: "PausedLoop", Message: "Paused: a loop. Send a message to continue."}}, "paused (PausedLoop): a loop. Send a message to continue."},
-		"retrying":            {condition("Progressing", "False", "RateLimited"), "waits (RateLimited): The message"},
-		"queued":              {condition("Progressing", "False", "QueuedForProvider"), "waits (QueuedForProvider): The message"},
-		"chat, quota":         {condition("Ready", "False", "QuotaExhausted"), "waits (QuotaExhausted): The message"},
-		"run, quota":          {condition("Succeeded", "Unknown", "QuotaExhausted"), "waits (QuotaExhausted): The message"},
-	} {
-		still, ok := StandstillOf(c.conditions)
-		if ok != (c.want != "") || (ok && still.String() != c.want) {
-			t.Errorf("%s: %v %q, want %q", name, ok, still, c.want)
-		}
-	}
-}
-
-func TestARunThatCannotStartStandsStill(t *testing.T) {
-	for reason, want := range map[string]bool{"RoleNotFound": true, "LedgerUnavailable": true, "Pending": false, "ParallelLimit": false} {
-		blocked := condition("Succeeded", "Unknown", reason)
-		task := v1alpha1.AgentTask{Status: v1alpha1.AgentTaskStatus{Phase: v1alpha1.TaskPending, Conditions: blocked}}
-		agent := &v1alpha1.SubAgent{Status: v1alpha1.SubAgentStatus{Phase: v1alpha1.SubAgentPending, Conditions: blocked}}
-		running := v1alpha1.AgentTask{Status: v1alpha1.AgentTaskStatus{Phase: v1alpha1.TaskRunning}}
-		for name, n := range map[string]*Node{"a task": {Task: task}, "an agent": {Task: running, Agent: agent}} {
-			if still, ok := n.Standstill(); ok != want || (ok && still.String() != "waits ("+reason+"): The message") {
-				t.Errorf("%s with %s: %v %q", name, reason, ok, still)
-			}
-		}
-		task.Status.Phase = v1alpha1.TaskRunning
-		if still, ok := (&Node{Task: task}).Standstill(); ok {
-			t.Errorf("a running task: %q", still)
-		}
-	}
-}
-
 func TestProgressEndsForAPausedChatButNotForARetry(t *testing.T) {
 	chat := v1alpha1.AgentChat{ObjectMeta: metav1.ObjectMeta{Name: "chat"}}
 	chat.Status.Phase, chat.Status.Messages = v1alpha1.ChatIdle, 2
@@ -332,6 +293,7 @@ func TestProgressEndsForAPausedChatButNotForARetry(t *testing.T) {
 		"paused":                     {condition("Ready", "True", "PausedTaskLimit"), 1, Paused},
 		"paused before it was asked": {condition("Ready", "True", "PausedTaskLimit"), 2, Quiet},
 		"waits for a quota":          {condition("Ready", "False", "QuotaExhausted"), 1, Working},
+		"waits for the ledger":       {condition("Ready", "False", "LedgerUnavailable"), 1, Working},
 		"retries":                    {condition("Progressing", "False", "Retrying"), 1, Working},
 		"broken":                     {condition("Ready", "False", "ModelError"), 1, Failed},
 		"answered":                   {condition("Ready", "True", "Ready"), 1, Answered},

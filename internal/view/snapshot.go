@@ -1,7 +1,7 @@
 // Copyright 2026 The Nestor Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package live
+package view
 
 import (
 	"cmp"
@@ -21,6 +21,12 @@ type Snapshot struct {
 	Agents    []v1alpha1.SubAgent
 	// Err is why the snapshot may be outdated: the connection is lost. It is nil while the snapshot is current.
 	Err error
+}
+
+// NewSnapshot returns the snapshot of objects of one namespace, with the messages in the order of the conversation.
+func NewSnapshot(chats []v1alpha1.AgentChat, messages []v1alpha1.AgentMessage, tasks []v1alpha1.AgentTask, agents []v1alpha1.SubAgent) Snapshot {
+	sortMessages(messages, tasks)
+	return Snapshot{Chats: chats, Messages: messages, Tasks: tasks, Agents: agents}
 }
 
 // Chat returns the chat with the name, or nil.

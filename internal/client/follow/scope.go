@@ -1,7 +1,7 @@
 // Copyright 2026 The Nestor Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package live
+package follow
 
 import (
 	"context"
@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/internal/view"
 )
 
 // Scope selects what to watch: a chat, the standalone tasks of a namespace, or with neither the whole namespace. Without a namespace it
@@ -58,12 +59,12 @@ func (s Scope) options(list client.ObjectList) []client.ListOption {
 }
 
 // ReadSnapshot reads the current state of a scope.
-func ReadSnapshot(ctx context.Context, api client.Reader, scope Scope) (Snapshot, error) {
+func ReadSnapshot(ctx context.Context, api client.Reader, scope Scope) (view.Snapshot, error) {
 	return read(ctx, api, scope.options)
 }
 
 // read reads the parts of a snapshot.
-func read(ctx context.Context, api client.Reader, options func(client.ObjectList) []client.ListOption) (Snapshot, error) {
+func read(ctx context.Context, api client.Reader, options func(client.ObjectList) []client.ListOption) (view.Snapshot, error) {
 	var (
 		chats    v1alpha1.AgentChatList
 		messages v1alpha1.AgentMessageList
@@ -72,9 +73,8 @@ func read(ctx context.Context, api client.Reader, options func(client.ObjectList
 	)
 	for _, list := range []client.ObjectList{&chats, &messages, &tasks, &agents} {
 		if err := api.List(ctx, list, options(list)...); err != nil {
-			return Snapshot{}, err
+			return view.Snapshot{}, err
 		}
 	}
-	sortMessages(messages.Items, tasks.Items)
-	return Snapshot{Chats: chats.Items, Messages: messages.Items, Tasks: tasks.Items, Agents: agents.Items}, nil
+	return view.NewSnapshot(chats.Items, messages.Items, tasks.Items, agents.Items), nil
 }

@@ -1,7 +1,7 @@
 // Copyright 2026 The Nestor Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package live
+package view
 
 // ToolProgress returns what a running tool of a node reports: "box__copy 3/10 files". It is empty if there is nothing to show.
 func (n *Node) ToolProgress() string {

@@ -1,0 +1,114 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package view
+
+import (
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/nestor-dev/nestor/api/v1alpha1"
+)
+
+// waits has the reasons that a run (condition Succeeded) and a chat (condition Ready) share. The page, the command line,
+// the doors and the state of a namespace disagreed about those with a comment.
+var waits = map[string]StandstillKind{
+	"QuotaExhausted":       StandstillOverQuota, // queued on the page, an error on the doors, a failed chat in the inbox
+	"LedgerUnavailable":    StandstillWaiting,   // queued on the page, an error on the doors, a failed chat everywhere
+	"LedgerQuota":          StandstillBlocked,   // queued on the page, an error on the doors, nothing in the namespace's state
+	"LedgerFull":           StandstillBlocked,   // nothing on the command line and the page if the run had started
+	"PriceUnknown":         StandstillBlocked,
+	"RoleNotFound":         StandstillBlocked,
+	"ProviderNotFound":     StandstillBlocked,
+	"ModelNotSet":          StandstillBlocked,
+	"SecretNotFound":       StandstillBlocked,
+	"APIKeyFileNotFound":   StandstillBlocked,
+	"ConfigMapNotFound":    StandstillBlocked,
+	"ToolServerNotFound":   StandstillBlocked,
+	"ToolServerNotReady":   StandstillBlocked,
+	"ToolNotFound":         StandstillBlocked,
+	"WorkspaceUnavailable": StandstillBlocked,
+	"WorkspaceNotAllowed":  StandstillBlocked,
+	"SubAgentNotFound":     StandstillBlocked,
+}
+
+// calls has the reasons of the condition Progressing.
+var calls = map[string]StandstillKind{
+	"RateLimited": StandstillWaiting, "ProviderUnavailable": StandstillWaiting, "Retrying": StandstillWaiting, "QueuedForProvider": StandstillWaiting,
+}
+
+func TestStandstillOfARun(t *testing.T) {
+	own := map[string]StandstillKind{"Pending": StandstillQueued, "ParallelLimit": StandstillQueued, "Running": "", "WaitingForUser": "", "AwaitingApproval": ""}
+	for _, reasons := range []map[string]StandstillKind{own, waits, calls} {
+		for reason, want := range reasons {
+			conditions := condition("Succeeded", "Unknown", reason)
+			if calls[reason] != "" {
+				conditions = condition("Progressing", "False", reason)
+			}
+			for phase, want := range map[v1alpha1.TaskPhase]StandstillKind{"": want, v1alpha1.TaskPending: want, v1alpha1.TaskRunning: want, v1alpha1.TaskSuccess: ""} {
+				task := &v1alpha1.AgentTask{Status: v1alpha1.AgentTaskStatus{Phase: phase, Conditions: conditions}}
+				expectKind(t, "a task in phase "+string(phase), reason, OfTask(task), want)
+			}
+			expectKind(t, "a sub-agent", reason, OfAgent(&v1alpha1.SubAgent{Status: v1alpha1.SubAgentStatus{Conditions: conditions}}), want)
+		}
+	}
+	failed := &v1alpha1.AgentTask{Status: v1alpha1.AgentTaskStatus{Phase: v1alpha1.TaskRunning, Conditions: condition("Succeeded", "False", "ModelError")}}
+	expectKind(t, "a failure", "ModelError", OfTask(failed), "")
+}
+
+func TestStandstillOfAChat(t *testing.T) {
+	own := map[string]StandstillKind{"ModelError": StandstillBlocked, "BudgetExhausted": StandstillBlocked, "PostRefused": StandstillBlocked, "HistoryLost": StandstillBlocked}
+	paused := map[string]StandstillKind{"Ready": "", "PausedTurnLimit": StandstillPaused, "PausedTaskLimit": StandstillPaused, "PausedTokenLimit": StandstillPaused,
+		"PausedLoop": StandstillPaused, "PausedOtherwise": StandstillPaused}
+	for _, part := range []struct {
+		kind    string
+		status  metav1.ConditionStatus
+		reasons map[string]StandstillKind
+	}{{"Ready", "False", own}, {"Ready", "False", waits}, {"Ready", "True", paused}, {"Progressing", "False", calls}, {"Ready", "Unknown", map[string]StandstillKind{"Progressing": ""}}} {
+		for reason, want := range part.reasons {
+			chat := &v1alpha1.AgentChat{Status: v1alpha1.AgentChatStatus{Conditions: condition(part.kind, part.status, reason)}}
+			expectKind(t, "a chat", reason, OfChat(chat), want)
+		}
+	}
+	expectKind(t, "no chat", "", OfChat(nil), "")
+}
+
+func expectKind(t *testing.T, what, reason string, still *Standstill, want StandstillKind) {
+	t.Helper()
+	switch {
+	case still == nil && want != "" || still != nil && still.Kind != want:
+		t.Errorf("%s with %s: %+v, want %q", what, reason, still, want)
+	case still != nil && (still.Head == "" || still.Reason != reason || still.Message == ""):
+		t.Errorf("%s with %s: %+v is incomplete", what, reason, still)
+	}
+}
+
+func TestStandstillInWords(t *testing.T) {
+	for want, still := range map[string]Standstill{
+		"paused (PausedTurnLimit): The message. Send a message to continue.": {Kind: StandstillPaused, Reason: "PausedTurnLimit", Message: "The message"},
+		"paused (PausedLoop): a loop. Send a message to continue.":           {Kind: StandstillPaused, Reason: "PausedLoop", Message: "Paused: a loop. Send a message to continue."},
+		"waits (RateLimited): The message":                                   {Kind: StandstillWaiting, Reason: "RateLimited", Message: "The message"},
+	} {
+		if got := still.String(); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
+// TestStandstillOfANode_AgentFirst_TurnIsNoNote: the sub-agent's conditions are newer than the task's.
+func TestStandstillOfANode_AgentFirst_TurnIsNoNote(t *testing.T) {
+	task := v1alpha1.AgentTask{Status: v1alpha1.AgentTaskStatus{Phase: v1alpha1.TaskRunning, Conditions: condition("Succeeded", "Unknown", "QuotaExhausted")}}
+	agent := &v1alpha1.SubAgent{Status: v1alpha1.SubAgentStatus{Conditions: condition("Progressing", "False", "RateLimited")}}
+	if still := (&Node{Task: task, Agent: agent}).Standstill(); still == nil || still.Reason != "RateLimited" {
+		t.Errorf("%+v", still)
+	}
+	agent.Status.Conditions = condition("Succeeded", "Unknown", "ParallelLimit")
+	if still := (&Node{Task: task, Agent: agent}).Standstill(); still == nil || still.Reason != "QuotaExhausted" {
+		t.Errorf("%+v", still)
+	}
+	task.Status.Conditions = nil
+	if still := (&Node{Task: task, Agent: agent}).Standstill(); still != nil {
+		t.Errorf("%+v", still)
+	}
+}
