@@ -9,11 +9,11 @@ import (
 	"time"
 
 	tea "charm.land/bubbletea/v2"
-	"k8s.io/apimachinery/pkg/util/wait"
 
 	historyv1 "github.com/nestor-dev/nestor/api/history/v1alpha1"
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 	"github.com/nestor-dev/nestor/internal/cli/chatui"
+	"github.com/nestor-dev/nestor/internal/client/follow"
 	"github.com/nestor-dev/nestor/internal/client/history"
 	"github.com/nestor-dev/nestor/internal/view"
 )
@@ -68,32 +68,18 @@ func (s *streams) startStream(ctx context.Context, agent, transcript string) {
 	go s.stream(ctx, s.reader, agent, transcript)
 }
 
-// stream forwards the deltas of an agent's replies, and reconnects when a stream breaks.
+// stream forwards the deltas of an agent's replies.
 func (s *streams) stream(ctx context.Context, reader *history.Reader, agent, transcript string) {
-	backoff := wait.Backoff{Duration: time.Second, Factor: 2, Steps: 6, Cap: 30 * time.Second}
-	for ctx.Err() == nil {
-		since, err := reader.Newest(ctx, transcript)
-		if err == nil {
-			call := ""
-			err = reader.Log(ctx, transcript, history.Query{Since: since, Follow: true, Deltas: true}, func(e historyv1.Entry) error {
-				s.forward(agent, e, e.ModelCall != call)
-				call = e.ModelCall
-				return nil
-			})
-			if err == nil {
-				return // the agent has ended
-			}
-		}
-		if errors.Is(err, history.ErrNotServed) {
-			select {
-			case s.notServed <- struct{}{}:
-			default:
-			}
-			return
-		}
+	call := ""
+	err := follow.Transcript{Reader: reader, Name: transcript, Query: history.Query{Deltas: true}, OnlyNew: true}.Follow(ctx, func(e historyv1.Entry) error {
+		s.forward(agent, e, e.ModelCall != call)
+		call = e.ModelCall
+		return nil
+	})
+	if errors.Is(err, history.ErrNotServed) {
 		select {
-		case <-ctx.Done():
-		case <-time.After(backoff.Step()):
+		case s.notServed <- struct{}{}:
+		default:
 		}
 	}
 }

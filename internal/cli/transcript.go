@@ -15,6 +15,7 @@ import (
 	historyv1 "github.com/nestor-dev/nestor/api/history/v1alpha1"
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 	"github.com/nestor-dev/nestor/internal/cli/narrate"
+	"github.com/nestor-dev/nestor/internal/client/follow"
 	"github.com/nestor-dev/nestor/internal/client/history"
 	"github.com/nestor-dev/nestor/internal/plainjson"
 	"github.com/nestor-dev/nestor/internal/view"
@@ -80,15 +81,34 @@ func (o *transcriptOptions) run(ctx context.Context, s *session, args []string) 
 		return err
 	}
 	query := history.Query{Since: o.since, Tail: o.tail, Follow: o.follow, Deltas: o.output.value == ""}
-	err = s.history().Log(ctx, name, query, o.entryPrinter(s, name))
+	err = s.readTranscript(ctx, name, query, o.entryPrinter(s, name))
 	switch {
 	case errors.Is(err, history.ErrNotServed) && to != nil:
 		s.noticef("%v: printing the newest part, shortened, from the status; `kubectl nestor doctor` has details", err)
 		return o.printFromStatus(ctx, s, *to)
-	case apierrors.IsNotFound(err):
+	case apierrors.IsNotFound(err) && !errors.Is(err, history.ErrNotServed):
 		return fmt.Errorf("the ledger has no transcript %s in namespace %s: the agent has not started, or its history was pruned", name, s.namespace)
 	}
 	return err
+}
+
+// readTranscript reads a transcript once, or follows it through lost connections.
+func (s *session) readTranscript(ctx context.Context, name string, query history.Query, each func(historyv1.Entry) error) error {
+	if !query.Follow {
+		return s.history().Log(ctx, name, query, each)
+	}
+	began := false
+	transcript := follow.Transcript{Reader: s.history(), Name: name, Query: query, OnError: func(err error) error {
+		if !began {
+			return err
+		}
+		s.noticef("connection lost, retrying: %v", err)
+		return nil
+	}}
+	return transcript.Follow(ctx, func(e historyv1.Entry) error {
+		began = true
+		return each(e)
+	})
 }
 
 // transcriptOf returns the name of a transcript, and its object if that exists.

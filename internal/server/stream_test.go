@@ -165,7 +165,7 @@ func TestTranscriptResumesAfterItsLastEntry(t *testing.T) {
 		t.Errorf("got %s", got)
 	}
 	asked := strings.Join(u.requests(), "\n")
-	for _, want := range []string{"/transcripts/" + name + "/log?follow=true&tail=5", "/transcripts/" + name + "/log?follow=true&since=2"} {
+	for _, want := range []string{"/transcripts/" + name + "/log?deltas=true&follow=true&tail=5", "/transcripts/" + name + "/log?deltas=true&follow=true&since=2"} {
 		if !strings.Contains(asked, want) {
 			t.Errorf("%s was not asked in\n%s", want, asked)
 		}

@@ -108,12 +108,25 @@ func (r *Reader) Log(ctx context.Context, transcript string, q Query, each func(
 // classify distinguishes an API that is not served from a transcript that does not exist.
 func classify(doing string, err error) error {
 	if kube.IsNoSuchAPI(err) {
-		return ErrNotServed
+		return &notServedError{err}
 	}
 	if apierrors.IsServiceUnavailable(err) {
 		return fmt.Errorf("%w for now: %w", ErrNotServed, err)
 	}
 	return fmt.Errorf("%s: %w", doing, err)
+}
+
+// notServedError is ErrNotServed with the API server's error, whose words would only confuse.
+type notServedError struct{ cause error }
+
+func (e *notServedError) Error() string   { return ErrNotServed.Error() }
+func (e *notServedError) Unwrap() []error { return []error{ErrNotServed, e.cause} }
+
+// IsUnreadable reports whether a transcript cannot be read, now or later: the caller may not read it, or it is not
+// served. One that does not exist yet is no such error.
+func IsUnreadable(err error) bool {
+	return apierrors.IsForbidden(err) || apierrors.IsUnauthorized(err) || apierrors.IsBadRequest(err) || apierrors.IsMethodNotSupported(err) ||
+		errors.Is(err, ErrNotServed) && !apierrors.IsServiceUnavailable(err)
 }
 
 // rawClient sends requests that the typed client cannot: streaming subresources and custom query parameters.

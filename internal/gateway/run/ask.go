@@ -170,8 +170,7 @@ func (c *Caller) HasAsked(ctx context.Context, task *v1alpha1.AgentTask, reply s
 // ignoreUnreadable returns nil for a history that the caller may not read, or that does not exist here. A history that
 // cannot be read at the moment remains an error.
 func ignoreUnreadable(err error) error {
-	notServed := errors.Is(err, history.ErrNotServed) && !apierrors.IsServiceUnavailable(err)
-	if apierrors.IsForbidden(err) || apierrors.IsNotFound(err) || notServed {
+	if apierrors.IsNotFound(err) || history.IsUnreadable(err) {
 		return nil
 	}
 	return err

@@ -13,11 +13,12 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	historyv1 "github.com/nestor-dev/nestor/api/history/v1alpha1"
+	"github.com/nestor-dev/nestor/internal/client/follow"
 	"github.com/nestor-dev/nestor/internal/client/history"
 )
 
 const (
-	// reconnectPause is the pause before a transcript is followed again after its stream broke.
+	// reconnectPause is the pause before the record is read again.
 	reconnectPause = 200 * time.Millisecond
 	// catchUpTimeout limits how long the end of a run waits for a history that cannot be read at the moment.
 	catchUpTimeout = 15 * time.Second
@@ -110,33 +111,17 @@ func (s *story) extend(text string) error {
 	return s.emit(Event{Kind: Text, Cursor: s.cursor, Text: piece, Begin: begin})
 }
 
-// follow sends the entries of the transcript until ctx ends. It reports on unreadable whether the caller may not read the transcript.
+// follow sends the entries of the transcript until the agent or ctx ends, or the caller may not read it.
 func (s *story) follow(ctx context.Context, since int64, entries chan<- historyv1.Entry) {
-	for ctx.Err() == nil {
-		err := s.history.Log(ctx, s.transcript, history.Query{Since: since, Follow: true, Deltas: true}, func(e historyv1.Entry) error {
-			if e.Kind != historyv1.EntryDelta {
-				since = e.Seq
-			}
-			select {
-			case entries <- e:
-				return nil
-			case <-ctx.Done():
-				return ctx.Err()
-			}
-		})
-		if isUnreadable(err) {
-			return
-		}
+	transcript := follow.Transcript{Reader: s.history, Name: s.transcript, Query: history.Query{Since: since, Deltas: true}}
+	_ = transcript.Follow(ctx, func(e historyv1.Entry) error { // catchUp detects a transcript that cannot be read
 		select {
-		case <-time.After(reconnectPause):
+		case entries <- e:
+			return nil
 		case <-ctx.Done():
+			return ctx.Err()
 		}
-	}
-}
-
-// isUnreadable reports whether a transcript cannot be read, now or later.
-func isUnreadable(err error) bool {
-	return apierrors.IsForbidden(err) || apierrors.IsUnauthorized(err) || errors.Is(err, history.ErrNotServed) && !apierrors.IsServiceUnavailable(err)
+	})
 }
 
 // catchUp emits everything that is recorded. The state of a run is derived from its record, so nothing that led to the state is missing.
@@ -157,8 +142,8 @@ func (s *story) catchUp(ctx context.Context) error {
 			return stopped
 		case err == nil:
 			return nil
-		case isUnreadable(err) || apierrors.IsNotFound(err):
-			s.blind = isUnreadable(err)
+		case history.IsUnreadable(err) || apierrors.IsNotFound(err):
+			s.blind = history.IsUnreadable(err)
 			return nil
 		}
 		select {
@@ -191,7 +176,7 @@ func (c *Caller) Newest(ctx context.Context, namespace, chat string) (Cursor, er
 		return Cursor{}, err
 	}
 	seq, err := c.history(namespace).Newest(ctx, historyv1.TranscriptName("AgentChat", chat))
-	if isUnreadable(err) || apierrors.IsNotFound(err) {
+	if history.IsUnreadable(err) || apierrors.IsNotFound(err) {
 		return Cursor{}, nil
 	}
 	if err != nil {
