@@ -22,7 +22,7 @@ func (s State) needsCompaction() (keep int, ok bool) {
 
 // compact returns how many of the newest messages a compaction keeps: the newer half of the history, or less of a very long one.
 func (s State) compact() (keep int, ok bool) {
-	half := s.tokensOf(s.History) / 2
+	half := s.History.Tokens() / 2
 	if context := s.Config.Limits.ContextTokens; context > 0 {
 		half = min(half, context/4)
 	}
@@ -35,7 +35,7 @@ func (s State) compactTo(tokens int64) (keep int, ok bool) {
 	count, fits := 0, 0
 	for e := s.History.last; e != nil; e = e.previous {
 		count++
-		size := s.tokensOf(s.History) - s.tokensOf(History{last: e.previous})
+		size := s.History.Tokens() - History{last: e.previous}.Tokens()
 		if e.message.Speaker == ToolSpeaker {
 			continue
 		}

@@ -7,8 +7,6 @@ package agent
 type Event struct {
 	At   Time
 	Fact Fact
-	// Estimate is the token estimator that recorded the event; a replay must use the same.
-	Estimate Estimate
 }
 
 // Fact is one of the types in this file.

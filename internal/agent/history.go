@@ -62,8 +62,8 @@ type entry struct {
 	message  Message
 	previous *entry
 	length   int
-	// tokens estimates this message and all before it; byBytes is the estimate of earlier releases.
-	tokens, byBytes int64
+	// tokens estimates this message and all before it.
+	tokens int64
 }
 
 // NewHistory returns a history of these messages.
@@ -77,9 +77,7 @@ func NewHistory(messages ...Message) History {
 
 // Append returns the history with one more message.
 func (h History) Append(m Message) History {
-	return History{last: &entry{
-		message: m, previous: h.last, length: h.Len() + 1, tokens: h.Tokens() + m.tokens(), byBytes: h.byBytes() + m.tokensByBytes(),
-	}}
+	return History{last: &entry{message: m, previous: h.last, length: h.Len() + 1, tokens: h.Tokens() + m.tokens()}}
 }
 
 // Len returns the number of messages.
@@ -96,13 +94,6 @@ func (h History) Tokens() int64 {
 		return 0
 	}
 	return h.last.tokens
-}
-
-func (h History) byBytes() int64 {
-	if h.last == nil {
-		return 0
-	}
-	return h.last.byBytes
 }
 
 // without returns the history without its newest n messages.

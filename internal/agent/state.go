@@ -96,8 +96,6 @@ type State struct {
 	Seen       Recent `json:"seen,omitempty"`
 	CallIDs    Recent `json:"callIDs,omitempty"`
 
-	// byBytes is set while an event recorded with EstimateBytes is applied.
-	byBytes bool
 	// frame belongs to the configuration; it may be nil.
 	frame *frame
 }

@@ -31,13 +31,6 @@ func Replay(s State, events []Event) State {
 }
 
 func apply(s State, e Event) State {
-	s.byBytes = e.Estimate == EstimateBytes
-	s = applyFact(s, e)
-	s.byBytes = false
-	return s
-}
-
-func applyFact(s State, e Event) State {
 	if f, ok := e.Fact.(Quarantined); ok {
 		return quarantined(s, f, e.At)
 	}
@@ -139,7 +132,6 @@ func start(f Started, e Event) State {
 		History: NewHistory(f.History...),
 		Summary: f.Summary,
 		Budget:  Budget{Limit: f.Config.Limits.budget()},
-		byBytes: e.Estimate == EstimateBytes,
 	}.withFrame()
 	for _, m := range f.History {
 		for _, c := range m.Calls {

@@ -11,21 +11,18 @@ import (
 	"github.com/nestor-dev/nestor/internal/plainjson"
 )
 
-// The versions of the JSON of events and states. A release with an incompatible change raises the version and still reads older
-// ones. Events of version 1 contain their token estimator; since version 2 it is EstimatePieces.
+// The versions of the JSON of events and states. A release with an incompatible change raises the version and still reads older ones.
 const (
-	eventVersion = 2
+	eventVersion = 1
 	stateVersion = 1
 )
 
 // envelope is the JSON form of an event.
 type envelope struct {
-	Version int    `json:"v"`
-	Type    string `json:"type"`
-	At      Time   `json:"at"`
-	// Tokens is the generation of the estimator in version 1; logs from before internal/tokens do not have it.
-	Tokens int             `json:"tokens"`
-	Fact   json.RawMessage `json:"fact"`
+	Version int             `json:"v"`
+	Type    string          `json:"type"`
+	At      Time            `json:"at"`
+	Fact    json.RawMessage `json:"fact"`
 }
 
 // outgoingEnvelope is an envelope for encoding.
@@ -67,17 +64,9 @@ func FactType(f Fact) string {
 	return name
 }
 
-// encodedVersion returns the oldest version that can express the estimator of an event.
-func encodedVersion(e Estimate) int {
-	if e == EstimateBytes {
-		return 1
-	}
-	return eventVersion
-}
-
 // EncodeEvent encodes an event with its version.
 func EncodeEvent(e Event) ([]byte, error) {
-	data, err := plainjson.Marshal(outgoingEnvelope{Version: encodedVersion(e.Estimate), Type: FactType(e.Fact), At: e.At, Fact: e.Fact})
+	data, err := plainjson.Marshal(outgoingEnvelope{Version: eventVersion, Type: FactType(e.Fact), At: e.At, Fact: e.Fact})
 	if err != nil {
 		return nil, fmt.Errorf("encode %s: %w", FactType(e.Fact), err)
 	}
@@ -107,10 +96,6 @@ func (e *Event) UnmarshalJSON(data []byte) error {
 		}
 	}
 	e.At = env.At
-	e.Estimate = EstimatePieces
-	if env.Version == 1 && env.Tokens == 0 {
-		e.Estimate = EstimateBytes
-	}
 	e.Fact = fact.Elem().Interface().(Fact)
 	return nil
 }

@@ -302,7 +302,7 @@ func Setup(mgr ctrl.Manager, options Options) (*Controllers, error) {
 	firings := &agenttrigger.Recorder{Client: c, API: mgr.GetAPIReader(), Evaluations: evaluations, Events: mgr.GetEventRecorder("nestor-operator"), Reached: options.Reached}
 	controllers := &Controllers{Engine: eng, Triggers: firings, Workspaces: workspaces}
 	if options.Shards > 0 {
-		if drive.sharding, err = newSharding(mgr, options, objects, drive.own); err != nil {
+		if drive.sharding, err = newSharding(mgr, options, drive.own); err != nil {
 			return nil, err
 		}
 		controllers.Replicas = drive.sharding.replicas

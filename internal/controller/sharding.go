@@ -11,19 +11,14 @@ import (
 	"sync/atomic"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	ctrl "sigs.k8s.io/controller-runtime"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
-	"github.com/nestor-dev/nestor/internal/controller/tree"
 	"github.com/nestor-dev/nestor/internal/engine"
 	"github.com/nestor-dev/nestor/internal/ledger"
 	"github.com/nestor-dev/nestor/internal/replicas"
-	"github.com/nestor-dev/nestor/internal/shard"
 	"github.com/nestor-dev/nestor/internal/share"
 )
 
@@ -34,12 +29,11 @@ const recoverRetryDelay = time.Second
 type sharding struct {
 	ledger   ledger.Shards
 	replicas *replicas.Replicas
-	objects  tree.Reader
 	// healthy reports whether the ledger answers.
 	healthy atomic.Bool
 }
 
-func newSharding(mgr ctrl.Manager, options Options, objects tree.Reader, own func(context.Context, replicas.Term)) (*sharding, error) {
+func newSharding(mgr ctrl.Manager, options Options, own func(context.Context, replicas.Term)) (*sharding, error) {
 	config := rest.CopyConfig(mgr.GetConfig())
 	// A renewal that waits is a shard that is lost. It has connections of its own, and with HTTP/1.1 a request that times out closes its
 	// connection, so that a cut is over as soon as the network is back.
@@ -50,7 +44,7 @@ func newSharding(mgr ctrl.Manager, options Options, objects tree.Reader, own fun
 	if err != nil {
 		return nil, fmt.Errorf("connect to the cluster: %w", err)
 	}
-	s := &sharding{ledger: options.Ledger, objects: objects}
+	s := &sharding{ledger: options.Ledger}
 	s.healthy.Store(true)
 	s.replicas = replicas.New(replicas.Options{
 		Leases: core.CoordinationV1().Leases(options.OperatorNamespace), Name: options.Replica.Name, Address: options.Replica.Address,
@@ -121,7 +115,7 @@ func (d *driver) divideLedger(ctx context.Context) error {
 	for {
 		_, err := d.sharding.ledger.SetShardCount(ctx, d.router.Shards())
 		if err == nil {
-			err = d.router.DivideLedger(ctx, d.sharding.hashOf)
+			err = d.router.DivideLedger(ctx)
 		}
 		if !errors.Is(err, ledger.ErrUnavailable) || !wait(ctx, recoverRetryDelay) {
 			return err
@@ -200,18 +194,4 @@ func wait(ctx context.Context, d time.Duration) bool {
 	case <-time.After(d):
 		return true
 	}
-}
-
-// hashOf returns the hash of a tree that an earlier release began. The ledger knows the UID of a chat, but not that of the task of a
-// standalone sub-agent.
-func (s *sharding) hashOf(ctx context.Context, root ledger.Agent) (int, error) {
-	if root.Chat != "" || root.Kind != "SubAgent" {
-		return shard.Hash(root.Root), nil
-	}
-	var sub v1alpha1.SubAgent
-	err := s.objects.Find(ctx, types.NamespacedName{Namespace: root.Namespace, Name: root.Name}, &sub)
-	if owner := metav1.GetControllerOf(&sub); err == nil && string(sub.UID) == root.UID && owner != nil {
-		return shard.Hash(string(owner.UID)), nil
-	}
-	return shard.Hash(root.Root), nil // it was deleted: any shard may end it
 }

@@ -66,9 +66,8 @@ func (r *Router) Engine(index int) *Engine { return r.engines[index] }
 func (r *Router) Shards() int { return len(r.engines) }
 
 // ShardOf returns the shard of a tree.
-func (r *Router) ShardOf(hash int) int { return r.count.Of(max(hash, 0)) }
+func (r *Router) ShardOf(hash int) int { return r.count.Of(hash) }
 
-// of returns the engine of a tree. A tree that an earlier release began has no hash while one engine has the whole ledger.
 func (r *Router) of(hash int) *Engine { return r.engines[r.ShardOf(hash)] }
 
 // Enter begins a reconcile of an object that belongs to a tree. It reports false if this process does not own the tree's shard, and does not

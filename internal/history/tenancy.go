@@ -34,7 +34,7 @@ func (t namespaceScopedLedger) restrict(ctx context.Context, scope *ledger.Scope
 	if err != nil {
 		return fmt.Errorf("get namespace %s: %w", scope.Namespace, err)
 	}
-	scope.NamespaceUID, scope.NamespaceSince = string(ns.UID), ns.CreationTimestamp.Time
+	scope.NamespaceUID = string(ns.UID)
 	return nil
 }
 
@@ -56,7 +56,7 @@ func (t namespaceScopedLedger) ModelCall(ctx context.Context, key string) (ledge
 	if err := t.restrict(ctx, &scope); err != nil {
 		return ledger.ModelCall{}, err
 	}
-	if scope.NamespaceUID != "" && call.NamespaceUID != scope.NamespaceUID && (call.NamespaceUID != "" || call.StartedAt.Before(scope.NamespaceSince)) {
+	if scope.NamespaceUID != "" && call.NamespaceUID != scope.NamespaceUID {
 		return ledger.ModelCall{}, fmt.Errorf("read model call %s: %w", key, ledger.ErrNotFound)
 	}
 	return call, nil

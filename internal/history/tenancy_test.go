@@ -27,20 +27,18 @@ var _ = ginkgo.Describe("A recreated namespace", ginkgo.Ordered, func() {
 			write(pen.Write(ctx, store, pen.Orchestrator(), agent.MessageArrived{Message: "m", Text: "the words of " + name}))
 			write(pen.Write(ctx, store, pen.Replied("An answer.")))
 		}
-		unmarked := historytest.Chat("team-again", "unmarked", "uid-unmarked") // written by an earlier release, before the namespace was created
-		write(unmarked.Write(ctx, store.(stamped).Ledger, unmarked.Orchestrator(), agent.MessageArrived{Message: "m", Text: "old words"}))
 		w = serve(store)
 	})
 	ginkgo.AfterAll(func() { w.stop() })
 
 	ginkgo.It("lists only its own transcripts", func() {
-		Expect(must(kubectl("get", "transcripts", "-n", "team-again"))).To(And(ContainSubstring("chat.now"), Not(ContainSubstring("chat.before")), Not(ContainSubstring("chat.unmarked"))))
+		Expect(must(kubectl("get", "transcripts", "-n", "team-again"))).To(And(ContainSubstring("chat.now"), Not(ContainSubstring("chat.before"))))
 		Expect(must(kubectl("get", "transcripts", "-A"))).To(ContainSubstring("chat.before"), "the ledger has it")
 	})
 
 	ginkgo.It("does not find transcripts of the old namespace by name", func() {
 		Expect(must(kubectl("get", "--raw", raw("team-again", "transcripts/chat.now/log")))).To(ContainSubstring("the words of now"))
-		for _, name := range []string{"chat.before", "chat.before.uid-before", "chat.unmarked"} {
+		for _, name := range []string{"chat.before", "chat.before.uid-before"} {
 			Expect(errorText(kubectl("get", "--raw", raw("team-again", "transcripts/"+name+"/log")))).To(ContainSubstring("not found"))
 		}
 	})

@@ -13,8 +13,7 @@ type Agent struct {
 	Kind      string
 	Namespace string
 	Name      string
-	// NamespaceUID is the UID of the namespace, which distinguishes it from another namespace with the same name; empty in
-	// records of earlier releases.
+	// NamespaceUID is the UID of the namespace, which distinguishes it from another namespace with the same name.
 	NamespaceUID string
 	// Parent is the UID of the parent; empty for the root of a tree.
 	Parent string
@@ -27,7 +26,7 @@ type Agent struct {
 	Depth    int
 	Provider string
 	Model    string
-	// ShardHash is the hash of the tree (see package shard), or UnknownShardHash.
+	// ShardHash is the hash of the tree (see package shard).
 	ShardHash int
 	// CreatedAt is when the agent started. The ledger stores microseconds.
 	CreatedAt time.Time
@@ -44,9 +43,6 @@ type Agent struct {
 	FinishedAt time.Time
 }
 
-// UnknownShardHash is the ShardHash of agents that an earlier release has recorded. Zero is a valid hash.
-const UnknownShardHash = -1
-
 // Live reports whether the agent has not finished.
 func (a Agent) Live() bool { return a.FinishedAt.IsZero() }
 
@@ -60,13 +56,11 @@ const (
 	StatusFailed    Status = "Failed"
 	StatusCancelled Status = "Cancelled"
 	StatusTimedOut  Status = "TimedOut"
-	// StatusDenied: a person denied the tool call.
-	StatusDenied Status = "Denied"
+	StatusDenied    Status = "Denied"
 	// StatusUnknown: the effect was started, and its outcome is unknown.
 	StatusUnknown Status = "Unknown"
 )
 
-// Final reports whether s is a final status.
 func (s Status) Final() bool {
 	switch s {
 	case StatusSuccess, StatusFailed, StatusCancelled, StatusTimedOut, StatusDenied, StatusUnknown:
@@ -78,11 +72,9 @@ func (s Status) Final() bool {
 // Scope narrows a query; the zero value matches everything.
 type Scope struct {
 	Namespace string
-	// NamespaceUID excludes records of earlier namespaces with the same name. Records of earlier releases have no UID; they match
-	// if they are not older than NamespaceSince, the creation time of the namespace.
-	NamespaceUID   string
-	NamespaceSince time.Time
-	Chat           string
+	// NamespaceUID excludes records of earlier namespaces with the same name.
+	NamespaceUID string
+	Chat         string
 	// Root is the UID of the root of a tree.
 	Root  string
 	Role  string
@@ -106,7 +98,7 @@ type AgentFilter struct {
 	Live bool
 	// EndedWithOpenCalls excludes live agents, those whose calls all have results, and those that ended long before the newest end.
 	EndedWithOpenCalls bool
-	// ShardHashes excludes agents with another or an unknown ShardHash; nil excludes none.
+	// ShardHashes excludes agents with another ShardHash; nil excludes none.
 	ShardHashes *HashRange
 }
 

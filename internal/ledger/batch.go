@@ -17,7 +17,6 @@ import (
 type Batch struct {
 	// Agent is the UID of the agent.
 	Agent string
-	// Fence is the epoch of the writer.
 	Fence Fence
 	// Create is the record of a new agent. It is set with the agent's first events and only then.
 	Create *Agent
@@ -40,7 +39,6 @@ type Batch struct {
 	Snapshot json.RawMessage
 	// Update changes the agent's record together with the last event.
 	Update *AgentUpdate
-	// Finish ends the agent.
 	Finish *Finish
 }
 
@@ -48,7 +46,6 @@ type Batch struct {
 // edited.
 type AgentUpdate struct{ Role, Provider, Model string }
 
-// Finish is the end of an agent.
 type Finish struct {
 	Status    Status
 	ErrorKind string
@@ -121,7 +118,7 @@ func (b *Batch) validateAgent() error {
 	if b.Create.Root == "" || b.Create.CreatedAt.IsZero() {
 		return invalidf("agent %s: a record needs a root and a creation time", b.Agent)
 	}
-	if hash := b.Create.ShardHash; hash != UnknownShardHash && (hash < 0 || hash >= shard.Hashes) {
+	if hash := b.Create.ShardHash; hash < 0 || hash >= shard.Hashes {
 		return invalidf("agent %s: %d is not the hash of a tree", b.Agent, hash)
 	}
 	return nil

@@ -8,7 +8,6 @@ import (
 	"fmt"
 )
 
-// Errors for errors.Is.
 var (
 	// ErrUnavailable: the database is busy or cannot be reached. The condition is transient; retry.
 	ErrUnavailable = errors.New("ledger unavailable")
@@ -17,8 +16,7 @@ var (
 	// ErrNotFound: there is no such agent or call, or it was pruned.
 	ErrNotFound = errors.New("not in the ledger")
 	// ErrPruned: the call exists, but its body was deleted because of its age.
-	ErrPruned = errors.New("deleted because of its age")
-	// ErrInvalid: the arguments are invalid for any ledger.
+	ErrPruned  = errors.New("deleted because of its age")
 	ErrInvalid = errors.New("invalid")
 	// ErrNoIntent: a result for a call that was never started, or that already has a result.
 	ErrNoIntent = errors.New("no open intent")
@@ -37,7 +35,6 @@ type ConflictError struct {
 	LastSeq int64
 }
 
-// Error implements error.
 func (e *ConflictError) Error() string {
 	return fmt.Sprintf("append event %d of agent %s: another writer is ahead, the newest event is %d: load the agent again",
 		e.Seq, e.Agent, e.LastSeq)
@@ -46,7 +43,6 @@ func (e *ConflictError) Error() string {
 // Reason is why the database failed, usable as the reason of a condition.
 type Reason string
 
-// The reasons of an Error.
 const (
 	ReasonUnavailable   Reason = "LedgerUnavailable"
 	ReasonFull          Reason = "LedgerFull"
@@ -55,6 +51,7 @@ const (
 	ReasonDenied        Reason = "LedgerDenied"
 	ReasonMisconfigured Reason = "LedgerMisconfigured"
 	ReasonSchemaTooNew  Reason = "LedgerSchemaTooNew"
+	ReasonSchemaTooOld  Reason = "LedgerSchemaTooOld"
 	ReasonIOError       Reason = "LedgerIOError"
 	// ReasonMissing: the file of the ledger was deleted or replaced while it was open.
 	ReasonMissing Reason = "LedgerMissing"
@@ -81,6 +78,9 @@ func (r Reason) Advice() string {
 		return "check the connection string"
 	case ReasonSchemaTooNew:
 		return "run the newer operator again, or restore the backup from before its upgrade"
+	case ReasonSchemaTooOld:
+		return "begin anew: move the ledger away or use an empty database, and delete the chats and tasks, whose histories were in it; " +
+			"for the demo, run make demo-clean"
 	case ReasonIOError:
 		return "check the volume of the database"
 	case ReasonQuota:
@@ -101,7 +101,6 @@ type Error struct {
 	Err error
 }
 
-// Error implements error.
 func (e *Error) Error() string {
 	return fmt.Sprintf("%s: ledger %s: %v (%s)", e.Op, e.Ledger, e.Err, e.Reason.Advice())
 }

@@ -20,6 +20,7 @@ func TestErrorIsByReason(t *testing.T) {
 		ledger.ReasonDenied:        {person: true},
 		ledger.ReasonMisconfigured: {person: true},
 		ledger.ReasonSchemaTooNew:  {person: true},
+		ledger.ReasonSchemaTooOld:  {person: true},
 		ledger.ReasonIOError:       {person: true},
 		ledger.ReasonFailed:        {},
 	} {

@@ -8,7 +8,6 @@ import (
 	"time"
 )
 
-// Event is one event in the history of an agent.
 type Event struct {
 	// Seq is the sequence number of the event within its agent, from 1. Append assigns it.
 	Seq int64

@@ -5,7 +5,6 @@ package ledger
 
 // Image is an image that events refer to. Each content is stored once, and kept while an agent that refers to it is kept.
 type Image struct {
-	// Digest identifies the content.
 	Digest    string
 	MediaType string
 	// Data is the content. In a batch it is nil for an image that the ledger already has.

@@ -28,7 +28,6 @@ type Ledger interface {
 	Close() error
 }
 
-// Writer appends to the histories of agents.
 type Writer interface {
 	// Append writes the batch atomically; it is durable when Append returns nil. Waiting batches of different agents share a
 	// transaction, and a conflict in one does not affect the others.
@@ -38,7 +37,6 @@ type Writer interface {
 	Append(ctx context.Context, batch Batch) error
 }
 
-// Histories reads agents and their events.
 type Histories interface {
 	// Agent returns the record of an agent, or ErrNotFound.
 	Agent(ctx context.Context, uid string) (Agent, error)
@@ -85,20 +83,17 @@ type Reports interface {
 	Outcomes(ctx context.Context, query ReportQuery, page Page) (List[Outcome], error)
 }
 
-// Sizes reports how much space each namespace uses.
 type Sizes interface {
 	// Bytes returns the approximate number of bytes of the agents of each namespace, one entry per namespace UID.
 	Bytes(ctx context.Context) ([]NamespaceBytes, error)
 }
 
-// NamespaceBytes is the approximate number of bytes of the agents of a namespace and of the kept changes of their workspaces. For agents of earlier releases only what was
-// appended since counts.
+// NamespaceBytes is the approximate number of bytes of a namespace's agents and of the saved changes of their workspaces.
 type NamespaceBytes struct {
 	Namespace, UID string
 	Bytes          int64
 }
 
-// Upkeep bounds the size of a ledger.
 type Upkeep interface {
 	// Prune deletes, in one short transaction, up to limit rows of agents that finished before the given time. It returns the
 	// number of deleted rows; 0 means that nothing is left to delete. Live agents are not affected.
@@ -108,9 +103,6 @@ type Upkeep interface {
 	// status and usage remain, which is all that agents need to continue. It returns the number of calls; 0 means that none is
 	// left.
 	PruneCalls(ctx context.Context, before time.Time, limit int) (int64, error)
-	// Condense converts, in one short transaction, up to limit calls that an earlier release recorded in full into the form that
-	// stores texts once. It returns the number of calls that it has checked; 0 means that none is left, or only calls in flight.
-	Condense(ctx context.Context, limit int) (int64, error)
 	// Vacuum returns free space to the system without blocking writers.
 	Vacuum(ctx context.Context) error
 	// Stats returns what this process has written since it opened the ledger.

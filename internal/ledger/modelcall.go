@@ -15,8 +15,7 @@ type ModelCall struct {
 	Key string
 	// Parent is the key of the model call that started the agent of this one; empty for the root of a tree.
 	Parent string
-	// Seq is the event that caused the call.
-	Seq int64
+	Seq    int64
 	// Iteration counts the calls of the agent from 1.
 	Iteration int
 	Provider  string
@@ -29,8 +28,7 @@ type ModelCall struct {
 	// request.
 	ContextMode   string
 	ContextTokens *int64
-	// Files are the context files of the agent.
-	Files []string
+	Files         []string
 	// Request is the request in the form that is the same for all APIs, for Provider and Model of the intent; Result.Sent describes what
 	// was sent. In a batch with Place above 0 it is the Edit of the previous request in the chain.
 	Request json.RawMessage
@@ -57,7 +55,6 @@ type ModelCall struct {
 	Result *ModelResult
 }
 
-// ModelResult is the result of a model call.
 type ModelResult struct {
 	Key    string
 	Status Status
@@ -82,9 +79,8 @@ type ModelResult struct {
 	// CostMicros is the cost in millionths of the currency; nil if no price is known.
 	CostMicros *int64
 	// Bailout is the limit that stopped the call, that its reply reached, or that made it the agent's last call.
-	Bailout string
-	Error   string
-	// FinishedAt is the end of the call.
+	Bailout    string
+	Error      string
 	FinishedAt time.Time
 }
 

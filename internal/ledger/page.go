@@ -25,7 +25,6 @@ func (p Page) Size() int {
 	return min(p.Limit, MaxLimit)
 }
 
-// List is one page of a list.
 type List[T any] struct {
 	Items []T
 	// Next is the cursor of the next page; empty on the last page.

@@ -28,8 +28,7 @@ type QuotaRequest struct {
 	// NamespaceUID is the UID of the namespace; usage of an earlier namespace with the same name does not count. Empty if
 	// unknown.
 	NamespaceUID string
-	// At is the current time.
-	At time.Time
+	At           time.Time
 	// Limits must all be respected.
 	Limits []QuotaLimit
 	// Calls are handled in order; one that does not fit is skipped.
@@ -63,7 +62,6 @@ type QuotaCount struct {
 	ReservedTokens, ReservedCostMicros int64
 }
 
-// Fits reports whether a call fits under the limit in addition to the count.
 func (l QuotaLimit) Fits(count QuotaCount, call QuotaCall) bool {
 	return (l.Tokens == 0 || count.Tokens+count.ReservedTokens+call.Tokens <= l.Tokens) &&
 		(l.CostMicros == 0 || count.CostMicros+count.ReservedCostMicros+call.CostMicros <= l.CostMicros)

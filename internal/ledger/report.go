@@ -8,10 +8,8 @@ import (
 	"time"
 )
 
-// Dimension is a dimension that a report can be grouped by.
 type Dimension string
 
-// The dimensions of reports.
 const (
 	ByNamespace Dimension = "namespace"
 	ByChat      Dimension = "chat"
@@ -76,7 +74,6 @@ func (t Tally) MeanDuration() (time.Duration, bool) {
 	return t.TotalDuration / time.Duration(t.Finished()), true
 }
 
-// Plus returns the tally of both.
 func (t Tally) Plus(other Tally) Tally {
 	return Tally{
 		Total: t.Total + other.Total, Running: t.Running + other.Running, Succeeded: t.Succeeded + other.Succeeded,
@@ -97,7 +94,6 @@ type CallTotals struct {
 	UnknownCostCalls  int64
 }
 
-// Plus returns the totals of both.
 func (t CallTotals) Plus(other CallTotals) CallTotals {
 	return CallTotals{
 		Tally: t.Tally.Plus(other.Tally), PromptTokens: t.PromptTokens + other.PromptTokens, CachedTokens: t.CachedTokens + other.CachedTokens,
@@ -107,13 +103,11 @@ func (t CallTotals) Plus(other CallTotals) CallTotals {
 	}
 }
 
-// Usage sums the model calls of a group.
 type Usage struct {
 	Group
 	CallTotals
 }
 
-// Outcome counts the agents of a group.
 type Outcome struct {
 	Group
 	Tally

@@ -23,36 +23,6 @@ func RetainCalls(ctx context.Context, ledger Upkeep, before time.Time) (int64, e
 	return pruneInSteps(ctx, ledger, before, ledger.PruneCalls)
 }
 
-// condenseStep is how many calls Condense checks in one transaction.
-const condenseStep = 100
-
-// Condense converts the records of earlier releases into the form that stores texts once, and frees the space. After each step it
-// pauses for as long as the step took, to leave time for other writers. It calls progress after each step.
-func Condense(ctx context.Context, ledger Upkeep, progress func(calls int64)) (int64, error) {
-	var total int64
-	for {
-		started := time.Now()
-		n, err := ledger.Condense(ctx, condenseStep)
-		total += n
-		if err != nil {
-			return total, fmt.Errorf("condense: %w", err)
-		}
-		if n == 0 {
-			break
-		}
-		progress(total)
-		select {
-		case <-ctx.Done():
-			return total, ctx.Err()
-		case <-time.After(time.Since(started)):
-		}
-	}
-	if total == 0 {
-		return 0, nil
-	}
-	return total, ledger.Vacuum(ctx)
-}
-
 func pruneInSteps(ctx context.Context, ledger Upkeep, before time.Time, prune func(context.Context, time.Time, int) (int64, error)) (int64, error) {
 	var total int64
 	for {

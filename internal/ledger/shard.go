@@ -21,7 +21,6 @@ import (
 type Shards interface {
 	// ReadOwner returns the owner of a shard; zero if it never had one.
 	ReadOwner(ctx context.Context, shard int) (ShardOwner, error)
-	// Owners returns the owners of all shards that ever had one.
 	Owners(ctx context.Context) (map[int]ShardOwner, error)
 	// TakeOver begins the next epoch of a shard. It fails with ErrFenced if the epoch is no longer the seen one, with ErrRetired
 	// if the shard was retired, and with ErrShardCountChanged if the shard is one of those that SetShardCount counts and their
@@ -29,15 +28,11 @@ type Shards interface {
 	TakeOver(ctx context.Context, shard int, seen int64, owner string, at time.Time) (Fence, error)
 	// SendRequest sends a request to the owner of an epoch, replacing an older request.
 	SendRequest(ctx context.Context, epoch Fence, request OwnerRequest) error
-	// AnswerRequest confirms a request.
 	AnswerRequest(ctx context.Context, own Fence, request string) error
 	// Release marks that the owner appends no more.
 	Release(ctx context.Context, own Fence) error
-	// Retire ends the last epoch of a shard: no operator can take it over again, not even one of an earlier release. It fails with
-	// ErrFenced if own is not the current epoch.
+	// Retire ends the last epoch of a shard: no operator can take it over again. It fails with ErrFenced if own is not the current epoch.
 	Retire(ctx context.Context, own Fence) error
-	// SetShardHash sets the ShardHash of all agents with this root. It fails with ErrFenced if own is not the current epoch.
-	SetShardHash(ctx context.Context, own Fence, root string, hash int) error
 	// SetShardCount sets into how many shards the ledger is divided; they are numbered from FirstShard. The number changes only
 	// while all of them are released. Otherwise SetShardCount fails with a *ShardsInUseError and returns the current number.
 	SetShardCount(ctx context.Context, count int) (current int, err error)
@@ -46,7 +41,6 @@ type Shards interface {
 	LockLiveness(ctx context.Context, shard int) (unlock func() error, err error)
 }
 
-// The numbers of shards in the ledger.
 const (
 	// WholeLedger is the shard of an engine that appends for all agents.
 	WholeLedger = 1
@@ -60,7 +54,6 @@ type Fence struct {
 	Epoch int64
 }
 
-// ShardOwner is the owner of a shard.
 type ShardOwner struct {
 	Epoch int64
 	Name  string
@@ -74,11 +67,9 @@ type ShardOwner struct {
 // Retired reports whether no operator can take over the shard any more.
 func (o ShardOwner) Retired() bool { return o.Epoch == RetiredEpoch }
 
-// RetiredEpoch is the epoch of retired shards. There is no next one: earlier releases, which do not know retired shards, fail to
-// add 1 to it.
+// RetiredEpoch is the epoch of retired shards. There is no next one.
 const RetiredEpoch = math.MaxInt64
 
-// OwnerRequest is a request to the owner of a shard.
 type OwnerRequest struct {
 	ID string
 	// HandOver asks the owner to let its calls finish, start no others and release the shard. Without it the request only checks
@@ -86,9 +77,7 @@ type OwnerRequest struct {
 	HandOver bool
 }
 
-// Errors of Shards for errors.Is.
 var (
-	// ErrLivenessLocked: another process has the liveness lock of the shard.
 	ErrLivenessLocked = errors.New("another process has the lock of the shard")
 	// ErrUnsupported: the database has no such operation.
 	ErrUnsupported = errors.New("not supported by the database")
@@ -102,7 +91,6 @@ var (
 	ErrShardsInUse = errors.New("the number of shards cannot change while operators own shards")
 )
 
-// ShardsInUseError is the ErrShardsInUse of SetShardCount.
 type ShardsInUseError struct {
 	// Current is the number of shards, and Wanted the refused one.
 	Current, Wanted int
@@ -110,23 +98,18 @@ type ShardsInUseError struct {
 	Owners []string
 }
 
-// Error implements error.
 func (e *ShardsInUseError) Error() string {
 	return fmt.Sprintf("divide the ledger into %d shards: it has %d, owned by %s: stop these operators before you change --shards, or set it to %d "+
 		"(the shards of an operator that was killed stay in use until another one with --shards=%d has taken them over and was stopped)",
 		e.Wanted, e.Current, strings.Join(e.Owners, ", "), e.Current, e.Current)
 }
 
-// Is reports whether target is ErrShardsInUse.
 func (e *ShardsInUseError) Is(target error) bool { return target == ErrShardsInUse }
 
-// FencedError is the ErrFenced of an append.
 type FencedError struct{ Fence Fence }
 
-// Error implements error.
 func (e *FencedError) Error() string {
 	return fmt.Sprintf("append in epoch %d of shard %d: %v", e.Fence.Epoch, e.Fence.Shard, ErrFenced)
 }
 
-// Is reports whether target is ErrFenced.
 func (e *FencedError) Is(target error) bool { return target == ErrFenced }

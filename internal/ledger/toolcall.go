@@ -13,9 +13,8 @@ type ToolCall struct {
 	CallID string
 	// ModelCall is the key of the model call whose reply contains it; empty for a standalone task.
 	ModelCall string
-	// Seq is the event that caused the call.
-	Seq  int64
-	Tool string
+	Seq       int64
+	Tool      string
 	// Arguments is the text that the model wrote, which may not be JSON.
 	Arguments string
 	// Repeatable reports that the call may be repeated, because the tool is read-only or idempotent.
@@ -41,7 +40,6 @@ const (
 	DecisionDeny    Decision = "Deny"
 )
 
-// ToolResult is the result of a tool call.
 type ToolResult struct {
 	Key    string
 	Status Status
@@ -58,7 +56,6 @@ type OpenCalls struct {
 	Tools  []ToolCall
 }
 
-// ToolOutput is a part of the output of a tool.
 type ToolOutput struct {
 	Data []byte
 	// Size is the size of the complete output in bytes.

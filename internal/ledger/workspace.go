@@ -9,7 +9,6 @@ import (
 	"time"
 )
 
-// Workspaces stores what was changed in workspaces that were stopped.
 type Workspaces interface {
 	// KeepWorkspace stores the changes of a workspace and replaces earlier ones of the same owner.
 	KeepWorkspace(ctx context.Context, w Workspace) error

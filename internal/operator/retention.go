@@ -18,14 +18,12 @@ const retentionPeriod = time.Hour
 // standbyPeriod is how often an operator checks whether it runs retention now.
 const standbyPeriod = 2 * time.Second
 
-// retention deletes the histories of agents that finished long ago, and the bodies of old calls. An age of 0 keeps them. It also condenses
-// the records of earlier releases. Of several operators, only one runs it.
+// retention deletes the histories of agents that finished long ago, and the bodies of old calls. An age of 0 keeps them. Of several operators, only one runs it.
 type retention struct {
 	ledger       ledger.Upkeep
 	age, callAge time.Duration
-	// active reports whether this operator is the one that runs it.
-	active func() bool
-	log    logr.Logger
+	active       func() bool
+	log          logr.Logger
 }
 
 // Start implements manager.Runnable. If the ledger fails, retention is retried an hour later: it must not stop the operator.
@@ -37,7 +35,6 @@ func (r retention) Start(ctx context.Context) error {
 		if r.active() {
 			r.delete(ctx, "histories", r.age, ledger.Retain)
 			r.delete(ctx, "calls", r.callAge, ledger.RetainCalls)
-			r.condense(ctx)
 		} else {
 			wait = time.After(standbyPeriod)
 		}
@@ -46,26 +43,6 @@ func (r retention) Start(ctx context.Context) error {
 			return nil
 		case <-wait:
 		}
-	}
-}
-
-// progressEvery is the interval of progress messages in the log.
-const progressEvery = time.Minute
-
-func (r retention) condense(ctx context.Context) {
-	told := time.Now()
-	calls, err := ledger.Condense(ctx, r.ledger, func(calls int64) {
-		if time.Since(told) > progressEvery {
-			told = time.Now()
-			r.log.Info("Condensing the records of earlier releases", "calls", calls)
-		}
-	})
-	switch {
-	case ctx.Err() != nil:
-	case err != nil:
-		r.log.Error(err, "Condensing the records of earlier releases")
-	case calls > 0:
-		r.log.Info("Condensed the records of earlier releases", "calls", calls)
 	}
 }
 

@@ -7,7 +7,6 @@ import (
 	"context"
 	"errors"
 	"path/filepath"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -55,39 +54,4 @@ func TestOldHistoriesAreDeletedAndYoungOnesKept(t *testing.T) {
 	if _, err := kept.Agent(t.Context(), "young"); err != nil {
 		t.Errorf("the recent history was deleted: %v", err)
 	}
-}
-
-func TestRecordsOfEarlierReleasesAreCondensed(t *testing.T) {
-	kept := &condensing{steps: []int64{100, 7, 0}}
-	ctx, stop := context.WithCancel(t.Context())
-	ended := make(chan error, 1)
-	go func() { ended <- retention{kept, 0, 0, func() bool { return true }, logr.Discard()}.Start(ctx) }()
-	err := wait.PollUntilContextTimeout(ctx, 10*time.Millisecond, 2*time.Minute, true, func(context.Context) (bool, error) {
-		return kept.vacuumed.Load(), nil
-	})
-	if err != nil {
-		t.Errorf("the space was not released: %v", err)
-	}
-	stop()
-	if err := <-ended; err != nil || len(kept.steps) != 0 {
-		t.Errorf("the remaining steps are %v (%v)", kept.steps, err)
-	}
-}
-
-// condensing is a ledger with records of earlier releases.
-type condensing struct {
-	ledger.Upkeep
-	steps    []int64
-	vacuumed atomic.Bool
-}
-
-func (c *condensing) Condense(context.Context, int) (int64, error) {
-	n := c.steps[0]
-	c.steps = c.steps[1:]
-	return n, nil
-}
-
-func (c *condensing) Vacuum(context.Context) error {
-	c.vacuumed.Store(true)
-	return nil
 }

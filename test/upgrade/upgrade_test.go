@@ -74,8 +74,11 @@ func expectDone(t *testing.T, before, after []string) {
 // TestFixtureIsCompleted checks that the work of an older operator is completed, without losing or repeating anything.
 func TestFixtureIsCompleted(t *testing.T) {
 	commits, err := filepath.Glob(filepath.Join("testdata", "*"))
-	if err != nil || len(commits) == 0 {
-		t.Fatalf("there are no fixtures: %v", err)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(commits) == 0 {
+		t.Skip("the first fixture is the one of 0.1.0: older ledgers are refused")
 	}
 	programs := t.TempDir()
 	if err := stack.Build(t.Context(), programs); err != nil {

@@ -39,15 +39,8 @@ func newSpace(quota int64) space { return space{quota: quota, sizes: map[tenant]
 
 func (s *space) fresh(now time.Time) bool { return now.Sub(s.readAt) < sizesMaxAge }
 
-// full reports whether a namespace is at its quota. Rows of earlier releases have no UID and count for the namespace with their
-// name.
-func (s *space) full(t tenant) bool {
-	bytes := s.sizes[t]
-	if t.uid != "" {
-		bytes += s.sizes[tenant{namespace: t.namespace}]
-	}
-	return s.quota > 0 && bytes >= s.quota
-}
+// full reports whether a namespace is at its quota.
+func (s *space) full(t tenant) bool { return s.quota > 0 && s.sizes[t] >= s.quota }
 
 // set replaces the sizes by those that were read.
 func (s *space) set(sums []ledger.NamespaceBytes, now time.Time) {

@@ -14,7 +14,6 @@ const (
 	hashBase = 0x9E3779B97F4A7C15
 )
 
-// leavingFactor is the factor of the byte that leaves the window.
 var leavingFactor = func() uint64 {
 	power := uint64(1)
 	for range window - 1 {

@@ -40,7 +40,6 @@ func (r Ref) appendNumbers(to []byte) []byte {
 // String returns the form in which a column refers to one text.
 func (r Ref) String() string { return string(r.appendNumbers(nil)) }
 
-// ParseRef parses the form of String.
 func ParseRef(text string) (Ref, error) { return parseRef([]byte(text)) }
 
 func parseRef(numbers []byte) (Ref, error) {
@@ -75,7 +74,6 @@ func (r Ref) Token(events Events) ([]byte, error) {
 	return data[r.Offset : r.Offset+r.Length], nil
 }
 
-// Unfold restores the texts of a document.
 func Unfold(document []byte, events Events) ([]byte, error) {
 	at := bytes.Index(document, anyRef)
 	if at < 0 {

@@ -57,7 +57,6 @@ func digestOfContent(content []byte) digest {
 	return digest(sum[:16])
 }
 
-// Len returns the number of texts.
 func (t *Texts) Len() int {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
@@ -91,7 +90,6 @@ type Draft struct {
 	hashed int
 }
 
-// Draft returns a draft based on these texts.
 func (t *Texts) Draft() *Draft { return &Draft{texts: t} }
 
 // Index adds the long strings of an event.

@@ -75,13 +75,6 @@ func testOwnersOfAllShards(t *testing.T, db Database) {
 	}
 }
 
-// earlierTakeOver and earlierInsert are how earlier releases, which do not know retired shards, take over shard 1.
-const (
-	earlierTakeOver = `UPDATE shards SET epoch = epoch + 1, holder = $1, taken_at = $2, released = FALSE, request = '', hand_over = FALSE, answered = ''
-	WHERE shard = $3 AND epoch = $4`
-	earlierInsert = `INSERT INTO shards (shard, epoch, holder, taken_at) VALUES ($1, 1, $2, $3) ON CONFLICT (shard) DO NOTHING`
-)
-
 func testRetiredShardIsNeverTakenOver(t *testing.T, db Database) {
 	l := db.Open(t)
 	old := must(l.TakeOver(t.Context(), ledger.WholeLedger, 0, "first", at(0)))(t)
@@ -114,12 +107,6 @@ func testRetiredShardIsNeverTakenOver(t *testing.T, db Database) {
 			}
 		}
 	}
-	if _, err := db.Raw.ExecContext(t.Context(), earlierTakeOver, "earlier", int64(1), ledger.WholeLedger, want.Epoch); err == nil {
-		t.Error("an earlier release took over a retired shard")
-	}
-	if _, err := db.Raw.ExecContext(t.Context(), earlierInsert, ledger.WholeLedger, "earlier", int64(1)); err != nil {
-		t.Errorf("an earlier release that finds no owner: %v", err)
-	}
 	if diff := cmp.Diff(want, must(l.ReadOwner(t.Context(), ledger.WholeLedger))(t)); diff != "" {
 		t.Errorf("the owner of a retired shard changed (-before +after):\n%s", diff)
 	}
@@ -134,7 +121,7 @@ func fenced(b ledger.Batch, fence ledger.Fence) ledger.Batch {
 func testAgentsByShardHash(t *testing.T, db Database) {
 	l := db.Open(t)
 	var all []string
-	for i, hash := range []int{0, 1, 2047, 2048, 40000, shard.Hashes - 1, ledger.UnknownShardHash} {
+	for i, hash := range []int{0, 1, 2047, 2048, 40000, shard.Hashes - 1} {
 		a := Agent(fmt.Sprintf("agent-%d", i))
 		a.ShardHash, a.CreatedAt = hash, at(i)
 		batch := First(a, 1)
@@ -152,7 +139,7 @@ func testAgentsByShardHash(t *testing.T, db Database) {
 		want   []string
 	}{
 		{ledger.AgentFilter{}, all},
-		{ledger.AgentFilter{ShardHashes: &ledger.HashRange{From: 0, To: shard.Hashes}}, all[:6]},
+		{ledger.AgentFilter{ShardHashes: &ledger.HashRange{From: 0, To: shard.Hashes}}, all},
 		{ledger.AgentFilter{ShardHashes: &ledger.HashRange{From: 0, To: 2048}}, all[:3]},
 		{ledger.AgentFilter{ShardHashes: &ledger.HashRange{From: 0, To: 2048}, Live: true}, []string{all[0], all[2]}},
 		{ledger.AgentFilter{ShardHashes: &ledger.HashRange{From: 2048, To: 4096}, Live: true}, all[3:4]},
@@ -163,48 +150,13 @@ func testAgentsByShardHash(t *testing.T, db Database) {
 			t.Errorf("agents of %+v (-want +got):\n%s", test.filter.ShardHashes, diff)
 		}
 	}
-	for _, hash := range []int{-2, shard.Hashes} {
+	for _, hash := range []int{-1, shard.Hashes} {
 		bad := Agent("bad")
 		bad.ShardHash = hash
 		if err := l.Append(t.Context(), First(bad, 1)); !errors.Is(err, ledger.ErrInvalid) {
 			t.Errorf("an agent with shard hash %d: %v", hash, err)
 		}
 	}
-}
-
-func testShardHashIsSetInTheEpochOnly(t *testing.T, db Database) {
-	l := db.Open(t)
-	old := must(l.TakeOver(t.Context(), ledger.WholeLedger, 0, "first", at(0)))(t)
-	own := must(l.TakeOver(t.Context(), ledger.WholeLedger, old.Epoch, "second", at(1)))(t)
-	for _, uid := range []string{"root", "child", "other"} {
-		a := Agent(uid)
-		a.ShardHash = ledger.UnknownShardHash
-		if uid == "child" {
-			a.Parent, a.Root = "root", "root"
-		}
-		Append(t, l, First(a, 1))
-	}
-	check := func(want map[string]int) {
-		t.Helper()
-		for uid, hash := range want {
-			if a := must(l.Agent(t.Context(), uid))(t); a.ShardHash != hash {
-				t.Errorf("the shard hash of %s is %d, want %d", uid, a.ShardHash, hash)
-			}
-		}
-	}
-	for _, fence := range []ledger.Fence{old, {}, {Shard: 5, Epoch: 1}} {
-		if err := l.SetShardHash(t.Context(), fence, "root", 77); !errors.Is(err, ledger.ErrFenced) {
-			t.Errorf("set the hash of a tree with fence %+v: %v", fence, err)
-		}
-	}
-	if err := l.SetShardHash(t.Context(), own, "root", shard.Hashes); !errors.Is(err, ledger.ErrInvalid) {
-		t.Errorf("set a hash that is none: %v", err)
-	}
-	check(map[string]int{"root": ledger.UnknownShardHash, "child": ledger.UnknownShardHash, "other": ledger.UnknownShardHash})
-	if err := errors.Join(l.SetShardHash(t.Context(), own, "root", 77), l.SetShardHash(t.Context(), own, "nobody", 5)); err != nil {
-		t.Fatal(err)
-	}
-	check(map[string]int{"root": 77, "child": 77, "other": ledger.UnknownShardHash})
 }
 
 func testShardCountChangesWhenNoneIsOwned(t *testing.T, db Database) {

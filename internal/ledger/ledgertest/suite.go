@@ -42,7 +42,6 @@ func Run(t *testing.T, create func(testing.TB) Database) {
 		"OwnersOfAllShards":                   testOwnersOfAllShards,
 		"ARetiredShardIsNeverTakenOver":       testRetiredShardIsNeverTakenOver,
 		"AgentsByShardHash":                   testAgentsByShardHash,
-		"ShardHashIsSetInTheEpochOnly":        testShardHashIsSetInTheEpochOnly,
 		"ShardCountChangesWhenNoneIsOwned":    testShardCountChangesWhenNoneIsOwned,
 		"RacingShardCounts":                   testRacingShardCounts,
 		"SharesAreStoredForEachReplica":       testSharesAreStoredForEachReplica,
@@ -100,6 +99,7 @@ func Run(t *testing.T, create func(testing.TB) Database) {
 		"RetentionDoesNotStopWriters":         testRetentionDoesNotStopWriters,
 		"ManyOpenAnEmptyDatabase":             testConcurrentOpenOfAnEmptyDatabase,
 		"NewerSchemaIsRefused":                testNewerSchemaIsRefused,
+		"UnreleasedSchemaIsRefused":           testLedgerFromBeforeTheFirstReleaseIsRefused,
 		"NamespaceIsItsUID":                   testNamespaceIsItsUID,
 		"QuotaIsOfOneNamespace":               testQuotaIsOfOneNamespace,
 		"BytesAreCounted":                     testBytesAreCounted,
@@ -111,7 +111,6 @@ func Run(t *testing.T, create func(testing.TB) Database) {
 		"AChainGoesWithItsLastRequest":        testChainIsDeletedWithItsLastRequest,
 		"AYoungChainStays":                    testRecentChainIsKept,
 		"DamageStaysWhereItIs":                testDamageAffectsOneRowOnly,
-		"OldRecordsAreCondensed":              testOldRecordsAreCondensed,
 		"AnAgentThatBeginsAgainKnowsNothing":  testRecreatedAgentReusesNoTexts,
 		"ATextOfARefusedAppendIsNotUsed":      testRefusedAppendAddsNoTexts,
 	} {

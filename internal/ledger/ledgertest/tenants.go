@@ -29,18 +29,16 @@ func tenant(t testing.TB, l ledger.Ledger, uid, namespaceUID string, seconds int
 
 func testNamespaceIsItsUID(t *testing.T, db Database) {
 	l := db.Open(t)
-	tenant(t, l, "before-upgrade", "", 1)
 	tenant(t, l, "old", "uid-1", 2)
-	tenant(t, l, "upgraded", "", 11)
 	tenant(t, l, "new", "uid-2", 12)
 	for _, c := range []struct {
 		scope ledger.Scope
 		want  []string
 	}{
-		{ledger.Scope{Namespace: "team-a"}, []string{"before-upgrade", "old", "upgraded", "new"}},
-		{ledger.Scope{Namespace: "team-a", NamespaceUID: "uid-2", NamespaceSince: at(10)}, []string{"upgraded", "new"}},
-		{ledger.Scope{Namespace: "team-a", NamespaceUID: "uid-1", NamespaceSince: at(0)}, []string{"before-upgrade", "old", "upgraded"}},
-		{ledger.Scope{Namespace: "team-b", NamespaceUID: "uid-2", NamespaceSince: at(10)}, []string{}},
+		{ledger.Scope{Namespace: "team-a"}, []string{"old", "new"}},
+		{ledger.Scope{Namespace: "team-a", NamespaceUID: "uid-2"}, []string{"new"}},
+		{ledger.Scope{Namespace: "team-a", NamespaceUID: "uid-1"}, []string{"old"}},
+		{ledger.Scope{Namespace: "team-b", NamespaceUID: "uid-2"}, []string{}},
 	} {
 		uid := func(a ledger.Agent) string { return a.UID }
 		agents := must(l.Agents(t.Context(), ledger.AgentFilter{Scope: c.scope}, ledger.Page{}))(t)

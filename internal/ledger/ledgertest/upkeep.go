@@ -142,6 +142,16 @@ func testConcurrentOpenOfAnEmptyDatabase(t *testing.T, db Database) {
 	}
 }
 
+func testLedgerFromBeforeTheFirstReleaseIsRefused(t *testing.T, db Database) {
+	db.Open(t)
+	db.Exec(t, `UPDATE schema_migrations SET name = 'initial' WHERE version = 1`)
+	_, err := connect.Open(t.Context(), db.DSN)
+	var failure *ledger.Error
+	if !errors.As(err, &failure) || failure.Reason != ledger.ReasonSchemaTooOld || !strings.Contains(err.Error(), "begin anew") {
+		t.Errorf("open: %v, want %s and what to do", err, ledger.ReasonSchemaTooOld)
+	}
+}
+
 func testNewerSchemaIsRefused(t *testing.T, db Database) {
 	db.Open(t)
 	db.Exec(t, `INSERT INTO schema_migrations (version, name, applied_at) VALUES (999, 'future', 0)`)

@@ -12,7 +12,6 @@ import (
 	"github.com/nestor-dev/nestor/internal/ledger"
 )
 
-// secretParameters are the parameters of a connection string that contain secrets.
 var secretParameters = []string{"password", "sslpassword"}
 
 // parseDSN parses a connection string into a name without secrets, and the secrets.

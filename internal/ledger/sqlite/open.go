@@ -34,7 +34,6 @@ func Open(ctx context.Context, dsn string, opts ...sqlstore.Option) (*sqlstore.S
 	return sqlstore.New(db, opts...), nil
 }
 
-// open opens and migrates the database of a store.
 func open(ctx context.Context, dsn string) (*database, error) {
 	all, err := migrations.SQLite()
 	if err != nil {

@@ -16,16 +16,13 @@ const agentColumns = `uid, kind, namespace, namespace_uid, name, parent_uid, roo
 func scanAgent(r row) (ledger.Agent, error) {
 	var a ledger.Agent
 	var created int64
-	var hash, finished sql.NullInt64
+	var finished sql.NullInt64
 	err := r.Scan(&a.UID, &a.Kind, &a.Namespace, &a.NamespaceUID, &a.Name, &a.Parent, &a.Root, &a.Chat, &a.Role, &a.Depth, &a.Provider, &a.Model,
-		&hash, &created, &a.LastSeq, &a.Status, &a.ErrorKind, &finished)
+		&a.ShardHash, &created, &a.LastSeq, &a.Status, &a.ErrorKind, &finished)
 	if err != nil {
 		return ledger.Agent{}, err
 	}
-	a.ShardHash, a.CreatedAt = ledger.UnknownShardHash, fromMicros(created)
-	if hash.Valid {
-		a.ShardHash = int(hash.Int64)
-	}
+	a.CreatedAt = fromMicros(created)
 	if finished.Valid {
 		a.FinishedAt = fromMicros(finished.Int64)
 	}

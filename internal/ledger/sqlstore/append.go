@@ -47,7 +47,6 @@ func (s *Store) completeConflict(ctx context.Context, conflict *ledger.ConflictE
 	return conflict
 }
 
-// commit writes a group and answers each of its batches.
 func (s *Store) commit(group []*pendingBatch) {
 	// Every writer locks its agents in the same order, to avoid deadlocks between processes. The sort is stable: batches of one
 	// agent keep their order.

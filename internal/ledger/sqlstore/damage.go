@@ -13,7 +13,6 @@ import (
 	"github.com/nestor-dev/nestor/internal/ledger/fold"
 )
 
-// unreadable replaces damaged values.
 const unreadable = "(unreadable)"
 
 // missingEvent distinguishes a missing event from a database failure.

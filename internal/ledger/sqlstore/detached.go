@@ -70,7 +70,6 @@ func changeEachDetached(ctx context.Context, tx Tx, changes []rowChange) ([]int6
 	return tx.Exec(ctx, statements...)
 }
 
-// clocked inserts the clock of the database into a query.
 func (s *Store) clocked(query string) string { return fmt.Sprintf(query, s.driver.Clock()) }
 
 // Detach implements ledger.Detached.

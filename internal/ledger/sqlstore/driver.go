@@ -10,11 +10,9 @@ import (
 	"github.com/nestor-dev/nestor/internal/ledger"
 )
 
-// Driver is the database of a Store.
 type Driver interface {
 	// Name returns the connection string without secrets.
 	Name() string
-	// Reader returns the pool for queries.
 	Reader() *sql.DB
 	// Write runs fn in one transaction and commits it durably if fn returns nil. It returns errors of fn unchanged. After a
 	// failure fn may run once more.
@@ -33,28 +31,23 @@ type Driver interface {
 	LockLiveness(ctx context.Context, shard int) (unlock func() error, err error)
 	// Vacuum returns free space to the system without blocking writers.
 	Vacuum(ctx context.Context) error
-	// Close closes the connections.
 	Close() error
 }
 
-// Tx is a write transaction.
 type Tx interface {
 	// Exec runs the statements in order and returns the number of rows that each has changed.
 	Exec(ctx context.Context, statements ...Statement) ([]int64, error)
 	// Int64 returns the single number that the query selects.
 	Int64(ctx context.Context, query string, args ...any) (int64, error)
-	// Query calls scan for each row of a query.
 	Query(ctx context.Context, scan func(Row) error, query string, args ...any) error
 	// QueryAfter runs the statements in order and then the query, in one round trip to the database.
 	QueryAfter(ctx context.Context, statements []Statement, scan func(Row) error, query string, args ...any) error
 }
 
-// Row is one row of a result.
 type Row interface {
 	Scan(dest ...any) error
 }
 
-// Statement is a statement with its arguments.
 type Statement struct {
 	SQL  string
 	Args []any

@@ -54,7 +54,6 @@ type agentTexts struct {
 // maxCachedTexts bounds the cache: a text takes about 200 bytes.
 const maxCachedTexts = 100_000
 
-// get returns the cached texts of an agent.
 func (m *textCache) get(agent string, isNew bool) *agentTexts {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -131,7 +130,6 @@ func needsAllTexts(b *ledger.Batch) bool {
 	return b.Snapshot != nil || slices.ContainsFunc(b.ModelCalls, func(c ledger.ModelCall) bool { return c.Place == 0 })
 }
 
-// loadTexts loads the texts of all events of an agent.
 func (s *Store) loadTexts(ctx context.Context, agent string, until int64, k *agentTexts) error {
 	draft := k.Draft()
 	for after := int64(0); after < until; {
@@ -167,7 +165,6 @@ func (f *folded) foldModelCalls(draft *fold.Draft) {
 	}
 }
 
-// foldResult folds the reply of a model and returns the form of the result.
 func foldResult(draft *fold.Draft, r *ledger.ModelResult) (form int) {
 	if stripToolCalls(r) {
 		form = formOwnCalls
@@ -218,7 +215,6 @@ func newUnfolder(ctx context.Context, db querier) *unfolder {
 	return &unfolder{ctx: ctx, db: db, agents: map[string]map[int64][]byte{}}
 }
 
-// events returns a function that reads the events of an agent.
 func (u *unfolder) events(agent string) fold.Events {
 	read := u.agents[agent]
 	if read == nil {

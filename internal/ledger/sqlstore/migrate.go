@@ -5,6 +5,7 @@ package sqlstore
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -16,6 +17,7 @@ const (
 	createMigrations = `CREATE TABLE IF NOT EXISTS schema_migrations (
 	version INTEGER NOT NULL PRIMARY KEY, name TEXT NOT NULL, applied_at BIGINT NOT NULL)`
 	currentVersion  = `SELECT COALESCE(MAX(version), 0) FROM schema_migrations`
+	countOtherFirst = `SELECT COUNT(*) FROM schema_migrations WHERE version = 1 AND name <> $1`
 	recordMigration = `INSERT INTO schema_migrations (version, name, applied_at) VALUES ($1, $2, $3)`
 )
 
@@ -26,6 +28,16 @@ func Migrate(ctx context.Context, driver Driver, all []migrations.Migration, loc
 		for _, s := range append(lock, statement(createMigrations)) {
 			if _, err := tx.Exec(ctx, s); err != nil {
 				return err
+			}
+		}
+		other, err := tx.Int64(ctx, countOtherFirst, all[0].Name)
+		if err != nil {
+			return err
+		}
+		if other > 0 {
+			return &ledger.Error{
+				Ledger: driver.Name(), Op: "open", Reason: ledger.ReasonSchemaTooOld,
+				Err: errors.New("the ledger was created by a version of Nestor before 0.1.0"),
 			}
 		}
 		version, err := tx.Int64(ctx, currentVersion)

@@ -30,7 +30,6 @@ func stripToolCalls(r *ledger.ModelResult) bool {
 	return true
 }
 
-// restoreToolCalls restores the tool calls of a response.
 func restoreToolCalls(response, calls json.RawMessage) json.RawMessage {
 	return bytes.Replace(response, []byte(toolCallsPlaceholder), append([]byte(callsField), calls...), 1)
 }
@@ -45,7 +44,6 @@ func stripKey(c *ledger.ModelCall) {
 	}
 }
 
-// restoreKey restores the key of a request.
 func restoreKey(request []byte, key string) []byte {
 	rest, ok := bytes.CutSuffix(request, []byte(keyPlaceholder))
 	if !ok {

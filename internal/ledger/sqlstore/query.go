@@ -23,16 +23,7 @@ type querier interface {
 // row is the source of a scan function: a single row, or the current one of many.
 type row = Row
 
-// list returns all rows of a query.
 func list[T any](ctx context.Context, db querier, scan func(row) (T, error), query string, args ...any) ([]T, error) {
-	return listUntil(ctx, db, func(r row) (T, bool, error) {
-		item, err := scan(r)
-		return item, false, err
-	}, query, args...)
-}
-
-// listUntil returns the rows of a query up to the first one that is enough.
-func listUntil[T any](ctx context.Context, db querier, scan func(row) (T, bool, error), query string, args ...any) ([]T, error) {
 	rows, err := db.QueryContext(ctx, query, args...)
 	if err != nil {
 		return nil, err
@@ -40,18 +31,15 @@ func listUntil[T any](ctx context.Context, db querier, scan func(row) (T, bool, 
 	defer func() { _ = rows.Close() }() // Err has already reported the error.
 	var items []T
 	for rows.Next() {
-		item, enough, err := scan(rows)
+		item, err := scan(rows)
 		if err != nil {
 			return nil, err
 		}
-		if items = append(items, item); enough {
-			return items, nil
-		}
+		items = append(items, item)
 	}
 	return items, rows.Err()
 }
 
-// where collects conditions and their arguments.
 type where struct {
 	conditions []string
 	args       []any
@@ -78,10 +66,7 @@ func (w *where) arg(arg any) string {
 // scope adds the conditions of a scope; at is the time column.
 func (w *where) scope(s ledger.Scope, at string) {
 	w.equal("namespace", s.Namespace)
-	if s.NamespaceUID != "" {
-		w.conditions = append(w.conditions, fmt.Sprintf("(namespace_uid = %s OR (namespace_uid = '' AND %s >= %s))",
-			w.arg(text(s.NamespaceUID)), at, w.arg(micros(s.NamespaceSince))))
-	}
+	w.equal("namespace_uid", s.NamespaceUID)
 	w.equal("chat", s.Chat)
 	w.equal("root_uid", s.Root)
 	w.equal("role", s.Role)

@@ -13,7 +13,6 @@ import (
 	"github.com/nestor-dev/nestor/internal/ledger"
 )
 
-// pendingBatch is a batch that waits for its transaction.
 type pendingBatch struct {
 	batch *folded
 	// done receives the outcome; it is buffered, so that the committer never waits for a caller.

@@ -54,7 +54,6 @@ const (
 	restartCall = `UPDATE model_calls SET started_at = $1 WHERE key = $2 AND started_at < $3 AND finished_at IS NULL`
 )
 
-// maxCallAmount bounds the amounts of one call.
 const maxCallAmount = int64(1e12)
 
 // Reserve implements ledger.Quotas.
@@ -174,7 +173,6 @@ func fits(limits []ledger.QuotaLimit, counts []ledger.QuotaCount, call ledger.Qu
 	return true
 }
 
-// endedReservation is a reservation whose call has a result.
 type endedReservation struct {
 	key                string
 	hour               int64

@@ -41,7 +41,6 @@ func callTotalsInto(t *ledger.CallTotals) []any {
 // duration scans a number of microseconds.
 type duration time.Duration
 
-// Scan implements sql.Scanner.
 func (d *duration) Scan(value any) error {
 	n, ok := value.(int64)
 	if !ok {
@@ -145,7 +144,6 @@ func groupInto(g *ledger.Group, query ledger.ReportQuery) []any {
 // moment scans a number of microseconds since 1970.
 type moment time.Time
 
-// Scan implements sql.Scanner.
 func (m *moment) Scan(value any) error {
 	n, ok := value.(int64)
 	if !ok {

@@ -32,7 +32,6 @@ func (s *Store) Runs(ctx context.Context, filter ledger.AgentFilter, page ledger
 	return runs, s.fail("list runs", err)
 }
 
-// markSuperseded marks the runs whose names newer agents have.
 func markSuperseded(ctx context.Context, db querier, runs []ledger.Run) error {
 	if len(runs) == 0 {
 		return nil

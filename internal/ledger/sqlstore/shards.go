@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/nestor-dev/nestor/internal/ledger"
-	"github.com/nestor-dev/nestor/internal/shard"
 )
 
 const (
@@ -25,9 +24,6 @@ const (
 	answerOwnerRequest = `UPDATE shards SET answered = $1 WHERE shard = $2 AND epoch = $3`
 	releaseShard       = `UPDATE shards SET released = TRUE WHERE shard = $1 AND epoch = $2`
 	retireShard        = `UPDATE shards SET epoch = $1, released = FALSE WHERE shard = $2 AND epoch = $3`
-
-	selectTree      = `SELECT uid FROM agents WHERE root_uid = $1`
-	updateShardHash = `UPDATE agents SET shard_hash = $1 WHERE uid = $2`
 )
 
 // readTimeout bounds reads with which an engine must detect in time that it was superseded.
@@ -157,16 +153,6 @@ func execOne(ctx context.Context, tx Tx, s Statement) (int64, error) {
 	return changed[0], nil
 }
 
-// SetShardHash implements ledger.Shards.
-func (s *Store) SetShardHash(ctx context.Context, own ledger.Fence, root string, hash int) error {
-	if hash < 0 || hash >= shard.Hashes {
-		return fmt.Errorf("set the shard of tree %s: %w: %d is not a hash", root, ledger.ErrInvalid, hash)
-	}
-	return s.writeFenced(ctx, "set the shard of tree "+root, own, func(ctx context.Context, tx Tx) error {
-		return setShardHash(ctx, tx, root, hash)
-	})
-}
-
 // writeFenced runs fn in a transaction if own is the current epoch. The epoch cannot change before the transaction ends.
 func (s *Store) writeFenced(ctx context.Context, op string, own ledger.Fence, fn func(context.Context, Tx) error) error {
 	ctx, cancel := context.WithTimeout(ctx, s.timeout)
@@ -182,25 +168,6 @@ func (s *Store) writeFenced(ctx context.Context, op string, own ledger.Fence, fn
 		return fn(ctx, tx)
 	})
 	return s.fail(op, err)
-}
-
-func setShardHash(ctx context.Context, tx Tx, root string, hash int) error {
-	var uids []string
-	err := tx.Query(ctx, func(r Row) error {
-		uid, err := scanText(r)
-		uids = append(uids, uid)
-		return err
-	}, selectTree, root)
-	if err != nil || len(uids) == 0 {
-		return err
-	}
-	slices.Sort(uids) // in the locking order of every writer
-	statements := make([]Statement, len(uids))
-	for i, uid := range uids {
-		statements[i] = statement(updateShardHash, hash, uid)
-	}
-	_, err = tx.Exec(ctx, statements...)
-	return err
 }
 
 // checkFences refuses the batches of the group that belong to older epochs. The epochs cannot change before the transaction ends.

@@ -97,7 +97,6 @@ func (s *Store) PruneCalls(ctx context.Context, before time.Time, limit int) (in
 // maxFreedChains bounds the chains that one step deletes.
 const maxFreedChains = 50
 
-// chain identifies a chain of requests.
 type chain struct {
 	agent string
 	first int64

@@ -22,9 +22,8 @@ type Store struct {
 	// shardCount is the number of shards that this process has set; 0 before.
 	shardCount atomic.Int64
 
-	texts      textCache
-	pruned     pruneProgress
-	condensing condenseProgress
+	texts  textCache
+	pruned pruneProgress
 }
 
 var _ ledger.Ledger = (*Store)(nil)
@@ -38,7 +37,6 @@ const (
 	groupBytes = 8 << 20
 )
 
-// Option configures a Store.
 type Option func(*options)
 
 type options struct {

@@ -96,7 +96,6 @@ func (s *Store) ToolCalls(ctx context.Context, agent string, page ledger.Page) (
 	return paged(calls, page, next), s.fail("list tool calls of agent "+agent, err)
 }
 
-// toolCalls lists calls with their arguments.
 func toolCalls(ctx context.Context, db querier, query string, args ...any) ([]ledger.ToolCall, error) {
 	rows, err := list(ctx, db, scanToolCall, query, args...)
 	if err != nil {

@@ -8,8 +8,6 @@ import (
 	"encoding/json"
 	"strings"
 	"time"
-
-	"github.com/nestor-dev/nestor/internal/ledger"
 )
 
 // micros returns a time in microseconds since 1970, as both databases store it: ranges and durations are plain arithmetic.
@@ -39,14 +37,6 @@ func jsonList(items []string) any {
 	// Encoding a slice of strings cannot fail.
 	data, _ := json.Marshal(items)
 	return text(string(data))
-}
-
-// shardHash returns nil for an unknown hash.
-func shardHash(hash int) any {
-	if hash == ledger.UnknownShardHash {
-		return nil
-	}
-	return hash
 }
 
 func number(n *int64) any {

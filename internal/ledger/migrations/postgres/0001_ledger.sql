@@ -1,0 +1,265 @@
+-- The schema of the ledger. Times are microseconds since 1970 in UTC, durations microseconds.
+-- Every statement ends with a semicolon at the end of a line, and no other line ends with one.
+-- There are no foreign keys: an append holds the row of its agent in the same transaction.
+
+CREATE TABLE agents (
+    uid           TEXT NOT NULL PRIMARY KEY,
+    kind          TEXT NOT NULL,
+    namespace     TEXT NOT NULL,
+    -- The UID of the namespace: a namespace that is created again does not show the history of the old one.
+    namespace_uid TEXT NOT NULL,
+    name          TEXT NOT NULL,
+    parent_uid    TEXT NOT NULL,
+    root_uid      TEXT NOT NULL,
+    chat          TEXT NOT NULL,
+    role          TEXT NOT NULL,
+    depth         INTEGER NOT NULL,
+    provider      TEXT NOT NULL,
+    model         TEXT NOT NULL,
+    -- The hash of the agent's tree, which decides its shard.
+    shard_hash    BIGINT NOT NULL,
+    created_at    BIGINT NOT NULL,
+    last_seq      BIGINT NOT NULL DEFAULT 0,
+    -- The approximate number of the agent's bytes in the ledger, updated by each append in a row that is written anyway.
+    bytes         BIGINT NOT NULL DEFAULT 0,
+    status        TEXT NOT NULL DEFAULT 'Running',
+    error_kind    TEXT NOT NULL DEFAULT '',
+    finished_at   BIGINT,
+    -- Set when retention expires the agent. From then on it cannot be found, and its rows are deleted in small steps.
+    expired_at    BIGINT
+);
+
+CREATE INDEX agents_by_creation ON agents (created_at, uid);
+
+CREATE INDEX agents_by_root ON agents (root_uid, created_at, uid);
+
+CREATE INDEX agents_by_name ON agents (namespace, name);
+
+CREATE INDEX agents_live ON agents (created_at, uid) WHERE finished_at IS NULL;
+
+-- An operator that takes over a shard reads its live agents.
+CREATE INDEX agents_live_by_shard ON agents (shard_hash) WHERE finished_at IS NULL;
+
+CREATE INDEX agents_finished ON agents (finished_at) WHERE finished_at IS NOT NULL AND expired_at IS NULL;
+
+CREATE INDEX agents_expired ON agents (uid) WHERE expired_at IS NOT NULL;
+
+-- A text is stored once: in the event that contains it first. Requests, replies, snapshots and outputs refer to strings of the agent's events,
+-- and a request is stored as an edit of the previous one in its chain. A form of 0 means that there are no references, and 1 that there are.
+
+CREATE TABLE events (
+    agent_uid TEXT NOT NULL,
+    seq       BIGINT NOT NULL,
+    type      TEXT NOT NULL,
+    at        BIGINT NOT NULL,
+    data      JSON NOT NULL,
+    PRIMARY KEY (agent_uid, seq)
+);
+
+CREATE TABLE snapshots (
+    agent_uid TEXT NOT NULL PRIMARY KEY,
+    seq       BIGINT NOT NULL,
+    form      BIGINT NOT NULL,
+    data      JSON NOT NULL
+);
+
+CREATE TABLE model_calls (
+    key               TEXT NOT NULL PRIMARY KEY,
+    parent_key        TEXT NOT NULL,
+    agent_uid         TEXT NOT NULL,
+    seq               BIGINT NOT NULL,
+    namespace         TEXT NOT NULL,
+    namespace_uid     TEXT NOT NULL,
+    root_uid          TEXT NOT NULL,
+    chat              TEXT NOT NULL,
+    role              TEXT NOT NULL,
+    depth             INTEGER NOT NULL,
+    iteration         INTEGER NOT NULL,
+    provider          TEXT NOT NULL,
+    model             TEXT NOT NULL,
+    request_type      TEXT NOT NULL,
+    system_prompt     TEXT NOT NULL,
+    context_mode      TEXT NOT NULL,
+    context_tokens    BIGINT,
+    max_iterations    INTEGER NOT NULL,
+    max_duration      BIGINT NOT NULL,
+    started_at        BIGINT NOT NULL,
+    status            TEXT NOT NULL DEFAULT 'Running',
+    summary           TEXT NOT NULL DEFAULT '',
+    tool_calls        JSON,
+    files             JSON,
+    -- NULL means that the usage is unknown, which is not zero.
+    prompt_tokens     BIGINT,
+    cached_tokens     BIGINT,
+    completion_tokens BIGINT,
+    -- The part of the completion tokens that was reasoning.
+    reasoning_tokens  BIGINT,
+    total_tokens      BIGINT GENERATED ALWAYS AS (prompt_tokens + completion_tokens) STORED,
+    cost_micros       BIGINT,
+    bailout           TEXT NOT NULL DEFAULT '',
+    error             TEXT NOT NULL DEFAULT '',
+    finished_at       BIGINT,
+    duration          BIGINT GENERATED ALWAYS AS (finished_at - started_at) STORED,
+    -- When the body was deleted because of its age. The rest shows that there was a call, and its usage.
+    pruned_at         BIGINT,
+    request_form      BIGINT NOT NULL,
+    -- The seq of the chain's first call, and the place in the chain. The request at place 0 is whole. NULL for a request that is not in a chain.
+    -- A request that is an edit and ends with 0 ends with the key of its row.
+    request_chain     BIGINT,
+    request_place     BIGINT,
+    -- Bits: 1 if the response has references, 2 if the tool calls have, 4 if the response has {"$calls":0} instead of its tool calls, which are
+    -- those in tool_calls.
+    result_form       BIGINT NOT NULL DEFAULT 0,
+    -- What was sent to the provider, as JSON: the digest of the HTTP body and the parameters. NULL: nothing was sent.
+    sent              TEXT,
+    -- The large columns are last, so that reading the others does not read them.
+    request           JSON NOT NULL,
+    response          JSON
+);
+
+-- Half of the cost of an append is indexes. Calls with the same time are few, so that sorting them needs no key in an index; the calls of a tree
+-- are found by its agents, and open calls among those of their agent.
+
+CREATE INDEX model_calls_by_agent ON model_calls (agent_uid, started_at);
+
+CREATE INDEX model_calls_by_parent ON model_calls (parent_key) WHERE parent_key <> '';
+
+CREATE INDEX model_calls_by_namespace ON model_calls (namespace, started_at);
+
+CREATE INDEX model_calls_by_start ON model_calls (started_at);
+
+-- Requests that cannot be read any more, and that later ones may be edits of.
+CREATE INDEX model_calls_waiting ON model_calls (agent_uid, request_chain) WHERE pruned_at IS NOT NULL AND request_chain IS NOT NULL;
+
+CREATE TABLE tool_calls (
+    key           TEXT NOT NULL PRIMARY KEY,
+    call_id       TEXT NOT NULL,
+    agent_uid     TEXT NOT NULL,
+    seq           BIGINT NOT NULL,
+    model_call    TEXT NOT NULL,
+    tool          TEXT NOT NULL,
+    arguments     TEXT NOT NULL,
+    repeatable    BOOLEAN NOT NULL,
+    -- The decision of a person about the call; both are empty for a call that needed none.
+    decision      TEXT NOT NULL DEFAULT '',
+    decided_by    TEXT NOT NULL DEFAULT '',
+    started_at    BIGINT NOT NULL,
+    status        TEXT NOT NULL DEFAULT 'Running',
+    error         TEXT NOT NULL DEFAULT '',
+    finished_at   BIGINT,
+    duration      BIGINT GENERATED ALWAYS AS (finished_at - started_at) STORED,
+    pruned_at     BIGINT,
+    -- Where the text is in the agent's events if the column itself is empty: seq, offset and length.
+    arguments_ref TEXT,
+    output_ref    TEXT,
+    output_size   BIGINT,
+    output        BYTEA
+);
+
+CREATE INDEX tool_calls_by_agent ON tool_calls (agent_uid, started_at);
+
+-- Images that tools returned, once for each content, and the agents whose events refer to them. An image is deleted with the last of them.
+
+CREATE TABLE images (
+    digest     TEXT NOT NULL PRIMARY KEY,
+    media_type TEXT NOT NULL,
+    -- When an agent last began to refer to it: retention must not race with that.
+    used_at    BIGINT NOT NULL,
+    data       BYTEA NOT NULL
+);
+
+CREATE TABLE image_uses (
+    agent_uid TEXT NOT NULL,
+    digest    TEXT NOT NULL,
+    PRIMARY KEY (agent_uid, digest)
+);
+
+CREATE INDEX image_uses_by_digest ON image_uses (digest);
+
+-- The usage of model calls in namespaces that have an AgentQuota. Every writer of these counts locks the row of its namespace.
+
+CREATE TABLE quota_namespaces (
+    namespace  TEXT NOT NULL PRIMARY KEY,
+    uid        TEXT NOT NULL DEFAULT '',
+    settled_at BIGINT NOT NULL
+);
+
+-- The usage of finished calls, by the hour in which they started.
+CREATE TABLE quota_usage (
+    namespace   TEXT NOT NULL,
+    hour        BIGINT NOT NULL,
+    tokens      BIGINT NOT NULL,
+    cost_micros BIGINT NOT NULL,
+    PRIMARY KEY (namespace, hour)
+);
+
+-- The possible usage of open calls. The next writer moves a row whose call has a result to quota_usage.
+CREATE TABLE quota_reservations (
+    key         TEXT NOT NULL PRIMARY KEY,
+    namespace   TEXT NOT NULL,
+    hour        BIGINT NOT NULL,
+    tokens      BIGINT NOT NULL,
+    cost_micros BIGINT NOT NULL
+);
+
+CREATE INDEX quota_reservations_by_namespace ON quota_reservations (namespace, hour);
+
+-- Which operator may append. An append has the epoch of its writer, and one with an old epoch is refused.
+
+CREATE TABLE shards (
+    shard     BIGINT NOT NULL PRIMARY KEY,
+    epoch     BIGINT NOT NULL,
+    holder    TEXT NOT NULL,
+    taken_at  BIGINT NOT NULL,
+    released  BOOLEAN NOT NULL DEFAULT FALSE,
+    -- The request of another operator to the holder, and the newest request that the holder has answered.
+    request   TEXT NOT NULL DEFAULT '',
+    hand_over BOOLEAN NOT NULL DEFAULT FALSE,
+    answered  TEXT NOT NULL DEFAULT ''
+);
+
+-- Numbers that all operators must agree on. shards is the number of shards into which the trees are divided.
+CREATE TABLE settings (
+    name  TEXT NOT NULL PRIMARY KEY,
+    value BIGINT NOT NULL
+);
+
+-- How limits are divided among operators: what an operator may use of a resource until expires_at, by the clock of the database.
+
+CREATE TABLE shares (
+    resource   TEXT NOT NULL,
+    replica    TEXT NOT NULL,
+    amount     BIGINT NOT NULL,
+    -- What the operator reports about its use, for the others.
+    demand     BYTEA NOT NULL,
+    written_at BIGINT NOT NULL,
+    expires_at BIGINT NOT NULL,
+    PRIMARY KEY (resource, replica)
+);
+
+-- Calls that continue in the operator that owned the shard of their agent before. It extends expires_at, by the clock of the
+-- database, and passes the result to the new owner.
+
+CREATE TABLE detached_calls (
+    key        TEXT NOT NULL PRIMARY KEY,
+    agent_uid  TEXT NOT NULL,
+    shard      BIGINT NOT NULL,
+    replica    TEXT NOT NULL,
+    expires_at BIGINT NOT NULL,
+    result     BYTEA
+);
+
+CREATE INDEX detached_calls_by_shard ON detached_calls (shard, key);
+
+-- What was changed in a workspace when it was last stopped, one row for each chat or standalone task. The summary is JSON; the archive
+-- is empty if nothing was changed, and if the changes could not be saved.
+
+CREATE TABLE workspace_changes (
+    owner_uid   TEXT NOT NULL PRIMARY KEY,
+    -- The agent at the top of the owner's tree. It determines the namespace whose quota the changes count in, and how long they are kept.
+    agent_uid   TEXT NOT NULL,
+    source      TEXT NOT NULL,
+    captured_at BIGINT NOT NULL,
+    summary     TEXT NOT NULL,
+    archive     BYTEA NOT NULL
+);

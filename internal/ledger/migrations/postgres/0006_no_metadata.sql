@@ -1,3 +1,0 @@
--- Nothing ever wrote or read it.
-
-ALTER TABLE model_calls DROP COLUMN metadata;
