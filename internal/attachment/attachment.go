@@ -24,14 +24,12 @@ const (
 // Accepted lists the accepted media types, for people.
 const Accepted = "image/png, image/jpeg, image/gif, image/webp, text/*, application/json and application/yaml"
 
-// File is an attachment with its content.
 type File struct {
 	Name      string
 	MediaType string
 	Data      []byte
 }
 
-// IsImage reports whether the media type is that of an image.
 func (f File) IsImage() bool { return strings.HasPrefix(f.MediaType, "image/") }
 
 // Check returns an error if the content is not what the media type says. The content is never part of the error.

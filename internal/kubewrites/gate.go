@@ -23,13 +23,11 @@ type Gate struct {
 // Stats are the current limit, writes in flight and waiting writes of a gate.
 type Stats struct{ Limit, InFlight, Waiting int }
 
-// Fixed returns a gate with a fixed limit.
 func Fixed(limit int) *Gate { return &Gate{limit: limit} }
 
 // Adaptive returns a gate that adapts its limit to the API server.
 func Adaptive() *Gate { return &Gate{limit: initialLimit, limiter: newLimiter()} }
 
-// Stats returns the state of the gate.
 func (g *Gate) Stats() Stats {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -9,8 +9,7 @@ const (
 	// Floor is the lowest limit of an adaptive gate: four writes keep two CPUs of an API server busy.
 	Floor = 4
 	// Ceiling is the highest: at 20 ms per write, 64 in parallel are 3,000 per second.
-	Ceiling = 64
-	// initialLimit is the initial limit.
+	Ceiling      = 64
 	initialLimit = 16
 
 	// Writes that take more than tolerance times the shortest duration plus slack are queueing.
@@ -27,7 +26,6 @@ const (
 	window = 30 * time.Second
 )
 
-// limiter computes the limit from the recent writes.
 type limiter struct {
 	limit float64
 	// smoothed is the smoothed duration of a write; best and bestNow are the shortest ones of the previous and the

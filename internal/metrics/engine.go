@@ -20,7 +20,6 @@ var (
 // Engine collects the engine's statistics when metrics are scraped.
 type Engine struct{ Stats func() engine.Stats }
 
-// Describe implements prometheus.Collector.
 func (e Engine) Describe(descriptions chan<- *prometheus.Desc) {
 	descriptions <- inMemory
 	descriptions <- inFlight
@@ -29,7 +28,6 @@ func (e Engine) Describe(descriptions chan<- *prometheus.Desc) {
 	descriptions <- detached
 }
 
-// Collect implements prometheus.Collector.
 func (e Engine) Collect(metrics chan<- prometheus.Metric) {
 	stats := e.Stats()
 	metrics <- prometheus.MustNewConstMetric(inMemory, prometheus.GaugeValue, float64(stats.Agents))

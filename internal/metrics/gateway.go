@@ -10,12 +10,10 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// Gateway counts the requests to the gateway.
 type Gateway struct {
 	*prometheus.CounterVec
 }
 
-// NewGateway returns a counter of requests.
 func NewGateway() Gateway {
 	return Gateway{prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "nestor_gateway_requests_total",
@@ -23,7 +21,6 @@ func NewGateway() Gateway {
 	}, []string{"door", "code"})}
 }
 
-// Observe counts a request.
 func (g Gateway) Observe(door string, code int, _ time.Duration) {
 	g.WithLabelValues(door, strconv.Itoa(code)).Inc()
 }

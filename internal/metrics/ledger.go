@@ -23,14 +23,12 @@ var (
 // Ledger collects the ledger's statistics when metrics are scraped.
 type Ledger struct{ Stats func() ledger.Stats }
 
-// Describe implements prometheus.Collector.
 func (l Ledger) Describe(descriptions chan<- *prometheus.Desc) {
 	descriptions <- ledgerBatches
 	descriptions <- ledgerTransactions
 	descriptions <- ledgerQueue
 }
 
-// Collect implements prometheus.Collector.
 func (l Ledger) Collect(metrics chan<- prometheus.Metric) {
 	stats := l.Stats()
 	metrics <- prometheus.MustNewConstMetric(ledgerBatches, prometheus.CounterValue, float64(stats.Batches))

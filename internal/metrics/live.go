@@ -72,13 +72,11 @@ func (l *live) drop(contains func(hash int) bool) {
 	maps.DeleteFunc(l.agents, func(_ string, s agentStage) bool { return contains(s.hash) })
 }
 
-// Describe implements prometheus.Collector.
 func (l *live) Describe(descriptions chan<- *prometheus.Desc) {
 	descriptions <- agents
 	descriptions <- longestWait
 }
 
-// Collect implements prometheus.Collector.
 func (l *live) Collect(metrics chan<- prometheus.Metric) {
 	type labels struct{ kind, stage string }
 	counts := map[labels]int{}

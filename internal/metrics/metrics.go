@@ -37,7 +37,6 @@ var (
 	slowSeconds = []float64{.1, .5, 1, 2.5, 5, 10, 30, 60, 180, 600, 1800, 3600, 14400, 86400}
 )
 
-// New creates the metrics and registers them.
 func New(registry prometheus.Registerer) (*Metrics, error) {
 	m := &Metrics{
 		build:           gauge("nestor_build_info", "Always 1; the label is the version.", "version"),
@@ -77,7 +76,6 @@ func New(registry prometheus.Registerer) (*Metrics, error) {
 	return m, nil
 }
 
-// outcomes are the possible outcomes of agents and turns.
 var outcomes = []agent.ErrorKind{
 	success, agent.ErrorCancelled, agent.ErrorTimedOut, agent.ErrorIterationLimit, agent.ErrorDepthLimit, agent.ErrorBudgetExhausted, agent.ErrorLoopDetected,
 	agent.ErrorModel, agent.ErrorTool, agent.ErrorSubAgent, agent.ErrorInvalidSpec, agent.ErrorHistoryLost, agent.ErrorReviewRejected,
@@ -170,7 +168,6 @@ func (m *Metrics) CallCompleted(c engine.CompletedCall) {
 	}
 }
 
-// LedgerError counts a failure of the ledger.
 func (m *Metrics) LedgerError() { m.ledgerErrors.WithLabelValues().Inc() }
 
 // ShardTakenOver records how long it took until the agents of a shard continued.

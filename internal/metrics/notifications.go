@@ -10,7 +10,6 @@ type Notifications struct {
 	*prometheus.CounterVec
 }
 
-// NewNotifications returns a counter of attempts.
 func NewNotifications() Notifications {
 	return Notifications{prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "nestor_push_notifications_total",
@@ -18,5 +17,4 @@ func NewNotifications() Notifications {
 	}, []string{"result"})}
 }
 
-// Observe counts an attempt.
 func (n Notifications) Observe(result string) { n.WithLabelValues(result).Inc() }

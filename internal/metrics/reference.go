@@ -26,7 +26,6 @@ const referenceHead = `# Metrics
 
 const referenceFoot = "\n`provider` is the namespace and name of a ModelProvider. Costs are in millionths of the currency of the provider's prices.\n"
 
-// Reference returns the page that documents every metric.
 func Reference() (string, error) {
 	page := &descCollector{}
 	if _, err := New(page); err != nil {
@@ -50,7 +49,6 @@ type descCollector struct {
 // descPattern parses the text of a description; its fields are not accessible in another way.
 var descPattern = regexp.MustCompile(`fqName: "([^"]+)", help: ("(?:[^"\\]|\\.)*"), .*variableLabels: \{([^}]*)\}`)
 
-// Register implements prometheus.Registerer.
 func (p *descCollector) Register(c prometheus.Collector) error {
 	descriptions := make(chan *prometheus.Desc, 16)
 	c.Describe(descriptions)

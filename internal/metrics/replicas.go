@@ -18,19 +18,16 @@ var (
 
 // Replicas collects what this replica holds when metrics are scraped.
 type Replicas struct {
-	// Shards is the number of shards of the installation.
 	Shards int
 	Stats  func() replicas.Stats
 }
 
-// Describe implements prometheus.Collector.
 func (r Replicas) Describe(descriptions chan<- *prometheus.Desc) {
 	descriptions <- shards
 	descriptions <- held
 	descriptions <- moved
 }
 
-// Collect implements prometheus.Collector.
 func (r Replicas) Collect(metrics chan<- prometheus.Metric) {
 	stats := r.Stats()
 	metrics <- prometheus.MustNewConstMetric(shards, prometheus.GaugeValue, float64(r.Shards))

@@ -19,13 +19,11 @@ type Streams struct {
 	Stats map[string]func() streams.Stats
 }
 
-// Describe implements prometheus.Collector.
 func (s Streams) Describe(descriptions chan<- *prometheus.Desc) {
 	descriptions <- streamsOpen
 	descriptions <- streamsRefused
 }
 
-// Collect implements prometheus.Collector.
 func (s Streams) Collect(metrics chan<- prometheus.Metric) {
 	for server, read := range s.Stats {
 		stats := read()

@@ -18,14 +18,12 @@ var (
 // Writes collects the operator's writes in flight when metrics are scraped.
 type Writes struct{ Stats func() kubewrites.Stats }
 
-// Describe implements prometheus.Collector.
 func (w Writes) Describe(descriptions chan<- *prometheus.Desc) {
 	descriptions <- writesLimit
 	descriptions <- writesInFlight
 	descriptions <- writesWaiting
 }
 
-// Collect implements prometheus.Collector.
 func (w Writes) Collect(metrics chan<- prometheus.Metric) {
 	stats := w.Stats()
 	metrics <- prometheus.MustNewConstMetric(writesLimit, prometheus.GaugeValue, float64(stats.Limit))

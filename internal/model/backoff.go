@@ -5,7 +5,6 @@ package model
 
 import "time"
 
-// The bounds of Backoff.
 const (
 	backoffBase = time.Second
 	backoffMax  = time.Minute

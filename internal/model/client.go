@@ -8,7 +8,6 @@ import "context"
 // API is the protocol that a provider speaks. The values are those of the ModelProvider's field.
 type API string
 
-// The supported APIs.
 const (
 	OpenAI          API = "OpenAI"
 	OpenAIResponses API = "OpenAIResponses"

@@ -62,7 +62,6 @@ type Error struct {
 	cause error
 }
 
-// Error implements error.
 func (e *Error) Error() string {
 	if e.StatusCode == 0 {
 		return fmt.Sprintf("model call failed: %s: %s", e.Kind, e.Message)

@@ -44,7 +44,6 @@ func (p Prices) Of(model string) (Price, bool) {
 	return best, found
 }
 
-// ContextTokens returns the size of the model's context.
 func (p Prices) ContextTokens(model string) int64 {
 	if entry, ok := p.Of(model); ok && entry.ContextTokens > 0 {
 		return entry.ContextTokens

@@ -5,7 +5,6 @@ package model
 
 import "strings"
 
-// FinishReason is why the model stopped.
 type FinishReason string
 
 // Values of FinishReason. Other values of providers are kept as they are.
@@ -35,7 +34,6 @@ type Reply struct {
 	Usage *Usage `json:"usage,omitempty"`
 }
 
-// ToolCall is a tool call that the model asked for.
 type ToolCall struct {
 	ID string `json:"id"`
 	// Name is as the model wrote it; the tool may not exist.
@@ -46,7 +44,6 @@ type ToolCall struct {
 	ArgumentsError string `json:"argumentsError,omitempty"`
 }
 
-// Usage counts the tokens of one call.
 type Usage struct {
 	// PromptTokens includes CachedTokens, which were read from the provider's cache, and CacheWriteTokens, which were
 	// written to it at a price of their own.
@@ -59,7 +56,6 @@ type Usage struct {
 	TotalTokens      int64 `json:"totalTokens"`
 }
 
-// Outcome classifies a reply for the caller.
 type Outcome string
 
 // The outcomes of a call that did not fail.
@@ -74,8 +70,7 @@ const (
 	OutcomeRefused Outcome = "Refused"
 	// OutcomeFiltered is a reply that the provider's content filter stopped.
 	OutcomeFiltered Outcome = "Filtered"
-	// OutcomeEmpty is a reply with nothing in it.
-	OutcomeEmpty Outcome = "Empty"
+	OutcomeEmpty    Outcome = "Empty"
 )
 
 // Outcome classifies the reply. Tool calls take precedence over the finish reason, because providers differ in it; a

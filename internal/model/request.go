@@ -5,10 +5,8 @@ package model
 
 import "encoding/json"
 
-// MessageRole is the role of a message's author.
 type MessageRole string
 
-// The roles of messages in a request.
 const (
 	RoleSystem    MessageRole = "system"
 	RoleUser      MessageRole = "user"
@@ -19,7 +17,6 @@ const (
 // Request is one model call. It is plain data with a stable JSON form: the ledger stores it, and the same bytes
 // repeat the same call. Images are referenced by digest; the ledger stores each once.
 type Request struct {
-	// Model is the provider's name of the model.
 	Model    string    `json:"model"`
 	Messages []Message `json:"messages"`
 	Tools    []Tool    `json:"tools,omitempty"`
@@ -60,7 +57,6 @@ type Message struct {
 // ReasoningEffort is how much a model should think.
 type ReasoningEffort string
 
-// The efforts of reasoning.
 const (
 	EffortNone   ReasoningEffort = "None"
 	EffortLow    ReasoningEffort = "Low"
@@ -79,7 +75,6 @@ type ReasoningItem struct {
 	Data json.RawMessage `json:"data"`
 }
 
-// Image is an image in a message.
 type Image struct {
 	// MediaType is for example image/png.
 	MediaType string `json:"mediaType"`

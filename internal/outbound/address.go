@@ -17,7 +17,6 @@ type NotAllowedError struct {
 	Address, Reason string
 }
 
-// Error implements error.
 func (e *NotAllowedError) Error() string {
 	return fmt.Sprintf("the operator does not connect to %s: it is %s", shorten.UntrustedLine(e.Address, 255), e.Reason)
 }

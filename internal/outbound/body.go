@@ -23,7 +23,6 @@ type bounded struct {
 	limit, left int
 }
 
-// Read implements io.Reader.
 func (b *bounded) Read(p []byte) (int, error) {
 	if b.left > 0 {
 		n, err := b.ReadCloser.Read(p[:min(len(p), b.left)])
@@ -60,7 +59,6 @@ type stream struct {
 	bytes, lines bucket
 }
 
-// Read implements io.Reader.
 func (s *stream) Read(p []byte) (int, error) {
 	n, err := s.ReadCloser.Read(p)
 	ends := 0

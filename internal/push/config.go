@@ -17,7 +17,6 @@ import (
 	"github.com/nestor-dev/nestor/internal/outbound"
 )
 
-// Limits of configurations.
 const (
 	// MaxConfigs is how many configurations a task may have.
 	MaxConfigs = 4
@@ -40,7 +39,6 @@ type Secrets struct {
 	Credentials string `json:"credentials,omitempty"`
 }
 
-// Config is a configuration as it is stored.
 type Config struct {
 	ID  string `json:"id"`
 	URL string `json:"url"`
@@ -163,7 +161,6 @@ func Records(task *v1alpha1.AgentTask) map[string]Record {
 	return records
 }
 
-// WriteRecords records outcomes with a task.
 func WriteRecords(task *v1alpha1.AgentTask, records map[string]Record) error {
 	text, err := json.Marshal(records)
 	if err != nil {

@@ -20,7 +20,6 @@ import (
 	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 )
 
-// The fields of the Secret.
 const (
 	sealingField = "sealing.key"
 	signingField = "signing.key"
@@ -37,7 +36,6 @@ type Keys struct {
 	signing *ecdsa.PrivateKey
 }
 
-// newKeys returns random keys.
 func newKeys() (*Keys, error) {
 	signing, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -48,7 +46,6 @@ func newKeys() (*Keys, error) {
 	return &Keys{sealing: sealing, signing: signing}, nil
 }
 
-// encode returns the data of the Secret.
 func (k *Keys) encode() (map[string][]byte, error) {
 	signing, err := x509.MarshalPKCS8PrivateKey(k.signing)
 	if err != nil {
@@ -80,7 +77,6 @@ type Keyring struct {
 	read time.Time
 }
 
-// Keys returns the keys.
 func (r *Keyring) Keys(ctx context.Context) (*Keys, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

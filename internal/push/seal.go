@@ -34,7 +34,6 @@ func (k *Keys) Seal(namespace, task string, c Config, secrets Secrets) (Config, 
 	return c, nil
 }
 
-// Open returns the secrets of a configuration of a task.
 func (k *Keys) Open(namespace, task string, c Config) (Secrets, error) {
 	if len(c.Sealed) == 0 {
 		return Secrets{}, nil

@@ -15,7 +15,6 @@ const (
 	Month Period = "Month"
 )
 
-// Start returns the start of the period that contains a time.
 func (p Period) Start(at time.Time) time.Time {
 	at = at.UTC()
 	switch p {

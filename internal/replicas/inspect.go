@@ -13,7 +13,6 @@ import (
 	coordinationv1 "k8s.io/api/coordination/v1"
 )
 
-// LeaseLabel is the label that all Leases of this package have.
 const LeaseLabel = leaseLabel
 
 // Installation is what the Leases say about the replicas of an installation, for people.
@@ -25,10 +24,8 @@ type Installation struct {
 	Unowned []int
 }
 
-// ReplicaStatus is what the Leases say about a replica.
 type ReplicaStatus struct {
 	Name string
-	// Held counts its shards.
 	Held int
 	// Stale reports that it does not renew its member Lease, for which it was Silent.
 	Stale  bool

@@ -108,7 +108,6 @@ func written(lease *coordinationv1.Lease, err error) (*coordinationv1.Lease, err
 	return lease, nil
 }
 
-// describe writes this replica into its member Lease.
 func (r *Replicas) describe(lease *coordinationv1.Lease, state string) {
 	lease.Annotations = map[string]string{
 		nameAnnotation: r.self.Name, addressAnnotation: r.self.Address, fingerprintAnnotation: r.self.Fingerprint, stateAnnotation: state,
@@ -260,7 +259,6 @@ func (r *Replicas) deleted(lease *coordinationv1.Lease) {
 	}
 }
 
-// memberName returns the name of a member Lease.
 func memberName(name, suffix string) string {
 	name = strings.Map(func(c rune) rune {
 		if c >= 'a' && c <= 'z' || c >= '0' && c <= '9' {

@@ -27,7 +27,6 @@ var (
 	ErrLeaseLost = errors.New("the Lease of the shard was lost")
 )
 
-// Options configure Replicas.
 type Options struct {
 	// Leases are those of the operator's namespace. The client must not limit its own rate (rest.Config.QPS -1): a renewal that waits is a shard that is lost.
 	Leases coordinationv1client.LeaseInterface
@@ -45,15 +44,13 @@ type Options struct {
 	Own func(ctx context.Context, term Term)
 	// Healthy reports whether this replica can reach the ledger; nil means always. It is called before each renewal of the member Lease and must not block.
 	Healthy func() bool
-	// Timing has defaults.
-	Timing Timing
+	Timing  Timing
 	// Owner is made the owner of all Leases, so that they are deleted with the installation; it may be nil.
 	Owner *metav1.OwnerReference
 	// Log receives what happens to shards.
 	Log logr.Logger
 }
 
-// Timing says how long a Lease is valid and how often it is renewed.
 type Timing struct {
 	// LeaseDuration is how long a Lease is valid for others after a renewal, in whole seconds; 8 s by default.
 	LeaseDuration time.Duration
@@ -64,7 +61,6 @@ type Timing struct {
 	RetryPeriod time.Duration
 }
 
-// Term is the time in which this replica holds the Lease of a shard.
 type Term struct {
 	Shard int
 	// Expired reports that the previous holder did not release the Lease. It is not acting any more, because its context ended before the Lease expired
@@ -74,7 +70,6 @@ type Term struct {
 	Lost <-chan struct{}
 }
 
-// Member is a replica.
 type Member struct {
 	// ID is unique to the process.
 	ID string
@@ -142,7 +137,6 @@ func New(options Options) *Replicas {
 // NeedLeaderElection reports that all replicas run this; it implements manager.LeaderElectionRunnable.
 func (*Replicas) NeedLeaderElection() bool { return false }
 
-// Self returns this replica.
 func (r *Replicas) Self() Member { return r.self }
 
 // Members returns the live replicas by ID, this one included.
@@ -183,7 +177,6 @@ func (r *Replicas) holder(shard int, now time.Time) Member {
 	return Member{}
 }
 
-// Stats returns what this replica holds and has done.
 func (r *Replicas) Stats() Stats {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -299,7 +292,6 @@ func (r *Replicas) tryShard(base context.Context, shard int, assigned bool, now 
 	return now.Add(r.options.Timing.LeaseDuration)
 }
 
-// ended records the end of a term.
 func (r *Replicas) ended(t *term, again retryAt) {
 	r.mu.Lock()
 	delete(r.terms, t.Shard)
@@ -310,7 +302,6 @@ func (r *Replicas) ended(t *term, again retryAt) {
 	r.notify()
 }
 
-// observed passes what was seen to the view.
 func (r *Replicas) observed(record func(v *view, now time.Time) bool) {
 	r.mu.Lock()
 	news := record(r.view, time.Now())

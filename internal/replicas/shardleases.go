@@ -20,7 +20,6 @@ type shardLeases struct {
 	term *term
 }
 
-// Leases implements LeasesGetter.
 func (s shardLeases) Leases(string) coordinationv1client.LeaseInterface { return s }
 
 // Get ends the term if another process holds the Lease.

@@ -185,7 +185,6 @@ func (v *view) settled(m *memberView, now time.Time) bool {
 	return m.ID == v.self || now.Sub(m.since) >= v.timing.RetryPeriod
 }
 
-// liveMembers returns the live members by ID.
 func (v *view) liveMembers(now time.Time) []*memberView {
 	var live []*memberView
 	for _, m := range v.members {

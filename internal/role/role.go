@@ -18,8 +18,7 @@ type Role struct {
 	// Name identifies the role, in delegations and as an AgentRole's name.
 	Name string `json:"name"`
 	// Namespace is the namespace of the AgentRole; empty for a built-in role.
-	Namespace string `json:"-"`
-	// ConfigMaps are the names of the ConfigMaps in that namespace that the role was read from.
+	Namespace  string   `json:"-"`
 	ConfigMaps []string `json:"-"`
 	// SkillTexts are the skills of the AgentRole, as they were read.
 	SkillTexts []Skill `json:"skillTexts,omitempty"`

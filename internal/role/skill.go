@@ -29,8 +29,7 @@ const (
 type Skill struct {
 	Name        string `json:"name"`
 	Description string `json:"description"`
-	// ConfigMap is the ConfigMap that contains it.
-	ConfigMap string `json:"configMap"`
+	ConfigMap   string `json:"configMap"`
 
 	texts map[string]string // by key
 }
@@ -41,7 +40,6 @@ var skillName = regexp.MustCompile(`^[a-z0-9-]+$`)
 // skillFields are the fields of the front matter that the format has.
 var skillFields = []string{"allowed-tools", "compatibility", "description", "license", "metadata", "name"}
 
-// ReadSkill reads a skill from the keys of a ConfigMap.
 func ReadSkill(configMap string, texts map[string]string) (Skill, error) {
 	content, ok := texts[SkillFile]
 	if !ok {

@@ -22,20 +22,17 @@ const (
 	retryPeriod = 5 * time.Second
 )
 
-// Options configure a Keeper.
 type Options struct {
 	// Names are the DNS names of the certificate, such as SERVICE.NAMESPACE.svc.
-	Names []string
-	// SecretName is the name of the Secret in the namespace of Secrets.
+	Names      []string
 	SecretName string
 	Secrets    typedcorev1.SecretInterface
 	// APIService receives the CA bundle.
 	APIService APIService
-	// Policy defaults to DefaultPolicy.
+	// Policy defaults to DefaultPolicy, and Now to time.Now.
 	Policy Policy
-	// Now defaults to time.Now.
-	Now func() time.Time
-	Log logr.Logger
+	Now    func() time.Time
+	Log    logr.Logger
 }
 
 // Keeper maintains a certificate. It is a manager.Runnable that runs in every replica.
@@ -129,7 +126,6 @@ func (k *Keeper) serving() *material {
 	return k.current
 }
 
-// setCurrent replaces the served material.
 func (k *Keeper) setCurrent(m *material) {
 	k.mu.Lock()
 	changed := k.current == nil || !k.current.serving.certificate.Equal(m.serving.certificate)

@@ -19,16 +19,13 @@ const (
 	authorityKeyKey = "ca.key"
 )
 
-// material is the content of the Secret.
 type material struct {
-	// authority signs new certificates.
 	authority pair
 	// previous signed the serving certificate, or did until recently; nil if authority is the only one.
 	previous *x509.Certificate
 	serving  pair
 }
 
-// signedBy reports whether an authority signed the serving certificate.
 func (m *material) signedBy(authority *x509.Certificate) bool {
 	return m.serving.certificate.CheckSignatureFrom(authority) == nil
 }

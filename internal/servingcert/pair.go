@@ -16,14 +16,12 @@ import (
 	"time"
 )
 
-// pair is a certificate with its key.
 type pair struct {
 	certificate *x509.Certificate
 	key         crypto.Signer
 	keyPEM      []byte
 }
 
-// newAuthority creates a certificate authority.
 func newAuthority(name string, valid time.Duration, now time.Time) (pair, error) {
 	template := &x509.Certificate{
 		Subject:   pkix.Name{CommonName: name + " authority"},

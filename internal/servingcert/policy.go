@@ -36,7 +36,6 @@ func DefaultPolicy() Policy {
 // backdate is the tolerated clock skew of API servers.
 const backdate = 5 * time.Minute
 
-// issuedAt returns when a certificate was created.
 func issuedAt(certificate *x509.Certificate) time.Time { return certificate.NotBefore.Add(backdate) }
 
 // due reports whether a certificate must be renewed.

@@ -8,13 +8,11 @@ import (
 	"time"
 )
 
-// subject has the names and the policy of certificates.
 type subject struct {
 	names  []string
 	policy Policy
 }
 
-// newMaterial creates material from scratch.
 func (s subject) newMaterial(now time.Time) (*material, error) {
 	authority, err := newAuthority(s.names[0], s.policy.Authority.Valid, now)
 	if err != nil {
@@ -64,7 +62,6 @@ func (s subject) renew(m *material, now time.Time, published bool) (*material, e
 	return next, nil
 }
 
-// servingDue reports whether a new serving certificate is due.
 func (s subject) servingDue(m *material, now time.Time, published bool) bool {
 	serving := m.serving.certificate
 	if !slices.Equal(serving.DNSNames, s.names) || now.After(serving.NotAfter) {

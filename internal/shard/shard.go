@@ -26,7 +26,6 @@ func Hash(uid string) int {
 // Count is a number of shards, from 1 to Hashes.
 type Count int
 
-// Valid reports whether n is a possible number of shards.
 func (n Count) Valid() bool { return n >= 1 && n <= Hashes }
 
 // Of returns the index of the shard of a hash, from 0 to n-1.

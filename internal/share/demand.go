@@ -12,7 +12,6 @@ import (
 	"time"
 )
 
-// Demand is what a replica uses and needs of a resource.
 type Demand struct {
 	// Resource is the name of the resource, the same on all replicas.
 	Resource string
@@ -23,14 +22,12 @@ type Demand struct {
 	// Used is what is in use now, or was used in the last minute.
 	Used int64
 	// Unit is the size of the next piece of work, if it is not 1. It is at most the limit.
-	Unit int64
-	// Needs are by namespace.
+	Unit  int64
 	Needs map[string]Need
 	// BackOff is for how long a provider has asked this replica to start nothing. It is passed to the other replicas.
 	BackOff time.Duration
 }
 
-// Need is what a namespace needs of a resource.
 type Need struct {
 	// Amount is the sum of the amounts that the namespace uses and waits for.
 	Amount int64

@@ -23,7 +23,6 @@ const (
 	epsilon = 1e-6
 )
 
-// holder is a replica with a row of a resource.
 type holder struct {
 	replica string
 	amount  int64
@@ -36,7 +35,6 @@ func (h holder) counted() int64 { return max(h.amount, h.Used) }
 
 func (h holder) unit() int64 { return max(1, h.Unit) }
 
-// need is what the holder uses and waits for.
 func (h holder) need() int64 {
 	var sum int64
 	for _, n := range h.Needs {
@@ -45,7 +43,6 @@ func (h holder) need() int64 {
 	return max(sum, h.Used)
 }
 
-// division is the part of one replica.
 type division struct {
 	// target is the amount that the replica should hold. Less may be free.
 	target int64
@@ -112,7 +109,6 @@ func newPartition(limit int64, holders []holder) partition {
 	return p
 }
 
-// divideNamespace divides the part of a namespace among the holders.
 func (p *partition) divideNamespace(name string, part float64) {
 	needs, weights := make([]float64, len(p.holders)), make([]float64, len(p.holders))
 	for i, h := range p.holders {

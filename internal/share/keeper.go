@@ -44,7 +44,6 @@ type Row struct {
 	Age      time.Duration
 }
 
-// Options configure a Keeper.
 type Options struct {
 	Table Table
 	// Name of the replica, for people. The keeper adds a random suffix: a process must not continue the row of an earlier one.
@@ -142,7 +141,6 @@ func (k *Keeper) untilDue() (wait time.Duration, idle bool) {
 	return time.Until(k.due), k.due.IsZero()
 }
 
-// Short implements Notifier.
 func (k *Keeper) Short(resource string) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -151,14 +149,12 @@ func (k *Keeper) Short(resource string) {
 	}
 }
 
-// Freed implements Notifier.
 func (k *Keeper) Freed(string) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.hurry()
 }
 
-// Started implements Notifier.
 func (k *Keeper) Started() {
 	k.mu.Lock()
 	defer k.mu.Unlock()

@@ -11,7 +11,6 @@ import (
 	"time"
 )
 
-// round is one transaction.
 type round struct {
 	replica string
 	now     time.Time
@@ -22,7 +21,6 @@ type round struct {
 	decisions          []decision
 }
 
-// entry is a resource in a round.
 type entry struct {
 	Demand
 	source Source

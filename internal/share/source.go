@@ -26,7 +26,6 @@ type Source interface {
 	// Lower lowers the share of a resource to at most amount, and returns what is in use. The source starts nothing while it uses its
 	// share or more.
 	Lower(resource string, amount int64) (used int64)
-	// Apply sets new shares.
 	Apply(shares []Share)
 }
 

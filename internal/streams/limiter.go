@@ -22,13 +22,11 @@ type Limits struct {
 	Total, PerUser int
 }
 
-// Stats are the counts of a limiter.
 type Stats struct {
 	// Open is the number of open streams, Refused the number of refused ones since the start.
 	Open, Refused int
 }
 
-// Limiter counts the streams of a server by user.
 type Limiter struct {
 	limits Limits
 
@@ -38,7 +36,6 @@ type Limiter struct {
 	refused int
 }
 
-// NewLimiter returns a limiter.
 func NewLimiter(limits Limits) *Limiter {
 	return &Limiter{limits: limits, byUser: map[string]int{}}
 }
@@ -70,7 +67,6 @@ func (l *Limiter) release(user string) {
 	}
 }
 
-// Stats returns the current counts.
 func (l *Limiter) Stats() Stats {
 	l.mu.Lock()
 	defer l.mu.Unlock()

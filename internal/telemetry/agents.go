@@ -43,7 +43,6 @@ func usageAttributes(u agent.Usage) []attribute.KeyValue {
 	return attributes
 }
 
-// emitApproval emits the span of a wait for an approval.
 func (t *Telemetry) emitApproval(s step, call agent.BatchCall) {
 	above := agentPlace(s.agent, s.before)
 	t.emit(spanData{

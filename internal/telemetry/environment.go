@@ -74,7 +74,6 @@ func (env environment) capturesContent() (bool, error) {
 	}
 }
 
-// propagates reports whether the trace is propagated to servers that are called.
 func (env environment) propagates() bool {
 	value := env("OTEL_PROPAGATORS")
 	return value == "" || strings.Contains(value, "tracecontext")

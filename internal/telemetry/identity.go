@@ -14,7 +14,6 @@ import (
 	"github.com/nestor-dev/nestor/internal/ledger"
 )
 
-// spanPlace contains the ids of a span and of its parent.
 type spanPlace struct {
 	trace  trace.TraceID
 	span   trace.SpanID
@@ -54,7 +53,6 @@ func originSpan(record ledger.Agent, origin agent.Origin) trace.SpanID {
 	return spanID(record.Parent, callKey(origin.ModelCall, origin.Call))
 }
 
-// callKey returns the key of a tool call.
 func callKey(modelCall, call string) string {
 	return agent.RunTool{ModelCall: modelCall, Call: call}.Key()
 }

@@ -86,7 +86,6 @@ func replyAttributes(call engine.CompletedCall) []attribute.KeyValue {
 	return attributes
 }
 
-// serverAttributes returns the address attributes of an endpoint.
 func serverAttributes(host string) []attribute.KeyValue {
 	name, port, err := net.SplitHostPort(host)
 	if err != nil {

@@ -32,7 +32,6 @@ func (t *Telemetry) CallContext(ctx context.Context, record ledger.Agent, s agen
 // propagatingTransport adds the W3C trace headers of the context to requests.
 type propagatingTransport struct{ next http.RoundTripper }
 
-// RoundTrip implements http.RoundTripper.
 func (p propagatingTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	if !trace.SpanContextFromContext(req.Context()).IsValid() {
 		return p.next.RoundTrip(req)

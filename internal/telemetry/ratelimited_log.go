@@ -21,7 +21,6 @@ type rateLimitedLog struct {
 	suppressed int
 }
 
-// Handle implements otel.ErrorHandler.
 func (l *rateLimitedLog) Handle(err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -48,7 +48,6 @@ func (t *Telemetry) Recorded(c engine.Change) {
 	}
 }
 
-// spanData is the content of a span.
 type spanData struct {
 	place      spanPlace
 	name       string
@@ -59,7 +58,6 @@ type spanData struct {
 	failure, message string
 }
 
-// emit emits a span for something that has ended.
 func (t *Telemetry) emit(s spanData) {
 	if !t.sampled(s.place.trace) {
 		return
@@ -76,12 +74,10 @@ func (t *Telemetry) emit(s spanData) {
 	span.End(trace.WithTimestamp(s.end))
 }
 
-// sampled reports whether a trace is emitted.
 func (t *Telemetry) sampled(id trace.TraceID) bool {
 	return t.tracer != nil && t.sampler.ShouldSample(sdktrace.SamplingParameters{TraceID: id}).Decision == sdktrace.RecordAndSample
 }
 
-// agentAttributes returns the attributes of an agent.
 func agentAttributes(record ledger.Agent) []attribute.KeyValue {
 	attributes := []attribute.KeyValue{
 		semconv.GenAIAgentName(record.Role), semconv.GenAIAgentID(record.UID),

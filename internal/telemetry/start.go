@@ -22,10 +22,8 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// scope is the instrumentation scope.
 const scope = "github.com/nestor-dev/nestor"
 
-// Options configure Start.
 type Options struct {
 	// Service is the service name unless OTEL_SERVICE_NAME is set, and Version its version.
 	Service, Version string

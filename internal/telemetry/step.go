@@ -64,7 +64,6 @@ func (s step) findCall(id string) agent.BatchCall {
 	return call
 }
 
-// decidedCalls returns the calls that a person decided in this step.
 func (s step) decidedCalls() []agent.BatchCall {
 	var calls []agent.BatchCall
 	for i, c := range s.before.Batch {

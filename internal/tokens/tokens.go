@@ -66,7 +66,6 @@ type counter struct {
 	before int64 // length of the run of letters or digits directly before this run of letters or digits, or 0
 }
 
-// ascii counts characters of one class.
 func (c *counter) ascii(k class, size, same int64, last byte) {
 	switch {
 	case k == c.class: // after an accented letter

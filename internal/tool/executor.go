@@ -13,7 +13,6 @@ import (
 	"time"
 )
 
-// Defaults of an Executor.
 const (
 	DefaultTextLimit = 32 << 10
 	DefaultTimeout   = 60 * time.Second

@@ -12,7 +12,6 @@ import (
 	"strings"
 )
 
-// Invocation is one run of a tool that a model asked for.
 type Invocation struct {
 	// ID is the model's ID of the call.
 	ID string
@@ -36,7 +35,6 @@ type Invocation struct {
 	Progress func(Progress)
 }
 
-// Progress is how far a tool is with a call.
 type Progress struct {
 	// Done is the part that is done, of Total; Total is 0 if it is unknown.
 	Done, Total float64
@@ -58,7 +56,6 @@ func (p Progress) String() string {
 	return strings.TrimSpace(part + " " + p.Message)
 }
 
-// InputRequest ends a call with a question to a person.
 type InputRequest struct {
 	// Question is shown to the person. It must be bounded and must say who asks.
 	Question string
@@ -72,13 +69,11 @@ type RoundInput struct {
 	Answer string
 }
 
-// Image is an image for a model that accepts images.
 type Image struct {
 	MIMEType string
 	Data     []byte
 }
 
-// Output is the complete output of a tool.
 type Output struct {
 	// Text is for the model. If it is empty and Structured is not, the model gets Structured.
 	Text string
@@ -106,21 +101,18 @@ type Failure string
 
 // Reasons why a call does not succeed.
 const (
-	// NoFailure: the tool ran and reported success.
 	NoFailure Failure = ""
 	// UnknownTool: no tool has this name.
 	UnknownTool Failure = "UnknownTool"
 	// InvalidArguments: the arguments are not JSON or do not match the schema; nothing ran.
 	InvalidArguments Failure = "InvalidArguments"
-	// TimedOut: the call exceeded its time limit.
-	TimedOut Failure = "TimedOut"
+	TimedOut         Failure = "TimedOut"
 	// Cancelled: the caller's context ended.
 	Cancelled Failure = "Cancelled"
 	// Failed: the tool ran and failed, or could not be reached.
 	Failed Failure = "Failed"
 )
 
-// Result is the outcome of a call.
 type Result struct {
 	// CallID and Name repeat the call's.
 	CallID, Name string

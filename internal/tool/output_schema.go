@@ -80,7 +80,6 @@ func moveReferences(schema any) error {
 	return nil
 }
 
-// moveKeyword returns the value of a keyword with its references moved.
 func moveKeyword(key string, value any) (any, error) {
 	switch key {
 	case "const", "enum", "default", "examples", "example": // these are data, not schemas

@@ -121,7 +121,6 @@ func (m *meter) object(s *jsonschema.Schema, object map[string]any, depth int) e
 	return nil
 }
 
-// ofProperty returns the subschemas that apply to a property.
 func (m *meter) ofProperty(s *jsonschema.Schema, key string) ([]*jsonschema.Schema, error) {
 	var subs []*jsonschema.Schema
 	if sub, ok := s.Properties[key]; ok {

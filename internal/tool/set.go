@@ -36,7 +36,6 @@ func (s Set) Union(others ...Set) (Set, error) {
 	return NewSet(tools...)
 }
 
-// Lookup returns the tool called name.
 func (s Set) Lookup(name string) (*Tool, bool) {
 	t, ok := s.tools[name]
 	return t, ok
@@ -54,5 +53,4 @@ func (s Set) Tools() []*Tool {
 	return tools
 }
 
-// Len returns the number of tools.
 func (s Set) Len() int { return len(s.tools) }

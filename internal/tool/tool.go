@@ -32,7 +32,6 @@ type Spec struct {
 	Timeout time.Duration
 }
 
-// Approval is whether calls of a tool need an approval.
 type Approval string
 
 // The values of Approval. The zero value leaves it to the role.
@@ -88,7 +87,6 @@ func (t *Tool) Spec() Spec { return t.spec }
 // SchemaParts returns the number of subschemas of its parameters.
 func (t *Tool) SchemaParts() int { return len(t.schema.parts) }
 
-// Name returns the tool's name.
 func (t *Tool) Name() string { return t.spec.Name }
 
 // With returns the same tool with another function, so that its schema is compiled only once.

@@ -46,10 +46,8 @@ const (
 	maxWindow = 604800 * time.Second
 )
 
-// Outcome is what became of a firing.
 type Outcome string
 
-// The outcomes of firings.
 const (
 	// Fired: it is recorded, and starts work.
 	Fired Outcome = "Fired"
@@ -59,8 +57,7 @@ const (
 	Dropped Outcome = "Dropped"
 	// NotMatched: the condition of the source is false for it.
 	NotMatched Outcome = "NotMatched"
-	// Suspended: the trigger is suspended.
-	Suspended Outcome = "Suspended"
+	Suspended  Outcome = "Suspended"
 	// Wait: the trigger has no space to record it now. The source must try again.
 	Wait Outcome = "Wait"
 )
@@ -75,7 +72,6 @@ type Decision struct {
 	Message string
 }
 
-// Work is what a firing starts.
 type Work struct {
 	// Key is the value of dedupKey, or "".
 	Key string
@@ -86,7 +82,6 @@ type Work struct {
 	ReportTo string
 }
 
-// Identity identifies a trigger.
 type Identity struct {
 	Name string
 	UID  types.UID
@@ -150,13 +145,10 @@ func isKnown(status v1alpha1.AgentTriggerStatus, now time.Time, f Firing) bool {
 	return f.Object != "" && !f.Rearmed && slices.Contains(status.Latched, f.Object)
 }
 
-// isScheduled reports whether a firing is a time of a schedule.
 func (f Firing) isScheduled() bool { return strings.HasPrefix(f.ID, "s") && !f.Manual }
 
-// isWebhook reports whether a firing is a request.
 func (f Firing) isWebhook() bool { return strings.HasPrefix(f.ID, "w") && !f.Manual }
 
-// decision is a decision that is being made.
 type decision struct {
 	spec   v1alpha1.AgentTriggerSpec
 	status v1alpha1.AgentTriggerStatus
@@ -180,7 +172,6 @@ func (d *decision) refusal() (v1alpha1.DropReason, string) {
 	return "", ""
 }
 
-// fire records a firing that starts work.
 func (d *decision) fire(of Identity, work Work, target string) (v1alpha1.AgentTriggerStatus, Decision) {
 	name := Name(of.Name, of.UID, d.firing.ID)
 	now := metav1.NewTime(d.now.Truncate(time.Second))
@@ -255,12 +246,10 @@ func (d *decision) add(hash string, window time.Duration) {
 func idHash(id string) string   { return Hash("id/" + id) }
 func keyHash(key string) string { return Hash("key/" + key) }
 
-// isRecent reports whether a hash is remembered.
 func isRecent(keys []v1alpha1.RecentKey, now time.Time, hash string) bool {
 	return slices.ContainsFunc(keys, func(key string) bool { return strings.HasPrefix(key, hash+":") && !isExpired(key, now) })
 }
 
-// unexpired returns the keys that are still remembered.
 func unexpired(keys []v1alpha1.RecentKey, now time.Time) []v1alpha1.RecentKey {
 	return slices.DeleteFunc(slices.Clone(keys), func(key string) bool { return isExpired(key, now) })
 }

@@ -28,7 +28,6 @@ const (
 type Program struct {
 	// Schedule is the schedule, or nil.
 	Schedule *Schedule
-	// Selector selects the watched objects.
 	Selector labels.Selector
 
 	spec                              v1alpha1.AgentTriggerSpec
@@ -37,7 +36,6 @@ type Program struct {
 	arguments                         *expr.JSONTemplate
 }
 
-// SourceOf returns the source of a trigger.
 func SourceOf(spec v1alpha1.AgentTriggerSpec) expr.Source {
 	switch {
 	case spec.Webhook != nil:

@@ -20,13 +20,11 @@ const (
 	firstWindow = time.Hour
 )
 
-// Schedule is a compiled cron schedule in a time zone.
 type Schedule struct {
 	schedule cron.Schedule
 	location *time.Location
 }
 
-// ParseSchedule compiles a schedule.
 func ParseSchedule(spec v1alpha1.TriggerSchedule) (*Schedule, error) {
 	location := time.UTC
 	if spec.TimeZone != "" {

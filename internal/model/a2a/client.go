@@ -26,7 +26,6 @@ import (
 // MaxDuration is the timeout of a call. The limits of the agent end it earlier.
 const MaxDuration = 24 * time.Hour
 
-// Timeouts of parts of a call.
 const (
 	// requestTimeout bounds a request that the remote agent answers from memory.
 	requestTimeout = 30 * time.Second
@@ -156,7 +155,6 @@ func (c *Client) connect(ctx context.Context, call *wire.Call, req model.Request
 	return newSession(c, connected, card.Capabilities.Streaming, req), nil
 }
 
-// card reads the agent's card.
 func (c *Client) card(ctx context.Context, client *http.Client) (*a2a.AgentCard, error) {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()

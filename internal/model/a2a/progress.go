@@ -18,7 +18,6 @@ import (
 	"github.com/nestor-dev/nestor/internal/shorten"
 )
 
-// progress is what is known of a remote task.
 type progress struct {
 	task a2a.Task
 	// message is the answer of an agent that answers without a task.
@@ -80,7 +79,6 @@ func (p *progress) update(e *a2a.TaskArtifactUpdateEvent) {
 	}
 }
 
-// text returns the artifacts as text.
 func (p *progress) text() (string, error) {
 	var texts []string
 	for _, artifact := range p.task.Artifacts {
@@ -177,7 +175,6 @@ func ask(reply *model.Reply, state a2a.TaskState, said string) {
 	submit(reply, "ask_user", "question", shorten.Head(question, maxQuestion))
 }
 
-// submit adds a call of a control tool with one argument.
 func submit(reply *model.Reply, tool, argument, value string) {
 	arguments, _ := json.Marshal(map[string]string{argument: value}) // texts can always be encoded
 	reply.FinishReason = model.FinishToolCalls

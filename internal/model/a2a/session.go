@@ -19,7 +19,6 @@ import (
 	"github.com/nestor-dev/nestor/internal/model/wire"
 )
 
-// session is one call.
 type session struct {
 	owner     *Client
 	client    *a2aclient.Client
@@ -35,7 +34,6 @@ func newSession(owner *Client, client *a2aclient.Client, streaming bool, req mod
 	return &session{owner: owner, client: client, streaming: streaming, req: req, conversation: readConversation(req)}
 }
 
-// complete makes the call.
 func (s *session) complete(ctx context.Context) (model.Reply, error) {
 	if s.partial {
 		return s.partialAnswer(ctx)
@@ -146,7 +144,6 @@ func (s *session) consume(ctx context.Context, open func(context.Context) iter.S
 	return ctx.Err()
 }
 
-// apply applies an event and passes on new text.
 func (s *session) apply(event a2a.Event) error {
 	if err := s.progress.apply(event); err != nil {
 		return err
@@ -164,7 +161,6 @@ func (s *session) apply(event a2a.Event) error {
 	return nil
 }
 
-// accept continues with a task that exists.
 func (s *session) accept(task *a2a.Task) { _ = s.apply(task) } // what is wrong with it is found again when the reply is made
 
 // follow waits until the task has ended or needs input.
@@ -237,7 +233,6 @@ func (s *session) cancel(ctx context.Context) error {
 	return s.cancelAll(ctx, open)
 }
 
-// unfinished returns the unfinished tasks of the conversation.
 func (s *session) unfinished(ctx context.Context) ([]a2a.TaskID, error) {
 	tasks, err := s.list(ctx)
 	if err != nil {

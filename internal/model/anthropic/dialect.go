@@ -13,7 +13,6 @@ import (
 	"github.com/nestor-dev/nestor/internal/model"
 )
 
-// thinkingForm is how a model is asked to think.
 type thinkingForm int
 
 // The forms. The first, 0, sets a number of tokens: older models know nothing else.

@@ -56,7 +56,6 @@ func encodeRequest(req model.Request, used dialect) ([]byte, error) {
 
 const thinkingDisabled = `,"thinking":{"type":"disabled"}`
 
-// encodeThinking returns the fields about thinking.
 func encodeThinking(req model.Request, used dialect, maxTokens int64) string {
 	switch {
 	case req.ReasoningEffort == "", used.thinking == thinkNot:
@@ -162,7 +161,6 @@ func appendTools(b []byte, req model.Request) ([]byte, error) {
 	return b, nil
 }
 
-// calledTools returns the tools that the history calls.
 func calledTools(req model.Request) []model.Tool {
 	var tools []model.Tool
 	seen := map[string]bool{}
@@ -320,7 +318,6 @@ func appendImage(b []byte, image model.Image) []byte {
 	return append(b, `"}`...)
 }
 
-// result appends the result of a tool.
 func (t *turns) result(m model.Message) {
 	t.begin()
 	t.b = wire.AppendField(t.b, `{"type":"tool_result","tool_use_id":`, t.id(m.ToolCallID))

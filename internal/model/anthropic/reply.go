@@ -80,7 +80,6 @@ func readReply(body io.ReadCloser, req model.Request, listen func(model.Delta)) 
 	return a.reply(req), nil
 }
 
-// accumulator assembles a reply from its blocks.
 type accumulator struct {
 	listen            func(model.Delta)
 	started, done     bool
@@ -93,7 +92,6 @@ type accumulator struct {
 	calls, size       int
 }
 
-// building is a block that is being received.
 type building struct {
 	kind            string
 	id, name        string
@@ -277,7 +275,6 @@ func (a *accumulator) addThinking(b *building, d *delta) {
 	a.listen(model.Delta{Reasoning: shown})
 }
 
-// reply returns the complete reply.
 func (a *accumulator) reply(req model.Request) model.Reply {
 	reply := model.Reply{
 		ID: a.id, Model: a.model, Text: a.text.String(), Reasoning: a.reasoning.String(),

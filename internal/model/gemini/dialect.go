@@ -70,7 +70,6 @@ func isOldGeneration(name string) bool {
 // thinkingForms are the ways to ask a model to think, in the order in which they are tried. Old generations begin with the second.
 var thinkingForms = []func(model.ReasoningEffort) *genai.ThinkingConfig{byLevel, byBudget, func(model.ReasoningEffort) *genai.ThinkingConfig { return nil }}
 
-// thinking returns how to ask for an effort.
 func (d dialect) thinking(name string, effort model.ReasoningEffort) *genai.ThinkingConfig {
 	if effort == "" {
 		return nil

@@ -46,7 +46,6 @@ type functionCall struct {
 	Args json.RawMessage `json:"args"`
 }
 
-// encodeRequest encodes a request for the API.
 func encodeRequest(req model.Request, used dialect) ([]byte, error) {
 	body := request{GenerationConfig: generationConfig(req, used), Contents: contents(req, used)}
 	for i := range req.Messages {

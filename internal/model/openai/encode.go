@@ -125,7 +125,6 @@ func appendToolImages(parts []byte, m model.Message) []byte {
 	return appendImages(appendText(parts, "Image result of tool call "+m.ToolCallID+":"), m.Images)
 }
 
-// appendText appends a text part.
 func appendText(parts []byte, text string) []byte {
 	return append(wire.AppendField(wire.AppendComma(parts), `{"type":"text","text":`, text), '}')
 }

@@ -25,7 +25,6 @@ type Client struct {
 	dialects wire.Dialects[dialect]
 }
 
-// NewClient returns a client for an endpoint.
 func NewClient(endpoint wire.Endpoint) (*Client, error) {
 	endpoint.Path = "/responses"
 	connection, err := wire.Connect(endpoint)

@@ -100,7 +100,6 @@ func appendField(b []byte, name, text string) []byte {
 	return plainjson.AppendString(append(b, name...), text)
 }
 
-// encoder appends the input items of a request.
 type encoder struct {
 	body    []byte
 	request model.Request
@@ -108,7 +107,6 @@ type encoder struct {
 	items   int
 }
 
-// item begins an item with the given text.
 func (e *encoder) item(beginning string) {
 	if e.items > 0 {
 		e.body = append(e.body, ',')

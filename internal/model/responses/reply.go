@@ -56,7 +56,6 @@ func (u *wireUsage) usage() *model.Usage {
 	return out
 }
 
-// wireItem is an item of the output.
 type wireItem struct {
 	Type      string     `json:"type"`
 	CallID    string     `json:"call_id"`
@@ -72,7 +71,6 @@ type wirePart struct {
 	Refusal string `json:"refusal"`
 }
 
-// wireEvent is an event of a stream.
 type wireEvent struct {
 	Type         string          `json:"type"`
 	OutputIndex  int             `json:"output_index"`
@@ -260,7 +258,6 @@ func (a *accumulator) complete(it *item) error {
 	return nil
 }
 
-// content returns the text and the refusal of a message.
 func (i *wireItem) content() (text, refusal string) {
 	for _, part := range i.Content {
 		switch part.Type {
@@ -273,7 +270,6 @@ func (i *wireItem) content() (text, refusal string) {
 	return text, refusal
 }
 
-// finish reads the final response.
 func (a *accumulator) finish(response *wireResponse) error {
 	if len(response.Error) > 0 && !bytes.Equal(response.Error, []byte("null")) {
 		failure := wire.Reported(0, nil, fmt.Appendf(nil, `{"error":%s}`, response.Error))
@@ -313,7 +309,6 @@ func (a *accumulator) addSummary(it *item) {
 	}
 }
 
-// reply returns the complete reply.
 func (a *accumulator) reply(req model.Request) (model.Reply, error) {
 	r := model.Reply{ID: a.final.ID, Model: a.final.Model, Usage: a.final.Usage.usage(), FinishReason: a.finishReason()}
 	var pending []int // reasoning items that precede the next call or text

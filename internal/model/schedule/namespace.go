@@ -10,9 +10,8 @@ import (
 
 // namespace is the state of one namespace at a provider: its usage and its waiting chats.
 type namespace struct {
-	name    string
-	waiting int
-	// waitingTokens is the sum of the estimates of the waiting calls.
+	name          string
+	waiting       int
 	waitingTokens int64
 	inFlight      int
 	requests      window
@@ -59,7 +58,6 @@ func (n *namespace) push(c *QueuedCall) {
 	}
 }
 
-// next returns the next of the waiting calls.
 func (n *namespace) next() *QueuedCall { return n.ready[0].queue.first.call }
 
 // remove removes a waiting call from its chat's queue.
@@ -116,10 +114,8 @@ type chat struct {
 // chatHeap orders chats by calls in flight, then by the time of the last grant.
 type chatHeap []*chat
 
-// Len implements heap.Interface.
 func (h chatHeap) Len() int { return len(h) }
 
-// Less implements heap.Interface.
 func (h chatHeap) Less(i, j int) bool {
 	if h[i].inFlight != h[j].inFlight {
 		return h[i].inFlight < h[j].inFlight
@@ -127,13 +123,11 @@ func (h chatHeap) Less(i, j int) bool {
 	return h[i].lastGrant < h[j].lastGrant
 }
 
-// Swap implements heap.Interface.
 func (h chatHeap) Swap(i, j int) {
 	h[i], h[j] = h[j], h[i]
 	h[i].position, h[j].position = i, j
 }
 
-// Push implements heap.Interface.
 func (h *chatHeap) Push(x any) {
 	if ch, ok := x.(*chat); ok {
 		ch.position = len(*h)
@@ -141,7 +135,6 @@ func (h *chatHeap) Push(x any) {
 	}
 }
 
-// Pop implements heap.Interface.
 func (h *chatHeap) Pop() any {
 	old := *h
 	ch := old[len(old)-1]

@@ -5,7 +5,6 @@ package schedule
 
 import "time"
 
-// provider is the state of one provider.
 type provider struct {
 	Provider
 
@@ -168,7 +167,6 @@ func (p *provider) start(c *QueuedCall, now time.Time, sequence uint64) *Grant {
 	return &Grant{Provider: p.Name, Waited: now.Sub(c.submitted), ticket: c.ticket, at: p, started: now}
 }
 
-// end records the end of a call.
 func (p *provider) end(g *Grant, used int64, now time.Time) {
 	n := p.namespaces[g.ticket.Namespace]
 	n.ended(g.ticket.Chat)

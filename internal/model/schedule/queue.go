@@ -3,13 +3,11 @@
 
 package schedule
 
-// callQueue is a queue of calls from which any call can be removed.
 type callQueue struct {
 	first, last *queueEntry
 	length      int
 }
 
-// queueEntry is a call's entry in a queue.
 type queueEntry struct {
 	call         *QueuedCall
 	before, next *queueEntry

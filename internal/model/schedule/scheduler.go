@@ -23,18 +23,15 @@ type Provider struct {
 	Fallback []string
 }
 
-// Ticket describes a call to schedule.
 type Ticket struct {
 	Provider  string
 	Namespace string
 	Chat      string
-	// Tokens is the estimated usage of the call.
-	Tokens int64
+	Tokens    int64
 	// Failures is how often the call has failed so far, at any provider, and Attempts the maximum number of attempts.
 	Failures, Attempts int
 }
 
-// Result is the outcome of a call.
 type Result struct {
 	// Tokens is the real usage of the call; nil if unknown, and the estimate remains.
 	Tokens *int64
@@ -53,7 +50,6 @@ type Observer interface {
 	BackedOff(provider string, until time.Time)
 }
 
-// Options configure a Scheduler.
 type Options struct {
 	// Patience is the wait beyond which a call goes to a fallback; 0 means DefaultPatience.
 	Patience time.Duration
@@ -80,7 +76,6 @@ type Scheduler struct {
 	closed    bool
 }
 
-// QueuedCall is a submitted call.
 type QueuedCall struct {
 	scheduler *Scheduler
 	ticket    Ticket
@@ -99,8 +94,7 @@ type QueuedCall struct {
 type Grant struct {
 	// Provider is the provider to call: the ticket's, or one of its fallbacks.
 	Provider string
-	// Waited is how long the call was queued.
-	Waited time.Duration
+	Waited   time.Duration
 
 	scheduler *Scheduler
 	ticket    Ticket
@@ -215,7 +209,6 @@ func (g *Grant) Release(result Result) {
 	})
 }
 
-// Waiting returns the number of calls that wait at a provider.
 func (s *Scheduler) Waiting(provider string) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -31,7 +31,6 @@ type shares struct {
 	short string
 }
 
-// limitShare is the share of one limit.
 type limitShare struct {
 	amount int64
 	since  time.Time
@@ -117,7 +116,6 @@ func (p *provider) fitsShare(c *QueuedCall, now time.Time) (at time.Time, ok boo
 	return time.Time{}, true
 }
 
-// expectedLimits returns the limits to expect for a wait.
 func (p *provider) expectedLimits() (concurrent int, requests, tokens int64) {
 	s := p.shares
 	return int(s.concurrent.expected(int64(p.Concurrent))), s.requests.expected(p.RequestsPerMinute), s.tokens.expected(p.TokensPerMinute)
@@ -244,7 +242,6 @@ func (s *Scheduler) limited(resource string) (*provider, string) {
 	return p, name[at+1:]
 }
 
-// notifySubmitted notifies the keeper of the shares of a call that was submitted.
 func (s *Scheduler) notifySubmitted(c *QueuedCall) {
 	s.mu.Lock()
 	short := ""

@@ -38,7 +38,6 @@ func (w *window) expire(now time.Time) {
 	}
 }
 
-// add counts an amount now.
 func (w *window) add(now time.Time, amount int64) {
 	start := now.Truncate(bucketWidth)
 	w.sum += amount

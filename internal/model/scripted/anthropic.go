@@ -50,7 +50,6 @@ func (anthropic) decode(r *http.Request, body []byte, strict bool) (encoder, err
 	return req, req.validate()
 }
 
-// anthropicTypes are the types of errors.
 func anthropicTypes() []string {
 	return []string{
 		invalidRequest, "authentication_error", "billing_error", "permission_error", "not_found_error",
@@ -61,7 +60,6 @@ func anthropicTypes() []string {
 // statusOverloaded is not registered.
 const statusOverloaded = 529
 
-// failed reports an error.
 func (anthropic) failed(e *apiError) (int, any) {
 	status, kind, message := e.status, anthropicType(e.status), e.message
 	if slices.Contains(anthropicTypes(), e.kind) && e.code == "" {

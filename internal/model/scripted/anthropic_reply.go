@@ -72,7 +72,6 @@ func (r *anthropicRequest) plain(p *response) any {
 
 func (*anthropicRequest) contentType() string { return eventStream }
 
-// failedFrame reports an error inside a stream.
 func (*anthropicRequest) failedFrame(e *apiError) []byte {
 	_, body := anthropic{}.failed(e)
 	return frame("error", body)
@@ -154,7 +153,6 @@ func (r *anthropicRequest) stream(p *response) [][]byte {
 	return s.frames
 }
 
-// listAnthropicModels lists the models in the form of Anthropic.
 func (s *Server) listAnthropicModels(w http.ResponseWriter) {
 	data := make([]any, 0, len(s.models()))
 	for _, id := range s.models() {

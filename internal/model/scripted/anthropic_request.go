@@ -106,10 +106,8 @@ func (c *anthropicContent) UnmarshalJSON(data []byte) error {
 
 // anthropicBlock is a block of content. Which fields it has depends on its type.
 type anthropicBlock struct {
-	Type string `json:"type"`
-	// Text is that of a text block.
-	Text string `json:"text"`
-	// Source is that of an image.
+	Type   string           `json:"type"`
+	Text   string           `json:"text"`
 	Source *anthropicSource `json:"source"`
 	// ID, Name and Input belong to tool_use.
 	ID    string          `json:"id"`
@@ -144,7 +142,6 @@ type anthropicSource struct {
 	URL       string `json:"url"`
 }
 
-// texts returns the text of the blocks.
 func (c anthropicContent) texts() string {
 	var b strings.Builder
 	for i := range c.blocks {

@@ -233,7 +233,6 @@ func (m *anthropicMessage) validateBlock(path string, b *anthropicBlock) error {
 	return b.validate(path)
 }
 
-// validate checks the fields of a block.
 func (b *anthropicBlock) validate(path string) error {
 	allowed := map[string][]string{
 		"text": {"text", "cache_control", "citations"}, "image": {"source", "cache_control"},
@@ -340,7 +339,6 @@ func (b *anthropicBlock) validateResult(path string) error {
 	return nil
 }
 
-// calls returns the IDs of the calls of a message.
 func (m *anthropicMessage) calls() []string {
 	var ids []string
 	for i := range m.Content.blocks {
@@ -397,7 +395,6 @@ func (r *anthropicRequest) validateLoop() error {
 	return invalid(fmt.Sprintf("messages.%d.content.0.type", first), "Expected `thinking` or `redacted_thinking`, but found `%s`. When `thinking` is enabled, a final `assistant` message must start with a thinking block (preceding the lastmost set of `tool_use` and `tool_result` blocks). To avoid this requirement, disable `thinking`.", found)
 }
 
-// validateCaching checks the cache controls.
 func (r *anthropicRequest) validateCaching() error {
 	controls := []*cacheControl{r.CacheControl}
 	for i := range r.Tools {

@@ -33,11 +33,9 @@ type apiError struct {
 	kind       string
 	param      string
 	code       string
-	// model is the model of the request.
-	model string
+	model      string
 }
 
-// Error implements error.
 func (e *apiError) Error() string { return e.message }
 
 func badRequest(param, format string, args ...any) *apiError {

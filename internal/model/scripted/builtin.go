@@ -42,7 +42,6 @@ func Demo() ([]*Script, error) {
 	return scripts, nil
 }
 
-// Builtin returns an embedded script.
 func Builtin(name string) (*Script, error) {
 	file := "scripts/" + name + ".yaml"
 	data, err := builtin.ReadFile(file)

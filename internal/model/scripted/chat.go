@@ -16,7 +16,6 @@ type chat struct{}
 
 func (chat) api() model.API { return model.OpenAI }
 
-// key returns the bearer token.
 func (chat) key(r *http.Request) string {
 	key, _ := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
 	return key

@@ -3,7 +3,6 @@
 
 package scripted
 
-// chatUsage is the usage of a reply.
 type chatUsage struct {
 	PromptTokens        int64 `json:"prompt_tokens"`
 	CompletionTokens    int64 `json:"completion_tokens"`

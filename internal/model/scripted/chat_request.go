@@ -54,7 +54,6 @@ type chatRequest struct {
 	WebSearchOptions     ignored `json:"web_search_options"`
 }
 
-// ignored skips a value.
 type ignored struct{}
 
 // UnmarshalJSON accepts anything.

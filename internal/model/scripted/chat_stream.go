@@ -42,7 +42,6 @@ type deltaCall struct {
 
 func (*chatRequest) contentType() string { return eventStream }
 
-// failedFrame reports an error inside a stream.
 func (*chatRequest) failedFrame(e *apiError) []byte {
 	return frame("", map[string]any{"error": newOpenAIError(e)})
 }

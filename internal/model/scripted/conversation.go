@@ -13,7 +13,6 @@ import (
 	"github.com/nestor-dev/nestor/internal/shorten"
 )
 
-// The roles of messages in a conversation.
 const (
 	roleSystem    = "system"
 	roleUser      = "user"

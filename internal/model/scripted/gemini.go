@@ -83,7 +83,6 @@ func (gemini) failed(e *apiError) (int, any) {
 
 const noCredits = "Your prepayment credits are depleted. Please go to AI Studio at https://ai.studio/projects to manage your project and billing."
 
-// geminiDefaults returns how the API itself reports an error.
 func geminiDefaults(e *apiError) (int, string) {
 	switch e.code {
 	case codeContextTooLong:
@@ -126,7 +125,6 @@ func geminiStatus(status int) string {
 	return "INVALID_ARGUMENT"
 }
 
-// listGeminiModels lists the models in the form of Gemini.
 func (s *Server) listGeminiModels(w http.ResponseWriter, r *http.Request) {
 	if err := s.authorize(r, gemini{}); err != nil {
 		writeError(w, gemini{}, asAPIError(err))

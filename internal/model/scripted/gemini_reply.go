@@ -8,7 +8,6 @@ import (
 	"strings"
 )
 
-// geminiEnd is how a reply ends.
 type geminiEnd struct {
 	reason, message string
 	// blocked means that there is no reply, because the request was blocked.
@@ -130,7 +129,6 @@ func (r *geminiRequest) contentType() string {
 	return "application/json"
 }
 
-// failedFrame reports an error inside a stream.
 func (r *geminiRequest) failedFrame(e *apiError) []byte {
 	_, body := gemini{}.failed(e)
 	if r.events {
@@ -167,7 +165,6 @@ func (r *geminiRequest) stream(p *response) [][]byte {
 	return frames
 }
 
-// listFrame returns an element of a list with what precedes it.
 func listFrame(before string, v any) []byte {
 	encoded, err := json.Marshal(v)
 	if err != nil {

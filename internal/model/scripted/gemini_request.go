@@ -206,7 +206,6 @@ func (r *geminiRequest) conversation() *conversation {
 	return c.complete()
 }
 
-// reply returns the message of a content of the model.
 func (c *geminiContent) reply(position int) message {
 	out := message{role: roleAssistant, text: c.texts()}
 	for i := range c.Parts {
@@ -223,7 +222,6 @@ func (c *geminiContent) reply(position int) message {
 	return out
 }
 
-// user returns the messages of a content of the user.
 func (c *geminiContent) user(open *[]toolCall) []message {
 	var t userTurn
 	for i := range c.Parts {

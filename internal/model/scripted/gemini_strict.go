@@ -17,7 +17,6 @@ var geminiName = regexp.MustCompile(`^[a-zA-Z_][a-zA-Z0-9_.:-]{0,63}$`)
 
 const badGeminiName = "Invalid function name. Must start with a letter or an underscore. Must be alphanumeric (a-z, A-Z, 0-9), underscores (_), dots (.), colons (:) or dashes (-), with a maximum length of 64."
 
-// field returns the error for a field of the request.
 func field(path, format string, args ...any) *apiError {
 	return badRequest(path, "* GenerateContentRequest.%s: %s\n", path, fmt.Sprintf(format, args...))
 }
@@ -97,7 +96,6 @@ func (r *geminiRequest) validateTools() error {
 	return r.validateToolConfig(seen)
 }
 
-// validate checks the schema of a function.
 func (f *geminiFunction) validate(path string) error {
 	if f.ParametersJSONSchema != nil {
 		var schema struct {
@@ -167,7 +165,6 @@ func (r *geminiRequest) validateToolConfig(declared map[string]bool) error {
 	return nil
 }
 
-// validate checks the parts of a content.
 func (c *geminiContent) validate(path string) error {
 	if c.Role != "user" && c.Role != "model" {
 		return badRequest("", "Please use a valid role: user, model.")
@@ -183,7 +180,6 @@ func (c *geminiContent) validate(path string) error {
 	return nil
 }
 
-// validate checks one part of a content with the role.
 func (p *geminiPart) validate(path, role string) error {
 	switch n := count(p.Text != nil, p.InlineData != nil, p.FileData != nil, p.FunctionCall != nil, p.FunctionResponse != nil); {
 	case n == 0:
@@ -355,7 +351,6 @@ func (r *geminiRequest) validateSignatures() error {
 	return nil
 }
 
-// signed reports whether the signature of a part is one for this kind of part.
 func (p *geminiPart) signed() bool {
 	if p.ThoughtSignature == skipSignature || p.ThoughtSignature == base64.StdEncoding.EncodeToString([]byte(skipSignature)) {
 		return true

@@ -23,7 +23,6 @@ type protocol interface {
 	failed(e *apiError) (int, any)
 }
 
-// encoder writes the reply to one request.
 type encoder interface {
 	// conversation returns the request in the form that rules match.
 	conversation() *conversation
@@ -31,9 +30,7 @@ type encoder interface {
 	plain(p *response) any
 	// stream returns the frames of a streamed reply. The last one completes it: a stream that is cut ends before it.
 	stream(p *response) [][]byte
-	// failedFrame returns a frame that reports an error inside a stream.
 	failedFrame(e *apiError) []byte
-	// contentType is that of a stream.
 	contentType() string
 }
 

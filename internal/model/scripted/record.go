@@ -12,7 +12,6 @@ import (
 	"github.com/nestor-dev/nestor/internal/model"
 )
 
-// Recorded is a request to the server with its outcome.
 type Recorded struct {
 	// Number counts the requests from 1; At is the time of arrival.
 	Number int       `json:"number"`
@@ -30,12 +29,10 @@ type Recorded struct {
 	Error  string `json:"error,omitempty"`
 	// IdempotencyKey is the value of the header. Authorized reports whether the request had a key, which is not
 	// recorded.
-	IdempotencyKey string `json:"idempotencyKey,omitempty"`
-	Authorized     bool   `json:"authorized"`
-	// Traceparent is the value of the header.
-	Traceparent string `json:"traceparent,omitempty"`
-	// Body is the original request.
-	Body rawBody `json:"body,omitempty"`
+	IdempotencyKey string  `json:"idempotencyKey,omitempty"`
+	Authorized     bool    `json:"authorized"`
+	Traceparent    string  `json:"traceparent,omitempty"`
+	Body           rawBody `json:"body,omitempty"`
 }
 
 // rawBody is encoded as JSON if it is JSON, else as text.

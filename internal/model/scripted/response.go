@@ -17,7 +17,6 @@ const created = 1767225600
 // defaultChunkSize is the default number of characters in a chunk.
 const defaultChunkSize = 32
 
-// response is one rendered reply.
 type response struct {
 	script   *reply
 	conv     *conversation
@@ -32,7 +31,6 @@ type response struct {
 	usage                    *tokenUsage
 }
 
-// newResponse renders a reply for a conversation.
 func newResponse(c *conversation, script *reply, captures map[string]any) (*response, error) {
 	p := &response{script: script, conv: c}
 	if script.Raw != nil {
@@ -145,7 +143,6 @@ func (p *response) finishReason() string {
 	return finishStop
 }
 
-// streamed reports whether the reply is a stream.
 func (p *response) streamed() bool {
 	return p.conv.stream && !p.script.Unstreamed && p.script.Error == nil && p.script.Raw == nil
 }

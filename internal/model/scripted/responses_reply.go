@@ -9,7 +9,6 @@ import (
 	"slices"
 )
 
-// output returns the items of a reply.
 func (r *responsesRequest) output(p *response) []map[string]any {
 	items := []map[string]any{}
 	mark := ""
@@ -135,7 +134,6 @@ func (s *responsesStream) deltas(name, field, text string, at map[string]any) {
 	s.addTo(name+".done", with(at, field, text))
 }
 
-// with returns a copy of fields with another value of one of them.
 func with(fields map[string]any, name string, value any) map[string]any {
 	out := make(map[string]any, len(fields)+3)
 	maps.Copy(out, fields)

@@ -106,7 +106,6 @@ type responsesItem struct {
 	fields object
 }
 
-// The types of items.
 const (
 	itemMessage   = "message"
 	itemCall      = "function_call"
@@ -123,7 +122,6 @@ func (i *responsesItem) UnmarshalJSON(data []byte) error {
 	return json.Unmarshal(data, &i.fields)
 }
 
-// kind returns the type of an item.
 func (i *responsesItem) kind() string {
 	if i.Type == "" && i.Role != "" {
 		return itemMessage

@@ -144,7 +144,6 @@ func validateStrictSchema(tool string, parameters json.RawMessage) error {
 	return e
 }
 
-// validate checks the fields of an item.
 func (i *responsesItem) validate(path string) error {
 	allowed := map[string][]string{
 		itemMessage: {"role", "content", "id", "status", "phase"}, itemCall: {"call_id", "name", "arguments", "id", "status", "namespace", "caller"},
@@ -194,7 +193,6 @@ func (i *responsesItem) validateMessage(path string) error {
 	return i.Content.validate(path+".content", "input_text", "input_image", "input_file")
 }
 
-// validate checks the types and fields of the parts.
 func (c responsesParts) validate(path string, supported ...string) error {
 	if c.plain {
 		return nil
@@ -331,7 +329,6 @@ func (r *responsesRequest) validateReasoning() error {
 	return nil
 }
 
-// isOutput reports whether the model wrote the item.
 func (i *responsesItem) isOutput() bool {
 	kind := i.kind()
 	return kind == itemCall || kind == itemReasoning || kind == itemMessage && i.Role == roleAssistant

@@ -20,7 +20,6 @@ type Script struct {
 
 // document is the YAML form of a script.
 type document struct {
-	// Name and Description are for people.
 	Name        string `yaml:"name"`
 	Description string `yaml:"description"`
 	// Models are the existing models; empty accepts every name.
@@ -30,7 +29,6 @@ type document struct {
 	Fallback *reply      `yaml:"fallback"`
 }
 
-// rule answers the requests that it matches.
 type rule struct {
 	Name  string `yaml:"name"`
 	Match match  `yaml:"match"`
@@ -59,13 +57,11 @@ type reply struct {
 	Raw   *raw     `yaml:"raw"`
 }
 
-// replyTiming is the timing of a reply.
 type replyTiming struct {
 	// Latency is the delay before the first byte, ChunkDelay that between chunks of a stream.
 	Latency    duration `yaml:"latency"`
 	ChunkDelay duration `yaml:"chunkDelay"`
-	// ChunkSize is the number of characters in a chunk.
-	ChunkSize int `yaml:"chunkSize"`
+	ChunkSize  int      `yaml:"chunkSize"`
 }
 
 type scriptCall struct {
@@ -115,7 +111,6 @@ type raw struct {
 	Body    string            `yaml:"body"`
 }
 
-// Load reads a script from a file.
 func Load(path string) (*Script, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
@@ -196,7 +191,6 @@ func (f *fault) check() error {
 	return fmt.Errorf("fault.kind is %q; it must be %s, %s, %s or %s", f.Kind, faultHang, faultCut, faultMalformed, faultError)
 }
 
-// inherit sets the script's defaults for missing values.
 func (r *reply) inherit(defaults replyTiming) {
 	if r.Latency == 0 {
 		r.Latency = defaults.Latency

@@ -104,7 +104,6 @@ func (p *response) sendStream(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// breakStream ends a stream with the fault of the script.
 func (p *response) breakStream(w http.ResponseWriter, r *http.Request) {
 	switch p.script.Fault.Kind {
 	case faultHang:

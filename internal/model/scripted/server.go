@@ -43,7 +43,6 @@ type Server struct {
 	rules *ruleList
 }
 
-// NewServer returns a server with the scripts of the options.
 func NewServer(options Options) *Server {
 	if options.RecordLimit == 0 {
 		options.RecordLimit = DefaultRecordLimit
@@ -95,7 +94,6 @@ func (s *Server) current() *ruleList {
 // maxRequestBytes bounds a request; a history of a full context with images stays below it.
 const maxRequestBytes = 64 << 20
 
-// handle serves the calls of one API.
 func (s *Server) handle(p protocol) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) { s.complete(w, r, p) }
 }
@@ -159,7 +157,6 @@ func (s *Server) answer(r *http.Request, p protocol, body []byte, rec *Recorded)
 	return out, nil
 }
 
-// authorize checks the key of a request.
 func (s *Server) authorize(r *http.Request, p protocol) error {
 	if key := p.key(r); s.options.APIKey != "" && key != s.options.APIKey {
 		return p.wrongKey(key)

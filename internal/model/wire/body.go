@@ -15,7 +15,6 @@ import (
 	"github.com/openai/openai-go/v3/packages/ssestream"
 )
 
-// Parts receive the body of a response.
 type Parts struct {
 	// Whole receives a body that is a single JSON object.
 	Whole func(data []byte) error

@@ -29,7 +29,6 @@ type eventReader struct {
 	event, line int // bytes of the event and of the line that are being read
 }
 
-// Read implements io.Reader.
 func (r *eventReader) Read(p []byte) (int, error) {
 	n, err := r.Reader.Read(p)
 	for _, b := range p[:n] {

@@ -13,7 +13,6 @@ import (
 	"github.com/nestor-dev/nestor/internal/plainjson"
 )
 
-// RequestSize estimates the size of the body of a request.
 func RequestSize(req model.Request) int {
 	const around = 96
 	size := 256

@@ -83,7 +83,6 @@ func (c *Connection) HTTPClient() *http.Client {
 	return &client
 }
 
-// Call is one call of a provider.
 type Call struct {
 	// Key is the API key, or empty. Header are the additional headers of the request.
 	Key    string
@@ -112,7 +111,6 @@ func (c *Connection) Start(ctx context.Context) (*Call, error) {
 	return call, nil
 }
 
-// Host returns the host of the endpoint.
 func (c *Call) Host() string { return c.connection.Host() }
 
 // Context returns a context for one request of the call, with the endpoint's timeout.
@@ -140,7 +138,6 @@ const (
 // limitedTransport records the digest of every body that is sent, bounds every response body after decompression, and rejects redirects.
 type limitedTransport struct{ http.RoundTripper }
 
-// RoundTrip implements http.RoundTripper.
 func (t limitedTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	next := t.RoundTripper
 	if next == nil {

@@ -15,7 +15,6 @@ import (
 	"github.com/nestor-dev/nestor/internal/shorten"
 )
 
-// providerError is the error that a provider reported.
 type providerError struct {
 	message string
 	codes   []string

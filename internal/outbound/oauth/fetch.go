@@ -32,7 +32,6 @@ const (
 // Problem is what is wrong with a token endpoint.
 type Problem int
 
-// The problems.
 const (
 	// Unreachable: the endpoint does not answer, or has an error of its own.
 	Unreachable Problem = iota
@@ -50,7 +49,6 @@ type Error struct {
 	message string
 }
 
-// Error implements error.
 func (e *Error) Error() string { return e.message }
 
 // hints tell what to check, by the error codes of RFC 6749, section 5.2, and RFC 8707. Other codes are not shown.
@@ -64,7 +62,6 @@ var hints = map[string]string{
 	"invalid_request":        "check tokenURL, scopes, audience and resource",
 }
 
-// fetch requests a token.
 func (c Client) fetch(ctx context.Context, transport http.RoundTripper, secret string) (*token, error) {
 	form := url.Values{"grant_type": {"client_credentials"}}
 	for name, value := range map[string]string{"scope": strings.Join(c.Scopes, " "), "audience": c.Audience, "resource": c.Resource} {

@@ -49,7 +49,6 @@ type Source struct {
 	request   *request  // in flight, or nil
 }
 
-// token is an access token.
 type token struct {
 	value          string
 	renew, expires time.Time

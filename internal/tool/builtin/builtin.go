@@ -27,7 +27,6 @@ func Names() []string {
 	return []string{Calculator, CurrentTime, ReadResult, Think, WebSearch}
 }
 
-// Options are the dependencies of the tools.
 type Options struct {
 	// Now returns the current time; nil means time.Now.
 	Now func() time.Time
@@ -37,7 +36,6 @@ type Options struct {
 	Search *Search
 }
 
-// New returns the set of built-in tools that options allow.
 func New(options Options) (tool.Set, error) {
 	now := options.Now
 	if now == nil {
@@ -62,7 +60,6 @@ func New(options Options) (tool.Set, error) {
 	return tool.NewSet(tools...)
 }
 
-// definition is the spec and the function of a tool.
 type definition struct {
 	spec tool.Spec
 	run  tool.Func
@@ -79,7 +76,6 @@ func define[A any](spec tool.Spec, run func(context.Context, tool.Invocation, A)
 	}}
 }
 
-// structured returns an output of text for the model and value for programs.
 func structured(text string, value any) (tool.Output, error) {
 	encoded, err := json.Marshal(value)
 	if err != nil {

@@ -13,13 +13,11 @@ import (
 	"github.com/nestor-dev/nestor/internal/tool"
 )
 
-// ErrNoResult is returned by Results for an unknown call.
 var ErrNoResult = errors.New("no such result")
 
 // ErrPruned is returned by Results for an output that was deleted because of its age.
 var ErrPruned = errors.New("deleted because of its age")
 
-// Results reads the full output of earlier calls.
 type Results interface {
 	// FullOutput returns the text of a call by the agent or by another agent of its tree, or an error that wraps
 	// ErrNoResult or ErrPruned. The reference is the one in the marker of a truncated output. Outputs of other trees

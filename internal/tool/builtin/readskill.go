@@ -15,7 +15,6 @@ import (
 // ReadSkill is the name of the tool that reads skills. Only agents whose role has skills have it, so it is not one of Names.
 const ReadSkill = "read_skill"
 
-// Skill is a skill that read_skill can read.
 type Skill interface {
 	// Text returns the text of a file, of the instructions if file is empty. It reports false for an unknown file.
 	Text(file string) (string, bool)
@@ -26,7 +25,6 @@ type Skill interface {
 // Skills returns the skills of an agent by name, and their names in order.
 type Skills func(ctx context.Context) (skills map[string]Skill, names []string, err error)
 
-// NewReadSkill returns the tool read_skill.
 func NewReadSkill(skills Skills) (*tool.Tool, error) {
 	d := define(tool.Spec{
 		Name: ReadSkill,

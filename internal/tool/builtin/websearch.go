@@ -147,7 +147,6 @@ func (s Search) post(ctx context.Context, key string, a searchArguments) (search
 	return answer, nil
 }
 
-// statusError describes an error status and what to do about it.
 func statusError(status int, content []byte) error {
 	var body struct {
 		Detail struct {

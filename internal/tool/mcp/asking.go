@@ -54,7 +54,6 @@ func newActiveCall(ctx context.Context, server, name string, call tool.Invocatio
 // progressTokens counts the calls that want progress notifications.
 var progressTokens atomic.Int64
 
-// progress handles a progress notification for the call.
 func (a *activeCall) progress(params *sdk.ProgressNotificationParams) {
 	if a == nil || a.token == "" || params == nil || params.ProgressToken != a.token || !finite(params.Progress) || !finite(params.Total) {
 		return
@@ -73,7 +72,6 @@ func (c *connection) progressOnSession(_ context.Context, request *sdk.ProgressN
 	}
 }
 
-// withActiveCall returns a context that carries the call.
 func withActiveCall(ctx context.Context, a *activeCall) context.Context {
 	return context.WithValue(ctx, activeCallKey{}, a)
 }

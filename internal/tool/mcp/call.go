@@ -15,7 +15,6 @@ import (
 	"github.com/nestor-dev/nestor/internal/tool"
 )
 
-// IdempotencyKeyMeta is the key in a call's _meta that holds its idempotency key.
 const IdempotencyKeyMeta = "nestor.dev/idempotency-key"
 
 // attempt sends a call. A lost call is sent a second time on a working connection if that is safe: if the tool is repeatable, or if

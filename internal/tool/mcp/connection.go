@@ -131,7 +131,6 @@ func (s *Session) client(nestor *sdk.Implementation, changed func(), conn *conne
 	})
 }
 
-// watch waits for the end of the connection.
 func (c *connection) watch() {
 	c.err = c.session.Wait()
 	c.close()

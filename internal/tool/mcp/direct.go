@@ -67,7 +67,6 @@ type rpcRequest struct {
 	Error   *jsonrpc.Error  `json:"error,omitempty"`
 }
 
-// rpcResponse is a message from a server.
 type rpcResponse struct {
 	ID     json.RawMessage `json:"id"`
 	Method string          `json:"method"`
@@ -120,14 +119,12 @@ func (d *directCaller) withClientMeta(meta sdk.Meta) sdk.Meta {
 	return meta
 }
 
-// notifyCancelled notifies the server that a call was cancelled.
 func (d *directCaller) notifyCancelled(ctx context.Context, id json.RawMessage) {
 	why := sdk.CancelledParams{Reason: ctx.Err().Error(), RequestID: id}
 	fresh, _ := observe(context.WithoutCancel(ctx))
 	d.notify(fresh, rpcRequest{JSONRPC: "2.0", Method: methodCancelled, Params: why})
 }
 
-// drain reads a body to its end.
 func drain(body io.ReadCloser, end context.CancelFunc) {
 	timer := time.AfterFunc(drainTimeout, end)
 	_, _ = io.Copy(io.Discard, body) // nothing of it is used
@@ -154,7 +151,6 @@ func (d *directCaller) roundTrip(ctx context.Context, call rpcRequest, tool stri
 	return rpcResponse{}, nil, errNotMCP
 }
 
-// readBody reads an answer that is the entire body.
 func readBody(body io.ReadCloser, id json.RawMessage) (answer rpcResponse, err error) {
 	defer func() { _ = body.Close() }()
 	text, err := io.ReadAll(body)

@@ -77,7 +77,6 @@ func (e elicitation) question(server, name, problem string) string {
 	return shorten.Head(b.String(), maxQuestion)
 }
 
-// instructions says how to answer.
 func (e elicitation) instructions() string {
 	if e.URL != "" {
 		return fmt.Sprintf("\nOpen this page only if you trust that server: %s\nAnswer \"done\" when you have finished there, or \"decline\".", e.URL)
@@ -121,7 +120,6 @@ func (e elicitation) result(ctx context.Context, answer string) (result *sdk.Eli
 	return &sdk.ElicitResult{Action: actionAccept, Content: content}, ""
 }
 
-// consent accepts one of a few words.
 func consent(word string, accepted ...string) (*sdk.ElicitResult, string) {
 	if word == "no" || word == "n" || word == "false" {
 		return &sdk.ElicitResult{Action: actionDecline}, ""

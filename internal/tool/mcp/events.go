@@ -17,7 +17,6 @@ import (
 	"github.com/nestor-dev/nestor/internal/outbound"
 )
 
-// event is a server-sent event.
 type event struct {
 	id, name string
 	retry    time.Duration

@@ -91,7 +91,6 @@ func (p property) choices() []choice {
 	return choices
 }
 
-// describe says what the field takes.
 func (f field) describe() string {
 	const maxPart = 200
 	kind := map[string]string{"string": "a text", "number": "a number", "integer": "a whole number", "boolean": "yes or no", "array": "a list"}[f.Type]
@@ -161,7 +160,6 @@ func (f form) parse(ctx context.Context, answer string, schema json.RawMessage) 
 	return content, ""
 }
 
-// parse converts the text of an answer to a value of the field.
 func (f field) parse(answer string) (any, string) {
 	answer = strings.TrimSpace(answer)
 	if f.Type == "array" {

@@ -38,7 +38,6 @@ const (
 // headerKeyword marks an argument in a schema that a call must repeat in a header.
 const headerKeyword = "x-mcp-header"
 
-// listing is the list of a server's tools.
 type listing struct {
 	set     tool.Set
 	listed  []listed

@@ -37,14 +37,12 @@ type Pins map[string]Pin
 // PinName returns the name under which a tool is pinned. It is bounded and unique.
 func PinName(name string) string { return toolName("", name) }
 
-// listed is a tool that a session can offer.
 type listed struct {
 	pin, digest string
 	// withHints uses the server's hints, withoutHints ignores them.
 	withHints, withoutHints *tool.Tool
 }
 
-// Offered returns the tools that match their pins.
 func (s *Session) Offered(pins Pins) (tool.Set, error) {
 	s.mu.Lock()
 	tools := s.listed
@@ -52,7 +50,6 @@ func (s *Session) Offered(pins Pins) (tool.Set, error) {
 	return offered(tools, pins)
 }
 
-// cachedOffer caches the tools that match a version of the pins.
 type cachedOffer struct {
 	version string
 	tools   tool.Set
@@ -103,7 +100,6 @@ func digestOf(t *sdk.Tool) (string, error) {
 	return base64.RawURLEncoding.EncodeToString(sum[:24]), nil // long enough to resist a second preimage
 }
 
-// digestOfAll hashes a list of tools.
 func digestOfAll(tools []ToolStatus) string {
 	lines := make([]string, 0, len(tools))
 	for _, t := range tools {

@@ -13,7 +13,6 @@ import (
 	"github.com/nestor-dev/nestor/internal/outbound/oauth"
 )
 
-// Transport is the transport protocol of a server.
 type Transport string
 
 // The transports, named as in a ToolServer's spec.
@@ -22,9 +21,7 @@ const (
 	SSE            Transport = "SSE"
 )
 
-// Key identifies a session of a pool.
 type Key struct {
-	// Namespace is the namespace of the agents that use the session.
 	Namespace string
 	// Server is the server's name, prefixed with its namespace if that differs from the agents':
 	// "nestor-system/github".

@@ -57,7 +57,6 @@ func newSession(server Server, tokens *oauth.Source, options Options) *Session {
 	}
 }
 
-// Key returns the session's key.
 func (s *Session) Key() Key { return s.server.Key }
 
 // Status returns a snapshot of the session. Its Tools must not be changed.

@@ -49,7 +49,6 @@ type ToolStatus struct {
 	Pin, Digest string
 }
 
-// Status is a snapshot of a session.
 type Status struct {
 	Ready  bool
 	Reason Reason
@@ -57,8 +56,7 @@ type Status struct {
 	// the cause.
 	Message string
 	// Tools are the tools of the server, in order, from the last list.
-	Tools []ToolStatus
-	// Digest is the hash of Tools.
+	Tools  []ToolStatus
 	Digest string
 	// LeftOut names unusable tools, with the reason.
 	LeftOut []string

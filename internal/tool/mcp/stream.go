@@ -60,7 +60,6 @@ func (s *answerStream) follow(ctx context.Context, body io.ReadCloser) (rpcRespo
 	}
 }
 
-// read returns the answer in a body.
 func (s *answerStream) read(ctx context.Context, body io.Reader) (rpcResponse, error) {
 	events := newEventReader(body)
 	defer events.release()

@@ -24,7 +24,6 @@ func (t *taskTools) requires(name string) bool {
 	return t.required[name]
 }
 
-// record reads a message of the server.
 func (t *taskTools) record(message []byte) {
 	if !bytes.Contains(message, []byte(`"tools"`)) {
 		return

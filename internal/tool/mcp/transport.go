@@ -33,7 +33,6 @@ const (
 	noticeTimeout = 10 * time.Second
 )
 
-// streamBytes and streamLines limit the rate of an endless stream.
 var (
 	streamBytes = outbound.RateLimit{Burst: 32 << 20, PerSecond: 1 << 20}
 	streamLines = outbound.RateLimit{Burst: 20000, PerSecond: 1000}
@@ -50,7 +49,6 @@ func (s *Session) tripper() (*guardedTripper, error) {
 	return &guardedTripper{base: s.options.HTTP, origin: origin, headers: s.server.Headers, tokens: s.tokens, tasks: &s.tasks}, nil
 }
 
-// transport returns the SDK's transport for the server.
 func (s Server) transport(tripper http.RoundTripper) sdk.Transport {
 	client := &http.Client{
 		Transport: tripper,
@@ -72,7 +70,6 @@ type guardedTripper struct {
 	tasks   *taskTools
 }
 
-// RoundTrip implements http.RoundTripper.
 func (g *guardedTripper) RoundTrip(request *http.Request) (*http.Response, error) {
 	return g.send(request, messageOf(request))
 }
@@ -115,7 +112,6 @@ func isStream(response *http.Response) bool {
 	return strings.HasPrefix(response.Header.Get("Content-Type"), "text/event-stream")
 }
 
-// bound returns the body of a response with a limit.
 func bound(sent outgoingMessage, response *http.Response) io.ReadCloser {
 	switch {
 	case response.StatusCode >= 400:
@@ -135,7 +131,6 @@ type observedBody struct {
 	seen *exchange
 }
 
-// Read implements io.Reader.
 func (b *observedBody) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
 	if errors.Is(err, outbound.ErrTooLarge) {

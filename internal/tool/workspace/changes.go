@@ -67,7 +67,6 @@ func (w *Workspace) readArchive(rw http.ResponseWriter, r *http.Request) {
 	_, _ = rw.Write(archive) // the client notices by the length
 }
 
-// refuse answers with an error of package changes.
 func (w *Workspace) refuse(rw http.ResponseWriter, err error) {
 	status := http.StatusInternalServerError
 	switch {

@@ -28,7 +28,6 @@ type searchArgs struct {
 	IncludeIgnored bool   `json:"include_ignored,omitempty" jsonschema:"also search what .gitignore excludes"`
 }
 
-// files returns the files that the arguments select.
 func (w *Workspace) files(in searchArgs, include string) (search.Files, error) {
 	base, err := in.resolve(in.Path)
 	if err != nil {

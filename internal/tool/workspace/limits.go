@@ -5,11 +5,9 @@ package workspace
 
 import "time"
 
-// Limits bound a single call.
 type Limits struct {
 	// FileBytes is the maximum size of a file for read, patch and write.
-	FileBytes int64
-	// SearchFileBytes is the maximum size of a file that is searched.
+	FileBytes       int64
 	SearchFileBytes int64
 	// ImageBytes is the maximum size of an image for read_image.
 	ImageBytes int64

@@ -74,7 +74,6 @@ func (w *Workspace) patch(_ context.Context, in patchArgs) (*mcp.CallToolResult,
 	return result, nil
 }
 
-// describeChanges describes each edit and shows the changed lines.
 func (w *Workspace) describeChanges(path, content string, changes []edit.Change) *mcp.CallToolResult {
 	a := &answer{limit: w.limits.OutputBytes}
 	a.addLine("Patched %s.", path)

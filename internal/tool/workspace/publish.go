@@ -19,7 +19,6 @@ const (
 	PublishTool = "publish_changes"
 )
 
-// PublishArgs are the arguments of PublishTool.
 type PublishArgs struct {
 	Message string `json:"message" jsonschema:"the commit message: a short first line, an empty line, and why"`
 	Changes string `json:"changes" jsonschema:"the line that review_changes printed last, unchanged"`
@@ -27,7 +26,6 @@ type PublishArgs struct {
 
 type reviewArgs struct{}
 
-// PublishSpecs returns the specs of the tools that publish changes.
 func PublishSpecs(approval tool.Approval) ([]tool.Spec, error) {
 	review, err := json.Marshal(schemaFor[reviewArgs]())
 	if err != nil {

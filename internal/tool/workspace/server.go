@@ -18,11 +18,8 @@ import (
 	"github.com/nestor-dev/nestor/internal/tool/workspace/shell"
 )
 
-// Options describe a workspace.
 type Options struct {
-	// Root is the directory.
-	Root string
-	// Token is the bearer token of clients.
+	Root  string
 	Token string
 	// ReadOnly omits the tools that make changes.
 	ReadOnly bool
@@ -35,13 +32,11 @@ type Options struct {
 	// Restored, if not empty, is a file that marks that kept changes were restored; it is outside the directory. Without the file,
 	// only /healthz and the restoring are served.
 	Restored string
-	// Version is sent to clients.
-	Version string
+	Version  string
 	// Logger receives errors that clients must not see; nil discards them.
 	Logger *slog.Logger
 }
 
-// Workspace is a directory served to agents.
 type Workspace struct {
 	root   *fsroot.Root
 	token  string
@@ -88,7 +83,6 @@ func New(o Options) (*Workspace, error) {
 	return w, nil
 }
 
-// Close releases the directory.
 func (w *Workspace) Close() { w.root.Close() }
 
 func (w *Workspace) addReaders() {

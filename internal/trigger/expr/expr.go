@@ -33,9 +33,7 @@ const (
 // Source is the source of a trigger. It decides which variables an expression may use.
 type Source string
 
-// The sources of triggers.
 const (
-	// Schedule has the variable trigger.
 	Schedule Source = "schedule"
 	// Webhook has the variables trigger, body and headers.
 	Webhook Source = "webhook"
@@ -86,15 +84,12 @@ func (in Input) activation(m *meter) (map[string]any, error) {
 
 // Error is a failure of an expression, with its place.
 type Error struct {
-	// Field is the field of the spec.
 	Field string
 	// Line and Column are the place in the expression, from 1; 0 if the place is unknown.
 	Line, Column int
-	// Problem is what is wrong.
-	Problem string
+	Problem      string
 }
 
-// Error implements error.
 func (e *Error) Error() string {
 	if e.Line == 0 {
 		return e.Field + ": " + e.Problem
@@ -126,11 +121,9 @@ func newEnvironment(source Source) (*cel.Env, error) {
 	return env, nil
 }
 
-// Program is a compiled expression.
 type Program struct {
 	field string
-	// plan returns the executable form.
-	plan func() (cel.Program, error)
+	plan  func() (cel.Program, error)
 }
 
 // Compile compiles an expression that is evaluated often, such as a condition. Field is the field of the spec that contains it, for errors.
@@ -188,7 +181,6 @@ func firstIssue(field string, issues *cel.Issues) *Error {
 	return &Error{Field: field, Problem: issues.Err().Error()}
 }
 
-// eval evaluates an expression.
 func (p *Program) eval(ctx context.Context, in Input) (ref.Val, error) {
 	program, err := p.plan()
 	if err != nil {
@@ -208,7 +200,6 @@ func (p *Program) eval(ctx context.Context, in Input) (ref.Val, error) {
 	return value, nil
 }
 
-// Bool evaluates a condition.
 func (p *Program) Bool(ctx context.Context, in Input) (bool, error) {
 	value, err := p.eval(ctx, in)
 	if err != nil {

@@ -120,7 +120,6 @@ func substring(args ...ref.Val) ref.Val {
 	return types.String(s[offset(s, from):offset(s, to)])
 }
 
-// offset returns the offset in bytes of a character.
 func offset(s string, position int64) int {
 	at := 0
 	for ; position > 0 && at < len(s); position-- {

@@ -126,12 +126,10 @@ func (c *meteredConstructor) Exec(frame *interpreter.ExecutionFrame) ref.Val {
 	return value
 }
 
-// Eval implements interpreter.Interpretable.
 func (c *meteredConstructor) Eval(vars interpreter.Activation) ref.Val {
 	return c.Exec(interpreter.AsFrame(vars))
 }
 
-// meteredCall is a call with two operands.
 type meteredCall struct {
 	interpreter.InterpretableCall
 	apply func(m *meter, a, b ref.Val) ref.Val
@@ -155,7 +153,6 @@ func (c *meteredCall) Exec(frame *interpreter.ExecutionFrame) ref.Val {
 	return types.LabelErrNode(c.ID(), c.apply(meterOf(frame), values[0], values[1]))
 }
 
-// Eval implements interpreter.Interpretable.
 func (c *meteredCall) Eval(vars interpreter.Activation) ref.Val {
 	return c.Exec(interpreter.AsFrame(vars))
 }
@@ -226,7 +223,6 @@ func (m *meter) matches(text, pattern ref.Val) ref.Val {
 // at no cost for the expression.
 type lazyMaps struct{ types.Adapter }
 
-// NativeToValue implements types.Adapter.
 func (a lazyMaps) NativeToValue(value any) ref.Val {
 	switch v := value.(type) {
 	case map[string]any:

@@ -97,7 +97,6 @@ func stringEnd(text string, begin int) int {
 	return len(text)
 }
 
-// Expressions returns the number of expressions.
 func (t *Template) Expressions() int {
 	count := 0
 	for _, p := range t.parts {
@@ -186,7 +185,6 @@ func (t *JSONTemplate) compile(source Source, field string, value any) (any, err
 	return value, nil
 }
 
-// Expressions returns the number of expressions.
 func (t *JSONTemplate) Expressions() int { return t.expressions }
 
 // Render evaluates the expressions. A string that is exactly one expression becomes its value, of any type.

@@ -19,7 +19,6 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2asrv/taskstore"
 )
 
-// Options are the properties of an agent.
 type Options struct {
 	// NoStreaming makes an agent that does not stream.
 	NoStreaming bool
@@ -52,7 +51,6 @@ type Agent struct {
 	release   chan struct{}
 }
 
-// Start starts an agent that ends with the test.
 func Start(t testing.TB, options Options) *Agent {
 	t.Helper()
 	agent, handler := New(options)
@@ -65,7 +63,6 @@ func Start(t testing.TB, options Options) *Agent {
 	return agent
 }
 
-// New returns an agent and the handler that serves it.
 func New(options Options) (*Agent, http.Handler) {
 	agent := &Agent{dropCancels: options.DropCancels, working: make(chan struct{}, 16), release: make(chan struct{})}
 	store := taskstore.NewInMemory(&taskstore.InMemoryStoreConfig{Authenticator: func(context.Context) (string, error) { return "tests", nil }})
@@ -96,7 +93,6 @@ func New(options Options) (*Agent, http.Handler) {
 
 type noList struct{ a2asrv.RequestHandler }
 
-// ListTasks implements a2asrv.RequestHandler.
 func (noList) ListTasks(context.Context, *a2a.ListTasksRequest) (*a2a.ListTasksResponse, error) {
 	return nil, a2a.ErrUnsupportedOperation
 }
@@ -107,28 +103,24 @@ func (a *Agent) Release() { close(a.release) }
 // Working receives a value when a task works.
 func (a *Agent) Working() <-chan struct{} { return a.working }
 
-// Messages returns the messages that the agent has got.
 func (a *Agent) Messages() []*a2a.Message {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return slices.Clone(a.messages)
 }
 
-// Tasks returns the tasks that were started.
 func (a *Agent) Tasks() []a2a.TaskID {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return slices.Clone(a.tasks)
 }
 
-// Cancelled returns the tasks that were cancelled.
 func (a *Agent) Cancelled() []a2a.TaskID {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return slices.Clone(a.cancelled)
 }
 
-// Execute implements a2asrv.AgentExecutor.
 func (a *Agent) Execute(ctx context.Context, c *a2asrv.ExecutorContext) iter.Seq2[a2a.Event, error] {
 	return func(yield func(a2a.Event, error) bool) {
 		a.mu.Lock()
@@ -149,7 +141,6 @@ func (a *Agent) Execute(ctx context.Context, c *a2asrv.ExecutorContext) iter.Seq
 	}
 }
 
-// events returns the events of an answer to a message.
 func (a *Agent) events(ctx context.Context, c *a2asrv.ExecutorContext, text string) iter.Seq[a2a.Event] {
 	say := func(text string) *a2a.Message {
 		return a2a.NewMessageForTask(a2a.MessageRoleAgent, c, a2a.NewTextPart(text))
@@ -201,7 +192,6 @@ func (a *Agent) work(ctx context.Context, c *a2asrv.ExecutorContext, submitted *
 	}
 }
 
-// Cancel implements a2asrv.AgentExecutor.
 func (a *Agent) Cancel(_ context.Context, c *a2asrv.ExecutorContext) iter.Seq2[a2a.Event, error] {
 	return func(yield func(a2a.Event, error) bool) {
 		a.mu.Lock()

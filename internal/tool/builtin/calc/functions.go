@@ -8,7 +8,6 @@ import (
 	"math/big"
 )
 
-// function is a function that expressions can call by name.
 type function struct {
 	usage       string
 	least, most int

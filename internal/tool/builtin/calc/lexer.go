@@ -29,7 +29,6 @@ type token struct {
 	rat  *big.Rat
 }
 
-// lexer splits an expression into tokens.
 type lexer struct {
 	text  string
 	at    int // in characters

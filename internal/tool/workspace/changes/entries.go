@@ -16,16 +16,14 @@ import (
 	"github.com/nestor-dev/nestor/internal/tool/workspace/gitignore"
 )
 
-// entries are the paths that differ from the base.
 type entries struct {
 	// present are files and links to read, gone are paths of the base that are neither any more.
 	present, gone []string
 	// unreadable are paths that the server cannot read.
 	unreadable []string
 	bytes      int64
-	// big is the largest file.
-	big     string
-	bigSize int64
+	big        string
+	bigSize    int64
 }
 
 func (e *entries) message() string {

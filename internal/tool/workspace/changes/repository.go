@@ -81,7 +81,6 @@ func writeIfChanged(path, content string) error {
 	return os.WriteFile(path, []byte(content), 0o600)
 }
 
-// tree returns what the files are compared with.
 func (g repository) tree() string {
 	if g.base == "" {
 		return emptyTree
@@ -102,7 +101,6 @@ func (g repository) command(ctx context.Context, args ...string) *exec.Cmd {
 
 func (g repository) run(ctx context.Context, args ...string) error { return g.feed(ctx, nil, args...) }
 
-// feed runs git with an input.
 func (g repository) feed(ctx context.Context, input []byte, args ...string) error {
 	cmd := g.command(ctx, args...)
 	cmd.Stdin = bytes.NewReader(input)
@@ -180,7 +178,6 @@ func (g repository) list(ctx context.Context, args ...string) ([]string, error) 
 	return strings.Split(strings.TrimSuffix(string(out), "\x00"), "\x00"), nil
 }
 
-// files returns the changed files with their numbers of lines.
 func (g repository) files(ctx context.Context) ([]File, error) {
 	fields, err := g.list(ctx, "diff-index", "--cached", "-z", "-M", "--name-status", g.tree())
 	if err != nil {

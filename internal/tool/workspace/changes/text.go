@@ -12,7 +12,6 @@ import (
 // nonblock keeps an open from waiting for a pipe.
 const nonblock = unix.O_NONBLOCK
 
-// sentence returns an error as a sentence.
 func sentence(err error) string {
 	text := err.Error()
 	return strings.ToUpper(text[:1]) + text[1:] + "."

@@ -15,10 +15,8 @@ import (
 	"time"
 )
 
-// Against is what a tree is compared with.
 type Against string
 
-// The kinds of comparison.
 const (
 	// Commit compares with Tree.Base.
 	Commit Against = "Commit"
@@ -28,7 +26,6 @@ const (
 	Nothing Against = "Nothing"
 )
 
-// Limits of what is read and kept.
 const (
 	// MaxArchive is the maximum size of an archive, in bytes.
 	MaxArchive = 32 << 20
@@ -49,9 +46,7 @@ var ErrTooLarge = errors.New("the changes are too large")
 // ErrNoBase is wrapped by the error for a tree without a commit to compare with.
 var ErrNoBase = errors.New("there is no commit to compare with")
 
-// Tree is the tree of files of a workspace.
 type Tree struct {
-	// Root is the directory with the files.
 	Root string
 	// State is a directory for git's own repository. Commands of agents must not be able to write it.
 	State string
@@ -62,7 +57,6 @@ type Tree struct {
 	mu sync.Mutex
 }
 
-// Summary describes the changes of a tree.
 type Summary struct {
 	// BaseCommit is the commit that the tree was compared with, if there is one.
 	BaseCommit string `json:"baseCommit,omitempty"`
@@ -79,7 +73,6 @@ type Summary struct {
 	DiffTruncated bool   `json:"diffTruncated,omitempty"`
 }
 
-// File is a changed file.
 type File struct {
 	Path   string `json:"path"`
 	Change string `json:"change"`
@@ -91,7 +84,6 @@ type File struct {
 	Deletions *int64 `json:"deletions,omitempty"`
 }
 
-// The kinds of change.
 const (
 	Added    = "Added"
 	Modified = "Modified"
@@ -116,7 +108,6 @@ func (t *Tree) base() (string, error) {
 	return "", nil
 }
 
-// Read returns the changes of the tree.
 func (t *Tree) Read(ctx context.Context) (Summary, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -9,7 +9,6 @@ import (
 	"strings"
 )
 
-// Edit replaces one passage of a text.
 type Edit struct {
 	Old string // must occur in the text
 	New string

@@ -23,7 +23,6 @@ const MaxText = 1 << 20
 // State is what is known about the content of a file.
 type State string
 
-// The states of files.
 const (
 	// Text: the content is there, and is valid UTF-8.
 	Text State = "Text"
@@ -35,7 +34,6 @@ const (
 	Missing State = "Missing"
 )
 
-// File is one file of a workspace.
 type File struct {
 	// Path is the path from the root of the workspace.
 	Path    string `json:"path"`
@@ -49,16 +47,13 @@ var ErrRefused = errors.New("the file cannot be read")
 // ErrUnavailable is wrapped by the error for a workspace whose files cannot be read now. The error's text is for people.
 var ErrUnavailable = errors.New("the files cannot be read now")
 
-// refusal is ErrRefused with a cause.
 type refusal struct{ cause error }
 
-// Error implements error.
 func (r refusal) Error() string { return r.cause.Error() }
 
 // Unwrap returns ErrRefused and the cause.
 func (r refusal) Unwrap() []error { return []error{ErrRefused, r.cause} }
 
-// Refuse returns an error with a text that wraps ErrRefused.
 func Refuse(text string) error { return refusal{errors.New(text)} }
 
 // Resolve returns the path from the root of a workspace of a name that is relative to cwd, as the tools resolve it.
@@ -73,7 +68,6 @@ func Resolve(cwd, name string) (string, error) {
 	return resolved, nil
 }
 
-// Read reads a file of a workspace.
 func Read(root *fsroot.Root, cwd, name string) (File, error) {
 	resolved, err := Resolve(cwd, name)
 	if err != nil {

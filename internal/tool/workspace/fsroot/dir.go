@@ -27,7 +27,6 @@ type Dir struct {
 
 func newDir(f *os.File) *Dir { return &Dir{f: f, fd: int(f.Fd())} }
 
-// Close releases the directory.
 func (d *Dir) Close() { _ = d.f.Close() }
 
 // File returns the open directory, for passing it to another process. It is closed with the Dir.
@@ -36,7 +35,6 @@ func (d *Dir) File() *os.File { return d.f }
 // ReadDir lists the entries in no particular order.
 func (d *Dir) ReadDir() ([]fs.DirEntry, error) { return d.f.ReadDir(-1) }
 
-// OpenDir opens a directory that is an entry of d.
 func (d *Dir) OpenDir(name string) (*Dir, error) {
 	fd, err := openat(d.fd, name, unix.O_RDONLY|unix.O_DIRECTORY|openEntry, 0)
 	if err != nil {

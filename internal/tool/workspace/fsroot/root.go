@@ -18,7 +18,6 @@ type Root struct {
 	dir  string
 }
 
-// Open returns the tree below dir.
 func Open(dir string) (*Root, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -114,7 +113,6 @@ func regular(name string, info fs.FileInfo) error {
 	return fmt.Errorf("%s is a %s, not a regular file", Display(name), Kind(info.Mode()))
 }
 
-// Kind returns the name of a file's type for messages.
 func Kind(mode fs.FileMode) string {
 	switch {
 	case mode.IsRegular():

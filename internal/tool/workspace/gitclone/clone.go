@@ -16,7 +16,6 @@ import (
 	"github.com/nestor-dev/nestor/internal/tool/workspace/giturl"
 )
 
-// Source describes what to clone and where.
 type Source struct {
 	Dir   string // the workspace's root; must exist
 	URL   string // https, http or ssh; file if there are no credentials

@@ -83,7 +83,6 @@ func (s Source) sshCommand(home string) (string, error) {
 	return command + " -i " + quote(private), nil
 }
 
-// asVariables returns git settings as environment variables.
 func asVariables(settings []string) []string {
 	all := []string{"GIT_CONFIG_COUNT=" + strconv.Itoa(len(settings))}
 	for i, setting := range settings {

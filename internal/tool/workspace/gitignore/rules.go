@@ -9,7 +9,6 @@ import (
 	"github.com/nestor-dev/nestor/internal/tool/workspace/pathmatch"
 )
 
-// Rules are the patterns of one .gitignore file.
 type Rules struct {
 	rules []rule
 	// literals indexes the rules that name one entry at any depth, which most rules do, to avoid trying each of them.

@@ -47,7 +47,6 @@ func isProtected(name string) bool {
 // Allowed are the protected paths that may be published.
 type Allowed []*pathmatch.Glob
 
-// ParseAllowed parses file globs.
 func ParseAllowed(globs []string) (Allowed, error) {
 	var all Allowed
 	for _, text := range globs {

@@ -33,7 +33,6 @@ type Publisher struct {
 	mu sync.Mutex
 }
 
-// Request is a call of the tool.
 type Request struct {
 	// Call identifies the call: a repetition has the same value, every other call another one.
 	Call string `json:"call"`
@@ -48,7 +47,6 @@ type Request struct {
 	Patch []byte `json:"patch,omitempty"`
 }
 
-// Result is what became of a request.
 type Result struct {
 	// Commit is the commit on the branch that has the changes; empty if they were not published.
 	Commit string `json:"commit,omitempty"`

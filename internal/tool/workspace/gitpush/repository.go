@@ -120,7 +120,6 @@ func (g repository) find(ctx context.Context, tip string, of mark) (string, erro
 	return "", nil
 }
 
-// publishedBy reports whether an owner published a commit with this tree.
 func (g repository) publishedBy(ctx context.Context, commit, owner, tree string) (bool, error) {
 	message, err := g.run(ctx, "log", "--max-count=1", "--encoding=UTF-8", "--format=%B", commit, "--")
 	found := readMark(message)

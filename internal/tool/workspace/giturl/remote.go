@@ -12,7 +12,6 @@ import (
 	"strings"
 )
 
-// Remote is the server of a repository.
 type Remote struct {
 	// Scheme is https, http or ssh.
 	Scheme string

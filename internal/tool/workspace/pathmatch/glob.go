@@ -39,7 +39,6 @@ func CompileGlob(pattern string) (*Glob, error) {
 	return g, nil
 }
 
-// Match reports whether the glob matches a path.
 func (g *Glob) Match(path string) bool {
 	if len(g.names) > 0 {
 		name := path[strings.LastIndexByte(path, '/')+1:]
@@ -57,7 +56,6 @@ func (g *Glob) Match(path string) bool {
 	return false
 }
 
-// expand returns the patterns that the braces of a pattern stand for.
 func expand(pattern string) ([]string, error) {
 	open, closing, commas := braces(pattern)
 	if open < 0 {

@@ -83,7 +83,6 @@ func classify(tokens []token) Name {
 // Literal returns the only name that the pattern matches, if there is exactly one.
 func (n Name) Literal() (string, bool) { return n.text, n.kind == literal }
 
-// Match reports whether the pattern matches the whole name.
 func (n Name) Match(name string) bool {
 	switch n.kind {
 	case literal:

@@ -13,7 +13,6 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
-// Paths and volumes of the pod.
 const (
 	filesPath       = "/workspace"
 	credentialsPath = "/var/run/nestor/git"
@@ -34,7 +33,6 @@ const AwaitRestore = "--await-restore"
 // user is the UID of "nonroot" in distroless and many other images.
 const user = int64(65532)
 
-// Pod returns the pod that serves the files.
 func Pod(s Spec) *corev1.Pod {
 	no, yes, id := false, true, user
 	grace := int64(15)

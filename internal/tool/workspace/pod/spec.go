@@ -20,16 +20,12 @@ import (
 	"github.com/nestor-dev/nestor/internal/tool/workspace/giturl"
 )
 
-// Port is the port of the server in the pod and of the Service.
 const Port = 7410
 
-// Container is the name of the container that serves.
 const Container = "workspace"
 
-// TokenKey is the key of the token in its Secret.
 const TokenKey = "token"
 
-// Spec describes a workspace.
 type Spec struct {
 	// Owner is the AgentChat or standalone AgentTask of the workspace, and Namespace its namespace.
 	Owner     Owner
@@ -59,7 +55,6 @@ type Owner struct {
 	Chat string
 }
 
-// Peer selects pods of a namespace.
 type Peer struct {
 	Namespace string
 	Labels    map[string]string
@@ -84,14 +79,12 @@ type Git struct {
 	SecretName string
 }
 
-// Publish is what a pod that publishes changes pushes to.
 type Publish struct {
 	Branch string
 	// AllowPaths are globs of CI definitions and lists of reviewers that may be published.
 	AllowPaths []string
 }
 
-// PersistentVolumeClaim is an existing volume.
 type PersistentVolumeClaim struct {
 	ClaimName string
 	ReadOnly  bool

@@ -10,7 +10,6 @@ import (
 	"slices"
 )
 
-// scoredLine is a line with the total weight of its terms.
 type scoredLine struct {
 	start, end int
 	weight     float64

@@ -14,7 +14,6 @@ import (
 	"github.com/nestor-dev/nestor/internal/tool/workspace/pathmatch"
 )
 
-// Files selects the files of a tree to search.
 type Files struct {
 	Root *fsroot.Root
 	// Base is the directory to search, or a single file, relative to the root.
@@ -50,7 +49,6 @@ func (f file) readText(buf []byte, limit int64) ([]byte, error) {
 	return f.dir.ReadFile(f.name, buf, limit, func(head []byte) bool { return !fsroot.IsBinary(head) })
 }
 
-// visitor handles files on one worker.
 type visitor func(file)
 
 // walk calls visitors for all files, in no particular order. newVisitor creates one visitor per worker, which
@@ -95,7 +93,6 @@ func (s Files) visitOne(name string, visit visitor) error {
 	return nil
 }
 
-// rulesAbove collects the rules of the directories above base.
 func (s Files) rulesAbove(base string) (*gitignore.Stack, error) {
 	if s.IncludeIgnored || base == "." {
 		return nil, nil

@@ -8,7 +8,6 @@ import (
 	"slices"
 )
 
-// GlobResult lists the files that a glob matched.
 type GlobResult struct {
 	Paths []string // sorted, at most the limit
 	Total int      // number of all matching files

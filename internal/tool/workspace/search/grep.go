@@ -13,7 +13,6 @@ import (
 	"github.com/nestor-dev/nestor/internal/tool/workspace/fsroot"
 )
 
-// GrepQuery describes a search.
 type GrepQuery struct {
 	Pattern *Pattern
 	// Before and After are the numbers of context lines around a match.
@@ -30,7 +29,6 @@ type GrepResult struct {
 	Skipped      Skipped
 }
 
-// FileMatches is the matches in one file.
 type FileMatches struct {
 	Path  string
 	Count int
@@ -66,7 +64,6 @@ func (s *Skipped) count(err error) {
 	}
 }
 
-// Grep searches files for lines that match.
 func Grep(ctx context.Context, files Files, query GrepQuery) (GrepResult, error) {
 	var workers []*grepper
 	unreadable, err := files.walk(ctx, func() visitor {
@@ -90,7 +87,6 @@ func Grep(ctx context.Context, files Files, query GrepQuery) (GrepResult, error)
 	return result, nil
 }
 
-// grepper searches files on one worker.
 type grepper struct {
 	query     GrepQuery
 	matcher   *matcher
@@ -102,7 +98,6 @@ type grepper struct {
 	skipped   Skipped
 }
 
-// span is a matching line and its number.
 type span struct{ start, end, number int }
 
 func (g *grepper) visit(f file) {

@@ -118,7 +118,6 @@ func newScanner(needles []needle) *scanner {
 	return &scanner{needles: needles, next: make([]int, len(needles))}
 }
 
-// reset starts on a new text.
 func (s *scanner) reset() {
 	for i := range s.next {
 		s.next[i] = -1

@@ -13,7 +13,6 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Versions of Landlock's interface.
 const (
 	landlockTruncate = 3 // Linux 6.2: all ways to change a file's content
 	landlockScopes   = 6 // Linux 6.12: signals

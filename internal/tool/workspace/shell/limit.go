@@ -19,7 +19,6 @@ import (
 // affect each other.
 const kernelLimitFactor = 8
 
-// countInterval is the interval at which processes are counted.
 const countInterval = 100 * time.Millisecond
 
 // niceness lowers the priority of commands, so that the supervisor can always run.

@@ -20,7 +20,6 @@ const SupervisorArgument = "supervise-shell"
 // gracePeriod is how long a supervisor may take to kill everything that the command started.
 const gracePeriod = 10 * time.Second
 
-// Runner runs command lines.
 type Runner struct {
 	// Program is the executable that calls Supervise; usually os.Executable().
 	Program string
@@ -36,7 +35,6 @@ type Runner struct {
 	HeadBytes, TailBytes int
 }
 
-// Result is the outcome of a command.
 type Result struct {
 	Output   string // standard output and error as they came, with the middle cut
 	ExitCode int    // -1 if a signal ended the command

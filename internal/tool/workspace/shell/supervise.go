@@ -72,7 +72,6 @@ func Supervise(arguments []string, control io.Reader, stdout, stderr io.Writer) 
 	}
 }
 
-// Exit codes as shells use them.
 const (
 	exitNotRun = 126
 	exitKilled = 128 + 9
