@@ -23,8 +23,8 @@ const DefaultBaseURL = "https://api.anthropic.com"
 type Client struct {
 	*wire.Connection
 
-	service  anthropic.Client
-	dialects wire.Dialects[dialect]
+	service   anthropic.Client
+	completer wire.Completer[dialect]
 }
 
 // NewClient returns a client for an endpoint. Its base URL may end with /v1 or before it.
@@ -50,63 +50,35 @@ func NewClient(endpoint wire.Endpoint) (*Client, error) {
 			options = append(options, option.WithQueryAdd(name, value))
 		}
 	}
-	return &Client{Connection: connection, service: anthropic.Client{Options: options}}, nil
+	c := &Client{Connection: connection, service: anthropic.Client{Options: options}}
+	c.completer = wire.Completer[dialect]{ByEffort: true, Encode: encodeRequest, Send: c.send, Read: readReply}
+	return c, nil
 }
 
 // callOptions returns the options of the SDK for one call.
-func callOptions(call *wire.Call) []option.RequestOption {
+func callOptions(call *wire.Call, more http.Header) []option.RequestOption {
 	var options []option.RequestOption
 	if call.Key != "" {
 		options = append(options, option.WithAPIKey(call.Key))
 	}
-	for name, values := range call.Header {
-		for _, value := range values {
-			options = append(options, option.WithHeader(name, value))
+	for _, header := range []http.Header{call.Header, more} {
+		for name, values := range header {
+			for _, value := range values {
+				options = append(options, option.WithHeader(name, value))
+			}
 		}
 	}
 	return options
 }
 
-// Complete calls the model and returns the complete reply. While the reply streams in, listen (which may be nil) is
-// called with each delta, on this goroutine. Every error is an *Error.
+// Complete implements model.Client.
 func (c *Client) Complete(ctx context.Context, req model.Request, listen func(model.Delta)) (model.Reply, error) {
-	call, err := c.Start(ctx)
-	if err != nil {
-		return model.Reply{}, err
-	}
-	if listen == nil {
-		listen = func(model.Delta) {}
-	}
-	attempt := func(used dialect) (model.Reply, error) { return c.attempt(call, req, used, listen) }
-	return c.dialects.Try(req.Model+" "+string(req.ReasoningEffort), attempt, func(used dialect, err error) (next, lasting dialect) {
-		next = used.after(err)
-		return next, next.lasting()
-	})
+	return c.completer.Complete(ctx, c.Connection, req, listen)
 }
 
-// attempt sends one HTTP request in the given dialect.
-func (c *Client) attempt(call *wire.Call, req model.Request, used dialect, listen func(model.Delta)) (model.Reply, error) {
-	body, err := encodeRequest(req, used)
-	if err != nil {
-		return model.Reply{}, &model.Error{Kind: model.BadRequest, Message: wire.Line(err.Error())}
-	}
-	limited, cancel := call.Context()
-	defer cancel()
-
-	options := callOptions(call)
-	if req.IdempotencyKey != "" {
-		options = append(options, option.WithHeader("Idempotency-Key", req.IdempotencyKey+used.suffix()))
-	}
-	var response *http.Response
-	if err := c.service.Post(limited, "v1/messages", body, &response, options...); err != nil {
-		return model.Reply{}, call.Fail(response, err)
-	}
-	defer response.Body.Close()
-	reply, err := readReply(response.Body, req, listen)
-	if err != nil {
-		return model.Reply{}, call.Fail(nil, err)
-	}
-	return reply, nil
+func (c *Client) send(ctx context.Context, call *wire.Call, _ model.Request, body []byte, header http.Header) (response *http.Response, err error) {
+	err = c.service.Post(ctx, "v1/messages", body, &response, callOptions(call, header)...)
+	return response, err
 }
 
 // Models lists the provider's models, which is a cheap check of the address and the key.
@@ -118,7 +90,7 @@ func (c *Client) Models(ctx context.Context) ([]string, error) {
 	limited, cancel := call.Context()
 	defer cancel()
 	var response *http.Response
-	if err := c.service.Get(limited, "v1/models?limit=1000", nil, &response, callOptions(call)...); err != nil {
+	if err := c.service.Get(limited, "v1/models?limit=1000", nil, &response, callOptions(call, nil)...); err != nil {
 		return nil, call.Fail(response, err)
 	}
 	defer response.Body.Close()

@@ -4,13 +4,13 @@
 package anthropic
 
 import (
-	"errors"
 	"fmt"
 	"regexp"
 	"strconv"
 	"strings"
 
 	"github.com/nestor-dev/nestor/internal/model"
+	"github.com/nestor-dev/nestor/internal/model/wire"
 )
 
 type thinkingForm int
@@ -33,35 +33,24 @@ type dialect struct {
 	noReasoning bool
 }
 
-// suffix distinguishes the idempotency keys of one call in different dialects: they are different requests, and the
-// response to a rejected one must not be replayed for the next.
-func (d dialect) suffix() string {
+func (d dialect) Suffix() string {
 	if d == (dialect{}) {
 		return ""
 	}
-	return fmt.Sprintf("-t%d", d.thinking) + mark(d.noTemperature, "-ntm") + mark(d.noReasoning, "-nre") + mark(d.maxOutput > 0, "-max")
-}
-
-func mark(set bool, text string) string {
-	if set {
-		return text
-	}
-	return ""
+	return fmt.Sprintf("-t%d", d.thinking) + wire.Mark(d.noTemperature, "-ntm") + wire.Mark(d.noReasoning, "-nre") + wire.Mark(d.maxOutput > 0, "-max")
 }
 
 var outputLimit = regexp.MustCompile(`max_tokens: \d+ > (\d+)`)
 
-// lasting returns the dialect without what holds for one call only.
-func (d dialect) lasting() dialect {
+func (d dialect) Lasting() dialect {
 	d.noReasoning = false
 	return d
 }
 
-// after returns the dialect to try after an error, which is the same one if the error does not suggest another. That can happen
+// After returns the dialect to try after an error, which is the same one if the error does not suggest another. That can happen
 // once for each field, and twice for the form of thinking.
-func (d dialect) after(err error) dialect {
-	var refusal *model.Error
-	if !errors.As(err, &refusal) || refusal.Kind != model.BadRequest {
+func (d dialect) After(refusal *model.Error) dialect {
+	if refusal.Kind != model.BadRequest {
 		return d
 	}
 	text, next := refusal.Message, d

@@ -27,9 +27,9 @@ const DefaultBaseURL = "https://generativelanguage.googleapis.com"
 type Client struct {
 	*wire.Connection
 
-	address  string // with the version of the API
-	client   *http.Client
-	dialects wire.Dialects[dialect]
+	address   string // with the version of the API
+	client    *http.Client
+	completer wire.Completer[dialect]
 }
 
 // apiVersion matches the last element of a base URL that has the version of the API.
@@ -47,52 +47,19 @@ func NewClient(endpoint wire.Endpoint) (*Client, error) {
 	if !apiVersion.MatchString(path.Base(address)) {
 		address += "/v1beta"
 	}
-	return &Client{Connection: connection, address: address, client: connection.HTTPClient()}, nil
+	c := &Client{Connection: connection, address: address, client: connection.HTTPClient()}
+	c.completer = wire.Completer[dialect]{ByEffort: true, Encode: encodeRequest, Send: c.generate, Read: readReply}
+	return c, nil
 }
 
-// Complete calls the model and returns the complete reply. While the reply streams in, listen (which may be nil) is
-// called with each delta, on this goroutine. Every error is an *Error.
+// Complete implements model.Client.
 func (c *Client) Complete(ctx context.Context, req model.Request, listen func(model.Delta)) (model.Reply, error) {
-	call, err := c.Start(ctx)
-	if err != nil {
-		return model.Reply{}, err
-	}
-	if listen == nil {
-		listen = func(model.Delta) {}
-	}
-	attempt := func(used dialect) (model.Reply, error) { return c.attempt(call, req, used, listen) }
-	return c.dialects.Try(req.Model+" "+string(req.ReasoningEffort), attempt, func(used dialect, err error) (next, lasting dialect) {
-		next = used.after(err)
-		return next, next.lasting()
-	})
+	return c.completer.Complete(ctx, c.Connection, req, listen)
 }
 
-// attempt sends one HTTP request in the given dialect.
-func (c *Client) attempt(call *wire.Call, req model.Request, used dialect, listen func(model.Delta)) (model.Reply, error) {
-	body, err := encodeRequest(req, used)
-	if err != nil {
-		return model.Reply{}, &model.Error{Kind: model.BadRequest, Message: wire.Line(err.Error())}
-	}
-	limited, cancel := call.Context()
-	defer cancel()
-	header := http.Header{"Content-Type": {"application/json"}}
-	if req.IdempotencyKey != "" {
-		header.Set("Idempotency-Key", req.IdempotencyKey+used.suffix())
-	}
-	request, err := c.request(limited, http.MethodPost, modelPath(req.Model)+":streamGenerateContent", url.Values{"alt": {"sse"}}, bytes.NewReader(body))
-	if err != nil {
-		return model.Reply{}, call.Fail(nil, err)
-	}
-	response, err := c.send(call, request, header)
-	if err != nil {
-		return model.Reply{}, err
-	}
-	defer response.Body.Close()
-	reply, err := readReply(response.Body, req, listen)
-	if err != nil {
-		return model.Reply{}, call.Fail(nil, err)
-	}
-	return reply, nil
+func (c *Client) generate(ctx context.Context, call *wire.Call, req model.Request, body []byte, header http.Header) (*http.Response, error) {
+	header.Set("Content-Type", "application/json")
+	return c.send(ctx, call, http.MethodPost, modelPath(req.Model)+":streamGenerateContent", url.Values{"alt": {"sse"}}, bytes.NewReader(body), header)
 }
 
 var modelKind = regexp.MustCompile(`^[a-zA-Z]+$`)
@@ -106,16 +73,15 @@ func modelPath(name string) string {
 	return "/" + kind + "/" + url.PathEscape(rest)
 }
 
-// request returns a request with the query of the endpoint and another one.
-func (c *Client) request(ctx context.Context, method, path string, query url.Values, body io.Reader) (*http.Request, error) {
+// send sends a request with the query of the endpoint, and the key and headers of a call. The error is a *model.Error.
+func (c *Client) send(ctx context.Context, call *wire.Call, method, path string, query url.Values, body io.Reader, header http.Header) (*http.Response, error) {
 	all := url.Values{}
 	maps.Copy(all, c.Query())
 	maps.Copy(all, query)
-	return http.NewRequestWithContext(ctx, method, c.address+path+"?"+all.Encode(), body)
-}
-
-// send sends a request with the key and the headers of a call. The error is a *model.Error.
-func (c *Client) send(call *wire.Call, request *http.Request, header http.Header) (*http.Response, error) {
+	request, err := http.NewRequestWithContext(ctx, method, c.address+path+"?"+all.Encode(), body)
+	if err != nil {
+		return nil, call.Fail(nil, err)
+	}
 	request.Header = header
 	request.Header.Set("User-Agent", "nestor")
 	if call.Key != "" {
@@ -143,11 +109,7 @@ func (c *Client) Models(ctx context.Context) ([]string, error) {
 	}
 	limited, cancel := call.Context()
 	defer cancel()
-	request, err := c.request(limited, http.MethodGet, "/models", url.Values{"pageSize": {"1000"}}, nil)
-	if err != nil {
-		return nil, call.Fail(nil, err)
-	}
-	response, err := c.send(call, request, http.Header{})
+	response, err := c.send(limited, call, http.MethodGet, "/models", url.Values{"pageSize": {"1000"}}, nil, http.Header{})
 	if err != nil {
 		return nil, err
 	}

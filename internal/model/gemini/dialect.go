@@ -4,13 +4,13 @@
 package gemini
 
 import (
-	"errors"
 	"fmt"
 	"strings"
 
 	"google.golang.org/genai"
 
 	"github.com/nestor-dev/nestor/internal/model"
+	"github.com/nestor-dev/nestor/internal/model/wire"
 )
 
 // dialect describes what a model accepts, as learned from rejected requests.
@@ -23,31 +23,18 @@ type dialect struct {
 	noReasoning bool
 }
 
-// suffix distinguishes the idempotency keys of one call in different dialects.
-func (d dialect) suffix() string {
-	suffix := ""
-	if d.refused > 0 {
-		suffix += fmt.Sprintf("-t%d", d.refused)
-	}
-	if d.signCalls {
-		suffix += "-sig"
-	}
-	if d.noReasoning {
-		suffix += "-nre"
-	}
-	return suffix
+func (d dialect) Suffix() string {
+	return wire.Mark(d.refused > 0, fmt.Sprintf("-t%d", d.refused)) + wire.Mark(d.signCalls, "-sig") + wire.Mark(d.noReasoning, "-nre")
 }
 
-// lasting returns the dialect without what holds for one call only.
-func (d dialect) lasting() dialect {
+func (d dialect) Lasting() dialect {
 	d.noReasoning = false
 	return d
 }
 
-// after returns the dialect to try after an error, which is the same one if the error does not suggest another.
-func (d dialect) after(err error) dialect {
-	var refusal *model.Error
-	if !errors.As(err, &refusal) || refusal.Kind != model.BadRequest {
+// After returns the dialect to try after an error, which is the same one if the error does not suggest another.
+func (d dialect) After(refusal *model.Error) dialect {
+	if refusal.Kind != model.BadRequest {
 		return d
 	}
 	text := strings.ReplaceAll(strings.ToLower(refusal.Message), "_", " ")

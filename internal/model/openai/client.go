@@ -19,9 +19,9 @@ import (
 type Client struct {
 	*wire.Connection
 
-	service  openai.ChatCompletionService
-	models   openai.ModelService
-	dialects wire.Dialects[dialect]
+	service   openai.ChatCompletionService
+	models    openai.ModelService
+	completer wire.Completer[dialect]
 }
 
 func NewClient(endpoint wire.Endpoint) (*Client, error) {
@@ -30,7 +30,9 @@ func NewClient(endpoint wire.Endpoint) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Client{Connection: connection, service: openai.NewChatCompletionService(Options(connection)...), models: NewModelService(connection)}, nil
+	c := &Client{Connection: connection, service: openai.NewChatCompletionService(Options(connection)...), models: NewModelService(connection)}
+	c.completer = wire.Completer[dialect]{Encode: encodeRequest, Send: c.send, Read: readReply}
+	return c, nil
 }
 
 // Options returns the options of the SDK for a connection. Services are created with them directly, because openai.NewClient
@@ -57,7 +59,7 @@ func NewModelService(connection *wire.Connection) openai.ModelService {
 }
 
 // CallOptions returns the options of the SDK for one call.
-func CallOptions(call *wire.Call) []option.RequestOption {
+func CallOptions(call *wire.Call, more http.Header) []option.RequestOption {
 	var options []option.RequestOption
 	switch {
 	case call.Key == "":
@@ -66,9 +68,11 @@ func CallOptions(call *wire.Call) []option.RequestOption {
 	default:
 		options = append(options, option.WithAPIKey(call.Key))
 	}
-	for name, values := range call.Header {
-		for _, value := range values {
-			options = append(options, option.WithHeader(name, value))
+	for _, header := range []http.Header{call.Header, more} {
+		for name, values := range header {
+			for _, value := range values {
+				options = append(options, option.WithHeader(name, value))
+			}
 		}
 	}
 	return options
@@ -83,21 +87,9 @@ func isAzure(host string) bool {
 // isToken reports whether a key is a token of an identity (a JWT), which Azure accepts as a bearer token.
 func isToken(key string) bool { return strings.HasPrefix(key, "eyJ") && strings.Count(key, ".") == 2 }
 
-// Complete calls the model and returns the complete reply. While the reply streams in, listen (which may be nil) is
-// called with each delta, on this goroutine. Every error is an *Error.
+// Complete implements model.Client.
 func (c *Client) Complete(ctx context.Context, req model.Request, listen func(model.Delta)) (model.Reply, error) {
-	call, err := c.Start(ctx)
-	if err != nil {
-		return model.Reply{}, err
-	}
-	if listen == nil {
-		listen = func(model.Delta) {}
-	}
-	attempt := func(used dialect) (model.Reply, error) { return c.attempt(call, req, used, listen) }
-	return c.dialects.Try(req.Model, attempt, func(used dialect, err error) (next, lasting dialect) {
-		next = used.after(err)
-		return next, next
-	})
+	return c.completer.Complete(ctx, c.Connection, req, listen)
 }
 
 // Models lists the provider's models, which is a cheap check of the address and the key.
@@ -114,7 +106,7 @@ func ListModels(ctx context.Context, connection *wire.Connection, service openai
 	limited, cancel := call.Context()
 	defer cancel()
 	var response *http.Response
-	page, err := service.List(limited, append(CallOptions(call), option.WithResponseInto(&response))...)
+	page, err := service.List(limited, append(CallOptions(call, nil), option.WithResponseInto(&response))...)
 	if err != nil {
 		return nil, call.Fail(response, err)
 	}
@@ -125,28 +117,8 @@ func ListModels(ctx context.Context, connection *wire.Connection, service openai
 	return names, nil
 }
 
-// attempt sends one HTTP request in the given dialect.
-func (c *Client) attempt(call *wire.Call, req model.Request, used dialect, listen func(model.Delta)) (model.Reply, error) {
-	body, err := encodeRequest(req, used)
-	if err != nil {
-		return model.Reply{}, &model.Error{Kind: model.BadRequest, Message: wire.Line(err.Error())}
-	}
-	limited, cancel := call.Context()
-	defer cancel()
-
-	var response *http.Response
-	options := append(CallOptions(call), option.WithRequestBody("application/json", body), option.WithResponseBodyInto(&response))
-	if req.IdempotencyKey != "" {
-		options = append(options, option.WithHeader("Idempotency-Key", req.IdempotencyKey+used.suffix()))
-	}
-	if _, err = c.service.New(limited, openai.ChatCompletionNewParams{}, options...); err != nil {
-		return model.Reply{}, call.Fail(response, err)
-	}
-	defer response.Body.Close()
-	reply, err := readReply(response.Body, listen)
-	if err != nil {
-		return model.Reply{}, call.Fail(nil, err)
-	}
-	reply.ToolCalls = wire.FinishCalls(reply.ToolCalls, reply.FinishReason, req.Messages)
-	return reply, nil
+func (c *Client) send(ctx context.Context, call *wire.Call, _ model.Request, body []byte, header http.Header) (response *http.Response, err error) {
+	_, err = c.service.New(ctx, openai.ChatCompletionNewParams{}, append(CallOptions(call, header),
+		option.WithRequestBody("application/json", body), option.WithResponseBodyInto(&response))...)
+	return response, err
 }

@@ -4,10 +4,10 @@
 package openai
 
 import (
-	"errors"
 	"strings"
 
 	"github.com/nestor-dev/nestor/internal/model"
+	"github.com/nestor-dev/nestor/internal/model/wire"
 )
 
 // dialect describes which variant of the protocol an endpoint supports. The zero value suits almost all of them.
@@ -22,27 +22,16 @@ type dialect struct {
 	noReasoningEffort bool
 }
 
-// suffix distinguishes the idempotency keys of one call in different dialects: they are different requests, and the
-// response to a rejected one must not be replayed for the next.
-func (d dialect) suffix() string {
-	suffix := ""
-	if d.noStreamOptions {
-		suffix += "-nso"
-	}
-	if d.completionLimit {
-		suffix += "-mct"
-	}
-	if d.noReasoningEffort {
-		suffix += "-nre"
-	}
-	return suffix
+func (d dialect) Lasting() dialect { return d }
+
+func (d dialect) Suffix() string {
+	return wire.Mark(d.noStreamOptions, "-nso") + wire.Mark(d.completionLimit, "-mct") + wire.Mark(d.noReasoningEffort, "-nre")
 }
 
-// after returns the dialect to use after an error, which is the same one if the error does not suggest another. That can happen
+// After returns the dialect to use after an error, which is the same one if the error does not suggest another. That can happen
 // once for each field.
-func (d dialect) after(err error) dialect {
-	var refusal *model.Error
-	if !errors.As(err, &refusal) || refusal.Kind != model.BadRequest {
+func (d dialect) After(refusal *model.Error) dialect {
+	if refusal.Kind != model.BadRequest {
 		return d
 	}
 	switch {

@@ -87,7 +87,7 @@ func (a *wireArguments) UnmarshalJSON(data []byte) error {
 }
 
 // readReply reads a reply, streamed or not.
-func readReply(body io.ReadCloser, listen func(model.Delta)) (model.Reply, error) {
+func readReply(body io.ReadCloser, req model.Request, listen func(model.Delta)) (model.Reply, error) {
 	var a accumulator
 	done := false
 	err := wire.ReadBody(body, wire.Parts{
@@ -105,7 +105,9 @@ func readReply(body io.ReadCloser, listen func(model.Delta)) (model.Reply, error
 	case !done && a.finish == "":
 		return model.Reply{}, wire.Truncated()
 	}
-	return a.reply()
+	reply, err := a.reply()
+	reply.ToolCalls = wire.FinishCalls(reply.ToolCalls, reply.FinishReason, req.Messages)
+	return reply, err
 }
 
 // accumulator assembles a reply from its chunks. A plain reply is a single chunk.

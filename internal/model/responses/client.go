@@ -20,9 +20,9 @@ import (
 type Client struct {
 	*wire.Connection
 
-	service  responses.ResponseService
-	models   sdk.ModelService
-	dialects wire.Dialects[dialect]
+	service   responses.ResponseService
+	models    sdk.ModelService
+	completer wire.Completer[dialect]
 }
 
 func NewClient(endpoint wire.Endpoint) (*Client, error) {
@@ -31,23 +31,14 @@ func NewClient(endpoint wire.Endpoint) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Client{Connection: connection, service: responses.NewResponseService(openai.Options(connection)...), models: openai.NewModelService(connection)}, nil
+	c := &Client{Connection: connection, service: responses.NewResponseService(openai.Options(connection)...), models: openai.NewModelService(connection)}
+	c.completer = wire.Completer[dialect]{Encode: encodeRequest, Send: c.send, Read: readReply}
+	return c, nil
 }
 
 // Complete implements model.Client.
 func (c *Client) Complete(ctx context.Context, req model.Request, listen func(model.Delta)) (model.Reply, error) {
-	call, err := c.Start(ctx)
-	if err != nil {
-		return model.Reply{}, err
-	}
-	if listen == nil {
-		listen = func(model.Delta) {}
-	}
-	attempt := func(used dialect) (model.Reply, error) { return c.attempt(call, req, used, listen) }
-	return c.dialects.Try(req.Model, attempt, func(used dialect, err error) (next, lasting dialect) {
-		next = used.after(err)
-		return next, next
-	})
+	return c.completer.Complete(ctx, c.Connection, req, listen)
 }
 
 // Models implements model.Client.
@@ -55,27 +46,8 @@ func (c *Client) Models(ctx context.Context) ([]string, error) {
 	return openai.ListModels(ctx, c.Connection, c.models)
 }
 
-// attempt sends one HTTP request in the given dialect.
-func (c *Client) attempt(call *wire.Call, req model.Request, used dialect, listen func(model.Delta)) (model.Reply, error) {
-	body, err := encodeRequest(req, used)
-	if err != nil {
-		return model.Reply{}, &model.Error{Kind: model.BadRequest, Message: wire.Line(err.Error())}
-	}
-	limited, cancel := call.Context()
-	defer cancel()
-
-	var response *http.Response
-	options := append(openai.CallOptions(call), option.WithRequestBody("application/json", body), option.WithResponseBodyInto(&response))
-	if req.IdempotencyKey != "" {
-		options = append(options, option.WithHeader("Idempotency-Key", req.IdempotencyKey+used.suffix()))
-	}
-	if _, err = c.service.New(limited, responses.ResponseNewParams{}, options...); err != nil {
-		return model.Reply{}, call.Fail(response, err)
-	}
-	defer response.Body.Close()
-	reply, err := readReply(response.Body, req, listen)
-	if err != nil {
-		return model.Reply{}, call.Fail(nil, err)
-	}
-	return reply, nil
+func (c *Client) send(ctx context.Context, call *wire.Call, _ model.Request, body []byte, header http.Header) (response *http.Response, err error) {
+	_, err = c.service.New(ctx, responses.ResponseNewParams{}, append(openai.CallOptions(call, header),
+		option.WithRequestBody("application/json", body), option.WithResponseBodyInto(&response))...)
+	return response, err
 }

@@ -4,10 +4,10 @@
 package responses
 
 import (
-	"errors"
 	"strings"
 
 	"github.com/nestor-dev/nestor/internal/model"
+	"github.com/nestor-dev/nestor/internal/model/wire"
 )
 
 // dialect describes what a model or endpoint does not support, as learned from rejected requests.
@@ -18,24 +18,15 @@ type dialect struct {
 	noEncrypted bool
 }
 
-// suffix distinguishes the idempotency keys of one call in different dialects.
-func (d dialect) suffix() string {
-	suffix := ""
-	for _, learned := range []struct {
-		is   bool
-		name string
-	}{{d.noReasoning, "-nre"}, {d.noSummary, "-nsu"}, {d.noEncrypted, "-nen"}} {
-		if learned.is {
-			suffix += learned.name
-		}
-	}
-	return suffix
+func (d dialect) Lasting() dialect { return d }
+
+func (d dialect) Suffix() string {
+	return wire.Mark(d.noReasoning, "-nre") + wire.Mark(d.noSummary, "-nsu") + wire.Mark(d.noEncrypted, "-nen")
 }
 
-// after returns the dialect to use after an error, which is the same one if the error does not suggest another.
-func (d dialect) after(err error) dialect {
-	var refusal *model.Error
-	if !errors.As(err, &refusal) || refusal.Kind != model.BadRequest && refusal.Kind != model.Unauthorized {
+// After returns the dialect to use after an error, which is the same one if the error does not suggest another.
+func (d dialect) After(refusal *model.Error) dialect {
+	if refusal.Kind != model.BadRequest && refusal.Kind != model.Unauthorized {
 		return d
 	}
 	text := strings.ToLower(refusal.Message)

@@ -4,47 +4,115 @@
 package wire
 
 import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
 	"sync"
 
 	"github.com/nestor-dev/nestor/internal/model"
 )
 
-// Dialects caches the dialect of each model of a provider: which variant of an API it supports, as learned from rejected
-// requests. The zero value of a dialect should suit almost all models.
-type Dialects[D comparable] struct {
+// Dialect is a variant of an API that some models support. Its zero value should suit almost all models.
+type Dialect[D any] interface {
+	comparable
+	// After returns the dialect to try after a refusal, which is the same one if the refusal does not suggest another.
+	After(refusal *model.Error) D
+	// Lasting returns the dialect without what holds for one call only.
+	Lasting() D
+	// Suffix distinguishes the idempotency keys of one call in different dialects: they are different requests, and the response to a
+	// rejected one must not be replayed for the next.
+	Suffix() string
+}
+
+// Completer calls the models of a provider. It caches the dialect of each of them, as learned from rejected requests.
+type Completer[D Dialect[D]] struct {
+	// ByEffort reports that the dialect of a model depends on the reasoning effort.
+	ByEffort bool
+	Encode   func(req model.Request, used D) ([]byte, error)
+	// Send sends one HTTP request. The response may be nil if there is an error.
+	Send func(ctx context.Context, call *Call, req model.Request, body []byte, header http.Header) (*http.Response, error)
+	Read func(body io.ReadCloser, req model.Request, listen func(model.Delta)) (model.Reply, error)
+
 	mu    sync.Mutex
 	known map[string]D
 }
 
-// Try makes a call in the dialect that is known for a name, and again in another one as long as after returns another one for
-// the error. after also returns the part of that dialect that is remembered for later calls.
-func (d *Dialects[D]) Try(name string, attempt func(D) (model.Reply, error), after func(used D, err error) (next, lasting D)) (model.Reply, error) {
-	used := d.find(name)
+// Complete implements the method of a model.Client: it makes a call in the dialect that is known for the model, and again in another one as
+// long as the error suggests one.
+func (c *Completer[D]) Complete(ctx context.Context, connection *Connection, req model.Request, listen func(model.Delta)) (model.Reply, error) {
+	call, err := connection.Start(ctx)
+	if err != nil {
+		return model.Reply{}, err
+	}
+	if listen == nil {
+		listen = func(model.Delta) {}
+	}
+	name := req.Model
+	if c.ByEffort {
+		name += " " + string(req.ReasoningEffort)
+	}
+	used := c.find(name)
 	for {
-		reply, err := attempt(used)
+		reply, err := c.attempt(call, req, used, listen)
 		if err == nil {
 			return reply, nil
 		}
-		next, lasting := after(used, err)
+		var refusal *model.Error
+		next := used
+		if errors.As(err, &refusal) {
+			next = used.After(refusal)
+		}
 		if next == used {
 			return model.Reply{}, err
 		}
-		d.remember(name, lasting)
+		c.remember(name, next.Lasting())
 		used = next
 	}
 }
 
-func (d *Dialects[D]) find(name string) D {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return d.known[name]
+func (c *Completer[D]) attempt(call *Call, req model.Request, used D, listen func(model.Delta)) (model.Reply, error) {
+	body, err := c.Encode(req, used)
+	if err != nil {
+		return model.Reply{}, &model.Error{Kind: model.BadRequest, Message: Line(err.Error())}
+	}
+	limited, cancel := call.Context()
+	defer cancel()
+	header := http.Header{}
+	if req.IdempotencyKey != "" {
+		header.Set("Idempotency-Key", req.IdempotencyKey+used.Suffix())
+	}
+	response, err := c.Send(limited, call, req, body, header)
+	if err != nil {
+		return model.Reply{}, call.Fail(response, err)
+	}
+	defer response.Body.Close()
+	reply, err := c.Read(response.Body, req, listen)
+	if err != nil {
+		return model.Reply{}, call.Fail(nil, err)
+	}
+	return reply, nil
 }
 
-func (d *Dialects[D]) remember(name string, learned D) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.known == nil {
-		d.known = map[string]D{}
+func (c *Completer[D]) find(name string) D {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.known[name]
+}
+
+func (c *Completer[D]) remember(name string, learned D) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.known == nil {
+		c.known = map[string]D{}
 	}
-	d.known[name] = learned
+	c.known[name] = learned
+}
+
+// Mark returns a part of a Suffix, or nothing unless it is set.
+func Mark(set bool, text string) string {
+	if set {
+		return text
+	}
+	return ""
 }
