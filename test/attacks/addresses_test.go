@@ -30,7 +30,7 @@ func checkEndpointRefused(r *testNamespace, hosts ...string) {
 func port(url string) string { return url[strings.LastIndex(url, ":")+1:] }
 
 // checkReachable checks that a victim is reachable at its own address.
-func checkReachable(t *testing.T, w *world) {
+func checkReachable(t *testing.T, w *target) {
 	r := w.newNamespace(t)
 	v := r.victim()
 	r.toolServer("foe", v.URL)
@@ -52,7 +52,7 @@ var _ = class(
 		name:    "an endpoint is the node's metadata service",
 		attempt: "an admin of a namespace names link-local and metadata addresses, in several spellings",
 		defence: "the address is checked when the operator connects",
-		run: func(t *testing.T, w *world) {
+		run: func(t *testing.T, w *target) {
 			checkEndpointRefused(w.newNamespace(t), "169.254.169.254", "[::ffff:169.254.169.254]", "[fe80::1]", "[fd00:ec2::254]", "100.100.100.200", "[64:ff9b::a9fe:a9fe]")
 		},
 		control: checkReachable,
@@ -61,7 +61,7 @@ var _ = class(
 		name:    "an unspecified address leads to this machine",
 		attempt: "0.0.0.0 and :: with the port of a service on loopback",
 		defence: "the address is checked when the operator connects",
-		run: func(t *testing.T, w *world) {
+		run: func(t *testing.T, w *target) {
 			r := w.newNamespace(t)
 			v := r.victim()
 			checkEndpointRefused(r, "0.0.0.0:"+port(v.URL), "[::]:"+port(v.URL), "[::ffff:0.0.0.0]:"+port(v.URL))
@@ -73,7 +73,7 @@ var _ = class(
 		name:    "an endpoint is on the operator's loopback",
 		attempt: "addresses and names of loopback, on an operator with its default flags",
 		defence: "the address is checked after the name was resolved",
-		run: func(t *testing.T, _ *world) {
+		run: func(t *testing.T, _ *target) {
 			r := start(t, stack.SQLite, func(o *stack.Options) { o.OperatorFlags = []string{"--allow-loopback-endpoints=false"} }).newNamespace(t)
 			v := r.victim()
 			checkEndpointRefused(r, "127.0.0.1:"+port(v.URL), "localhost:"+port(v.URL), "127.1.2.3:"+port(v.URL), "[::1]:"+port(v.URL), "[::ffff:127.0.0.1]:"+port(v.URL))
@@ -85,7 +85,7 @@ var _ = class(
 		name:    "a redirect leads elsewhere",
 		attempt: "a tool server and a provider redirect the operator's requests, with their headers, to another service",
 		defence: "redirects are not followed",
-		run: func(t *testing.T, w *world) {
+		run: func(t *testing.T, w *target) {
 			r := w.newNamespace(t)
 			v := r.victim()
 			url := r.serve(redirect(v.URL))
@@ -99,7 +99,7 @@ var _ = class(
 		name:    "an internal service is read through errors",
 		attempt: "a tool server and a provider name another service; the attacker reads the conditions and the error of a task",
 		defence: "responses in another protocol are not quoted",
-		run: func(t *testing.T, w *world) {
+		run: func(t *testing.T, w *target) {
 			r := w.newNamespace(t)
 			v := r.victim()
 			server, provider := r.toolServer("foe", v.URL), r.provider("foe", v.URL)
@@ -111,7 +111,7 @@ var _ = class(
 				r.Expect(said).NotTo(ContainSubstring(secretWord))
 			}
 		},
-		control: func(t *testing.T, w *world) {
+		control: func(t *testing.T, w *target) {
 			r := w.newNamespace(t)
 			r.provider("foe", r.serve(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 				w.WriteHeader(http.StatusBadRequest)
@@ -124,7 +124,7 @@ var _ = class(
 		name:    "a token endpoint leads to an internal service",
 		attempt: "a tool server gets its tokens from the metadata service, from an endpoint that redirects with the client secret, and from another service whose response the attacker wants to read",
 		defence: "token endpoints are reached like tool servers, and their responses are not quoted",
-		run: func(t *testing.T, w *world) {
+		run: func(t *testing.T, w *target) {
 			r := w.newNamespace(t)
 			v := r.victim()
 			r.Eventually(r.protectedServer("metadata", "https://169.254.169.254/token")).Should(HavePrefix(notAllowed))
@@ -133,7 +133,7 @@ var _ = class(
 			said := r.protectedServer("other", v.URL)
 			r.Eventually(said).Should(And(HavePrefix("False InvalidResponse: "), Not(ContainSubstring(secretWord))))
 		},
-		control: func(t *testing.T, w *world) {
+		control: func(t *testing.T, w *target) {
 			r := w.newNamespace(t)
 			v := r.victim()
 			r.protectedServer("other", v.URL)

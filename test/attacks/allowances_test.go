@@ -25,7 +25,7 @@ func (r *testNamespace) allowance(name, person, task, pattern string) *v1alpha1.
 
 // revocation returns a message that ends an allowance.
 func (r *testNamespace) revocation(name, person, allowance string) *v1alpha1.AgentMessage {
-	return &v1alpha1.AgentMessage{ObjectMeta: metav1.ObjectMeta{Namespace: r.namespace, Name: name}, Spec: v1alpha1.AgentMessageSpec{
+	return &v1alpha1.AgentMessage{ObjectMeta: metav1.ObjectMeta{Namespace: r.Namespace, Name: name}, Spec: v1alpha1.AgentMessageSpec{
 		Chat: "chat", User: person, Revoke: &v1alpha1.Revoke{Allowance: allowance},
 	}}
 }
@@ -34,18 +34,18 @@ func (r *testNamespace) revocation(name, person, allowance string) *v1alpha1.Age
 func (r *testNamespace) allowSum(pattern string) {
 	r.t.Helper()
 	r.createGuardedChat(false)
-	r.sendMessage(r.as("alice", user), "ask", "alice", sum)
+	r.sendMessage(r.As("alice", user), "ask", "alice", sum)
 	r.waitForApproval("chat-1")
-	r.Expect(r.as("bob", user).Create(r.t.Context(), r.allowance("always", "bob", "chat-1", pattern))).To(Succeed())
+	r.Expect(r.As("bob", user).Create(r.t.Context(), r.allowance("always", "bob", "chat-1", pattern))).To(Succeed())
 	r.Eventually(r.messageOutcome("always")).Should(Equal(v1alpha1.ReasonHandled))
-	r.Eventually(r.phase("chat-1")).Should(Equal(v1alpha1.TaskSuccess))
+	r.Eventually(r.TaskPhase("chat-1")).Should(Equal(v1alpha1.TaskSuccess))
 }
 
 // calculateAgain makes the orchestrator call the calculator once more, and checks whether the call waits.
 func (r *testNamespace) calculateAgain(expression string, want v1alpha1.TaskPhase) {
 	r.t.Helper()
-	r.sendMessage(r.as("alice", user), "again", "alice", "Calculate "+expression)
-	r.Eventually(r.phase("chat-2")).Should(Equal(want))
+	r.sendMessage(r.As("alice", user), "again", "alice", "Calculate "+expression)
+	r.Eventually(r.TaskPhase("chat-2")).Should(Equal(want))
 }
 
 var _ = class(
@@ -54,12 +54,12 @@ var _ = class(
 		name:    "a misled model goes beyond an allowance",
 		attempt: "bob allowed the calculator for expressions that begin with 6, and the model calculates something else",
 		defence: "the pattern of the argument must match", everyLedger: true,
-		run: func(t *testing.T, w *world) {
+		run: func(t *testing.T, w *target) {
 			r := w.newNamespace(t)
 			r.allowSum("6 *")
 			r.calculateAgain("8 * 9", v1alpha1.TaskWaiting)
 		},
-		control: func(t *testing.T, w *world) {
+		control: func(t *testing.T, w *target) {
 			r := w.newNamespace(t)
 			r.allowSum("6 *")
 			r.calculateAgain("6 + 1", v1alpha1.TaskSuccess)
@@ -69,14 +69,14 @@ var _ = class(
 		name:    "a revoked allowance still approves",
 		attempt: "carol revokes the allowance of bob, and the model calls the tool again",
 		defence: "the orchestrator drops the allowance when the revoke is recorded", everyLedger: true,
-		run: func(t *testing.T, w *world) {
+		run: func(t *testing.T, w *target) {
 			r := w.newNamespace(t)
 			r.allowSum("")
-			r.Expect(r.as("carol", user).Create(t.Context(), r.revocation("revoke", "carol", "always"))).To(Succeed())
+			r.Expect(r.As("carol", user).Create(t.Context(), r.revocation("revoke", "carol", "always"))).To(Succeed())
 			r.Eventually(r.messageOutcome("revoke")).Should(Equal(v1alpha1.ReasonHandled))
 			r.calculateAgain("8 * 9", v1alpha1.TaskWaiting)
 		},
-		control: func(t *testing.T, w *world) {
+		control: func(t *testing.T, w *target) {
 			r := w.newNamespace(t)
 			r.allowSum("")
 			r.calculateAgain("8 * 9", v1alpha1.TaskSuccess)
@@ -86,54 +86,54 @@ var _ = class(
 		name:    "a standing approval replaces the second person",
 		attempt: "bob, who is no requester, allows the tool for the whole chat although its role requires separation",
 		defence: "with approval.separation each call needs its own decision",
-		run: func(t *testing.T, w *world) {
+		run: func(t *testing.T, w *target) {
 			r := w.newNamespace(t)
 			r.createGuardedChat(true)
-			r.sendMessage(r.as("alice", user), "ask", "alice", sum)
+			r.sendMessage(r.As("alice", user), "ask", "alice", sum)
 			r.waitForApproval("chat-1")
-			r.Expect(r.as("bob", user).Create(t.Context(), r.allowance("always", "bob", "chat-1", ""))).To(Succeed())
+			r.Expect(r.As("bob", user).Create(t.Context(), r.allowance("always", "bob", "chat-1", ""))).To(Succeed())
 			r.Eventually(r.messageOutcome("always")).Should(Equal(v1alpha1.ReasonSeparation))
-			r.Expect(r.phase("chat-1")()).To(Equal(v1alpha1.TaskWaiting))
+			r.Expect(r.TaskPhase("chat-1")()).To(Equal(v1alpha1.TaskWaiting))
 		},
-		control: func(t *testing.T, w *world) { decideChat(w.newNamespace(t), "bob", v1alpha1.ReasonHandled) },
+		control: func(t *testing.T, w *target) { decideChat(w.newNamespace(t), "bob", v1alpha1.ReasonHandled) },
 	},
 	attack{
 		name:    "a person without the right allows or revokes",
 		attempt: "eve, who may only read, creates an allowance and a revoke; mallory creates them in the name of bob",
 		defence: "RBAC and the messages policy, as for a decision",
-		run: func(t *testing.T, w *world) {
+		run: func(t *testing.T, w *target) {
 			r := w.newNamespace(t)
 			for _, message := range []*v1alpha1.AgentMessage{r.allowance("always", "eve", "chat-1", ""), r.revocation("revoke", "eve", "always")} {
-				r.Expect(r.as("eve", viewer).Create(t.Context(), message)).To(Satisfy(apierrors.IsForbidden))
+				r.Expect(r.As("eve", viewer).Create(t.Context(), message)).To(Satisfy(apierrors.IsForbidden))
 			}
 			for _, message := range []*v1alpha1.AgentMessage{r.allowance("always", "bob", "chat-1", ""), r.revocation("revoke", "bob", "always")} {
-				r.Expect(r.as("mallory", user).Create(t.Context(), message)).To(MatchError(ContainSubstring("spec.user must be you")))
+				r.Expect(r.As("mallory", user).Create(t.Context(), message)).To(MatchError(ContainSubstring("spec.user must be you")))
 			}
 			for _, message := range []*v1alpha1.AgentMessage{r.allowance("always", "", "chat-1", ""), r.revocation("revoke", "", "always")} {
-				r.Expect(r.as("mallory", user).Create(t.Context(), message)).To(Satisfy(apierrors.IsInvalid))
+				r.Expect(r.As("mallory", user).Create(t.Context(), message)).To(Satisfy(apierrors.IsInvalid))
 			}
 		},
-		control: func(t *testing.T, w *world) {
+		control: func(t *testing.T, w *target) {
 			r := w.newNamespace(t)
-			r.Expect(r.as("bob", user).Create(t.Context(), r.allowance("always", "bob", "chat-1", ""))).To(Succeed())
+			r.Expect(r.As("bob", user).Create(t.Context(), r.allowance("always", "bob", "chat-1", ""))).To(Succeed())
 		},
 	},
 	attack{
 		name:    "an allowance of one chat approves a call of another",
 		attempt: "mallory allows the tool in their own chat, for a call of alice's chat",
 		defence: "an allowance belongs to the chat of its message, and the call must be below that chat",
-		run: func(t *testing.T, w *world) {
+		run: func(t *testing.T, w *target) {
 			r := w.newNamespace(t)
 			r.createGuardedChat(false)
-			r.sendMessage(r.as("alice", user), "ask", "alice", sum)
+			r.sendMessage(r.As("alice", user), "ask", "alice", sum)
 			r.waitForApproval("chat-1")
-			r.create(&v1alpha1.AgentChat{ObjectMeta: metav1.ObjectMeta{Name: "other"}})
+			r.Create(&v1alpha1.AgentChat{ObjectMeta: metav1.ObjectMeta{Name: "other"}})
 			message := r.allowance("always", "mallory", "chat-1", "")
 			message.Spec.Chat = "other"
-			r.Expect(r.as("mallory", user).Create(t.Context(), message)).To(Succeed())
+			r.Expect(r.As("mallory", user).Create(t.Context(), message)).To(Succeed())
 			r.Eventually(r.messageOutcome("always")).Should(Equal(v1alpha1.ReasonTaskNotFound))
-			r.Expect(r.phase("chat-1")()).To(Equal(v1alpha1.TaskWaiting))
+			r.Expect(r.TaskPhase("chat-1")()).To(Equal(v1alpha1.TaskWaiting))
 		},
-		control: func(t *testing.T, w *world) { w.newNamespace(t).allowSum("") },
+		control: func(t *testing.T, w *target) { w.newNamespace(t).allowSum("") },
 	},
 )

@@ -26,16 +26,16 @@ var sumDigest = agent.CallDigest("calculator", `{"expression":"6 * 7"}`)
 // createGuardedChat creates a chat whose orchestrator needs an approval for every call.
 func (r *testNamespace) createGuardedChat(separation bool) {
 	r.t.Helper()
-	r.create(&v1alpha1.AgentRole{ObjectMeta: metav1.ObjectMeta{Name: "orchestrator"}, Spec: v1alpha1.AgentRoleSpec{
+	r.Create(&v1alpha1.AgentRole{ObjectMeta: metav1.ObjectMeta{Name: "orchestrator"}, Spec: v1alpha1.AgentRoleSpec{
 		Approval: &v1alpha1.ApprovalPolicy{Mode: v1alpha1.ApprovalAlways, Separation: separation},
 	}})
-	r.create(&v1alpha1.AgentChat{ObjectMeta: metav1.ObjectMeta{Name: "chat"}})
+	r.Create(&v1alpha1.AgentChat{ObjectMeta: metav1.ObjectMeta{Name: "chat"}})
 }
 
 // sendMessage sends a message of a person to a chat; an empty person omits the name.
 func (r *testNamespace) sendMessage(api client.Client, name, person, words string) {
 	r.t.Helper()
-	message := &v1alpha1.AgentMessage{ObjectMeta: metav1.ObjectMeta{Namespace: r.namespace, Name: name}}
+	message := &v1alpha1.AgentMessage{ObjectMeta: metav1.ObjectMeta{Namespace: r.Namespace, Name: name}}
 	message.Spec = v1alpha1.AgentMessageSpec{Chat: "chat", User: person, Content: words}
 	r.Expect(api.Create(r.t.Context(), message)).To(Succeed())
 }
@@ -43,23 +43,12 @@ func (r *testNamespace) sendMessage(api client.Client, name, person, words strin
 // waitForApproval waits until a task needs an approval.
 func (r *testNamespace) waitForApproval(task string) {
 	r.t.Helper()
-	r.Eventually(r.phase(task)).Should(Equal(v1alpha1.TaskWaiting))
-}
-
-// phase returns the phase of a task.
-func (r *testNamespace) phase(name string) func() v1alpha1.TaskPhase {
-	return func() v1alpha1.TaskPhase {
-		var task v1alpha1.AgentTask
-		if r.get(name, &task) != nil {
-			return ""
-		}
-		return task.Status.Phase
-	}
+	r.Eventually(r.TaskPhase(task)).Should(Equal(v1alpha1.TaskWaiting))
 }
 
 // approval returns a decision of a person about the call of a task of the chat.
 func (r *testNamespace) approval(name, person, task string) *v1alpha1.AgentMessage {
-	return &v1alpha1.AgentMessage{ObjectMeta: metav1.ObjectMeta{Namespace: r.namespace, Name: name}, Spec: v1alpha1.AgentMessageSpec{
+	return &v1alpha1.AgentMessage{ObjectMeta: metav1.ObjectMeta{Namespace: r.Namespace, Name: name}, Spec: v1alpha1.AgentMessageSpec{
 		Chat: "chat", User: person, Approval: &v1alpha1.Approval{Task: task, Decision: v1alpha1.DecisionApprove},
 	}}
 }
@@ -68,7 +57,7 @@ func (r *testNamespace) approval(name, person, task string) *v1alpha1.AgentMessa
 func (r *testNamespace) messageOutcome(name string) func() string {
 	return func() string {
 		var message v1alpha1.AgentMessage
-		if r.get(name, &message) != nil {
+		if r.Get(name, &message) != nil {
 			return ""
 		}
 		if message.Status.Phase == v1alpha1.MessageRejected {
@@ -82,24 +71,24 @@ func (r *testNamespace) messageOutcome(name string) func() string {
 func (r *testNamespace) approveTask(person, task, want string) {
 	r.t.Helper()
 	decision := r.approval("decision-of-"+person, person, task)
-	r.Expect(r.as(person, user).Create(r.t.Context(), decision)).To(Succeed())
+	r.Expect(r.As(person, user).Create(r.t.Context(), decision)).To(Succeed())
 	r.Eventually(r.messageOutcome(decision.Name)).Should(Equal(want))
 	if want == v1alpha1.ReasonHandled {
-		r.Eventually(r.phase(task)).Should(Equal(v1alpha1.TaskSuccess))
+		r.Eventually(r.TaskPhase(task)).Should(Equal(v1alpha1.TaskSuccess))
 		return
 	}
-	r.Expect(r.phase(task)()).To(Equal(v1alpha1.TaskWaiting), "the call must still wait")
+	r.Expect(r.TaskPhase(task)()).To(Equal(v1alpha1.TaskWaiting), "the call must still wait")
 }
 
 // createStandalone creates a task whose agent needs an approval for every call by a person who is not a requester.
 func (r *testNamespace) createStandalone(person string) {
 	r.t.Helper()
-	r.create(&v1alpha1.AgentRole{ObjectMeta: metav1.ObjectMeta{Name: "general"}, Spec: v1alpha1.AgentRoleSpec{
+	r.Create(&v1alpha1.AgentRole{ObjectMeta: metav1.ObjectMeta{Name: "general"}, Spec: v1alpha1.AgentRoleSpec{
 		Approval: &v1alpha1.ApprovalPolicy{Mode: v1alpha1.ApprovalAlways, Separation: true},
 	}})
-	task := &v1alpha1.AgentTask{ObjectMeta: metav1.ObjectMeta{Namespace: r.namespace, Name: "work"}}
+	task := &v1alpha1.AgentTask{ObjectMeta: metav1.ObjectMeta{Namespace: r.Namespace, Name: "work"}}
 	task.Spec = v1alpha1.AgentTaskSpec{Type: v1alpha1.TaskAgent, Role: "general", Instruction: sum, User: person}
-	r.Expect(r.as("alice", runner).Create(r.t.Context(), task)).To(Succeed())
+	r.Expect(r.As("alice", runner).Create(r.t.Context(), task)).To(Succeed())
 	r.waitForApproval("work")
 }
 
@@ -107,16 +96,16 @@ func (r *testNamespace) createStandalone(person string) {
 func (r *testNamespace) approveStandalone(person, want string) {
 	r.t.Helper()
 	var task v1alpha1.AgentTask
-	r.Expect(r.get("work", &task)).To(Succeed())
+	r.Expect(r.Get("work", &task)).To(Succeed())
 	decision := r.approval("decision-of-"+person, person, "work")
 	decision.Spec.Chat, decision.Spec.Task, decision.Spec.Approval.ToolCall = "", "work", task.Status.Waiting.ToolCall
-	r.Expect(r.as(person, user).Create(r.t.Context(), decision)).To(Succeed())
+	r.Expect(r.As(person, user).Create(r.t.Context(), decision)).To(Succeed())
 	r.Eventually(r.messageOutcome(decision.Name)).Should(Equal(want))
 	if want == v1alpha1.ReasonHandled {
-		r.Eventually(r.phase("work")).Should(Equal(v1alpha1.TaskSuccess))
+		r.Eventually(r.TaskPhase("work")).Should(Equal(v1alpha1.TaskSuccess))
 		return
 	}
-	r.Expect(r.phase("work")()).To(Equal(v1alpha1.TaskWaiting), "the call must still wait")
+	r.Expect(r.TaskPhase("work")()).To(Equal(v1alpha1.TaskWaiting), "the call must still wait")
 }
 
 var _ = class(
@@ -125,33 +114,33 @@ var _ = class(
 		name:    "a requester approves the work",
 		attempt: "alice asks for a tool call in a chat whose role requires separation, and approves it",
 		defence: "approval.separation: the operator rejects the decision, and the call keeps waiting", everyLedger: true,
-		run:     func(t *testing.T, w *world) { decideChat(w.newNamespace(t), "alice", v1alpha1.ReasonSeparation) },
-		control: func(t *testing.T, w *world) { decideChat(w.newNamespace(t), "bob", v1alpha1.ReasonHandled) },
+		run:     func(t *testing.T, w *target) { decideChat(w.newNamespace(t), "alice", v1alpha1.ReasonSeparation) },
+		control: func(t *testing.T, w *target) { decideChat(w.newNamespace(t), "bob", v1alpha1.ReasonHandled) },
 	},
 	attack{
 		name:    "an earlier author approves what another person asked for",
 		attempt: "alice writes first, carol asks for the call, and alice approves it",
 		defence: "every author of the chat is a requester",
-		run:     func(t *testing.T, w *world) { decideAfterTwo(w.newNamespace(t), "alice", v1alpha1.ReasonSeparation) },
-		control: func(t *testing.T, w *world) { decideAfterTwo(w.newNamespace(t), "bob", v1alpha1.ReasonHandled) },
+		run:     func(t *testing.T, w *target) { decideAfterTwo(w.newNamespace(t), "alice", v1alpha1.ReasonSeparation) },
+		control: func(t *testing.T, w *target) { decideAfterTwo(w.newNamespace(t), "bob", v1alpha1.ReasonHandled) },
 	},
 	attack{
 		name:    "a requester omits the name",
 		attempt: "alice asks without spec.user, so that the requester is unknown, and then approves",
 		defence: "while a requester is unknown, all decisions are rejected",
-		run:     func(t *testing.T, w *world) { decideUnnamed(w.newNamespace(t), "", v1alpha1.ReasonSeparation) },
-		control: func(t *testing.T, w *world) { decideUnnamed(w.newNamespace(t), "carol", v1alpha1.ReasonHandled) },
+		run:     func(t *testing.T, w *target) { decideUnnamed(w.newNamespace(t), "", v1alpha1.ReasonSeparation) },
+		control: func(t *testing.T, w *target) { decideUnnamed(w.newNamespace(t), "carol", v1alpha1.ReasonHandled) },
 	},
 	attack{
 		name:    "the creator of a standalone task approves its calls",
 		attempt: "alice creates a task whose role demands separation, and approves the call of its agent",
 		defence: "spec.user of the task is a requester",
-		run: func(t *testing.T, w *world) {
+		run: func(t *testing.T, w *target) {
 			r := w.newNamespace(t)
 			r.createStandalone("alice")
 			r.approveStandalone("alice", v1alpha1.ReasonSeparation)
 		},
-		control: func(t *testing.T, w *world) {
+		control: func(t *testing.T, w *target) {
 			r := w.newNamespace(t)
 			r.createStandalone("alice")
 			r.approveStandalone("bob", v1alpha1.ReasonHandled)
@@ -161,12 +150,12 @@ var _ = class(
 		name:    "a standalone task without a user is approved",
 		attempt: "alice creates the task without spec.user, and bob approves",
 		defence: "while the requester is unknown, all decisions are rejected",
-		run: func(t *testing.T, w *world) {
+		run: func(t *testing.T, w *target) {
 			r := w.newNamespace(t)
 			r.createStandalone("")
 			r.approveStandalone("bob", v1alpha1.ReasonSeparation)
 		},
-		control: func(t *testing.T, w *world) {
+		control: func(t *testing.T, w *target) {
 			r := w.newNamespace(t)
 			r.createStandalone("alice")
 			r.approveStandalone("bob", v1alpha1.ReasonHandled)
@@ -176,99 +165,99 @@ var _ = class(
 		name:    "a standalone task is created in another's name",
 		attempt: "mallory creates a task with spec.user alice, to be allowed to approve its calls",
 		defence: "the tasks policy: spec.user must be the authenticated user",
-		run: func(t *testing.T, w *world) {
+		run: func(t *testing.T, w *target) {
 			r := w.newNamespace(t)
-			r.Expect(r.as("mallory", runner).Create(t.Context(), r.toolTask("forged", "alice"))).To(MatchError(ContainSubstring("spec.user must be you")))
+			r.Expect(r.As("mallory", runner).Create(t.Context(), r.toolTask("forged", "alice"))).To(MatchError(ContainSubstring("spec.user must be you")))
 		},
-		control: func(t *testing.T, w *world) {
+		control: func(t *testing.T, w *target) {
 			r := w.newNamespace(t)
-			r.Expect(r.as("alice", runner).Create(t.Context(), r.toolTask("own", "alice"))).To(Succeed())
+			r.Expect(r.As("alice", runner).Create(t.Context(), r.toolTask("own", "alice"))).To(Succeed())
 		},
 	},
 	attack{
 		name:    "an approval runs other arguments than those that were shown",
 		attempt: "a decision contains the digest of another call",
 		defence: "the digest of the exact call", everyLedger: true,
-		run: func(t *testing.T, w *world) {
+		run: func(t *testing.T, w *target) {
 			decideDigest(w.newNamespace(t), agent.CallDigest("calculator", `{"expression":"6 * 8"}`), v1alpha1.ReasonDigestMismatch)
 		},
-		control: func(t *testing.T, w *world) { decideDigest(w.newNamespace(t), sumDigest, v1alpha1.ReasonHandled) },
+		control: func(t *testing.T, w *target) { decideDigest(w.newNamespace(t), sumDigest, v1alpha1.ReasonHandled) },
 	},
 	attack{
 		name:    "a decision is made in another's name",
 		attempt: "mallory approves with spec.user bob",
 		defence: "the messages policy",
-		run: func(t *testing.T, w *world) {
+		run: func(t *testing.T, w *target) {
 			r := w.newNamespace(t)
-			err := r.as("mallory", user).Create(t.Context(), r.approval("forged", "bob", "chat-1"))
+			err := r.As("mallory", user).Create(t.Context(), r.approval("forged", "bob", "chat-1"))
 			r.Expect(err).To(MatchError(ContainSubstring("spec.user must be you")))
 		},
-		control: func(t *testing.T, w *world) {
+		control: func(t *testing.T, w *target) {
 			r := w.newNamespace(t)
-			r.Expect(r.as("bob", user).Create(t.Context(), r.approval("own", "bob", "chat-1"))).To(Succeed())
+			r.Expect(r.As("bob", user).Create(t.Context(), r.approval("own", "bob", "chat-1"))).To(Succeed())
 		},
 	},
 	attack{
 		name:    "a decision without a name",
 		attempt: "mallory approves without spec.user, so that the decision is anonymous",
 		defence: "the CRD: a decision needs spec.user",
-		run: func(t *testing.T, w *world) {
+		run: func(t *testing.T, w *target) {
 			r := w.newNamespace(t)
-			r.Expect(r.as("mallory", user).Create(t.Context(), r.approval("nameless", "", "chat-1"))).To(Satisfy(apierrors.IsInvalid))
+			r.Expect(r.As("mallory", user).Create(t.Context(), r.approval("nameless", "", "chat-1"))).To(Satisfy(apierrors.IsInvalid))
 		},
-		control: func(t *testing.T, w *world) {
+		control: func(t *testing.T, w *target) {
 			r := w.newNamespace(t)
-			r.Expect(r.as("mallory", user).Create(t.Context(), r.approval("named", "mallory", "chat-1"))).To(Succeed())
+			r.Expect(r.As("mallory", user).Create(t.Context(), r.approval("named", "mallory", "chat-1"))).To(Succeed())
 		},
 	},
 	attack{
 		name:    "a call is approved through another chat",
 		attempt: "mallory approves a call of the chat with a message to their own chat",
 		defence: "the task must be below the chat of the message, by the UIDs of its owners",
-		run: func(t *testing.T, w *world) {
+		run: func(t *testing.T, w *target) {
 			r := w.newNamespace(t)
 			r.createGuardedChat(false)
-			r.sendMessage(r.as("alice", user), "ask", "alice", sum)
+			r.sendMessage(r.As("alice", user), "ask", "alice", sum)
 			r.waitForApproval("chat-1")
-			r.create(&v1alpha1.AgentChat{ObjectMeta: metav1.ObjectMeta{Name: "other"}})
+			r.Create(&v1alpha1.AgentChat{ObjectMeta: metav1.ObjectMeta{Name: "other"}})
 			decision := r.approval("odd", "mallory", "chat-1")
 			decision.Spec.Chat = "other"
-			r.Expect(r.as("mallory", user).Create(t.Context(), decision)).To(Succeed())
+			r.Expect(r.As("mallory", user).Create(t.Context(), decision)).To(Succeed())
 			r.Eventually(r.messageOutcome("odd")).Should(Equal(v1alpha1.ReasonTaskNotFound))
-			r.Expect(r.phase("chat-1")()).To(Equal(v1alpha1.TaskWaiting))
+			r.Expect(r.TaskPhase("chat-1")()).To(Equal(v1alpha1.TaskWaiting))
 		},
-		control: func(t *testing.T, w *world) { decideDigest(w.newNamespace(t), "", v1alpha1.ReasonHandled) },
+		control: func(t *testing.T, w *target) { decideDigest(w.newNamespace(t), "", v1alpha1.ReasonHandled) },
 	},
 	attack{
 		name:    "a viewer approves",
 		attempt: "a person with read access creates a decision",
 		defence: "RBAC",
-		run: func(t *testing.T, w *world) {
+		run: func(t *testing.T, w *target) {
 			r := w.newNamespace(t)
-			r.Expect(r.as("eve", viewer).Create(t.Context(), r.approval("look", "eve", "chat-1"))).To(Satisfy(apierrors.IsForbidden))
+			r.Expect(r.As("eve", viewer).Create(t.Context(), r.approval("look", "eve", "chat-1"))).To(Satisfy(apierrors.IsForbidden))
 		},
-		control: func(t *testing.T, w *world) {
+		control: func(t *testing.T, w *target) {
 			r := w.newNamespace(t)
-			r.Expect(r.as("eve", user).Create(t.Context(), r.approval("look", "eve", "chat-1"))).To(Succeed())
+			r.Expect(r.As("eve", user).Create(t.Context(), r.approval("look", "eve", "chat-1"))).To(Succeed())
 		},
 	},
 	attack{
 		name:    "a decision is rewritten after it was made",
 		attempt: "mallory, an admin of the namespace, turns a denial into an approval",
 		defence: "the spec of a message is immutable, and no role has the verb",
-		run: func(t *testing.T, w *world) {
+		run: func(t *testing.T, w *target) {
 			r := w.newNamespace(t)
 			decision := r.approval("kept", "bob", "chat-1")
 			decision.Spec.Approval.Decision = v1alpha1.DecisionDeny
-			r.Expect(r.as("bob", user).Create(t.Context(), decision)).To(Succeed())
+			r.Expect(r.As("bob", user).Create(t.Context(), decision)).To(Succeed())
 			change := client.RawPatch(types.MergePatchType, []byte(`{"spec":{"approval":{"decision":"Approve"}}}`))
-			r.Expect(r.as("mallory", "nestor-admin").Patch(t.Context(), decision, change)).To(Satisfy(apierrors.IsForbidden))
+			r.Expect(r.As("mallory", "nestor-admin").Patch(t.Context(), decision, change)).To(Satisfy(apierrors.IsForbidden))
 			r.Expect(r.API.Patch(t.Context(), decision, change)).To(Satisfy(apierrors.IsInvalid), "nor can an administrator of the cluster")
 		},
-		control: func(t *testing.T, w *world) {
+		control: func(t *testing.T, w *target) {
 			r := w.newNamespace(t)
 			decision := r.approval("kept", "bob", "chat-1")
-			r.Expect(r.as("bob", user).Create(t.Context(), decision)).To(Succeed())
+			r.Expect(r.As("bob", user).Create(t.Context(), decision)).To(Succeed())
 			change := client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"labels":{"note":"changed"}}}`))
 			r.Expect(r.API.Patch(t.Context(), decision, change)).To(Succeed(), "metadata can change")
 		},
@@ -277,14 +266,14 @@ var _ = class(
 
 // toolTask returns a standalone task of type Tool for a person.
 func (r *testNamespace) toolTask(name, person string) *v1alpha1.AgentTask {
-	return &v1alpha1.AgentTask{ObjectMeta: metav1.ObjectMeta{Namespace: r.namespace, Name: name}, Spec: v1alpha1.AgentTaskSpec{
+	return &v1alpha1.AgentTask{ObjectMeta: metav1.ObjectMeta{Namespace: r.Namespace, Name: name}, Spec: v1alpha1.AgentTaskSpec{
 		Type: v1alpha1.TaskTool, Tool: "calculator", User: person,
 	}}
 }
 
 func decideChat(r *testNamespace, person, want string) {
 	r.createGuardedChat(true)
-	r.sendMessage(r.as("alice", user), "ask", "alice", sum)
+	r.sendMessage(r.As("alice", user), "ask", "alice", sum)
 	r.waitForApproval("chat-1")
 	if person == "alice" {
 		decision := r.approval("decision-of-alice", "alice", "chat-1")
@@ -295,16 +284,16 @@ func decideChat(r *testNamespace, person, want string) {
 
 func decideAfterTwo(r *testNamespace, person, want string) {
 	r.createGuardedChat(true)
-	r.sendMessage(r.as("alice", user), "first", "alice", "Greet Carol")
+	r.sendMessage(r.As("alice", user), "first", "alice", "Greet Carol")
 	r.Eventually(r.messageOutcome("first")).Should(Equal(string(v1alpha1.MessageHandled)))
-	r.sendMessage(r.as("carol", user), "ask", "carol", sum)
+	r.sendMessage(r.As("carol", user), "ask", "carol", sum)
 	r.waitForApproval("chat-1")
 	r.approveTask(person, "chat-1", want)
 }
 
 func decideUnnamed(r *testNamespace, asker, want string) {
 	r.createGuardedChat(true)
-	api := r.as("carol", user)
+	api := r.As("carol", user)
 	r.sendMessage(api, "ask", asker, sum)
 	r.waitForApproval("chat-1")
 	r.approveTask("bob", "chat-1", want)
@@ -312,15 +301,15 @@ func decideUnnamed(r *testNamespace, asker, want string) {
 
 func decideDigest(r *testNamespace, digest, want string) {
 	r.createGuardedChat(false)
-	r.sendMessage(r.as("alice", user), "ask", "alice", sum)
+	r.sendMessage(r.As("alice", user), "ask", "alice", sum)
 	r.waitForApproval("chat-1")
 	decision := r.approval("decision", "bob", "chat-1")
 	decision.Spec.Approval.ArgumentsDigest = digest
-	r.Expect(r.as("bob", user).Create(r.t.Context(), decision)).To(Succeed())
+	r.Expect(r.As("bob", user).Create(r.t.Context(), decision)).To(Succeed())
 	r.Eventually(r.messageOutcome("decision")).Should(Equal(want))
 	if want == v1alpha1.ReasonHandled {
-		r.Eventually(r.phase("chat-1")).Should(Equal(v1alpha1.TaskSuccess))
+		r.Eventually(r.TaskPhase("chat-1")).Should(Equal(v1alpha1.TaskSuccess))
 	} else {
-		r.Expect(r.phase("chat-1")()).To(Equal(v1alpha1.TaskWaiting))
+		r.Expect(r.TaskPhase("chat-1")()).To(Equal(v1alpha1.TaskWaiting))
 	}
 }

@@ -22,9 +22,9 @@ type attack struct {
 	// everyLedger runs it with both ledgers instead of SQLite only.
 	everyLedger bool
 	// run fails if the attack succeeds.
-	run func(t *testing.T, w *world)
+	run func(t *testing.T, w *target)
 	// control does the same where it is allowed, or where its success is visible, and fails if it has no effect.
-	control func(t *testing.T, w *world)
+	control func(t *testing.T, w *target)
 }
 
 // classes are the attacks by class.
@@ -54,7 +54,7 @@ func TestAttacks(t *testing.T) {
 }
 
 // execute runs the attack and its control.
-func (a attack) execute(t *testing.T, w *world) {
+func (a attack) execute(t *testing.T, w *target) {
 	t.Parallel()
 	t.Run("attack", func(t *testing.T) {
 		t.Parallel()

@@ -15,12 +15,14 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	. "github.com/onsi/gomega"
+
+	"github.com/nestor-dev/nestor/test/world"
 )
 
 const workspaceToken = "0123456789abcdef0123456789abcdef"
 
 // workspaceServer runs the server of a workspace pod, and returns its bash tool.
-func (w *world) workspaceServer(t *testing.T, root string, flags ...string) (bash func(command string) string) {
+func (w *target) workspaceServer(t *testing.T, root string, flags ...string) (bash func(command string) string) {
 	t.Helper()
 	g := NewWithT(t)
 	cmd := exec.CommandContext(t.Context(), filepath.Join(w.Dir, "nestor-workspace"), append([]string{"--root", root, "--listen", "127.0.0.1:0"}, flags...)...)
@@ -64,7 +66,7 @@ var _ = class(
 		name:    "a command starts unlimited processes",
 		attempt: "a command starts many processes in the background",
 		defence: "the supervisor ends a command with more than --max-bash-processes processes and threads",
-		run: func(t *testing.T, w *world) {
+		run: func(t *testing.T, w *target) {
 			g, root := NewWithT(t), t.TempDir()
 			bash := w.workspaceServer(t, root, "--max-bash-processes", "100")
 			said := bash(`for i in $(seq 1 5000); do sleep 1000 & done; echo all >` + root + `/all; wait`)
@@ -72,7 +74,7 @@ var _ = class(
 			g.Expect(filepath.Join(root, "all")).NotTo(BeAnExistingFile())
 			g.Expect(bash("echo still here")).To(ContainSubstring("still here"))
 		},
-		control: func(t *testing.T, w *world) {
+		control: func(t *testing.T, w *target) {
 			g, root := NewWithT(t), t.TempDir()
 			said := w.workspaceServer(t, root, "--max-bash-processes", "100")(`for i in $(seq 1 20); do sleep 0.01 & done; wait; echo all`)
 			g.Expect(said).To(And(ContainSubstring("all"), ContainSubstring("exit code 0")))
@@ -82,8 +84,8 @@ var _ = class(
 		name:    "a process outlives its command",
 		attempt: "a command leaves a process in a session of its own, which writes to the workspace later",
 		defence: "the supervisor is the parent of all processes of a command, and ends them with it",
-		run: func(t *testing.T, w *world) {
-			g, root := expecting(t), t.TempDir()
+		run: func(t *testing.T, w *target) {
+			g, root := world.Expecting(t), t.TempDir()
 			bash := w.workspaceServer(t, root)
 			bash(`setsid nohup bash -c 'echo $BASHPID > pid; exec sleep 1000' >/dev/null 2>&1 & until [ -s pid ]; do sleep 0.01; done`)
 			pid, err := os.ReadFile(filepath.Join(root, "pid"))
@@ -93,7 +95,7 @@ var _ = class(
 				return err
 			}).Should(MatchError(os.ErrNotExist))
 		},
-		control: func(t *testing.T, w *world) {
+		control: func(t *testing.T, w *target) {
 			root := t.TempDir()
 			said := w.workspaceServer(t, root)(`setsid sleep 1000 & pid=$!; sleep 0.05; [ -e /proc/$pid ] && echo it runs`)
 			NewWithT(t).Expect(said).To(ContainSubstring("it runs"))
@@ -103,11 +105,11 @@ var _ = class(
 		name:    "a command reads the environment of the server",
 		attempt: "a command prints its environment, to find the token and other variables of the pod",
 		defence: "commands get a minimal environment, and the server removes the token from its own",
-		run: func(t *testing.T, w *world) {
+		run: func(t *testing.T, w *target) {
 			said := w.workspaceServer(t, t.TempDir())("env; set")
 			NewWithT(t).Expect(said).To(And(ContainSubstring("PATH="), Not(ContainSubstring(workspaceToken)), Not(ContainSubstring("jewels"))))
 		},
-		control: func(t *testing.T, w *world) {
+		control: func(t *testing.T, w *target) {
 			said := w.workspaceServer(t, t.TempDir(), "--allow-env", "CANARY")("env")
 			NewWithT(t).Expect(said).To(ContainSubstring("jewels"))
 		},

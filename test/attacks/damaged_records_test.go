@@ -6,7 +6,6 @@ package attacks
 import (
 	"database/sql"
 	"strings"
-	"sync"
 	"testing"
 
 	_ "github.com/jackc/pgx/v5/stdlib" // damages a ledger on PostgreSQL
@@ -14,22 +13,18 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	_ "modernc.org/sqlite" // damages a ledger in a file
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 	"github.com/nestor-dev/nestor/test/stack"
+	"github.com/nestor-dev/nestor/test/world"
 )
 
 // damagedStack is a separate stack whose operator was killed and restarted after one record of each room was damaged in the ledger. The
 // attacks of the class share it, because a start takes long.
 type damagedStack struct {
-	*world
-	once  sync.Once
+	*target
 	rooms map[string]*testNamespace
 }
-
-// damagedStacks are the damaged stacks of the suite.
-var damagedStacks sync.Map
 
 // damagedRecord is one damaged record.
 type damagedRecord struct {
@@ -62,44 +57,35 @@ var damagedRecords = []damagedRecord{
 }
 
 // damagedStack returns the damaged stack.
-func (w *world) damagedStack(t *testing.T) *damagedStack {
+func (w *target) damagedStack(t *testing.T) *damagedStack {
 	t.Helper()
-	kept, _ := damagedStacks.LoadOrStore(w, &damagedStack{rooms: map[string]*testNamespace{}})
-	d := kept.(*damagedStack)
-	d.once.Do(func() { d.open(w) })
-	if d.world == nil {
-		t.Fatal("the damaged stack did not start")
-	}
-	return d
+	return w.damaged.Get(t, w.t, w.startDamaged)
 }
 
-func (d *damagedStack) open(w *world) {
-	t, ledger := w.t, stack.SQLite
-	if w.Postgres != nil {
-		ledger = stack.PostgreSQL
-	}
-	world := start(t, ledger, func(o *stack.Options) { o.Programs = w.Dir })
+func (w *target) startDamaged(t testing.TB) *damagedStack {
+	d, g := &damagedStack{rooms: map[string]*testNamespace{}}, NewWithT(t)
+	d.target = start(t, w.ledger(), func(o *stack.Options) { o.Programs = w.Dir })
 	for _, name := range append([]string{"intact", "chat", "child", "finished"}, names()...) {
-		r := world.newNamespace(t)
+		r := d.newNamespace(t)
 		d.rooms[name] = r
-		r.create(newAskingTask("victim"), newAskingTask("bystander"))
+		r.Create(newAskingTask("victim"), newAskingTask("bystander"))
 	}
 	for _, name := range []string{"chat", "child"} {
-		d.rooms[name].create(&v1alpha1.AgentChat{ObjectMeta: metav1.ObjectMeta{Name: "chat"}}, newMessage("delegate", "Delegate to general: Ask: Which colour?"))
+		d.rooms[name].Create(&v1alpha1.AgentChat{ObjectMeta: metav1.ObjectMeta{Name: "chat"}}, newMessage("delegate", "Delegate to general: Ask: Which colour?"))
 		d.rooms[name].Eventually(d.rooms[name].subAgentPhase("chat-1")).Should(Equal(v1alpha1.SubAgentWaitingForUser))
 	}
 	for _, r := range d.rooms {
 		for _, name := range []string{"victim", "bystander"} {
-			r.Eventually(r.taskPhase(name)).Should(Equal(v1alpha1.TaskWaiting))
+			r.Eventually(r.TaskPhase(name)).Should(Equal(v1alpha1.TaskWaiting))
 		}
 	}
 	finished := d.rooms["finished"]
-	finished.create(newAnswer("victim"))
-	finished.Eventually(finished.taskPhase("victim")).Should(Equal(v1alpha1.TaskSuccess))
-	NewWithT(t).Expect(world.Operator.Kill()).To(Succeed())
-	db := openLedger(t, world)
+	finished.Create(newAnswer("victim"))
+	finished.Eventually(finished.TaskPhase("victim")).Should(Equal(v1alpha1.TaskSuccess))
+	g.Expect(d.Operator.Kill()).To(Succeed())
+	db := openLedger(t, d.target)
 	for _, p := range damagedRecords {
-		if p.only == "" || p.only == ledger {
+		if p.only == "" || p.only == w.ledger() {
 			for _, statement := range p.damage {
 				damage(t, db, statement, d.rooms[p.name].subAgent("victim").UID)
 			}
@@ -109,11 +95,11 @@ func (d *damagedStack) open(w *world) {
 	damage(t, db, unreadable, finished.subAgent("victim").UID)
 	damage(t, db, unreadable, d.rooms["child"].subAgent("chat-1").UID)
 	var chat v1alpha1.AgentChat
-	NewWithT(t).Expect(d.rooms["chat"].get("chat", &chat)).To(Succeed())
+	g.Expect(d.rooms["chat"].Get("chat", &chat)).To(Succeed())
 	damage(t, db, unreadable, chat.UID)
-	NewWithT(t).Expect(db.Close()).To(Succeed())
-	NewWithT(t).Expect(world.StartOperator(t.Context())).To(Succeed())
-	d.world = world
+	g.Expect(db.Close()).To(Succeed())
+	g.Expect(d.StartOperator(t.Context())).To(Succeed())
+	return d
 }
 
 func names() []string {
@@ -124,7 +110,7 @@ func names() []string {
 	return names
 }
 
-func openLedger(t *testing.T, w *world) *sql.DB {
+func openLedger(t testing.TB, w *target) *sql.DB {
 	t.Helper()
 	driver, source := "pgx", w.LedgerURL
 	if w.Postgres == nil {
@@ -136,7 +122,7 @@ func openLedger(t *testing.T, w *world) *sql.DB {
 }
 
 // damage changes one row.
-func damage[T ~string](t *testing.T, db *sql.DB, statement string, uid T) {
+func damage[T ~string](t testing.TB, db *sql.DB, statement string, uid T) {
 	t.Helper()
 	result, err := db.ExecContext(t.Context(), statement, string(uid))
 	NewWithT(t).Expect(err).NotTo(HaveOccurred())
@@ -163,66 +149,50 @@ func newMessage(name, text string) *v1alpha1.AgentMessage {
 func (r *testNamespace) subAgent(name string) *v1alpha1.SubAgent {
 	r.t.Helper()
 	var sub v1alpha1.SubAgent
-	r.Expect(r.get(name, &sub)).To(Succeed())
+	r.Expect(r.Get(name, &sub)).To(Succeed())
 	return &sub
-}
-
-func (r *testNamespace) task(name string) (*v1alpha1.AgentTask, error) {
-	var task v1alpha1.AgentTask
-	return &task, r.get(name, &task)
-}
-
-func (r *testNamespace) taskPhase(name string) func() (v1alpha1.TaskPhase, error) {
-	return func() (v1alpha1.TaskPhase, error) {
-		task, err := r.task(name)
-		return task.Status.Phase, err
-	}
 }
 
 func (r *testNamespace) subAgentPhase(name string) func() (v1alpha1.SubAgentPhase, error) {
 	return func() (v1alpha1.SubAgentPhase, error) {
 		var sub v1alpha1.SubAgent
-		err := r.get(name, &sub)
+		err := r.Get(name, &sub)
 		return sub.Status.Phase, err
 	}
 }
 
 // posts returns the posts in the chat of the room.
-func (r *testNamespace) posts() (string, error) {
-	var list v1alpha1.AgentMessageList
-	err := r.API.List(r.t.Context(), &list, client.InNamespace(r.namespace))
+func (r *testNamespace) posts() string {
 	var texts []string
-	for _, m := range list.Items {
-		if m.Spec.Role != v1alpha1.RoleUser {
-			texts = append(texts, m.Spec.Content)
-		}
+	for _, m := range r.Messages(posted) {
+		texts = append(texts, m.Spec.Content)
 	}
-	return strings.Join(texts, "\n"), err
+	return strings.Join(texts, "\n")
 }
 
 // namespace returns a room of the ward for one attack.
 func (d *damagedStack) namespace(t *testing.T, name string) *testNamespace {
-	r := *d.rooms[name]
-	r.t, r.WithT = t, expecting(t)
-	return &r
+	room := *d.rooms[name].Room
+	room.Test, room.WithT = t, world.Expecting(t)
+	return &testNamespace{Room: &room, t: t}
 }
 
 // checkContinues checks that a task that waited before the kill continues.
 func (r *testNamespace) checkContinues(task string) {
 	r.t.Helper()
-	r.create(newAnswer(task))
-	r.Eventually(r.taskPhase(task)).Should(Equal(v1alpha1.TaskSuccess))
+	r.Create(newAnswer(task))
+	r.Eventually(r.TaskPhase(task)).Should(Equal(v1alpha1.TaskSuccess))
 }
 
 // undamagedControl is the control of every damaged record: without damage the same agent continues after the same restart.
-func undamagedControl(t *testing.T, w *world) {
+func undamagedControl(t *testing.T, w *target) {
 	w.damagedStack(t).namespace(t, "intact").checkWaits("victim")
 }
 
 // checkWaits checks that a task is unchanged after the restart.
 func (r *testNamespace) checkWaits(task string) {
 	r.t.Helper()
-	found, err := r.task(task)
+	found, err := r.Task(task)()
 	r.Expect(err).NotTo(HaveOccurred())
 	r.Expect(found.Status.Phase).To(Equal(v1alpha1.TaskWaiting))
 	r.Expect(found.Status.Error).To(BeNil())
@@ -237,15 +207,15 @@ func damagedRecordAttacks() []attack {
 			name: p.name, everyLedger: p.only == "",
 			attempt: "damage a record of one agent in the ledger, so that the operator cannot start and every tenant stops",
 			defence: "the agent is quarantined with HistoryLost and a message that names the event; a damaged snapshot falls back to the events",
-			run: func(t *testing.T, w *world) {
+			run: func(t *testing.T, w *target) {
 				r := w.damagedStack(t).namespace(t, p.name)
 				r.checkContinues("bystander")
 				if p.harmless {
 					r.checkContinues("victim")
 					return
 				}
-				r.Eventually(r.taskPhase("victim")).Should(Equal(v1alpha1.TaskFailed))
-				task, err := r.task("victim")
+				r.Eventually(r.TaskPhase("victim")).Should(Equal(v1alpha1.TaskFailed))
+				task, err := r.Task("victim")()
 				r.Expect(err).NotTo(HaveOccurred())
 				r.Expect(task.Status.Error.Kind).To(Equal(v1alpha1.ErrorHistoryLost))
 				r.Expect(task.Status.Error.Message).To(And(ContainSubstring(p.names), ContainSubstring("Create the task again.")))
@@ -259,24 +229,24 @@ func damagedRecordAttacks() []attack {
 			name: "the history of a chat is damaged", everyLedger: true,
 			attempt: "damage a record of an orchestrator, so that its chat never works again or the operator crashes",
 			defence: "the chat reports HistoryLost, its delegated work is cancelled, and the next message starts a new conversation",
-			run: func(t *testing.T, w *world) {
+			run: func(t *testing.T, w *target) {
 				r := w.damagedStack(t).namespace(t, "chat")
 				r.Eventually(func() (string, error) {
 					var chat v1alpha1.AgentChat
-					err := r.get("chat", &chat)
+					err := r.Get("chat", &chat)
 					if c := meta.FindStatusCondition(chat.Status.Conditions, v1alpha1.ConditionReady); c != nil {
 						return c.Reason + ": " + c.Message, err
 					}
 					return "", err
 				}).Should(And(HavePrefix("HistoryLost: Event 2 (MessageArrived)"), ContainSubstring("The next message starts a new conversation.")))
-				r.Eventually(r.taskPhase("chat-1")).Should(Equal(v1alpha1.TaskCancelled))
-				r.create(newMessage("after", "Greet Bob"))
+				r.Eventually(r.TaskPhase("chat-1")).Should(Equal(v1alpha1.TaskCancelled))
+				r.Create(newMessage("after", "Greet Bob"))
 				r.Eventually(r.posts).Should(ContainSubstring("Hello, Bob!"))
 				r.checkContinues("bystander")
 			},
-			control: func(t *testing.T, w *world) {
+			control: func(t *testing.T, w *target) {
 				r := w.newNamespace(t)
-				r.create(&v1alpha1.AgentChat{ObjectMeta: metav1.ObjectMeta{Name: "chat"}}, newMessage("before", "Greet Bob"))
+				r.Create(&v1alpha1.AgentChat{ObjectMeta: metav1.ObjectMeta{Name: "chat"}}, newMessage("before", "Greet Bob"))
 				r.Eventually(r.posts).Should(ContainSubstring("Hello, Bob!"))
 			},
 		},
@@ -284,14 +254,14 @@ func damagedRecordAttacks() []attack {
 			name: "a parent waits forever for a damaged child", everyLedger: true,
 			attempt: "damage a record of a sub-agent, so that its end is never reported to its chat",
 			defence: "a quarantined child is reported to its parent like any other failure",
-			run: func(t *testing.T, w *world) {
+			run: func(t *testing.T, w *target) {
 				r := w.damagedStack(t).namespace(t, "child")
 				r.Eventually(r.posts).Should(And(ContainSubstring("Report of chat-1"), ContainSubstring("cannot be read")))
 				r.checkContinues("bystander")
 			},
-			control: func(t *testing.T, w *world) {
+			control: func(t *testing.T, w *target) {
 				r := w.newNamespace(t)
-				r.create(&v1alpha1.AgentChat{ObjectMeta: metav1.ObjectMeta{Name: "chat"}}, newMessage("delegate", "Delegate to general: Submit it"))
+				r.Create(&v1alpha1.AgentChat{ObjectMeta: metav1.ObjectMeta{Name: "chat"}}, newMessage("delegate", "Delegate to general: Submit it"))
 				r.Eventually(r.posts).Should(And(ContainSubstring("Report of chat-1"), Not(ContainSubstring("cannot be read"))))
 			},
 		},
@@ -299,10 +269,10 @@ func damagedRecordAttacks() []attack {
 			name: "damage takes the result of a finished task", everyLedger: true,
 			attempt: "damage a record of a finished task, so that its result is replaced by a failure",
 			defence: "an object with an outcome keeps it",
-			run: func(t *testing.T, w *world) {
+			run: func(t *testing.T, w *target) {
 				r := w.damagedStack(t).namespace(t, "finished")
 				r.checkContinues("bystander") // then the operator has recovered everything
-				task, err := r.task("victim")
+				task, err := r.Task("victim")()
 				r.Expect(err).NotTo(HaveOccurred())
 				r.Expect(task.Status.Phase).To(Equal(v1alpha1.TaskSuccess))
 				r.Expect(task.Status.Result).NotTo(BeNil())

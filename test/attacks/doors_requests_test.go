@@ -29,11 +29,11 @@ type visitor struct {
 }
 
 // newVisitor returns a caller with a token that may start and read runs in a namespace of its own.
-func (w *world) newVisitor(t *testing.T) *visitor {
+func (w *target) newVisitor(t *testing.T) *visitor {
 	t.Helper()
 	v := &visitor{testNamespace: w.newNamespace(t)}
 	var err error
-	v.token, err = w.Token(t.Context(), v.namespace, "visitor", user, runner)
+	v.token, err = w.Token(t.Context(), v.Namespace, "visitor", user, runner)
 	v.Expect(err).NotTo(HaveOccurred())
 	return v
 }
@@ -67,7 +67,7 @@ const secretPlan = "Think of the-secret-plan"
 // addRun creates a run in the visitor's namespace, and returns its name.
 func (v *visitor) addRun() string {
 	v.t.Helper()
-	v.create(&v1alpha1.AgentTask{ObjectMeta: metav1.ObjectMeta{Name: "plan"}, Spec: v1alpha1.AgentTaskSpec{
+	v.Create(&v1alpha1.AgentTask{ObjectMeta: metav1.ObjectMeta{Name: "plan"}, Spec: v1alpha1.AgentTaskSpec{
 		Type: v1alpha1.TaskAgent, Role: "general", Instruction: secretPlan,
 	}})
 	return "plan"
@@ -77,7 +77,7 @@ func (v *visitor) addRun() string {
 func (v *visitor) started() int {
 	v.t.Helper()
 	var tasks v1alpha1.AgentTaskList
-	v.Expect(v.API.List(v.t.Context(), &tasks, client.InNamespace(v.namespace))).To(Succeed())
+	v.Expect(v.List(&tasks)).To(Succeed())
 	return len(tasks.Items)
 }
 
@@ -128,13 +128,13 @@ func getTask(id string) string {
 
 // background is a request of OpenAI that starts a run.
 func (v *visitor) background(role, more string) string {
-	return `{"model":"` + v.namespace + "/" + role + `","input":"Calculate 6 * 7","background":true` + more + `}`
+	return `{"model":"` + v.Namespace + "/" + role + `","input":"Calculate 6 * 7","background":true` + more + `}`
 }
 
 // addBlockedRole creates a role whose runs cannot start, because its provider does not exist.
 func (v *visitor) addBlockedRole() {
 	v.t.Helper()
-	v.create(&v1alpha1.AgentRole{ObjectMeta: metav1.ObjectMeta{Name: "waits"}, Spec: v1alpha1.AgentRoleSpec{
+	v.Create(&v1alpha1.AgentRole{ObjectMeta: metav1.ObjectMeta{Name: "waits"}, Spec: v1alpha1.AgentRoleSpec{
 		SystemPrompt: "You wait.", ModelProvider: "later",
 	}})
 }
@@ -165,13 +165,13 @@ var _ = class(
 		name:    "a slow body without a token holds a connection",
 		attempt: "Send the beginning of a body with an invalid token, and never the rest.",
 		defence: "The gateway responds before it reads the body, and closes the connection.",
-		run: func(t *testing.T, w *world) {
+		run: func(t *testing.T, w *target) {
 			v := w.newVisitor(t)
 			code, closed := v.slowly("/v1/responses", "nonsense", "")
 			v.Expect(code).To(Equal(http.StatusUnauthorized))
 			v.Expect(closed).To(BeTrue())
 		},
-		control: func(t *testing.T, w *world) {
+		control: func(t *testing.T, w *target) {
 			v := w.newVisitor(t)
 			rest := strings.TrimPrefix(v.background("general", ""), slowBegin)
 			code, closed := v.slowly("/v1/responses", v.token, rest)
@@ -183,13 +183,13 @@ var _ = class(
 		name:    "a slow body on an unknown path holds a connection",
 		attempt: "Send the beginning of a body to a path that nothing serves.",
 		defence: "The gateway responds before it reads the body, and closes the connection.",
-		run: func(t *testing.T, w *world) {
+		run: func(t *testing.T, w *target) {
 			v := w.newVisitor(t)
 			code, closed := v.slowly("/nothing", v.token, "")
 			v.Expect(code).To(Equal(http.StatusNotFound))
 			v.Expect(closed).To(BeTrue())
 		},
-		control: func(t *testing.T, w *world) {
+		control: func(t *testing.T, w *target) {
 			v := w.newVisitor(t)
 			code, _ := v.request("", http.MethodGet, "/", "")
 			v.Expect(code).To(Equal(http.StatusOK))
@@ -199,10 +199,10 @@ var _ = class(
 		name:    "a large body is kept in memory",
 		attempt: "Send 8 MiB to each door.",
 		defence: "The gateway reads at most 2 MiB of a body.",
-		run: func(t *testing.T, w *world) {
+		run: func(t *testing.T, w *target) {
 			v := w.newVisitor(t)
 			large := `{"input":"` + strings.Repeat("a", 8<<20) + `"}`
-			for door, sent := range doorRequests(v.namespace) {
+			for door, sent := range doorRequests(v.Namespace) {
 				_, path, _ := strings.Cut(sent[0], " ")
 				if door == "OpenAI" {
 					path = "/v1/responses"
@@ -212,7 +212,7 @@ var _ = class(
 			}
 			v.Expect(v.started()).To(BeZero())
 		},
-		control: func(t *testing.T, w *world) {
+		control: func(t *testing.T, w *target) {
 			v := w.newVisitor(t)
 			padded := v.background("general", strings.Repeat(" ", 1<<20))
 			code, text := v.request(v.token, http.MethodPost, "/v1/responses", padded)
@@ -224,11 +224,11 @@ var _ = class(
 		name:    "a forged token opens a door",
 		attempt: "Send no token, a changed one, one without a signature, and a valid one where it does not belong.",
 		defence: "The API server checks each token; the gateway reads it from one header only.",
-		run: func(t *testing.T, w *world) {
+		run: func(t *testing.T, w *target) {
 			v := w.newVisitor(t)
 			parts := strings.Split(v.token, ".")
 			unsigned := base64.RawURLEncoding.EncodeToString([]byte(`{"alg":"none"}`)) + "." + parts[1] + "."
-			for door, sent := range doorRequests(v.namespace) {
+			for door, sent := range doorRequests(v.Namespace) {
 				method, path, _ := strings.Cut(sent[0], " ")
 				for _, token := range []string{"", "nonsense", v.token[:len(v.token)-6] + "AAAAAA", unsigned} {
 					code, text := v.request(token, method, path, sent[1])
@@ -243,9 +243,9 @@ var _ = class(
 			}
 			v.Expect(v.started()).To(BeZero())
 		},
-		control: func(t *testing.T, w *world) {
+		control: func(t *testing.T, w *target) {
 			v := w.newVisitor(t)
-			for door, sent := range doorRequests(v.namespace) {
+			for door, sent := range doorRequests(v.Namespace) {
 				method, path, _ := strings.Cut(sent[0], " ")
 				code, text := v.request(v.token, method, path, sent[1])
 				v.Expect(code).To(Equal(http.StatusOK), "%s: %s", door, text)
@@ -256,15 +256,15 @@ var _ = class(
 		name:    "a forged response id reads a run of another namespace",
 		attempt: "Encode the name of a foreign run into the id of a response, and retrieve it.",
 		defence: "The gateway reads runs with the caller's token.",
-		run: func(t *testing.T, w *world) {
+		run: func(t *testing.T, w *target) {
 			v, victim := w.newVisitor(t), w.newVisitor(t)
-			code, text := v.request(v.token, http.MethodGet, "/v1/responses/"+forgedID(victim.namespace, victim.addRun()), "")
+			code, text := v.request(v.token, http.MethodGet, "/v1/responses/"+forgedID(victim.Namespace, victim.addRun()), "")
 			v.Expect(code).To(Equal(http.StatusForbidden))
 			v.Expect(text).NotTo(ContainSubstring("the-secret-plan"))
 		},
-		control: func(t *testing.T, w *world) {
+		control: func(t *testing.T, w *target) {
 			v := w.newVisitor(t)
-			code, _ := v.request(v.token, http.MethodGet, "/v1/responses/"+forgedID(v.namespace, v.addRun()), "")
+			code, _ := v.request(v.token, http.MethodGet, "/v1/responses/"+forgedID(v.Namespace, v.addRun()), "")
 			v.Expect(code).To(Equal(http.StatusOK))
 		},
 	},
@@ -272,18 +272,18 @@ var _ = class(
 		name:    "the stream of a forbidden run begins",
 		attempt: "Stream a foreign run, and one that does not exist, and look whether the stream begins.",
 		defence: "The gateway reads the run before it responds.",
-		run: func(t *testing.T, w *world) {
+		run: func(t *testing.T, w *target) {
 			v, victim := w.newVisitor(t), w.newVisitor(t)
-			id := forgedID(victim.namespace, victim.addRun())
+			id := forgedID(victim.Namespace, victim.addRun())
 			code, _ := v.request(v.token, http.MethodGet, "/v1/responses/"+id+"?stream=true", "")
 			v.Expect(code).To(Equal(http.StatusForbidden))
-			code, _ = v.request(v.token, http.MethodGet, "/v1/responses/"+forgedID(v.namespace, "nothing")+"?stream=true", "")
+			code, _ = v.request(v.token, http.MethodGet, "/v1/responses/"+forgedID(v.Namespace, "nothing")+"?stream=true", "")
 			v.Expect(code).To(Equal(http.StatusNotFound))
-			chat := "resp_" + base64.RawURLEncoding.EncodeToString(fmt.Appendf(nil, `{"n":%q,"c":"nothing"}`, v.namespace))
+			chat := "resp_" + base64.RawURLEncoding.EncodeToString(fmt.Appendf(nil, `{"n":%q,"c":"nothing"}`, v.Namespace))
 			code, _ = v.request(v.token, http.MethodGet, "/v1/responses/"+chat+"?stream=true", "")
 			v.Expect(code).To(Equal(http.StatusNotFound))
 		},
-		control: func(t *testing.T, w *world) {
+		control: func(t *testing.T, w *target) {
 			v := w.newVisitor(t)
 			code, text := v.request(v.token, http.MethodPost, "/v1/responses", v.background("general", `,"stream":true`))
 			v.Expect(code).To(Equal(http.StatusOK))
@@ -294,22 +294,22 @@ var _ = class(
 		name:    "a forged response id cancels a run of another namespace",
 		attempt: "Cancel a foreign run by the id of a response.",
 		defence: "The gateway creates the message that cancels with the caller's token.",
-		run: func(t *testing.T, w *world) {
+		run: func(t *testing.T, w *target) {
 			v, victim := w.newVisitor(t), w.newVisitor(t)
-			id := forgedID(victim.namespace, victim.addRun())
+			id := forgedID(victim.Namespace, victim.addRun())
 			code, _ := v.request(v.token, http.MethodPost, "/v1/responses/"+id+"/cancel", "{}")
 			v.Expect(code).To(Equal(http.StatusForbidden))
 			var messages v1alpha1.AgentMessageList
-			v.Expect(v.API.List(t.Context(), &messages, client.InNamespace(victim.namespace))).To(Succeed())
+			v.Expect(v.API.List(t.Context(), &messages, client.InNamespace(victim.Namespace))).To(Succeed())
 			v.Expect(messages.Items).To(BeEmpty())
 		},
-		control: func(t *testing.T, w *world) {
+		control: func(t *testing.T, w *target) {
 			v := w.newVisitor(t)
-			id := forgedID(v.namespace, v.addRun())
+			id := forgedID(v.Namespace, v.addRun())
 			code, text := v.request(v.token, http.MethodPost, "/v1/responses/"+id+"/cancel", "{}")
 			v.Expect(code).To(Equal(http.StatusOK), text)
 			var messages v1alpha1.AgentMessageList
-			v.Expect(v.API.List(t.Context(), &messages, client.InNamespace(v.namespace))).To(Succeed())
+			v.Expect(v.API.List(t.Context(), &messages, client.InNamespace(v.Namespace))).To(Succeed())
 			v.Expect(messages.Items).NotTo(BeEmpty())
 		},
 	},
@@ -317,25 +317,25 @@ var _ = class(
 		name:    "an id with a slash reaches another object",
 		attempt: "Send ids such as NAME/status and ../../secrets/NAME through each door.",
 		defence: "The gateway refuses names that cannot be a part of a URL before it uses them, and says so.",
-		run: func(t *testing.T, w *world) {
+		run: func(t *testing.T, w *target) {
 			v := w.newVisitor(t)
 			name := v.addRun()
 			for _, id := range []string{name + "/status", "../agenttasks/" + name, "..", name + "/../" + name} {
 				for _, path := range []string{"", "?stream=true"} {
-					code, text := v.request(v.token, http.MethodGet, "/v1/responses/"+forgedID(v.namespace, id)+path, "")
+					code, text := v.request(v.token, http.MethodGet, "/v1/responses/"+forgedID(v.Namespace, id)+path, "")
 					v.Expect(code).To(Equal(http.StatusNotFound), text)
 				}
-				_, text := v.request(v.token, http.MethodPost, "/a2a/"+v.namespace+"/general", getTask(id))
+				_, text := v.request(v.token, http.MethodPost, "/a2a/"+v.Namespace+"/general", getTask(id))
 				v.Expect(text).To(ContainSubstring("there is no task"))
-				_, text = v.callTool("/mcp/"+v.namespace, "get_task", fmt.Sprintf(`{"task":%q}`, id))
+				_, text = v.callTool("/mcp/"+v.Namespace, "get_task", fmt.Sprintf(`{"task":%q}`, id))
 				v.Expect(text).To(ContainSubstring(`"isError":true`))
 				v.Expect(text).NotTo(Or(ContainSubstring("the-secret-plan"), ContainSubstring("does not answer")))
 			}
 		},
-		control: func(t *testing.T, w *world) {
+		control: func(t *testing.T, w *target) {
 			v := w.newVisitor(t)
 			name := v.addRun()
-			code, text := v.request(v.token, http.MethodPost, "/a2a/"+v.namespace+"/general", getTask(name))
+			code, text := v.request(v.token, http.MethodPost, "/a2a/"+v.Namespace+"/general", getTask(name))
 			v.Expect(code).To(Equal(http.StatusOK))
 			v.Expect(text).To(ContainSubstring("the-secret-plan"))
 		},
@@ -344,10 +344,10 @@ var _ = class(
 		name:    "an A2A request reads a task of another namespace",
 		attempt: "Read and list foreign tasks, with the foreign path and with an encoded slash in the own one.",
 		defence: "The gateway reads tasks with the caller's token, and refuses namespaces with a slash.",
-		run: func(t *testing.T, w *world) {
+		run: func(t *testing.T, w *target) {
 			v, victim := w.newVisitor(t), w.newVisitor(t)
 			name := victim.addRun()
-			for _, namespace := range []string{victim.namespace, v.namespace + "%2F..%2F" + victim.namespace} {
+			for _, namespace := range []string{victim.Namespace, v.Namespace + "%2F..%2F" + victim.Namespace} {
 				for _, body := range []string{getTask(name), listTasks} {
 					_, text := v.request(v.token, http.MethodPost, "/a2a/"+namespace+"/general", body)
 					v.Expect(text).To(ContainSubstring(`"error"`))
@@ -355,10 +355,10 @@ var _ = class(
 				}
 			}
 		},
-		control: func(t *testing.T, w *world) {
+		control: func(t *testing.T, w *target) {
 			v := w.newVisitor(t)
 			v.addRun()
-			_, text := v.request(v.token, http.MethodPost, "/a2a/"+v.namespace+"/general", listTasks)
+			_, text := v.request(v.token, http.MethodPost, "/a2a/"+v.Namespace+"/general", listTasks)
 			v.Expect(text).To(ContainSubstring("the-secret-plan"))
 		},
 	},
@@ -366,21 +366,21 @@ var _ = class(
 		name:    "an MCP call reads a task of another namespace",
 		attempt: "Name a foreign namespace in the arguments, and in the path.",
 		defence: "The gateway reads tasks with the caller's token; a path with a namespace fixes it.",
-		run: func(t *testing.T, w *world) {
+		run: func(t *testing.T, w *target) {
 			v, victim := w.newVisitor(t), w.newVisitor(t)
 			name := victim.addRun()
 			for path, arguments := range map[string]string{
-				"/mcp":                     fmt.Sprintf(`{"namespace":%q,"task":%q}`, victim.namespace, name),
-				"/mcp/" + victim.namespace: fmt.Sprintf(`{"task":%q}`, name),
-				"/mcp/" + v.namespace:      fmt.Sprintf(`{"namespace":%q,"task":%q}`, victim.namespace, name),
+				"/mcp":                     fmt.Sprintf(`{"namespace":%q,"task":%q}`, victim.Namespace, name),
+				"/mcp/" + victim.Namespace: fmt.Sprintf(`{"task":%q}`, name),
+				"/mcp/" + v.Namespace:      fmt.Sprintf(`{"namespace":%q,"task":%q}`, victim.Namespace, name),
 			} {
 				_, text := v.callTool(path, "get_task", arguments)
 				v.Expect(text).To(ContainSubstring(`"isError":true`), path)
 			}
 		},
-		control: func(t *testing.T, w *world) {
+		control: func(t *testing.T, w *target) {
 			v := w.newVisitor(t)
-			_, text := v.callTool("/mcp", "get_task", fmt.Sprintf(`{"namespace":%q,"task":%q}`, v.namespace, v.addRun()))
+			_, text := v.callTool("/mcp", "get_task", fmt.Sprintf(`{"namespace":%q,"task":%q}`, v.Namespace, v.addRun()))
 			v.Expect(text).NotTo(ContainSubstring(`"isError":true`))
 		},
 	},
@@ -388,10 +388,10 @@ var _ = class(
 		name:    "an AG-UI thread continues a run of another namespace",
 		attempt: "Resume an interrupt of a foreign run, in the form of a resume entry and of a typed reply.",
 		defence: "The gateway reads the run with the caller's token, in the namespace of the path, and checks its thread.",
-		run: func(t *testing.T, w *world) {
+		run: func(t *testing.T, w *target) {
 			v, victim := w.newVisitor(t), w.newVisitor(t)
 			id := victim.addRun() + "/0.0/call@plan"
-			for _, namespace := range []string{victim.namespace, v.namespace} {
+			for _, namespace := range []string{victim.Namespace, v.Namespace} {
 				for _, body := range []string{
 					fmt.Sprintf(`"messages":[],"resume":[{"interruptId":%q,"status":"resolved","payload":{"approved":true}}]`, id),
 					fmt.Sprintf(`"messages":[{"id":%q,"role":"assistant"},{"id":"2","role":"user","content":"approve"}]`, "ask/"+id),
@@ -403,9 +403,9 @@ var _ = class(
 			}
 			v.Expect(v.started()).To(BeZero())
 		},
-		control: func(t *testing.T, w *world) {
+		control: func(t *testing.T, w *target) {
 			v := w.newVisitor(t)
-			sent := doorRequests(v.namespace)["AG-UI"]
+			sent := doorRequests(v.Namespace)["AG-UI"]
 			_, path, _ := strings.Cut(sent[0], " ")
 			code, text := v.request(v.token, http.MethodPost, path, sent[1])
 			v.Expect(code).To(Equal(http.StatusOK))
@@ -416,22 +416,22 @@ var _ = class(
 		name:    "repeated requests pile up runs that cannot start",
 		attempt: "Repeat a request for a role without a provider, as clients do by themselves, until the provider exists.",
 		defence: "Clients do not repeat requests with the status of the response, and the same request finds the run.",
-		run: func(t *testing.T, w *world) {
+		run: func(t *testing.T, w *target) {
 			v := w.newVisitor(t)
 			v.addBlockedRole()
 			for range 5 {
-				body := fmt.Sprintf(`{"model":"%s/waits","input":"Calculate 6 * 7"}`, v.namespace)
+				body := fmt.Sprintf(`{"model":"%s/waits","input":"Calculate 6 * 7"}`, v.Namespace)
 				code, text := v.request(v.token, http.MethodPost, "/v1/responses", body)
 				v.Expect(code).To(Equal(http.StatusBadRequest))
 				v.Expect(text).To(ContainSubstring("cannot start yet"))
 			}
 			v.Expect(v.started()).To(Equal(1))
 		},
-		control: func(t *testing.T, w *world) {
+		control: func(t *testing.T, w *target) {
 			v := w.newVisitor(t)
 			v.addBlockedRole()
 			for i := range 2 {
-				body := fmt.Sprintf(`{"model":"%s/waits","input":"Calculate 6 * %d"}`, v.namespace, i)
+				body := fmt.Sprintf(`{"model":"%s/waits","input":"Calculate 6 * %d"}`, v.Namespace, i)
 				v.request(v.token, http.MethodPost, "/v1/responses", body)
 			}
 			v.Expect(v.started()).To(Equal(2))

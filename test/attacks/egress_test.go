@@ -29,7 +29,7 @@ import (
 func (r *testNamespace) useRepository(addresses ...string) (result <-chan string) {
 	r.t.Helper()
 	chat := r.chatWith(public("https://git.attacker.example/x.git"))
-	r.create(chat)
+	r.Create(chat)
 	operator, err := workspace.New(workspace.Options{
 		Client: r.API, Live: r.API, Image: "nestor-workspace:none",
 		Operator: pod.Peer{Namespace: "nestor-system", Labels: map[string]string{"app.kubernetes.io/name": "nestor-operator"}},
@@ -69,7 +69,7 @@ func (r *testNamespace) policies() []networkingv1.NetworkPolicy {
 	r.Expect(r.API.List(r.t.Context(), &list)).To(Succeed())
 	var found []networkingv1.NetworkPolicy
 	for _, policy := range list.Items {
-		if policy.Namespace == r.namespace {
+		if policy.Namespace == r.Namespace {
 			found = append(found, policy)
 		}
 	}
@@ -82,13 +82,13 @@ func hostileNameAttack(name, words string, addresses ...string) attack {
 		name:    name,
 		attempt: "mallory's workspace clones from a name of hers, and a command connects to the other addresses of that name",
 		defence: "the operator: every address is public, or the operator lists the server",
-		run: func(t *testing.T, w *world) {
+		run: func(t *testing.T, w *target) {
 			r := w.newNamespace(t)
 			r.Eventually(r.useRepository(addresses...)).Should(Receive(And(ContainSubstring(words), ContainSubstring("may not reach"))))
 			r.Expect(r.pods()).To(BeEmpty())
 			r.Expect(r.policies()).To(BeEmpty())
 		},
-		control: func(t *testing.T, w *world) {
+		control: func(t *testing.T, w *target) {
 			r := w.newNamespace(t)
 			r.useRepository("192.0.2.66", "2001:db8::66")
 			r.Eventually(r.pods).Should(HaveLen(1))
@@ -106,15 +106,15 @@ func privateURLAttack(name, url, words string) attack {
 		name:    name,
 		attempt: "mallory creates a task with the repository " + url,
 		defence: "the operator: every address is public, or the operator lists the server",
-		run: func(t *testing.T, w *world) {
+		run: func(t *testing.T, w *target) {
 			r := w.newNamespace(t)
-			mallory := r.as("mallory", "nestor-runner")
+			mallory := r.As("mallory", "nestor-runner")
 			r.checkAllowed(func() error { return mallory.Create(t.Context(), r.lookTask(public(url))) })
 			r.checkNotAllowed(words)
 		},
-		control: func(t *testing.T, w *world) {
+		control: func(t *testing.T, w *target) {
 			r := w.newNamespace(t)
-			r.create(r.lookTask(public("http://192.0.2.7/x.git")))
+			r.Create(r.lookTask(public("http://192.0.2.7/x.git")))
 			r.workspacePod()
 		},
 	}
@@ -132,7 +132,7 @@ func (r *testNamespace) checkFails(words string) {
 	r.t.Helper()
 	r.Eventually(func() (string, error) {
 		var task v1alpha1.AgentTask
-		if err := r.get("look", &task); err != nil || task.Status.Error == nil {
+		if err := r.Get("look", &task); err != nil || task.Status.Error == nil {
 			return "", err
 		}
 		return task.Status.Error.Message, nil
@@ -166,14 +166,14 @@ func pushAttack(name, before, change string, allow ...string) attack {
 		name:    name,
 		attempt: "an agent publishes the change: " + change,
 		defence: "the publisher checks every changed path of the commit, whatever was shown before",
-		run: func(t *testing.T, _ *world) {
+		run: func(t *testing.T, _ *target) {
 			result, refs := publish(t, nil)
 			g := NewWithT(t)
 			g.Expect(result.Commit).To(BeEmpty())
 			g.Expect(result.Refused).To(ContainSubstring("workspace.git.push.allowPaths"))
 			g.Expect(refs).To(Equal("refs/heads/main"))
 		},
-		control: func(t *testing.T, _ *world) {
+		control: func(t *testing.T, _ *target) {
 			result, refs := publish(t, allow)
 			g := NewWithT(t)
 			g.Expect(result.Refused).To(BeEmpty())
@@ -196,17 +196,17 @@ var _ = class(
 		name:    "a workspace reaches a Service of another namespace",
 		attempt: "mallory creates a task whose repository is a Service of a namespace that she has no permissions in",
 		defence: "the operator: Services of other namespaces must be listed in --workspace-private-git-servers",
-		run: func(t *testing.T, w *world) {
+		run: func(t *testing.T, w *target) {
 			other, r := w.newNamespace(t), w.newNamespace(t)
-			other.create(service())
-			mallory := r.as("mallory", "nestor-runner")
-			task := r.lookTask(public("http://internal." + other.namespace + ".svc/x.git"))
+			other.Create(service())
+			mallory := r.As("mallory", "nestor-runner")
+			task := r.lookTask(public("http://internal." + other.Namespace + ".svc/x.git"))
 			r.checkAllowed(func() error { return mallory.Create(t.Context(), task) })
-			r.checkFails("is a Service of the namespace " + other.namespace + ", which workspaces of other namespaces may not reach")
+			r.checkFails("is a Service of the namespace " + other.Namespace + ", which workspaces of other namespaces may not reach")
 		},
-		control: func(t *testing.T, w *world) {
+		control: func(t *testing.T, w *target) {
 			r := w.newNamespace(t)
-			r.create(service(), r.lookTask(public("http://internal."+r.namespace+".svc/x.git")))
+			r.Create(service(), r.lookTask(public("http://internal."+r.Namespace+".svc/x.git")))
 			r.Expect(r.egress()).To(HaveLen(2))
 		},
 	},

@@ -6,9 +6,7 @@ package attacks
 import (
 	"context"
 	"io"
-	"net"
 	"net/http"
-	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -18,88 +16,64 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apiserver/pkg/authentication/serviceaccount"
 	"k8s.io/client-go/kubernetes"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/nestor-dev/nestor/config/operator"
 	"github.com/nestor-dev/nestor/test/stack"
+	"github.com/nestor-dev/nestor/test/world"
 )
 
 // frontends are the endpoints of an operator for people: the web page, and the history API behind the API server.
 type frontends struct {
-	*world
-	once          sync.Once
+	*target
 	page, history string
 }
 
-var allFrontends sync.Map
-
 // frontends starts a stack whose operator serves the page and the history API; all attacks on them share it.
-func (w *world) frontends(t *testing.T) *frontends {
+func (w *target) frontends(t *testing.T) *frontends {
 	t.Helper()
-	kept, _ := allFrontends.LoadOrStore(w, &frontends{})
-	d := kept.(*frontends)
-	d.once.Do(func() { d.open(w) })
-	if d.world == nil {
-		t.Fatal("the stack with the page did not start")
-	}
-	return d
+	return w.frontendsStack.Get(t, w.t, w.startFrontends)
 }
 
-func (d *frontends) open(w *world) {
-	g := expecting(w.t)
+func (w *target) startFrontends(t testing.TB) *frontends {
+	g := world.Expecting(t)
+	d := &frontends{}
 	var err error
-	d.page, err = stack.FreeAddress(w.t.Context())
+	d.page, err = stack.FreeAddress(t.Context())
 	g.Expect(err).NotTo(HaveOccurred())
-	d.history, err = stack.FreeAddress(w.t.Context())
+	d.history, err = stack.FreeAddress(t.Context())
 	g.Expect(err).NotTo(HaveOccurred())
-	served := start(w.t, stack.SQLite, func(o *stack.Options) {
+	served := start(t, stack.SQLite, func(o *stack.Options) {
 		o.Programs, o.NoOperator = w.Dir, true
 		o.OperatorFlags = append(o.OperatorFlags, "--web-bind-address", d.page, "--history-bind-address", d.history)
 	})
-	objects, err := operator.History()
-	g.Expect(err).NotTo(HaveOccurred())
-	_, text, err := net.SplitHostPort(d.history)
-	g.Expect(err).NotTo(HaveOccurred())
-	port, err := strconv.ParseInt(text, 10, 32)
-	g.Expect(err).NotTo(HaveOccurred())
-	for _, object := range objects {
-		// The operator is a process on this machine, so only its address differs from a cluster.
-		switch object.GetKind() {
-		case "Service":
-			object.Object["spec"] = map[string]any{"type": "ExternalName", "externalName": "localhost"}
-		case "APIService":
-			g.Expect(unstructured.SetNestedField(object.Object, port, "spec", "service", "port")).To(Succeed())
-		}
-		g.Expect(served.API.Apply(w.t.Context(), client.ApplyConfigurationFromUnstructured(object), client.FieldOwner("attacks"))).To(Succeed())
-	}
-	g.Expect(served.StartOperator(w.t.Context())).To(Succeed())
+	g.Expect(served.RegisterHistory(t.Context(), d.history)).To(Succeed())
+	g.Expect(served.StartOperator(t.Context())).To(Succeed())
 	api, err := kubernetes.NewForConfig(served.Cluster.Config)
 	g.Expect(err).NotTo(HaveOccurred())
 	answered := 0 // several times in a row: the API server may have cached that the operator was unavailable
 	g.Eventually(func() (int, error) {
-		_, err := api.CoreV1().RESTClient().Get().AbsPath(historyAPI + "/modelcalls").DoRaw(w.t.Context())
+		_, err := api.CoreV1().RESTClient().Get().AbsPath(historyAPI + "/modelcalls").DoRaw(t.Context())
 		if answered++; err != nil {
 			answered = 0
 		}
 		return answered, err
 	}).Should(BeNumerically(">=", 10))
-	d.world = served
+	d.target = served
+	return d
 }
 
 // token creates a person with a role in the room, and returns the person's name and token.
 func (r *testNamespace) token(person, role string) (name, token string) {
 	r.t.Helper()
 	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: person}}
-	r.create(account, &rbacv1.RoleBinding{
+	r.Create(account, &rbacv1.RoleBinding{
 		ObjectMeta: metav1.ObjectMeta{Name: "account-" + person},
 		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: role},
-		Subjects:   []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: r.namespace, Name: person}},
+		Subjects:   []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: r.Namespace, Name: person}},
 	})
-	name = serviceaccount.MakeUsername(r.namespace, person)
-	r.Expect(r.AwaitRole(r.t.Context(), r.namespace, name, role)).To(Succeed())
+	name = serviceaccount.MakeUsername(r.Namespace, person)
+	r.Expect(r.AwaitRole(r.t.Context(), r.Namespace, name, role)).To(Succeed())
 	request := &authenticationv1.TokenRequest{}
 	r.Expect(r.API.SubResource("token").Create(r.t.Context(), account, request)).To(Succeed())
 	return name, request.Status.Token

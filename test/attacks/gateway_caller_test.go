@@ -16,7 +16,6 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	. "github.com/onsi/gomega"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 	"github.com/nestor-dev/nestor/internal/agent"
@@ -41,19 +40,19 @@ type gatewayCaller struct {
 type object = map[string]any
 
 // newCaller returns a caller with roles of the chart.
-func (w *world) newCaller(t *testing.T, roles ...string) *gatewayCaller {
+func (w *target) newCaller(t testing.TB, roles ...string) *gatewayCaller {
 	t.Helper()
 	c := &gatewayCaller{testNamespace: w.newNamespace(t)}
 	c.createGuardedChat(false)
-	c.create(&v1alpha1.AgentRole{ObjectMeta: metav1.ObjectMeta{Name: "general"}, Spec: v1alpha1.AgentRoleSpec{
+	c.Create(&v1alpha1.AgentRole{ObjectMeta: metav1.ObjectMeta{Name: "general"}, Spec: v1alpha1.AgentRoleSpec{
 		Approval: &v1alpha1.ApprovalPolicy{Mode: v1alpha1.ApprovalAlways},
 	}})
 	if len(roles) == 0 {
 		roles = []string{user, runner}
 	}
-	c.name = "system:serviceaccount:" + c.namespace + ":caller"
+	c.name = "system:serviceaccount:" + c.Namespace + ":caller"
 	var err error
-	c.token, err = w.Token(t.Context(), c.namespace, "caller", roles...)
+	c.token, err = w.Token(t.Context(), c.Namespace, "caller", roles...)
 	c.Expect(err).NotTo(HaveOccurred())
 	return c
 }
@@ -84,7 +83,7 @@ func (c *gatewayCaller) post(path string, body object) (int, object) {
 // respond sends a request for a response, and returns it.
 func (c *gatewayCaller) respond(body object) object {
 	c.t.Helper()
-	body["model"] = c.namespace + "/general"
+	body["model"] = c.Namespace + "/general"
 	code, answer := c.post("/v1/responses", body)
 	c.Expect(code).To(Equal(http.StatusOK), "%v", answer)
 	return answer
@@ -93,7 +92,7 @@ func (c *gatewayCaller) respond(body object) object {
 // complete sends a request for a chat completion, and returns its text and metadata.
 func (c *gatewayCaller) complete(metadata object, messages ...object) (string, object) {
 	c.t.Helper()
-	body := object{"model": c.namespace + "/general", "metadata": metadata, "messages": messages}
+	body := object{"model": c.Namespace + "/general", "metadata": metadata, "messages": messages}
 	code, answer := c.post("/v1/chat/completions", body)
 	c.Expect(code).To(Equal(http.StatusOK), "%v", answer)
 	message := dig(answer, "choices", 0, "message", "content")
@@ -142,13 +141,9 @@ func taskOf(metadata any) string {
 // decisions returns the digests of the calls that the caller has approved or denied.
 func (c *gatewayCaller) decisions() []string {
 	c.t.Helper()
-	var list v1alpha1.AgentMessageList
-	c.Expect(c.API.List(c.t.Context(), &list, client.InNamespace(c.namespace))).To(Succeed())
 	var digests []string
-	for _, m := range list.Items {
-		if m.Spec.Approval != nil && m.Spec.User == c.name {
-			digests = append(digests, m.Spec.Approval.ArgumentsDigest)
-		}
+	for _, m := range c.Messages(func(m v1alpha1.AgentMessage) bool { return m.Spec.Approval != nil && m.Spec.User == c.name }) {
+		digests = append(digests, m.Spec.Approval.ArgumentsDigest)
 	}
 	return digests
 }
@@ -156,35 +151,17 @@ func (c *gatewayCaller) decisions() []string {
 // contents returns what people wrote in the room.
 func (c *gatewayCaller) contents() []string {
 	c.t.Helper()
-	var list v1alpha1.AgentMessageList
-	c.Expect(c.API.List(c.t.Context(), &list, client.InNamespace(c.namespace))).To(Succeed())
 	var texts []string
-	for _, m := range list.Items {
-		if m.Spec.Role == v1alpha1.RoleUser && m.Spec.Content != "" {
-			texts = append(texts, m.Spec.Content)
-		}
+	for _, m := range c.Messages(func(m v1alpha1.AgentMessage) bool { return !posted(m) && m.Spec.Content != "" }) {
+		texts = append(texts, m.Spec.Content)
 	}
 	return texts
-}
-
-// standalone counts the standalone tasks of the room.
-func (c *gatewayCaller) standalone() int {
-	c.t.Helper()
-	var list v1alpha1.AgentTaskList
-	c.Expect(c.API.List(c.t.Context(), &list, client.InNamespace(c.namespace))).To(Succeed())
-	n := 0
-	for _, task := range list.Items {
-		if task.Spec.Chat == "" && task.Labels[v1alpha1.LabelParent] == "" {
-			n++
-		}
-	}
-	return n
 }
 
 // colleagueWrites makes the chat wait for an approval that only a colleague knows of.
 func (c *gatewayCaller) colleagueWrites() {
 	c.t.Helper()
-	c.sendMessage(c.as("bob", user), "ask-of-bob", "bob", sum)
+	c.sendMessage(c.As("bob", user), "ask-of-bob", "bob", sum)
 	c.waitForChat()
 }
 
@@ -193,22 +170,19 @@ func (c *gatewayCaller) waitForChat() {
 	c.t.Helper()
 	c.Eventually(func() ([]v1alpha1.ChatWaitingItem, error) {
 		var chat v1alpha1.AgentChat
-		err := c.get("chat", &chat)
+		err := c.Get("chat", &chat)
 		return chat.Status.Waiting, err
 	}).Should(HaveLen(1))
 }
 
 // messageWith returns the newest message whose content ends with a text, or nil.
-func (c *gatewayCaller) messageWith(content string) (found *v1alpha1.AgentMessage) {
+func (c *gatewayCaller) messageWith(content string) *v1alpha1.AgentMessage {
 	c.t.Helper()
-	var list v1alpha1.AgentMessageList
-	c.Expect(c.API.List(c.t.Context(), &list, client.InNamespace(c.namespace))).To(Succeed())
-	for i := range list.Items {
-		if strings.HasSuffix(list.Items[i].Spec.Content, content) {
-			found = &list.Items[i]
-		}
+	found := c.Messages(func(m v1alpha1.AgentMessage) bool { return strings.HasSuffix(m.Spec.Content, content) })
+	if len(found) == 0 {
+		return nil
 	}
-	return found
+	return &found[len(found)-1]
 }
 
 // colleagueDecides decides about the call that a standalone task shows, as kubectl does, and waits until it shows
@@ -216,16 +190,16 @@ func (c *gatewayCaller) messageWith(content string) (found *v1alpha1.AgentMessag
 func (c *gatewayCaller) colleagueDecides(name string, decision v1alpha1.Decision) {
 	c.t.Helper()
 	var task v1alpha1.AgentTask
-	c.Expect(c.get(name, &task)).To(Succeed())
+	c.Expect(c.Get(name, &task)).To(Succeed())
 	c.Expect(task.Status.Waiting).NotTo(BeNil())
 	shown := *task.Status.Waiting
 	message := c.approval("decision-of-bob", "bob", name)
 	message.Spec.Chat, message.Spec.Task = "", name
 	message.Spec.Approval.ToolCall, message.Spec.Approval.ArgumentsDigest = shown.ToolCall, shown.ArgumentsDigest
 	message.Spec.Approval.Decision = decision
-	c.Expect(c.as("bob", runner).Create(c.t.Context(), message)).To(Succeed())
+	c.Expect(c.As("bob", runner).Create(c.t.Context(), message)).To(Succeed())
 	c.Eventually(func() (bool, error) {
-		err := c.get(name, &task)
+		err := c.Get(name, &task)
 		return task.Status.Waiting == nil || task.Status.Waiting.ToolCall != shown.ToolCall, err
 	}).Should(BeTrue(), "the decision of the colleague counts")
 }
@@ -240,7 +214,7 @@ func (c *gatewayCaller) message(role, id string, to object, parts ...object) obj
 	case role == "orchestrator":
 		message["contextId"] = "chat/chat"
 	}
-	_, answer := c.post("/a2a/"+c.namespace+"/"+role+"/v1/message:send", object{"message": message})
+	_, answer := c.post("/a2a/"+c.Namespace+"/"+role+"/v1/message:send", object{"message": message})
 	return answer
 }
 
@@ -261,7 +235,7 @@ func (c *gatewayCaller) agui(run string, more object) (interrupt, stream string)
 	for key, value := range more {
 		in[key] = value
 	}
-	code, answer := c.post("/ag-ui/"+c.namespace+"/general", in)
+	code, answer := c.post("/ag-ui/"+c.Namespace+"/general", in)
 	c.Expect(code).To(Equal(http.StatusOK), "%v", answer)
 	stream = fmt.Sprint(answer["text"])
 	for line := range strings.Lines(stream) {
@@ -285,7 +259,7 @@ func (c *gatewayCaller) callTools(person bool, calls func(call func(tool string,
 		}
 	}
 	transport := &mcp.StreamableClientTransport{
-		Endpoint: c.GatewayURL + "/mcp/" + c.namespace, HTTPClient: &http.Client{Transport: withToken(c.token)}, DisableStandaloneSSE: true,
+		Endpoint: c.GatewayURL + "/mcp/" + c.Namespace, HTTPClient: &http.Client{Transport: withToken(c.token)}, DisableStandaloneSSE: true,
 	}
 	attacker := mcp.NewClient(&mcp.Implementation{Name: "attacker", Version: "1"}, options)
 	session, err := attacker.Connect(c.t.Context(), transport, nil)
@@ -305,7 +279,7 @@ func (c *gatewayCaller) callTools(person bool, calls func(call func(tool string,
 func (c *gatewayCaller) expectUndecided(task string) {
 	c.t.Helper()
 	c.Expect(c.decisions()).To(BeEmpty(), "the caller must have decided nothing")
-	c.Expect(c.phase(task)()).To(Equal(v1alpha1.TaskWaiting), "the call must still wait")
+	c.Expect(c.TaskPhase(task)()).To(Equal(v1alpha1.TaskWaiting), "the call must still wait")
 }
 
 // expectApproved checks that the caller has decided about one call only.

@@ -25,7 +25,7 @@ import (
 const gitPassword = "hunter2-hunter2"
 
 // clone runs the command of the init container of a workspace's pod with credentials, and returns its output.
-func (w *world) clone(t *testing.T, root, url string, more ...string) (string, error) {
+func (w *target) clone(t *testing.T, root, url string, more ...string) (string, error) {
 	t.Helper()
 	credentials := t.TempDir()
 	for name, value := range map[string]string{"username": "robot", "password": gitPassword} {
@@ -110,7 +110,7 @@ func contents(t *testing.T, dir string) http.Handler {
 func pathOf(dir string) string { return "/" + filepath.Base(dir) + "/.git" }
 
 // honestServerControl is the control of these attacks: the server of the URL gets the password, and the files arrive.
-func honestServerControl(t *testing.T, w *world) {
+func honestServerControl(t *testing.T, w *target) {
 	g, dir, root := NewWithT(t), repository(t), t.TempDir()
 	server := serveGit(t, true, contents(t, dir))
 	said, err := w.clone(t, root, server.URL+pathOf(dir))
@@ -125,7 +125,7 @@ func redirectAttack(name string, asks bool, to string) attack {
 		name:    name,
 		attempt: "the git server redirects to " + to + ", which asks for a password",
 		defence: "with credentials the clone follows no redirects, and its helper answers only for the URL's server",
-		run: func(t *testing.T, w *world) {
+		run: func(t *testing.T, w *target) {
 			g := NewWithT(t)
 			evil := serveGit(t, true, http.NotFoundHandler())
 			front := serveGit(t, asks, http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
@@ -142,7 +142,7 @@ func redirectAttack(name string, asks bool, to string) attack {
 
 // poisonedRepositoryAttack is an attack by commands that change the repository before its clone runs again.
 func poisonedRepositoryAttack(name, attempts string, poison func(g *WithT, t *testing.T, root, run string)) attack {
-	try := func(t *testing.T, w *world, again func(root, url string) error) bool {
+	try := func(t *testing.T, w *target, again func(root, url string) error) bool {
 		g, dir, root := NewWithT(t), repository(t), t.TempDir()
 		server := serveGit(t, true, contents(t, dir))
 		said, err := w.clone(t, root, server.URL+pathOf(dir))
@@ -155,14 +155,14 @@ func poisonedRepositoryAttack(name, attempts string, poison func(g *WithT, t *te
 	}
 	return attack{
 		name: name, attempt: attempts, defence: "the clone never runs git in an existing repository",
-		run: func(t *testing.T, w *world) {
+		run: func(t *testing.T, w *target) {
 			ran := try(t, w, func(root, url string) error {
 				_, err := w.clone(t, root, url)
 				return err
 			})
 			NewWithT(t).Expect(ran).To(BeFalse(), "the command ran with the credentials")
 		},
-		control: func(t *testing.T, w *world) {
+		control: func(t *testing.T, w *target) {
 			ran := try(t, w, func(root, _ string) error {
 				for _, args := range [][]string{{"rev-parse", "--verify", "HEAD"}, {"fetch", "origin"}, {"checkout", "--force", "."}, {"status"}} {
 					cmd := exec.CommandContext(t.Context(), "git", args...)
@@ -182,7 +182,7 @@ func refusedSourceAttack(name, url string, more ...string) attack {
 		name:    name,
 		attempt: fmt.Sprintf("a pod created by another program clones %s %v", url, more),
 		defence: "the clone validates the URL and the ref as strictly as the API",
-		run: func(t *testing.T, w *world) {
+		run: func(t *testing.T, w *target) {
 			g, root := NewWithT(t), t.TempDir()
 			said, err := w.clone(t, root, url, more...)
 			g.Expect(err).To(HaveOccurred())
@@ -203,7 +203,7 @@ var _ = class(
 		name:    "a submodule's server gets the password",
 		attempt: "the repository has a submodule on the attacker's server",
 		defence: "submodules are not fetched",
-		run: func(t *testing.T, w *world) {
+		run: func(t *testing.T, w *target) {
 			g, dir := NewWithT(t), repository(t)
 			evil := serveGit(t, true, http.NotFoundHandler())
 			g.Expect(os.WriteFile(filepath.Join(dir, ".gitmodules"), []byte("[submodule \"m\"]\n\tpath = m\n\turl = "+evil.URL+"/m.git\n"), 0o600)).To(Succeed())
@@ -221,7 +221,7 @@ var _ = class(
 		name:    "a server's alternates get the password",
 		attempt: "the git server uses the old protocol and claims that its objects are on the attacker's server",
 		defence: "git follows alternates like redirects, which are disabled",
-		run: func(t *testing.T, w *world) {
+		run: func(t *testing.T, w *target) {
 			g, dir := NewWithT(t), repository(t)
 			evil := serveGit(t, true, http.NotFoundHandler())
 			commit := git(t, dir, "rev-parse", "HEAD")
@@ -248,7 +248,7 @@ var _ = class(
 		name:    "a server names a branch that is an option",
 		attempt: "the git server claims that its default branch is --upload-pack=touch",
 		defence: "the clone validates the name from the server like a configured one",
-		run: func(t *testing.T, w *world) {
+		run: func(t *testing.T, w *target) {
 			g := NewWithT(t)
 			line := func(text string) string { return fmt.Sprintf("%04x%s", len(text)+4, text) }
 			zero := strings.Repeat("a", 40)
@@ -266,7 +266,7 @@ var _ = class(
 		name:    "the password stays behind in the workspace",
 		attempt: "a command searches for the password in the files that the clone left",
 		defence: "git gets it from a helper, never through a URL, argument or configuration",
-		run: func(t *testing.T, w *world) {
+		run: func(t *testing.T, w *target) {
 			g, dir, root := NewWithT(t), repository(t), t.TempDir()
 			server := serveGit(t, true, contents(t, dir))
 			said, err := w.clone(t, root, server.URL+pathOf(dir))
@@ -281,7 +281,7 @@ var _ = class(
 		name:    "a server shows the password to the chat",
 		attempt: "the git server repeats the password in its error, which becomes the tool's answer and the pod's message",
 		defence: "with credentials the clone omits the server's messages",
-		run: func(t *testing.T, w *world) {
+		run: func(t *testing.T, w *target) {
 			g := NewWithT(t)
 			server := serveGit(t, true, http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 				_, given, _ := r.BasicAuth()

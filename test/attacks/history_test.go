@@ -26,7 +26,7 @@ func (d *frontends) chatWithSecret(t *testing.T, secret string) (r *testNamespac
 	t.Helper()
 	r = d.newNamespace(t)
 	chat := &v1alpha1.AgentChat{ObjectMeta: metav1.ObjectMeta{Name: "chat"}}
-	r.create(chat)
+	r.Create(chat)
 	r.sendAndWait("ask", "Say: "+secret, secret)
 	return r, string(chat.UID)
 }
@@ -51,7 +51,7 @@ func (r *testNamespace) getAs(person, path string, query ...string) (string, err
 }
 
 // inside returns the path of a resource in a room.
-func inside(r *testNamespace, path string) string { return "/namespaces/" + r.namespace + path }
+func inside(r *testNamespace, path string) string { return "/namespaces/" + r.Namespace + path }
 
 var _ = class(
 	"history",
@@ -59,11 +59,11 @@ var _ = class(
 		name:    "a viewer reads the history of another namespace",
 		attempt: "mallory, a viewer of one namespace, gets and lists transcripts, model calls and usages of another",
 		defence: "every request is authorised with the API server",
-		run: func(t *testing.T, w *world) {
+		run: func(t *testing.T, w *target) {
 			d := w.frontends(t)
 			theirs, _ := d.chatWithSecret(t, "crown jewels")
 			own := d.newNamespace(t)
-			own.as("mallory", viewer)
+			own.As("mallory", viewer)
 			for _, path := range []string{"/transcripts", "/transcripts/chat.chat", "/transcripts/chat.chat/log", "/modelcalls", "/usages",
 				"/workspacechanges/chat.chat", "/workspacechanges/chat.chat/archive", "/workspacechanges/chat.chat/file"} {
 				body, err := own.getAs("mallory", inside(theirs, path))
@@ -71,9 +71,9 @@ var _ = class(
 				own.Expect(body).NotTo(ContainSubstring("crown jewels"), path)
 			}
 		},
-		control: func(t *testing.T, w *world) {
+		control: func(t *testing.T, w *target) {
 			r, _ := w.frontends(t).chatWithSecret(t, "crown jewels")
-			r.as("mallory", viewer)
+			r.As("mallory", viewer)
 			body, err := r.getAs("mallory", inside(r, "/transcripts/chat.chat"))
 			r.Expect(err).NotTo(HaveOccurred())
 			r.Expect(body).To(ContainSubstring("crown jewels"))
@@ -83,36 +83,36 @@ var _ = class(
 		name:    "a viewer lists all namespaces",
 		attempt: "mallory lists transcripts without a namespace",
 		defence: "a list of all namespaces needs permission in all of them",
-		run: func(t *testing.T, w *world) {
+		run: func(t *testing.T, w *target) {
 			r, _ := w.frontends(t).chatWithSecret(t, "crown jewels")
-			r.as("mallory", viewer)
+			r.As("mallory", viewer)
 			_, err := r.getAs("mallory", "/transcripts")
 			r.Expect(err).To(Satisfy(apierrors.IsForbidden))
 		},
-		control: func(t *testing.T, w *world) {
+		control: func(t *testing.T, w *target) {
 			r, _ := w.frontends(t).chatWithSecret(t, "crown jewels")
 			body, err := r.getAs("", "/transcripts")
 			r.Expect(err).NotTo(HaveOccurred())
-			r.Expect(body).To(ContainSubstring(r.namespace))
+			r.Expect(body).To(ContainSubstring(r.Namespace))
 		},
 	},
 	attack{
 		name:    "a selector leads into another namespace",
 		attempt: "mallory lists their own namespace with a field selector that names another",
 		defence: "a selector can only narrow the path",
-		run: func(t *testing.T, w *world) {
+		run: func(t *testing.T, w *target) {
 			d := w.frontends(t)
 			theirs, _ := d.chatWithSecret(t, "crown jewels")
 			own := d.newNamespace(t)
-			own.as("mallory", viewer)
-			body, err := own.getAs("mallory", inside(own, "/transcripts"), "fieldSelector", "metadata.namespace="+theirs.namespace)
+			own.As("mallory", viewer)
+			body, err := own.getAs("mallory", inside(own, "/transcripts"), "fieldSelector", "metadata.namespace="+theirs.Namespace)
 			own.Expect(err).NotTo(HaveOccurred())
 			own.Expect(body).NotTo(ContainSubstring("chat.chat"))
 		},
-		control: func(t *testing.T, w *world) {
+		control: func(t *testing.T, w *target) {
 			r, _ := w.frontends(t).chatWithSecret(t, "crown jewels")
-			r.as("mallory", viewer)
-			body, err := r.getAs("mallory", inside(r, "/transcripts"), "fieldSelector", "metadata.namespace="+r.namespace)
+			r.As("mallory", viewer)
+			body, err := r.getAs("mallory", inside(r, "/transcripts"), "fieldSelector", "metadata.namespace="+r.Namespace)
 			r.Expect(err).NotTo(HaveOccurred())
 			r.Expect(body).To(ContainSubstring("chat.chat"))
 		},
@@ -121,18 +121,18 @@ var _ = class(
 		name:    "a UID leads into another namespace",
 		attempt: "mallory asks in their own namespace for the transcript of a chat of another by its UID",
 		defence: "a transcript is only found within the namespace of the path",
-		run: func(t *testing.T, w *world) {
+		run: func(t *testing.T, w *target) {
 			d := w.frontends(t)
 			_, uid := d.chatWithSecret(t, "crown jewels")
 			own := d.newNamespace(t)
-			own.as("mallory", viewer)
+			own.As("mallory", viewer)
 			body, err := own.getAs("mallory", inside(own, "/transcripts/chat.chat."+uid))
 			own.Expect(err).To(Satisfy(apierrors.IsNotFound))
 			own.Expect(body).NotTo(ContainSubstring("crown jewels"))
 		},
-		control: func(t *testing.T, w *world) {
+		control: func(t *testing.T, w *target) {
 			r, uid := w.frontends(t).chatWithSecret(t, "crown jewels")
-			r.as("mallory", viewer)
+			r.As("mallory", viewer)
 			body, err := r.getAs("mallory", inside(r, "/transcripts/chat.chat."+uid))
 			r.Expect(err).NotTo(HaveOccurred())
 			r.Expect(body).To(ContainSubstring("crown jewels"))
@@ -142,19 +142,19 @@ var _ = class(
 		name:    "a list cursor is forged",
 		attempt: "mallory continues a list with forged cursors: SQL, nonsense, and one of another namespace",
 		defence: "a cursor is only a position, is validated, and is a parameter of the statement",
-		run: func(t *testing.T, w *world) {
+		run: func(t *testing.T, w *target) {
 			d := w.frontends(t)
 			_, uid := d.chatWithSecret(t, "crown jewels")
 			own := d.newNamespace(t)
-			own.as("mallory", viewer)
+			own.As("mallory", viewer)
 			for _, place := range []string{"' OR '1'='1", "0' UNION SELECT data FROM events --", "\x00", uid, "9999999999999999999", "{}"} {
 				body, _ := own.getAs("mallory", inside(own, "/transcripts"), "continue", base64.RawURLEncoding.EncodeToString([]byte(place)))
 				own.Expect(body).NotTo(And(ContainSubstring("chat.chat"), ContainSubstring(uid)), place)
 			}
 		},
-		control: func(t *testing.T, w *world) {
+		control: func(t *testing.T, w *target) {
 			r, uid := w.frontends(t).chatWithSecret(t, "crown jewels")
-			r.as("mallory", viewer)
+			r.As("mallory", viewer)
 			body, err := r.getAs("mallory", inside(r, "/transcripts"), "limit", "1")
 			r.Expect(err).NotTo(HaveOccurred())
 			r.Expect(body).To(ContainSubstring(uid))
@@ -164,19 +164,19 @@ var _ = class(
 		name:    "a name contains a statement or a path",
 		attempt: "mallory requests transcripts with names that contain SQL, dots and slashes",
 		defence: "names are validated, and are parameters of the statement",
-		run: func(t *testing.T, w *world) {
+		run: func(t *testing.T, w *target) {
 			r, _ := w.frontends(t).chatWithSecret(t, "crown jewels")
 			own := w.frontends(t).newNamespace(t)
-			own.as("mallory", viewer)
-			for _, name := range []string{"chat.chat'%20OR%20'1'='1", "chat.%25", "chat.x%2F..%2F..%2F" + r.namespace + "%2Ftranscripts%2Fchat.chat", "..%2Fchat.chat", "chat.chat%0d%0aX-Evil:%201"} {
+			own.As("mallory", viewer)
+			for _, name := range []string{"chat.chat'%20OR%20'1'='1", "chat.%25", "chat.x%2F..%2F..%2F" + r.Namespace + "%2Ftranscripts%2Fchat.chat", "..%2Fchat.chat", "chat.chat%0d%0aX-Evil:%201"} {
 				body, err := own.getAs("mallory", inside(own, "/transcripts/"+name))
 				own.Expect(err).To(HaveOccurred(), name)
 				own.Expect(body).NotTo(ContainSubstring("crown jewels"), name)
 			}
 		},
-		control: func(t *testing.T, w *world) {
+		control: func(t *testing.T, w *target) {
 			r, _ := w.frontends(t).chatWithSecret(t, "crown jewels")
-			r.as("mallory", viewer)
+			r.As("mallory", viewer)
 			_, err := r.getAs("mallory", inside(r, "/transcripts/chat.chat"))
 			r.Expect(err).NotTo(HaveOccurred())
 		},
@@ -185,7 +185,7 @@ var _ = class(
 		name:    "the API server is bypassed",
 		attempt: "mallory connects to the history API directly, without credentials and with the headers of the aggregator",
 		defence: "headers are trusted only with the aggregator's certificate, and tokens are reviewed",
-		run: func(t *testing.T, w *world) {
+		run: func(t *testing.T, w *target) {
 			d := w.frontends(t)
 			r, _ := d.chatWithSecret(t, "crown jewels")
 			for _, header := range []http.Header{{}, {"X-Remote-User": {"admin"}, "X-Remote-Group": {"system:masters"}}, {"Authorization": {"Bearer forged"}}} {
@@ -197,7 +197,7 @@ var _ = class(
 			code, _ := d.direct(r, inside(r, "/transcripts/chat.chat"), http.Header{"Authorization": {"Bearer " + stranger}})
 			r.Expect(code).To(Equal(http.StatusForbidden))
 		},
-		control: func(t *testing.T, w *world) {
+		control: func(t *testing.T, w *target) {
 			d := w.frontends(t)
 			r, _ := d.chatWithSecret(t, "crown jewels")
 			_, token := r.token("mallory", viewer)
@@ -210,7 +210,7 @@ var _ = class(
 		name:    "the history is changed",
 		attempt: "an administrator of the cluster deletes and creates transcripts",
 		defence: "the API is read-only",
-		run: func(t *testing.T, w *world) {
+		run: func(t *testing.T, w *target) {
 			r, _ := w.frontends(t).chatWithSecret(t, "crown jewels")
 			api, err := kubernetes.NewForConfig(r.Cluster.Config)
 			r.Expect(err).NotTo(HaveOccurred())
@@ -218,7 +218,7 @@ var _ = class(
 			r.Expect(api.CoreV1().RESTClient().Delete().AbsPath(path).Do(t.Context()).Error()).To(Satisfy(apierrors.IsMethodNotSupported))
 			r.Expect(api.CoreV1().RESTClient().Put().AbsPath(path).Body([]byte(`{}`)).Do(t.Context()).Error()).To(Satisfy(apierrors.IsMethodNotSupported))
 		},
-		control: func(t *testing.T, w *world) {
+		control: func(t *testing.T, w *target) {
 			r, _ := w.frontends(t).chatWithSecret(t, "crown jewels")
 			_, err := r.getAs("", inside(r, "/transcripts/chat.chat"))
 			r.Expect(err).NotTo(HaveOccurred())

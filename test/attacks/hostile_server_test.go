@@ -164,15 +164,15 @@ func (r *testNamespace) victim() *victim {
 
 // toolServer creates a ToolServer and returns its condition Ready: status, reason and message.
 func (r *testNamespace) toolServer(name, url string) func() string {
-	r.create(&v1alpha1.ToolServer{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: v1alpha1.ToolServerSpec{URL: url}})
+	r.Create(&v1alpha1.ToolServer{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: v1alpha1.ToolServerSpec{URL: url}})
 	return r.conditionText(name, v1alpha1.ConditionReady)
 }
 
 // protectedServer creates a ToolServer with a token endpoint and returns its condition Ready.
 func (r *testNamespace) protectedServer(name, tokenURL string) func() string {
-	r.create(&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: name}, StringData: map[string]string{"secret": "hunter2"}})
+	r.Create(&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: name}, StringData: map[string]string{"secret": "hunter2"}})
 	client := v1alpha1.OAuthClient{TokenURL: tokenURL, ClientID: "nestor", ClientSecretRef: v1alpha1.SecretKeyRef{Name: name, Key: "secret"}}
-	r.create(&v1alpha1.ToolServer{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: v1alpha1.ToolServerSpec{URL: "https://tools.example.com/mcp", Auth: &v1alpha1.ToolServerAuth{OAuth: client}}})
+	r.Create(&v1alpha1.ToolServer{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: v1alpha1.ToolServerSpec{URL: "https://tools.example.com/mcp", Auth: &v1alpha1.ToolServerAuth{OAuth: client}}})
 	return r.conditionText(name, v1alpha1.ConditionReady)
 }
 
@@ -180,7 +180,7 @@ func (r *testNamespace) protectedServer(name, tokenURL string) func() string {
 func (r *testNamespace) conditionText(name, condition string) func() string {
 	return func() string {
 		var s v1alpha1.ToolServer
-		if err := r.get(name, &s); err != nil {
+		if err := r.Get(name, &s); err != nil {
 			return err.Error()
 		}
 		return find(s.Status.Conditions, condition)
@@ -190,10 +190,10 @@ func (r *testNamespace) conditionText(name, condition string) func() string {
 // provider creates a ModelProvider and returns its condition Ready.
 func (r *testNamespace) provider(name, url string) func() string {
 	none := int32(0)
-	r.create(&v1alpha1.ModelProvider{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: v1alpha1.ModelProviderSpec{BaseURL: url, DefaultModel: "m", MaxRetries: &none}})
+	r.Create(&v1alpha1.ModelProvider{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: v1alpha1.ModelProviderSpec{BaseURL: url, DefaultModel: "m", MaxRetries: &none}})
 	return func() string {
 		var p v1alpha1.ModelProvider
-		if err := r.get(name, &p); err != nil {
+		if err := r.Get(name, &p); err != nil {
 			return err.Error()
 		}
 		return find(p.Status.Conditions, v1alpha1.ConditionReady)
@@ -211,10 +211,10 @@ func find(conditions []metav1.Condition, kind string) string {
 
 // runTask creates a task and returns its phase, its reason and its result or error.
 func (r *testNamespace) runTask(name string, spec v1alpha1.AgentTaskSpec) func() string {
-	r.create(&v1alpha1.AgentTask{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: spec})
+	r.Create(&v1alpha1.AgentTask{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: spec})
 	return func() string {
 		var t v1alpha1.AgentTask
-		if err := r.get(name, &t); err != nil {
+		if err := r.Get(name, &t); err != nil {
 			return err.Error()
 		}
 		words := []string{string(t.Status.Phase)}

@@ -18,16 +18,16 @@ var _ = class(
 		name:    "a user writes in another's name",
 		attempt: "mallory, a user of the namespace, creates a message with spec.user alice",
 		defence: "the messages policy: spec.user must be the authenticated user",
-		run: func(t *testing.T, w *world) {
+		run: func(t *testing.T, w *target) {
 			r := w.newNamespace(t)
-			r.create(&v1alpha1.AgentChat{ObjectMeta: metav1.ObjectMeta{Name: "chat"}})
-			err := r.as("mallory", "nestor-user").Create(t.Context(), r.message("forged", "alice"))
+			r.Create(&v1alpha1.AgentChat{ObjectMeta: metav1.ObjectMeta{Name: "chat"}})
+			err := r.As("mallory", "nestor-user").Create(t.Context(), r.message("forged", "alice"))
 			r.Expect(err).To(MatchError(ContainSubstring("spec.user must be you")))
 		},
-		control: func(t *testing.T, w *world) {
+		control: func(t *testing.T, w *target) {
 			r := w.newNamespace(t)
-			r.create(&v1alpha1.AgentChat{ObjectMeta: metav1.ObjectMeta{Name: "chat"}})
-			r.Expect(r.as("alice", "nestor-user").Create(t.Context(), r.message("own", "alice"))).To(Succeed())
+			r.Create(&v1alpha1.AgentChat{ObjectMeta: metav1.ObjectMeta{Name: "chat"}})
+			r.Expect(r.As("alice", "nestor-user").Create(t.Context(), r.message("own", "alice"))).To(Succeed())
 		},
 	},
 )
@@ -35,7 +35,7 @@ var _ = class(
 // message returns a message of a person to the chat of the room.
 func (r *testNamespace) message(name, user string) *v1alpha1.AgentMessage {
 	return &v1alpha1.AgentMessage{
-		ObjectMeta: metav1.ObjectMeta{Namespace: r.namespace, Name: name},
+		ObjectMeta: metav1.ObjectMeta{Namespace: r.Namespace, Name: name},
 		Spec:       v1alpha1.AgentMessageSpec{Chat: "chat", User: user, Content: "Greet Alice"},
 	}
 }

@@ -31,9 +31,9 @@ func (r *testNamespace) patchMetadata(api client.Client, object client.Object, m
 func (r *testNamespace) delegatedTask() *v1alpha1.AgentTask {
 	r.t.Helper()
 	r.createGuardedChat(false)
-	r.sendMessage(r.as("alice", user), "ask", "alice", sum)
+	r.sendMessage(r.As("alice", user), "ask", "alice", sum)
 	r.waitForApproval("chat-1")
-	task, err := r.task("chat-1")
+	task, err := r.Task("chat-1")()
 	r.Expect(err).NotTo(HaveOccurred())
 	return task
 }
@@ -41,7 +41,7 @@ func (r *testNamespace) delegatedTask() *v1alpha1.AgentTask {
 // grantRules gives a person permissions in a namespace, and waits until they apply.
 func (r *testNamespace) grantRules(namespace, person string, rules ...rbacv1.PolicyRule) {
 	r.t.Helper()
-	role := &rbacv1.Role{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, GenerateName: r.namespace + "-"}, Rules: rules}
+	role := &rbacv1.Role{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, GenerateName: r.Namespace + "-"}, Rules: rules}
 	r.Expect(r.API.Create(r.t.Context(), role)).To(Succeed())
 	r.Expect(r.API.Create(r.t.Context(), &rbacv1.RoleBinding{
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: role.Name},
@@ -62,21 +62,21 @@ func may(verb, resource string, names ...string) rbacv1.PolicyRule {
 
 // markAttack is an attack that plants a mark of the operator on a new task. The control plants another one.
 func markAttack(name, mark string, metadata func(marks map[string]string) metav1.ObjectMeta, harmless string) attack {
-	try := func(t *testing.T, w *world, key string) (*testNamespace, error) {
+	try := func(t *testing.T, w *target, key string) (*testNamespace, error) {
 		t.Helper()
 		r := w.newNamespace(t)
 		task := r.toolTask("marked", "")
 		marked := metadata(map[string]string{key: "planted"})
 		task.Labels, task.Annotations = marked.Labels, marked.Annotations
-		return r, r.as("mallory", runner).Create(t.Context(), task)
+		return r, r.As("mallory", runner).Create(t.Context(), task)
 	}
 	return attack{
 		name: name, attempt: "mallory creates a task with " + mark, defence: "the policy on marks",
-		run: func(t *testing.T, w *world) {
+		run: func(t *testing.T, w *target) {
 			r, err := try(t, w, mark)
 			r.Expect(err).To(MatchError(ContainSubstring(mark + " is the operator's")))
 		},
-		control: func(t *testing.T, w *world) {
+		control: func(t *testing.T, w *target) {
 			r, err := try(t, w, harmless)
 			r.Expect(err).NotTo(HaveOccurred())
 		},
@@ -89,10 +89,10 @@ func annotated(marks map[string]string) metav1.ObjectMeta {
 }
 
 // useShared runs a task with a tool of a shared server, by a person with or without the verb use in the operator's namespace.
-func useShared(t *testing.T, w *world, granted bool) (*testNamespace, func() string) {
+func useShared(t *testing.T, w *target, granted bool) (*testNamespace, func() string) {
 	t.Helper()
 	r := w.newNamespace(t)
-	server := &v1alpha1.ToolServer{ObjectMeta: metav1.ObjectMeta{Name: "shared-" + r.namespace}}
+	server := &v1alpha1.ToolServer{ObjectMeta: metav1.ObjectMeta{Name: "shared-" + r.Namespace}}
 	answer := func(w http.ResponseWriter, id, _ json.RawMessage) {
 		result(w, id, `{"content":[{"type":"text","text":"fine"}]}`)
 	}
@@ -103,9 +103,9 @@ func useShared(t *testing.T, w *world, granted bool) (*testNamespace, func() str
 	}
 	task := r.toolTask("call", "mallory")
 	task.Spec.Tool = server.Name + "__act"
-	r.Expect(r.as("mallory", runner).Create(t.Context(), task)).To(Succeed())
+	r.Expect(r.As("mallory", runner).Create(t.Context(), task)).To(Succeed())
 	return r, func() string {
-		found, err := r.task("call")
+		found, err := r.Task("call")()
 		if err != nil || found.Status.Error == nil {
 			return string(found.Status.Phase)
 		}
@@ -115,16 +115,16 @@ func useShared(t *testing.T, w *world, granted bool) (*testNamespace, func() str
 
 // createWithTool creates a task that calls a tool server, as a person with permission to create tasks. If granted is
 // true, the person may use the server too.
-func createWithTool(t *testing.T, w *world, granted bool) (*testNamespace, error) {
+func createWithTool(t *testing.T, w *target, granted bool) (*testNamespace, error) {
 	t.Helper()
 	r := w.newNamespace(t)
-	r.grantRules(r.namespace, "mallory", may("create", "agenttasks"))
+	r.grantRules(r.Namespace, "mallory", may("create", "agenttasks"))
 	if granted {
-		r.grantRules(r.namespace, "mallory", may("use", "toolservers", "github"))
+		r.grantRules(r.Namespace, "mallory", may("use", "toolservers", "github"))
 	}
 	task := r.toolTask("call", "mallory")
 	task.Spec.Tool = "github__merge"
-	return r, r.as("mallory", viewer).Create(t.Context(), task)
+	return r, r.As("mallory", viewer).Create(t.Context(), task)
 }
 
 // workspaceFiles are the paths of the history API that return files of a workspace.
@@ -138,37 +138,37 @@ var _ = class(
 		name:    "the operator deletes a task that somebody marked",
 		attempt: "mallory adds the finalizer and the label of a firing to a delegated task, and creates a trigger with that name",
 		defence: "the policy on marks; the operator deletes only objects whose owner is the trigger",
-		run: func(t *testing.T, w *world) {
+		run: func(t *testing.T, w *target) {
 			r := w.newNamespace(t)
 			task := r.delegatedTask()
-			err := r.patchMetadata(r.as("mallory", runner), task, map[string]any{
+			err := r.patchMetadata(r.As("mallory", runner), task, map[string]any{
 				"finalizers": []string{v1alpha1.FinalizerFiring}, "labels": map[string]string{v1alpha1.LabelTrigger: "bait"},
 			})
 			r.Expect(err).To(MatchError(ContainSubstring("is the operator's")))
 		},
-		control: func(t *testing.T, w *world) {
+		control: func(t *testing.T, w *target) {
 			r := w.newNamespace(t)
 			task := r.delegatedTask()
 			harmless := map[string]any{"labels": map[string]string{"example.com/team": "a"}}
-			r.Expect(r.patchMetadata(r.as("mallory", runner), task, harmless)).To(Succeed())
+			r.Expect(r.patchMetadata(r.As("mallory", runner), task, harmless)).To(Succeed())
 		},
 	},
 	attack{
 		name:    "a standing object loses the operator's marks",
 		attempt: "mallory removes the label of the chat from a delegated task",
 		defence: "the policy on marks: only the operator removes them",
-		run: func(t *testing.T, w *world) {
+		run: func(t *testing.T, w *target) {
 			r := w.newNamespace(t)
 			task := r.delegatedTask()
 			removed := map[string]any{"labels": map[string]any{v1alpha1.LabelChat: nil}}
-			err := r.patchMetadata(r.as("mallory", runner), task, removed)
+			err := r.patchMetadata(r.As("mallory", runner), task, removed)
 			r.Expect(err).To(MatchError(ContainSubstring("nestor.dev/chat must be spec.chat")))
 		},
-		control: func(t *testing.T, w *world) {
+		control: func(t *testing.T, w *target) {
 			r := w.newNamespace(t)
 			task := r.delegatedTask()
 			same := map[string]any{"labels": map[string]any{v1alpha1.LabelChat: "chat"}}
-			r.Expect(r.patchMetadata(r.as("mallory", runner), task, same)).To(Succeed())
+			r.Expect(r.patchMetadata(r.As("mallory", runner), task, same)).To(Succeed())
 		},
 	},
 	markAttack("a task joins another tree", v1alpha1.LabelParent, labelled, v1alpha1.LabelDoor),
@@ -181,46 +181,46 @@ var _ = class(
 		name:    "a message appears in another chat",
 		attempt: "mallory writes a message to one chat with the label of another, by which clients list messages",
 		defence: "the policy on marks: the label must be spec.chat",
-		run: func(t *testing.T, w *world) {
+		run: func(t *testing.T, w *target) {
 			r := w.newNamespace(t)
 			message := r.message("hello", "mallory")
 			message.Labels = map[string]string{v1alpha1.LabelChat: "another"}
-			err := r.as("mallory", user).Create(t.Context(), message)
+			err := r.As("mallory", user).Create(t.Context(), message)
 			r.Expect(err).To(MatchError(ContainSubstring("nestor.dev/chat must be spec.chat")))
 		},
-		control: func(t *testing.T, w *world) {
+		control: func(t *testing.T, w *target) {
 			r := w.newNamespace(t)
 			message := r.message("hello", "mallory")
 			message.Labels = map[string]string{v1alpha1.LabelChat: message.Spec.Chat}
-			r.Expect(r.as("mallory", user).Create(t.Context(), message)).To(Succeed())
+			r.Expect(r.As("mallory", user).Create(t.Context(), message)).To(Succeed())
 		},
 	},
 	attack{
 		name:    "a message pretends to be a request for approval",
 		attempt: "mallory writes a message with the annotations of the operator's requests",
 		defence: "the policy on marks",
-		run: func(t *testing.T, w *world) {
+		run: func(t *testing.T, w *target) {
 			r := w.newNamespace(t)
 			message := r.message("hello", "mallory")
 			message.Annotations = map[string]string{v1alpha1.AnnotationCall: "c1", v1alpha1.AnnotationArgumentsDigest: sumDigest}
-			r.Expect(r.as("mallory", user).Create(t.Context(), message)).To(MatchError(ContainSubstring("is the operator's")))
+			r.Expect(r.As("mallory", user).Create(t.Context(), message)).To(MatchError(ContainSubstring("is the operator's")))
 		},
-		control: func(t *testing.T, w *world) {
+		control: func(t *testing.T, w *target) {
 			r := w.newNamespace(t)
 			message := r.message("hello", "mallory")
 			message.Annotations = map[string]string{v1alpha1.AnnotationRequest: "d"}
-			r.Expect(r.as("mallory", user).Create(t.Context(), message)).To(Succeed())
+			r.Expect(r.As("mallory", user).Create(t.Context(), message)).To(Succeed())
 		},
 	},
 	attack{
 		name:    "a person calls a tool with credentials that they may not use",
 		attempt: "mallory may create tasks, and creates one of type Tool for a ToolServer",
 		defence: "the policy on tasks: the verb use on the ToolServer",
-		run: func(t *testing.T, w *world) {
+		run: func(t *testing.T, w *target) {
 			r, err := createWithTool(t, w, false)
 			r.Expect(err).To(MatchError(ContainSubstring("you may not use the ToolServer github")))
 		},
-		control: func(t *testing.T, w *world) {
+		control: func(t *testing.T, w *target) {
 			r, err := createWithTool(t, w, true)
 			r.Expect(err).NotTo(HaveOccurred())
 		},
@@ -229,12 +229,12 @@ var _ = class(
 		name:    "a runner calls a shared server's tool",
 		attempt: "mallory, a runner of one namespace, creates a task for a tool of a server that the operator's namespace shares",
 		defence: "the operator checks the verb use in its own namespace for spec.user",
-		run: func(t *testing.T, w *world) {
+		run: func(t *testing.T, w *target) {
 			r, outcome := useShared(t, w, false)
 			r.Eventually(outcome).Should(HavePrefix(string(v1alpha1.TaskFailed)))
 			r.Expect(outcome()).To(ContainSubstring("does not have the verb use on it there"))
 		},
-		control: func(t *testing.T, w *world) {
+		control: func(t *testing.T, w *target) {
 			r, outcome := useShared(t, w, true)
 			r.Eventually(outcome).Should(Equal(string(v1alpha1.TaskSuccess)))
 		},
@@ -243,35 +243,35 @@ var _ = class(
 		name:    "a person invents a group",
 		attempt: "mallory creates a task with the group of the platform team in spec.userGroups",
 		defence: "the policy on tasks: they must be groups of the authenticated user",
-		run: func(t *testing.T, w *world) {
+		run: func(t *testing.T, w *target) {
 			r := w.newNamespace(t)
 			task := r.toolTask("call", "mallory")
 			task.Spec.UserGroups = []string{"platform"}
-			err := r.as("mallory", runner).Create(t.Context(), task)
+			err := r.As("mallory", runner).Create(t.Context(), task)
 			r.Expect(err).To(MatchError(ContainSubstring("spec.userGroups must be groups that you are in")))
 		},
-		control: func(t *testing.T, w *world) {
+		control: func(t *testing.T, w *target) {
 			r := w.newNamespace(t)
 			task := r.toolTask("call", "mallory")
 			task.Spec.UserGroups = []string{"system:authenticated"}
-			r.Expect(r.as("mallory", runner).Create(t.Context(), task)).To(Succeed())
+			r.Expect(r.As("mallory", runner).Create(t.Context(), task)).To(Succeed())
 		},
 	},
 	attack{
 		name:    "a viewer reads the files of a workspace",
 		attempt: "mallory, a viewer, gets the changes, the archive and a file of a chat's workspace",
 		defence: "RBAC: nestor-viewer does not include workspacechanges",
-		run: func(t *testing.T, w *world) {
+		run: func(t *testing.T, w *target) {
 			r := w.newNamespace(t)
-			r.as("mallory", viewer)
+			r.As("mallory", viewer)
 			for _, path := range workspaceFiles {
 				_, err := r.getAs("mallory", inside(r, path))
 				r.Expect(err).To(Satisfy(apierrors.IsForbidden), path)
 			}
 		},
-		control: func(t *testing.T, w *world) {
+		control: func(t *testing.T, w *target) {
 			r := w.newNamespace(t)
-			r.as("mallory", user)
+			r.As("mallory", user)
 			for _, path := range workspaceFiles {
 				_, err := r.getAs("mallory", inside(r, path))
 				r.Expect(err).NotTo(Satisfy(apierrors.IsForbidden), path)

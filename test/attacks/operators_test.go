@@ -30,7 +30,7 @@ var _ = class(
 		name:    "a successor repeats a call in flight",
 		attempt: "a second operator starts while the first one waits for a model",
 		defence: "the second one requests the shard, and the first one hands it over when its calls have finished",
-		run: func(t *testing.T, w *world) {
+		run: func(t *testing.T, w *target) {
 			s := slowStory(t, w)
 			first := s.Operator
 			s.Expect(s.LaunchOperator(t.Context())).To(Succeed())
@@ -39,7 +39,7 @@ var _ = class(
 			s.Expect(s.requests.Load()).To(BeEquivalentTo(1))
 			s.Expect(first.Kill()).To(Succeed())
 		},
-		control: func(t *testing.T, w *world) {
+		control: func(t *testing.T, w *target) {
 			s := slowStory(t, w)
 			s.Expect(s.Operator.Kill()).To(Succeed())
 			s.Expect(s.StartOperator(t.Context())).To(Succeed())
@@ -51,7 +51,7 @@ var _ = class(
 		name:    "a suspended operator records outdated results",
 		attempt: "the first operator is suspended while it waits for a model, superseded, and resumed",
 		defence: "its epoch is over: its append is refused, and it stands by",
-		run: func(t *testing.T, w *world) {
+		run: func(t *testing.T, w *target) {
 			s := slowStory(t, w)
 			first := s.Operator
 			s.Expect(first.Signal(syscall.SIGSTOP)).To(Succeed())
@@ -65,7 +65,7 @@ var _ = class(
 			s.Expect(s.requests.Load()).To(Equal(requests))
 			s.Expect(first.Kill()).To(Succeed())
 		},
-		control: func(t *testing.T, w *world) {
+		control: func(t *testing.T, w *target) {
 			s := slowStory(t, w)
 			s.Expect(s.Operator.Signal(syscall.SIGSTOP)).To(Succeed())
 			before := s.events()
@@ -79,7 +79,7 @@ var _ = class(
 		attempt:     "a process with the connection of an earlier operator appends to an agent",
 		defence:     "the ledger checks the epoch in the transaction of the append",
 		everyLedger: true,
-		run: func(t *testing.T, w *world) {
+		run: func(t *testing.T, w *target) {
 			r := w.newNamespace(t)
 			r.finishAgent()
 			fence, agent := r.finishedAgent()
@@ -87,7 +87,7 @@ var _ = class(
 			err := r.appendTo(agent, fence)
 			r.Expect(err).To(MatchError(ledger.ErrFenced))
 		},
-		control: func(t *testing.T, w *world) {
+		control: func(t *testing.T, w *target) {
 			r := w.newNamespace(t)
 			r.finishAgent()
 			r.Eventually(func() error { // on a busy machine, a Lease may expire between reading and appending
@@ -105,7 +105,7 @@ type slowStack struct {
 	release  chan struct{}
 }
 
-func slowStory(t *testing.T, w *world) *slowStack {
+func slowStory(t *testing.T, w *target) *slowStack {
 	t.Helper()
 	own := start(t, stack.SQLite, func(o *stack.Options) {
 		o.Programs = w.Dir
@@ -117,7 +117,7 @@ func slowStory(t *testing.T, w *world) *slowStack {
 		server.CloseClientConnections() // a failed test leaves requests open
 		server.Close()
 	})
-	s.create(
+	s.Create(
 		&v1alpha1.ModelProvider{ObjectMeta: metav1.ObjectMeta{Name: "slow"}, Spec: v1alpha1.ModelProviderSpec{BaseURL: server.URL + "/v1", DefaultModel: "slow"}},
 		&v1alpha1.AgentTask{ObjectMeta: metav1.ObjectMeta{Name: "work"}, Spec: v1alpha1.AgentTaskSpec{Type: v1alpha1.TaskAgent, Role: "general", Instruction: "Do it", ModelProvider: "slow"}},
 	)
@@ -152,7 +152,7 @@ func (s *slowStack) ServeHTTP(response http.ResponseWriter, request *http.Reques
 func (s *slowStack) finish() {
 	s.t.Helper()
 	close(s.release)
-	s.Eventually(s.taskPhase("work")).Should(Equal(v1alpha1.TaskSuccess))
+	s.Eventually(s.TaskPhase("work")).Should(Equal(v1alpha1.TaskSuccess))
 }
 
 // answered waits until the owner has answered the request of the second operator.
@@ -182,8 +182,8 @@ func (r *testNamespace) openHistory() ledger.Ledger {
 // finishAgent runs a task to its end.
 func (r *testNamespace) finishAgent() {
 	r.t.Helper()
-	r.create(&v1alpha1.AgentTask{ObjectMeta: metav1.ObjectMeta{Name: "work"}, Spec: v1alpha1.AgentTaskSpec{Type: v1alpha1.TaskAgent, Role: "general", Instruction: "Submit done"}})
-	r.Eventually(r.taskPhase("work")).Should(Equal(v1alpha1.TaskSuccess))
+	r.Create(&v1alpha1.AgentTask{ObjectMeta: metav1.ObjectMeta{Name: "work"}, Spec: v1alpha1.AgentTaskSpec{Type: v1alpha1.TaskAgent, Role: "general", Instruction: "Submit done"}})
+	r.Eventually(r.TaskPhase("work")).Should(Equal(v1alpha1.TaskSuccess))
 }
 
 // finishedAgent returns the operator's epoch and the record of the agent.

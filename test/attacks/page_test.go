@@ -19,10 +19,10 @@ import (
 const maxPages = 16
 
 // stream returns the path of the stream of a room's chats.
-func (r *testNamespace) stream() string { return "/api/stream?namespace=" + r.namespace }
+func (r *testNamespace) stream() string { return "/api/stream?namespace=" + r.Namespace }
 
 // newVisitor creates a room and a person with a token there.
-func newVisitor(t *testing.T, w *world, role string) (d *frontends, r *testNamespace, name, token string) {
+func newVisitor(t *testing.T, w *target, role string) (d *frontends, r *testNamespace, name, token string) {
 	t.Helper()
 	d = w.frontends(t)
 	r = d.newNamespace(t)
@@ -42,11 +42,11 @@ var _ = class(
 		name:    "a stream is held open with a bad token",
 		attempt: "an attacker opens streams with an unknown token, to exhaust the server",
 		defence: "the token is reviewed before a stream starts",
-		run: func(t *testing.T, w *world) {
+		run: func(t *testing.T, w *target) {
 			d, r, _, _ := newVisitor(t, w, user)
 			r.Expect(d.send(r, http.MethodGet, r.stream(), "eyJhbGciOiJub25lIn0.e30.", "", nil).code).To(Equal(http.StatusUnauthorized))
 		},
-		control: func(t *testing.T, w *world) {
+		control: func(t *testing.T, w *target) {
 			d, r, _, token := newVisitor(t, w, user)
 			got := d.send(r, http.MethodGet, r.stream(), token, "", nil)
 			r.Expect(got.code).To(Equal(http.StatusOK))
@@ -57,7 +57,7 @@ var _ = class(
 		name:    "a stream outlives its token",
 		attempt: "a person whose account was deleted keeps reading an open stream",
 		defence: "the token is reviewed again while the stream is open",
-		run: func(t *testing.T, w *world) {
+		run: func(t *testing.T, w *target) {
 			d, r, _, token := newVisitor(t, w, user)
 			got := d.send(r, http.MethodGet, r.stream(), token, "", nil)
 			r.Expect(got.code).To(Equal(http.StatusOK))
@@ -66,10 +66,10 @@ var _ = class(
 				defer close(ended)
 				_, _ = io.Copy(io.Discard, got.more) // how it ends does not matter
 			}()
-			r.Expect(r.API.Delete(t.Context(), &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: r.namespace, Name: "mallory"}})).To(Succeed())
+			r.Expect(r.API.Delete(t.Context(), &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: r.Namespace, Name: "mallory"}})).To(Succeed())
 			r.Eventually(ended).WithTimeout(4 * time.Minute).Should(BeClosed()) // it is reviewed every 30 seconds
 		},
-		control: func(t *testing.T, w *world) {
+		control: func(t *testing.T, w *target) {
 			d, r, _, token := newVisitor(t, w, user)
 			got := d.send(r, http.MethodGet, r.stream(), token, "", nil)
 			first := make([]byte, 1)
@@ -81,7 +81,7 @@ var _ = class(
 		name:    "one person uses up all streams",
 		attempt: "mallory opens more pages than the limit per user",
 		defence: "--web-max-streams-per-user: status 429 with Retry-After",
-		run: func(t *testing.T, w *world) {
+		run: func(t *testing.T, w *target) {
 			d, r, _, token := newVisitor(t, w, user)
 			for range maxPages {
 				r.Expect(d.send(r, http.MethodGet, r.stream(), token, "", nil).code).To(Equal(http.StatusOK))
@@ -93,7 +93,7 @@ var _ = class(
 			_, other := r.token("alice", user)
 			r.Expect(d.send(r, http.MethodGet, r.stream(), other, "", nil).code).To(Equal(http.StatusOK), "others are not affected")
 		},
-		control: func(t *testing.T, w *world) {
+		control: func(t *testing.T, w *target) {
 			d, r, _, token := newVisitor(t, w, user)
 			for range maxPages + 4 {
 				r.Eventually(func() int { // the server notices with a delay that earlier ones have ended
@@ -108,9 +108,9 @@ var _ = class(
 		name:    "another site makes a browser act",
 		attempt: "a page on another site posts to the page's API, reads its stream, and signs the person in as another user",
 		defence: "Sec-Fetch-Site and Origin are checked, and sign-in accepts only JSON",
-		run: func(t *testing.T, w *world) {
+		run: func(t *testing.T, w *target) {
 			d, r, _, token := newVisitor(t, w, user)
-			path := "/k8s/apis/nestor.dev/v1alpha1/namespaces/" + r.namespace + "/agentchats"
+			path := "/k8s/apis/nestor.dev/v1alpha1/namespaces/" + r.Namespace + "/agentchats"
 			r.Expect(d.send(r, http.MethodPost, path, token, chatJSON("csrf"), crossSite).code).To(Equal(http.StatusForbidden))
 			r.Expect(d.send(r, http.MethodGet, r.stream(), token, "", crossSite).code).To(Equal(http.StatusForbidden))
 			signIn := `{"token":"` + token + `"}`
@@ -118,9 +118,9 @@ var _ = class(
 			form := d.send(r, http.MethodPost, "/api/login", "", signIn, func(q *http.Request) { q.Header.Set("Content-Type", "text/plain") })
 			r.Expect(form.code).To(Equal(http.StatusUnsupportedMediaType))
 		},
-		control: func(t *testing.T, w *world) {
+		control: func(t *testing.T, w *target) {
 			d, r, _, token := newVisitor(t, w, user)
-			path := "/k8s/apis/nestor.dev/v1alpha1/namespaces/" + r.namespace + "/agentchats"
+			path := "/k8s/apis/nestor.dev/v1alpha1/namespaces/" + r.Namespace + "/agentchats"
 			r.Expect(d.send(r, http.MethodPost, path, token, chatJSON("own"), nil).code).To(Equal(http.StatusCreated))
 			r.Expect(d.send(r, http.MethodPost, "/api/login", "", `{"token":"`+token+`"}`, nil).code).To(Equal(http.StatusNoContent))
 		},
@@ -129,16 +129,16 @@ var _ = class(
 		name:    "a script steals the token of a person",
 		attempt: "a script, another host or a page without TLS reads or sets the cookie that holds the token",
 		defence: "the cookie is HttpOnly, Secure, SameSite=Strict and bound to the host by its name",
-		run: func(t *testing.T, w *world) {
+		run: func(t *testing.T, w *target) {
 			d, r, _, token := newVisitor(t, w, user)
 			cookie := d.send(r, http.MethodPost, "/api/login", "", `{"token":"`+token+`"}`, nil).header.Get("Set-Cookie")
 			r.Expect(cookie).To(And(HavePrefix("__Host-"), ContainSubstring("HttpOnly"), ContainSubstring("Secure"), ContainSubstring("SameSite=Strict"), ContainSubstring("Path=/"), Not(ContainSubstring("Domain"))))
 		},
-		control: func(t *testing.T, w *world) {
+		control: func(t *testing.T, w *target) {
 			d, r, name, token := newVisitor(t, w, user)
 			cookie := d.send(r, http.MethodPost, "/api/login", "", `{"token":"`+token+`"}`, nil).header.Get("Set-Cookie")
 			pair, _, _ := strings.Cut(cookie, ";")
-			got := d.send(r, http.MethodGet, "/api/whoami?namespace="+r.namespace, "", "", func(q *http.Request) { q.Header.Set("Cookie", pair) })
+			got := d.send(r, http.MethodGet, "/api/whoami?namespace="+r.Namespace, "", "", func(q *http.Request) { q.Header.Set("Cookie", pair) })
 			r.Expect(got.body).To(ContainSubstring(name), "the cookie authenticates the person")
 		},
 	},
@@ -146,16 +146,16 @@ var _ = class(
 		name:    "the page is put into a frame",
 		attempt: "another site shows the page in a frame, to get a click on Approve",
 		defence: "frame-ancestors and X-Frame-Options on every response, and no inline script",
-		run: func(t *testing.T, w *world) {
+		run: func(t *testing.T, w *target) {
 			d, r, _, token := newVisitor(t, w, user)
-			for _, path := range []string{"/", "/" + r.namespace, "/api/whoami", "/k8s/api/v1/secrets", "/assets/x.js"} {
+			for _, path := range []string{"/", "/" + r.Namespace, "/api/whoami", "/k8s/api/v1/secrets", "/assets/x.js"} {
 				header := d.send(r, http.MethodGet, path, token, "", nil).header
 				r.Expect(header.Get("X-Frame-Options")).To(Equal("DENY"), path)
 				r.Expect(header.Get("Content-Security-Policy")).To(And(ContainSubstring("frame-ancestors 'none'"), Not(ContainSubstring("unsafe-"))), path)
 				r.Expect(header.Get("X-Content-Type-Options")).To(Equal("nosniff"), path)
 			}
 		},
-		control: func(t *testing.T, w *world) {
+		control: func(t *testing.T, w *target) {
 			d, r, _, _ := newVisitor(t, w, user)
 			response := d.send(r, http.MethodGet, "/", "", "", nil)
 			r.Expect(response.header.Get("Content-Type")).To(ContainSubstring("text/html"), "there is a page to frame")
@@ -165,18 +165,18 @@ var _ = class(
 		name:    "a path leads out of what the page offers",
 		attempt: "an admin of the cluster, whose rights would allow it, is led to Secrets and other verbs by paths with dots, slashes and other resources",
 		defence: "only listed resources and verbs are forwarded, and the path is built from validated names",
-		run: func(t *testing.T, w *world) {
+		run: func(t *testing.T, w *target) {
 			d, r, _, token := newVisitor(t, w, "cluster-admin")
-			r.create(&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "key"}, StringData: map[string]string{"key": "topsecret"}})
-			nestor := "/k8s/apis/nestor.dev/v1alpha1/namespaces/" + r.namespace
+			r.Create(&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "key"}, StringData: map[string]string{"key": "topsecret"}})
+			nestor := "/k8s/apis/nestor.dev/v1alpha1/namespaces/" + r.Namespace
 			for _, path := range []string{
-				"/k8s/api/v1/namespaces/" + r.namespace + "/secrets/key",
+				"/k8s/api/v1/namespaces/" + r.Namespace + "/secrets/key",
 				"/k8s/api/v1/secrets",
-				nestor + "/..%2F..%2F..%2F..%2F..%2Fapi%2Fv1%2Fnamespaces%2F" + r.namespace + "%2Fsecrets/key",
-				nestor + "/agentchats/..%2f..%2f..%2f..%2f..%2f..%2fapi%2fv1%2fnamespaces%2f" + r.namespace + "%2fsecrets%2fkey",
-				nestor + "/../../../../../api/v1/namespaces/" + r.namespace + "/secrets/key",
-				"/k8s//api/v1/namespaces/" + r.namespace + "/secrets/key",
-				"/k8s/apis/history.nestor.dev/v1alpha1/namespaces/" + r.namespace + "/..%2f..%2f..%2f..%2fapi/v1",
+				nestor + "/..%2F..%2F..%2F..%2F..%2Fapi%2Fv1%2Fnamespaces%2F" + r.Namespace + "%2Fsecrets/key",
+				nestor + "/agentchats/..%2f..%2f..%2f..%2f..%2f..%2fapi%2fv1%2fnamespaces%2f" + r.Namespace + "%2fsecrets%2fkey",
+				nestor + "/../../../../../api/v1/namespaces/" + r.Namespace + "/secrets/key",
+				"/k8s//api/v1/namespaces/" + r.Namespace + "/secrets/key",
+				"/k8s/apis/history.nestor.dev/v1alpha1/namespaces/" + r.Namespace + "/..%2f..%2f..%2f..%2fapi/v1",
 			} {
 				got := d.send(r, http.MethodGet, path, token, "", nil)
 				r.Expect(got.body).NotTo(ContainSubstring("dG9wc2VjcmV0"), path)
@@ -185,12 +185,12 @@ var _ = class(
 			r.Expect(d.send(r, http.MethodDelete, nestor+"/agentroles/orchestrator", token, "", nil).code).To(Equal(http.StatusMethodNotAllowed))
 			r.Expect(d.send(r, http.MethodPut, nestor+"/agentchats/x", token, chatJSON("x"), nil).code).To(Equal(http.StatusMethodNotAllowed))
 		},
-		control: func(t *testing.T, w *world) {
+		control: func(t *testing.T, w *target) {
 			d, r, _, token := newVisitor(t, w, "cluster-admin")
-			r.create(&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "key"}, StringData: map[string]string{"key": "topsecret"}})
-			r.Expect(d.send(r, http.MethodGet, "/k8s/apis/nestor.dev/v1alpha1/namespaces/"+r.namespace+"/modelproviders", token, "", nil).code).To(Equal(http.StatusOK))
+			r.Create(&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "key"}, StringData: map[string]string{"key": "topsecret"}})
+			r.Expect(d.send(r, http.MethodGet, "/k8s/apis/nestor.dev/v1alpha1/namespaces/"+r.Namespace+"/modelproviders", token, "", nil).code).To(Equal(http.StatusOK))
 			var secret corev1.Secret
-			r.Expect(r.get("key", &secret)).To(Succeed())
+			r.Expect(r.Get("key", &secret)).To(Succeed())
 			r.Expect(string(secret.Data["key"])).To(Equal("topsecret"))
 		},
 	},
@@ -198,35 +198,35 @@ var _ = class(
 		name:    "headers of a browser impersonate another person",
 		attempt: "mallory adds impersonation and front-proxy headers to a request to the page",
 		defence: "headers of the request are not forwarded",
-		run: func(t *testing.T, w *world) {
+		run: func(t *testing.T, w *target) {
 			d, r, name, token := newVisitor(t, w, user)
-			got := d.send(r, http.MethodGet, "/api/whoami?namespace="+r.namespace, token, "", func(q *http.Request) {
+			got := d.send(r, http.MethodGet, "/api/whoami?namespace="+r.Namespace, token, "", func(q *http.Request) {
 				for header, value := range map[string]string{"Impersonate-User": "admin", "Impersonate-Group": "system:masters", "X-Remote-User": "admin", "X-Forwarded-User": "admin"} {
 					q.Header.Set(header, value)
 				}
 			})
 			r.Expect(got.body).To(ContainSubstring(`"user":"` + name + `"`))
 		},
-		control: func(t *testing.T, w *world) {
+		control: func(t *testing.T, w *target) {
 			d, r, _, _ := newVisitor(t, w, user)
 			_, other := r.token("alice", user)
-			r.Expect(d.send(r, http.MethodGet, "/api/whoami?namespace="+r.namespace, other, "", nil).body).To(ContainSubstring(":alice"), "another token is another person")
+			r.Expect(d.send(r, http.MethodGet, "/api/whoami?namespace="+r.Namespace, other, "", nil).body).To(ContainSubstring(":alice"), "another token is another person")
 		},
 	},
 	attack{
 		name:    "the page lends its own rights",
 		attempt: "a person without a token, or with one without permissions here, lists chats",
 		defence: "the server has no permissions of its own: every request uses its own token",
-		run: func(t *testing.T, w *world) {
+		run: func(t *testing.T, w *target) {
 			d, r, _, _ := newVisitor(t, w, user)
-			path := "/k8s/apis/nestor.dev/v1alpha1/namespaces/" + r.namespace + "/agentchats"
+			path := "/k8s/apis/nestor.dev/v1alpha1/namespaces/" + r.Namespace + "/agentchats"
 			r.Expect(d.send(r, http.MethodGet, path, "", "", nil).code).To(Equal(http.StatusUnauthorized))
 			_, stranger := d.newNamespace(t).token("stranger", user)
 			r.Expect(d.send(r, http.MethodGet, path, stranger, "", nil).code).To(Equal(http.StatusForbidden))
 		},
-		control: func(t *testing.T, w *world) {
+		control: func(t *testing.T, w *target) {
 			d, r, _, token := newVisitor(t, w, user)
-			path := "/k8s/apis/nestor.dev/v1alpha1/namespaces/" + r.namespace + "/agentchats"
+			path := "/k8s/apis/nestor.dev/v1alpha1/namespaces/" + r.Namespace + "/agentchats"
 			r.Expect(d.send(r, http.MethodGet, path, token, "", nil).code).To(Equal(http.StatusOK))
 		},
 	},

@@ -32,7 +32,7 @@ func public(url string) *v1alpha1.Workspace {
 func (r *testNamespace) egress() []networkingv1.NetworkPolicyEgressRule {
 	r.t.Helper()
 	var policy networkingv1.NetworkPolicy
-	r.Expect(r.get(r.workspacePod().Name, &policy)).To(Succeed())
+	r.Expect(r.Get(r.workspacePod().Name, &policy)).To(Succeed())
 	r.Expect(policy.Spec.PolicyTypes).To(ContainElement(networkingv1.PolicyTypeEgress))
 	return policy.Spec.Egress
 }
@@ -40,18 +40,18 @@ func (r *testNamespace) egress() []networkingv1.NetworkPolicyEgressRule {
 // plantedObjectAttack is an attack with an object that mallory creates under the name of one of a workspace's objects before the operator
 // does.
 func plantedObjectAttack(name, attempts string, object client.Object, owned bool) attack {
-	plant := func(t *testing.T, w *world, from string) (*testNamespace, client.Object) {
+	plant := func(t *testing.T, w *target, from string) (*testNamespace, client.Object) {
 		t.Helper()
 		r := w.newNamespace(t)
-		mallory := r.as("mallory", "edit")
+		mallory := r.As("mallory", "edit")
 		chat := r.chatWith(scratch("1Gi"))
 		// The name of the trap contains the chat's UID: the chat must not start before the trap exists. A role is resolved before the
 		// objects of a workspace are checked, so no reconcile can check them before the trap and start the chat after it.
 		chat.Spec.Role = "later"
-		r.create(chat)
+		r.Create(chat)
 		trap, ok := object.DeepCopyObject().(client.Object)
 		r.Expect(ok).To(BeTrue())
-		trap.SetNamespace(r.namespace)
+		trap.SetNamespace(r.Namespace)
 		trap.SetName(pod.Spec{Owner: pod.Owner{Name: chat.Name, UID: string(chat.UID)}}.Name() + from)
 		if owned {
 			trap.SetOwnerReferences([]metav1.OwnerReference{{
@@ -59,25 +59,25 @@ func plantedObjectAttack(name, attempts string, object client.Object, owned bool
 			}})
 		}
 		r.checkAllowed(func() error { return mallory.Create(t.Context(), trap) })
-		r.create(&v1alpha1.AgentRole{ObjectMeta: metav1.ObjectMeta{Name: "later"}, Spec: v1alpha1.AgentRoleSpec{SystemPrompt: "You greet people."}})
+		r.Create(&v1alpha1.AgentRole{ObjectMeta: metav1.ObjectMeta{Name: "later"}, Spec: v1alpha1.AgentRoleSpec{SystemPrompt: "You greet people."}})
 		r.Expect(r.API.Create(t.Context(), r.message("hello", ""))).To(Succeed())
 		return r, trap
 	}
 	ready := func(r *testNamespace) func() ([]metav1.Condition, error) {
 		return func() ([]metav1.Condition, error) {
 			var chat v1alpha1.AgentChat
-			err := r.get("chat", &chat)
+			err := r.Get("chat", &chat)
 			return chat.Status.Conditions, err
 		}
 	}
 	return attack{
 		name: name, attempt: attempts, defence: "the operator: it uses objects that the chat or task owns, by UID, and that say what they should; the condition names the others",
-		run: func(t *testing.T, w *world) {
+		run: func(t *testing.T, w *target) {
 			r, trap := plant(t, w, "")
 			r.Eventually(ready(r)).Should(ContainElement(And(HaveField("Type", v1alpha1.ConditionReady), HaveField("Status", metav1.ConditionFalse),
 				HaveField("Reason", v1alpha1.ReasonWorkspaceUnavailable), HaveField("Message", ContainSubstring(trap.GetName()+" has the name of a workspace object but was not created by the operator: delete it")))))
 		},
-		control: func(t *testing.T, w *world) {
+		control: func(t *testing.T, w *target) {
 			r, _ := plant(t, w, "-2")
 			r.Eventually(ready(r)).Should(ContainElement(And(HaveField("Type", v1alpha1.ConditionReady), HaveField("Status", metav1.ConditionTrue))))
 		},
@@ -97,7 +97,7 @@ func (r *testNamespace) checkFileRead(content string) {
 	r.t.Helper()
 	r.Eventually(func() (string, error) {
 		var task v1alpha1.AgentTask
-		if err := r.get("look", &task); err != nil || task.Status.Result == nil {
+		if err := r.Get("look", &task); err != nil || task.Status.Result == nil {
 			return "", err
 		}
 		return task.Status.Result.Summary + task.Status.Result.Details, nil
@@ -106,23 +106,23 @@ func (r *testNamespace) checkFileRead(content string) {
 
 // escapeAttack is an attack that leaves the directories that the operator may serve. way returns the path and the file to read.
 func escapeAttack(name, attempts string, words string, way func(t *testing.T, inside, outside string) (path, file string)) attack {
-	try := func(t *testing.T, w *world, outside string) *testNamespace {
+	try := func(t *testing.T, w *target, outside string) *testNamespace {
 		t.Helper()
 		r := w.newNamespace(t)
-		inside := filepath.Join(w.files, r.namespace)
+		inside := filepath.Join(w.files, r.Namespace)
 		r.Expect(os.Mkdir(inside, 0o755)).To(Succeed())
 		r.Expect(os.WriteFile(filepath.Join(outside, "secret.txt"), []byte("the crown jewels"), 0o600)).To(Succeed())
 		path, file := way(t, inside, outside)
-		r.create(r.directory(path, file))
+		r.Create(r.directory(path, file))
 		return r
 	}
 	return attack{
 		name: name, attempt: attempts, defence: "the operator resolves links before it compares with --local-workspaces, and opens what it compared; file tools cannot leave the root",
-		run: func(t *testing.T, w *world) {
+		run: func(t *testing.T, w *target) {
 			r := try(t, w, t.TempDir())
 			r.Eventually(func() (string, error) {
 				var task v1alpha1.AgentTask
-				if err := r.get("look", &task); err != nil {
+				if err := r.Get("look", &task); err != nil {
 					return "", err
 				}
 				said := ""
@@ -135,12 +135,12 @@ func escapeAttack(name, attempts string, words string, way func(t *testing.T, in
 				return said, nil
 			}).Should(And(ContainSubstring(words), Not(ContainSubstring("jewels"))))
 		},
-		control: func(t *testing.T, w *world) {
+		control: func(t *testing.T, w *target) {
 			r := w.newNamespace(t)
-			inside := filepath.Join(w.files, r.namespace)
+			inside := filepath.Join(w.files, r.Namespace)
 			r.Expect(os.Mkdir(inside, 0o755)).To(Succeed())
 			r.Expect(os.WriteFile(filepath.Join(inside, "secret.txt"), []byte("the crown jewels"), 0o600)).To(Succeed())
-			r.create(r.directory(inside, "secret.txt"))
+			r.Create(r.directory(inside, "secret.txt"))
 			r.checkFileRead("the crown jewels")
 		},
 	}
@@ -152,14 +152,14 @@ var _ = class(
 		name:    "a workspace fills its node",
 		attempt: "mallory creates a chat with an emptyDir of 90Gi",
 		defence: "the operator: --workspace-max-size",
-		run: func(t *testing.T, w *world) {
+		run: func(t *testing.T, w *target) {
 			r := w.newNamespace(t)
-			r.create(r.lookTask(scratch("90Gi")))
+			r.Create(r.lookTask(scratch("90Gi")))
 			r.checkNotAllowed("The workspace requests 90Gi, and this operator allows 20Gi")
 		},
-		control: func(t *testing.T, w *world) {
+		control: func(t *testing.T, w *target) {
 			r := w.newNamespace(t)
-			r.create(r.lookTask(scratch("1Gi")))
+			r.Create(r.lookTask(scratch("1Gi")))
 			for _, volume := range r.workspacePod().Spec.Volumes {
 				r.Expect(volume.EmptyDir.SizeLimit.Value()).To(BeNumerically("<=", 1<<30), volume.Name)
 			}
@@ -169,31 +169,31 @@ var _ = class(
 		name:    "a workspace asks for more than any node has",
 		attempt: "mallory creates a chat with an emptyDir of 1Pi",
 		defence: "the API: at most 100Gi",
-		run: func(t *testing.T, w *world) {
+		run: func(t *testing.T, w *target) {
 			r := w.newNamespace(t)
-			r.Expect(r.as("mallory", "nestor-user").Create(t.Context(), r.chatWith(scratch("1Pi")))).To(MatchError(ContainSubstring("must be at most 100Gi")))
+			r.Expect(r.As("mallory", "nestor-user").Create(t.Context(), r.chatWith(scratch("1Pi")))).To(MatchError(ContainSubstring("must be at most 100Gi")))
 		},
-		control: func(t *testing.T, w *world) {
+		control: func(t *testing.T, w *target) {
 			r := w.newNamespace(t)
-			r.Expect(r.as("mallory", "nestor-user").Create(t.Context(), r.chatWith(scratch("100Gi")))).To(Succeed())
+			r.Expect(r.As("mallory", "nestor-user").Create(t.Context(), r.chatWith(scratch("100Gi")))).To(Succeed())
 		},
 	},
 	attack{
 		name:    "a workspace sends files to any server",
 		attempt: "a command in a workspace with a repository connects to another server, or to a name server that forwards its queries",
 		defence: "the network policy allows only the address and the port of the git server, and no name servers",
-		run: func(t *testing.T, w *world) {
+		run: func(t *testing.T, w *target) {
 			r := w.newNamespace(t)
-			r.create(r.lookTask(public("https://192.0.2.7/team/app.git")))
+			r.Create(r.lookTask(public("https://192.0.2.7/team/app.git")))
 			for _, rule := range r.egress() {
 				r.Expect(rule.Ports).To(HaveEach(HaveField("Port.IntVal", int32(443))))
 				r.Expect(rule.To).NotTo(BeEmpty(), "no peers would allow all")
 				r.Expect(rule.To).To(HaveEach(HaveField("IPBlock.CIDR", "192.0.2.7/32")))
 			}
 		},
-		control: func(t *testing.T, w *world) {
+		control: func(t *testing.T, w *target) {
 			r := w.newNamespace(t)
-			r.create(r.lookTask(public("https://192.0.2.7/team/app.git")))
+			r.Create(r.lookTask(public("https://192.0.2.7/team/app.git")))
 			r.Expect(r.egress()).To(HaveLen(1), "the git server itself can be reached")
 		},
 	},
@@ -201,14 +201,14 @@ var _ = class(
 		name:    "a workspace without a repository reaches the network",
 		attempt: "a command in an emptyDir connects to the Internet",
 		defence: "the network policy: nothing out",
-		run: func(t *testing.T, w *world) {
+		run: func(t *testing.T, w *target) {
 			r := w.newNamespace(t)
-			r.create(r.lookTask(scratch("1Gi")))
+			r.Create(r.lookTask(scratch("1Gi")))
 			r.Expect(r.egress()).To(BeEmpty())
 		},
-		control: func(t *testing.T, w *world) {
+		control: func(t *testing.T, w *target) {
 			r := w.newNamespace(t)
-			r.create(r.lookTask(public("https://192.0.2.7/team/app.git")))
+			r.Create(r.lookTask(public("https://192.0.2.7/team/app.git")))
 			r.Expect(r.egress()).NotTo(BeEmpty())
 		},
 	},
@@ -216,17 +216,17 @@ var _ = class(
 		name:    "a repository is the metadata service of the cloud",
 		attempt: "mallory creates a task whose repository is at 169.254.169.254",
 		defence: "the operator refuses link-local, loopback and similar addresses for git servers",
-		run: func(t *testing.T, w *world) {
+		run: func(t *testing.T, w *target) {
 			r := w.newNamespace(t)
-			mallory := r.as("mallory", "nestor-runner")
+			mallory := r.As("mallory", "nestor-runner")
 			r.checkAllowed(func() error {
 				return mallory.Create(t.Context(), r.lookTask(public("http://169.254.169.254/latest/x.git")))
 			})
 			r.checkNotAllowed("which workspaces may not reach: it is a link-local address")
 		},
-		control: func(t *testing.T, w *world) {
+		control: func(t *testing.T, w *target) {
 			r := w.newNamespace(t)
-			r.create(r.lookTask(public("http://192.0.2.7/latest/x.git")))
+			r.Create(r.lookTask(public("http://192.0.2.7/latest/x.git")))
 			r.workspacePod()
 		},
 	},

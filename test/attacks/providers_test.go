@@ -15,7 +15,6 @@ import (
 	"time"
 
 	. "github.com/onsi/gomega"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 	"github.com/nestor-dev/nestor/test/stack"
@@ -57,14 +56,14 @@ func endlessProvider(status int, once, again string) http.Handler {
 func replyAttack(name, attempts, stops string, provider http.Handler, words string) attack {
 	return attack{
 		name: name, attempt: attempts, defence: stops,
-		run: func(t *testing.T, w *world) {
+		run: func(t *testing.T, w *target) {
 			r := w.newNamespace(t)
 			r.provider("foe", r.serve(provider))
 			task := r.ask("task", "foe")
 			r.Eventually(task).Should(And(HavePrefix("Failed ModelError"), ContainSubstring(words)))
 			r.Expect(len(task())).To(BeNumerically("<", 800))
 		},
-		control: func(t *testing.T, w *world) {
+		control: func(t *testing.T, w *target) {
 			r := w.newNamespace(t)
 			r.provider("good", r.serve(endlessProvider(200, submits, "")))
 			r.Eventually(r.ask("task", "good")).Should(Equal(success("fine")))
@@ -98,12 +97,12 @@ var _ = class(
 		name:    "a list of models fills the memory",
 		attempt: "/models is 32 MiB long",
 		defence: "a limit on the list of models",
-		run: func(t *testing.T, w *world) {
+		run: func(t *testing.T, w *target) {
 			r := w.newNamespace(t)
 			body := `{"data":[` + strings.Repeat(`{"id":"m"},`, 3<<20) + `{"id":"m"}]}`
 			r.Eventually(r.provider("foe", r.serve(endlessProvider(200, body, "")))).Should(HavePrefix("False InvalidResponse: The provider's list of models cannot be used"))
 		},
-		control: func(t *testing.T, w *world) {
+		control: func(t *testing.T, w *target) {
 			r := w.newNamespace(t)
 			r.Eventually(r.provider("good", r.serve(endlessProvider(200, `{"data":[{"id":"m"}]}`, "")))).Should(HavePrefix("True Ready"))
 		},
@@ -119,7 +118,7 @@ var _ = class(
 		name:    "the operator runs out of memory",
 		attempt: "every kind of endless provider and a dozen tool servers with lists of 15 MiB, results of 20 MiB and endless streams, all at the same time",
 		defence: "the limits: the operator stays below 512 MiB, and others are served",
-		run: func(t *testing.T, _ *world) {
+		run: func(t *testing.T, _ *target) {
 			w := start(t, stack.SQLite)
 			r := w.newNamespace(t)
 			for name, provider := range endless {
@@ -144,7 +143,7 @@ var _ = class(
 			t.Logf("the operator's peak memory was %d MiB", peak>>20)
 			r.Expect(peak).To(BeNumerically("<", 512<<20))
 		},
-		control: func(t *testing.T, w *world) {
+		control: func(t *testing.T, w *target) {
 			if peak := w.peak(t); peak < 20<<20 {
 				t.Errorf("the operator's peak memory is reported as %d bytes", peak)
 			}
@@ -155,7 +154,7 @@ var _ = class(
 // unfinished returns the tasks of the room that have not ended.
 func (r *testNamespace) unfinished() []string {
 	var list v1alpha1.AgentTaskList
-	if err := r.API.List(r.t.Context(), &list, client.InNamespace(r.namespace)); err != nil {
+	if err := r.List(&list); err != nil {
 		return []string{err.Error()}
 	}
 	var names []string
@@ -170,7 +169,7 @@ func (r *testNamespace) unfinished() []string {
 var highWater = regexp.MustCompile(`VmHWM:\s+(\d+) kB`)
 
 // peak returns the peak memory of the operator in bytes.
-func (w *world) peak(t *testing.T) int {
+func (w *target) peak(t *testing.T) int {
 	t.Helper()
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", w.Operator.Pid))
 	if err != nil {

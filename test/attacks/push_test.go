@@ -23,13 +23,13 @@ func (r *testNamespace) notified(url string) func() (push.Record, error) {
 	configs, err := json.Marshal([]push.Config{{ID: "a", URL: url}})
 	r.Expect(err).NotTo(HaveOccurred())
 	task := &v1alpha1.AgentTask{
-		ObjectMeta: metav1.ObjectMeta{Namespace: r.namespace, Name: "work", Annotations: map[string]string{v1alpha1.AnnotationPush: string(configs)}},
+		ObjectMeta: metav1.ObjectMeta{Namespace: r.Namespace, Name: "work", Annotations: map[string]string{v1alpha1.AnnotationPush: string(configs)}},
 		Spec:       v1alpha1.AgentTaskSpec{Type: v1alpha1.TaskAgent, Role: "general", Instruction: "Submit done"},
 	}
-	r.Expect(r.as("mallory", runner).Create(r.t.Context(), task)).To(Succeed())
+	r.Expect(r.As("mallory", runner).Create(r.t.Context(), task)).To(Succeed())
 	return func() (push.Record, error) {
 		var found v1alpha1.AgentTask
-		err := r.get("work", &found)
+		err := r.Get("work", &found)
 		return push.Records(&found)["a"], err
 	}
 }
@@ -49,12 +49,12 @@ func insideAttack(name, url, reason string) attack {
 	return attack{
 		name: name, attempt: "mallory registers " + url + " for the notifications of a task",
 		defence: "the operator: receivers are on the internet, or in --push-networks; the record has the same words for all that cannot be reached",
-		run: func(t *testing.T, w *world) {
+		run: func(t *testing.T, w *target) {
 			r := w.newNamespace(t)
 			record := r.notified(url)
 			r.Eventually(record).Should(HaveField("Error", ContainSubstring(reason)))
 		},
-		control: func(t *testing.T, w *world) {
+		control: func(t *testing.T, w *target) {
 			r := w.newNamespace(t)
 			url, requests := receiver(t)
 			record := r.notified(url)

@@ -36,7 +36,7 @@ var revocationWays = []revocation{
 		r.Expect(r.API.Delete(r.t.Context(), shared)).To(Succeed())
 	}},
 	{"is shared by a label that the namespace loses", func(r *testNamespace, _ client.Object) {
-		ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: r.namespace}}
+		ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: r.Namespace}}
 		r.change(ns, func() { delete(ns.Labels, trustedLabel) })
 	}},
 }
@@ -71,10 +71,10 @@ func (r *testNamespace) change(object client.Object, how func()) {
 // createShared creates an object in the operator's namespace that the room may use because of its label.
 func (r *testNamespace) createShared(object client.Object) {
 	r.t.Helper()
-	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: r.namespace}}
-	r.change(ns, func() { metav1.SetMetaDataLabel(&ns.ObjectMeta, trustedLabel, r.namespace) })
+	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: r.Namespace}}
+	r.change(ns, func() { metav1.SetMetaDataLabel(&ns.ObjectMeta, trustedLabel, r.Namespace) })
 	object.SetNamespace(stack.OperatorNamespace)
-	share(object, &v1alpha1.AllowedNamespaces{From: v1alpha1.NamespacesSelector, Selector: &metav1.LabelSelector{MatchLabels: map[string]string{trustedLabel: r.namespace}}})
+	share(object, &v1alpha1.AllowedNamespaces{From: v1alpha1.NamespacesSelector, Selector: &metav1.LabelSelector{MatchLabels: map[string]string{trustedLabel: r.Namespace}}})
 	r.Expect(r.API.Create(r.t.Context(), object)).To(Succeed())
 	r.t.Cleanup(func() { _ = client.IgnoreNotFound(r.API.Delete(context.WithoutCancel(r.t.Context()), object)) })
 }
@@ -82,7 +82,7 @@ func (r *testNamespace) createShared(object client.Object) {
 // reason returns why a task waits.
 func (r *testNamespace) reason(task string) func() (string, error) {
 	return func() (string, error) {
-		found, err := r.task(task)
+		found, err := r.Task(task)()
 		c := meta.FindStatusCondition(found.Status.Conditions, v1alpha1.ConditionSucceeded)
 		if c == nil {
 			return "", err
@@ -104,25 +104,25 @@ func (r *testNamespace) taskUsing(name string, shared client.Object) *v1alpha1.A
 }
 
 // nextCall attempts a model call after access was revoked; nil revokes nothing.
-func nextCall(t *testing.T, w *world, how *revocation, build func(r *testNamespace) client.Object) {
+func nextCall(t *testing.T, w *target, how *revocation, build func(r *testNamespace) client.Object) {
 	r := w.newNamespace(t)
 	shared := build(r)
 	r.createShared(shared)
-	r.create(r.taskUsing("job", shared))
-	r.Eventually(r.taskPhase("job")).Should(Equal(v1alpha1.TaskWaiting))
+	r.Create(r.taskUsing("job", shared))
+	r.Eventually(r.TaskPhase("job")).Should(Equal(v1alpha1.TaskWaiting))
 	if how == nil {
 		r.checkContinues("job")
 		return
 	}
 	how.do(r, shared)
-	r.create(r.taskUsing("probe", shared)) // a new task shows when the operator has noticed
+	r.Create(r.taskUsing("probe", shared)) // a new task shows when the operator has noticed
 	r.Eventually(r.reason("probe")).Should(HaveSuffix("NotFound"))
-	r.create(newAnswer("job"))
-	r.Eventually(r.taskPhase("job")).Should(Equal(v1alpha1.TaskFailed))
-	task, err := r.task("job")
+	r.Create(newAnswer("job"))
+	r.Eventually(r.TaskPhase("job")).Should(Equal(v1alpha1.TaskFailed))
+	task, err := r.Task("job")()
 	r.Expect(err).NotTo(HaveOccurred())
 	r.Expect(task.Status.Error.Kind).To(Equal(v1alpha1.ErrorModel))
-	r.Expect(task.Status.Error.Message).To(Or(ContainSubstring("may not be used in the namespace "+r.namespace), ContainSubstring("was deleted")))
+	r.Expect(task.Status.Error.Message).To(Or(ContainSubstring("may not be used in the namespace "+r.Namespace), ContainSubstring("was deleted")))
 }
 
 // countingServer is a tool server that counts the calls of its tool.
@@ -149,7 +149,7 @@ func newCountingServer(t *testing.T) *countingServer {
 }
 
 // callAfterRevocation makes an agent call a tool that needs an approval, revokes access to the server meanwhile, and approves.
-func callAfterRevocation(t *testing.T, w *world, how *revocation) {
+func callAfterRevocation(t *testing.T, w *target, how *revocation) {
 	countingServerMu.Lock()
 	t.Cleanup(countingServerMu.Unlock) // after the server is gone
 	r, b := w.newNamespace(t), newCountingServer(t)
@@ -163,42 +163,42 @@ func callAfterRevocation(t *testing.T, w *world, how *revocation) {
 	const tool = "box__write"
 	role := &v1alpha1.AgentRole{ObjectMeta: metav1.ObjectMeta{Name: "general"}}
 	role.Spec.Tools = &v1alpha1.ToolPolicy{Allow: []string{tool}}
-	r.create(role, &v1alpha1.AgentTask{ObjectMeta: metav1.ObjectMeta{Name: "job"}, Spec: v1alpha1.AgentTaskSpec{Type: v1alpha1.TaskAgent, Role: "general", Instruction: "Write a.txt"}})
-	r.Eventually(r.taskPhase("job")).Should(Equal(v1alpha1.TaskWaiting))
-	task, err := r.task("job")
+	r.Create(role, &v1alpha1.AgentTask{ObjectMeta: metav1.ObjectMeta{Name: "job"}, Spec: v1alpha1.AgentTaskSpec{Type: v1alpha1.TaskAgent, Role: "general", Instruction: "Write a.txt"}})
+	r.Eventually(r.TaskPhase("job")).Should(Equal(v1alpha1.TaskWaiting))
+	task, err := r.Task("job")()
 	r.Expect(err).NotTo(HaveOccurred())
 	if how != nil {
 		how.do(r, server)
 		probe := &v1alpha1.AgentTask{ObjectMeta: metav1.ObjectMeta{Name: "probe"}}
 		probe.Spec.Type, probe.Spec.Tool = v1alpha1.TaskTool, tool
-		r.create(probe)
+		r.Create(probe)
 		r.Eventually(r.reason("probe")).Should(HaveSuffix("NotFound"))
 	}
-	r.create(&v1alpha1.AgentMessage{ObjectMeta: metav1.ObjectMeta{Name: "yes"}, Spec: v1alpha1.AgentMessageSpec{Task: "job", User: stack.Admin,
+	r.Create(&v1alpha1.AgentMessage{ObjectMeta: metav1.ObjectMeta{Name: "yes"}, Spec: v1alpha1.AgentMessageSpec{Task: "job", User: stack.Admin,
 		Approval: &v1alpha1.Approval{Task: "job", ToolCall: task.Status.Waiting.ToolCall, Decision: v1alpha1.DecisionApprove}}})
-	r.Eventually(r.taskPhase("job")).Should(Equal(v1alpha1.TaskSuccess))
-	task, err = r.task("job")
+	r.Eventually(r.TaskPhase("job")).Should(Equal(v1alpha1.TaskSuccess))
+	task, err = r.Task("job")()
 	r.Expect(err).NotTo(HaveOccurred())
 	if how == nil {
 		r.Expect(b.calls.Load()).To(BeEquivalentTo(1))
 		return
 	}
 	r.Expect(b.calls.Load()).To(BeZero())
-	r.Expect(task.Status.Result.Summary + task.Status.Result.Details).To(ContainSubstring("may not be used in the namespace " + r.namespace + " any more"))
+	r.Expect(task.Status.Result.Summary + task.Status.Result.Details).To(ContainSubstring("may not be used in the namespace " + r.Namespace + " any more"))
 }
 
 var _ = class("revocation", revocations()...)
 
 func revocations() []attack {
 	provider := func(r *testNamespace) client.Object {
-		p := &v1alpha1.ModelProvider{ObjectMeta: metav1.ObjectMeta{Name: "shared-" + r.namespace}}
+		p := &v1alpha1.ModelProvider{ObjectMeta: metav1.ObjectMeta{Name: "shared-" + r.Namespace}}
 		p.Spec.BaseURL, p.Spec.DefaultModel = r.ModelURL, "scripted"
 		none := int32(0)
 		p.Spec.MaxRetries = &none
 		return p
 	}
 	role := func(r *testNamespace) client.Object {
-		role := &v1alpha1.AgentRole{ObjectMeta: metav1.ObjectMeta{Name: "shared-" + r.namespace}}
+		role := &v1alpha1.AgentRole{ObjectMeta: metav1.ObjectMeta{Name: "shared-" + r.Namespace}}
 		role.Spec.SystemPrompt = "You work for everybody."
 		return role
 	}
@@ -210,20 +210,20 @@ func revocations() []attack {
 			attack{
 				name: "an agent goes on with a provider that " + how.name, attempt: "a run that has begun makes its next model call after the provider " + how.name,
 				defence: "the provider is resolved before each call, which fails with the reason",
-				run:     func(t *testing.T, w *world) { nextCall(t, w, how, provider) },
-				control: func(t *testing.T, w *world) { nextCall(t, w, nil, provider) },
+				run:     func(t *testing.T, w *target) { nextCall(t, w, how, provider) },
+				control: func(t *testing.T, w *target) { nextCall(t, w, nil, provider) },
 			},
 			attack{
 				name: "an agent goes on with a role that " + how.name, attempt: "a run that has begun makes its next model call after its role " + how.name,
 				defence: "a role of another namespace is resolved before each call",
-				run:     func(t *testing.T, w *world) { nextCallWithoutRetries(t, w, how, role) },
-				control: func(t *testing.T, w *world) { nextCallWithoutRetries(t, w, nil, role) },
+				run:     func(t *testing.T, w *target) { nextCallWithoutRetries(t, w, how, role) },
+				control: func(t *testing.T, w *target) { nextCallWithoutRetries(t, w, nil, role) },
 			},
 			attack{
 				name: "an agent calls a tool server that " + how.name, attempt: "a call that waits for an approval is made after the tool server " + how.name,
 				defence: "the tool server is resolved before each call: the model gets the error that it may not be used any more",
-				run:     func(t *testing.T, w *world) { callAfterRevocation(t, w, how) },
-				control: func(t *testing.T, w *world) { callAfterRevocation(t, w, nil) },
+				run:     func(t *testing.T, w *target) { callAfterRevocation(t, w, how) },
+				control: func(t *testing.T, w *target) { callAfterRevocation(t, w, nil) },
 			},
 		)
 	}
@@ -231,9 +231,9 @@ func revocations() []attack {
 }
 
 // nextCallWithoutRetries is nextCall with a provider without retries, so that the run ends soon.
-func nextCallWithoutRetries(t *testing.T, w *world, how *revocation, build func(r *testNamespace) client.Object) {
+func nextCallWithoutRetries(t *testing.T, w *target, how *revocation, build func(r *testNamespace) client.Object) {
 	nextCall(t, w, how, func(r *testNamespace) client.Object {
-		provider := &v1alpha1.ModelProvider{ObjectMeta: metav1.ObjectMeta{Namespace: r.namespace, Name: "default"}}
+		provider := &v1alpha1.ModelProvider{ObjectMeta: metav1.ObjectMeta{Namespace: r.Namespace, Name: "default"}}
 		none := int32(0)
 		r.change(provider, func() { provider.Spec.MaxRetries = &none })
 		return build(r)

@@ -19,18 +19,18 @@ const admin = "nestor-admin"
 
 // createAttack is an attack that creates an object: a person with one role is refused, a person with another is not.
 func createAttack(name, stops, refused, allowed string, object func(namespace string) client.Object) attack {
-	try := func(t *testing.T, w *world, role string) (*testNamespace, error) {
+	try := func(t *testing.T, w *target, role string) (*testNamespace, error) {
 		t.Helper()
 		r := w.newNamespace(t)
-		return r, r.as("mallory", role).Create(t.Context(), object(r.namespace))
+		return r, r.As("mallory", role).Create(t.Context(), object(r.Namespace))
 	}
 	return attack{
 		name: name, attempt: "mallory has the role " + refused + " in the namespace and creates the object", defence: stops,
-		run: func(t *testing.T, w *world) {
+		run: func(t *testing.T, w *target) {
 			r, err := try(t, w, refused)
 			r.Expect(err).To(Satisfy(apierrors.IsForbidden))
 		},
-		control: func(t *testing.T, w *world) {
+		control: func(t *testing.T, w *target) {
 			r, err := try(t, w, allowed)
 			r.Expect(err).NotTo(HaveOccurred())
 		},
@@ -71,64 +71,64 @@ var _ = class(
 		name:    "a runner puts a task into a chat",
 		attempt: "mallory creates an AgentTask with spec.chat, as if the orchestrator had delegated it",
 		defence: "the tasks policy",
-		run: func(t *testing.T, w *world) {
+		run: func(t *testing.T, w *target) {
 			r := w.newNamespace(t)
 			task := r.toolTask("chat-1", "")
 			task.Spec.Chat = "chat"
-			r.Expect(r.as("mallory", runner).Create(t.Context(), task)).To(MatchError(ContainSubstring("tasks of a chat are made by the operator alone")))
+			r.Expect(r.As("mallory", runner).Create(t.Context(), task)).To(MatchError(ContainSubstring("tasks of a chat are made by the operator alone")))
 		},
-		control: func(t *testing.T, w *world) {
+		control: func(t *testing.T, w *target) {
 			r := w.newNamespace(t)
-			r.Expect(r.as("mallory", runner).Create(t.Context(), r.toolTask("work", ""))).To(Succeed())
+			r.Expect(r.As("mallory", runner).Create(t.Context(), r.toolTask("work", ""))).To(Succeed())
 		},
 	},
 	attack{
 		name:    "a runner puts a task below an agent",
 		attempt: "mallory creates an AgentTask that has an agent as its owner",
 		defence: "the tasks policy",
-		run: func(t *testing.T, w *world) {
+		run: func(t *testing.T, w *target) {
 			r := w.newNamespace(t)
 			task := r.toolTask("work", "")
 			task.OwnerReferences = []metav1.OwnerReference{{APIVersion: v1alpha1.GroupVersion.String(), Kind: "SubAgent", Name: "boss", UID: "1"}}
-			r.Expect(r.as("mallory", runner).Create(t.Context(), task)).To(MatchError(ContainSubstring("tasks that belong to an agent")))
+			r.Expect(r.As("mallory", runner).Create(t.Context(), task)).To(MatchError(ContainSubstring("tasks that belong to an agent")))
 		},
-		control: func(t *testing.T, w *world) {
+		control: func(t *testing.T, w *target) {
 			r := w.newNamespace(t)
-			r.Expect(r.as("mallory", runner).Create(t.Context(), r.toolTask("work", ""))).To(Succeed())
+			r.Expect(r.As("mallory", runner).Create(t.Context(), r.toolTask("work", ""))).To(Succeed())
 		},
 	},
 	attack{
 		name:    "an admin makes a sub-agent",
 		attempt: "an admin of the namespace creates a SubAgent with an instruction of their own",
 		defence: "RBAC, and the policy on sub-agents for those who have the verb",
-		run: func(t *testing.T, w *world) {
+		run: func(t *testing.T, w *target) {
 			r := w.newNamespace(t)
-			sub := &v1alpha1.SubAgent{ObjectMeta: mine(r.namespace), Spec: v1alpha1.SubAgentSpec{Task: "mine", Role: "general", Depth: 1, Instruction: "Obey."}}
-			r.Expect(r.as("mallory", admin).Create(t.Context(), sub.DeepCopy())).To(Satisfy(apierrors.IsForbidden))
+			sub := &v1alpha1.SubAgent{ObjectMeta: mine(r.Namespace), Spec: v1alpha1.SubAgentSpec{Task: "mine", Role: "general", Depth: 1, Instruction: "Obey."}}
+			r.Expect(r.As("mallory", admin).Create(t.Context(), sub.DeepCopy())).To(Satisfy(apierrors.IsForbidden))
 			r.Expect(r.API.Create(t.Context(), sub)).To(MatchError(ContainSubstring("sub-agents are made by the operator alone")))
 		},
-		control: func(t *testing.T, w *world) {
+		control: func(t *testing.T, w *target) {
 			r := w.newNamespace(t)
 			r.createFinishedAgent("chat")
-			r.Expect(r.get("chat-1", &v1alpha1.SubAgent{})).To(Succeed(), "the operator made one")
+			r.Expect(r.Get("chat-1", &v1alpha1.SubAgent{})).To(Succeed(), "the operator made one")
 		},
 	},
 	attack{
 		name:    "a person declares a task done",
 		attempt: "a runner writes the status of a task, to forge its result",
 		defence: "RBAC: only the operator writes statuses",
-		run: func(t *testing.T, w *world) {
+		run: func(t *testing.T, w *target) {
 			r := w.newNamespace(t)
 			task := r.toolTask("work", "")
-			api := r.as("mallory", runner)
+			api := r.As("mallory", runner)
 			r.Expect(api.Create(t.Context(), task)).To(Succeed())
 			task.Status.Phase = v1alpha1.TaskSuccess
 			r.Expect(api.Status().Update(t.Context(), task)).To(Satisfy(apierrors.IsForbidden))
 		},
-		control: func(t *testing.T, w *world) {
+		control: func(t *testing.T, w *target) {
 			r := w.newNamespace(t)
 			task := r.toolTask("work", "")
-			api := r.as("mallory", runner)
+			api := r.As("mallory", runner)
 			r.Expect(api.Create(t.Context(), task)).To(Succeed())
 			r.Expect(client.IgnoreNotFound(api.Delete(t.Context(), task))).To(Succeed(), "what a runner may do works")
 		},
@@ -137,48 +137,48 @@ var _ = class(
 		name:    "a chat is taken over",
 		attempt: "mallory becomes the user of alice's chat",
 		defence: "spec.user is immutable once it is set",
-		run: func(t *testing.T, w *world) {
+		run: func(t *testing.T, w *target) {
 			r := w.newNamespace(t)
-			chat := &v1alpha1.AgentChat{ObjectMeta: mine(r.namespace), Spec: v1alpha1.AgentChatSpec{User: "alice"}}
-			r.Expect(r.as("alice", user).Create(t.Context(), chat)).To(Succeed())
+			chat := &v1alpha1.AgentChat{ObjectMeta: mine(r.Namespace), Spec: v1alpha1.AgentChatSpec{User: "alice"}}
+			r.Expect(r.As("alice", user).Create(t.Context(), chat)).To(Succeed())
 			change := client.RawPatch("application/merge-patch+json", []byte(`{"spec":{"user":"mallory"}}`))
-			r.Expect(r.as("mallory", user).Patch(t.Context(), chat, change)).To(Or(Satisfy(apierrors.IsInvalid), Satisfy(apierrors.IsForbidden)))
+			r.Expect(r.As("mallory", user).Patch(t.Context(), chat, change)).To(Or(Satisfy(apierrors.IsInvalid), Satisfy(apierrors.IsForbidden)))
 		},
-		control: func(t *testing.T, w *world) {
+		control: func(t *testing.T, w *target) {
 			r := w.newNamespace(t)
-			chat := &v1alpha1.AgentChat{ObjectMeta: mine(r.namespace)}
-			r.Expect(r.as("alice", user).Create(t.Context(), chat)).To(Succeed())
+			chat := &v1alpha1.AgentChat{ObjectMeta: mine(r.Namespace)}
+			r.Expect(r.As("alice", user).Create(t.Context(), chat)).To(Succeed())
 			change := client.RawPatch("application/merge-patch+json", []byte(`{"spec":{"user":"mallory"}}`))
-			r.Expect(r.as("mallory", user).Patch(t.Context(), chat, change)).To(Succeed(), "it can be set if it is empty")
+			r.Expect(r.As("mallory", user).Patch(t.Context(), chat, change)).To(Succeed(), "it can be set if it is empty")
 		},
 	},
 	attack{
 		name:    "a user acts in another namespace",
 		attempt: "mallory, a user of one namespace, writes to a chat of another",
 		defence: "RBAC: roles are bound in a namespace",
-		run: func(t *testing.T, w *world) {
+		run: func(t *testing.T, w *target) {
 			r, other := w.newNamespace(t), w.newNamespace(t)
-			r.Expect(r.as("mallory", user).Create(t.Context(), other.message("over", "mallory"))).To(Satisfy(apierrors.IsForbidden))
+			r.Expect(r.As("mallory", user).Create(t.Context(), other.message("over", "mallory"))).To(Satisfy(apierrors.IsForbidden))
 		},
-		control: func(t *testing.T, w *world) {
+		control: func(t *testing.T, w *target) {
 			r := w.newNamespace(t)
-			r.Expect(r.as("mallory", user).Create(t.Context(), r.message("here", "mallory"))).To(Succeed())
+			r.Expect(r.As("mallory", user).Create(t.Context(), r.message("here", "mallory"))).To(Succeed())
 		},
 	},
 	attack{
 		name:    "an admin of a namespace reads its Secrets",
 		attempt: "mallory, who may make providers, reads the key that one uses",
 		defence: "no role of the chart may read Secrets",
-		run: func(t *testing.T, w *world) {
+		run: func(t *testing.T, w *target) {
 			r := w.newNamespace(t)
-			r.create(&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "key"}})
-			key := client.ObjectKey{Namespace: r.namespace, Name: "key"}
-			r.Expect(r.as("mallory", admin).Get(t.Context(), key, &corev1.Secret{})).To(Satisfy(apierrors.IsForbidden))
+			r.Create(&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "key"}})
+			key := client.ObjectKey{Namespace: r.Namespace, Name: "key"}
+			r.Expect(r.As("mallory", admin).Get(t.Context(), key, &corev1.Secret{})).To(Satisfy(apierrors.IsForbidden))
 		},
-		control: func(t *testing.T, w *world) {
+		control: func(t *testing.T, w *target) {
 			r := w.newNamespace(t)
-			r.create(&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "key"}})
-			r.Expect(r.get("key", &corev1.Secret{})).To(Succeed(), "it is there")
+			r.Create(&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "key"}})
+			r.Expect(r.Get("key", &corev1.Secret{})).To(Succeed(), "it is there")
 		},
 	},
 )

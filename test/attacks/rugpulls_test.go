@@ -27,7 +27,7 @@ func newPinnedServer(r *testNamespace, tools ...string) *hostileServer {
 func (r *testNamespace) acceptTools(digest string) {
 	r.Eventually(func() error {
 		var s v1alpha1.ToolServer
-		if err := r.get("box", &s); err != nil {
+		if err := r.Get("box", &s); err != nil {
 			return err
 		}
 		if s.Spec.AcceptChanges = digest; digest == "" {
@@ -40,7 +40,7 @@ func (r *testNamespace) acceptTools(digest string) {
 // rugPull is an attack by a server that changes after it was pinned: the call must wait, because the tool is withheld. As a
 // control the change is accepted.
 func rugPull(name, attempts string, before, after []string) attack {
-	change := func(t *testing.T, w *world) *testNamespace {
+	change := func(t *testing.T, w *target) *testNamespace {
 		r := w.newNamespace(t)
 		f := newPinnedServer(r, before...)
 		f.setTools(after...)
@@ -49,7 +49,7 @@ func rugPull(name, attempts string, before, after []string) attack {
 	}
 	return attack{
 		name: name, attempt: attempts, defence: "tools are pinned as they were first listed",
-		run: func(t *testing.T, w *world) {
+		run: func(t *testing.T, w *target) {
 			r := change(t, w)
 			call := r.callTool("call", "box__look")
 			r.Eventually(call).Should(Equal("Pending ToolNotFound"))
@@ -57,7 +57,7 @@ func rugPull(name, attempts string, before, after []string) attack {
 			r.Eventually(r.conditionText("box", v1alpha1.ConditionReady)).Should(HavePrefix("True Ready"))
 			r.Consistently(call, "1s").Should(HavePrefix("Pending"))
 		},
-		control: func(t *testing.T, w *world) {
+		control: func(t *testing.T, w *target) {
 			r := change(t, w)
 			r.acceptTools("")
 			r.Eventually(r.conditionText("box", v1alpha1.ConditionToolsChanged)).Should(HavePrefix("False ToolsAsPinned"))
@@ -68,7 +68,7 @@ func rugPull(name, attempts string, before, after []string) attack {
 
 // runLook creates a task whose agent calls box__look, which needs an approval unless it is read-only.
 func (r *testNamespace) runLook(name string) func() string {
-	r.create(&v1alpha1.AgentRole{ObjectMeta: metav1.ObjectMeta{Name: "looker"}, Spec: v1alpha1.AgentRoleSpec{
+	r.Create(&v1alpha1.AgentRole{ObjectMeta: metav1.ObjectMeta{Name: "looker"}, Spec: v1alpha1.AgentRoleSpec{
 		SystemPrompt: "You look.", Tools: &v1alpha1.ToolPolicy{Allow: []string{"box__*"}},
 	}})
 	return r.runTask(name, v1alpha1.AgentTaskSpec{Type: v1alpha1.TaskAgent, Role: "looker", Instruction: "Look at stars"})
@@ -88,7 +88,7 @@ var _ = class(
 		name:    "a tool goes away and comes back as another",
 		attempt: "a pinned tool vanishes from the list and comes back with another description",
 		defence: "a pin outlives the tool",
-		run: func(t *testing.T, w *world) {
+		run: func(t *testing.T, w *target) {
 			r := w.newNamespace(t)
 			f := newPinnedServer(r, look, other)
 			f.setTools(other)
@@ -97,7 +97,7 @@ var _ = class(
 			r.Eventually(r.conditionText("box", v1alpha1.ConditionToolsChanged)).Should(HavePrefix("True ToolsWithheld: "))
 			r.Eventually(r.callTool("call", "box__look")).Should(Equal("Pending ToolNotFound"))
 		},
-		control: func(t *testing.T, w *world) {
+		control: func(t *testing.T, w *target) {
 			r := w.newNamespace(t)
 			f := newPinnedServer(r, look, other)
 			f.setTools(other)
@@ -110,14 +110,14 @@ var _ = class(
 		name:    "a tool that is added later runs without approval",
 		attempt: "after its tools were pinned the server adds a tool that it declares read-only, and a model calls it",
 		defence: "the hints of tools that were added later are ignored",
-		run: func(t *testing.T, w *world) {
+		run: func(t *testing.T, w *target) {
 			r := w.newNamespace(t)
 			f := newPinnedServer(r, other)
 			f.setTools(look, other)
 			r.Eventually(r.conditionText("box", v1alpha1.ConditionToolsChanged)).Should(HavePrefix("False ToolsAdded: "))
 			r.Eventually(r.runLook("task")).Should(Equal("Waiting AwaitingApproval"))
 		},
-		control: func(t *testing.T, w *world) {
+		control: func(t *testing.T, w *target) {
 			r := w.newNamespace(t)
 			newPinnedServer(r, look, other)
 			r.Eventually(r.runLook("task")).Should(Equal(success("done")))
@@ -127,7 +127,7 @@ var _ = class(
 		name:    "a tool changes while no operator runs",
 		attempt: "the server changes a pinned tool while no operator is running",
 		defence: "the pins are in the status of the ToolServer",
-		run: func(t *testing.T, _ *world) {
+		run: func(t *testing.T, _ *target) {
 			w := start(t, stack.SQLite)
 			r := w.newNamespace(t)
 			f := newPinnedServer(r, look)
@@ -137,7 +137,7 @@ var _ = class(
 			r.Eventually(r.conditionText("box", v1alpha1.ConditionToolsChanged)).Should(HavePrefix("True ToolsWithheld: "))
 			r.Eventually(r.callTool("call", "box__look")).Should(Equal("Pending ToolNotFound"))
 		},
-		control: func(t *testing.T, w *world) {
+		control: func(t *testing.T, w *target) {
 			r := w.newNamespace(t)
 			newPinnedServer(r, look)
 			r.Eventually(r.callTool("call", "box__look")).Should(Equal(success("done")))
@@ -147,20 +147,20 @@ var _ = class(
 		name:    "a user accepts a change",
 		attempt: "mallory, a user of the namespace, sets the new digest in spec.acceptChanges",
 		defence: "RBAC: only admins of the namespace change tool servers",
-		run: func(t *testing.T, w *world) {
+		run: func(t *testing.T, w *target) {
 			r := w.newNamespace(t)
 			newPinnedServer(r, look)
-			r.Expect(patch(t.Context(), r, r.as("mallory", "nestor-user"))).To(MatchError(ContainSubstring("cannot patch")))
+			r.Expect(patch(t.Context(), r, r.As("mallory", "nestor-user"))).To(MatchError(ContainSubstring("cannot patch")))
 		},
-		control: func(t *testing.T, w *world) {
+		control: func(t *testing.T, w *target) {
 			r := w.newNamespace(t)
 			newPinnedServer(r, look)
-			r.Expect(patch(t.Context(), r, r.as("alice", "nestor-admin"))).To(Succeed())
+			r.Expect(patch(t.Context(), r, r.As("alice", "nestor-admin"))).To(Succeed())
 		},
 	},
 )
 
 func patch(ctx context.Context, r *testNamespace, as client.Client) error {
-	s := &v1alpha1.ToolServer{ObjectMeta: metav1.ObjectMeta{Namespace: r.namespace, Name: "box"}}
+	s := &v1alpha1.ToolServer{ObjectMeta: metav1.ObjectMeta{Namespace: r.Namespace, Name: "box"}}
 	return as.Patch(ctx, s, client.RawPatch("application/merge-patch+json", []byte(`{"spec":{"acceptChanges":"sha256:0000000000000000000000000000000000000000000000000000000000000000"}}`)))
 }

@@ -30,7 +30,7 @@ func branching(n int) string {
 func raw(text string) *runtime.RawExtension { return &runtime.RawExtension{Raw: []byte(text)} }
 
 // expectOthersWork fails if the operator has died, or does not do the work of another namespace.
-func (w *world) expectOthersWork(t *testing.T) {
+func (w *target) expectOthersWork(t *testing.T) {
 	t.Helper()
 	r := w.newNamespace(t)
 	r.Eventually(r.runTask("other", v1alpha1.AgentTaskSpec{Type: v1alpha1.TaskAgent, Role: "general", Instruction: "Submit all of it"})).Should(
@@ -40,8 +40,8 @@ func (w *world) expectOthersWork(t *testing.T) {
 
 // schemaAttack is an attack with a schema: use creates what contains it, and returns its state. The work of others must continue.
 func schemaAttack(name, attempts, stops, bad, good string, use func(r *testNamespace, schema string) func() string, refused, accepted string) attack {
-	try := func(schema, want string) func(*testing.T, *world) {
-		return func(t *testing.T, w *world) {
+	try := func(schema, want string) func(*testing.T, *target) {
+		return func(t *testing.T, w *target) {
 			r := w.newNamespace(t)
 			r.Eventually(use(r, schema)).Should(ContainSubstring(want))
 			w.expectOthersWork(t)
@@ -52,10 +52,10 @@ func schemaAttack(name, attempts, stops, bad, good string, use func(r *testNames
 
 // createRole creates a role and returns its condition Ready.
 func (r *testNamespace) createRole(name string, spec v1alpha1.AgentRoleSpec) func() string {
-	r.create(&v1alpha1.AgentRole{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: spec})
+	r.Create(&v1alpha1.AgentRole{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: spec})
 	return func() string {
 		var role v1alpha1.AgentRole
-		if err := r.get(name, &role); err != nil {
+		if err := r.Get(name, &role); err != nil {
 			return err.Error()
 		}
 		return find(role.Status.Conditions, v1alpha1.ConditionReady)
@@ -86,7 +86,7 @@ func argumentsOfTask(arguments string) func(r *testNamespace, schema string) fun
 		inputOfRole(r, schema)
 		task := r.runTask("task", v1alpha1.AgentTaskSpec{Type: v1alpha1.TaskAgent, Role: "judge", Arguments: raw(arguments)})
 		return func() string {
-			if r.get("task", &v1alpha1.SubAgent{}) == nil {
+			if r.Get("task", &v1alpha1.SubAgent{}) == nil {
 				return started
 			}
 			return task()
@@ -133,12 +133,12 @@ var _ = class(
 		name:    "a value multiplies the work of a check",
 		attempt: "a schema within the bounds applies twice to every element, and the arguments are arrays nested 40 deep",
 		defence: "a bound on the steps of a check",
-		run: func(t *testing.T, w *world) {
+		run: func(t *testing.T, w *target) {
 			r := w.newNamespace(t)
 			r.Eventually(argumentsOfTask(deepArrays(40))(r, doubling)).Should(ContainSubstring(tooComplex + " for this value"))
 			w.expectOthersWork(t)
 		},
-		control: func(t *testing.T, w *world) {
+		control: func(t *testing.T, w *target) {
 			r := w.newNamespace(t)
 			arguments := `{"a":` + strings.Repeat("[", 5) + "1" + strings.Repeat("]", 5) + `}`
 			r.Eventually(argumentsOfTask(arguments)(r, doubling)).Should(Equal(started))

@@ -7,7 +7,6 @@ import (
 	"database/sql"
 	"fmt"
 	"strings"
-	"sync"
 	"testing"
 
 	. "github.com/onsi/gomega"
@@ -19,6 +18,7 @@ import (
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 	"github.com/nestor-dev/nestor/test/stack"
+	"github.com/nestor-dev/nestor/test/world"
 )
 
 // shareOfLedger is the ledger quota of a namespace in the small stack.
@@ -26,46 +26,33 @@ const shareOfLedger = 128 << 10
 
 // smallStack is a separate stack with a small ledger quota, which prunes bodies of calls when the operator starts.
 type smallStack struct {
-	once sync.Once
-	*world
+	*target
 	fullNamespace *testNamespace
 	// asked is a task whose agent waited for a person when the operator was killed, with finished calls.
 	asked *testNamespace
 }
 
-var smallStacks sync.Map
-
 // smallStack returns the stack, with a namespace at its quota.
-func (w *world) smallStack(t *testing.T) *smallStack {
+func (w *target) smallStack(t *testing.T) *smallStack {
 	t.Helper()
-	kept, _ := smallStacks.LoadOrStore(w, &smallStack{})
-	s := kept.(*smallStack)
-	s.once.Do(func() { s.open(w) })
-	if s.world == nil {
-		t.Fatal("the small stack did not start")
-	}
-	return s
+	return w.small.Get(t, w.t, w.startSmall)
 }
 
-func (s *smallStack) open(w *world) {
-	t, ledger := w.t, stack.SQLite
-	if w.Postgres != nil {
-		ledger = stack.PostgreSQL
-	}
-	world := start(t, ledger, func(o *stack.Options) {
+func (w *target) startSmall(t testing.TB) *smallStack {
+	s := &smallStack{target: start(t, w.ledger(), func(o *stack.Options) {
 		o.Programs = w.Dir
 		o.OperatorFlags = append(o.OperatorFlags, "--ledger-namespace-quota", fmt.Sprint(shareOfLedger), "--call-retention", "1ms")
-	})
-	s.asked = world.newNamespace(t)
-	s.asked.create(newAskingTask("victim"))
-	s.asked.Eventually(s.asked.taskPhase("victim")).Should(Equal(v1alpha1.TaskWaiting))
-	NewWithT(t).Expect(world.Operator.Kill()).To(Succeed())
-	NewWithT(t).Expect(world.StartOperator(t.Context())).To(Succeed())
-	s.fullNamespace = world.newNamespace(t)
-	s.fullNamespace.create(&v1alpha1.AgentChat{ObjectMeta: metav1.ObjectMeta{Name: "chat"}})
+	})}
+	s.asked = s.newNamespace(t)
+	s.asked.Create(newAskingTask("victim"))
+	s.asked.Eventually(s.asked.TaskPhase("victim")).Should(Equal(v1alpha1.TaskWaiting))
+	NewWithT(t).Expect(s.Operator.Kill()).To(Succeed())
+	NewWithT(t).Expect(s.StartOperator(t.Context())).To(Succeed())
+	s.fullNamespace = s.newNamespace(t)
+	s.fullNamespace.Create(&v1alpha1.AgentChat{ObjectMeta: metav1.ObjectMeta{Name: "chat"}})
 	s.fullNamespace.Eventually(s.fullNamespace.chatReason("chat")).Should(Equal("Ready"))
 	for i := range 20 {
-		s.fullNamespace.create(newLargeTask(fmt.Sprintf("bulk-%d", i)))
+		s.fullNamespace.Create(newLargeTask(fmt.Sprintf("bulk-%d", i)))
 	}
 	s.fullNamespace.Eventually(func() (reasons []string, err error) { // they may start in any order
 		for i := range 20 {
@@ -77,7 +64,7 @@ func (s *smallStack) open(w *world) {
 		}
 		return reasons, nil
 	}).Should(ContainElement("LedgerQuota"))
-	s.world = world
+	return s
 }
 
 // newLargeTask returns a task that needs much space in the ledger.
@@ -90,7 +77,7 @@ func newLargeTask(name string) *v1alpha1.AgentTask {
 func (r *testNamespace) chatReason(name string) func() (string, error) {
 	return func() (string, error) {
 		var chat v1alpha1.AgentChat
-		err := r.get(name, &chat)
+		err := r.Get(name, &chat)
 		if c := meta.FindStatusCondition(chat.Status.Conditions, v1alpha1.ConditionReady); c != nil {
 			return c.Reason, err
 		}
@@ -99,7 +86,7 @@ func (r *testNamespace) chatReason(name string) func() (string, error) {
 }
 
 // number returns the result of a ledger query.
-func number(t *testing.T, w *world, query string, args ...any) int64 {
+func number(t *testing.T, w *target, query string, args ...any) int64 {
 	t.Helper()
 	db := openLedger(t, w)
 	defer func() { _ = db.Close() }()
@@ -113,44 +100,44 @@ const bytesOf = `SELECT CAST(SUM(bytes) AS BIGINT) FROM agents WHERE namespace =
 // withT returns the room for another test.
 func (r *testNamespace) withT(t *testing.T) *testNamespace {
 	other := *r
-	other.t, other.WithT = t, expecting(t)
+	other.t, other.WithT = t, world.Expecting(t)
 	return &other
 }
 
 // otherNamespaceControl checks that another namespace continues.
-func otherNamespaceControl(t *testing.T, w *world) {
+func otherNamespaceControl(t *testing.T, w *target) {
 	r := w.smallStack(t).newNamespace(t)
-	r.create(&v1alpha1.AgentTask{ObjectMeta: metav1.ObjectMeta{Name: "little"}, Spec: v1alpha1.AgentTaskSpec{Type: v1alpha1.TaskAgent, Role: "general", Instruction: "Submit little"}})
-	r.Eventually(r.taskPhase("little")).Should(Equal(v1alpha1.TaskSuccess))
+	r.Create(&v1alpha1.AgentTask{ObjectMeta: metav1.ObjectMeta{Name: "little"}, Spec: v1alpha1.AgentTaskSpec{Type: v1alpha1.TaskAgent, Role: "general", Instruction: "Submit little"}})
+	r.Eventually(r.TaskPhase("little")).Should(Equal(v1alpha1.TaskSuccess))
 }
 
 // recreate deletes and recreates a namespace. The local cluster has no controller that would empty it.
 func (r *testNamespace) recreate() {
 	r.t.Helper()
 	for _, list := range []client.Object{&v1alpha1.AgentTask{}, &v1alpha1.SubAgent{}, &v1alpha1.AgentQuota{}, &v1alpha1.ModelProvider{}} {
-		r.Expect(r.API.DeleteAllOf(r.t.Context(), list, client.InNamespace(r.namespace))).To(Succeed())
+		r.Expect(r.API.DeleteAllOf(r.t.Context(), list, client.InNamespace(r.Namespace))).To(Succeed())
 	}
 	api, err := kubernetes.NewForConfig(r.Cluster.Config)
 	r.Expect(err).NotTo(HaveOccurred())
-	r.Expect(api.CoreV1().Namespaces().Delete(r.t.Context(), r.namespace, metav1.DeleteOptions{})).To(Succeed())
-	ns, err := api.CoreV1().Namespaces().Get(r.t.Context(), r.namespace, metav1.GetOptions{})
+	r.Expect(api.CoreV1().Namespaces().Delete(r.t.Context(), r.Namespace, metav1.DeleteOptions{})).To(Succeed())
+	ns, err := api.CoreV1().Namespaces().Get(r.t.Context(), r.Namespace, metav1.GetOptions{})
 	r.Expect(err).NotTo(HaveOccurred())
 	ns.Spec.Finalizers = nil
 	_, err = api.CoreV1().Namespaces().Finalize(r.t.Context(), ns, metav1.UpdateOptions{})
 	r.Expect(err).NotTo(HaveOccurred())
 	r.Eventually(func() error {
-		return r.API.Create(r.t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: r.namespace}})
+		return r.API.Create(r.t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: r.Namespace}})
 	}).Should(Succeed())
 	// Admission reads namespaces from a cache, in which this one may still be terminating.
 	r.Eventually(func() error {
-		return r.API.Create(r.t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: r.namespace, Name: "accepted"}})
+		return r.API.Create(r.t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: r.Namespace, Name: "accepted"}})
 	}).Should(Succeed())
 }
 
 // used returns the usage of the namespace's quota.
 func (r *testNamespace) used() (int64, error) {
 	var quota v1alpha1.AgentQuota
-	if err := r.get("quota", &quota); err != nil {
+	if err := r.Get("quota", &quota); err != nil {
 		return -1, err
 	}
 	if len(quota.Status.Conditions) == 0 || quota.Status.Used.Tokens == nil {
@@ -161,13 +148,13 @@ func (r *testNamespace) used() (int64, error) {
 
 func (r *testNamespace) quota() {
 	many := int64(1e12)
-	r.create(&v1alpha1.AgentQuota{ObjectMeta: metav1.ObjectMeta{Name: "quota"}, Spec: v1alpha1.AgentQuotaSpec{Period: v1alpha1.QuotaMonth, MaxTokens: &many}})
+	r.Create(&v1alpha1.AgentQuota{ObjectMeta: metav1.ObjectMeta{Name: "quota"}, Spec: v1alpha1.AgentQuotaSpec{Period: v1alpha1.QuotaMonth, MaxTokens: &many}})
 }
 
 // runUnderQuota runs a task under a quota.
 func (r *testNamespace) runUnderQuota(name string) {
-	r.create(&v1alpha1.AgentTask{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: v1alpha1.AgentTaskSpec{Type: v1alpha1.TaskAgent, Role: "general", Instruction: "Submit it"}})
-	r.Eventually(r.taskPhase(name)).Should(Equal(v1alpha1.TaskSuccess))
+	r.Create(&v1alpha1.AgentTask{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: v1alpha1.AgentTaskSpec{Type: v1alpha1.TaskAgent, Role: "general", Instruction: "Submit it"}})
+	r.Eventually(r.TaskPhase(name)).Should(Equal(v1alpha1.TaskSuccess))
 }
 
 var _ = class(
@@ -176,17 +163,17 @@ var _ = class(
 		name: "one namespace fills the ledger of all", everyLedger: true,
 		attempt: "a namespace creates tasks with much text until the disk is full",
 		defence: "--ledger-namespace-quota: its model calls wait, nothing new starts, and nothing fails",
-		run: func(t *testing.T, w *world) {
+		run: func(t *testing.T, w *target) {
 			s := w.smallStack(t)
 			r := s.fullNamespace.withT(t)
 			for i := range 20 {
-				r.create(newLargeTask(fmt.Sprintf("more-%d", i)))
+				r.Create(newLargeTask(fmt.Sprintf("more-%d", i)))
 			}
 			r.Eventually(r.reason("more-19")).Should(Equal("LedgerQuota"))
 			// Calls in flight when the quota was reached are recorded: at most what 20 started tasks write.
-			r.Expect(number(t, s.world, bytesOf, r.namespace)).To(BeNumerically("<", shareOfLedger+40*(64<<10)))
+			r.Expect(number(t, s.target, bytesOf, r.Namespace)).To(BeNumerically("<", shareOfLedger+40*(64<<10)))
 			var tasks v1alpha1.AgentTaskList
-			r.Expect(r.API.List(t.Context(), &tasks, client.InNamespace(r.namespace))).To(Succeed())
+			r.Expect(r.API.List(t.Context(), &tasks, client.InNamespace(r.Namespace))).To(Succeed())
 			for _, task := range tasks.Items {
 				r.Expect(task.Status.Phase).NotTo(Equal(v1alpha1.TaskFailed), task.Name)
 			}
@@ -197,20 +184,20 @@ var _ = class(
 		name: "a chat fills the ledger with messages", everyLedger: true,
 		attempt: "a namespace at its quota keeps sending messages to a chat",
 		defence: "messages of a namespace at its quota stay Pending with reason LedgerQuota and are not recorded",
-		run: func(t *testing.T, w *world) {
+		run: func(t *testing.T, w *target) {
 			s := w.smallStack(t)
 			r := s.fullNamespace.withT(t)
-			r.create(newMessage("long", "Greet Alice"))
+			r.Create(newMessage("long", "Greet Alice"))
 			r.Eventually(func() (string, error) {
 				var m v1alpha1.AgentMessage
-				err := r.get("long", &m)
+				err := r.Get("long", &m)
 				return string(m.Status.Phase) + " " + m.Status.Reason, err
 			}).Should(HavePrefix("Pending LedgerQuota"))
-			r.Expect(number(t, s.world, `SELECT COUNT(*) FROM events e JOIN agents a ON a.uid = e.agent_uid WHERE a.namespace = $1 AND e.type = 'MessageArrived'`, r.namespace)).To(BeZero())
+			r.Expect(number(t, s.target, `SELECT COUNT(*) FROM events e JOIN agents a ON a.uid = e.agent_uid WHERE a.namespace = $1 AND e.type = 'MessageArrived'`, r.Namespace)).To(BeZero())
 		},
-		control: func(t *testing.T, w *world) {
+		control: func(t *testing.T, w *target) {
 			r := w.smallStack(t).newNamespace(t)
-			r.create(&v1alpha1.AgentChat{ObjectMeta: metav1.ObjectMeta{Name: "chat"}}, newMessage("short", "Greet Alice"))
+			r.Create(&v1alpha1.AgentChat{ObjectMeta: metav1.ObjectMeta{Name: "chat"}}, newMessage("short", "Greet Alice"))
 			r.Eventually(r.posts).Should(ContainSubstring("Hello, Alice!"))
 		},
 	},
@@ -218,12 +205,12 @@ var _ = class(
 		name:    "a chat starts although the quota is reached",
 		attempt: "a namespace at its quota creates another chat",
 		defence: "the chat is Ready False with reason LedgerQuota, and nothing of it is recorded",
-		run: func(t *testing.T, w *world) {
+		run: func(t *testing.T, w *target) {
 			s := w.smallStack(t)
 			r := s.fullNamespace.withT(t)
-			r.create(&v1alpha1.AgentChat{ObjectMeta: metav1.ObjectMeta{Name: "another"}})
+			r.Create(&v1alpha1.AgentChat{ObjectMeta: metav1.ObjectMeta{Name: "another"}})
 			r.Eventually(r.chatReason("another")).Should(Equal("LedgerQuota"))
-			r.Expect(number(t, s.world, `SELECT COUNT(*) FROM agents WHERE namespace = $1 AND name = 'another'`, r.namespace)).To(BeZero())
+			r.Expect(number(t, s.target, `SELECT COUNT(*) FROM agents WHERE namespace = $1 AND name = 'another'`, r.Namespace)).To(BeZero())
 		},
 		control: otherNamespaceControl,
 	},
@@ -231,18 +218,18 @@ var _ = class(
 		name: "old outputs stay in the ledger forever", everyLedger: true,
 		attempt: "the requests of a live agent are still in the ledger long after the retention time of calls",
 		defence: "--call-retention deletes requests and responses of live agents too; the agent continues",
-		run: func(t *testing.T, w *world) {
+		run: func(t *testing.T, w *target) {
 			s := w.smallStack(t)
 			r := s.asked.withT(t)
 			bodies := `SELECT COUNT(*) FROM model_calls WHERE agent_uid = $1 AND finished_at IS NOT NULL AND response IS NOT NULL`
-			r.Eventually(func() int64 { return number(t, s.world, bodies, string(r.subAgent("victim").UID)) }).Should(BeZero())
-			r.Expect(number(t, s.world, `SELECT COUNT(*) FROM model_calls WHERE agent_uid = $1 AND total_tokens > 0`, string(r.subAgent("victim").UID))).To(BeEquivalentTo(1))
+			r.Eventually(func() int64 { return number(t, s.target, bodies, string(r.subAgent("victim").UID)) }).Should(BeZero())
+			r.Expect(number(t, s.target, `SELECT COUNT(*) FROM model_calls WHERE agent_uid = $1 AND total_tokens > 0`, string(r.subAgent("victim").UID))).To(BeEquivalentTo(1))
 			r.checkContinues("victim")
 		},
-		control: func(t *testing.T, w *world) {
+		control: func(t *testing.T, w *target) {
 			r := w.newNamespace(t)
-			r.create(newAskingTask("victim"))
-			r.Eventually(r.taskPhase("victim")).Should(Equal(v1alpha1.TaskWaiting))
+			r.Create(newAskingTask("victim"))
+			r.Eventually(r.TaskPhase("victim")).Should(Equal(v1alpha1.TaskWaiting))
 			r.Expect(number(t, w, `SELECT COUNT(*) FROM model_calls WHERE agent_uid = $1 AND response IS NOT NULL`, string(r.subAgent("victim").UID))).To(BeEquivalentTo(1))
 		},
 	},
@@ -250,7 +237,7 @@ var _ = class(
 		name: "a namespace inherits the usage of an earlier one with its name", everyLedger: true,
 		attempt: "a namespace is deleted and recreated, and its quota counts the earlier usage",
 		defence: "counts belong to the UID of a namespace",
-		run: func(t *testing.T, w *world) {
+		run: func(t *testing.T, w *target) {
 			r := w.newNamespace(t)
 			r.quota()
 			r.runUnderQuota("before")
@@ -259,12 +246,12 @@ var _ = class(
 			r.quota()
 			r.Eventually(r.used).Should(BeZero())
 		},
-		control: func(t *testing.T, w *world) {
+		control: func(t *testing.T, w *target) {
 			r := w.newNamespace(t)
 			r.quota()
 			r.runUnderQuota("before")
 			r.Eventually(r.used).Should(BeNumerically(">", 0))
-			r.Expect(r.API.Delete(t.Context(), &v1alpha1.AgentQuota{ObjectMeta: metav1.ObjectMeta{Namespace: r.namespace, Name: "quota"}})).To(Succeed())
+			r.Expect(r.API.Delete(t.Context(), &v1alpha1.AgentQuota{ObjectMeta: metav1.ObjectMeta{Namespace: r.Namespace, Name: "quota"}})).To(Succeed())
 			r.quota()
 			r.Eventually(r.used).Should(BeNumerically(">", 0))
 		},
@@ -273,22 +260,22 @@ var _ = class(
 		name: "a namespace inherits the records of an earlier one with its name", everyLedger: true,
 		attempt: "a namespace is deleted and recreated, so that the history API shows a new tenant the records of the old one",
 		defence: "records contain the UID of their namespace, by which the history API selects them",
-		run: func(t *testing.T, w *world) {
+		run: func(t *testing.T, w *target) {
 			r := w.newNamespace(t)
 			r.runUnderQuota("before")
 			r.recreate()
-			r.Expect(w.Provider(t.Context(), r.namespace, "default")).To(Succeed())
+			r.Expect(w.Provider(t.Context(), r.Namespace, "default")).To(Succeed())
 			r.quota()
 			r.Eventually(r.used).Should(BeZero(), "the operator knows the new namespace")
 			r.runUnderQuota("after")
-			r.Expect(number(t, w, `SELECT COUNT(DISTINCT namespace_uid) FROM agents WHERE namespace = $1 AND namespace_uid <> ''`, r.namespace)).To(BeEquivalentTo(2))
-			r.Expect(number(t, w, `SELECT COUNT(*) FROM model_calls c JOIN agents a ON a.uid = c.agent_uid WHERE a.namespace = $1 AND c.namespace_uid <> a.namespace_uid`, r.namespace)).To(BeZero())
+			r.Expect(number(t, w, `SELECT COUNT(DISTINCT namespace_uid) FROM agents WHERE namespace = $1 AND namespace_uid <> ''`, r.Namespace)).To(BeEquivalentTo(2))
+			r.Expect(number(t, w, `SELECT COUNT(*) FROM model_calls c JOIN agents a ON a.uid = c.agent_uid WHERE a.namespace = $1 AND c.namespace_uid <> a.namespace_uid`, r.Namespace)).To(BeZero())
 		},
-		control: func(t *testing.T, w *world) {
+		control: func(t *testing.T, w *target) {
 			r := w.newNamespace(t)
 			r.runUnderQuota("before")
 			r.runUnderQuota("after")
-			r.Expect(number(t, w, `SELECT COUNT(DISTINCT namespace_uid) FROM agents WHERE namespace = $1 AND namespace_uid <> ''`, r.namespace)).To(BeEquivalentTo(1))
+			r.Expect(number(t, w, `SELECT COUNT(DISTINCT namespace_uid) FROM agents WHERE namespace = $1 AND namespace_uid <> ''`, r.Namespace)).To(BeEquivalentTo(1))
 		},
 	},
 )

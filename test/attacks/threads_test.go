@@ -20,22 +20,22 @@ var _ = class(
 		name:    "a colleague plants a task into a thread",
 		attempt: "bob creates a task with the label of the caller's AG-UI thread, whose call waits for a decision",
 		defence: "a thread contains the tasks that the caller started",
-		run: func(t *testing.T, w *world) {
+		run: func(t *testing.T, w *target) {
 			c := w.newCaller(t)
 			sum := sha256.Sum256([]byte("ag-ui/t"))
 			planted := &v1alpha1.AgentTask{Spec: v1alpha1.AgentTaskSpec{
 				Type: v1alpha1.TaskAgent, Role: "general", Instruction: twice, User: "bob",
 			}}
-			planted.Namespace, planted.Name = c.namespace, "planted"
+			planted.Namespace, planted.Name = c.Namespace, "planted"
 			planted.Labels = map[string]string{v1alpha1.LabelConversation: hex.EncodeToString(sum[:16])}
-			c.Expect(c.as("bob", runner).Create(t.Context(), planted)).To(Succeed())
-			c.Eventually(c.phase("planted")).Should(Equal(v1alpha1.TaskWaiting))
+			c.Expect(c.As("bob", runner).Create(t.Context(), planted)).To(Succeed())
+			c.Eventually(c.TaskPhase("planted")).Should(Equal(v1alpha1.TaskWaiting))
 			interrupt, _ := c.agui("1", nil)
 			task, _, _ := strings.Cut(interrupt, "/")
 			c.Expect(task).NotTo(BeElementOf("planted", ""), "the caller must be shown a run of their own")
 			c.expectUndecided("planted")
 		},
-		control: func(t *testing.T, w *world) {
+		control: func(t *testing.T, w *target) {
 			c := w.newCaller(t)
 			first, _ := c.agui("1", nil)
 			again, _ := c.agui("2", nil)

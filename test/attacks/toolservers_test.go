@@ -26,8 +26,8 @@ func nested(levels int) string {
 // listAttack is an attack with a list of tools: bad must end with the condition, and good, the same within the limits, must be
 // offered.
 func listAttack(name, attempts, stops string, bad, good mcpHandler, condition string) attack {
-	try := func(list mcpHandler, want string) func(*testing.T, *world) {
-		return func(t *testing.T, w *world) {
+	try := func(list mcpHandler, want string) func(*testing.T, *target) {
+		return func(t *testing.T, w *target) {
 			r := w.newNamespace(t)
 			r.Eventually(r.toolServer("foe", r.serve(&hostileServer{list: list}))).Should(ContainSubstring(want))
 		}
@@ -37,8 +37,8 @@ func listAttack(name, attempts, stops string, bad, good mcpHandler, condition st
 
 // callAttack is an attack with the result of a call: the calling task must end with the words.
 func callAttack(name, attempts, stops string, bad string, words string) attack {
-	try := func(answer, want string) func(*testing.T, *world) {
-		return func(t *testing.T, w *world) {
+	try := func(answer, want string) func(*testing.T, *target) {
+		return func(t *testing.T, w *target) {
 			r := w.newNamespace(t)
 			f := &hostileServer{tools: []string{mcpTool("act", "Acts.", true)}, call: func(w http.ResponseWriter, id, _ json.RawMessage) { result(w, id, answer) }}
 			r.Eventually(r.toolServer("foe", r.serve(f))).Should(Equal(ready))
@@ -113,7 +113,7 @@ var _ = class(
 		name:    "a stream fills the queue of requests",
 		attempt: "the server sends endless requests on the stream to the operator",
 		defence: "a rate limit for what a server sends by itself: the stream is closed",
-		run: func(t *testing.T, w *world) {
+		run: func(t *testing.T, w *target) {
 			r := w.newNamespace(t)
 			cut := make(chan int, 1000)
 			r.toolServer("foe", r.serve(&hostileServer{tools: []string{mcpTool("act", "Acts.", true)}, stream: func(w http.ResponseWriter, _ *http.Request) {
@@ -132,7 +132,7 @@ var _ = class(
 			r.Eventually(cut).Should(Receive(&sent))
 			r.Expect(sent).To(BeNumerically("<", 256<<20))
 		},
-		control: func(t *testing.T, w *world) {
+		control: func(t *testing.T, w *target) {
 			r := w.newNamespace(t)
 			f := &hostileServer{tools: []string{mcpTool("act", "Acts.", true)}}
 			says := r.toolServer("foe", r.serve(f))
@@ -145,7 +145,7 @@ var _ = class(
 		name:    "a condition contains markup and control characters",
 		attempt: "an error of the server contains HTML, escape sequences and characters that reorder text",
 		defence: "texts of servers are sanitised and shortened before they are shown",
-		run: func(t *testing.T, w *world) {
+		run: func(t *testing.T, w *target) {
 			r := w.newNamespace(t)
 			says := r.toolServer("foe", r.serve(&hostileServer{list: func(w http.ResponseWriter, id, _ json.RawMessage) {
 				w.Header().Set("Content-Type", "application/json")
@@ -155,7 +155,7 @@ var _ = class(
 			r.Expect(says()).NotTo(Or(ContainSubstring("<img"), ContainSubstring("\x1b"), ContainSubstring("\u202e")))
 			r.Expect(len(says())).To(BeNumerically("<", 400))
 		},
-		control: func(t *testing.T, w *world) {
+		control: func(t *testing.T, w *target) {
 			r := w.newNamespace(t)
 			says := r.toolServer("foe", r.serve(&hostileServer{list: func(w http.ResponseWriter, id, _ json.RawMessage) {
 				w.Header().Set("Content-Type", "application/json")
@@ -168,7 +168,7 @@ var _ = class(
 		name:    "a slow server blocks others",
 		attempt: "the server never answers tools/list",
 		defence: "each server has its own session with a timeout",
-		run: func(t *testing.T, w *world) {
+		run: func(t *testing.T, w *target) {
 			r := w.newNamespace(t)
 			r.toolServer("slow", r.serve(&hostileServer{list: func(w http.ResponseWriter, _, _ json.RawMessage) {
 				w.Header().Set("Content-Type", "application/json")
@@ -182,7 +182,7 @@ var _ = class(
 			r.Eventually(r.toolServer("good", r.serve(&hostileServer{tools: []string{mcpTool("act", "Acts.", true)}}))).Should(Equal(ready))
 			r.Eventually(r.callTool("call", "good__act")).Should(Equal(success("done")))
 		},
-		control: func(t *testing.T, w *world) {
+		control: func(t *testing.T, w *target) {
 			r := w.newNamespace(t)
 			r.Eventually(r.toolServer("good", r.serve(&hostileServer{tools: []string{mcpTool("act", "Acts.", true)}}))).Should(Equal(ready))
 		},

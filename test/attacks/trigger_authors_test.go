@@ -16,7 +16,7 @@ import (
 
 // newTrigger returns a trigger of a person that does not fire on its own.
 func (r *testNamespace) newTrigger(person string) *v1alpha1.AgentTrigger {
-	return &v1alpha1.AgentTrigger{ObjectMeta: metav1.ObjectMeta{Namespace: r.namespace, Name: "bait"}, Spec: v1alpha1.AgentTriggerSpec{
+	return &v1alpha1.AgentTrigger{ObjectMeta: metav1.ObjectMeta{Namespace: r.Namespace, Name: "bait"}, Spec: v1alpha1.AgentTriggerSpec{
 		Schedule: &v1alpha1.TriggerSchedule{Cron: "0 0 1 1 *"}, User: person,
 		Task: &v1alpha1.TriggerTask{Role: "general", Instruction: sum},
 	}}
@@ -30,7 +30,7 @@ func fire(person string) map[string]any {
 // triggeredTask returns the name of the task that a trigger has created, or "".
 func (r *testNamespace) triggeredTask() string {
 	var tasks v1alpha1.AgentTaskList
-	err := r.API.List(r.t.Context(), &tasks, client.InNamespace(r.namespace), client.MatchingLabels{v1alpha1.LabelTrigger: "bait"})
+	err := r.API.List(r.t.Context(), &tasks, client.InNamespace(r.Namespace), client.MatchingLabels{v1alpha1.LabelTrigger: "bait"})
 	if err != nil || len(tasks.Items) == 0 {
 		return ""
 	}
@@ -38,23 +38,23 @@ func (r *testNamespace) triggeredTask() string {
 }
 
 // approveTriggered lets alice write a trigger and another person fire it, and lets a person approve the call of its task.
-func approveTriggered(t *testing.T, w *world, author, firing, approver, want string, serviceAccounts bool) {
+func approveTriggered(t *testing.T, w *target, author, firing, approver, want string, serviceAccounts bool) {
 	t.Helper()
 	r := w.newNamespace(t)
-	r.create(&v1alpha1.AgentRole{ObjectMeta: metav1.ObjectMeta{Name: "general"}, Spec: v1alpha1.AgentRoleSpec{
+	r.Create(&v1alpha1.AgentRole{ObjectMeta: metav1.ObjectMeta{Name: "general"}, Spec: v1alpha1.AgentRoleSpec{
 		Approval: &v1alpha1.ApprovalPolicy{Mode: v1alpha1.ApprovalAlways, Separation: true, AllowServiceAccounts: serviceAccounts},
 	}})
 	bait := r.newTrigger(author)
-	r.Expect(r.as("alice", runner).Create(t.Context(), bait)).To(Succeed())
-	r.Expect(r.patchMetadata(r.as(firing, runner), bait, fire(firing))).To(Succeed())
+	r.Expect(r.As("alice", runner).Create(t.Context(), bait)).To(Succeed())
+	r.Expect(r.patchMetadata(r.As(firing, runner), bait, fire(firing))).To(Succeed())
 	r.Eventually(r.triggeredTask).ShouldNot(BeEmpty())
 	name := r.triggeredTask()
 	r.waitForApproval(name)
-	task, err := r.task(name)
+	task, err := r.Task(name)()
 	r.Expect(err).NotTo(HaveOccurred())
 	decision := r.approval("decision", approver, name)
 	decision.Spec.Chat, decision.Spec.Task, decision.Spec.Approval.ToolCall = "", name, task.Status.Waiting.ToolCall
-	r.Expect(r.as(approver, user).Create(t.Context(), decision)).To(Succeed())
+	r.Expect(r.As(approver, user).Create(t.Context(), decision)).To(Succeed())
 	r.Eventually(r.messageOutcome("decision")).Should(Equal(want))
 }
 
@@ -62,15 +62,15 @@ const robot = "system:serviceaccount:ci:robot"
 
 // fireWithout fires a trigger as a person who may update triggers and create tasks, and whatever is granted.
 func fireWithout(
-	t *testing.T, w *world, trigger func(*testNamespace) *v1alpha1.AgentTrigger, grant func(*testNamespace),
+	t *testing.T, w *target, trigger func(*testNamespace) *v1alpha1.AgentTrigger, grant func(*testNamespace),
 ) (*testNamespace, error) {
 	t.Helper()
 	r := w.newNamespace(t)
 	bait := trigger(r)
-	r.create(bait)
-	r.grantRules(r.namespace, "mallory", may("patch", "agenttriggers"), may("create", "agenttasks"))
+	r.Create(bait)
+	r.grantRules(r.Namespace, "mallory", may("patch", "agenttriggers"), may("create", "agenttasks"))
 	grant(r)
-	return r, r.patchMetadata(r.as("mallory", viewer), bait, fire("mallory"))
+	return r, r.patchMetadata(r.As("mallory", viewer), bait, fire("mallory"))
 }
 
 var _ = class(
@@ -79,10 +79,10 @@ var _ = class(
 		name:    "the author of a trigger approves its work",
 		attempt: "alice writes a trigger, mallory fires it, and alice approves the call of its agent",
 		defence: "the author of a trigger is a requester of what it starts",
-		run: func(t *testing.T, w *world) {
+		run: func(t *testing.T, w *target) {
 			approveTriggered(t, w, "alice", "mallory", "alice", v1alpha1.ReasonSeparation, false)
 		},
-		control: func(t *testing.T, w *world) {
+		control: func(t *testing.T, w *target) {
 			approveTriggered(t, w, "alice", "mallory", "bob", string(v1alpha1.MessageHandled), false)
 		},
 	},
@@ -90,10 +90,10 @@ var _ = class(
 		name:    "a person fires a trigger and approves its work",
 		attempt: "mallory fires alice's trigger and approves the call of its agent",
 		defence: "the person who fires a trigger is a requester too",
-		run: func(t *testing.T, w *world) {
+		run: func(t *testing.T, w *target) {
 			approveTriggered(t, w, "alice", "mallory", "mallory", v1alpha1.ReasonSeparation, false)
 		},
-		control: func(t *testing.T, w *world) {
+		control: func(t *testing.T, w *target) {
 			approveTriggered(t, w, "alice", "alice", "mallory", string(v1alpha1.MessageHandled), false)
 		},
 	},
@@ -101,10 +101,10 @@ var _ = class(
 		name:    "the author of a trigger omits the name",
 		attempt: "alice writes a trigger without spec.user, so that the author is unknown, and bob approves the work",
 		defence: "while a requester is unknown, all decisions are rejected",
-		run: func(t *testing.T, w *world) {
+		run: func(t *testing.T, w *target) {
 			approveTriggered(t, w, "", "mallory", "bob", v1alpha1.ReasonSeparation, false)
 		},
-		control: func(t *testing.T, w *world) {
+		control: func(t *testing.T, w *target) {
 			approveTriggered(t, w, "alice", "mallory", "bob", string(v1alpha1.MessageHandled), false)
 		},
 	},
@@ -112,10 +112,10 @@ var _ = class(
 		name:    "a service account is the second person",
 		attempt: "a pipeline of alice approves what her trigger started",
 		defence: "under separation a service account decides only with approval.allowServiceAccounts",
-		run: func(t *testing.T, w *world) {
+		run: func(t *testing.T, w *target) {
 			approveTriggered(t, w, "alice", "alice", robot, v1alpha1.ReasonSeparation, false)
 		},
-		control: func(t *testing.T, w *world) {
+		control: func(t *testing.T, w *target) {
 			approveTriggered(t, w, "alice", "alice", robot, string(v1alpha1.MessageHandled), true)
 		},
 	},
@@ -123,60 +123,60 @@ var _ = class(
 		name:    "a trigger is written in another's name",
 		attempt: "mallory creates a trigger with spec.user alice, to be allowed to approve its work",
 		defence: "the policy on triggers: spec.user must be the authenticated user",
-		run: func(t *testing.T, w *world) {
+		run: func(t *testing.T, w *target) {
 			r := w.newNamespace(t)
-			err := r.as("mallory", runner).Create(t.Context(), r.newTrigger("alice"))
+			err := r.As("mallory", runner).Create(t.Context(), r.newTrigger("alice"))
 			r.Expect(err).To(MatchError(ContainSubstring("spec.user must be you")))
 		},
-		control: func(t *testing.T, w *world) {
+		control: func(t *testing.T, w *target) {
 			r := w.newNamespace(t)
-			r.Expect(r.as("mallory", runner).Create(t.Context(), r.newTrigger("mallory"))).To(Succeed())
+			r.Expect(r.As("mallory", runner).Create(t.Context(), r.newTrigger("mallory"))).To(Succeed())
 		},
 	},
 	attack{
 		name:    "somebody else seems to fire a trigger",
 		attempt: "mallory fires a trigger with alice in the annotation",
 		defence: "the policy on triggers: nestor.dev/fire-user must be the authenticated user",
-		run: func(t *testing.T, w *world) {
+		run: func(t *testing.T, w *target) {
 			r := w.newNamespace(t)
 			bait := r.newTrigger("")
-			r.create(bait)
-			err := r.patchMetadata(r.as("mallory", runner), bait, fire("alice"))
+			r.Create(bait)
+			err := r.patchMetadata(r.As("mallory", runner), bait, fire("alice"))
 			r.Expect(err).To(MatchError(ContainSubstring("fire-user must be you")))
 		},
-		control: func(t *testing.T, w *world) {
+		control: func(t *testing.T, w *target) {
 			r := w.newNamespace(t)
 			bait := r.newTrigger("")
-			r.create(bait)
-			r.Expect(r.patchMetadata(r.as("mallory", runner), bait, fire("mallory"))).To(Succeed())
+			r.Create(bait)
+			r.Expect(r.patchMetadata(r.As("mallory", runner), bait, fire("mallory"))).To(Succeed())
 		},
 	},
 	attack{
 		name:    "a task names a person who did not fire it",
 		attempt: "mallory creates a task with spec.firedBy",
 		defence: "the policy on tasks: only the operator sets it",
-		run: func(t *testing.T, w *world) {
+		run: func(t *testing.T, w *target) {
 			r := w.newNamespace(t)
 			task := r.toolTask("work", "mallory")
 			task.Spec.FiredBy = "alice"
-			err := r.as("mallory", runner).Create(t.Context(), task)
+			err := r.As("mallory", runner).Create(t.Context(), task)
 			r.Expect(err).To(MatchError(ContainSubstring("spec.firedBy is the operator's")))
 		},
-		control: func(t *testing.T, w *world) {
+		control: func(t *testing.T, w *target) {
 			r := w.newNamespace(t)
-			r.Expect(r.as("mallory", runner).Create(t.Context(), r.toolTask("work", "mallory"))).To(Succeed())
+			r.Expect(r.As("mallory", runner).Create(t.Context(), r.toolTask("work", "mallory"))).To(Succeed())
 		},
 	},
 	attack{
 		name:    "a person fires a trigger that they could not create",
 		attempt: "mallory may patch triggers and create tasks, and fires a trigger",
 		defence: "the policy on triggers: firing needs the permissions for creating the trigger",
-		run: func(t *testing.T, w *world) {
+		run: func(t *testing.T, w *target) {
 			r, err := fireWithout(t, w, yearly, func(*testNamespace) {})
 			r.Expect(err).To(MatchError(ContainSubstring("you may not create agenttriggers, so you may not fire them")))
 		},
-		control: func(t *testing.T, w *world) {
-			r, err := fireWithout(t, w, yearly, func(r *testNamespace) { r.as("mallory", runner) })
+		control: func(t *testing.T, w *target) {
+			r, err := fireWithout(t, w, yearly, func(r *testNamespace) { r.As("mallory", runner) })
 			r.Expect(err).NotTo(HaveOccurred())
 		},
 	},
@@ -184,15 +184,15 @@ var _ = class(
 		name:    "a person fires a trigger whose Secret they may not read",
 		attempt: "mallory fires a trigger whose task has a workspace with a git credential",
 		defence: "the policy on triggers: whoever fires it needs get on the Secret",
-		run: func(t *testing.T, w *world) {
-			r, err := fireWithout(t, w, withGitSecret, func(r *testNamespace) { r.as("mallory", runner) })
+		run: func(t *testing.T, w *target) {
+			r, err := fireWithout(t, w, withGitSecret, func(r *testNamespace) { r.As("mallory", runner) })
 			r.Expect(err).To(MatchError(ContainSubstring("you may not get the Secret login")))
 		},
-		control: func(t *testing.T, w *world) {
+		control: func(t *testing.T, w *target) {
 			r, err := fireWithout(t, w, withGitSecret, func(r *testNamespace) {
-				r.as("mallory", runner)
+				r.As("mallory", runner)
 				secrets := rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"secrets"}, Verbs: []string{"get"}}
-				r.grantRules(r.namespace, "mallory", secrets)
+				r.grantRules(r.Namespace, "mallory", secrets)
 			})
 			r.Expect(err).NotTo(HaveOccurred())
 		},
@@ -201,12 +201,12 @@ var _ = class(
 		name:    "a person fires a watch of objects that they may not see",
 		attempt: "mallory fires a trigger that watches pods",
 		defence: "the policy on triggers: whoever fires it needs watch on the kind",
-		run: func(t *testing.T, w *world) {
-			r, err := fireWithout(t, w, onPods, func(r *testNamespace) { r.as("mallory", runner) })
+		run: func(t *testing.T, w *target) {
+			r, err := fireWithout(t, w, onPods, func(r *testNamespace) { r.As("mallory", runner) })
 			r.Expect(err).To(MatchError(ContainSubstring("you may not watch pods")))
 		},
-		control: func(t *testing.T, w *world) {
-			r, err := fireWithout(t, w, onPods, func(r *testNamespace) { r.as("mallory", "edit") })
+		control: func(t *testing.T, w *target) {
+			r, err := fireWithout(t, w, onPods, func(r *testNamespace) { r.As("mallory", "edit") })
 			r.Expect(err).NotTo(HaveOccurred())
 		},
 	},

@@ -13,7 +13,6 @@ import (
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 )
@@ -26,18 +25,18 @@ func repeatedList(condition string) string {
 // costlyAttack is an attack with a condition that would take hours for a request. The control has one of the same kind
 // that does not.
 func costlyAttack(name, attempt, when, body, cheap string) attack {
-	evaluate := func(t *testing.T, w *world, when, body string) (*testNamespace, string) {
+	evaluate := func(t *testing.T, w *target, when, body string) (*testNamespace, string) {
 		r := w.newNamespace(t)
 		r.hook("hook", v1alpha1.WebhookGeneric, when)
 		return r, r.hookOutcome(r.signed("hook", body, "msg-1", time.Now()))
 	}
 	return attack{
 		name: name, attempt: attempt, defence: "the operator counts what an expression traverses, and ends the evaluation at a limit",
-		run: func(t *testing.T, w *world) {
+		run: func(t *testing.T, w *target) {
 			r, outcome := evaluate(t, w, when, body)
 			r.Expect(outcome).To(Equal("Dropped " + string(v1alpha1.DropExpressionFailed)))
 		},
-		control: func(t *testing.T, w *world) {
+		control: func(t *testing.T, w *target) {
 			r, outcome := evaluate(t, w, cheap, hookBody)
 			r.Expect(outcome).To(Equal("Fired"))
 		},
@@ -46,9 +45,9 @@ func costlyAttack(name, attempt, when, body, cheap string) attack {
 
 // compileAttack is an attack with a condition that would take the compiler hours.
 func compileAttack(name, attempt, when, cheap string) attack {
-	condition := func(t *testing.T, w *world, when string) (*testNamespace, func() (metav1.Condition, error)) {
+	condition := func(t *testing.T, w *target, when string) (*testNamespace, func() (metav1.Condition, error)) {
 		r := w.newNamespace(t)
-		r.create(&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "hook"}, StringData: map[string]string{"token": hookSecret}},
+		r.Create(&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "hook"}, StringData: map[string]string{"token": hookSecret}},
 			&v1alpha1.AgentTrigger{ObjectMeta: metav1.ObjectMeta{Name: "hook"}, Spec: v1alpha1.AgentTriggerSpec{
 				Webhook: &v1alpha1.TriggerWebhook{When: when, SecretKeyRef: v1alpha1.SecretKeyRef{Name: "hook", Key: "token"}},
 				Task:    &v1alpha1.TriggerTask{Role: "general", Instruction: "Submit done"},
@@ -57,11 +56,11 @@ func compileAttack(name, attempt, when, cheap string) attack {
 	}
 	return attack{
 		name: name, attempt: attempt, defence: "expressions are bounded before they are compiled",
-		run: func(t *testing.T, w *world) {
+		run: func(t *testing.T, w *target) {
 			r, ready := condition(t, w, when)
 			r.Eventually(ready).Should(HaveField("Reason", v1alpha1.ReasonInvalidExpression))
 		},
-		control: func(t *testing.T, w *world) {
+		control: func(t *testing.T, w *target) {
 			r, ready := condition(t, w, cheap)
 			r.Eventually(ready).Should(HaveField("Reason", v1alpha1.ReasonReady))
 		},
@@ -88,7 +87,7 @@ var _ = class(
 		name:    "costly triggers stop all others",
 		attempt: "mallory fires eight triggers with costly expressions at the same time, again and again",
 		defence: "the operator evaluates outside the workers that act on firings, a few of each namespace at a time",
-		run: func(t *testing.T, w *world) {
+		run: func(t *testing.T, w *target) {
 			mallory, r := w.newNamespace(t), w.newNamespace(t)
 			r.hook("hook", v1alpha1.WebhookGeneric, "")
 			var costly sync.WaitGroup
@@ -103,7 +102,7 @@ var _ = class(
 			r.Expect(r.hookOutcome(signedOne(r))).To(Equal("Fired"))
 			r.Eventually(r.startedTasks).Should(BeEquivalentTo(1))
 		},
-		control: func(t *testing.T, w *world) {
+		control: func(t *testing.T, w *target) {
 			r := w.newNamespace(t)
 			for i := range 8 {
 				r.hook(fmt.Sprintf("hook-%d", i), v1alpha1.WebhookGeneric, "body.status == 'failed'")
@@ -117,7 +116,7 @@ var _ = class(
 // startedTasks returns the number of tasks in the room that have started.
 func (r *testNamespace) startedTasks() (int, error) {
 	var tasks v1alpha1.AgentTaskList
-	if err := r.API.List(r.t.Context(), &tasks, client.InNamespace(r.namespace)); err != nil {
+	if err := r.List(&tasks); err != nil {
 		return 0, err
 	}
 	started := 0

@@ -36,7 +36,7 @@ func (r *testNamespace) hook(name string, format v1alpha1.WebhookFormat, when st
 		Webhook: &v1alpha1.TriggerWebhook{Format: format, When: when, SecretKeyRef: v1alpha1.SecretKeyRef{Name: name, Key: "token"}},
 		Task:    &v1alpha1.TriggerTask{Role: "general", Instruction: "Submit done"},
 	}}
-	r.create(&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: name}, StringData: map[string]string{"token": hookSecret + r.namespace}}, created)
+	r.Create(&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: name}, StringData: map[string]string{"token": hookSecret + r.Namespace}}, created)
 	r.Eventually(r.triggerReady(name)).Should(HaveField("Reason", v1alpha1.ReasonReady))
 	return created
 }
@@ -45,7 +45,7 @@ func (r *testNamespace) hook(name string, format v1alpha1.WebhookFormat, when st
 func (r *testNamespace) triggerReady(name string) func() (metav1.Condition, error) {
 	return func() (metav1.Condition, error) {
 		var found v1alpha1.AgentTrigger
-		if err := r.get(name, &found); err != nil || len(found.Status.Conditions) == 0 {
+		if err := r.Get(name, &found); err != nil || len(found.Status.Conditions) == 0 {
 			return metav1.Condition{}, err
 		}
 		return found.Status.Conditions[0], nil
@@ -61,7 +61,7 @@ type hookRequest struct {
 // signed returns a request that is signed with an id and a time.
 func (r *testNamespace) signed(trigger, body, id string, at time.Time) hookRequest {
 	seconds := strconv.FormatInt(at.Unix(), 10)
-	mac := hmac.New(sha256.New, []byte(hookSecret+r.namespace))
+	mac := hmac.New(sha256.New, []byte(hookSecret+r.Namespace))
 	mac.Write([]byte(id + "." + seconds + "." + body))
 	return hookRequest{trigger, body, map[string]string{
 		"Webhook-Id": id, "Webhook-Timestamp": seconds, "Webhook-Signature": "v1," + base64.StdEncoding.EncodeToString(mac.Sum(nil)),
@@ -70,7 +70,7 @@ func (r *testNamespace) signed(trigger, body, id string, at time.Time) hookReque
 
 // fromGitHub returns a request with GitHub's signature, which covers the body.
 func (r *testNamespace) fromGitHub(trigger, body, delivery string) hookRequest {
-	mac := hmac.New(sha256.New, []byte(hookSecret+r.namespace))
+	mac := hmac.New(sha256.New, []byte(hookSecret+r.Namespace))
 	mac.Write([]byte(body))
 	return hookRequest{trigger, body, map[string]string{
 		"X-GitHub-Event": "push", "X-GitHub-Delivery": delivery, "X-Hub-Signature-256": "sha256=" + hex.EncodeToString(mac.Sum(nil)),
@@ -91,7 +91,7 @@ func (h hookRequest) with(name, value string) hookRequest {
 // sendHook sends a request, and returns the status and the body of the response.
 func (r *testNamespace) sendHook(h hookRequest) (int, string) {
 	r.t.Helper()
-	url := r.GatewayURL + "/hooks/" + r.namespace + "/" + h.trigger
+	url := r.GatewayURL + "/hooks/" + r.Namespace + "/" + h.trigger
 	request, err := http.NewRequestWithContext(r.t.Context(), http.MethodPost, url, strings.NewReader(h.body))
 	r.Expect(err).NotTo(HaveOccurred())
 	for name, value := range h.headers {
@@ -130,7 +130,7 @@ func (r *testNamespace) hookOutcome(h hookRequest) string {
 
 // replayAttack has a room with a trigger, and requests that mallory recorded and changed.
 func replayAttack(name, attempt, defence string, format v1alpha1.WebhookFormat, first, again func(r *testNamespace) hookRequest, want string, other func(r *testNamespace) hookRequest) attack {
-	begin := func(t *testing.T, w *world) *testNamespace {
+	begin := func(t *testing.T, w *target) *testNamespace {
 		r := w.newNamespace(t)
 		r.hook("hook", format, "")
 		r.Expect(r.hookOutcome(first(r))).To(Equal("Fired"))
@@ -138,14 +138,14 @@ func replayAttack(name, attempt, defence string, format v1alpha1.WebhookFormat, 
 	}
 	return attack{
 		name: name, attempt: attempt, defence: defence,
-		run: func(t *testing.T, w *world) {
+		run: func(t *testing.T, w *target) {
 			r := begin(t, w)
 			r.Expect(r.hookOutcome(again(r))).To(Equal(want))
 			var found v1alpha1.AgentTrigger
-			r.Expect(r.get("hook", &found)).To(Succeed())
+			r.Expect(r.Get("hook", &found)).To(Succeed())
 			r.Expect(found.Status.Firings).To(BeEquivalentTo(1))
 		},
-		control: func(t *testing.T, w *world) {
+		control: func(t *testing.T, w *target) {
 			r := begin(t, w)
 			r.Expect(r.hookOutcome(other(r))).To(Equal("Fired"))
 		},
@@ -201,7 +201,7 @@ var _ = class(
 	replayAttack("a token replaces GitHub's signature", "mallory sends an event with the secret's value as a bearer token, and with a signature of another kind",
 		"the format decides how a request is authenticated", v1alpha1.WebhookGitHub, gitHubOne,
 		func(r *testNamespace) hookRequest {
-			return signedOther(r).with("X-GitHub-Delivery", "2").with("Authorization", "Bearer "+hookSecret+r.namespace)
+			return signedOther(r).with("X-GitHub-Delivery", "2").with("Authorization", "Bearer "+hookSecret+r.Namespace)
 		}, "401", func(r *testNamespace) hookRequest { return r.fromGitHub("hook", `{"status": "again"}`, "2") }),
 	replayAttack("a CloudEvent gets another id", "mallory sends the signed body of an event in binary mode, where the id and the type are in headers",
 		"a signed event must be in structured mode", v1alpha1.WebhookCloudEvents,
@@ -219,7 +219,7 @@ var _ = class(
 		name:    "names of triggers can be guessed",
 		attempt: "mallory compares the responses for a trigger and for a name that no trigger has, with each kind of credentials",
 		defence: "the gateway does the same work for both, and returns the same",
-		run: func(t *testing.T, w *world) {
+		run: func(t *testing.T, w *target) {
 			r := w.newNamespace(t)
 			r.hook("hook", v1alpha1.WebhookGeneric, "")
 			for name, value := range map[string]string{
@@ -232,7 +232,7 @@ var _ = class(
 				}
 			}
 		},
-		control: func(t *testing.T, w *world) {
+		control: func(t *testing.T, w *target) {
 			r := w.newNamespace(t)
 			r.hook("hook", v1alpha1.WebhookGeneric, "")
 			r.Expect(r.hookOutcome(signedOne(r))).To(Equal("Fired"))
@@ -242,13 +242,13 @@ var _ = class(
 		name:    "a secret fires the trigger of another namespace",
 		attempt: "a sender signs a request for a trigger of the same name in another namespace",
 		defence: "a request is checked with the Secret of its own trigger",
-		run: func(t *testing.T, w *world) {
+		run: func(t *testing.T, w *target) {
 			own, other := w.newNamespace(t), w.newNamespace(t)
 			own.hook("hook", v1alpha1.WebhookGeneric, "")
 			other.hook("hook", v1alpha1.WebhookGeneric, "")
 			other.Expect(other.hookOutcome(signedOne(own))).To(Equal("401"))
 		},
-		control: func(t *testing.T, w *world) {
+		control: func(t *testing.T, w *target) {
 			r := w.newNamespace(t)
 			r.hook("hook", v1alpha1.WebhookGeneric, "")
 			r.Expect(r.hookOutcome(signedOne(r))).To(Equal("Fired"))
@@ -258,7 +258,7 @@ var _ = class(
 		name:    "slow senders stop other webhooks",
 		attempt: "mallory opens a hundred requests to a few URLs and never sends their bodies",
 		defence: "the gateway limits the requests of each URL, and the time of each body",
-		run: func(t *testing.T, w *world) {
+		run: func(t *testing.T, w *target) {
 			r := w.newNamespace(t)
 			r.hook("hook", v1alpha1.WebhookGeneric, "")
 			for i := range 100 {
@@ -266,7 +266,7 @@ var _ = class(
 			}
 			r.Expect(r.hookOutcome(signedOne(r))).To(Equal("Fired"))
 		},
-		control: func(t *testing.T, w *world) {
+		control: func(t *testing.T, w *target) {
 			r := w.newNamespace(t)
 			for range 20 {
 				r.openSlowly("slow")
@@ -283,6 +283,6 @@ func (r *testNamespace) openSlowly(trigger string) {
 	connection, err := new(net.Dialer).DialContext(r.t.Context(), "tcp", host)
 	r.Expect(err).NotTo(HaveOccurred())
 	r.t.Cleanup(func() { _ = connection.Close() })
-	_, err = fmt.Fprintf(connection, "POST /hooks/%s/%s HTTP/1.1\r\nHost: %s\r\nWebhook-Signature: v1,x\r\nContent-Length: 100\r\n\r\n{", r.namespace, trigger, host)
+	_, err = fmt.Fprintf(connection, "POST /hooks/%s/%s HTTP/1.1\r\nHost: %s\r\nWebhook-Signature: v1,x\r\nContent-Length: 100\r\n\r\n{", r.Namespace, trigger, host)
 	r.Expect(err).NotTo(HaveOccurred())
 }

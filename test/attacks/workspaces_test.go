@@ -54,12 +54,12 @@ func newClaim(labels map[string]string) *corev1.PersistentVolumeClaim {
 }
 
 func (r *testNamespace) chatWith(w *v1alpha1.Workspace) *v1alpha1.AgentChat {
-	return &v1alpha1.AgentChat{ObjectMeta: metav1.ObjectMeta{Namespace: r.namespace, Name: "chat"}, Spec: v1alpha1.AgentChatSpec{Workspace: w}}
+	return &v1alpha1.AgentChat{ObjectMeta: metav1.ObjectMeta{Namespace: r.Namespace, Name: "chat"}, Spec: v1alpha1.AgentChatSpec{Workspace: w}}
 }
 
 // lookTask returns a task that needs its workspace at once.
 func (r *testNamespace) lookTask(w *v1alpha1.Workspace) *v1alpha1.AgentTask {
-	return &v1alpha1.AgentTask{ObjectMeta: metav1.ObjectMeta{Namespace: r.namespace, Name: "look"}, Spec: v1alpha1.AgentTaskSpec{
+	return &v1alpha1.AgentTask{ObjectMeta: metav1.ObjectMeta{Namespace: r.Namespace, Name: "look"}, Spec: v1alpha1.AgentTaskSpec{
 		Type: v1alpha1.TaskTool, Tool: "ls", Arguments: &runtime.RawExtension{Raw: []byte(`{}`)}, Workspace: w,
 	}}
 }
@@ -67,7 +67,7 @@ func (r *testNamespace) lookTask(w *v1alpha1.Workspace) *v1alpha1.AgentTask {
 // grantGet allows a person to read one object.
 func (r *testNamespace) grantGet(person, resource, name string) {
 	r.t.Helper()
-	r.create(
+	r.Create(
 		&rbacv1.Role{ObjectMeta: metav1.ObjectMeta{Name: person + "-" + name}, Rules: []rbacv1.PolicyRule{
 			{APIGroups: []string{""}, Resources: []string{resource}, ResourceNames: []string{name}, Verbs: []string{"get"}},
 		}},
@@ -88,7 +88,7 @@ func (r *testNamespace) checkAllowed(request func() error) {
 func (r *testNamespace) pods() []corev1.Pod {
 	r.t.Helper()
 	var pods corev1.PodList
-	r.Expect(r.API.List(r.t.Context(), &pods, client.InNamespace(r.namespace))).To(Succeed())
+	r.Expect(r.List(&pods)).To(Succeed())
 	return pods.Items
 }
 
@@ -113,7 +113,7 @@ func (r *testNamespace) checkNotAllowed(words string) {
 	r.t.Helper()
 	r.Eventually(func() ([]metav1.Condition, error) {
 		var task v1alpha1.AgentTask
-		err := r.get("look", &task)
+		err := r.Get("look", &task)
 		return task.Status.Conditions, err
 	}).Should(ContainElement(And(HaveField("Type", v1alpha1.ConditionSucceeded), HaveField("Status", metav1.ConditionUnknown),
 		HaveField("Reason", v1alpha1.ReasonWorkspaceNotAllowed), HaveField("Message", ContainSubstring(words)))))
@@ -136,14 +136,14 @@ func secretHostAttack(name, url, hosts, entry string) attack {
 		name:    name,
 		attempt: "a person to whom no policy applies creates a task with " + url + " and a Secret that may be sent to: " + hosts,
 		defence: "the operator: the Secret's annotation nestor.dev/git-hosts does not name the server",
-		run: func(t *testing.T, w *world) {
+		run: func(t *testing.T, w *target) {
 			r := w.newNamespace(t)
-			r.create(newSecret(hosts), r.lookTask(privateWorkspace(url)))
+			r.Create(newSecret(hosts), r.lookTask(privateWorkspace(url)))
 			r.checkNotAllowed(`The Secret "db" may not be sent to `)
 		},
-		control: func(t *testing.T, w *world) {
+		control: func(t *testing.T, w *target) {
 			r := w.newNamespace(t)
-			r.create(newSecret(entry), r.lookTask(privateWorkspace(url)))
+			r.Create(newSecret(entry), r.lookTask(privateWorkspace(url)))
 			r.checkSecretSent()
 		},
 	}
@@ -155,15 +155,15 @@ func refusedURLAttack(name, url, words string) attack {
 		name:    name,
 		attempt: "mallory creates a chat with the repository " + url,
 		defence: "the API: a repository has a plain https, http or ssh URL",
-		run: func(t *testing.T, w *world) {
+		run: func(t *testing.T, w *target) {
 			r := w.newNamespace(t)
 			workspace := &v1alpha1.Workspace{Git: &v1alpha1.GitSource{URL: url}}
-			r.Expect(r.as("mallory", "nestor-user").Create(t.Context(), r.chatWith(workspace))).To(MatchError(ContainSubstring(words)))
+			r.Expect(r.As("mallory", "nestor-user").Create(t.Context(), r.chatWith(workspace))).To(MatchError(ContainSubstring(words)))
 		},
-		control: func(t *testing.T, w *world) {
+		control: func(t *testing.T, w *target) {
 			r := w.newNamespace(t)
 			workspace := &v1alpha1.Workspace{Git: &v1alpha1.GitSource{URL: "https://git.example.com/team/app@v2.git"}}
-			r.Expect(r.as("mallory", "nestor-user").Create(t.Context(), r.chatWith(workspace))).To(Succeed())
+			r.Expect(r.As("mallory", "nestor-user").Create(t.Context(), r.chatWith(workspace))).To(Succeed())
 		},
 	}
 }
@@ -176,15 +176,15 @@ var _ = class(
 		name:    "a chat sends a Secret to its user's server",
 		attempt: "mallory, who may not read Secrets, creates a chat with her own repository and the Secret db",
 		defence: "the chats policy: the requester must be allowed to get the Secret",
-		run: func(t *testing.T, w *world) {
+		run: func(t *testing.T, w *target) {
 			r := w.newNamespace(t)
-			r.create(newSecret("http://192.0.2.66"))
-			r.Expect(r.as("mallory", "nestor-user").Create(t.Context(), r.chatWith(privateWorkspace(attackersRepository)))).To(MatchError(ContainSubstring(noSecretRight)))
+			r.Create(newSecret("http://192.0.2.66"))
+			r.Expect(r.As("mallory", "nestor-user").Create(t.Context(), r.chatWith(privateWorkspace(attackersRepository)))).To(MatchError(ContainSubstring(noSecretRight)))
 		},
-		control: func(t *testing.T, w *world) {
+		control: func(t *testing.T, w *target) {
 			r := w.newNamespace(t)
-			r.create(newSecret("http://192.0.2.66"))
-			alice := r.as("alice", "nestor-user")
+			r.Create(newSecret("http://192.0.2.66"))
+			alice := r.As("alice", "nestor-user")
 			r.grantGet("alice", "secrets", "db")
 			r.checkAllowed(func() error { return alice.Create(t.Context(), r.chatWith(privateWorkspace(attackersRepository))) })
 		},
@@ -193,10 +193,10 @@ var _ = class(
 		name:    "a chat gets a workspace with a Secret later",
 		attempt: "mallory creates a chat without a workspace, and adds one with a Secret that she may not read",
 		defence: "the chats policy, for changes as for creation",
-		run: func(t *testing.T, w *world) {
+		run: func(t *testing.T, w *target) {
 			r := w.newNamespace(t)
-			r.create(newSecret("http://192.0.2.66"))
-			mallory, chat := r.as("mallory", "nestor-user"), r.chatWith(nil)
+			r.Create(newSecret("http://192.0.2.66"))
+			mallory, chat := r.As("mallory", "nestor-user"), r.chatWith(nil)
 			r.Expect(mallory.Create(t.Context(), chat)).To(Succeed())
 			r.Eventually(func() error {
 				r.Expect(mallory.Get(t.Context(), client.ObjectKeyFromObject(chat), chat)).To(Succeed())
@@ -204,10 +204,10 @@ var _ = class(
 				return mallory.Update(t.Context(), chat)
 			}).Should(MatchError(ContainSubstring(noSecretRight)))
 		},
-		control: func(t *testing.T, w *world) {
+		control: func(t *testing.T, w *target) {
 			r := w.newNamespace(t)
-			r.create(newSecret("http://192.0.2.66"))
-			alice, chat := r.as("alice", "nestor-user"), r.chatWith(nil)
+			r.Create(newSecret("http://192.0.2.66"))
+			alice, chat := r.As("alice", "nestor-user"), r.chatWith(nil)
 			r.grantGet("alice", "secrets", "db")
 			r.Expect(alice.Create(t.Context(), chat)).To(Succeed())
 			r.checkAllowed(func() error {
@@ -223,17 +223,17 @@ var _ = class(
 		name:    "a chat with a Secret is used for other work",
 		attempt: "mallory changes the role of a chat that alice created with a Secret which mallory may not read",
 		defence: "the chats policy: a person who changes the spec must be allowed to get the Secret",
-		run: func(t *testing.T, w *world) {
+		run: func(t *testing.T, w *target) {
 			r := w.newNamespace(t)
-			r.create(newSecret("git.example.com"), r.chatWith(privateWorkspace("https://git.example.com/team/app.git")))
-			mallory, chat := r.as("mallory", "nestor-user"), r.chatWith(nil)
+			r.Create(newSecret("git.example.com"), r.chatWith(privateWorkspace("https://git.example.com/team/app.git")))
+			mallory, chat := r.As("mallory", "nestor-user"), r.chatWith(nil)
 			err := mallory.Patch(t.Context(), chat, client.RawPatch(types.MergePatchType, []byte(`{"spec":{"role":"coder"}}`)))
 			r.Expect(err).To(MatchError(ContainSubstring(noSecretRight)))
 		},
-		control: func(t *testing.T, w *world) {
+		control: func(t *testing.T, w *target) {
 			r := w.newNamespace(t)
-			r.create(r.chatWith(&v1alpha1.Workspace{Git: &v1alpha1.GitSource{URL: "https://git.example.com/team/app.git"}}))
-			mallory, chat := r.as("mallory", "nestor-user"), r.chatWith(nil)
+			r.Create(r.chatWith(&v1alpha1.Workspace{Git: &v1alpha1.GitSource{URL: "https://git.example.com/team/app.git"}}))
+			mallory, chat := r.As("mallory", "nestor-user"), r.chatWith(nil)
 			r.Expect(mallory.Patch(t.Context(), chat, client.RawPatch(types.MergePatchType, []byte(`{"spec":{"role":"coder"}}`)))).To(Succeed())
 		},
 	},
@@ -241,15 +241,15 @@ var _ = class(
 		name:    "a pipeline's task sends a Secret to another server",
 		attempt: "mallory, who may run tasks but not read Secrets, creates a task with her own repository and a Secret",
 		defence: "the tasks policy: the requester must be allowed to get the Secret",
-		run: func(t *testing.T, w *world) {
+		run: func(t *testing.T, w *target) {
 			r := w.newNamespace(t)
-			r.create(newSecret("http://192.0.2.66"))
-			r.Expect(r.as("mallory", "nestor-runner").Create(t.Context(), r.lookTask(privateWorkspace(attackersRepository)))).To(MatchError(ContainSubstring(noSecretRight)))
+			r.Create(newSecret("http://192.0.2.66"))
+			r.Expect(r.As("mallory", "nestor-runner").Create(t.Context(), r.lookTask(privateWorkspace(attackersRepository)))).To(MatchError(ContainSubstring(noSecretRight)))
 		},
-		control: func(t *testing.T, w *world) {
+		control: func(t *testing.T, w *target) {
 			r := w.newNamespace(t)
-			r.create(newSecret("http://192.0.2.66"))
-			alice := r.as("alice", "nestor-runner")
+			r.Create(newSecret("http://192.0.2.66"))
+			alice := r.As("alice", "nestor-runner")
 			r.grantGet("alice", "secrets", "db")
 			r.checkAllowed(func() error { return alice.Create(t.Context(), r.lookTask(privateWorkspace(attackersRepository))) })
 			r.checkSecretSent()
@@ -259,15 +259,15 @@ var _ = class(
 		name:    "a chat mounts another person's volume",
 		attempt: "mallory, who may not read claims, creates a chat on the volume books",
 		defence: "the chats policy: the requester must be allowed to get the claim",
-		run: func(t *testing.T, w *world) {
+		run: func(t *testing.T, w *target) {
 			r := w.newNamespace(t)
-			r.create(newClaim(map[string]string{v1alpha1.LabelWorkspace: "true"}))
-			r.Expect(r.as("mallory", "nestor-user").Create(t.Context(), r.chatWith(claimWorkspace()))).To(MatchError(ContainSubstring(noClaimRight)))
+			r.Create(newClaim(map[string]string{v1alpha1.LabelWorkspace: "true"}))
+			r.Expect(r.As("mallory", "nestor-user").Create(t.Context(), r.chatWith(claimWorkspace()))).To(MatchError(ContainSubstring(noClaimRight)))
 		},
-		control: func(t *testing.T, w *world) {
+		control: func(t *testing.T, w *target) {
 			r := w.newNamespace(t)
-			r.create(newClaim(map[string]string{v1alpha1.LabelWorkspace: "true"}))
-			alice := r.as("alice", "nestor-user")
+			r.Create(newClaim(map[string]string{v1alpha1.LabelWorkspace: "true"}))
+			alice := r.As("alice", "nestor-user")
 			r.grantGet("alice", "persistentvolumeclaims", "books")
 			r.checkAllowed(func() error { return alice.Create(t.Context(), r.chatWith(claimWorkspace())) })
 		},
@@ -276,15 +276,15 @@ var _ = class(
 		name:    "a pipeline's task mounts another person's volume",
 		attempt: "mallory, who may run tasks but not read claims, creates a task on the volume books",
 		defence: "the tasks policy: the requester must be allowed to get the claim",
-		run: func(t *testing.T, w *world) {
+		run: func(t *testing.T, w *target) {
 			r := w.newNamespace(t)
-			r.create(newClaim(map[string]string{v1alpha1.LabelWorkspace: "true"}))
-			r.Expect(r.as("mallory", "nestor-runner").Create(t.Context(), r.lookTask(claimWorkspace()))).To(MatchError(ContainSubstring(noClaimRight)))
+			r.Create(newClaim(map[string]string{v1alpha1.LabelWorkspace: "true"}))
+			r.Expect(r.As("mallory", "nestor-runner").Create(t.Context(), r.lookTask(claimWorkspace()))).To(MatchError(ContainSubstring(noClaimRight)))
 		},
-		control: func(t *testing.T, w *world) {
+		control: func(t *testing.T, w *target) {
 			r := w.newNamespace(t)
-			r.create(newClaim(map[string]string{v1alpha1.LabelWorkspace: "true"}))
-			alice := r.as("alice", "nestor-runner")
+			r.Create(newClaim(map[string]string{v1alpha1.LabelWorkspace: "true"}))
+			alice := r.As("alice", "nestor-runner")
 			r.grantGet("alice", "persistentvolumeclaims", "books")
 			r.checkAllowed(func() error { return alice.Create(t.Context(), r.lookTask(claimWorkspace())) })
 			r.Expect(r.workspacePod().Spec.Volumes).To(ContainElement(HaveField("PersistentVolumeClaim.ClaimName", "books")))
@@ -294,14 +294,14 @@ var _ = class(
 		name:    "a workspace mounts a volume that is not for agents",
 		attempt: "a person to whom no policy applies creates a task on a claim of a database",
 		defence: "the operator: the claim does not have the label nestor.dev/workspace",
-		run: func(t *testing.T, w *world) {
+		run: func(t *testing.T, w *target) {
 			r := w.newNamespace(t)
-			r.create(newClaim(nil), r.lookTask(claimWorkspace()))
+			r.Create(newClaim(nil), r.lookTask(claimWorkspace()))
 			r.checkNotAllowed(`The PersistentVolumeClaim "books" is not for workspaces`)
 		},
-		control: func(t *testing.T, w *world) {
+		control: func(t *testing.T, w *target) {
 			r := w.newNamespace(t)
-			r.create(newClaim(map[string]string{v1alpha1.LabelWorkspace: "true"}), r.lookTask(claimWorkspace()))
+			r.Create(newClaim(map[string]string{v1alpha1.LabelWorkspace: "true"}), r.lookTask(claimWorkspace()))
 			r.Expect(r.workspacePod().Spec.Volumes).To(ContainElement(HaveField("PersistentVolumeClaim.ClaimName", "books")))
 		},
 	},
@@ -319,15 +319,15 @@ var _ = class(
 		name:    "a ref is an option of git",
 		attempt: "mallory creates a chat whose ref is --upload-pack=id",
 		defence: "the API: a ref does not begin with a dash",
-		run: func(t *testing.T, w *world) {
+		run: func(t *testing.T, w *target) {
 			r := w.newNamespace(t)
 			workspace := &v1alpha1.Workspace{Git: &v1alpha1.GitSource{URL: "https://git.example.com/x.git", Ref: "--upload-pack=id"}}
-			r.Expect(r.as("mallory", "nestor-user").Create(t.Context(), r.chatWith(workspace))).To(MatchError(ContainSubstring("no '-' at the beginning")))
+			r.Expect(r.As("mallory", "nestor-user").Create(t.Context(), r.chatWith(workspace))).To(MatchError(ContainSubstring("no '-' at the beginning")))
 		},
-		control: func(t *testing.T, w *world) {
+		control: func(t *testing.T, w *target) {
 			r := w.newNamespace(t)
 			workspace := &v1alpha1.Workspace{Git: &v1alpha1.GitSource{URL: "https://git.example.com/x.git", Ref: "upload-pack"}}
-			r.Expect(r.as("mallory", "nestor-user").Create(t.Context(), r.chatWith(workspace))).To(Succeed())
+			r.Expect(r.As("mallory", "nestor-user").Create(t.Context(), r.chatWith(workspace))).To(Succeed())
 		},
 	},
 )

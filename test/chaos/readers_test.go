@@ -7,7 +7,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"net/http"
 	"time"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -138,21 +137,12 @@ type request struct {
 
 // requests reads the model's log.
 func (w *world) requests(ctx context.Context) ([]request, error) {
-	ask, err := http.NewRequestWithContext(ctx, http.MethodGet, w.stack.ModelAdmin+"/requests", nil)
-	if err != nil {
-		return nil, err
-	}
-	response, err := http.DefaultClient.Do(ask)
-	if err != nil {
-		return nil, fmt.Errorf("read the model's log: %w", err)
-	}
-	defer response.Body.Close()
 	var answer struct {
 		Total    int       `json:"total"`
 		Requests []request `json:"requests"`
 	}
-	if err := json.NewDecoder(response.Body).Decode(&answer); err != nil {
-		return nil, fmt.Errorf("decode the model's log: %w", err)
+	if err := w.stack.ReadModelLog(ctx, "", &answer); err != nil {
+		return nil, err
 	}
 	if answer.Total != len(answer.Requests) {
 		return nil, fmt.Errorf("the model's log contains %d of %d requests", len(answer.Requests), answer.Total)

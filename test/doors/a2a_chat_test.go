@@ -20,7 +20,7 @@ import (
 // chatClient creates a chat and returns a client of its role.
 func (r *room) chatClient(name string) *a2aclient.Client {
 	r.t.Helper()
-	r.create(&v1alpha1.AgentChat{ObjectMeta: metav1.ObjectMeta{Namespace: r.namespace, Name: name}})
+	r.Create(&v1alpha1.AgentChat{ObjectMeta: metav1.ObjectMeta{Name: name}})
 	remote, err := r.dial(r.token, "orchestrator", a2a.TransportProtocolJSONRPC)
 	r.Expect(err).NotTo(HaveOccurred())
 	return remote
@@ -36,15 +36,7 @@ func inContext(context, text string) *a2a.SendMessageRequest {
 // messages returns the messages of the people in the room.
 func (r *room) messages() []v1alpha1.AgentMessage {
 	r.t.Helper()
-	var list v1alpha1.AgentMessageList
-	r.Expect(r.stack.API.List(r.t.Context(), &list, client.InNamespace(r.namespace))).To(Succeed())
-	var people []v1alpha1.AgentMessage
-	for _, m := range list.Items {
-		if m.Spec.Role == v1alpha1.RoleUser {
-			people = append(people, m)
-		}
-	}
-	return people
+	return r.Messages(func(m v1alpha1.AgentMessage) bool { return m.Spec.Role == v1alpha1.RoleUser })
 }
 
 // TestA2AChat talks to a chat: each message is a task in the context of the chat, and repeated messages have no effect.
@@ -124,7 +116,7 @@ func TestA2AChatCancelAndErrors(t *testing.T) {
 	r.Expect(err).To(MatchError(a2a.ErrTaskNotFound))
 	_, err = remote.GetTask(t.Context(), &a2a.GetTaskRequest{ID: "turn.nothing"})
 	r.Expect(err).To(MatchError(a2a.ErrTaskNotFound))
-	viewer, err := r.stack.Token(t.Context(), r.namespace, "viewer", "nestor-viewer")
+	viewer, err := r.Token(t.Context(), r.Namespace, "viewer", "nestor-viewer")
 	r.Expect(err).NotTo(HaveOccurred())
 	reading, err := r.dial(viewer, "orchestrator", a2a.TransportProtocolJSONRPC)
 	r.Expect(err).NotTo(HaveOccurred())
@@ -139,13 +131,13 @@ func TestA2ARejectedAnswer(t *testing.T) {
 	remote := r.client(a2a.TransportProtocolJSONRPC)
 	asked := r.send(remote, say("Release the notes"))
 	// The name of the message is derived from the answer, so this message is the answer, and it decides a call that does not exist.
-	caller := run.Caller{User: "system:serviceaccount:" + r.namespace + ":alice"}
-	config := rest.CopyConfig(r.stack.Cluster.Config)
+	caller := run.Caller{User: "system:serviceaccount:" + r.Namespace + ":alice"}
+	config := rest.CopyConfig(r.Cluster.Config)
 	config.Impersonate.UserName = caller.User
-	alice, err := client.New(config, client.Options{Scheme: r.stack.API.Scheme()})
+	alice, err := client.New(config, client.Options{Scheme: r.API.Scheme()})
 	r.Expect(err).NotTo(HaveOccurred())
 	reject := func(answer *a2a.SendMessageRequest) *a2a.SendMessageRequest {
-		bad := &v1alpha1.AgentMessage{ObjectMeta: metav1.ObjectMeta{Namespace: r.namespace, Name: caller.MessageName(r.namespace, string(asked.ID), "a2a/"+answer.Message.ID)}}
+		bad := &v1alpha1.AgentMessage{ObjectMeta: metav1.ObjectMeta{Namespace: r.Namespace, Name: caller.MessageName(r.Namespace, string(asked.ID), "a2a/"+answer.Message.ID)}}
 		bad.Annotations = map[string]string{v1alpha1.AnnotationAnswers: asked.Status.Message.ID}
 		bad.Spec = v1alpha1.AgentMessageSpec{Task: string(asked.ID), Role: v1alpha1.RoleUser, User: caller.User, Approval: &v1alpha1.Approval{Task: string(asked.ID), ToolCall: "nothing", Decision: v1alpha1.DecisionApprove}}
 		r.Expect(alice.Create(t.Context(), bad)).To(Succeed())

@@ -32,7 +32,7 @@ func (r *room) dial(token, role string, binding a2a.TransportProtocol) (*a2aclie
 
 // url returns the address of a role as an A2A agent.
 func (r *room) url(role string) string {
-	return r.stack.GatewayURL + "/a2a/" + r.namespace + "/" + role
+	return r.GatewayURL + "/a2a/" + r.Namespace + "/" + role
 }
 
 func (r *room) client(binding a2a.TransportProtocol) *a2aclient.Client {
@@ -97,7 +97,7 @@ func TestA2AQuestionAndApproval(t *testing.T) {
 			r.Expect(textOf(done.Artifacts[0].Parts)).To(Equal("Released the notes: wrote notes-1.2."))
 			r.Expect(r.send(client, decision).Status.State).To(Equal(a2a.TaskStateCompleted))
 			r.Expect(r.box.files()).To(Equal([]string{"notes-1.2"}))
-			r.Expect(r.tasks()).To(HaveLen(1))
+			r.Expect(r.Standalone()).To(HaveLen(1))
 
 			again, err := client.GetTask(t.Context(), &a2a.GetTaskRequest{ID: asked.ID})
 			r.Expect(err).NotTo(HaveOccurred())
@@ -162,10 +162,10 @@ func TestA2AStream(t *testing.T) {
 func TestA2AArtifacts(t *testing.T) {
 	t.Parallel()
 	r := newRoom(t)
-	counter := &v1alpha1.AgentRole{ObjectMeta: metav1.ObjectMeta{Namespace: r.namespace, Name: "counter"}}
+	counter := &v1alpha1.AgentRole{ObjectMeta: metav1.ObjectMeta{Name: "counter"}}
 	counter.Spec.Description, counter.Spec.SystemPrompt = "Counts things.", "You count things."
 	counter.Spec.OutputSchema = &runtime.RawExtension{Raw: []byte(`{"type":"object","required":["count"],"properties":{"count":{"type":"integer"}}}`)}
-	r.create(counter)
+	r.Create(counter)
 	client, err := r.dial(r.token, "counter", a2a.TransportProtocolJSONRPC)
 	r.Expect(err).NotTo(HaveOccurred())
 	to, streamed := r.receiver(), map[a2a.ArtifactID]*a2a.Artifact{}
@@ -227,9 +227,9 @@ func TestA2ACancelAndFailure(t *testing.T) {
 func TestA2ARunThatCannotStart(t *testing.T) {
 	t.Parallel()
 	r := newRoom(t)
-	role := &v1alpha1.AgentRole{ObjectMeta: metav1.ObjectMeta{Namespace: r.namespace, Name: "waits"}}
+	role := &v1alpha1.AgentRole{ObjectMeta: metav1.ObjectMeta{Name: "waits"}}
 	role.Spec.SystemPrompt, role.Spec.ModelProvider = "You wait.", "later"
-	r.create(role)
+	r.Create(role)
 	client, err := r.dial(r.token, "waits", a2a.TransportProtocolJSONRPC)
 	r.Expect(err).NotTo(HaveOccurred())
 	blocked := r.send(client, say("Say hello"))
@@ -245,13 +245,13 @@ func TestA2AOnlyTheCallersRights(t *testing.T) {
 		_, err := r.dial(token, "releaser", a2a.TransportProtocolJSONRPC)
 		r.Expect(err).To(HaveOccurred(), "the card with the token %q", token)
 	}
-	viewer, err := r.stack.Token(t.Context(), r.namespace, "viewer", "nestor-viewer")
+	viewer, err := r.Token(t.Context(), r.Namespace, "viewer", "nestor-viewer")
 	r.Expect(err).NotTo(HaveOccurred())
 	client, err := r.dial(viewer, "releaser", a2a.TransportProtocolJSONRPC)
 	r.Expect(err).NotTo(HaveOccurred())
 	_, err = client.SendMessage(t.Context(), say("Say hello"))
 	r.Expect(err).To(MatchError(a2a.ErrUnauthorized))
-	r.Expect(r.tasks()).To(BeEmpty())
+	r.Expect(r.Standalone()).To(BeEmpty())
 	_, err = r.dial(r.token, "nobody", a2a.TransportProtocolJSONRPC)
 	r.Expect(err).To(MatchError(ContainSubstring("404")))
 }
@@ -261,8 +261,8 @@ func TestA2ATaskOfKubectl(t *testing.T) {
 	t.Parallel()
 	r := newRoom(t)
 	task := &v1alpha1.AgentTask{Spec: v1alpha1.AgentTaskSpec{Type: v1alpha1.TaskAgent, Role: "releaser", Instruction: "Release the notes"}}
-	task.Namespace, task.Name = r.namespace, "release"
-	r.create(task)
+	task.Namespace, task.Name = r.Namespace, "release"
+	r.Create(task)
 	client := r.client(a2a.TransportProtocolJSONRPC)
 	r.Eventually(func() (a2a.TaskState, error) {
 		shown, err := client.GetTask(t.Context(), &a2a.GetTaskRequest{ID: "release"})

@@ -59,7 +59,7 @@ func (r *room) runScript(dir, script string, args ...string) {
 	}))
 	r.t.Cleanup(steps.Close)
 	env := []string{
-		"NESTOR_URL=" + r.stack.GatewayURL, "NESTOR_TOKEN=" + r.token, "NESTOR_NAMESPACE=" + r.namespace,
+		"NESTOR_URL=" + r.GatewayURL, "NESTOR_TOKEN=" + r.token, "NESTOR_NAMESPACE=" + r.Namespace,
 		"NESTOR_STEPS=" + steps.URL,
 	}
 	ctx, cancel := context.WithCancel(r.t.Context())
@@ -71,9 +71,9 @@ func (r *room) runScript(dir, script string, args ...string) {
 // addBlockedRole creates a role whose runs cannot start, because its provider does not exist.
 func (r *room) addBlockedRole() {
 	r.t.Helper()
-	role := &v1alpha1.AgentRole{ObjectMeta: metav1.ObjectMeta{Namespace: r.namespace, Name: "waits"}}
+	role := &v1alpha1.AgentRole{ObjectMeta: metav1.ObjectMeta{Name: "waits"}}
 	role.Spec.SystemPrompt, role.Spec.ModelProvider = "You wait.", "later"
-	r.create(role)
+	r.Create(role)
 }
 
 // exercised checks what a client left that had a question, an approval, a failure, an abort and a retry.
@@ -81,7 +81,7 @@ func (r *room) exercised() {
 	r.t.Helper()
 	r.Expect(r.box.files()).To(ConsistOf("notes-1.2", "notes-1.3"))
 	started := map[string]int{}
-	for _, task := range r.tasks() {
+	for _, task := range r.Standalone() {
 		for _, words := range []string{"Release the notes", "Give up", "Say hello"} {
 			if strings.Contains(task.Spec.Instruction, words) { // some clients add instructions of their own
 				started[task.Spec.Role+": "+words]++

@@ -13,5 +13,5 @@ import (
 func TestConformanceOfMCP(t *testing.T) {
 	t.Parallel()
 	r := newRoom(t)
-	conformance.RunServer(t, conformance.WithToken(t, r.stack.GatewayURL+"/mcp/"+r.namespace, r.token), "testdata/conformance.yaml")
+	conformance.RunServer(t, conformance.WithToken(t, r.GatewayURL+"/mcp/"+r.Namespace, r.token), "testdata/conformance.yaml")
 }

@@ -41,10 +41,10 @@ func (a responded) text() string {
 // responses sends a request for a response, and decodes the answer or the last event of the stream.
 func (r *room) responses(body map[string]any) (int, responded) {
 	r.t.Helper()
-	body["model"] = r.namespace + "/releaser"
+	body["model"] = r.Namespace + "/releaser"
 	text, err := json.Marshal(body)
 	r.Expect(err).NotTo(HaveOccurred())
-	req, err := http.NewRequestWithContext(r.t.Context(), http.MethodPost, r.stack.GatewayURL+"/v1/responses", bytes.NewReader(text))
+	req, err := http.NewRequestWithContext(r.t.Context(), http.MethodPost, r.GatewayURL+"/v1/responses", bytes.NewReader(text))
 	r.Expect(err).NotTo(HaveOccurred())
 	got, err := (&http.Client{Transport: bearer(r.token)}).Do(req)
 	r.Expect(err).NotTo(HaveOccurred())
@@ -102,8 +102,8 @@ func TestResponsesConversation(t *testing.T) {
 				r.Expect(say("1.2")).To(ContainSubstring(`{"path":"notes-1.2"}`))
 				r.Expect(say("Is it safe?")).To(And(HavePrefix("This message was not delivered"), ContainSubstring("box__write")))
 				r.Expect(say("approve")).To(Equal("Released the notes: wrote notes-1.2."))
-				r.Expect(r.tasks()).To(HaveLen(1), "every reply reached its question")
-				r.Expect(r.tasks()[0].Spec.Instruction).To(ContainSubstring("Release the notes"))
+				r.Expect(r.Standalone()).To(HaveLen(1), "every reply reached its question")
+				r.Expect(r.Standalone()[0].Spec.Instruction).To(ContainSubstring("Release the notes"))
 				r.Expect(r.box.files()).To(Equal([]string{"notes-1.2"}))
 			})
 		}
@@ -128,7 +128,7 @@ func TestResponsesReferences(t *testing.T) {
 		r.Expect(code).To(Equal(http.StatusBadRequest), name)
 		r.Expect(answer.Error.Param).To(Equal("input"), name)
 	}
-	r.Expect(r.tasks()).To(HaveLen(1), "nothing was started")
+	r.Expect(r.Standalone()).To(HaveLen(1), "nothing was started")
 }
 
 // TestLateRepliesStartNothing answers and decides with the Kubernetes API before the client does.
@@ -138,10 +138,10 @@ func TestLateRepliesStartNothing(t *testing.T) {
 	_, asked := r.responses(map[string]any{"input": "Release the notes"})
 	_, task, _ := strings.Cut(asked.Metadata["task"], "/")
 	answer := &v1alpha1.AgentMessage{Spec: v1alpha1.AgentMessageSpec{Task: task, Role: v1alpha1.RoleUser, Content: "2.0"}}
-	answer.Namespace, answer.Name = r.namespace, "answer-of-bob"
-	r.create(answer)
+	answer.Namespace, answer.Name = r.Namespace, "answer-of-bob"
+	r.Create(answer)
 	r.Eventually(func() (bool, error) {
-		now, err := r.task(task)
+		now, err := r.Task(task)()
 		return now.Status.Waiting != nil && now.Status.Waiting.Kind == v1alpha1.WaitingApproval, err
 	}).Should(BeTrue())
 	for _, reply := range []map[string]any{
@@ -153,15 +153,15 @@ func TestLateRepliesStartNothing(t *testing.T) {
 		r.Expect(late.Metadata).To(HaveKeyWithValue("notice", "stale"))
 		asked = late
 	}
-	r.approve(task)
+	r.Decide(task, r.WaitForApproval(task), v1alpha1.DecisionApprove, "")
 	r.Eventually(func() (v1alpha1.TaskPhase, error) {
-		now, err := r.task(task)
+		now, err := r.Task(task)()
 		return now.Status.Phase, err
 	}).Should(Equal(v1alpha1.TaskSuccess))
 	for _, stream := range []any{nil, true} {
 		_, late := r.responses(map[string]any{"input": "approve", "previous_response_id": asked.ID, "stream": stream})
 		r.Expect(late.text()).To(And(HavePrefix("This reply was not used"), HaveSuffix("Released the notes: wrote notes-2.0.")))
 	}
-	r.Expect(r.tasks()).To(HaveLen(1))
+	r.Expect(r.Standalone()).To(HaveLen(1))
 	r.Expect(r.box.files()).To(Equal([]string{"notes-2.0"}))
 }

@@ -11,8 +11,6 @@ import (
 	"testing"
 
 	. "github.com/onsi/gomega"
-	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
@@ -38,7 +36,7 @@ func (r *room) openAI(method, path, body string) (int, reply) {
 // raw sends a request to the gateway, and returns the status and the body.
 func (r *room) raw(method, path, body string) (int, string) {
 	r.t.Helper()
-	request, err := http.NewRequestWithContext(r.t.Context(), method, r.stack.GatewayURL+path, strings.NewReader(body))
+	request, err := http.NewRequestWithContext(r.t.Context(), method, r.GatewayURL+path, strings.NewReader(body))
 	r.Expect(err).NotTo(HaveOccurred())
 	request.Header.Set("Authorization", "Bearer "+r.token)
 	response, err := http.DefaultClient.Do(request)
@@ -54,20 +52,20 @@ func TestOpenAIRunThatCannotStart(t *testing.T) {
 	r := newRoom(t)
 	r.addBlockedRole()
 	for range 3 { // as a client that repeats requests would
-		code, answer := r.openAI(http.MethodPost, "/v1/chat/completions", `{"model": "`+r.namespace+`/waits", "messages": [{"role": "user", "content": "Say hello"}]}`)
+		code, answer := r.openAI(http.MethodPost, "/v1/chat/completions", `{"model": "`+r.Namespace+`/waits", "messages": [{"role": "user", "content": "Say hello"}]}`)
 		r.Expect(code).To(Equal(http.StatusBadRequest))
 		r.Expect(answer.Error.Message).To(And(ContainSubstring("cannot start yet"), ContainSubstring("later")))
 	}
-	tasks := r.tasks()
+	tasks := r.Standalone()
 	r.Expect(tasks).To(HaveLen(1), "the same request finds the run that cannot start")
-	r.Expect(r.stack.Provider(t.Context(), r.namespace, "later")).To(Succeed())
+	r.Expect(r.Provider(t.Context(), r.Namespace, "later")).To(Succeed())
 	r.Eventually(func() (v1alpha1.TaskPhase, error) {
-		err := r.stack.API.Get(t.Context(), client.ObjectKeyFromObject(&tasks[0]), &tasks[0])
+		err := r.API.Get(t.Context(), client.ObjectKeyFromObject(&tasks[0]), &tasks[0])
 		return tasks[0].Status.Phase, err
 	}).Should(Equal(v1alpha1.TaskSuccess), "it starts by itself")
-	code, _ := r.openAI(http.MethodPost, "/v1/chat/completions", `{"model": "`+r.namespace+`/waits", "messages": [{"role": "user", "content": "Say hello"}]}`)
+	code, _ := r.openAI(http.MethodPost, "/v1/chat/completions", `{"model": "`+r.Namespace+`/waits", "messages": [{"role": "user", "content": "Say hello"}]}`)
 	r.Expect(code).To(Equal(http.StatusOK))
-	r.Expect(r.tasks()).To(HaveLen(2), "a run that has ended is not found")
+	r.Expect(r.Standalone()).To(HaveLen(2), "a run that has ended is not found")
 }
 
 // TestOpenAICancelOfABlockedRun: the response of a cancel is the run's end, even if the run could not start.
@@ -76,7 +74,7 @@ func TestOpenAICancelOfABlockedRun(t *testing.T) {
 	r := newRoom(t)
 	r.addBlockedRole()
 	code, answer := r.openAI(http.MethodPost, "/v1/responses",
-		`{"model": "`+r.namespace+`/waits", "input": "Say hello", "background": true}`)
+		`{"model": "`+r.Namespace+`/waits", "input": "Say hello", "background": true}`)
 	r.Expect(code).To(Equal(http.StatusOK))
 	code, answer = r.openAI(http.MethodPost, "/v1/responses/"+answer.ID+"/cancel", "")
 	r.Expect(code).To(Equal(http.StatusOK))
@@ -87,7 +85,7 @@ func TestOpenAICancelOfABlockedRun(t *testing.T) {
 func TestOpenAIFailedResponses(t *testing.T) {
 	t.Parallel()
 	r := newRoom(t)
-	body := `{"model": "` + r.namespace + `/releaser", "input": "Give up"`
+	body := `{"model": "` + r.Namespace + `/releaser", "input": "Give up"`
 	code, answer := r.openAI(http.MethodPost, "/v1/responses", body+`}`)
 	r.Expect(code).To(Equal(http.StatusBadRequest))
 	r.Expect(answer.Error.Message).To(ContainSubstring("It cannot be done"))
@@ -114,21 +112,21 @@ func TestOpenAIFailedResponses(t *testing.T) {
 func TestOpenAIRefusesImagesOutsideOfChats(t *testing.T) {
 	t.Parallel()
 	r := newRoom(t)
-	code, answer := r.openAI(http.MethodPost, "/v1/chat/completions", `{"model": "`+r.namespace+`/releaser", "messages": [{"role": "user", "content": [
+	code, answer := r.openAI(http.MethodPost, "/v1/chat/completions", `{"model": "`+r.Namespace+`/releaser", "messages": [{"role": "user", "content": [
 		{"type": "text", "text": "What is this?"}, {"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBORw0KGgo="}}]}]}`)
 	r.Expect(code).To(Equal(http.StatusBadRequest))
 	r.Expect(answer.Error.Message).To(ContainSubstring("chat"))
-	r.Expect(r.tasks()).To(BeEmpty())
+	r.Expect(r.Standalone()).To(BeEmpty())
 }
 
 func TestOpenAIModelsOfNamespaces(t *testing.T) {
 	t.Parallel()
 	r := newRoom(t)
-	other := r.namespace + "-other"
-	r.create(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: other}})
+	other := r.Namespace + "-other"
+	r.EmptyRoom(t, other)
 	code, listed := r.openAI(http.MethodGet, "/v1/models", "")
 	r.Expect(code).To(Equal(http.StatusOK))
-	r.Expect(listed.Data).To(ContainElement(HaveField("ID", r.namespace+"/releaser")), "the account's own namespace")
+	r.Expect(listed.Data).To(ContainElement(HaveField("ID", r.Namespace+"/releaser")), "the account's own namespace")
 	r.Expect(listed.Data).NotTo(ContainElement(HaveField("ID", HavePrefix(other+"/"))))
 	code, refused := r.openAI(http.MethodGet, "/v1/models?namespace="+other, "")
 	r.Expect(code).To(Equal(http.StatusForbidden))

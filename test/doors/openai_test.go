@@ -18,22 +18,22 @@ func TestOpenAIClient(t *testing.T) {
 	r.Expect(r.npm("openai.mjs")).To(Equal("ok\n"))
 	r.Expect(r.box.files()).To(ConsistOf("notes-1.2", "notes-1.3"))
 	// Two releases, one greeting, one continued run, one in the background, one with a key, one without a role and one that gave up: no retry started another.
-	r.Expect(r.tasks()).To(HaveLen(8))
+	r.Expect(r.Standalone()).To(HaveLen(8))
 }
 
 func TestOpenAIStructuredOutputs(t *testing.T) {
 	t.Parallel()
 	r := newRoom(t)
-	r.create(&v1alpha1.AgentChat{ObjectMeta: metav1.ObjectMeta{Namespace: r.namespace, Name: "talk"}})
+	r.Create(&v1alpha1.AgentChat{ObjectMeta: metav1.ObjectMeta{Name: "talk"}})
 	r.Expect(r.npm("openai-typed.mjs")).To(Equal("ok\n"))
-	r.Expect(r.tasks()).To(HaveLen(5)) // what was refused started nothing
+	r.Expect(r.Standalone()).To(HaveLen(5)) // what was refused started nothing
 }
 
 func TestOpenAIChat(t *testing.T) {
 	t.Parallel()
 	r := newRoom(t)
-	chat := &v1alpha1.AgentChat{ObjectMeta: metav1.ObjectMeta{Namespace: r.namespace, Name: "talk"}}
-	r.create(chat)
+	chat := &v1alpha1.AgentChat{ObjectMeta: metav1.ObjectMeta{Name: "talk"}}
+	r.Create(chat)
 	r.Expect(r.npm("openai-chat.mjs")).To(Equal("ok\n"))
 	r.Expect(r.box.files()).To(ConsistOf("notes-2.0"))
 }
@@ -43,5 +43,5 @@ func TestOpenAIAgentsSDK(t *testing.T) {
 	r := newRoom(t)
 	r.Expect(r.npm("openai-agents.mjs")).To(Equal("ok\n"))
 	r.Expect(r.box.files()).To(ConsistOf("notes-3.0", "notes-3.1"))
-	r.Expect(r.tasks()).To(HaveLen(2))
+	r.Expect(r.Standalone()).To(HaveLen(2))
 }

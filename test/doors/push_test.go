@@ -41,7 +41,7 @@ type receiver struct {
 }
 
 func (r *room) receiver() *receiver {
-	v := &receiver{gateway: r.stack.GatewayURL}
+	v := &receiver{gateway: r.GatewayURL}
 	v.Server = httptest.NewServer(v)
 	r.t.Cleanup(v.Close)
 	return v
@@ -177,7 +177,7 @@ func TestA2APushNotifications(t *testing.T) {
 	client, to := r.client(a2a.TransportProtocolHTTPJSON), r.receiver()
 	asked := r.send(client, registered(say("Release the notes"), &a2a.PushConfig{ID: "mine", URL: to.URL + "/hook", Token: "t0ken"}))
 	r.Eventually(func() ([]string, error) { return to.states(asked.ID) }).Should(ContainElement("TASK_STATE_INPUT_REQUIRED Which version?"))
-	stored, err := r.task(string(asked.ID))
+	stored, err := r.Task(string(asked.ID))()
 	r.Expect(err).NotTo(HaveOccurred())
 	text, err := json.Marshal(stored)
 	r.Expect(err).NotTo(HaveOccurred())
@@ -199,7 +199,7 @@ func TestA2APushNotifications(t *testing.T) {
 	r.Expect(err).NotTo(HaveOccurred())
 	r.Expect(states[len(states)-1]).To(ContainSubstring("COMPLETED"), "the end is the last notification")
 	r.Eventually(func() (map[string]push.Record, error) {
-		task, err := r.task(string(asked.ID))
+		task, err := r.Task(string(asked.ID))()
 		return push.Records(task), err
 	}).Should(Equal(map[string]push.Record{"mine": {State: "TASK_STATE_COMPLETED"}, created.ID: {State: "TASK_STATE_COMPLETED"}}))
 }
@@ -232,7 +232,7 @@ func TestA2APushConfigs(t *testing.T) {
 	r.Expect(err).To(HaveOccurred())
 
 	// Who may only read the task may not register, and gets nothing by copying what is sealed.
-	viewer, err := r.stack.Token(t.Context(), r.namespace, "viewer", "nestor-viewer")
+	viewer, err := r.Token(t.Context(), r.Namespace, "viewer", "nestor-viewer")
 	r.Expect(err).NotTo(HaveOccurred())
 	reading, err := r.dial(viewer, "releaser", a2a.TransportProtocolJSONRPC)
 	r.Expect(err).NotTo(HaveOccurred())
@@ -249,7 +249,7 @@ func TestA2AHostileReceivers(t *testing.T) {
 	hostile := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		switch req.URL.Path {
 		case "/redirects":
-			http.Redirect(w, req, r.stack.GatewayURL, http.StatusTemporaryRedirect)
+			http.Redirect(w, req, r.GatewayURL, http.StatusTemporaryRedirect)
 		case "/huge":
 			for req.Context().Err() == nil {
 				if _, err := w.Write(make([]byte, 1<<16)); err != nil {
@@ -271,34 +271,34 @@ func TestA2AHostileReceivers(t *testing.T) {
 		r.Expect(err).NotTo(HaveOccurred())
 	}
 	thief := &v1alpha1.AgentTask{Spec: v1alpha1.AgentTaskSpec{Type: v1alpha1.TaskAgent, Role: "releaser", Instruction: "Say hello"}}
-	thief.Namespace, thief.Name = r.namespace, "thief"
-	victim, err := r.task(string(asked.ID))
+	thief.Namespace, thief.Name = r.Namespace, "thief"
+	victim, err := r.Task(string(asked.ID))()
 	r.Expect(err).NotTo(HaveOccurred())
 	stolen := push.Read(victim)[:1]
 	stolen[0].URL = hostile.URL + "/steals"
 	r.Expect(push.Write(thief, stolen)).To(Succeed())
-	r.create(thief)
+	r.Create(thief)
 
 	approval := r.send(client, replyTo(asked, a2a.NewTextPart("1.2")))
 	r.send(client, replyTo(asked, decide(approval, "approve")))
 	r.Eventually(func() ([]string, error) { return good.states(asked.ID) }).Should(ContainElement(ContainSubstring("COMPLETED")))
 	r.Eventually(func() (map[string]push.Record, error) {
-		task, err := r.task(string(asked.ID))
+		task, err := r.Task(string(asked.ID))()
 		return push.Records(task), err
 	}).Should(And(HaveKeyWithValue("good", push.Record{State: "TASK_STATE_COMPLETED"}), HaveKeyWithValue("huge", push.Record{State: "TASK_STATE_COMPLETED"})))
 	// The redirect is tried again, like every failure, and only the log has the cause.
-	r.Eventually(r.stack.OperatorLog).Should(ContainSubstring("the receiver answered with status 307: redirects are not followed"))
+	r.Eventually(r.OperatorLog).Should(ContainSubstring("the receiver answered with status 307: redirects are not followed"))
 	r.Eventually(func() (string, error) {
-		task, err := r.task("thief")
+		task, err := r.Task("thief")()
 		return push.Records(task)["good"].Error, err
 	}).Should(ContainSubstring("cannot be read"))
-	r.Expect(r.stack.OperatorLog()).NotTo(ContainSubstring("t0ken"))
+	r.Expect(r.OperatorLog()).NotTo(ContainSubstring("t0ken"))
 }
 
 // TestA2APushWithForeignClient registers with the client of the A2A SDK for JavaScript, and verifies with the library jose.
 func TestA2APushWithForeignClient(t *testing.T) {
 	t.Parallel()
 	r := newRoom(t)
-	output := npm.Program{Dir: "a2a-sdk", Script: "push.mjs", Args: []string{r.stack.GatewayURL, r.url("releaser") + "/"}, Env: []string{"NESTOR_TOKEN=" + r.token}}.Output(t.Context(), t)
+	output := npm.Program{Dir: "a2a-sdk", Script: "push.mjs", Args: []string{r.GatewayURL, r.url("releaser") + "/"}, Env: []string{"NESTOR_TOKEN=" + r.token}}.Output(t.Context(), t)
 	r.Expect(output).To(Equal("notified: Which version?\ncancelled\n"))
 }

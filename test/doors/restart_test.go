@@ -7,7 +7,6 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"net/http"
-	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -15,11 +14,9 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2a"
 	"github.com/a2aproject/a2a-go/v2/a2aclient"
 	. "github.com/onsi/gomega"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
-	"github.com/nestor-dev/nestor/test/stack"
+	"github.com/nestor-dev/nestor/test/world"
 )
 
 const released = "Released the notes: wrote notes-1.2."
@@ -28,10 +25,8 @@ const released = "Released the notes: wrote notes-1.2."
 // the end over A2A and the OpenAI API. It has a stack of its own, because the other tests need their operator.
 func TestRunSurvivesTheOperator(t *testing.T) {
 	t.Parallel()
-	own, err := stack.Start(t.Context(), stack.Options{
-		Scripts: []string{filepath.Join("testdata", "doors.yaml")}, ModelFlags: []string{"--no-delay"}, Gateway: true,
-	})
-	r := newRoomOf(t, own, err)
+	own := world.Start(t, options())
+	r := newRoomIn(t, own)
 	remote := r.client(a2a.TransportProtocolJSONRPC)
 	to := r.receiver()
 	asked, err := lastStatus(remote.SendStreamingMessage(t.Context(), registered(say("Release the notes"), &a2a.PushConfig{URL: to.URL, Token: "t0ken"})))
@@ -46,12 +41,9 @@ func TestRunSurvivesTheOperator(t *testing.T) {
 
 	entered, release := r.box.hold()
 	r.awaitNotified(to, a2a.TaskID(asked.task), "INPUT_REQUIRED releaser wants to run box__write")
-	r.approve(asked.task)
+	r.Decide(asked.task, r.WaitForApproval(asked.task), v1alpha1.DecisionApprove, "")
 	r.Eventually(entered).Should(Receive(), "the approved call runs")
-	r.Eventually(func() (v1alpha1.TaskPhase, error) {
-		task, err := r.task(asked.task)
-		return task.Status.Phase, err
-	}).Should(Equal(v1alpha1.TaskRunning))
+	r.WaitForPhase(asked.task, v1alpha1.TaskRunning)
 	ended, err := lastStatus(func(yield func(a2a.Event, error) bool) {
 		for event, err := range remote.SubscribeToTask(t.Context(), &a2a.SubscribeToTaskRequest{ID: a2a.TaskID(asked.task)}) {
 			if release != nil {
@@ -72,31 +64,14 @@ func TestRunSurvivesTheOperator(t *testing.T) {
 	r.Expect(status).To(Equal("completed"))
 	r.Expect(answer).To(Equal(released))
 	r.Expect(r.box.files()).To(Equal([]string{"notes-1.2"}), "the tool ran once")
-	r.Expect(r.tasks()).To(HaveLen(1))
-}
-
-// newRoomOf returns a room in a stack that was just started, and stops the stack with the test.
-func newRoomOf(t *testing.T, own *stack.Stack, err error) *room {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if t.Failed() {
-			t.Log(own.OperatorLog())
-		}
-		if err := own.Stop(); err != nil {
-			t.Error(err)
-		}
-	})
-	return newRoomIn(t, own)
+	r.Expect(r.Standalone()).To(HaveLen(1))
 }
 
 // killDuring answers the question of a run, and kills the operator while the stream of the answer is open. The model is stopped meanwhile,
 // so that the run cannot come to its next ask.
 func (r *room) killDuring(remote *a2aclient.Client, asked seen) {
 	r.t.Helper()
-	r.Expect(r.stack.Model.Signal(syscall.SIGSTOP)).To(Succeed())
+	r.Expect(r.Model.Signal(syscall.SIGSTOP)).To(Succeed())
 	answer := a2a.NewMessage(a2a.MessageRoleUser, a2a.NewTextPart("1.2"))
 	answer.TaskID, answer.ContextID = a2a.TaskID(asked.task), asked.context
 	opened := false
@@ -105,7 +80,7 @@ func (r *room) killDuring(remote *a2aclient.Client, asked seen) {
 			if !opened {
 				r.Expect(err).NotTo(HaveOccurred())
 				opened = true
-				r.Expect(r.stack.Operator.Kill()).To(Succeed())
+				r.Expect(r.Operator.Kill()).To(Succeed())
 			}
 			if !yield(event, err) {
 				return
@@ -114,30 +89,7 @@ func (r *room) killDuring(remote *a2aclient.Client, asked seen) {
 	})
 	r.Expect(opened).To(BeTrue(), "the stream was open")
 	r.Expect(last.state).To(BeElementOf(a2a.TaskStateWorking, a2a.TaskStateSubmitted), "the stream broke off")
-	r.Expect(r.stack.Model.Signal(syscall.SIGCONT)).To(Succeed())
-}
-
-// approve approves the call that a task waits for, as kubectl would.
-func (r *room) approve(name string) {
-	r.t.Helper()
-	var waiting *v1alpha1.Waiting
-	r.Eventually(func() (bool, error) {
-		task, err := r.task(name)
-		waiting = task.Status.Waiting
-		return waiting != nil && waiting.Kind == v1alpha1.WaitingApproval, err
-	}).Should(BeTrue(), "the task waits for an approval")
-	message := &v1alpha1.AgentMessage{ObjectMeta: metav1.ObjectMeta{Namespace: r.namespace, GenerateName: "approve-"}}
-	message.Spec = v1alpha1.AgentMessageSpec{
-		Task: name, Role: v1alpha1.RoleUser, User: stack.Admin,
-		Approval: &v1alpha1.Approval{Task: name, ToolCall: waiting.ToolCall, ArgumentsDigest: waiting.ArgumentsDigest, Decision: v1alpha1.DecisionApprove},
-	}
-	r.create(message)
-}
-
-func (r *room) task(name string) (*v1alpha1.AgentTask, error) {
-	task := &v1alpha1.AgentTask{}
-	err := r.stack.API.Get(r.t.Context(), client.ObjectKey{Namespace: r.namespace, Name: name}, task)
-	return task, err
+	r.Expect(r.Model.Signal(syscall.SIGCONT)).To(Succeed())
 }
 
 // bearer adds a token to requests.
@@ -193,10 +145,10 @@ func textOf(parts a2a.ContentParts) string {
 // openAIResponse reads a run over the OpenAI API. The ID of a response contains the run, whichever protocol started it.
 func (r *room) openAIResponse(task string) (status, text string) {
 	r.t.Helper()
-	reference, err := json.Marshal(map[string]string{"n": r.namespace, "t": task})
+	reference, err := json.Marshal(map[string]string{"n": r.Namespace, "t": task})
 	r.Expect(err).NotTo(HaveOccurred())
 	id := "resp_" + base64.RawURLEncoding.EncodeToString(reference)
-	req, err := http.NewRequestWithContext(r.t.Context(), http.MethodGet, r.stack.GatewayURL+"/v1/responses/"+id, http.NoBody)
+	req, err := http.NewRequestWithContext(r.t.Context(), http.MethodGet, r.GatewayURL+"/v1/responses/"+id, http.NoBody)
 	r.Expect(err).NotTo(HaveOccurred())
 	got, err := (&http.Client{Transport: bearer(r.token)}).Do(req)
 	r.Expect(err).NotTo(HaveOccurred())

@@ -17,7 +17,6 @@ import (
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 )
@@ -57,7 +56,7 @@ func TestExamples(t *testing.T) {
 			if play == nil {
 				t.Fatal("no test plays this example")
 			}
-			model := world.ModelURL
+			model := shared.ModelURL
 			if slices.Contains(inDemo, entry.Name()) {
 				model = demo
 			}
@@ -70,13 +69,13 @@ func playNightlyDependencies(r *room) {
 	r.apply("nightly-dependencies")
 	r.awaitTriggers()
 	r.Eventually(r.trigger("nightly-dependencies")).Should(HaveField("Status.NextTime", Not(BeNil())))
-	r.kubectl(nil, "annotate", "-n", r.namespace, "agenttrigger/nightly-dependencies", `nestor.dev/fire={"id":"now"}`)
+	r.kubectl(nil, "annotate", "-n", r.Namespace, "agenttrigger/nightly-dependencies", `nestor.dev/fire={"id":"now"}`)
 	r.Eventually(r.tasks("nightly-dependencies")).Should(succeeded(And(
 		HaveField("Spec.Workspace.Git.Ref", "main"), HaveField("Status.Result.Data.Raw", ContainSubstring(`"action":"upgrade"`)))))
 }
 
 func playAlertInvestigation(r *room) {
-	r.kubectl(nil, "create", "secret", "generic", "-n", r.namespace, "alerts-webhook", "--from-literal=token=0123456789abcdef")
+	r.kubectl(nil, "create", "secret", "generic", "-n", r.Namespace, "alerts-webhook", "--from-literal=token=0123456789abcdef")
 	r.apply("alert-investigation")
 	r.awaitTriggers()
 	alert := `{"version": "4", "groupKey": "{}:{alertname=\"HighLatency\"}", "status": "firing", "groupLabels": {"alertname": "HighLatency"}, "alerts": [
@@ -96,24 +95,24 @@ func playAlertInvestigation(r *room) {
 func playCrashLoop(r *room) {
 	r.apply("crash-loop")
 	r.awaitTriggers()
-	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: r.namespace, Name: "shop"}}
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: r.Namespace, Name: "shop"}}
 	pod.Spec.Containers = []corev1.Container{{Name: "app", Image: "registry.example.com/app:1"}}
-	r.create(pod)
+	r.Create(pod)
 	pod.Status.ContainerStatuses = []corev1.ContainerStatus{{
 		Name: "app", Image: "registry.example.com/app:1", RestartCount: 3,
 		State:                corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "CrashLoopBackOff"}},
 		LastTerminationState: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 1}},
 	}}
-	r.Expect(world.API.Status().Update(r.t.Context(), pod)).To(Succeed())
+	r.Expect(r.API.Status().Update(r.t.Context(), pod)).To(Succeed())
 	r.Eventually(r.tasks("crash-loops")).Should(succeeded(HaveField("Spec.Instruction", ContainSubstring("Pod shop: explain"))))
 	r.Eventually(func() (string, error) {
-		return r.kubectl(nil, "events", "-n", r.namespace, "--for=pod/shop"), nil
+		return r.kubectl(nil, "events", "-n", r.Namespace, "--for=pod/shop"), nil
 	}).Should(ContainSubstring("The configuration of shop has no port"))
 }
 
 func playPullRequestReview(r *room) {
 	const secret = "0123456789abcdef"
-	r.kubectl(nil, "create", "secret", "generic", "-n", r.namespace, "github-webhook", "--from-literal=secret="+secret)
+	r.kubectl(nil, "create", "secret", "generic", "-n", r.Namespace, "github-webhook", "--from-literal=secret="+secret)
 	r.apply("pull-request-review")
 	r.awaitTriggers()
 	body := `{"action": "opened", "number": 7, "repository": {"full_name": "example/app"},
@@ -130,26 +129,26 @@ func playPullRequestReview(r *room) {
 	r.Expect(deliver("4", strings.ReplaceAll(body, "opened", "reopened"), secret)).To(Equal(http.StatusOK), "the same commit")
 	r.Eventually(r.tasks("pull-requests")).Should(succeeded(And(
 		HaveField("Spec.Workspace.Git.Ref", "0123abcd"), HaveField("Status.Result.Data.Raw", ContainSubstring(`"verdict":"reject"`)))))
-	r.Expect(r.kubectl(nil, "get", "agenttasks", "-n", r.namespace, "-l", "nestor.dev/trigger=pull-requests", "-o", "jsonpath={.items[0].status.result.data.verdict}")).To(Equal("reject"))
+	r.Expect(r.kubectl(nil, "get", "agenttasks", "-n", r.Namespace, "-l", "nestor.dev/trigger=pull-requests", "-o", "jsonpath={.items[0].status.result.data.verdict}")).To(Equal("reject"))
 }
 
 func TestWebhookWithoutSecret(t *testing.T) {
 	t.Parallel()
-	r := newRoom(t, "no-secret", world.ModelURL)
+	r := newRoom(t, "no-secret", shared.ModelURL)
 	r.apply("alert-investigation")
 	ready := func(status metav1.ConditionStatus, reason string) OmegaMatcher {
 		return HaveField("Status.Conditions", ContainElement(And(HaveField("Type", v1alpha1.ConditionReady), HaveField("Status", status), HaveField("Reason", reason))))
 	}
 	r.Eventually(r.trigger("alerts")).Should(ready(metav1.ConditionFalse, v1alpha1.ReasonSecretNotFound))
 	r.Expect(r.post("alerts", "{}", "Authorization", "Bearer ")).To(Equal(http.StatusUnauthorized))
-	r.kubectl(nil, "create", "secret", "generic", "-n", r.namespace, "alerts-webhook", "--from-literal=token=0123456789abcdef")
+	r.kubectl(nil, "create", "secret", "generic", "-n", r.Namespace, "alerts-webhook", "--from-literal=token=0123456789abcdef")
 	r.Eventually(r.trigger("alerts")).Should(ready(metav1.ConditionTrue, v1alpha1.ReasonReady))
 }
 
 // post sends a webhook to a trigger, with headers as pairs, and returns the status.
 func (r *room) post(trigger, body string, headers ...string) int {
 	r.t.Helper()
-	request, err := http.NewRequestWithContext(r.t.Context(), http.MethodPost, world.GatewayURL+"/hooks/"+r.namespace+"/"+trigger, strings.NewReader(body))
+	request, err := http.NewRequestWithContext(r.t.Context(), http.MethodPost, r.GatewayURL+"/hooks/"+r.Namespace+"/"+trigger, strings.NewReader(body))
 	r.Expect(err).NotTo(HaveOccurred())
 	request.Header.Set("Content-Type", "application/json")
 	for i := 0; i < len(headers); i += 2 {
@@ -166,6 +165,6 @@ func (r *room) post(trigger, body string, headers ...string) int {
 
 func (r *room) messages() ([]v1alpha1.AgentMessage, error) {
 	var list v1alpha1.AgentMessageList
-	err := world.API.List(r.t.Context(), &list, client.InNamespace(r.namespace))
+	err := r.List(&list)
 	return list.Items, err
 }

@@ -17,27 +17,25 @@ import (
 	"regexp"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	. "github.com/onsi/gomega"
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 	"github.com/nestor-dev/nestor/internal/cli"
 	"github.com/nestor-dev/nestor/internal/model/scripted"
-	"github.com/nestor-dev/nestor/test/patience"
 	"github.com/nestor-dev/nestor/test/stack"
+	"github.com/nestor-dev/nestor/test/world"
 )
 
 // folder contains the examples, a directory for each.
 var folder = filepath.Join("..", "..", "examples")
 
-// world is the stack that all examples share, and project the directory that stands for their git repositories.
+// shared is the world of all examples, and project the directory that stands for their git repositories.
 var (
-	world   *stack.Stack
+	shared  *world.World
 	project string
 )
 
@@ -56,23 +54,10 @@ func TestMain(m *testing.M) {
 			return 1
 		}
 		defer func() { _ = os.RemoveAll(project) }()
-		world, err = stack.Start(context.Background(), stack.Options{
+		return world.Main(m, stack.Options{
 			Scripts:    []string{filepath.Join("testdata", "gallery.yaml"), filepath.Join("testdata", "model.yaml")},
 			ModelFlags: []string{"--no-delay"}, OperatorFlags: []string{"--local-workspaces", project}, Gateway: true,
-		})
-		if err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			return 1
-		}
-		code := m.Run()
-		if code != 0 {
-			fmt.Fprintln(os.Stderr, world.OperatorLog())
-		}
-		if err := world.Stop(); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			return 1
-		}
-		return code
+		}, func(w *world.World) { shared = w })
 	}())
 }
 
@@ -94,20 +79,17 @@ func makeProject() (string, error) {
 
 // room is a namespace in which an example is applied.
 type room struct {
-	*WithT
-	t         *testing.T
-	namespace string
+	*world.Room
+	t *testing.T
 }
 
 // newRoom creates a namespace with the model at a URL.
 func newRoom(t *testing.T, namespace, model string) *room {
 	t.Helper()
-	r := &room{WithT: NewWithT(t), t: t, namespace: namespace}
-	r.SetDefaultEventuallyTimeout(patience.Limit())
-	r.SetDefaultEventuallyPollingInterval(25 * time.Millisecond)
-	provider := &v1alpha1.ModelProvider{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "default"}}
+	r := &room{Room: shared.EmptyRoom(t, namespace), t: t}
+	provider := &v1alpha1.ModelProvider{ObjectMeta: metav1.ObjectMeta{Name: "default"}}
 	provider.Spec.BaseURL, provider.Spec.DefaultModel = model, "scripted"
-	r.create(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}, provider)
+	r.Create(provider)
 	return r
 }
 
@@ -124,20 +106,13 @@ func serveDemo(t *testing.T) string {
 	return server.URL + "/v1"
 }
 
-func (r *room) create(objects ...client.Object) {
-	r.t.Helper()
-	for _, object := range objects {
-		r.Expect(world.API.Create(r.t.Context(), object)).To(Succeed())
-	}
-}
-
 // apply applies an example as its page says, with kubectl and Kustomize. The tool server of the page is one of this test, and so are other
 // endpoints, which are given as pairs.
 func (r *room) apply(example string, endpoints ...string) {
 	r.t.Helper()
 	rendered := r.kubectl(nil, "kustomize", filepath.Join(folder, example))
 	rendered = strings.NewReplacer(append(endpoints, "https://mcp.example.com/mcp", serveTools(r.t))...).Replace(rendered)
-	r.kubectl([]byte(rendered), "apply", "-n", r.namespace, "-f", "-")
+	r.kubectl([]byte(rendered), "apply", "-n", r.Namespace, "-f", "-")
 }
 
 // repository matches the git repository of a rendered example.
@@ -149,23 +124,23 @@ func (r *room) applyOnProject(example string) {
 	rendered := r.kubectl(nil, "kustomize", filepath.Join(folder, example))
 	r.Expect(rendered).To(MatchRegexp(repository.String()))
 	rendered = repository.ReplaceAllString(rendered, `directory: {path: "`+project+`"}`)
-	r.kubectl([]byte(rendered), "apply", "-n", r.namespace, "-f", "-")
+	r.kubectl([]byte(rendered), "apply", "-n", r.Namespace, "-f", "-")
 }
 
 // awaitTriggers waits until the triggers are ready.
 func (r *room) awaitTriggers() {
 	r.t.Helper()
-	for name := range strings.SplitSeq(r.kubectl(nil, "get", "-n", r.namespace, "agenttriggers", "-o", "name"), "\n") {
+	for name := range strings.SplitSeq(r.kubectl(nil, "get", "-n", r.Namespace, "agenttriggers", "-o", "name"), "\n") {
 		if name != "" {
-			r.kubectl(nil, "wait", "-n", r.namespace, "--for=condition=Ready", name, "--timeout=2m")
+			r.kubectl(nil, "wait", "-n", r.Namespace, "--for=condition=Ready", name, "--timeout=2m")
 		}
 	}
 }
 
 func (r *room) kubectl(input []byte, args ...string) string {
 	r.t.Helper()
-	cmd := exec.CommandContext(r.t.Context(), world.Cluster.Kubectl, args...)
-	cmd.Env = append(os.Environ(), "KUBECONFIG="+world.Cluster.Kubeconfig)
+	cmd := exec.CommandContext(r.t.Context(), r.Cluster.Kubectl, args...)
+	cmd.Env = append(os.Environ(), "KUBECONFIG="+r.Cluster.Kubeconfig)
 	cmd.Stdin = bytes.NewReader(input)
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
@@ -177,34 +152,25 @@ func (r *room) kubectl(input []byte, args ...string) string {
 // nestor runs kubectl nestor in the namespace of the room, and returns what it prints.
 func (r *room) nestor(args ...string) (string, error) {
 	r.t.Helper()
-	cmd := exec.CommandContext(r.t.Context(), filepath.Join(project, plugin), append(args, "-n", r.namespace)...)
-	cmd.Env = append(os.Environ(), "KUBECONFIG="+world.Cluster.Kubeconfig, "NO_COLOR=1")
+	cmd := exec.CommandContext(r.t.Context(), filepath.Join(project, plugin), append(args, "-n", r.Namespace)...)
+	cmd.Env = append(os.Environ(), "KUBECONFIG="+r.Cluster.Kubeconfig, "NO_COLOR=1")
 	out, err := cmd.CombinedOutput()
 	r.t.Logf("kubectl nestor %s: %v\n%s", strings.Join(args, " "), err, out)
 	return string(out), err
 }
 
-// task returns a task.
-func (r *room) task(name string) func() (*v1alpha1.AgentTask, error) {
-	return func() (*v1alpha1.AgentTask, error) {
-		found := &v1alpha1.AgentTask{}
-		err := world.API.Get(r.t.Context(), client.ObjectKey{Namespace: r.namespace, Name: name}, found)
-		return found, err
-	}
-}
-
 // bind gives a person a role of the chart in the namespace.
 func (r *room) bind(person, role string) {
 	r.t.Helper()
-	r.kubectl(nil, "create", "rolebinding", "-n", r.namespace, person, "--clusterrole", role, "--user", person)
-	r.Expect(world.AwaitRole(r.t.Context(), r.namespace, person, role)).To(Succeed())
+	r.kubectl(nil, "create", "rolebinding", "-n", r.Namespace, person, "--clusterrole", role, "--user", person)
+	r.Expect(r.AwaitRole(r.t.Context(), r.Namespace, person, role)).To(Succeed())
 }
 
 // tasks returns the tasks of a trigger.
 func (r *room) tasks(trigger string) func() ([]v1alpha1.AgentTask, error) {
 	return func() ([]v1alpha1.AgentTask, error) {
 		var list v1alpha1.AgentTaskList
-		err := world.API.List(r.t.Context(), &list, client.InNamespace(r.namespace), client.MatchingLabels{v1alpha1.LabelTrigger: trigger})
+		err := r.List(&list, client.MatchingLabels{v1alpha1.LabelTrigger: trigger})
 		return list.Items, err
 	}
 }
@@ -213,8 +179,7 @@ func (r *room) tasks(trigger string) func() ([]v1alpha1.AgentTask, error) {
 func (r *room) trigger(name string) func() (*v1alpha1.AgentTrigger, error) {
 	return func() (*v1alpha1.AgentTrigger, error) {
 		found := &v1alpha1.AgentTrigger{}
-		err := world.API.Get(r.t.Context(), client.ObjectKey{Namespace: r.namespace, Name: name}, found)
-		return found, err
+		return found, r.Get(name, found)
 	}
 }
 

@@ -8,7 +8,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -51,7 +50,7 @@ func (w *world) start(ctx context.Context, name string) {
 	var err error
 	w.Stack, err = stack.Start(ctx, stack.Options{
 		Ledger: name, Scripts: scripts, ModelFlags: []string{"--no-delay", "--record", "20000"}, OperatorFlags: stack.FewShards(), Gateway: true,
-		DelayWatches: os.Getenv(stack.WatchSeedVariable) != "", // it doubles the time of the specs
+		DelayWatches: os.Getenv(stack.WatchSeedVariable) != "",
 	})
 	if errors.Is(err, pgserver.ErrNotInstalled) && os.Getenv("CI") != "true" {
 		Skip(err.Error())
@@ -188,14 +187,6 @@ func (w *world) inFlight(ctx context.Context) (int, error) {
 }
 
 func (w *world) modelRecord(ctx context.Context, key string) (record modelRecord, err error) {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, w.ModelAdmin+"/requests?key="+key, nil)
-	if err != nil {
-		return record, err
-	}
-	response, err := http.DefaultClient.Do(request)
-	if err != nil {
-		return record, err
-	}
-	defer func() { _ = response.Body.Close() }()
-	return record, json.NewDecoder(response.Body).Decode(&record)
+	err = w.ReadModelLog(ctx, key, &record)
+	return record, err
 }

@@ -27,6 +27,7 @@ import (
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 	"github.com/nestor-dev/nestor/test/patience"
 	"github.com/nestor-dev/nestor/test/stack"
+	"github.com/nestor-dev/nestor/test/world"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden file")
@@ -52,15 +53,7 @@ var wanted = []struct{ kind, name, spec, verdict string }{
 }
 
 func TestGitOpsToolsSeeTheHealthOfObjects(t *testing.T) {
-	s, err := stack.Start(t.Context(), stack.Options{Scripts: []string{filepath.Join("testdata", "curious.yaml"), "builtin:load"}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() {
-		if err := s.Stop(); err != nil {
-			t.Error(err)
-		}
-	}()
+	s := world.Start(t, stack.Options{Scripts: []string{filepath.Join("testdata", "curious.yaml"), "builtin:load"}})
 	if err := s.Provider(t.Context(), namespace, "default"); err != nil {
 		t.Fatal(err)
 	}
@@ -100,7 +93,7 @@ func makeObject(t *testing.T, kind, name, spec string) *unstructured.Unstructure
 }
 
 // await waits until an object has the expected condition.
-func await(t *testing.T, s *stack.Stack, object *unstructured.Unstructured, verdict string) *unstructured.Unstructured {
+func await(t *testing.T, s *world.World, object *unstructured.Unstructured, verdict string) *unstructured.Unstructured {
 	t.Helper()
 	last := "nothing"
 	err := wait.PollUntilContextTimeout(t.Context(), 100*time.Millisecond, patience.Limit(), true, func(ctx context.Context) (bool, error) {

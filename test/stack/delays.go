@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"hash/fnv"
 	"io"
+	"math"
 	"math/rand/v2"
 	"net"
 	"net/http"
@@ -24,11 +25,14 @@ import (
 	certutil "k8s.io/client-go/util/cert"
 )
 
-// The delays of watch events: most are short, and one of a hundred is long.
+// The delays of watch events: one of a hundred is long, and the others are short. Most of both are far below their limit:
+// a watch keeps its order, so a long delay also delays the events after it.
 const (
 	shortDelay = 200 * time.Millisecond
 	longDelay  = 2 * time.Second
 	longOneIn  = 100
+	shortSkew  = 8 // half of the short delays are below 1 ms, and one in twelve is above 100 ms
+	longSkew   = 4 // half of the long delays are below 320 ms, and one in seven is above 1.2 s
 )
 
 // delays is a proxy of the API server that delays the events of watches at random, each watch on its own. The operator
@@ -157,9 +161,9 @@ func (b *delayedBody) read(random *rand.Rand) {
 // drawDelay returns a random delay.
 func drawDelay(random *rand.Rand) time.Duration {
 	if random.IntN(longOneIn) == 0 {
-		return time.Duration(random.Int64N(int64(longDelay)))
+		return shortDelay + time.Duration(math.Pow(random.Float64(), longSkew)*float64(longDelay-shortDelay))
 	}
-	return time.Duration(random.Int64N(int64(shortDelay)))
+	return time.Duration(math.Pow(random.Float64(), shortSkew) * float64(shortDelay))
 }
 
 // Read implements io.Reader.

@@ -53,6 +53,25 @@ func TestEventsAreDelayedAndKeepTheirOrder(t *testing.T) {
 	})
 }
 
+func TestDelays_MostShort_FewLong(t *testing.T) {
+	const draws = 100_000
+	random := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // not for secrets
+	var long, tiny int
+	for range draws {
+		switch delay := drawDelay(random); {
+		case delay > longDelay:
+			t.Fatalf("a delay of %s", delay)
+		case delay >= shortDelay:
+			long++
+		case delay < shortDelay/20:
+			tiny++
+		}
+	}
+	if long < draws/200 || long > draws/67 || tiny < draws/2 {
+		t.Errorf("of %d delays %d are long and %d are below a twentieth of a short one", draws, long, tiny)
+	}
+}
+
 func TestOnlyWatchesAreDelayed(t *testing.T) {
 	upstream := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		fmt.Fprint(w, r.Header.Get("Authorization"))

@@ -6,20 +6,22 @@ package stack
 import (
 	"context"
 	"fmt"
-	"net"
+	"net/netip"
 	"os"
 	"path/filepath"
-	"strconv"
 
 	authenticationv1 "k8s.io/api/authentication/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apiserver/pkg/authentication/serviceaccount"
 	certutil "k8s.io/client-go/util/cert"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	historyv1 "github.com/nestor-dev/nestor/api/history/v1alpha1"
+	"github.com/nestor-dev/nestor/config/operator"
 	"github.com/nestor-dev/nestor/internal/localcluster"
 )
 
@@ -54,17 +56,40 @@ func (s *Stack) startWithGateway(ctx context.Context) error {
 	if err := s.StartOperator(ctx); err != nil {
 		return err
 	}
-	_, port, err := net.SplitHostPort(history)
+	served, err := netip.ParseAddrPort(history)
 	if err != nil {
-		return fmt.Errorf("read the port of the history API: %w", err)
-	}
-	number, err := strconv.ParseInt(port, 10, 32)
-	if err != nil {
-		return fmt.Errorf("read the port of the history API: %w", err)
+		return fmt.Errorf("read the address of the history API: %w", err)
 	}
 	return s.Cluster.ServeAPI(ctx, localcluster.API{
-		GroupVersion: historyv1.GroupVersion, Namespace: OperatorNamespace, Service: historyService, Port: int32(number), CABundle: certificate,
+		GroupVersion: historyv1.GroupVersion, Namespace: OperatorNamespace, Service: historyService, Port: int32(served.Port()), CABundle: certificate,
 	})
+}
+
+// RegisterHistory applies the chart's registration of the history API for an operator that serves it at an address of this
+// machine. The operator itself creates the certificate and the CA bundle.
+func (s *Stack) RegisterHistory(ctx context.Context, address string) error {
+	objects, err := operator.History()
+	if err != nil {
+		return err
+	}
+	served, err := netip.ParseAddrPort(address)
+	if err != nil {
+		return fmt.Errorf("read the address of the history API: %w", err)
+	}
+	for _, object := range objects {
+		switch object.GetKind() {
+		case "Service":
+			object.Object["spec"] = map[string]any{"type": "ExternalName", "externalName": "localhost"}
+		case "APIService":
+			if err := unstructured.SetNestedField(object.Object, int64(served.Port()), "spec", "service", "port"); err != nil {
+				return fmt.Errorf("set the port of the history API: %w", err)
+			}
+		}
+		if err := s.API.Apply(ctx, client.ApplyConfigurationFromUnstructured(object), client.FieldOwner("stack"), client.ForceOwnership); err != nil {
+			return fmt.Errorf("apply %s %s: %w", object.GetKind(), object.GetName(), err)
+		}
+	}
+	return nil
 }
 
 // Token returns the token of a new or existing service account that is bound to ClusterRoles in its namespace, once the roles apply.

@@ -106,8 +106,7 @@ type Stack struct {
 
 const loopbackFlag = "allow-loopback-endpoints"
 
-// startTimeout is generous for busy machines.
-const startTimeout = 2 * time.Minute
+const startTimeout = 2 * time.Minute // for a program's start: suites start many at once
 
 // Start runs a stack. If it fails, nothing is left running.
 func Start(ctx context.Context, options Options) (s *Stack, err error) {

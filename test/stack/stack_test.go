@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/test/patience"
 	"github.com/nestor-dev/nestor/test/stack"
 )
 
@@ -36,7 +37,7 @@ func TestAStackRunsATaskAndSurvivesTheOperator(t *testing.T) {
 	if err := s.API.Create(t.Context(), task); err != nil {
 		t.Fatal(err)
 	}
-	err = wait.PollUntilContextTimeout(t.Context(), 50*time.Millisecond, 2*time.Minute, true, func(ctx context.Context) (bool, error) {
+	err = wait.PollUntilContextTimeout(t.Context(), 50*time.Millisecond, patience.Limit(), true, func(ctx context.Context) (bool, error) {
 		err := s.API.Get(ctx, client.ObjectKeyFromObject(task), task)
 		return task.Status.Phase == v1alpha1.TaskSuccess, err
 	})
@@ -44,7 +45,7 @@ func TestAStackRunsATaskAndSurvivesTheOperator(t *testing.T) {
 		t.Errorf("the task is %s: %v\n%s", task.Status.Phase, err, s.OperatorLog())
 	}
 	awaitRole(t, s)
-	ended, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	ended, cancel := context.WithTimeout(t.Context(), patience.Limit())
 	defer cancel()
 	if err := s.Operator.Terminate(ended); err != nil {
 		t.Errorf("the operator ended with %v", err)

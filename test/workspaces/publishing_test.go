@@ -160,7 +160,7 @@ func (p *project) expectPublishedOnce() {
 func (p *project) pods() []string {
 	p.t.Helper()
 	var list corev1.PodList
-	p.Expect(p.API.List(p.t.Context(), &list, client.InNamespace(p.namespace))).To(Succeed())
+	p.Expect(p.API.List(p.t.Context(), &list, client.InNamespace(p.Namespace))).To(Succeed())
 	var names []string
 	for _, pod := range list.Items {
 		names = append(names, pod.Name)
@@ -178,7 +178,7 @@ func (p *project) files() string {
 	p.t.Helper()
 	names := p.pods()
 	p.Expect(names).To(HaveLen(1))
-	dir := p.node.Files(client.ObjectKey{Namespace: p.namespace, Name: names[0]})
+	dir := p.node.Files(client.ObjectKey{Namespace: p.Namespace, Name: names[0]})
 	p.Expect(dir).NotTo(BeEmpty())
 	return dir
 }

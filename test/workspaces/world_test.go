@@ -5,31 +5,26 @@ package workspaces
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
 	"strings"
-	"sync/atomic"
 	"testing"
-	"time"
 
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	historyv1 "github.com/nestor-dev/nestor/api/history/v1alpha1"
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 	"github.com/nestor-dev/nestor/test/gitserver"
-	"github.com/nestor-dev/nestor/test/patience"
 	"github.com/nestor-dev/nestor/test/programs"
 	"github.com/nestor-dev/nestor/test/stack"
 	"github.com/nestor-dev/nestor/test/stack/node"
+	"github.com/nestor-dev/nestor/test/world"
 )
 
 const (
@@ -39,37 +34,29 @@ const (
 	gitPassword = "hunter2-hunter2"
 )
 
-// world is a stack with a node and a git server.
-type world struct {
-	*stack.Stack
-	node   *node.Node
-	repos  string
-	serial atomic.Int64
+// site is a world with a node and a git server.
+type site struct {
+	*world.World
+	node  *node.Node
+	repos string
 }
 
-func start(t *testing.T) *world {
+func start(t *testing.T) *site {
 	t.Helper()
 	programs.Need(t, "git")
 	n, err := node.New()
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &world{node: n, repos: t.TempDir()}
-	w.Stack, err = stack.Start(t.Context(), stack.Options{
-		Scripts: []string{filepath.Join("testdata", "publisher.yaml"), "builtin:demo"}, ModelFlags: []string{"--no-delay", "--record", "2000"},
-		OperatorFlags: append(stack.ShortLeases(), "--workspace-image", "nestor-workspace:none"), Env: n.Env(), Build: []string{"./cmd/nestor-workspace"}, Gateway: true,
-	})
 	t.Cleanup(func() {
-		if t.Failed() {
-			t.Log(w.OperatorLog())
-		}
-		if err := errors.Join(n.Stop(), w.Stop()); err != nil {
+		if err := n.Stop(); err != nil {
 			t.Error(err)
 		}
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	w := &site{node: n, repos: t.TempDir(), World: world.Start(t, stack.Options{
+		Scripts: []string{filepath.Join("testdata", "publisher.yaml"), "builtin:demo"}, ModelFlags: []string{"--no-delay", "--record", "2000"},
+		OperatorFlags: append(stack.ShortLeases(), "--workspace-image", "nestor-workspace:none"), Env: n.Env(), Build: []string{"./cmd/nestor-workspace"}, Gateway: true,
+	})}
 	n.Route(gitHost, serveGit(t, w.repos))
 	n.Run(w.API, filepath.Join(w.Dir, "nestor-workspace"))
 	return w
@@ -89,22 +76,18 @@ func serveGit(t *testing.T, dir string) string {
 
 // project is a namespace with a model, a role and a repository.
 type project struct {
-	*world
-	*WithT
-	t                   *testing.T
-	namespace, upstream string
+	*world.Room
+	t        *testing.T
+	node     *node.Node
+	upstream string
 }
 
-func (w *world) newProject(t *testing.T) *project {
+func (w *site) newProject(t *testing.T) *project {
 	t.Helper()
-	p := &project{world: w, WithT: NewWithT(t), t: t, namespace: fmt.Sprintf("project-%d", w.serial.Add(1))}
-	p.SetDefaultEventuallyTimeout(patience.Limit())
-	p.SetDefaultEventuallyPollingInterval(25 * time.Millisecond)
-	p.Expect(w.API.Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: p.namespace}})).To(Succeed())
-	p.Expect(w.Provider(t.Context(), p.namespace, "default")).To(Succeed())
-	p.upstream = filepath.Join(w.repos, p.namespace+".git")
+	p := &project{Room: w.Room(t), t: t, node: w.node}
+	p.upstream = filepath.Join(w.repos, p.Namespace+".git")
 	programs.Script(t, t.TempDir(), "git init -q -b main w && cd w && echo one > f && git add . && git commit -qm first && cd .. && git clone -q --bare w "+p.upstream)
-	p.create(&corev1.Secret{
+	p.Create(&corev1.Secret{
 		ObjectMeta: metav1.ObjectMeta{Name: "login", Annotations: map[string]string{v1alpha1.AnnotationGitHosts: gitHost}},
 		StringData: map[string]string{"username": gitUser, "password": gitPassword},
 	})
@@ -119,19 +102,7 @@ func (p *project) createRole(name string, deny ...string) {
 	role.Spec.SystemPrompt = "You fix files."
 	role.Spec.Tools = &v1alpha1.ToolPolicy{Allow: []string{"bash", "read", "review_changes", "publish_changes"}, Deny: deny}
 	role.Spec.Approval = &v1alpha1.ApprovalPolicy{Mode: v1alpha1.ApprovalNever}
-	p.create(role)
-}
-
-func (p *project) create(objects ...client.Object) {
-	p.t.Helper()
-	for _, object := range objects {
-		object.SetNamespace(p.namespace)
-		p.Expect(p.API.Create(p.t.Context(), object)).To(Succeed())
-	}
-}
-
-func (p *project) get(name string, into client.Object) error {
-	return p.API.Get(p.t.Context(), types.NamespacedName{Namespace: p.namespace, Name: name}, into)
+	p.Create(role)
 }
 
 // workspace returns the workspace with the repository.
@@ -144,41 +115,29 @@ func (p *project) task(role, instruction string) {
 	p.t.Helper()
 	task := &v1alpha1.AgentTask{ObjectMeta: metav1.ObjectMeta{Name: "fix"}}
 	task.Spec = v1alpha1.AgentTaskSpec{Type: v1alpha1.TaskAgent, Role: role, Instruction: instruction, Workspace: p.workspace()}
-	p.create(task)
+	p.Create(task)
 }
 
 func (p *project) current() v1alpha1.AgentTask {
 	p.t.Helper()
 	var task v1alpha1.AgentTask
-	p.Expect(p.get("fix", &task)).To(Succeed())
+	p.Expect(p.Get("fix", &task)).To(Succeed())
 	return task
 }
 
 // approval waits until the task needs a decision, and returns what a person sees.
-func (p *project) approval() v1alpha1.Waiting {
-	p.t.Helper()
-	p.Eventually(func() v1alpha1.TaskPhase { return p.current().Status.Phase }).Should(Equal(v1alpha1.TaskWaiting))
-	waiting := p.current().Status.Waiting
-	p.Expect(waiting).NotTo(BeNil())
-	p.Expect(waiting.Kind).To(Equal(v1alpha1.WaitingApproval))
-	return *waiting
-}
+func (p *project) approval() v1alpha1.Waiting { return p.WaitForApproval("fix") }
 
 // decide decides about the call that a person saw.
 func (p *project) decide(waiting v1alpha1.Waiting, decision v1alpha1.Decision, comment string) {
 	p.t.Helper()
-	message := &v1alpha1.AgentMessage{ObjectMeta: metav1.ObjectMeta{GenerateName: "decision-"}}
-	message.Spec = v1alpha1.AgentMessageSpec{Task: "fix", User: stack.Admin, Approval: &v1alpha1.Approval{
-		Task: "fix", ToolCall: waiting.ToolCall, ArgumentsDigest: waiting.ArgumentsDigest, Decision: decision, Comment: comment,
-	}}
-	p.create(message)
+	p.Decide("fix", waiting, decision, comment)
 }
 
 // result waits until the task ends and returns the result that its agent submitted, which is the output of its last tool call.
 func (p *project) result() string {
 	p.t.Helper()
-	p.Eventually(func() v1alpha1.TaskPhase { return p.current().Status.Phase }).Should(Equal(v1alpha1.TaskSuccess))
-	return p.current().Status.Result.Summary
+	return p.WaitForPhase("fix", v1alpha1.TaskSuccess).Status.Result.Summary
 }
 
 // refs returns the branches of the repository.
@@ -192,7 +151,7 @@ func (p *project) readChanges(config *rest.Config) (found historyv1.WorkspaceCha
 	p.t.Helper()
 	httpClient, err := rest.HTTPClientFor(config)
 	p.Expect(err).NotTo(HaveOccurred())
-	request, err := http.NewRequestWithContext(p.t.Context(), http.MethodGet, fmt.Sprintf("%s/apis/%s/namespaces/%s/workspacechanges/task.fix", strings.TrimSuffix(config.Host, "/"), historyv1.GroupVersion, p.namespace), nil)
+	request, err := http.NewRequestWithContext(p.t.Context(), http.MethodGet, fmt.Sprintf("%s/apis/%s/namespaces/%s/workspacechanges/task.fix", strings.TrimSuffix(config.Host, "/"), historyv1.GroupVersion, p.Namespace), nil)
 	p.Expect(err).NotTo(HaveOccurred())
 	response, err := httpClient.Do(request)
 	if err != nil {
@@ -220,12 +179,7 @@ func (p *project) changes() (found historyv1.WorkspaceChanges) {
 func (p *project) offered() []string {
 	p.t.Helper()
 	var sub v1alpha1.SubAgent
-	p.Expect(p.get("fix", &sub)).To(Succeed())
-	request, err := http.NewRequestWithContext(p.t.Context(), http.MethodGet, p.ModelAdmin+"/requests?key="+string(sub.UID)+"/", nil)
-	p.Expect(err).NotTo(HaveOccurred())
-	response, err := http.DefaultClient.Do(request)
-	p.Expect(err).NotTo(HaveOccurred())
-	defer func() { _ = response.Body.Close() }()
+	p.Expect(p.Get("fix", &sub)).To(Succeed())
 	var record struct {
 		Requests []struct {
 			Body struct {
@@ -233,7 +187,7 @@ func (p *project) offered() []string {
 			}
 		}
 	}
-	p.Expect(json.NewDecoder(response.Body).Decode(&record)).To(Succeed())
+	p.Expect(p.ReadModelLog(p.t.Context(), string(sub.UID)+"/", &record)).To(Succeed())
 	p.Expect(record.Requests).NotTo(BeEmpty())
 	var names []string
 	for _, r := range record.Requests {
