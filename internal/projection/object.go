@@ -5,16 +5,23 @@ package projection
 
 import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"sigs.k8s.io/controller-runtime/pkg/client"
+	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 	"github.com/nestor-dev/nestor/internal/agent"
 	"github.com/nestor-dev/nestor/internal/shorten"
 )
 
-// Run is an AgentTask or a SubAgent, with pointers to the fields that both kinds have. Its methods change the status in place.
+// Object is an object of the API.
+type Object interface {
+	metav1.Object
+	runtime.Object
+}
+
+// Run is an AgentTask or a SubAgent, with pointers to the fields that both kinds have. Its methods change the status in
+// place.
 type Run struct {
-	client.Object
+	Object
 	// One of Task and SubAgent is nil.
 	Task     *v1alpha1.AgentTask
 	SubAgent *v1alpha1.SubAgent
@@ -33,14 +40,16 @@ type Run struct {
 // TaskRun returns a task as a run.
 func TaskRun(task *v1alpha1.AgentTask) Run {
 	s := &task.Status
-	return Run{Object: task, Task: task, Chat: task.Spec.Chat, Cancel: task.Spec.Cancel, Result: &s.Result, Error: &s.Error, Iterations: &s.Iterations, Usage: &s.Usage,
+	return Run{Object: task, Task: task, Chat: task.Spec.Chat, Cancel: task.Spec.Cancel,
+		Result: &s.Result, Error: &s.Error, Iterations: &s.Iterations, Usage: &s.Usage,
 		StartTime: &s.StartTime, CompletionTime: &s.CompletionTime, Conditions: &s.Conditions}
 }
 
 // SubAgentRun returns a sub-agent as a run.
 func SubAgentRun(sub *v1alpha1.SubAgent) Run {
 	s := &sub.Status
-	return Run{Object: sub, SubAgent: sub, Chat: sub.Spec.Chat, Cancel: sub.Spec.Cancel, Result: &s.Result, Error: &s.Error, Iterations: &s.Iterations, Usage: &s.Usage,
+	return Run{Object: sub, SubAgent: sub, Chat: sub.Spec.Chat, Cancel: sub.Spec.Cancel,
+		Result: &s.Result, Error: &s.Error, Iterations: &s.Iterations, Usage: &s.Usage,
 		StartTime: &s.StartTime, CompletionTime: &s.CompletionTime, Conditions: &s.Conditions}
 }
 
@@ -75,8 +84,9 @@ func (r Run) setPhase(stage agent.Stage, failure v1alpha1.ErrorKind) {
 }
 
 func (r Run) setSucceeded(status metav1.ConditionStatus, reason, message string, at agent.Time) {
-	*r.Conditions = withCondition(*r.Conditions, metav1.Condition{Type: v1alpha1.ConditionSucceeded, Status: status, Reason: reason, Message: message,
-		ObservedGeneration: r.GetGeneration()}, at)
+	c := metav1.Condition{Type: v1alpha1.ConditionSucceeded, Status: status, Reason: reason, Message: message,
+		ObservedGeneration: r.GetGeneration()}
+	*r.Conditions = withCondition(*r.Conditions, c, at)
 }
 
 // Wait shows why a run has not started.
