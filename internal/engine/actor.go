@@ -12,6 +12,7 @@ import (
 
 	"github.com/nestor-dev/nestor/internal/agent"
 	"github.com/nestor-dev/nestor/internal/engine/admission"
+	"github.com/nestor-dev/nestor/internal/engine/exchange"
 	"github.com/nestor-dev/nestor/internal/ledger"
 )
 
@@ -44,7 +45,7 @@ type actor struct {
 	seq          int64
 	snapshot     int64
 	nextSnapshot snapshotCadence
-	lastRequest  *recordedRequest
+	lastRequest  *exchange.Recorded
 	// fault is why the agent must be quarantined; ignoreSnapshot prevents loading from its snapshot.
 	fault          *agent.Quarantined
 	ignoreSnapshot bool

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/nestor-dev/nestor/internal/agent"
+	"github.com/nestor-dev/nestor/internal/engine/exchange"
 )
 
 // withCallProblems validates the calls of a reply before it becomes an event, so that invalid arguments lead to no approval and
@@ -24,7 +25,7 @@ func (e *Engine) withCallProblems(s agent.State, fact agent.Fact) agent.Fact {
 			if err != nil {
 				problem = "The arguments were not checked, because the operator stopped, and nothing was run: call it again."
 			}
-			reply.Calls[i].Problem = validUTF8(problem)
+			reply.Calls[i].Problem = exchange.ValidUTF8(problem)
 		}
 	}
 	return reply

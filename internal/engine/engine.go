@@ -155,7 +155,7 @@ func (e *Engine) Evict(uid string) {
 		a.drop()
 	}
 	e.budgets.Drop(uid)
-	e.slots.release(uid)
+	e.slots.Release(uid)
 	e.directory.remove(uid)
 }
 

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/nestor-dev/nestor/internal/agent"
+	"github.com/nestor-dev/nestor/internal/engine/exchange"
 	"github.com/nestor-dev/nestor/internal/ledger"
 	"github.com/nestor-dev/nestor/internal/tool"
 )
@@ -120,7 +121,7 @@ func TestSnapshotsReferToStoredTexts(t *testing.T) {
 		t.Fatal(err)
 	}
 	replayed, _, err := rebuild(ledger.History{Agent: history.Agent, Events: events})
-	if got, want := encode(replayed), encode(state); err != nil || string(got) != string(want) {
+	if got, want := exchange.Encode(replayed), exchange.Encode(state); err != nil || string(got) != string(want) {
 		t.Errorf("the events replay to a different state than the snapshot (%v):\n%s\n%s", err, got, want)
 	}
 }

@@ -89,7 +89,7 @@ func (a *actor) commit(r *stepResult) {
 // releaseSlot releases the slot of an agent that is not active.
 func (a *actor) releaseSlot() {
 	if a.fault != nil || a.state.Stage() != agent.StageActive {
-		a.engine.slots.release(a.uid)
+		a.engine.slots.Release(a.uid)
 	}
 }
 

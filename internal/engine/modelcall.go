@@ -5,13 +5,11 @@ package engine
 
 import (
 	"context"
-	"errors"
-	"fmt"
-	"strings"
 	"time"
 
 	"github.com/nestor-dev/nestor/internal/agent"
 	"github.com/nestor-dev/nestor/internal/engine/admission"
+	"github.com/nestor-dev/nestor/internal/engine/exchange"
 	"github.com/nestor-dev/nestor/internal/ledger"
 	"github.com/nestor-dev/nestor/internal/model"
 	"github.com/nestor-dev/nestor/internal/model/schedule"
@@ -19,8 +17,8 @@ import (
 )
 
 // planModelCall builds the request for a model call.
-func (a *actor) planModelCall(record ledger.Agent, s agent.State, e agent.CallModel, before *recordedRequest) plannedCall {
-	call := plannedCall{request: before.next(s), turn: s.Turn}
+func (a *actor) planModelCall(record ledger.Agent, s agent.State, e agent.CallModel, before *exchange.Recorded) plannedCall {
+	call := plannedCall{request: before.Next(s), turn: s.Turn}
 	call.request.IdempotencyKey = a.ledgerKey(e)
 	var endpoint Endpoint
 	if call.problem = a.engine.options.MayAct(a.engine.ctx, record, s.Config); call.problem != nil {
@@ -47,38 +45,6 @@ func (c plannedCall) requestAt(endpoint Endpoint) model.Request {
 		req.ReasoningEffort = ""
 	}
 	return req
-}
-
-var messageRoles = map[agent.Speaker]model.MessageRole{
-	agent.User: model.RoleUser, agent.Assistant: model.RoleAssistant, agent.ToolSpeaker: model.RoleTool,
-}
-
-func buildRequest(p agent.Prompt) model.Request {
-	req := model.Request{MaxOutputTokens: p.MaxOutputTokens, Temperature: p.Temperature, ReasoningEffort: model.ReasoningEffort(p.ReasoningEffort)}
-	if p.System != "" {
-		req.Messages = append(req.Messages, model.Message{Role: model.RoleSystem, Text: p.System})
-	}
-	for _, m := range p.Messages {
-		req.Messages = append(req.Messages, buildMessage(m))
-	}
-	for _, t := range p.Tools {
-		req.Tools = append(req.Tools, model.Tool{Name: t.Name, Description: t.Description, Parameters: t.Parameters})
-	}
-	return req
-}
-
-func buildMessage(m agent.Message) model.Message {
-	message := model.Message{Role: messageRoles[m.Speaker], Text: m.Text, ToolCallID: m.Call}
-	for _, image := range m.Images {
-		message.Images = append(message.Images, model.Image{MediaType: image.MediaType, Digest: image.Digest, Size: image.Size})
-	}
-	for _, c := range m.Calls {
-		message.ToolCalls = append(message.ToolCalls, model.ToolCall{ID: c.ID, Name: c.Tool, Arguments: c.Arguments})
-	}
-	for _, item := range m.ReasoningItems {
-		message.ReasoningItems = append(message.ReasoningItems, model.ReasoningItem{API: model.API(item.API), Model: item.Model, Call: item.Call, Data: item.Data})
-	}
-	return message
 }
 
 // callModel submits the call to the queue, which starts it when it may be made.
@@ -206,20 +172,20 @@ func (a *actor) complete(ctx context.Context, grant *schedule.Grant, record ledg
 	})
 	completed.Duration = a.engine.options.Now().Sub(completed.Started)
 	if err != nil {
-		failure := modelError(err)
+		failure := exchange.Error(err)
 		completed.Failure = string(failure.Kind)
 		if failure.Usage != nil {
-			completed.reported, completed.Usage = callUsage(req, model.Reply{Usage: failure.Usage}, e, endpoint.Prices)
+			completed.reported, completed.Usage = exchange.Usage(req, model.Reply{Usage: failure.Usage}, e, endpoint.Prices)
 		}
 		a.engine.options.CallCompleted(*completed)
 		a.modelFailed(e, grant, completed, failure)
 		return
 	}
 	a.engine.notifyPoint(AfterEffect)
-	reply.ReasoningItems = storableReasoning(reply.ReasoningItems)
-	completed.reported, completed.Usage = callUsage(req, reply, e, endpoint.Prices)
+	reply.ReasoningItems = exchange.StorableReasoning(reply.ReasoningItems)
+	completed.reported, completed.Usage = exchange.Usage(req, reply, e, endpoint.Prices)
 	completed.Status, completed.Reply = ledger.StatusSuccess, &reply
-	fact := replyFact(e, reply, completed.Usage)
+	fact := exchange.Fact(e, reply, completed.Usage)
 	row := a.modelRow(e, completed)
 	if failed, ok := fact.(agent.ModelFailed); ok {
 		completed.Status, completed.Failure = ledger.StatusFailed, string(reply.Outcome())
@@ -228,52 +194,16 @@ func (a *actor) complete(ctx context.Context, grant *schedule.Grant, record ledg
 	a.engine.options.CallCompleted(*completed)
 	total := completed.Usage.Total()
 	grant.Release(schedule.Result{Tokens: &total})
-	row.Response = encode(reply)
+	row.Response = exchange.Encode(reply)
 	row.Summary = shorten.Head(reply.Text, maxSummary)
 	if len(reply.ToolCalls) > 0 {
-		row.ToolCalls = encode(reply.ToolCalls)
+		row.ToolCalls = exchange.Encode(reply.ToolCalls)
 	}
 	a.finishEffect(e, delivery{fact: fact, modelResult: row, reserved: e.Reserve, call: completed})
 }
 
 // maxSummary is how much of a reply the row of a model call shows, in characters. The response holds all of it.
 const maxSummary = 500
-
-// replyFact converts a reply to a fact. A refusal is a failure, whatever else it contains, but its usage counts.
-func replyFact(e agent.CallModel, reply model.Reply, usage agent.Usage) agent.Fact {
-	failed := agent.ModelFailed{Call: e.Call, Attempt: e.Attempt, Failure: agent.FailureFinal, Usage: &usage}
-	switch reply.Outcome() {
-	case model.OutcomeRefused:
-		failed.Message = "the model refused: " + validUTF8(reply.Refusal)
-		return failed
-	case model.OutcomeFiltered:
-		failed.Message = "the provider's content filter stopped the reply"
-		return failed
-	}
-	fact := agent.ModelReplied{Call: e.Call, Text: validUTF8(reply.Text), Usage: usage, PostText: true, Reasoning: validUTF8(reply.Reasoning), ReasoningItems: recordedReasoning(reply.ReasoningItems)}
-	if reply.Outcome() == model.OutcomeTruncated {
-		fact.Finish = agent.FinishLength
-	}
-	for _, c := range reply.ToolCalls {
-		call := agent.ToolCall{ID: validUTF8(c.ID), Tool: validUTF8(c.Name), Arguments: validUTF8(c.Arguments)}
-		if c.ArgumentsError != "" {
-			call.Problem = validUTF8(fmt.Sprintf("%s was not called: %s.", c.Name, c.ArgumentsError))
-		}
-		fact.Calls = append(fact.Calls, call)
-	}
-	return fact
-}
-
-// validUTF8 replaces invalid UTF-8, which neither the ledger nor the API server accepts.
-func validUTF8(text string) string { return strings.ToValidUTF8(text, "\uFFFD") }
-
-func modelError(err error) *model.Error {
-	var failure *model.Error
-	if !errors.As(err, &failure) {
-		return &model.Error{Kind: model.Transient, Message: err.Error()}
-	}
-	return failure
-}
 
 // modelFailed reports the kind of failure to the core, and when to retry.
 func (a *actor) modelFailed(e agent.CallModel, grant *schedule.Grant, completed *CompletedCall, failure *model.Error) {
@@ -326,7 +256,7 @@ func (a *actor) modelRow(e agent.CallModel, completed *CompletedCall) *ledger.Mo
 	if completed == nil {
 		return row
 	}
-	row.Status, row.Provider, row.Model, row.Sent = completed.Status, completed.Provider, completed.Request.Model, encode(completed.sent)
+	row.Status, row.Provider, row.Model, row.Sent = completed.Status, completed.Provider, completed.Request.Model, exchange.Encode(completed.sent)
 	if u := completed.reported; u != nil {
 		row.PromptTokens, row.CachedTokens, row.CompletionTokens, row.ReasoningTokens = &u.PromptTokens, &u.CachedTokens, &u.CompletionTokens, &u.ReasoningTokens
 		row.CostMicros = completed.Usage.CostMicros

@@ -9,6 +9,7 @@ import (
 
 	"github.com/nestor-dev/nestor/internal/agent"
 	"github.com/nestor-dev/nestor/internal/engine/admission"
+	"github.com/nestor-dev/nestor/internal/engine/slots"
 	"github.com/nestor-dev/nestor/internal/ledger"
 	"github.com/nestor-dev/nestor/internal/model"
 	"github.com/nestor-dev/nestor/internal/model/schedule"
@@ -70,7 +71,7 @@ type Options struct {
 	// answers are recorded together. It must contain no other tools, because they run before their intent is in the ledger.
 	InlineTools tool.Set
 	// SlotGroups returns the slot groups of a sub-agent with their limits; nil means no limits.
-	SlotGroups func(ctx context.Context, a ledger.Agent) []SlotGroup
+	SlotGroups func(ctx context.Context, a ledger.Agent) []slots.Group
 	// Shares is notified of slots that wait for a share; nil means that this is the only operator, so that limits are not divided.
 	Shares share.Notifier
 	// Changed is called when the state of an agent has changed.
@@ -127,7 +128,7 @@ func (options Options) withDefaults() Options {
 		options.NamespaceUID = func(string) string { return "" }
 	}
 	if options.SlotGroups == nil {
-		options.SlotGroups = func(context.Context, ledger.Agent) []SlotGroup { return nil }
+		options.SlotGroups = func(context.Context, ledger.Agent) []slots.Group { return nil }
 	}
 	if options.Changed == nil {
 		options.Changed = func(Change) {}

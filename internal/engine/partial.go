@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/nestor-dev/nestor/internal/agent"
+	"github.com/nestor-dev/nestor/internal/engine/exchange"
 )
 
 // maxPartial is how much of the beginning of a streamed reply is kept, in bytes.
@@ -42,5 +43,5 @@ func (a *actor) partialOf(call *agent.ModelCall) string {
 	if a.partial.key != (agent.CallModel{Call: call.ID, Attempt: call.Attempt}).Key() {
 		return ""
 	}
-	return validUTF8(a.partial.text.String())
+	return exchange.ValidUTF8(a.partial.text.String())
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/nestor-dev/nestor/internal/agent"
+	"github.com/nestor-dev/nestor/internal/engine/exchange"
 	"github.com/nestor-dev/nestor/internal/ledger"
 	"github.com/nestor-dev/nestor/internal/shorten"
 )
@@ -31,7 +32,7 @@ const maxFaultReason = 512
 func newFault(record ledger.Agent, seq int64, q agent.Quarantined) *agent.Quarantined {
 	q.Kind, q.Name = agentKinds[record.Kind], record.Name
 	q.ModelCalls = int(max(record.LastSeq, seq)) // an event leads to at most one model call
-	q.Reason = validUTF8(shorten.HeadBytes(q.Reason, maxFaultReason))
+	q.Reason = exchange.ValidUTF8(shorten.HeadBytes(q.Reason, maxFaultReason))
 	return &q
 }
 

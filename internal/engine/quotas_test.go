@@ -10,6 +10,7 @@ import (
 
 	"github.com/nestor-dev/nestor/internal/agent"
 	"github.com/nestor-dev/nestor/internal/engine/admission"
+	"github.com/nestor-dev/nestor/internal/engine/slots"
 	"github.com/nestor-dev/nestor/internal/ledger"
 	"github.com/nestor-dev/nestor/internal/model"
 	"github.com/nestor-dev/nestor/internal/quota"
@@ -270,9 +271,9 @@ func TestQuotaLimitsActiveAgents(t *testing.T) {
 	w.quotas = []quota.Quota{{Name: "few", Period: quota.Hour, MaxActiveAgents: 1}}
 	w.mu.Unlock()
 	e := w.current()
-	groups := func(limit int) []SlotGroup { return []SlotGroup{{Key: NamespaceSlots("ns"), Limit: limit}} }
+	groups := func(limit int) []slots.Group { return []slots.Group{{Key: slots.OfNamespace("ns"), Limit: limit}} }
 	woken := make(chan struct{})
-	if !e.slots.acquire(e, "uid-a", groups(1), nil) || e.slots.acquire(e, "uid-b", groups(1), func() { close(woken) }) {
+	if !e.slots.Acquire(e, "uid-a", groups(1), nil) || e.slots.Acquire(e, "uid-b", groups(1), func() { close(woken) }) {
 		t.Fatal("want one of two agents to wait")
 	}
 	if q, ok := e.WaitsForActiveQuota(t.Context(), "ns", "uid-b"); !ok || q.Name != "few" {
@@ -287,6 +288,6 @@ func TestQuotaLimitsActiveAgents(t *testing.T) {
 	if usage, err := e.QuotaUsage(t.Context(), "ns"); err != nil || usage[0].Active != 2 || usage[0].Waiting != 0 {
 		t.Errorf("usage is %+v (%v), want two active", usage, err)
 	}
-	e.slots.release("uid-a")
-	e.slots.release("uid-b")
+	e.slots.Release("uid-a")
+	e.slots.Release("uid-b")
 }

@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/nestor-dev/nestor/internal/engine/slots"
 	"github.com/nestor-dev/nestor/internal/ledger"
 	"github.com/nestor-dev/nestor/internal/quota"
 )
@@ -37,7 +38,7 @@ func (s *shared) QuotaUsage(ctx context.Context, namespace string) ([]QuotaUsage
 		}
 	}
 	waiting := s.admission.WaitingForQuota(namespace)
-	active, parked := s.slots.count(NamespaceSlots(namespace))
+	active, parked := s.slots.Count(slots.OfNamespace(namespace))
 	if least, ok := quota.ActiveLimit(found); ok {
 		waiting[least.Name] += parked
 	}
@@ -64,15 +65,12 @@ func (s *shared) QuotasChanged(namespace string) {
 		return
 	}
 	least, _ := quota.ActiveLimit(found)
-	s.slots.setLimit(NamespaceSlots(namespace), least.MaxActiveAgents)
+	s.slots.SetLimit(slots.OfNamespace(namespace), least.MaxActiveAgents)
 }
-
-// NamespaceSlots returns the key of the slot group of all sub-agents of a namespace.
-func NamespaceSlots(namespace string) string { return "namespace/" + namespace }
 
 // WaitsForActiveQuota returns the quota whose maxActiveAgents makes a sub-agent wait, if there is one.
 func (s *shared) WaitsForActiveQuota(ctx context.Context, namespace, uid string) (quota.Quota, bool) {
-	if s.options.Quotas == nil || !s.slots.waitsFor(uid, NamespaceSlots(namespace)) {
+	if s.options.Quotas == nil || !s.slots.WaitsFor(uid, slots.OfNamespace(namespace)) {
 		return quota.Quota{}, false
 	}
 	found, err := s.options.Quotas.Quotas(ctx, namespace)

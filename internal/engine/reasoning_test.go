@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/nestor-dev/nestor/internal/agent"
+	"github.com/nestor-dev/nestor/internal/engine/exchange"
 	"github.com/nestor-dev/nestor/internal/ledger"
 	"github.com/nestor-dev/nestor/internal/model"
 	"github.com/nestor-dev/nestor/internal/model/schedule"
@@ -36,7 +37,7 @@ func (c *thinker) Complete(_ context.Context, req model.Request, listen func(mod
 	defer c.mu.Unlock()
 	c.requests = append(c.requests, req)
 	listen(model.Delta{Reasoning: "I should look first."})
-	answered := strings.Contains(string(encode(req.Messages)), `"role":"tool"`)
+	answered := strings.Contains(string(exchange.Encode(req.Messages)), `"role":"tool"`)
 	reply := model.Reply{Reasoning: "I should look first.", Usage: &model.Usage{PromptTokens: 20, CompletionTokens: 10, ReasoningTokens: 7, TotalTokens: 30},
 		ReasoningItems: []model.ReasoningItem{
 			{API: model.Anthropic, Model: req.Model, Data: json.RawMessage(thought)},
@@ -102,7 +103,7 @@ func runThinker(t *testing.T, crash bool) model.Request {
 
 func TestReasoningItemsSurviveACrash(t *testing.T) {
 	before, after := runThinker(t, false), runThinker(t, true)
-	if a, b := encode(before.Messages), encode(after.Messages); string(a) != string(b) {
+	if a, b := exchange.Encode(before.Messages), exchange.Encode(after.Messages); string(a) != string(b) {
 		t.Errorf("the request is\n%s\nand after a crash\n%s", a, b)
 	}
 	var items []string

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/nestor-dev/nestor/internal/agent"
+	"github.com/nestor-dev/nestor/internal/engine/exchange"
 	"github.com/nestor-dev/nestor/internal/ledger"
 	"github.com/nestor-dev/nestor/internal/model"
 )
@@ -31,7 +32,7 @@ func (a *actor) cancelRemote(ctx context.Context, r *stepResult, e agent.CancelR
 		}
 		fact := agent.RemoteCancelled{}
 		if err != nil {
-			fact.Problem = validUTF8(err.Error())
+			fact.Problem = exchange.ValidUTF8(err.Error())
 		}
 		a.finishEffect(e, delivery{fact: fact})
 	})
@@ -55,11 +56,11 @@ func (a *actor) cancelRemoteOfDeleted(r *stepResult) {
 func (e *Engine) stopRemote(ctx context.Context, record ledger.Agent, history agent.History) error {
 	req := model.Request{Model: record.Model, Conversation: record.UID}
 	for _, m := range history.Messages() {
-		req.Messages = append(req.Messages, buildMessage(m))
+		req.Messages = append(req.Messages, exchange.Message(m))
 	}
 	for attempt := 1; ; attempt++ {
 		err := e.tryStopRemote(ctx, record, req)
-		if err == nil || ctx.Err() != nil || attempt == cancelRemoteAttempts || !modelError(err).Retryable() {
+		if err == nil || ctx.Err() != nil || attempt == cancelRemoteAttempts || !exchange.Error(err).Retryable() {
 			return err
 		}
 		select {

@@ -182,7 +182,7 @@ func (r *Router) Deliver(uid string, fact agent.Fact) error {
 
 // End cancels an agent whose object was deleted; see Engine.End.
 func (r *Router) End(ctx context.Context, uid string) error {
-	r.slots.release(uid)
+	r.slots.Release(uid)
 	return r.deliver(uid, func(e *Engine) error { return e.End(ctx, uid) })
 }
 

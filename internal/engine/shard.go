@@ -179,7 +179,7 @@ func (e *Engine) standDown() {
 // reset drops everything known about trees.
 func (e *Engine) reset() {
 	e.budgets.Reset()
-	e.slots.releaseAll(e)
+	e.slots.ReleaseAll(e)
 	e.directory.reset()
 	e.adopted.reset()
 	e.index.removeAll(e)

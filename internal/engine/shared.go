@@ -8,13 +8,14 @@ import (
 	"sync"
 
 	"github.com/nestor-dev/nestor/internal/engine/admission"
+	"github.com/nestor-dev/nestor/internal/engine/slots"
 )
 
 // shared is what the engines of a process have in common: the slots and quotas of namespaces, whose trees may be in several shards,
 // the knowledge which engine has an agent, and idle goroutines, whose number is bounded for the process.
 type shared struct {
 	options   Options
-	slots     *slots
+	slots     *slots.Slots
 	admission *admission.Queue
 	index     *agentIndex
 	owners    *owners
@@ -28,7 +29,7 @@ type shared struct {
 func newShared(options Options) *shared {
 	options = options.withDefaults()
 	ctx, cancel := context.WithCancel(context.Background())
-	s := &shared{options: options, slots: newSlots(options.Shares), index: newAgentIndex(), owners: &owners{ledger: options.Ledger}, ctx: ctx, cancel: cancel,
+	s := &shared{options: options, slots: slots.New(options.Shares), index: newAgentIndex(), owners: &owners{ledger: options.Ledger}, ctx: ctx, cancel: cancel,
 		steps: newWorkers(ctx.Done()), calls: newWorkers(ctx.Done())}
 	s.admission = admission.New(ctx, admission.Options{
 		Ledger: options.Ledger, Scheduler: options.Scheduler, Quotas: options.Quotas, QuotaUsageChanged: options.QuotaUsageChanged, NamespaceUID: options.NamespaceUID,

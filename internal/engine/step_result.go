@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/nestor-dev/nestor/internal/agent"
+	"github.com/nestor-dev/nestor/internal/engine/exchange"
 	"github.com/nestor-dev/nestor/internal/ledger"
 	"github.com/nestor-dev/nestor/internal/model"
 )
@@ -37,7 +38,7 @@ type stepResult struct {
 	// plannedCalls are the model calls whose intents are recorded, by effect key.
 	plannedCalls map[string]plannedCall
 	// lastRequest is the newest request, on which the next one may be based.
-	lastRequest *recordedRequest
+	lastRequest *exchange.Recorded
 	// nextSnapshot is when the next snapshot is due.
 	nextSnapshot snapshotCadence
 	// grantedTasks are the tasks that were reserved for the replies of the batch.
@@ -239,7 +240,7 @@ func (a *actor) recordIntents(r *stepResult, now time.Time) {
 			call := a.planModelCall(r.record, r.next, e, r.lastRequest)
 			r.plannedCalls[e.Key()] = call
 			intent := call.intent(r.record, a.ledgerKey(e), r.next, r.newest(), now)
-			r.lastRequest = call.record(&intent, r.next, r.lastRequest)
+			r.lastRequest = exchange.Record(&intent, call.request, r.next, r.lastRequest)
 			r.batch.ModelCalls = append(r.batch.ModelCalls, intent)
 		case agent.RunTool:
 			r.batch.ToolCalls = append(r.batch.ToolCalls, a.toolIntent(r, e, r.newest(), now))
@@ -343,7 +344,7 @@ type plannedCall struct {
 }
 
 func (c plannedCall) intent(record ledger.Agent, key string, s agent.State, cause int64, now time.Time) ledger.ModelCall {
-	tokens := promptTokens(s.ModelCall.Reserved, s.Config.Limits.MaxOutputTokens)
+	tokens := exchange.PromptTokens(s.ModelCall.Reserved, s.Config.Limits.MaxOutputTokens)
 	call := ledger.ModelCall{
 		Key: key, Parent: originKey(record, s.Config.Origin), Seq: cause, Iteration: s.Iteration(), Provider: c.provider, Model: c.request.Model,
 		RequestType: string(s.ModelCall.Purpose), SystemPrompt: s.Config.Role.Name,

@@ -32,7 +32,7 @@ type ending struct {
 // The objects of a tree are deleted in an order that no watch preserves, so the agents above whose objects were deleted too end
 // first. Otherwise they would receive the end of this agent as the result of a child, and continue.
 func (e *Engine) End(ctx context.Context, uid string) error {
-	e.slots.release(uid)
+	e.slots.Release(uid)
 	record, err := e.options.Ledger.Agent(ctx, uid)
 	if err != nil && !errors.Is(err, ledger.ErrNotFound) {
 		return fmt.Errorf("read agent %s: %w", uid, err)

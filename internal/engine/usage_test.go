@@ -18,6 +18,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/nestor-dev/nestor/internal/agent"
+	"github.com/nestor-dev/nestor/internal/engine/exchange"
 	"github.com/nestor-dev/nestor/internal/ledger"
 	"github.com/nestor-dev/nestor/internal/model"
 	"github.com/nestor-dev/nestor/internal/model/openai"
@@ -213,7 +214,7 @@ func TestReportedUsageIsConsistent(t *testing.T) {
 	prices := model.Prices{{Name: "m", InputMicrosPerMillion: &price, CacheWriteMicrosPerMillion: &write, OutputMicrosPerMillion: &price}}
 	rapid.Check(t, func(t *rapid.T) {
 		count := rapid.OneOf(rapid.Int64Range(0, 1000), rapid.Int64Range(0, 1<<40))
-		reported, counted := callUsage(model.Request{Model: "m"}, model.Reply{Usage: &model.Usage{
+		reported, counted := exchange.Usage(model.Request{Model: "m"}, model.Reply{Usage: &model.Usage{
 			PromptTokens: count.Draw(t, "prompt"), CachedTokens: count.Draw(t, "cached"), CacheWriteTokens: count.Draw(t, "written"),
 			CompletionTokens: count.Draw(t, "completion"), ReasoningTokens: count.Draw(t, "reasoning"),
 		}}, agent.CallModel{Reserve: agent.Amount{Tokens: 500}}, prices)

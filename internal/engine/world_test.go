@@ -18,6 +18,8 @@ import (
 	"time"
 
 	"github.com/nestor-dev/nestor/internal/agent"
+	"github.com/nestor-dev/nestor/internal/engine/exchange"
+	"github.com/nestor-dev/nestor/internal/engine/slots"
 	"github.com/nestor-dev/nestor/internal/ledger"
 	"github.com/nestor-dev/nestor/internal/ledger/connect"
 	"github.com/nestor-dev/nestor/internal/model"
@@ -158,8 +160,8 @@ func (w *world) options(l Ledger) Options {
 	return Options{
 		Ledger: l, Scheduler: scheduler, Tools: w.tools, LedgerRetryDelay: 10 * time.Millisecond,
 		Models: models, CallCompleted: w.recordCall, Quotas: w, Now: w.now, LedgerQuota: w.ledgerQuota,
-		SlotGroups: func(_ context.Context, a ledger.Agent) []SlotGroup {
-			return []SlotGroup{{Key: a.Root, Limit: w.parallel}}
+		SlotGroups: func(_ context.Context, a ledger.Agent) []slots.Group {
+			return []slots.Group{{Key: a.Root, Limit: w.parallel}}
 		},
 		Deleted: func(_ context.Context, a ledger.Agent) (bool, bool, error) {
 			above, deleted := w.deleted.Load(a.UID)
@@ -204,7 +206,7 @@ func (w *world) checkRequests() {
 		if request.Model != planned.Model && request.Model == call.Model {
 			request.Model, request.TextOnly, request.ReasoningEffort = planned.Model, planned.TextOnly, planned.ReasoningEffort
 		}
-		if want := encode(request); string(want) != string(call.Request) {
+		if want := exchange.Encode(request); string(want) != string(call.Request) {
 			w.t.Errorf("the ledger has a different request for %s (place %d of chain %d):\n%s\nsent was\n%s", key, call.Place, call.Chain, call.Request, want)
 		}
 		return true

@@ -17,7 +17,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/controller/resolve"
 	"github.com/nestor-dev/nestor/internal/controller/run"
 	"github.com/nestor-dev/nestor/internal/controller/status"
-	"github.com/nestor-dev/nestor/internal/engine"
+	"github.com/nestor-dev/nestor/internal/engine/slots"
 	"github.com/nestor-dev/nestor/internal/ledger"
 	"github.com/nestor-dev/nestor/internal/projection"
 	"github.com/nestor-dev/nestor/internal/shard"
@@ -56,7 +56,7 @@ func (r *Reconciler) start(ctx context.Context, chat *v1alpha1.AgentChat, lost *
 // orchestrator may delegate to. No new turn starts while a reference is missing; the configuration is delivered again when the reference
 // exists.
 func (r *Reconciler) reconfigure(ctx context.Context, chat *v1alpha1.AgentChat, s agent.State) error {
-	r.Runner.Engine.SetSlotLimit(engine.SlotGroup{Key: engine.ChatSlots(string(chat.UID)), Limit: int(chat.Spec.Limits.MaxParallelTasks)})
+	r.Runner.Engine.SetSlotLimit(slots.Group{Key: slots.OfChat(string(chat.UID)), Limit: int(chat.Spec.Limits.MaxParallelTasks)})
 	name := client.ObjectKeyFromObject(chat)
 	absent := s.LatestConfig().MissingDelegates
 	r.Unresolved.Set(name, s.Hold != nil || len(absent) > 0)

@@ -10,7 +10,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
-	"github.com/nestor-dev/nestor/internal/engine"
+	"github.com/nestor-dev/nestor/internal/engine/slots"
 	"github.com/nestor-dev/nestor/internal/ledger"
 	"github.com/nestor-dev/nestor/internal/quota"
 )
@@ -20,10 +20,10 @@ type SlotGroups struct{ Reader client.Reader }
 
 // Of implements engine.Options.SlotGroups. The groups are all sub-agents of the namespace, limited by AgentQuotas, and all sub-agents of the
 // chat at any depth. A chat that cannot be read is being deleted with its agents, so it adds no limit.
-func (c SlotGroups) Of(ctx context.Context, a ledger.Agent) []engine.SlotGroup {
+func (c SlotGroups) Of(ctx context.Context, a ledger.Agent) []slots.Group {
 	quotas, _ := Quotas(c).Quotas(ctx, a.Namespace) // a read from the cache fails only at shutdown
 	least, _ := quota.ActiveLimit(quotas)
-	groups := []engine.SlotGroup{{Key: engine.NamespaceSlots(a.Namespace), Limit: least.MaxActiveAgents}}
+	groups := []slots.Group{{Key: slots.OfNamespace(a.Namespace), Limit: least.MaxActiveAgents}}
 	if a.Chat == "" {
 		return groups
 	}
@@ -31,5 +31,5 @@ func (c SlotGroups) Of(ctx context.Context, a ledger.Agent) []engine.SlotGroup {
 	if err := c.Reader.Get(ctx, types.NamespacedName{Namespace: a.Namespace, Name: a.Chat}, &chat); err != nil {
 		return groups
 	}
-	return append(groups, engine.SlotGroup{Key: engine.ChatSlots(a.Root), Limit: int(chat.Spec.Limits.MaxParallelTasks)})
+	return append(groups, slots.Group{Key: slots.OfChat(a.Root), Limit: int(chat.Spec.Limits.MaxParallelTasks)})
 }

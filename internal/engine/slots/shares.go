@@ -1,7 +1,7 @@
 // Copyright 2026 The Nestor Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package engine
+package slots
 
 import (
 	"slices"
@@ -30,29 +30,29 @@ func (g *groupShare) usable(now time.Time) int {
 }
 
 // owes reports whether the group had more active members than its share, so that others wait for what it releases.
-func (g *slotGroup) owes() bool {
+func (g *group) owes() bool {
 	return g.limit > 0 && g.shared != nil && int64(g.active) >= g.shared.amount
 }
 
 // holdsShare reports whether the group has a share to return.
-func (g *slotGroup) holdsShare() bool { return g.limit > 0 && g.shared != nil && g.shared.amount > 0 }
+func (g *group) holdsShare() bool { return g.limit > 0 && g.shared != nil && g.shared.amount > 0 }
 
 const activeResources = "active/"
 
 // slotResource returns the resource of a group, if its limit is divided among replicas.
 func slotResource(key string) (string, bool) {
-	namespace, ok := strings.CutPrefix(key, NamespaceSlots(""))
+	namespace, ok := strings.CutPrefix(key, namespacePrefix)
 	return activeResources + namespace, ok
 }
 
 // resourceSlots returns the group of a resource.
 func resourceSlots(resource string) string {
-	return NamespaceSlots(strings.TrimPrefix(resource, activeResources))
+	return OfNamespace(strings.TrimPrefix(resource, activeResources))
 }
 
 // newGroup returns a group without members.
-func (s *slots) newGroup(key string) *slotGroup {
-	g := &slotGroup{}
+func (s *Slots) newGroup(key string) *group {
+	g := &group{}
 	if _, divided := slotResource(key); divided && s.notifier != nil {
 		g.shared = &groupShare{}
 	}
@@ -60,7 +60,7 @@ func (s *slots) newGroup(key string) *slotGroup {
 }
 
 // notifyShort requests larger shares of the groups that an agent waits for.
-func (s *slots) notifyShort(groups []SlotGroup) {
+func (s *Slots) notifyShort(groups []Group) {
 	for _, g := range groups {
 		if resource, divided := slotResource(g.Key); divided && g.Limit > 0 && s.notifier != nil {
 			s.notifier.Short(resource)
@@ -69,7 +69,7 @@ func (s *slots) notifyShort(groups []SlotGroup) {
 }
 
 // notifyFreed reports that other replicas may have what was released.
-func (s *slots) notifyFreed(keys []string) {
+func (s *Slots) notifyFreed(keys []string) {
 	for _, key := range keys {
 		if resource, divided := slotResource(key); divided && s.notifier != nil {
 			s.notifier.Freed(resource)
@@ -78,7 +78,7 @@ func (s *slots) notifyFreed(keys []string) {
 }
 
 // Demands implements share.Source.
-func (s *slots) Demands() []share.Demand {
+func (s *Slots) Demands() []share.Demand {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var demands []share.Demand
@@ -103,7 +103,7 @@ func (s *slots) Demands() []share.Demand {
 }
 
 // Lower implements share.Source.
-func (s *slots) Lower(resource string, amount int64) (used int64) {
+func (s *Slots) Lower(resource string, amount int64) (used int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	g, ok := s.groups[resourceSlots(resource)]
@@ -117,7 +117,7 @@ func (s *slots) Lower(resource string, amount int64) (used int64) {
 }
 
 // Apply implements share.Source.
-func (s *slots) Apply(shares []share.Share) {
+func (s *Slots) Apply(shares []share.Share) {
 	s.mu.Lock()
 	for _, held := range shares {
 		key := resourceSlots(held.Resource)
@@ -136,6 +136,3 @@ func (s *slots) Apply(shares []share.Share) {
 		wake()
 	}
 }
-
-// SlotShares returns the source of the shares of slots.
-func (s *shared) SlotShares() share.Source { return s.slots }

@@ -1,7 +1,7 @@
 // Copyright 2026 The Nestor Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package engine
+package exchange
 
 import (
 	"fmt"
@@ -39,7 +39,7 @@ func addTurn(s agent.State, n int, images ...agent.Image) agent.State {
 func TestContinuedRequestEqualsARebuiltOne(t *testing.T) {
 	s := newConversation(4000)
 	last := s // the state of the last request
-	var before *recordedRequest
+	var before *Recorded
 	var sent, whole []model.Request
 	continued, compactions := 0, 0
 	for n := 1; n < 60; n++ {
@@ -53,13 +53,13 @@ func TestContinuedRequestEqualsARebuiltOne(t *testing.T) {
 				continued++
 			}
 		}
-		call := plannedCall{request: before.next(s)}
-		sent, whole = append(sent, call.request), append(whole, buildRequest(agent.BuildPrompt(s)))
+		req := before.Next(s)
+		sent, whole = append(sent, req), append(whole, newRequest(agent.BuildPrompt(s)))
 		if before != nil && last.ModelCall.Purpose == agent.PurposeTurn { // another continuation of the same request, while the first may be in flight
-			_ = before.next(addTurn(last, 1000+n))
+			_ = before.Next(addTurn(last, 1000+n))
 		}
 		intent := ledger.ModelCall{Seq: int64(2*n + 1), StartedAt: time.Unix(int64(n), 0)}
-		before = call.record(&intent, s, before)
+		before = Record(&intent, req, s, before)
 		var images []agent.Image
 		if n%10 == 0 {
 			images = []agent.Image{{Digest: fmt.Sprintf("sha256:%d", n), MediaType: "image/png", Size: 9 << 20}}
@@ -79,12 +79,12 @@ func TestContinuedRequestEqualsARebuiltOne(t *testing.T) {
 func TestIterationCostIsConstant(t *testing.T) {
 	s, n := newConversation(1<<40), 0
 	s.Config.Limits.MaxIterations = 2000
-	var before *recordedRequest
+	var before *Recorded
 	next := func() {
 		n++
-		call := plannedCall{request: before.next(s)}
+		req := before.Next(s)
 		intent := ledger.ModelCall{Seq: int64(2*n + 1), StartedAt: time.Unix(int64(n), 0)}
-		before = call.record(&intent, s, before)
+		before = Record(&intent, req, s, before)
 		s = addTurn(s, n)
 	}
 	first := testing.AllocsPerRun(50, next)

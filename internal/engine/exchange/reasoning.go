@@ -1,7 +1,7 @@
 // Copyright 2026 The Nestor Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package engine
+package exchange
 
 import (
 	"encoding/json"
@@ -11,16 +11,16 @@ import (
 	"github.com/nestor-dev/nestor/internal/plainjson"
 )
 
-// storableReasoning returns the reasoning items of a reply in the form that the ledger returns: a request must have the same bytes
+// StorableReasoning returns the reasoning items of a reply in the form that the ledger returns: a request must have the same bytes
 // before and after a restart. It leaves out items that cannot be stored, and those beyond the core's limits.
-func storableReasoning(items []model.ReasoningItem) []model.ReasoningItem {
+func StorableReasoning(items []model.ReasoningItem) []model.ReasoningItem {
 	var kept []model.ReasoningItem
 	for _, item := range items {
-		data, err := plainjson.Marshal(json.RawMessage(validUTF8(string(item.Data))))
+		data, err := plainjson.Marshal(json.RawMessage(ValidUTF8(string(item.Data))))
 		if err != nil || len(item.Data) == 0 {
 			continue
 		}
-		kept = append(kept, model.ReasoningItem{API: item.API, Model: validUTF8(item.Model), Call: validUTF8(item.Call), Data: data})
+		kept = append(kept, model.ReasoningItem{API: item.API, Model: ValidUTF8(item.Model), Call: ValidUTF8(item.Call), Data: data})
 	}
 	return kept[:len(agent.LimitReasoning(recordedReasoning(kept)))]
 }

@@ -1,7 +1,7 @@
 // Copyright 2026 The Nestor Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package engine
+package slots
 
 import (
 	"fmt"
@@ -12,10 +12,10 @@ import (
 )
 
 func TestSlotsAreGrantedInOrder(t *testing.T) {
-	s := newSlots(nil)
+	s := New(nil)
 	var woken []string
 	take := func(uid string) bool {
-		return s.acquire(nil, uid, []SlotGroup{{Key: "root", Limit: 2}}, func() { woken = append(woken, uid) })
+		return s.Acquire(nil, uid, []Group{{Key: "root", Limit: 2}}, func() { woken = append(woken, uid) })
 	}
 	for i, want := range []bool{true, true, false, false} {
 		if got := take(fmt.Sprint(i)); got != want {
@@ -25,22 +25,22 @@ func TestSlotsAreGrantedInOrder(t *testing.T) {
 	if !take("0") {
 		t.Error("an agent with a slot lost it")
 	}
-	s.release("0")
+	s.Release("0")
 	if want := []string{"2"}; !slices.Equal(woken, want) {
 		t.Fatalf("woken agents are %q, want %q", woken, want)
 	}
 	if take("3") || take("late") {
 		t.Error("an agent overtook one that waited longer")
 	}
-	s.release("2") // deleted before it started
+	s.Release("2") // deleted before it started
 	if want := []string{"2", "3"}; !slices.Equal(woken, want) {
 		t.Fatalf("woken agents are %q, want %q", woken, want)
 	}
-	if !take("3") || s.waits("3") || !s.waits("late") {
+	if !take("3") || s.Waits("3") || !s.Waits("late") {
 		t.Error("agent 3 should be next")
 	}
 	for _, uid := range []string{"1", "3", "late"} {
-		s.release(uid)
+		s.Release(uid)
 	}
 	if len(s.groups) > 0 || len(s.members) > 0 || len(s.waiting) > 0 {
 		t.Errorf("slots still holds %v, %v and %v of a tree that has ended", s.groups, s.members, s.waiting)
@@ -51,7 +51,7 @@ func TestSlotsAreGrantedInOrder(t *testing.T) {
 // groups is full, and of two agents that wait for the same groups the first continues first.
 func TestSlotGroupLimitsHold(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		s := newSlots(nil)
+		s := New(nil)
 		limits := map[string]int{"chat-a": 1, "chat-b": 2, "namespace": 2, "free": 0}
 		groups := [][]string{{"chat-a"}, {"chat-a", "namespace"}, {"chat-b", "namespace"}, {"free"}}
 		var line []string // waiting agents, in order
@@ -61,7 +61,7 @@ func TestSlotGroupLimitsHold(t *testing.T) {
 			if _, known := member[uid]; known && rapid.Bool().Draw(t, "leave") {
 				delete(member, uid)
 				line = slices.DeleteFunc(line, func(other string) bool { return other == uid })
-				s.release(uid)
+				s.Release(uid)
 			} else {
 				group, known := member[uid]
 				if !known {
@@ -69,19 +69,19 @@ func TestSlotGroupLimitsHold(t *testing.T) {
 					member[uid] = group
 					line = append(line, uid)
 				}
-				var crews []SlotGroup
+				var crews []Group
 				for _, key := range group {
-					crews = append(crews, SlotGroup{Key: key, Limit: limits[key]})
+					crews = append(crews, Group{Key: key, Limit: limits[key]})
 				}
-				if s.acquire(nil, uid, crews, func() {}) != s.holds(uid) {
+				if s.Acquire(nil, uid, crews, func() {}) != s.Holds(uid) {
 					t.Fatal("take does not report whether the agent has a slot")
 				}
 			}
 			before := line
-			line = slices.DeleteFunc(slices.Clone(line), s.holds)
+			line = slices.DeleteFunc(slices.Clone(line), s.Holds)
 			active := map[string]int{}
 			for uid, group := range member {
-				if s.holds(uid) {
+				if s.Holds(uid) {
 					for _, key := range group {
 						active[key]++
 					}
@@ -99,7 +99,7 @@ func TestSlotGroupLimitsHold(t *testing.T) {
 			}
 			for i, first := range before {
 				for _, second := range before[i+1:] {
-					if slices.Equal(member[first], member[second]) && !s.holds(first) && s.holds(second) {
+					if slices.Equal(member[first], member[second]) && !s.Holds(first) && s.Holds(second) {
 						t.Fatalf("%s continues before %s, which came first", second, first)
 					}
 				}

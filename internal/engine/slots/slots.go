@@ -1,7 +1,8 @@
 // Copyright 2026 The Nestor Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package engine
+// Package slots limits how many sub-agents are active at the same time.
+package slots
 
 import (
 	"slices"
@@ -11,28 +12,36 @@ import (
 	"github.com/nestor-dev/nestor/internal/share"
 )
 
-// SlotGroup is a group of sub-agents with a limit on how many are active at the same time, such as those of a chat. An agent may
-// belong to several groups.
-type SlotGroup struct {
+// Group is a group of sub-agents with a limit on how many are active at the same time, such as those of a chat. An agent may belong to
+// several groups.
+type Group struct {
 	// Key identifies the group within the engine.
 	Key string
 	// Limit is the maximum of active members; 0 means no limit.
 	Limit int
 }
 
-// slots tracks which sub-agents are active and grants free slots in the order of requests. An agent that waits for a person or
+// OfChat returns the key of the group of a chat, by the chat's UID.
+func OfChat(root string) string { return "chat/" + root }
+
+// OfNamespace returns the key of the group of all sub-agents of a namespace.
+func OfNamespace(namespace string) string { return namespacePrefix + namespace }
+
+const namespacePrefix = "namespace/"
+
+// Slots tracks which sub-agents are active and grants free slots in the order of requests. An agent that waits for a person or
 // its children has no slot, so parents never block their children.
-type slots struct {
+type Slots struct {
 	mu      sync.Mutex
-	groups  map[string]*slotGroup
+	groups  map[string]*group
 	members map[string]*member // by UID: active and waiting ones
 	waiting []*member
 	// notifier is notified of groups whose limit is divided among replicas; nil if there is one replica.
 	notifier share.Notifier
 }
 
-// slotGroup has the number of active members and the latest limit.
-type slotGroup struct {
+// group has the number of active members and the latest limit.
+type group struct {
 	limit, active int
 	// shared is the share of the limit that this replica may use; nil if the limit is not divided.
 	shared *groupShare
@@ -40,19 +49,20 @@ type slotGroup struct {
 
 // member is a sub-agent that is active or waits for a slot.
 type member struct {
-	owner  *Engine
+	owner  any
 	groups []string
 	active bool
 	wake   func()
 }
 
-func newSlots(notifier share.Notifier) *slots {
-	return &slots{notifier: notifier, groups: map[string]*slotGroup{}, members: map[string]*member{}}
+// New returns slots without members. The notifier may be nil.
+func New(notifier share.Notifier) *Slots {
+	return &Slots{notifier: notifier, groups: map[string]*group{}, members: map[string]*member{}}
 }
 
-// acquire gives a sub-agent a slot if all of its groups have one free. If not, the agent waits in the queue, and wake is called
+// Acquire gives a sub-agent a slot if all of its groups have one free. If not, the agent waits in the queue, and wake is called
 // once when it has its slot.
-func (s *slots) acquire(owner *Engine, uid string, groups []SlotGroup, wake func()) bool {
+func (s *Slots) Acquire(owner any, uid string, groups []Group, wake func()) bool {
 	taken, wakes := s.join(owner, uid, groups, wake)
 	for _, other := range wakes {
 		other()
@@ -63,7 +73,7 @@ func (s *slots) acquire(owner *Engine, uid string, groups []SlotGroup, wake func
 	return taken
 }
 
-func (s *slots) join(owner *Engine, uid string, groups []SlotGroup, wake func()) (taken bool, wakes []func()) {
+func (s *Slots) join(owner any, uid string, groups []Group, wake func()) (taken bool, wakes []func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	m, known := s.members[uid]
@@ -87,7 +97,7 @@ func (s *slots) join(owner *Engine, uid string, groups []SlotGroup, wake func())
 }
 
 // grantWaiting grants slots to waiting agents, the longest waiting first, and returns the wake functions to call.
-func (s *slots) grantWaiting() []func() {
+func (s *Slots) grantWaiting() []func() {
 	var wakes []func()
 	s.waiting = slices.DeleteFunc(s.waiting, func(m *member) bool {
 		if slices.ContainsFunc(m.groups, func(key string) bool { return s.groups[key].full() }) {
@@ -106,8 +116,8 @@ func (s *slots) grantWaiting() []func() {
 	return wakes
 }
 
-// release releases the slot of an agent, or removes it from the queue, and grants free slots to others.
-func (s *slots) release(uid string) {
+// Release releases the slot of an agent, or removes it from the queue, and grants free slots to others.
+func (s *Slots) Release(uid string) {
 	wakes, freed := s.remove(uid)
 	for _, wake := range wakes {
 		wake()
@@ -115,7 +125,7 @@ func (s *slots) release(uid string) {
 	s.notifyFreed(freed)
 }
 
-func (s *slots) remove(uid string) (wakes []func(), freed []string) {
+func (s *Slots) remove(uid string) (wakes []func(), freed []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	m, ok := s.members[uid]
@@ -141,8 +151,8 @@ func (s *slots) remove(uid string) (wakes []func(), freed []string) {
 	return wakes, freed
 }
 
-// setLimit changes the limit of a group that has members and grants free slots.
-func (s *slots) setLimit(key string, limit int) {
+// SetLimit changes the limit of a group that has members and grants free slots.
+func (s *Slots) SetLimit(key string, limit int) {
 	s.mu.Lock()
 	var wakes []func()
 	if g, ok := s.groups[key]; ok {
@@ -155,8 +165,8 @@ func (s *slots) setLimit(key string, limit int) {
 	}
 }
 
-// count returns how many members of a group are active, and how many wait while it is full.
-func (s *slots) count(key string) (active, waiting int) {
+// Count returns how many members of a group are active, and how many wait while it is full.
+func (s *Slots) Count(key string) (active, waiting int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	g, ok := s.groups[key]
@@ -171,31 +181,31 @@ func (s *slots) count(key string) (active, waiting int) {
 	return g.active, waiting
 }
 
-// waitsFor reports whether an agent waits because a group is full.
-func (s *slots) waitsFor(uid, key string) bool {
+// WaitsFor reports whether an agent waits because a group is full.
+func (s *Slots) WaitsFor(uid, key string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	m, ok := s.members[uid]
 	return ok && !m.active && slices.Contains(m.groups, key) && s.groups[key].full()
 }
 
-// waits reports whether an agent waits for a slot.
-func (s *slots) waits(uid string) bool {
+// Waits reports whether an agent waits for a slot.
+func (s *Slots) Waits(uid string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	m, ok := s.members[uid]
 	return ok && !m.active
 }
 
-// holds reports whether an agent has a slot.
-func (s *slots) holds(uid string) bool {
+// Holds reports whether an agent has a slot.
+func (s *Slots) Holds(uid string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	m, ok := s.members[uid]
 	return ok && m.active
 }
 
-func (s *slots) group(key string) *slotGroup {
+func (s *Slots) group(key string) *group {
 	g, ok := s.groups[key]
 	if !ok {
 		g = s.newGroup(key)
@@ -204,12 +214,12 @@ func (s *slots) group(key string) *slotGroup {
 	return g
 }
 
-func (g *slotGroup) full() bool {
+func (g *group) full() bool {
 	return g.limit > 0 && (g.active >= g.limit || g.shared != nil && g.active >= g.shared.usable(time.Now()))
 }
 
-// releaseAll releases the slots of all agents of an engine, and grants them to the agents of others.
-func (s *slots) releaseAll(owner *Engine) {
+// ReleaseAll releases the slots of all agents of an engine, and grants them to the agents of others.
+func (s *Slots) ReleaseAll(owner any) {
 	s.mu.Lock()
 	var uids []string
 	for uid, m := range s.members {
@@ -220,6 +230,6 @@ func (s *slots) releaseAll(owner *Engine) {
 	s.waiting = slices.DeleteFunc(s.waiting, func(m *member) bool { return m.owner == owner }) // the others must not wake them
 	s.mu.Unlock()
 	for _, uid := range uids {
-		s.release(uid)
+		s.Release(uid)
 	}
 }

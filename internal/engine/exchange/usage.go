@@ -1,7 +1,7 @@
 // Copyright 2026 The Nestor Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package engine
+package exchange
 
 import (
 	"github.com/nestor-dev/nestor/internal/agent"
@@ -14,15 +14,15 @@ import (
 // times as many.
 const maxUsageRatio = 4
 
-// promptTokens returns the prompt part of a reservation: the core's estimate.
-func promptTokens(reserved agent.Amount, maxOutput int64) int64 {
+// PromptTokens returns the prompt part of a reservation: the core's estimate.
+func PromptTokens(reserved agent.Amount, maxOutput int64) int64 {
 	return max(0, reserved.Tokens-maxOutput)
 }
 
-// callUsage returns the usage of a call, with its cost if that is known. If the provider reports no usage, the estimate counts, so
+// Usage returns the usage of a call, with its cost if that is known. If the provider reports no usage, the estimate counts, so
 // that budgets hold; the cost is unknown then.
-func callUsage(req model.Request, reply model.Reply, e agent.CallModel, prices model.Prices) (*model.Usage, agent.Usage) {
-	prompt, completion := promptTokens(e.Reserve, req.MaxOutputTokens), replyTokens(reply)
+func Usage(req model.Request, reply model.Reply, e agent.CallModel, prices model.Prices) (*model.Usage, agent.Usage) {
+	prompt, completion := PromptTokens(e.Reserve, req.MaxOutputTokens), replyTokens(reply)
 	if reply.Usage == nil {
 		return nil, agent.Usage{PromptTokens: prompt, CompletionTokens: completion, ModelCalls: 1}
 	}

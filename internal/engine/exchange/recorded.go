@@ -1,7 +1,7 @@
 // Copyright 2026 The Nestor Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package engine
+package exchange
 
 import (
 	"bytes"
@@ -15,9 +15,9 @@ import (
 	"github.com/nestor-dev/nestor/internal/plainjson"
 )
 
-// recordedRequest is a request as stored in the ledger. The next request of the agent usually appends messages to it and is
+// Recorded is a request as stored in the ledger. The next request of the agent usually appends messages to it and is
 // stored as an edit, so that the bytes per iteration do not grow with the conversation.
-type recordedRequest struct {
+type Recorded struct {
 	chain int64
 	place int
 	at    time.Time
@@ -34,11 +34,11 @@ type recordedRequest struct {
 	headEnd, messagesEnd, keyStart int64
 }
 
-// record stores the request of a call in its ledger form and returns the request that the next one may be based on.
-func (c plannedCall) record(call *ledger.ModelCall, s agent.State, before *recordedRequest) *recordedRequest {
-	next := &recordedRequest{at: call.StartedAt, history: s.History, summary: s.Summary, request: c.request}
+// Record stores a request in the row of its call and returns the request that the next one may be based on. before may be nil.
+func Record(call *ledger.ModelCall, req model.Request, s agent.State, before *Recorded) *Recorded {
+	next := &Recorded{at: call.StartedAt, history: s.History, summary: s.Summary, request: req}
 	next.request.Messages = nil
-	if next.conversation = c.request.Messages; len(next.conversation) > 0 {
+	if next.conversation = req.Messages; len(next.conversation) > 0 {
 		next.system = next.conversation[0]
 	}
 	isTurn := s.ModelCall.Purpose == agent.PurposeTurn
@@ -47,7 +47,7 @@ func (c plannedCall) record(call *ledger.ModelCall, s agent.State, before *recor
 		call.Request, call.Chain, call.Place = edit.Encode(), next.chain, next.place
 		return next
 	}
-	call.Request = encode(c.request)
+	call.Request = Encode(req)
 	if !isTurn || next.system.Role != model.RoleSystem || (before != nil && before.chain == call.Seq) {
 		return before // it is stored on its own
 	}
@@ -57,52 +57,53 @@ func (c plannedCall) record(call *ledger.ModelCall, s agent.State, before *recor
 	return next
 }
 
-// next returns the request for a state. If the conversation is a continuation it reuses this request, so that the cost depends
+// Next returns the request for a state. If the conversation is a continuation it reuses this request, so that the cost depends
 // only on the new messages.
-func (r *recordedRequest) next(s agent.State) model.Request {
+func (r *Recorded) Next(s agent.State) model.Request {
 	if r == nil || r.system.Role != model.RoleSystem {
-		return buildRequest(agent.BuildPrompt(s))
+		return newRequest(agent.BuildPrompt(s))
 	}
 	added, ok := agent.PromptGrowth(s, r.history, r.summary)
 	if !ok {
-		return buildRequest(agent.BuildPrompt(s))
+		return newRequest(agent.BuildPrompt(s))
 	}
-	req := buildRequest(agent.PromptHead(s))
+	req := newRequest(agent.PromptHead(s))
 	switch {
 	case len(req.Messages) == 0: // without a system prompt
-		return buildRequest(agent.BuildPrompt(s))
+		return newRequest(agent.BuildPrompt(s))
 	case req.Messages[0].Text == r.system.Text && !r.continued:
 		req.Messages, r.continued = r.conversation, true
 	default:
 		req.Messages = append(req.Messages, r.conversation[1:]...)
 	}
 	for _, m := range added {
-		req.Messages = append(req.Messages, buildMessage(m))
+		req.Messages = append(req.Messages, Message(m))
 	}
 	return req
 }
 
 // setOffsets sets the offsets for a request of this size.
-func (r *recordedRequest) setOffsets(size int64) {
+func (r *Recorded) setOffsets(size int64) {
 	const none = `"messages":null`
-	head := encode(r.request)
+	head := Encode(r.request)
 	at := int64(bytes.Index(head, []byte(none)))
-	r.headEnd = at + int64(len(none)-len("null")+len("[")+len(encode(r.system)))
+	r.headEnd = at + int64(len(none)-len("null")+len("[")+len(Encode(r.system)))
 	r.messagesEnd = size - (int64(len(head)) - at - int64(len(none))) - int64(len("]"))
 	r.keyStart = size - int64(len(r.suffix()))
 }
 
 // suffix returns the end of the encoded request, which differs in every call.
-func (r *recordedRequest) suffix() []byte { return append(encode(r.request.IdempotencyKey), '}') }
+func (r *Recorded) suffix() []byte { return append(Encode(r.request.IdempotencyKey), '}') }
 
-func encode(v any) []byte {
+// Encode returns data in the form in which the ledger stores it.
+func Encode(v any) []byte {
 	data, _ := plainjson.Marshal(v) // Encoding plain data cannot fail.
 	return data
 }
 
 // edit returns the edit that makes the next request from this one, if it is a continuation. It also sets the offsets of the next
 // one.
-func (r *recordedRequest) edit(s agent.State, next *recordedRequest) (ledger.Edit, bool) {
+func (r *Recorded) edit(s agent.State, next *Recorded) (ledger.Edit, bool) {
 	if r == nil || next.at.Sub(r.at) > ledger.ChainMaxAge || !r.sameExceptMessages(next) {
 		return nil, false
 	}
@@ -121,7 +122,7 @@ func (r *recordedRequest) edit(s agent.State, next *recordedRequest) (ledger.Edi
 	if len(added) > 0 {
 		values := make([]json.RawMessage, len(added))
 		for i, m := range added {
-			values[i] = encode(buildMessage(m))
+			values[i] = Encode(Message(m))
 			next.messagesEnd += int64(len(",") + len(values[i]))
 		}
 		edit = append(edit, ledger.Piece{Values: values})
@@ -131,14 +132,14 @@ func (r *recordedRequest) edit(s agent.State, next *recordedRequest) (ledger.Edi
 }
 
 // editHead returns the edit for a changed system prompt, and the number of bytes by which the head grows.
-func (r *recordedRequest) editHead(next *recordedRequest) (ledger.Edit, int64) {
-	before, after := encode(r.system), encode(next.system)
+func (r *Recorded) editHead(next *Recorded) (ledger.Edit, int64) {
+	before, after := Encode(r.system), Encode(next.system)
 	same := ledger.CommonPrefix(before, after)
 	return ledger.Edit{{From: 0, To: r.headEnd - int64(len(before)-same)}, {Text: string(after[same:])}}, int64(len(after) - len(before))
 }
 
 // sameExceptMessages reports whether two requests differ only in messages, system prompt and key.
-func (r *recordedRequest) sameExceptMessages(next *recordedRequest) bool {
+func (r *Recorded) sameExceptMessages(next *Recorded) bool {
 	a, b := &r.request, &next.request
 	return a.Model == b.Model && a.ToolChoice == b.ToolChoice && a.MaxOutputTokens == b.MaxOutputTokens && a.TextOnly == b.TextOnly && a.ReasoningEffort == b.ReasoningEffort &&
 		r.system.Role == next.system.Role && (a.IdempotencyKey == "") == (b.IdempotencyKey == "") &&
