@@ -4,12 +4,9 @@
 package agent
 
 import (
-	"bytes"
-	"encoding/json"
 	"slices"
-	"strings"
-	"unicode"
-	"unicode/utf8"
+
+	"github.com/nestor-dev/nestor/internal/agent/pattern"
 )
 
 // MaxAllowances bounds the allowances of a chat.
@@ -19,9 +16,9 @@ const MaxAllowances = 16
 // applies to a role with Separation, because there a person decides about each call.
 type Allowance struct {
 	// Name is the name of the message that contains it.
-	Name      string            `json:"name"`
-	Tool      string            `json:"tool"`
-	Arguments []ArgumentPattern `json:"arguments,omitempty"`
+	Name      string             `json:"name"`
+	Tool      string             `json:"tool"`
+	Arguments []pattern.Argument `json:"arguments,omitempty"`
 	// By is the user name of the person.
 	By string `json:"by"`
 	At Time   `json:"at,omitempty"`
@@ -31,19 +28,13 @@ type Allowance struct {
 	Comment string `json:"comment,omitempty"`
 }
 
-// ArgumentPattern restricts an argument of a call: it must be a text that matches the pattern. See matchesPattern.
-type ArgumentPattern struct {
-	Name    string `json:"name"`
-	Pattern string `json:"pattern"`
-}
-
 // Allowed is the fact that a person allowed calls of a tool for the rest of the chat.
 type Allowed struct {
 	// Message is the name of the message that contains the allowance; repeated events are ignored.
-	Message   string            `json:"message"`
-	Tool      string            `json:"tool"`
-	Arguments []ArgumentPattern `json:"arguments,omitempty"`
-	By        string            `json:"by"`
+	Message   string             `json:"message"`
+	Tool      string             `json:"tool"`
+	Arguments []pattern.Argument `json:"arguments,omitempty"`
+	By        string             `json:"by"`
 	// UID and Call identify the agent and the call that were shown to the person. Comment is about that call only.
 	UID     string `json:"uid,omitempty"`
 	Call    string `json:"call,omitempty"`
@@ -110,7 +101,7 @@ func (s State) allowanceFor(f Asked) (Allowance, bool) {
 
 // covers reports whether an allowance approves the call of an ask.
 func (a Allowance) covers(f Asked) bool {
-	return f.Kind == AskApproval && !f.Separation && a.Tool == f.Tool && MatchesArguments(a.Arguments, f.Arguments)
+	return f.Kind == AskApproval && !f.Separation && a.Tool == f.Tool && pattern.Match(a.Arguments, f.Arguments)
 }
 
 // approveAsk queues the approval of an ask by an allowance and closes the ask. The agent that asked checks the digest.
@@ -127,108 +118,4 @@ func (s State) approveAsk(i int, a Allowance) State {
 		s = s.enqueue(item)
 	}
 	return s.withAsk(i, func(a *Ask) { a.Open = false })
-}
-
-// MatchesArguments reports whether the arguments of a call match all patterns. Every argument with a pattern must be a text. Arguments that
-// two programs could read differently match nothing: invalid UTF-8, and names that occur twice or differ only in case.
-func MatchesArguments(patterns []ArgumentPattern, arguments string) bool {
-	if len(patterns) == 0 {
-		return true
-	}
-	values, ok := TextArguments(arguments)
-	if !ok {
-		return false
-	}
-	return !slices.ContainsFunc(patterns, func(p ArgumentPattern) bool {
-		value, isText := values[p.Name]
-		return !isText || !matchesPattern(p.Pattern, value)
-	})
-}
-
-// TextArguments returns the arguments of a call that are texts. It reports false if the arguments are ambiguous.
-func TextArguments(arguments string) (map[string]string, bool) {
-	if !utf8.ValidString(arguments) {
-		return nil, false
-	}
-	decoder := json.NewDecoder(strings.NewReader(arguments))
-	if start, err := decoder.Token(); err != nil || start != json.Delim('{') {
-		return nil, false
-	}
-	values, names := map[string]string{}, map[string]bool{}
-	for decoder.More() {
-		token, err := decoder.Token()
-		name, isName := token.(string)
-		var value json.RawMessage
-		if err != nil || !isName || decoder.Decode(&value) != nil {
-			return nil, false
-		}
-		folded := strings.ToLower(strings.ToUpper(name))
-		if names[folded] {
-			return nil, false
-		}
-		names[folded] = true
-		var text string
-		if bytes.HasPrefix(value, []byte{'"'}) && json.Unmarshal(value, &text) == nil {
-			values[name] = text
-		}
-	}
-	_, err := decoder.Token()
-	return values, err == nil
-}
-
-// matchesPattern reports whether a text matches a pattern. In a pattern, * stands for any run of characters without control characters
-// and without ; & | < > $ and the backquote, which make a shell run something else. A backslash makes the next character literal. A pattern with * matches
-// no text with a path segment "..", which would leave the directory that the pattern names.
-func matchesPattern(pattern, text string) bool {
-	literals := splitPattern(pattern)
-	first, rest := literals[0], literals[1:]
-	if len(rest) == 0 {
-		return text == first
-	}
-	last, middle := rest[len(rest)-1], rest[:len(rest)-1]
-	if hasParentSegment(text) || !strings.HasPrefix(text, first) || !strings.HasSuffix(text[len(first):], last) {
-		return false
-	}
-	text = text[len(first) : len(text)-len(last)]
-	for _, literal := range middle {
-		run, after, found := strings.Cut(text, literal)
-		if !found || strings.ContainsFunc(run, neverWild) {
-			return false
-		}
-		text = after
-	}
-	return !strings.ContainsFunc(text, neverWild)
-}
-
-// splitPattern splits a pattern at every * that no backslash precedes, into texts without escapes.
-func splitPattern(pattern string) []string {
-	literals, escaped := []string{""}, false
-	for _, r := range pattern {
-		last := len(literals) - 1
-		switch {
-		case escaped || r != '*' && r != '\\':
-			literals[last] += string(r)
-			escaped = false
-		case r == '\\':
-			escaped = true
-		default:
-			literals = append(literals, "")
-		}
-	}
-	if escaped {
-		literals[len(literals)-1] += "\\"
-	}
-	return literals
-}
-
-// neverWild reports whether * never stands for a character. The replacement character stands for bytes that other programs may read
-// differently.
-func neverWild(r rune) bool {
-	return unicode.IsControl(r) || r == utf8.RuneError || strings.ContainsRune(";&|<>$`", r)
-}
-
-// hasParentSegment reports whether a text contains the path segment "..", also in the encoding of URLs.
-func hasParentSegment(text string) bool {
-	decoded := strings.NewReplacer("%2e", ".", "%2f", "/", "%5c", "/", "\\", "/").Replace(strings.ToLower(text))
-	return slices.Contains(strings.Split(decoded, "/"), "..")
 }

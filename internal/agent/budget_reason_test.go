@@ -6,17 +6,19 @@ package agent
 import (
 	"strings"
 	"testing"
+
+	"github.com/nestor-dev/nestor/internal/agent/budget"
 )
 
 func TestBudgetReasonNamesTheExceededLimit(t *testing.T) {
 	for name, test := range map[string]struct {
-		used, reserve Amount
+		used, reserve budget.Amount
 		want          string
 	}{
-		"tokens": {Amount{Tokens: 90, CostMicros: 1}, Amount{Tokens: 20, CostMicros: 1}, "used 90 of 100 tokens"},
-		"money":  {Amount{Tokens: 1, CostMicros: 45}, Amount{Tokens: 1, CostMicros: 10}, "used 45 of 50 millionths"},
+		"tokens": {budget.Amount{Tokens: 90, CostMicros: 1}, budget.Amount{Tokens: 20, CostMicros: 1}, "used 90 of 100 tokens"},
+		"money":  {budget.Amount{Tokens: 1, CostMicros: 45}, budget.Amount{Tokens: 1, CostMicros: 10}, "used 45 of 50 millionths"},
 	} {
-		s := State{Budget: Budget{Limit: Amount{Tokens: 100, CostMicros: 50}, Used: test.used}}
+		s := State{Budget: budget.Budget{Limit: budget.Amount{Tokens: 100, CostMicros: 50}, Used: test.used}}
 		if got := s.budgetReason(test.reserve); !strings.HasPrefix(got, test.want) {
 			t.Errorf("%s: %q, want %q", name, got, test.want)
 		}

@@ -3,7 +3,11 @@
 
 package agent
 
-import "encoding/json"
+import (
+	"encoding/json"
+
+	"github.com/nestor-dev/nestor/internal/agent/budget"
+)
 
 // Kind is the kind of an agent. All kinds run the same state machine with different permissions.
 type Kind string
@@ -221,4 +225,18 @@ type AutoAnswer struct {
 type Price struct {
 	Input  int64 `json:"input"`
 	Output int64 `json:"output"`
+}
+
+// budget returns the limits that hold for an agent and its subtree.
+func (l Limits) budget() budget.Amount {
+	return budget.Amount{Tokens: l.MaxTokens, CostMicros: l.MaxCostMicros, Tasks: l.MaxTasks}
+}
+
+// reserveFor returns the most that a model call can use: its estimated prompt and the longest reply.
+func (c Config) reserveFor(promptTokens int64) budget.Amount {
+	a := budget.Amount{Tokens: budget.Sum(promptTokens, c.Limits.MaxOutputTokens)}
+	if c.Price != nil {
+		a.CostMicros = budget.Sum(budget.Cost(promptTokens, c.Price.Input), budget.Cost(c.Limits.MaxOutputTokens, c.Price.Output))
+	}
+	return a
 }

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/nestor-dev/nestor/internal/agent/budget"
 )
 
 // defaultSpawnRole is the role of a spawned task that does not name one.
@@ -170,7 +172,7 @@ func childFinished(s State, f ChildFinished) State {
 	}
 	s.Children = children
 	s.Usage = s.Usage.Plus(f.Usage)
-	s.Budget = s.Budget.Settle(Amount{}, f.Usage.amount())
+	s.Budget = s.Budget.Settle(budget.Amount{}, f.Usage.Amount())
 	s = s.dropAsks(f.Child)
 	g := s.Children.group(s.Children.Live[s.Children.find(f.Child)].Group)
 	if g < 0 {

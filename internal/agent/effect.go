@@ -3,7 +3,11 @@
 
 package agent
 
-import "encoding/json"
+import (
+	"encoding/json"
+
+	"github.com/nestor-dev/nestor/internal/agent/budget"
+)
 
 // Effect is something that the driver must do. Effects are level-triggered: Outstanding lists all that must be in flight, Step
 // returns those that were added, and two effects with the same key are the same effect.
@@ -19,7 +23,7 @@ type CallModel struct {
 	Attempt int     `json:"attempt"`
 	Purpose Purpose `json:"purpose"`
 	// Reserve is the amount to reserve from the budget of the tree.
-	Reserve Amount `json:"reserve,omitzero"`
+	Reserve budget.Amount `json:"reserve,omitzero"`
 }
 
 // RunTool runs a plain tool. It ends with ToolFinished, or with ToolAsked.

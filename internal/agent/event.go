@@ -3,6 +3,8 @@
 
 package agent
 
+import "github.com/nestor-dev/nestor/internal/agent/budget"
+
 // Event is a fact with its time. The log of events is the complete history of an agent: its state is their fold.
 type Event struct {
 	At   Time
@@ -36,16 +38,16 @@ type MessageArrived struct {
 	// Images are attached to the message.
 	Images []Image `json:"images,omitempty"`
 	// TreeUsage is the usage of the whole tree when the message arrived. The limits per message count from there.
-	TreeUsage Amount `json:"spent,omitzero"`
+	TreeUsage budget.Amount `json:"spent,omitzero"`
 }
 
 // ModelReplied is the fact that a model call got a reply.
 type ModelReplied struct {
-	Call   string     `json:"call"`
-	Text   string     `json:"text,omitempty"`
-	Calls  []ToolCall `json:"calls,omitempty"`
-	Usage  Usage      `json:"usage,omitzero"`
-	Finish Finish     `json:"finish,omitempty"`
+	Call   string       `json:"call"`
+	Text   string       `json:"text,omitempty"`
+	Calls  []ToolCall   `json:"calls,omitempty"`
+	Usage  budget.Usage `json:"usage,omitzero"`
+	Finish Finish       `json:"finish,omitempty"`
 	// PostText reports that the text is posted even if the reply contains tool calls. Logs of earlier releases do not set it:
 	// their posts are numbered without such texts.
 	PostText bool `json:"say,omitempty"`
@@ -77,7 +79,7 @@ type ModelFailed struct {
 	// Cause is the cause of a retryable failure.
 	Cause RetryCause `json:"cause,omitempty"`
 	// Usage is the usage of the failed call: a refusal costs as much as a reply. Nil means none.
-	Usage *Usage `json:"usage,omitempty"`
+	Usage *budget.Usage `json:"usage,omitempty"`
 	// RetryAt is when a retryable call may be retried. The driver chooses it, because jitter is random.
 	RetryAt Time `json:"retryAt,omitempty"`
 }
@@ -171,7 +173,7 @@ type ChildFinished struct {
 	Child   string  `json:"child"`
 	Outcome Outcome `json:"outcome"`
 	// Usage is the usage of the child and everything below it.
-	Usage Usage `json:"usage,omitzero"`
+	Usage budget.Usage `json:"usage,omitzero"`
 }
 
 // ChildWaits is the fact that a child started or stopped waiting for a person or a quota. The time in which an agent waits only for such children

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/nestor-dev/nestor/internal/agent/budget"
 )
 
 // The tests below cover cases that random sequences reach too rarely.
@@ -143,7 +145,7 @@ func TestUnknownCostIsSettledAtTheReservation(t *testing.T) {
 	s := applyFacts(State{}, Started{Config: c})
 	for i := 0; i < 50 && s.Phase == PhaseRequesting; i++ {
 		id := fmt.Sprint("c", i)
-		s = applyFacts(s, ModelReplied{Call: s.ModelCall.ID, Usage: Usage{PromptTokens: 4000}, Calls: []ToolCall{{ID: id, Tool: "read", Arguments: fmt.Sprintf(`{"n":%d}`, i)}}},
+		s = applyFacts(s, ModelReplied{Call: s.ModelCall.ID, Usage: budget.Usage{PromptTokens: 4000}, Calls: []ToolCall{{ID: id, Tool: "read", Arguments: fmt.Sprintf(`{"n":%d}`, i)}}},
 			ToolFinished{Call: id, Outcome: ToolSucceeded, Text: id})
 	}
 	if s.Phase != PhaseFailed || s.Outcome.Kind != ErrorBudgetExhausted {

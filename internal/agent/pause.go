@@ -3,7 +3,11 @@
 
 package agent
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/nestor-dev/nestor/internal/agent/budget"
+)
 
 // Window counts what happens in a chat without a person: since the last message, or since the chat began. Its limits bound turns,
 // tasks and tokens of a window regardless of what the models do.
@@ -49,15 +53,15 @@ const (
 )
 
 // resetWindow starts a new window when a person sends a message. treeUsage is the usage of the tree at that time.
-func (s State) resetWindow(treeUsage Amount) State {
+func (s State) resetWindow(treeUsage budget.Amount) State {
 	limits := s.Config.Limits
 	s.Window, s.Paused = Window{}, nil
-	s.Budget.Until = Amount{}
+	s.Budget.Until = budget.Amount{}
 	if n := limits.MaxTokensPerMessage; n > 0 {
-		s.Budget.Until.Tokens = sum(max(treeUsage.Tokens, s.Budget.Used.Tokens), n)
+		s.Budget.Until.Tokens = budget.Sum(max(treeUsage.Tokens, s.Budget.Used.Tokens), n)
 	}
 	if n := limits.MaxTasksPerMessage; n > 0 {
-		s.Budget.Until.Tasks = sum(max(treeUsage.Tasks, s.Budget.Used.Tasks), n)
+		s.Budget.Until.Tasks = budget.Sum(max(treeUsage.Tasks, s.Budget.Used.Tasks), n)
 	}
 	return s
 }
@@ -76,7 +80,7 @@ func pause(s State, reason PauseReason) State {
 
 // reserveTasks counts new tasks if the limits of the agent and of its tree (available, nil for no limit) allow them.
 func (s State) reserveTasks(tasks int64, available *int64) (State, bool) {
-	amount := Amount{Tasks: tasks}
+	amount := budget.Amount{Tasks: tasks}
 	if available != nil && *available < tasks {
 		return s, false
 	}
@@ -84,7 +88,7 @@ func (s State) reserveTasks(tasks int64, available *int64) (State, bool) {
 		return s, false
 	}
 	s.Budget.Used = s.Budget.Used.Plus(amount)
-	s.Usage.Tasks = sum(s.Usage.Tasks, tasks)
+	s.Usage.Tasks = budget.Sum(s.Usage.Tasks, tasks)
 	return s, true
 }
 

@@ -8,7 +8,7 @@ import (
 	"go/parser"
 	"go/token"
 	"io/fs"
-	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
@@ -38,42 +38,43 @@ var shared = map[string]string{
 }
 
 func TestTheCoreIsPure(t *testing.T) {
-	notTests := func(info fs.FileInfo) bool { return !strings.HasSuffix(info.Name(), "_test.go") }
-	entries, err := os.ReadDir(".")
+	files := token.NewFileSet()
+	err := filepath.WalkDir(".", func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+			return err
+		}
+		file, err := parser.ParseFile(files, path, nil, 0)
+		if err != nil {
+			return err
+		}
+		checkPure(t, files, path, file)
+		return nil
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	files := token.NewFileSet()
-	for _, entry := range entries {
-		info, err := entry.Info()
+}
+
+// checkPure checks a file of the core or of a package below it.
+func checkPure(t *testing.T, files *token.FileSet, name string, file *ast.File) {
+	for _, spec := range file.Imports {
+		path, err := strconv.Unquote(spec.Path.Value)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if entry.IsDir() || !strings.HasSuffix(entry.Name(), ".go") || !notTests(info) {
-			continue
+		if reason, ok := banned[path]; ok {
+			t.Errorf("%s imports %s: %s", name, path, reason)
 		}
-		file, err := parser.ParseFile(files, entry.Name(), nil, 0)
-		if err != nil {
-			t.Fatal(err)
+		below := strings.HasPrefix(path, "github.com/nestor-dev/nestor/internal/agent/")
+		if !below && shared[path] == "" && strings.Contains(strings.Split(path, "/")[0], ".") {
+			t.Errorf("%s imports %s: the core uses only the standard library", name, path)
 		}
-		for _, spec := range file.Imports {
-			path, err := strconv.Unquote(spec.Path.Value)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if reason, ok := banned[path]; ok {
-				t.Errorf("%s imports %s: %s", entry.Name(), path, reason)
-			}
-			if shared[path] == "" && strings.Contains(strings.Split(path, "/")[0], ".") {
-				t.Errorf("%s imports %s: the core uses only the standard library", entry.Name(), path)
-			}
-		}
-		ast.Inspect(file, func(n ast.Node) bool {
-			switch n.(type) {
-			case *ast.GoStmt, *ast.SelectStmt, *ast.SendStmt:
-				t.Errorf("%s: a step starts no goroutine and uses no channel", files.Position(n.Pos()))
-			}
-			return true
-		})
 	}
+	ast.Inspect(file, func(n ast.Node) bool {
+		switch n.(type) {
+		case *ast.GoStmt, *ast.SelectStmt, *ast.SendStmt:
+			t.Errorf("%s: a step starts no goroutine and uses no channel", files.Position(n.Pos()))
+		}
+		return true
+	})
 }

@@ -6,6 +6,8 @@ package agent
 import (
 	"encoding/json"
 	"fmt"
+
+	"github.com/nestor-dev/nestor/internal/agent/budget"
 )
 
 // Quarantined is the fact that an event of the agent's history cannot be read, or the driver panicked on one. It ends a sub-agent or tool run
@@ -23,8 +25,8 @@ type Quarantined struct {
 	Panicked bool   `json:"panicked,omitempty"`
 	// Usage is the recorded usage of the agent and everything below it. ModelCalls is at least the number of its model calls: a
 	// new conversation must not reuse their ids.
-	Usage      Usage `json:"usage,omitzero"`
-	ModelCalls int   `json:"requests,omitempty"`
+	Usage      budget.Usage `json:"usage,omitzero"`
+	ModelCalls int          `json:"requests,omitempty"`
 }
 
 func (Quarantined) fact() {}
@@ -42,10 +44,10 @@ func quarantined(s State, f Quarantined, at Time) State {
 	if s.Phase.Terminal() {
 		return s
 	}
-	used := s.Usage.maxWith(f.Usage)
+	used := s.Usage.Max(f.Usage)
 	next := State{
 		Config: s.Config, Usage: used, Iterations: s.Iterations, ModelCalls: max(s.ModelCalls, f.ModelCalls), Posts: s.Posts,
-		Clock: Clock{Started: s.Clock.Started, Now: max(at, s.Clock.Now)}, Budget: Budget{Limit: s.Budget.Limit, Used: s.Budget.Used.maxWith(used.amount())},
+		Clock: Clock{Started: s.Clock.Started, Now: max(at, s.Clock.Now)}, Budget: budget.Budget{Limit: s.Budget.Limit, Used: s.Budget.Used.Max(used.Amount())},
 	}
 	if next.Config.Name == "" {
 		next.Config.Kind, next.Config.Name = f.Kind, f.Name
@@ -71,22 +73,6 @@ func restartConversation(lost State, f Started, e Event) State {
 	s.Usage, s.Budget.Used = lost.Usage, lost.Budget.Used
 	s.ModelCalls, s.Posts = lost.ModelCalls, lost.Posts
 	return s.resetWindow(s.Budget.Used)
-}
-
-// maxWith returns the maximum of two usages, field by field.
-func (u Usage) maxWith(v Usage) Usage {
-	highest := Usage{
-		PromptTokens: max(u.PromptTokens, v.PromptTokens), CompletionTokens: max(u.CompletionTokens, v.CompletionTokens),
-		ModelCalls: max(u.ModelCalls, v.ModelCalls), Tasks: max(u.Tasks, v.Tasks), CostMicros: u.CostMicros,
-	}
-	if v.CostMicros != nil && (u.CostMicros == nil || *v.CostMicros > *u.CostMicros) {
-		highest.CostMicros = v.CostMicros
-	}
-	return highest
-}
-
-func (a Amount) maxWith(b Amount) Amount {
-	return Amount{Tokens: max(a.Tokens, b.Tokens), CostMicros: max(a.CostMicros, b.CostMicros), Tasks: max(a.Tasks, b.Tasks)}
 }
 
 // Text returns a message that names the event and what to do about it.

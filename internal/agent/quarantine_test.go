@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"github.com/nestor-dev/nestor/internal/agent/budget"
 )
 
 // Quarantine ends an agent in every state. The only remaining effect is reporting to its parent.
@@ -19,7 +21,7 @@ func TestQuarantineEndsTheAgent(t *testing.T) {
 			sim.next()
 		}
 		before := sim.state
-		f := Quarantined{Kind: before.Config.Kind, Name: before.Config.Name, Event: 7, Type: "ModelReplied", Reason: "it is damaged", Usage: Usage{PromptTokens: 5, ModelCalls: 1}, ModelCalls: 99}
+		f := Quarantined{Kind: before.Config.Kind, Name: before.Config.Name, Event: 7, Type: "ModelReplied", Reason: "it is damaged", Usage: budget.Usage{PromptTokens: 5, ModelCalls: 1}, ModelCalls: 99}
 		s, effects := Step(before, Event{At: before.Clock.Now + 1, Fact: f})
 		if len(effects) > 0 {
 			t.Fatalf("Quarantined led to the effects %v", effects)
@@ -53,7 +55,7 @@ func TestQuarantineEndsTheAgent(t *testing.T) {
 func TestRestartedConversationKeepsUsageAndReusesNoIDs(t *testing.T) {
 	config := Config{Kind: Orchestrator, Name: "chat", Limits: Limits{MaxIterations: 5, MaxTokens: 1000, MaxOutputTokens: 10}}
 	s := replayFacts(State{}, Started{Config: config}, MessageArrived{Message: "a", Text: "Hello"},
-		Quarantined{Kind: Orchestrator, Name: "chat", Event: 3, Type: "ModelReplied", Reason: "x", Usage: Usage{PromptTokens: 400, ModelCalls: 2}, ModelCalls: 3},
+		Quarantined{Kind: Orchestrator, Name: "chat", Event: 3, Type: "ModelReplied", Reason: "x", Usage: budget.Usage{PromptTokens: 400, ModelCalls: 2}, ModelCalls: 3},
 		MessageArrived{Message: "b", Text: "Who hears this?"})
 	if s.Phase != PhaseNew || len(s.Inbox) > 0 {
 		t.Fatalf("an orchestrator without history accepts messages: %v", s)

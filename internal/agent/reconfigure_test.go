@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"github.com/nestor-dev/nestor/internal/agent/budget"
 )
 
 // drawReconfigured draws a configuration change. Limits are only raised, because the usage may already exceed a lower limit.
@@ -82,7 +84,7 @@ func TestMissingReferenceHoldsTheNextTurn(t *testing.T) {
 
 func TestRaisedBudgetResumesWork(t *testing.T) {
 	s := replayFacts(State{}, Started{Config: chatWith(300)}, MessageArrived{Message: "hello", Text: "Hello!"})
-	s = replayFacts(s, ModelReplied{Call: "m1", Calls: []ToolCall{{ID: "c", Tool: "nothing"}}, Usage: Usage{PromptTokens: 200}})
+	s = replayFacts(s, ModelReplied{Call: "m1", Calls: []ToolCall{{ID: "c", Tool: "nothing"}}, Usage: budget.Usage{PromptTokens: 200}})
 	if s.TurnFailure == nil || s.TurnFailure.Kind != ErrorBudgetExhausted {
 		t.Fatalf("the budget is not exhausted: %s", s)
 	}

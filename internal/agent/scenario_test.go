@@ -12,6 +12,9 @@ import (
 	"testing"
 
 	"github.com/cockroachdb/datadriven"
+
+	"github.com/nestor-dev/nestor/internal/agent/budget"
+	"github.com/nestor-dev/nestor/internal/agent/pattern"
 )
 
 // TestScenarios runs the dialogues in testdata/scenarios. Each command is an event; the output shows its effects and the
@@ -136,8 +139,8 @@ func (d *dialogue) fact(t *testing.T, td *datadriven.TestData) Fact {
 	case "allow":
 		f := Allowed{Message: first, Tool: argument(td, "tool"), By: argument(td, "by"), Call: argument(td, "call"), Comment: td.Input}
 		for _, p := range values(td, "match") {
-			name, pattern, _ := strings.Cut(p, "~")
-			f.Arguments = append(f.Arguments, ArgumentPattern{Name: name, Pattern: pattern})
+			name, glob, _ := strings.Cut(p, "~")
+			f.Arguments = append(f.Arguments, pattern.Argument{Name: name, Pattern: glob})
 		}
 		return f
 	case "revoke":
@@ -317,9 +320,9 @@ func images(sizes []string) []Image {
 	return list
 }
 
-func usage(tokens string) Usage {
+func usage(tokens string) budget.Usage {
 	n, _ := strconv.ParseInt(tokens, 10, 64)
-	return Usage{PromptTokens: n, ModelCalls: 1}
+	return budget.Usage{PromptTokens: n, ModelCalls: 1}
 }
 
 func argument(td *datadriven.TestData, key string) string {

@@ -6,6 +6,8 @@ package agent
 import (
 	"strings"
 	"testing"
+
+	"github.com/nestor-dev/nestor/internal/agent/budget"
 )
 
 func delegating(kind Kind) Config {
@@ -34,7 +36,7 @@ func TestFanOutSharesOneSummary(t *testing.T) {
 	if s.Iterations != 1 {
 		t.Errorf("the summary counts as an iteration: %d", s.Iterations)
 	}
-	s = replayFacts(s, ModelReplied{Call: "m2", Text: "It is about green.", Usage: Usage{PromptTokens: 7}})
+	s = replayFacts(s, ModelReplied{Call: "m2", Text: "It is about green.", Usage: budget.Usage{PromptTokens: 7}})
 	if s.Children.Started != 3 || s.Usage.PromptTokens != 7 {
 		t.Fatalf("%d children were started with a usage of %d tokens", s.Children.Started, s.Usage.PromptTokens)
 	}

@@ -11,6 +11,9 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"github.com/nestor-dev/nestor/internal/agent/budget"
+	"github.com/nestor-dev/nestor/internal/agent/pattern"
 )
 
 // simulation drives an agent with random events: results of outstanding effects in any order, and sometimes a repeated event, an
@@ -115,14 +118,14 @@ func (sim *simulation) drawOutside() Fact {
 		return sim.drawReconfigured()
 	case 8:
 		f := Allowed{Message: sim.id("allow"), By: rapid.SampledFrom([]string{"alice", "bob"}).Draw(t, "allowing"), Tool: rapid.SampledFrom([]string{"bash", "put"}).Draw(t, "allowed tool")}
-		if pattern := rapid.SampledFrom([]string{"", "docs/*", "*", "docs/a"}).Draw(t, "pattern"); pattern != "" {
-			f.Arguments = []ArgumentPattern{{Name: "path", Pattern: pattern}}
+		if glob := rapid.SampledFrom([]string{"", "docs/*", "*", "docs/a"}).Draw(t, "pattern"); glob != "" {
+			f.Arguments = []pattern.Argument{{Name: "path", Pattern: glob}}
 		}
 		return f
 	case 9:
 		return AllowanceRevoked{Message: sim.id("revoke"), Allowance: fmt.Sprintf("allow%d", rapid.IntRange(1, 9).Draw(t, "allowance")), By: "alice"}
 	default:
-		return MessageArrived{Message: sim.id("msg"), Text: "hello", Images: drawImages(t), TreeUsage: Amount{Tokens: rapid.SampledFrom([]int64{0, 5000}).Draw(t, "spent")}, Answers: rapid.SampledFrom([]string{"", agent}).Draw(t, "answers")}
+		return MessageArrived{Message: sim.id("msg"), Text: "hello", Images: drawImages(t), TreeUsage: budget.Amount{Tokens: rapid.SampledFrom([]int64{0, 5000}).Draw(t, "spent")}, Answers: rapid.SampledFrom([]string{"", agent}).Draw(t, "answers")}
 	}
 }
 
@@ -155,7 +158,7 @@ func (sim *simulation) answer(effect Effect) Fact {
 			*left = rapid.Int64Range(0, 4).Draw(t, "left")
 		}
 		calls := sim.drawCalls()
-		return ModelReplied{Call: e.Call, Usage: Usage{PromptTokens: used}, Calls: calls, ReasoningItems: sim.drawReasoning(calls), PostText: rapid.Bool().Draw(t, "say"), TasksLeft: left,
+		return ModelReplied{Call: e.Call, Usage: budget.Usage{PromptTokens: used}, Calls: calls, ReasoningItems: sim.drawReasoning(calls), PostText: rapid.Bool().Draw(t, "say"), TasksLeft: left,
 			Text:   rapid.SampledFrom([]string{"", "fine", "a longer text that says something about the work"}).Draw(t, "text"),
 			Finish: rapid.SampledFrom([]Finish{"", "", "", FinishLength}).Draw(t, "finish")}
 	case RunTool:
@@ -178,7 +181,7 @@ func (sim *simulation) answer(effect Effect) Fact {
 			outcome = Outcome{Result: &Result{Text: "judged", Data: json.RawMessage(rapid.SampledFrom([]string{
 				`{"verdict":"approve","reasons":[]}`, `{"verdict":"reject","reasons":["It is wrong."]}`, `{"verdict":"reject","reasons":[]}`}).Draw(t, "judged"))}}
 		}
-		return ChildFinished{Child: e.Child.Name, Outcome: outcome, Usage: Usage{
+		return ChildFinished{Child: e.Child.Name, Outcome: outcome, Usage: budget.Usage{
 			PromptTokens: rapid.Int64Range(0, 500).Draw(t, "child used"), ModelCalls: 1, Tasks: rapid.Int64Range(0, 2).Draw(t, "child tasks")}}
 	case CancelChild:
 		return ChildFinished{Child: e.Child, Outcome: Outcome{Kind: ErrorCancelled, Error: "cancelled"}}

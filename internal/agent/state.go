@@ -3,6 +3,8 @@
 
 package agent
 
+import "github.com/nestor-dev/nestor/internal/agent/budget"
+
 // Phase is the phase of an agent.
 type Phase string
 
@@ -72,10 +74,10 @@ type State struct {
 	// TurnFailure is why the last turn of an orchestrator failed; the next turn clears it.
 	TurnFailure *Failure `json:"trouble,omitempty"`
 
-	Budget Budget `json:"budget,omitzero"`
-	Usage  Usage  `json:"usage,omitzero"`
-	Loop   Loop   `json:"loop,omitzero"`
-	Defect Defect `json:"defect,omitzero"`
+	Budget budget.Budget `json:"budget,omitzero"`
+	Usage  budget.Usage  `json:"usage,omitzero"`
+	Loop   Loop          `json:"loop,omitzero"`
+	Defect Defect        `json:"defect,omitzero"`
 	// Iterations counts the iterations of the agent, or of the orchestrator's turn.
 	Iterations int `json:"iterations,omitempty"`
 
@@ -127,8 +129,8 @@ type ModelCall struct {
 	Attempt int     `json:"attempt"`
 	Purpose Purpose `json:"purpose"`
 	// RetryAt is when the next attempt may start; zero while one is in flight.
-	RetryAt  Time   `json:"retryAt,omitempty"`
-	Reserved Amount `json:"reserved,omitzero"`
+	RetryAt  Time          `json:"retryAt,omitempty"`
+	Reserved budget.Amount `json:"reserved,omitzero"`
 	// Cause is why the previous attempt failed and ProviderMessage the provider's error message, until the next attempt starts.
 	Cause           RetryCause `json:"cause,omitempty"`
 	ProviderMessage string     `json:"words,omitempty"`

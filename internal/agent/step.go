@@ -6,6 +6,8 @@ package agent
 import (
 	"encoding/json"
 	"fmt"
+
+	"github.com/nestor-dev/nestor/internal/agent/budget"
 )
 
 // Step applies an event to a state. It returns the new state and the effects that became necessary.
@@ -131,7 +133,7 @@ func start(f Started, e Event) State {
 		Clock:   Clock{Now: e.At, Started: e.At},
 		History: NewHistory(f.History...),
 		Summary: f.Summary,
-		Budget:  Budget{Limit: f.Config.Limits.budget()},
+		Budget:  budget.Budget{Limit: f.Config.Limits.budget()},
 	}.withFrame()
 	for _, m := range f.History {
 		for _, c := range m.Calls {
@@ -153,7 +155,7 @@ func start(f Started, e Event) State {
 		return startToolRun(s)
 	default:
 		s.Phase = PhaseIdle
-		return s.resetWindow(Amount{})
+		return s.resetWindow(budget.Amount{})
 	}
 }
 

@@ -3,12 +3,16 @@
 
 package agent
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/nestor-dev/nestor/internal/agent/budget"
+)
 
 // stopAtLimit stops the work because a limit is reached. The model gets one last call without tools for a partial answer, unless
 // the budget is exhausted.
 func stopAtLimit(s State, kind ErrorKind, reason string) State {
-	s = s.endModelCall(Usage{})
+	s = s.endModelCall(budget.Usage{})
 	if s.Config.Kind == Orchestrator {
 		s = s.detachRunningTools()
 	} else {
@@ -52,7 +56,7 @@ func checkDeadline(s State) State {
 
 // beginEnd decides the outcome of a sub-agent or tool run. The agent ends when all of its children have ended.
 func beginEnd(s State, outcome Outcome) State {
-	s = abandonBatch(s.endModelCall(Usage{}), "Not finished: the agent has ended.")
+	s = abandonBatch(s.endModelCall(budget.Usage{}), "Not finished: the agent has ended.")
 	outcome.Iterations = s.Iterations
 	s.Outcome = &outcome
 	s.Children = s.Children.cancel(everyChild)

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/nestor-dev/nestor/internal/agent/budget"
 )
 
 // defaultRetry is the delay before a retry if the driver does not set RetryAt.
@@ -30,8 +32,8 @@ func stepRequesting(s State, fact Fact) State {
 	case Woke:
 		if s.ModelCall.RetryAt > 0 && s.Clock.Now >= s.ModelCall.RetryAt {
 			call := *s.ModelCall
-			if _, ok := s.Budget.Reserve(Amount{}); !ok { // children may have used what the next attempt needs
-				return startModelCall(s.endModelCall(Usage{}), call.Purpose, call.Keep)
+			if _, ok := s.Budget.Reserve(budget.Amount{}); !ok { // children may have used what the next attempt needs
+				return startModelCall(s.endModelCall(budget.Usage{}), call.Purpose, call.Keep)
 			}
 			call.RetryAt, call.Cause, call.ProviderMessage = 0, "", ""
 			call.Attempt++
@@ -56,7 +58,7 @@ func requestModelCall(s State) State {
 // startModelCall starts a model call if the budget allows it.
 func startModelCall(s State, purpose Purpose, keep int) State {
 	reserve := s.Config.reserveFor(s.promptTokens(purpose, keep))
-	budget, ok := s.Budget.Reserve(reserve)
+	reserved, ok := s.Budget.Reserve(reserve)
 	switch {
 	case ok:
 	case purpose == PurposePartialAnswer:
@@ -66,7 +68,7 @@ func startModelCall(s State, purpose Purpose, keep int) State {
 	default:
 		return pause(s, PausedTokenLimit)
 	}
-	s.Budget = budget
+	s.Budget = reserved
 	s.ModelCalls++
 	s.ModelCall = &ModelCall{
 		ID: "m" + strconv.Itoa(s.ModelCalls), Attempt: 1, Purpose: purpose, Reserved: reserve, Keep: keep,
@@ -93,23 +95,23 @@ func (s State) countIteration(purpose Purpose) State {
 }
 
 // endModelCall ends the model call in flight and settles its usage.
-func (s State) endModelCall(usage Usage) State {
+func (s State) endModelCall(usage budget.Usage) State {
 	if s.ModelCall == nil {
 		return s
 	}
 	s = s.settleModelCall(usage)
-	s.Budget = s.Budget.Settle(s.ModelCall.Reserved, Amount{})
+	s.Budget = s.Budget.Settle(s.ModelCall.Reserved, budget.Amount{})
 	s.ModelCall = nil
 	return s
 }
 
 // settleModelCall settles the usage of the model call in flight.
-func (s State) settleModelCall(usage Usage) State {
-	used := usage.amount()
+func (s State) settleModelCall(usage budget.Usage) State {
+	used := usage.Amount()
 	if usage.ModelCalls > 0 && usage.CostMicros == nil {
 		used.CostMicros = s.ModelCall.Reserved.CostMicros // an unknown cost is settled at the reserved amount
 	}
-	s.Budget = s.Budget.Settle(Amount{}, used)
+	s.Budget = s.Budget.Settle(budget.Amount{}, used)
 	s.Usage = s.Usage.Plus(usage)
 	return s
 }
@@ -194,18 +196,18 @@ func modelFailed(s State, f ModelFailed) State {
 	case FailureContext:
 		// A compaction that does not fit must not lead to another one.
 		if keep, ok := s.compact(); ok && call.Purpose == PurposeTurn {
-			return startModelCall(s.endModelCall(Usage{}), PurposeCompact, keep)
+			return startModelCall(s.endModelCall(budget.Usage{}), PurposeCompact, keep)
 		}
 	case FailureBudget, FailureMessageBudget:
 		switch {
 		case call.Purpose == PurposePartialAnswer:
-			return endAtLimit(s.endModelCall(Usage{}), "")
+			return endAtLimit(s.endModelCall(budget.Usage{}), "")
 		case f.Failure == FailureMessageBudget && s.Config.Kind == Orchestrator:
-			return pause(s.endModelCall(Usage{}), PausedTokenLimit)
+			return pause(s.endModelCall(budget.Usage{}), PausedTokenLimit)
 		}
-		return stopAtLimit(s.endModelCall(Usage{}), ErrorBudgetExhausted, f.Message)
+		return stopAtLimit(s.endModelCall(budget.Usage{}), ErrorBudgetExhausted, f.Message)
 	}
-	return modelCallFailed(s.endModelCall(Usage{}).countIteration(call.Purpose), call.Purpose, f.Message)
+	return modelCallFailed(s.endModelCall(budget.Usage{}).countIteration(call.Purpose), call.Purpose, f.Message)
 }
 
 // modelCallFailed ends the work that depended on a model call that failed permanently.
@@ -223,7 +225,7 @@ func modelCallFailed(s State, purpose Purpose, message string) State {
 }
 
 // budgetReason names the limit that a call would exceed.
-func (s State) budgetReason(reserve Amount) string {
+func (s State) budgetReason(reserve budget.Amount) string {
 	total := s.Budget.Used.Plus(s.Budget.Reserved).Plus(reserve)
 	if limit := s.Budget.Limit.Tokens; limit > 0 && total.Tokens > limit {
 		return fmt.Sprintf("used %d of %d tokens, and the next call could need more than the rest", s.Budget.Used.Tokens, limit)

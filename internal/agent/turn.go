@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/nestor-dev/nestor/internal/agent/budget"
 	"github.com/nestor-dev/nestor/internal/shorten"
 )
 
@@ -177,7 +178,7 @@ func cancelAll(s State, reply string) State {
 	if s.Phase == PhaseIdle && len(s.Inbox) == 0 && !slices.ContainsFunc(s.Children.Live, working) {
 		return s
 	}
-	s = abandonBatch(s.keepStoppedReply(reply).endModelCall(Usage{}), textCancelled)
+	s = abandonBatch(s.keepStoppedReply(reply).endModelCall(budget.Usage{}), textCancelled)
 	s = s.consumeInputs(s.Inbox).appendUserText("[" + textCancelled + "]")
 	s.Children.Groups = slices.Clone(s.Children.Groups)
 	for i := range s.Children.Groups {

@@ -12,6 +12,9 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/nestor-dev/nestor/internal/agent/budget"
+	"github.com/nestor-dev/nestor/internal/agent/pattern"
 )
 
 // everyFact returns one event of each type with every field set. testdata/golden/events.jsonl represents logs of earlier
@@ -33,12 +36,12 @@ func everyFact() []Event {
 		Price:      &Price{Input: 1, Output: 2},
 	}
 	call := ToolCall{ID: "c1", Tool: "read", Arguments: `{"path":"a"}`}
-	usage := Usage{PromptTokens: 10, CompletionTokens: 5, ModelCalls: 1, CostMicros: &cost, Tasks: 2}
+	usage := budget.Usage{PromptTokens: 10, CompletionTokens: 5, ModelCalls: 1, CostMicros: &cost, Tasks: 2}
 	result := &Result{Text: "all", Summary: "some", Details: "much", FilesModified: []string{"a"}, FilesCreated: []string{"b"},
 		TestsRun: &three, TestsPassed: &three, Warnings: []string{"w"}, Suggestions: []string{"s"}}
 	facts := []Fact{
 		Started{Config: config, History: []Message{{Speaker: Assistant, Text: "before", Calls: []ToolCall{call}, At: 1}, {Speaker: ToolSpeaker, Text: "x", Call: "c1", Outcome: ToolSucceeded, At: 2}}},
-		MessageArrived{Message: "m", Text: "hello", Answers: "chat-1", Call: "q1", TreeUsage: Amount{Tokens: 9, CostMicros: 8, Tasks: 7}},
+		MessageArrived{Message: "m", Text: "hello", Answers: "chat-1", Call: "q1", TreeUsage: budget.Amount{Tokens: 9, CostMicros: 8, Tasks: 7}},
 		ModelReplied{Call: "m1", Text: "hi", Calls: []ToolCall{call}, Usage: usage, Finish: FinishLength, PostText: true, TasksLeft: &left},
 		ModelFailed{Call: "m1", Attempt: 2, Failure: FailureRetry, Message: "429", RetryAt: 77},
 		ToolFinished{Call: "c1", Outcome: ToolSucceeded, Text: "ok"},
@@ -61,7 +64,7 @@ func everyFact() []Event {
 		Quarantined{Kind: SubAgent, Name: "chat-1", Event: 7, Type: "ModelReplied", Reason: "it is damaged", Panicked: true, Usage: usage, ModelCalls: 9},
 		RemoteCancelled{Problem: "it cannot be reached"},
 		ToolAsked{Call: "c1", Question: "Which?", Number: 2, Answered: 1, Open: true, State: json.RawMessage(`{"n":1}`)},
-		Allowed{Message: "m3", Tool: "write", Arguments: []ArgumentPattern{{Name: "path", Pattern: "docs/*"}}, By: "alice", UID: "u-1", Call: "c1", Comment: "fine"},
+		Allowed{Message: "m3", Tool: "write", Arguments: []pattern.Argument{{Name: "path", Pattern: "docs/*"}}, By: "alice", UID: "u-1", Call: "c1", Comment: "fine"},
 		AllowanceRevoked{Allowance: "m3", Message: "m4", By: "bob"},
 	}
 	events := make([]Event, len(facts))

@@ -14,7 +14,7 @@ import (
 	"time"
 
 	historyv1 "github.com/nestor-dev/nestor/api/history/v1alpha1"
-	"github.com/nestor-dev/nestor/internal/agent"
+	"github.com/nestor-dev/nestor/internal/agent/pattern"
 	"github.com/nestor-dev/nestor/internal/cli/terminal"
 	"github.com/nestor-dev/nestor/internal/linediff"
 	"github.com/nestor-dev/nestor/internal/tool/workspace/edit"
@@ -57,7 +57,7 @@ func parseFileCall(ask view.Ask) (fileCall, bool) {
 
 // splitArguments returns the arguments that are texts, and the others. It reports false if they are ambiguous, or if one is not in known.
 func splitArguments(arguments string, known ...string) (texts map[string]string, others map[string]json.RawMessage, ok bool) {
-	texts, ok = agent.TextArguments(arguments)
+	texts, ok = pattern.Texts(arguments)
 	if !ok || json.Unmarshal([]byte(arguments), &others) != nil {
 		return nil, nil, false
 	}

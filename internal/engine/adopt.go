@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/nestor-dev/nestor/internal/agent"
+	"github.com/nestor-dev/nestor/internal/agent/budget"
 	"github.com/nestor-dev/nestor/internal/ledger"
 )
 
@@ -30,7 +31,7 @@ type adoptions struct {
 type adoptedCall struct {
 	key, agent string
 	// reserved is the budget that is reserved for the call here.
-	reserved agent.Amount
+	reserved budget.Amount
 	// delivered reports that its result was delivered, and dropped that its agent needs no result any more.
 	delivered, dropped bool
 }
@@ -149,7 +150,7 @@ func (a *actor) reserveAdopted(e agent.Effect) {
 		return
 	}
 	a.engine.adopted.mu.Lock()
-	reserve := !call.delivered && call.reserved == agent.Amount{} // a result that was delivered releases no reservation
+	reserve := !call.delivered && call.reserved == budget.Amount{} // a result that was delivered releases no reservation
 	if reserve {
 		call.reserved = model.Reserve
 	}

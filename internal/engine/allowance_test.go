@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/nestor-dev/nestor/internal/agent"
+	"github.com/nestor-dev/nestor/internal/agent/pattern"
 	"github.com/nestor-dev/nestor/internal/ledger"
 )
 
@@ -31,7 +32,7 @@ func (w *world) allowOnce() {
 	w.untilPosted("docs/a")
 	ask := w.openAsk()
 	w.deliver("uid-chat", agent.Allowed{
-		Message: "m2", Tool: ask.Tool, Arguments: []agent.ArgumentPattern{{Name: "path", Pattern: "docs/*"}}, By: "alice", UID: ask.UID, Call: ask.Call, Comment: "Keep it short.",
+		Message: "m2", Tool: ask.Tool, Arguments: []pattern.Argument{{Name: "path", Pattern: "docs/*"}}, By: "alice", UID: ask.UID, Call: ask.Call, Comment: "Keep it short.",
 	})
 }
 

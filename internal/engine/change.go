@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/nestor-dev/nestor/internal/agent"
+	"github.com/nestor-dev/nestor/internal/agent/budget"
 	"github.com/nestor-dev/nestor/internal/ledger"
 	"github.com/nestor-dev/nestor/internal/model"
 )
@@ -25,7 +26,7 @@ type CompletedCall struct {
 	Started  time.Time
 	Duration time.Duration
 	// Usage is the usage of a model call, as far as it is known.
-	Usage agent.Usage
+	Usage budget.Usage
 	// reported is the usage that the provider reported, within bounds; nil if it reported none.
 	reported *model.Usage
 	// sent describes the body of a model call.

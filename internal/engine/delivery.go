@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/nestor-dev/nestor/internal/agent"
+	"github.com/nestor-dev/nestor/internal/agent/budget"
 	"github.com/nestor-dev/nestor/internal/ledger"
 )
 
@@ -32,7 +33,7 @@ type delivery struct {
 	// open are the keys of the calls without a result in the ledger, for a take-over or a resume.
 	open map[string]bool
 	// reserved is the reservation of a model call, released when its usage is part of the state.
-	reserved    agent.Amount
+	reserved    budget.Amount
 	modelResult *ledger.ModelResult
 	toolResult  *ledger.ToolResult
 	// images belong to the fact.

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/nestor-dev/nestor/internal/agent"
+	"github.com/nestor-dev/nestor/internal/agent/budget"
 	"github.com/nestor-dev/nestor/internal/ledger"
 	"github.com/nestor-dev/nestor/internal/model/openai"
 	"github.com/nestor-dev/nestor/internal/model/wire"
@@ -225,11 +226,11 @@ func TestADetachedModelCallIsPaidOnce(t *testing.T) {
 		w.model.ServeHTTP(response, request)
 	})
 	b := handOverDuringCall(t, w, slow, arrived)
-	reserved := func() agent.Amount {
+	reserved := func() budget.Amount {
 		_, reserved := b.Engine(0).budgets.TreeUsage("uid-long")
 		return reserved
 	}
-	w.until("the budget of the detached call to be reserved", func() bool { return reserved() != agent.Amount{} })
+	w.until("the budget of the detached call to be reserved", func() bool { return reserved() != budget.Amount{} })
 	close(finish)
 	s := b.untilEnded("long")
 	if got := s.Outcome.Result.Text; got != "Written." {
@@ -238,7 +239,7 @@ func TestADetachedModelCallIsPaidOnce(t *testing.T) {
 	if calls := requests.Load(); int64(calls) != s.Usage.ModelCalls {
 		t.Errorf("the model was called %d times, and %d calls are counted", calls, s.Usage.ModelCalls)
 	}
-	if left := reserved(); left != (agent.Amount{}) {
+	if left := reserved(); left != (budget.Amount{}) {
 		t.Errorf("%+v is still reserved", left)
 	}
 	w.noDetached()
@@ -252,7 +253,7 @@ func TestADeliveredCallReservesNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	e.budgets.Set(ledger.Agent{UID: "uid"}, agent.State{})
-	call := agent.CallModel{Call: "m1", Attempt: 1, Reserve: agent.Amount{Tokens: 5}}
+	call := agent.CallModel{Call: "m1", Attempt: 1, Reserve: budget.Amount{Tokens: 5}}
 	for delivered, want := range map[bool]int64{true: 0, false: 5} {
 		e.adopted.calls = map[string]*adoptedCall{a.ledgerKey(call): {key: a.ledgerKey(call), agent: "uid", delivered: delivered}}
 		a.reserveAdopted(call)
@@ -260,6 +261,6 @@ func TestADeliveredCallReservesNothing(t *testing.T) {
 		if _, got := e.budgets.TreeUsage("uid"); got.Tokens != want {
 			t.Errorf("delivered %t: %d tokens are reserved, want %d", delivered, got.Tokens, want)
 		}
-		e.budgets.Release("uid", agent.Amount{Tokens: 5})
+		e.budgets.Release("uid", budget.Amount{Tokens: 5})
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"fmt"
 
 	"github.com/nestor-dev/nestor/internal/agent"
+	"github.com/nestor-dev/nestor/internal/agent/budget"
 	"github.com/nestor-dev/nestor/internal/ledger"
 )
 
@@ -72,7 +73,7 @@ func (a *actor) commit(r *stepResult) {
 		a.snapshot, a.ignoreSnapshot = a.seq, false
 	}
 	a.nextSnapshot, a.lastRequest = r.nextSnapshot, r.lastRequest
-	released := []agent.Amount{r.grantedTasks}
+	released := []budget.Amount{r.grantedTasks}
 	for _, d := range r.deliveries {
 		released = append(released, d.reserved)
 	}

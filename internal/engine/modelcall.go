@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/nestor-dev/nestor/internal/agent"
+	"github.com/nestor-dev/nestor/internal/agent/budget"
 	"github.com/nestor-dev/nestor/internal/engine/admission"
 	"github.com/nestor-dev/nestor/internal/engine/exchange"
 	"github.com/nestor-dev/nestor/internal/ledger"
@@ -54,7 +55,7 @@ func (a *actor) callModel(ctx context.Context, r *stepResult, e agent.CallModel)
 		call = a.planModelCall(r.record, r.next, e, nil)
 	}
 	if call.problem != nil {
-		a.failModel(e, nil, agent.Amount{}, agent.ModelFailed{Failure: agent.FailureRetry, Message: call.problem.Error()}, 0)
+		a.failModel(e, nil, budget.Amount{}, agent.ModelFailed{Failure: agent.FailureRetry, Message: call.problem.Error()}, 0)
 		return
 	}
 	waiting := &admission.Call{
@@ -64,7 +65,7 @@ func (a *actor) callModel(ctx context.Context, r *stepResult, e agent.CallModel)
 		MostCost: func() (int64, bool) { return a.mostCost(r, call, e) },
 		Started:  func(grant *schedule.Grant) { a.startModelCall(ctx, grant, r.record, call, e) },
 		Refused: func(refusal admission.Refusal) {
-			a.failModel(e, nil, agent.Amount{}, agent.ModelFailed{Failure: refusal.Failure, Message: refusal.Message}, 0)
+			a.failModel(e, nil, budget.Amount{}, agent.ModelFailed{Failure: refusal.Failure, Message: refusal.Message}, 0)
 		},
 		Waits: func(wait *agent.QuotaWait) {
 			if wait == nil {
@@ -235,7 +236,7 @@ var retryCauses = map[model.Kind]agent.RetryCause{
 
 // failModel ends a model call without a reply; completed is nil if it never reached the provider. retryAfter is the delay that the
 // provider asked for.
-func (a *actor) failModel(e agent.CallModel, completed *CompletedCall, reserved agent.Amount, fact agent.ModelFailed, retryAfter time.Duration) {
+func (a *actor) failModel(e agent.CallModel, completed *CompletedCall, reserved budget.Amount, fact agent.ModelFailed, retryAfter time.Duration) {
 	fact.Call, fact.Attempt = e.Call, e.Attempt
 	if fact.Failure == agent.FailureRetry {
 		wait := model.Backoff(e.Attempt, retryAfter, a.engine.options.Random())

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/nestor-dev/nestor/internal/agent"
+	"github.com/nestor-dev/nestor/internal/agent/budget"
 	"github.com/nestor-dev/nestor/internal/ledger"
 	"github.com/nestor-dev/nestor/internal/tool"
 )
@@ -297,7 +298,7 @@ func TestLateAppendAnswerLeavesNoState(t *testing.T) {
 		t.Errorf("the recorded fact: %v", err)
 	}
 	_, known := e.FindLive("uid-chat")
-	if used, _ := e.budgets.TreeUsage("uid-chat"); known || used != (agent.Amount{}) {
+	if used, _ := e.budgets.TreeUsage("uid-chat"); known || used != (budget.Amount{}) {
 		t.Errorf("after standing down the engine still has the chat: %v, and counts %+v", known, used)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/nestor-dev/nestor/internal/agent"
+	"github.com/nestor-dev/nestor/internal/agent/budget"
 	"github.com/nestor-dev/nestor/internal/engine/exchange"
 	"github.com/nestor-dev/nestor/internal/ledger"
 	"github.com/nestor-dev/nestor/internal/shorten"
@@ -91,8 +92,8 @@ func (a *actor) clearFault(r *stepResult) {
 
 // usageBelow returns the usage of an agent and everything below it from the recorded calls, because the state that contained it
 // may be lost.
-func (e *Engine) usageBelow(top ledger.Agent) (agent.Usage, error) {
-	var used agent.Usage
+func (e *Engine) usageBelow(top ledger.Agent) (budget.Usage, error) {
+	var used budget.Usage
 	below, err := e.agentsBelow(top, ledger.AgentFilter{Scope: ledger.Scope{Root: top.Root}})
 	if err != nil {
 		return used, err
@@ -114,12 +115,12 @@ func (e *Engine) usageBelow(top ledger.Agent) (agent.Usage, error) {
 	return used, nil
 }
 
-func usageOf(call ledger.ModelCall) agent.Usage {
+func usageOf(call ledger.ModelCall) budget.Usage {
 	r := call.Result
 	if r == nil || r.PromptTokens == nil {
-		return agent.Usage{}
+		return budget.Usage{}
 	}
-	used := agent.Usage{PromptTokens: *r.PromptTokens, ModelCalls: 1, CostMicros: r.CostMicros}
+	used := budget.Usage{PromptTokens: *r.PromptTokens, ModelCalls: 1, CostMicros: r.CostMicros}
 	if r.CompletionTokens != nil {
 		used.CompletionTokens = *r.CompletionTokens
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/nestor-dev/nestor/internal/agent"
+	"github.com/nestor-dev/nestor/internal/agent/budget"
 	"github.com/nestor-dev/nestor/internal/engine/exchange"
 	"github.com/nestor-dev/nestor/internal/ledger"
 	"github.com/nestor-dev/nestor/internal/model"
@@ -42,7 +43,7 @@ type stepResult struct {
 	// nextSnapshot is when the next snapshot is due.
 	nextSnapshot snapshotCadence
 	// grantedTasks are the tasks that were reserved for the replies of the batch.
-	grantedTasks agent.Amount
+	grantedTasks budget.Amount
 	// inlineCalls are the inline tool calls.
 	inlineCalls []CompletedCall
 }

@@ -18,6 +18,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/nestor-dev/nestor/internal/agent"
+	"github.com/nestor-dev/nestor/internal/agent/budget"
 	"github.com/nestor-dev/nestor/internal/engine/exchange"
 	"github.com/nestor-dev/nestor/internal/ledger"
 	"github.com/nestor-dev/nestor/internal/model"
@@ -217,7 +218,7 @@ func TestReportedUsageIsConsistent(t *testing.T) {
 		reported, counted := exchange.Usage(model.Request{Model: "m"}, model.Reply{Usage: &model.Usage{
 			PromptTokens: count.Draw(t, "prompt"), CachedTokens: count.Draw(t, "cached"), CacheWriteTokens: count.Draw(t, "written"),
 			CompletionTokens: count.Draw(t, "completion"), ReasoningTokens: count.Draw(t, "reasoning"),
-		}}, agent.CallModel{Reserve: agent.Amount{Tokens: 500}}, prices)
+		}}, agent.CallModel{Reserve: budget.Amount{Tokens: 500}}, prices)
 		if reported.CachedTokens+reported.CacheWriteTokens > reported.PromptTokens || reported.ReasoningTokens > reported.CompletionTokens || reported.PromptTokens > model.DefaultContextTokens {
 			t.Fatalf("counted %+v", reported)
 		}

@@ -17,6 +17,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
 	"github.com/nestor-dev/nestor/internal/agent"
+	"github.com/nestor-dev/nestor/internal/agent/budget"
 	"github.com/nestor-dev/nestor/internal/engine"
 	"github.com/nestor-dev/nestor/internal/kubewrites"
 	"github.com/nestor-dev/nestor/internal/ledger"
@@ -48,7 +49,7 @@ func TestMetricsCountWhatAgentsDo(t *testing.T) {
 	m.Recorded(engine.Change{Agent: record, Before: running, After: cancelled, Events: []agent.Event{end}})
 	m.Recorded(engine.Change{Agent: record, Before: cancelled, After: cancelled})
 	cost := int64(300)
-	m.CallCompleted(engine.CompletedCall{Provider: "ns/default", Status: ledger.StatusSuccess, Duration: time.Second, Usage: agent.Usage{PromptTokens: 7, CompletionTokens: 5, CostMicros: &cost}})
+	m.CallCompleted(engine.CompletedCall{Provider: "ns/default", Status: ledger.StatusSuccess, Duration: time.Second, Usage: budget.Usage{PromptTokens: 7, CompletionTokens: 5, CostMicros: &cost}})
 	m.CallCompleted(engine.CompletedCall{Provider: "ns/default", Status: ledger.StatusFailed, Failure: "RateLimited", Duration: time.Second})
 	m.CallCompleted(engine.CompletedCall{Tool: "calculator", Status: ledger.StatusFailed, Duration: time.Second})
 	m.Waiting("ns/default", 4)

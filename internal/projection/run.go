@@ -10,6 +10,7 @@ import (
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 	"github.com/nestor-dev/nestor/internal/agent"
+	"github.com/nestor-dev/nestor/internal/agent/budget"
 	"github.com/nestor-dev/nestor/internal/shorten"
 )
 
@@ -109,7 +110,7 @@ func question(s agent.State) string {
 	return ""
 }
 
-func usage(u agent.Usage) v1alpha1.Usage {
+func usage(u budget.Usage) v1alpha1.Usage {
 	return v1alpha1.Usage{PromptTokens: u.PromptTokens, CompletionTokens: u.CompletionTokens, TotalTokens: u.Total(),
 		ModelCalls: u.ModelCalls, CostMicros: u.CostMicros}
 }

@@ -9,6 +9,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/nestor-dev/nestor/internal/agent"
+	"github.com/nestor-dev/nestor/internal/agent/budget"
 	"github.com/nestor-dev/nestor/internal/engine"
 	"github.com/nestor-dev/nestor/internal/ledger"
 )
@@ -35,7 +36,7 @@ func (t *Telemetry) emitAgent(record ledger.Agent, run engine.Run) {
 
 // usageAttributes returns the usage of an agent and everything below it. The attributes are not those of the conventions: a
 // backend that sums the tokens of the conventions must count each token once, at its model call.
-func usageAttributes(u agent.Usage) []attribute.KeyValue {
+func usageAttributes(u budget.Usage) []attribute.KeyValue {
 	attributes := []attribute.KeyValue{attribute.Int64("nestor.usage.total_tokens", u.Total()), attribute.Int64("nestor.usage.model_calls", u.ModelCalls)}
 	if u.CostMicros != nil {
 		attributes = append(attributes, attribute.Int64("nestor.usage.cost_micros", *u.CostMicros))

@@ -14,6 +14,7 @@ import (
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 	"github.com/nestor-dev/nestor/internal/agent"
+	"github.com/nestor-dev/nestor/internal/agent/budget"
 	"github.com/nestor-dev/nestor/internal/ledger"
 	"github.com/nestor-dev/nestor/internal/projection"
 )
@@ -229,7 +230,7 @@ func (w *world) checkBudgets(ctx context.Context) error {
 		if total > limit {
 			wrong.add("%s %s has used %d of %d tokens", l.record.Kind, l.record.Name, total, limit)
 		}
-		if l.state.Budget.Reserved != (agent.Amount{}) && l.state.Phase.Terminal() {
+		if l.state.Budget.Reserved != (budget.Amount{}) && l.state.Phase.Terminal() {
 			wrong.add("%s %s has ended but still reserves %v", l.record.Kind, l.record.Name, l.state.Budget.Reserved)
 		}
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 	"github.com/nestor-dev/nestor/internal/agent"
+	"github.com/nestor-dev/nestor/internal/agent/pattern"
 )
 
 // allow records an allowance of a chat. Its orchestrator approves the call that the message decides, and all others that the allowance
@@ -21,9 +22,9 @@ func (r *Reconciler) allow(ctx context.Context, chat client.Object, message *v1a
 		return nil, err
 	}
 	approval := message.Spec.Approval
-	patterns := make([]agent.ArgumentPattern, 0, len(approval.Allow.Arguments))
+	patterns := make([]pattern.Argument, 0, len(approval.Allow.Arguments))
 	for _, p := range approval.Allow.Arguments {
-		patterns = append(patterns, agent.ArgumentPattern{Name: p.Name, Pattern: p.Pattern})
+		patterns = append(patterns, pattern.Argument{Name: p.Name, Pattern: p.Pattern})
 	}
 	if rejection := checkAllowance(approval.Task, ask, patterns, len(state.Allowances)); rejection != nil {
 		return rejection, nil
@@ -35,11 +36,11 @@ func (r *Reconciler) allow(ctx context.Context, chat client.Object, message *v1a
 }
 
 // checkAllowance rejects an allowance that does not cover the call which its message approves, or that the chat has no room for.
-func checkAllowance(task string, ask agent.AskPerson, patterns []agent.ArgumentPattern, existing int) *outcome {
+func checkAllowance(task string, ask agent.AskPerson, patterns []pattern.Argument, existing int) *outcome {
 	switch {
 	case ask.Separation:
 		return rejected(v1alpha1.ReasonSeparation, "The role of this call requires a decision about each call: approve it without spec.approval.allow.")
-	case !agent.MatchesArguments(patterns, ask.Arguments):
+	case !pattern.Match(patterns, ask.Arguments):
 		return rejected(v1alpha1.ReasonAllowanceMismatch,
 			"The arguments of the call of task %q do not match the patterns of spec.approval.allow, so nothing was approved. Approve it with other patterns, or without spec.approval.allow.", task)
 	case existing >= agent.MaxAllowances:

@@ -8,23 +8,24 @@ import (
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 	"github.com/nestor-dev/nestor/internal/agent"
+	"github.com/nestor-dev/nestor/internal/agent/pattern"
 )
 
 func TestAllowancesThatAreRejected(t *testing.T) {
 	ask := agent.AskPerson{Kind: agent.AskApproval, Tool: "write", Arguments: `{"path":"docs/a"}`}
 	separated := ask
 	separated.Separation = true
-	docs := []agent.ArgumentPattern{{Name: "path", Pattern: "docs/*"}}
+	docs := []pattern.Argument{{Name: "path", Pattern: "docs/*"}}
 	for name, tc := range map[string]struct {
 		ask      agent.AskPerson
-		patterns []agent.ArgumentPattern
+		patterns []pattern.Argument
 		existing int
 		want     string
 	}{
 		"matches":                {ask, docs, agent.MaxAllowances - 1, ""},
 		"any arguments":          {ask, nil, 0, ""},
-		"other arguments":        {ask, []agent.ArgumentPattern{{Name: "path", Pattern: "src/*"}}, 0, v1alpha1.ReasonAllowanceMismatch},
-		"no such argument":       {ask, []agent.ArgumentPattern{{Name: "file", Pattern: "*"}}, 0, v1alpha1.ReasonAllowanceMismatch},
+		"other arguments":        {ask, []pattern.Argument{{Name: "path", Pattern: "src/*"}}, 0, v1alpha1.ReasonAllowanceMismatch},
+		"no such argument":       {ask, []pattern.Argument{{Name: "file", Pattern: "*"}}, 0, v1alpha1.ReasonAllowanceMismatch},
 		"too many":               {ask, docs, agent.MaxAllowances, v1alpha1.ReasonAllowanceLimit},
 		"a role with separation": {separated, docs, 0, v1alpha1.ReasonSeparation},
 	} {

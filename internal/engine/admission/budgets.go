@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/nestor-dev/nestor/internal/agent"
+	"github.com/nestor-dev/nestor/internal/agent/budget"
 	"github.com/nestor-dev/nestor/internal/ledger"
 )
 
@@ -24,11 +25,11 @@ type Budgets struct {
 type node struct {
 	uid, name, parent string
 	// limit is the agent's own limit; until is the usage at which a chat waits for the next message of a person.
-	limit, until agent.Amount
+	limit, until budget.Amount
 	// used is the usage of the agent and its finished children, reserved that of its calls in flight.
-	used, reserved agent.Amount
+	used, reserved budget.Amount
 	// treeUsed and treeReserved include everything below the agent.
-	treeUsed, treeReserved agent.Amount
+	treeUsed, treeReserved budget.Amount
 }
 
 // NewBudgets returns budgets without agents for calls of the queue.
@@ -38,7 +39,7 @@ func (q *Queue) NewBudgets() *Budgets {
 
 // Set updates the node of an agent from its state. At the same time it releases the reservations of calls whose usage is now part
 // of the state, so that the amount is never counted twice or not at all.
-func (b *Budgets) Set(record ledger.Agent, s agent.State, released ...agent.Amount) {
+func (b *Budgets) Set(record ledger.Agent, s agent.State, released ...budget.Amount) {
 	b.update(func() {
 		n, ok := b.nodes[record.UID]
 		if !ok && s.Phase.Terminal() {
@@ -49,7 +50,7 @@ func (b *Budgets) Set(record ledger.Agent, s agent.State, released ...agent.Amou
 			b.insert(n)
 		}
 		n.limit, n.until = s.Budget.Limit, s.Budget.Until
-		b.add(n, minus(clampAmount(s.Budget.Used), n.used), agent.Amount{})
+		b.add(n, minus(clampAmount(s.Budget.Used), n.used), budget.Amount{})
 		for _, amount := range released {
 			b.giveBack(n.uid, amount)
 		}
@@ -62,7 +63,7 @@ func (b *Budgets) KeepEnded(record ledger.Agent, s agent.State) {
 		if b.nodes[record.UID] == nil {
 			n := &node{uid: record.UID, name: cmp.Or(s.Config.TaskName, record.Name), parent: record.Parent}
 			b.insert(n)
-			b.add(n, clampAmount(s.Budget.Used), agent.Amount{})
+			b.add(n, clampAmount(s.Budget.Used), budget.Amount{})
 		}
 	})
 }
@@ -87,12 +88,12 @@ func (b *Budgets) Drop(uid string) {
 }
 
 // Hold reserves an amount for a call that is in flight already, whatever the limits are.
-func (b *Budgets) Hold(uid string, amount agent.Amount) {
-	b.update(func() { b.add(b.nodes[uid], agent.Amount{}, amount) })
+func (b *Budgets) Hold(uid string, amount budget.Amount) {
+	b.update(func() { b.add(b.nodes[uid], budget.Amount{}, amount) })
 }
 
 // Release releases a reservation.
-func (b *Budgets) Release(uid string, reserved agent.Amount) {
+func (b *Budgets) Release(uid string, reserved budget.Amount) {
 	b.update(func() { b.giveBack(uid, reserved) })
 }
 
@@ -108,16 +109,16 @@ func (b *Budgets) update(do func()) {
 }
 
 // check decides whether an agent may reserve an amount: now, never, or later if only reservations of calls in flight prevent it.
-func (b *Budgets) check(uid string, amount agent.Amount) (refused *Refusal, later bool) {
+func (b *Budgets) check(uid string, amount budget.Amount) (refused *Refusal, later bool) {
 	for n := b.nodes[uid]; n != nil; n = b.nodes[n.parent] {
-		if n.limit == (agent.Amount{}) && n.until == (agent.Amount{}) {
+		if n.limit == (budget.Amount{}) && n.until == (budget.Amount{}) {
 			continue
 		}
-		now := agent.Budget{Limit: n.limit, Until: n.until, Used: plus(n.treeUsed, n.treeReserved)}
+		now := budget.Budget{Limit: n.limit, Until: n.until, Used: plus(n.treeUsed, n.treeReserved)}
 		if _, ok := now.Reserve(amount); ok {
 			continue
 		}
-		settled := agent.Budget{Limit: n.limit, Until: n.until, Used: n.treeUsed}
+		settled := budget.Budget{Limit: n.limit, Until: n.until, Used: n.treeUsed}
 		if _, ok := settled.Reserve(amount); ok {
 			later = true
 			continue
@@ -127,7 +128,7 @@ func (b *Budgets) check(uid string, amount agent.Amount) (refused *Refusal, late
 	return nil, later
 }
 
-func (n *node) refuse(amount agent.Amount, exhausted bool) *Refusal {
+func (n *node) refuse(amount budget.Amount, exhausted bool) *Refusal {
 	if !exhausted {
 		return &Refusal{Failure: agent.FailureMessageBudget, Message: fmt.Sprintf("the chat %s has used %d tokens, may use %d until a person sends the next message (limits.maxTokensPerMessage), and the next call may need %d",
 			n.name, n.treeUsed.Tokens, n.until.Tokens, amount.Tokens)}
@@ -150,25 +151,25 @@ func (b *Budgets) GrantTasks(uid string, requested int64) int64 {
 			}
 		}
 	}
-	b.add(b.nodes[uid], agent.Amount{}, agent.Amount{Tasks: granted})
+	b.add(b.nodes[uid], budget.Amount{}, budget.Amount{Tasks: granted})
 	return granted
 }
 
 // TreeUsage returns the usage and the reservations of an agent and everything below it.
-func (b *Budgets) TreeUsage(uid string) (used, reserved agent.Amount) {
+func (b *Budgets) TreeUsage(uid string) (used, reserved budget.Amount) {
 	b.queue.mu.Lock()
 	defer b.queue.mu.Unlock()
 	if n := b.nodes[uid]; n != nil {
 		return n.treeUsed, n.treeReserved
 	}
-	return agent.Amount{}, agent.Amount{}
+	return budget.Amount{}, budget.Amount{}
 }
 
 // insert adds a node. Its children may already be known.
 func (b *Budgets) insert(n *node) {
 	b.nodes[n.uid] = n
 	b.children[n.parent] = append(b.children[n.parent], n)
-	var used, reserved agent.Amount
+	var used, reserved budget.Amount
 	for _, child := range b.children[n.uid] {
 		used, reserved = plus(used, child.treeUsed), plus(reserved, child.treeReserved)
 	}
@@ -176,7 +177,7 @@ func (b *Budgets) insert(n *node) {
 }
 
 func (b *Budgets) remove(n *node) {
-	b.addToSums(n, minus(agent.Amount{}, n.treeUsed), minus(agent.Amount{}, n.treeReserved))
+	b.addToSums(n, minus(budget.Amount{}, n.treeUsed), minus(budget.Amount{}, n.treeReserved))
 	delete(b.nodes, n.uid)
 	rest := slices.DeleteFunc(b.children[n.parent], func(other *node) bool { return other == n })
 	if b.children[n.parent] = rest; len(rest) == 0 {
@@ -185,7 +186,7 @@ func (b *Budgets) remove(n *node) {
 }
 
 // add changes the usage and reservation of a node. A node that was removed is ignored.
-func (b *Budgets) add(n *node, used, reserved agent.Amount) {
+func (b *Budgets) add(n *node, used, reserved budget.Amount) {
 	if n == nil {
 		return
 	}
@@ -194,19 +195,19 @@ func (b *Budgets) add(n *node, used, reserved agent.Amount) {
 }
 
 // giveBack releases a reservation, at most what is reserved. An agent that was removed has none.
-func (b *Budgets) giveBack(uid string, amount agent.Amount) {
+func (b *Budgets) giveBack(uid string, amount budget.Amount) {
 	n := b.nodes[uid]
 	if n == nil {
 		return
 	}
-	back := agent.Amount{
+	back := budget.Amount{
 		Tokens: min(amount.Tokens, n.reserved.Tokens), CostMicros: min(amount.CostMicros, n.reserved.CostMicros), Tasks: min(amount.Tasks, n.reserved.Tasks),
 	}
-	b.add(n, agent.Amount{}, minus(agent.Amount{}, back))
+	b.add(n, budget.Amount{}, minus(budget.Amount{}, back))
 }
 
 // addToSums changes the sums of a node and all its ancestors.
-func (b *Budgets) addToSums(n *node, used, reserved agent.Amount) {
+func (b *Budgets) addToSums(n *node, used, reserved budget.Amount) {
 	for ; n != nil; n = b.nodes[n.parent] {
 		n.treeUsed, n.treeReserved = plus(n.treeUsed, used), plus(n.treeReserved, reserved)
 	}
@@ -216,16 +217,16 @@ func (b *Budgets) addToSums(n *node, used, reserved agent.Amount) {
 const maxAmount = 1 << 48
 
 // clampAmount clamps an amount: one that saturated in an agent must not overflow its ancestors.
-func clampAmount(a agent.Amount) agent.Amount {
-	return agent.Amount{Tokens: min(a.Tokens, maxAmount), CostMicros: min(a.CostMicros, maxAmount), Tasks: min(a.Tasks, maxAmount)}
+func clampAmount(a budget.Amount) budget.Amount {
+	return budget.Amount{Tokens: min(a.Tokens, maxAmount), CostMicros: min(a.CostMicros, maxAmount), Tasks: min(a.Tasks, maxAmount)}
 }
 
-func plus(a, b agent.Amount) agent.Amount {
-	return agent.Amount{Tokens: a.Tokens + b.Tokens, CostMicros: a.CostMicros + b.CostMicros, Tasks: a.Tasks + b.Tasks}
+func plus(a, b budget.Amount) budget.Amount {
+	return budget.Amount{Tokens: a.Tokens + b.Tokens, CostMicros: a.CostMicros + b.CostMicros, Tasks: a.Tasks + b.Tasks}
 }
 
-func minus(a, b agent.Amount) agent.Amount {
-	return agent.Amount{Tokens: a.Tokens - b.Tokens, CostMicros: a.CostMicros - b.CostMicros, Tasks: a.Tasks - b.Tasks}
+func minus(a, b budget.Amount) budget.Amount {
+	return budget.Amount{Tokens: a.Tokens - b.Tokens, CostMicros: a.CostMicros - b.CostMicros, Tasks: a.Tasks - b.Tasks}
 }
 
 // Reset drops all trees.

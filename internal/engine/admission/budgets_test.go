@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/nestor-dev/nestor/internal/agent"
+	"github.com/nestor-dev/nestor/internal/agent/budget"
 	"github.com/nestor-dev/nestor/internal/ledger"
 	"github.com/nestor-dev/nestor/internal/model/schedule"
 )
@@ -17,18 +18,18 @@ func newBudgetTree(t *testing.T, limit int64) *Budgets {
 	t.Helper()
 	b := newWorld(t).queue.NewBudgets()
 	b.Set(ledger.Agent{UID: "a", Name: "a", Parent: "top"}, agent.State{}) // a child may be known before its parent
-	b.Set(ledger.Agent{UID: "top", Name: "top"}, agent.State{Budget: agent.Budget{Limit: agent.Amount{Tokens: limit}}})
+	b.Set(ledger.Agent{UID: "top", Name: "top"}, agent.State{Budget: budget.Budget{Limit: budget.Amount{Tokens: limit}}})
 	b.Set(ledger.Agent{UID: "b", Name: "b", Parent: "top"}, agent.State{})
 	return b
 }
 
 func stateWithUsage(tokens int64) agent.State {
-	return agent.State{Budget: agent.Budget{Used: agent.Amount{Tokens: tokens}}}
+	return agent.State{Budget: budget.Budget{Used: budget.Amount{Tokens: tokens}}}
 }
 
 // reserve submits a call of an agent, which adds its answer.
 func reserve(b *Budgets, uid string, tokens int64, answers *[]string) *Call {
-	c := &Call{Agent: ledger.Agent{UID: uid, Namespace: "ns"}, Reserve: agent.Amount{Tokens: tokens}, Budgets: b, Ticket: schedule.Ticket{Provider: "p"},
+	c := &Call{Agent: ledger.Agent{UID: uid, Namespace: "ns"}, Reserve: budget.Amount{Tokens: tokens}, Budgets: b, Ticket: schedule.Ticket{Provider: "p"},
 		Started: func(grant *schedule.Grant) {
 			grant.Release(schedule.Result{})
 			*answers = append(*answers, uid)
@@ -47,7 +48,7 @@ func TestCallWaitsForTheBudgetOfItsSiblings(t *testing.T) {
 	if want := []string{"a"}; !slices.Equal(answers, want) {
 		t.Fatalf("answers are %q, want %q: b must wait for the reservation of a", answers, want)
 	}
-	b.Set(ledger.Agent{UID: "a", Name: "a", Parent: "top"}, stateWithUsage(20), agent.Amount{Tokens: 60})
+	b.Set(ledger.Agent{UID: "a", Name: "a", Parent: "top"}, stateWithUsage(20), budget.Amount{Tokens: 60})
 	if want := []string{"a", "b"}; !slices.Equal(answers, want) {
 		t.Fatalf("answers are %q, want %q: a used 20 of its 60", answers, want)
 	}
@@ -81,7 +82,7 @@ func TestCallThatWaitsForABudgetCanBeCancelled(t *testing.T) {
 	if first.Cancel() || !second.Cancel() || second.Cancel() {
 		t.Error("cancel must report true exactly once while the call waits")
 	}
-	b.Release("a", agent.Amount{Tokens: 60})
+	b.Release("a", budget.Amount{Tokens: 60})
 	if !slices.Equal(answers, []string{"a"}) {
 		t.Errorf("answers are %q: the cancelled call was answered", answers)
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/nestor-dev/nestor/internal/agent"
+	"github.com/nestor-dev/nestor/internal/agent/budget"
 	"github.com/nestor-dev/nestor/internal/ledger"
 	"github.com/nestor-dev/nestor/internal/model/schedule"
 )
@@ -66,7 +67,7 @@ type Call struct {
 	// Key is the key of the call in the ledger.
 	Key string
 	// Reserve is the most that the call may use of the budgets of its tree.
-	Reserve agent.Amount
+	Reserve budget.Amount
 	Budgets *Budgets
 	// MostCost returns the cost to reserve from quotas, and whether the price is known.
 	MostCost func() (costMicros int64, priced bool)
@@ -167,7 +168,7 @@ func (q *Queue) dispatch(b *Budgets) []func() {
 			c.gate = left
 			after = append(after, func() { c.Refused(*refusal) })
 		default:
-			b.add(b.nodes[c.Agent.UID], agent.Amount{}, c.Reserve)
+			b.add(b.nodes[c.Agent.UID], budget.Amount{}, c.Reserve)
 			c.gate = atSpace
 			after = append(after, func() { q.enterSpace(c) })
 		}

@@ -13,6 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/nestor-dev/nestor/internal/agent"
+	"github.com/nestor-dev/nestor/internal/agent/budget"
 	"github.com/nestor-dev/nestor/internal/ledger"
 	"github.com/nestor-dev/nestor/internal/model/schedule"
 	"github.com/nestor-dev/nestor/internal/quota"
@@ -86,7 +87,7 @@ func newPlay(t *testing.T) *play {
 func uid(tree, agent int) string { return fmt.Sprintf("%d-%d", tree, agent) }
 
 // setUsage counts the usage of an agent. Agent 0 is the root of its tree and has a limit.
-func (p *play) setUsage(tree, index int, released ...agent.Amount) {
+func (p *play) setUsage(tree, index int, released ...budget.Amount) {
 	record := ledger.Agent{UID: uid(tree, index), Name: uid(tree, index)}
 	s := stateWithUsage(p.usage[record.UID])
 	if index == 0 {
@@ -159,7 +160,7 @@ func (p *play) submit(a action) {
 	c := &playedCall{}
 	c.Call = &Call{
 		Agent: ledger.Agent{UID: uid(a.tree, a.agent), Namespace: fmt.Sprint("ns", a.tree)}, Key: fmt.Sprint(len(p.calls)), Budgets: p.budgets,
-		Reserve: agent.Amount{Tokens: a.tokens}, MostCost: func() (int64, bool) { return 0, false },
+		Reserve: budget.Amount{Tokens: a.tokens}, MostCost: func() (int64, bool) { return 0, false },
 		Ticket:  schedule.Ticket{Provider: "p", Namespace: fmt.Sprint("ns", a.tree), Chat: uid(a.tree, 0), Tokens: a.tokens},
 		Started: func(grant *schedule.Grant) { c.grant, c.started = grant, c.started+1 },
 		Refused: func(Refusal) { c.refused++ },
@@ -256,7 +257,7 @@ func (p *play) remains() string {
 		}
 	}
 	for id, n := range p.budgets.nodes {
-		if n.reserved != (agent.Amount{}) {
+		if n.reserved != (budget.Amount{}) {
 			return fmt.Sprintf("%+v of agent %s is still reserved", n.reserved, id)
 		}
 	}

@@ -9,11 +9,12 @@ import (
 	"strings"
 
 	"github.com/nestor-dev/nestor/internal/agent"
+	"github.com/nestor-dev/nestor/internal/agent/budget"
 	"github.com/nestor-dev/nestor/internal/model"
 )
 
 // Fact converts a reply to a fact. A refusal is a failure, whatever else it contains, but its usage counts.
-func Fact(e agent.CallModel, reply model.Reply, usage agent.Usage) agent.Fact {
+func Fact(e agent.CallModel, reply model.Reply, usage budget.Usage) agent.Fact {
 	failed := agent.ModelFailed{Call: e.Call, Attempt: e.Attempt, Failure: agent.FailureFinal, Usage: &usage}
 	switch reply.Outcome() {
 	case model.OutcomeRefused:

@@ -5,6 +5,7 @@ package exchange
 
 import (
 	"github.com/nestor-dev/nestor/internal/agent"
+	"github.com/nestor-dev/nestor/internal/agent/budget"
 	"github.com/nestor-dev/nestor/internal/model"
 	"github.com/nestor-dev/nestor/internal/tokens"
 )
@@ -15,16 +16,16 @@ import (
 const maxUsageRatio = 4
 
 // PromptTokens returns the prompt part of a reservation: the core's estimate.
-func PromptTokens(reserved agent.Amount, maxOutput int64) int64 {
+func PromptTokens(reserved budget.Amount, maxOutput int64) int64 {
 	return max(0, reserved.Tokens-maxOutput)
 }
 
 // Usage returns the usage of a call, with its cost if that is known. If the provider reports no usage, the estimate counts, so
 // that budgets hold; the cost is unknown then.
-func Usage(req model.Request, reply model.Reply, e agent.CallModel, prices model.Prices) (*model.Usage, agent.Usage) {
+func Usage(req model.Request, reply model.Reply, e agent.CallModel, prices model.Prices) (*model.Usage, budget.Usage) {
 	prompt, completion := PromptTokens(e.Reserve, req.MaxOutputTokens), replyTokens(reply)
 	if reply.Usage == nil {
-		return nil, agent.Usage{PromptTokens: prompt, CompletionTokens: completion, ModelCalls: 1}
+		return nil, budget.Usage{PromptTokens: prompt, CompletionTokens: completion, ModelCalls: 1}
 	}
 	reported := *reply.Usage
 	context := prices.ContextTokens(req.Model)
@@ -34,7 +35,7 @@ func Usage(req model.Request, reply model.Reply, e agent.CallModel, prices model
 	reported.CacheWriteTokens = min(reported.CacheWriteTokens, reported.PromptTokens-reported.CachedTokens)
 	reported.ReasoningTokens = min(reported.ReasoningTokens, reported.CompletionTokens)
 	reported.TotalTokens = reported.PromptTokens + reported.CompletionTokens
-	return &reported, agent.Usage{PromptTokens: reported.PromptTokens, CompletionTokens: reported.CompletionTokens, ReasoningTokens: reported.ReasoningTokens,
+	return &reported, budget.Usage{PromptTokens: reported.PromptTokens, CompletionTokens: reported.CompletionTokens, ReasoningTokens: reported.ReasoningTokens,
 		ModelCalls: 1, CostMicros: prices.Cost(req.Model, &reported)}
 }
 

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/nestor-dev/nestor/internal/agent"
+	"github.com/nestor-dev/nestor/internal/agent/budget"
 	"github.com/nestor-dev/nestor/internal/ledger"
 )
 
@@ -149,6 +150,6 @@ func (p *Writer) endCall(batch *ledger.Batch, fact agent.Fact) {
 func (p *Writer) Replied(text string, calls ...agent.ToolCall) agent.ModelReplied {
 	cost := int64(1500)
 	return agent.ModelReplied{
-		Call: p.State.ModelCall.ID, Text: text, Calls: calls, Usage: agent.Usage{PromptTokens: 100, CompletionTokens: 20, CostMicros: &cost},
+		Call: p.State.ModelCall.ID, Text: text, Calls: calls, Usage: budget.Usage{PromptTokens: 100, CompletionTokens: 20, CostMicros: &cost},
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/nestor-dev/nestor/internal/agent"
+	"github.com/nestor-dev/nestor/internal/agent/pattern"
 	"github.com/nestor-dev/nestor/internal/history/historytest"
 )
 
@@ -14,7 +15,7 @@ func TestEntriesOfAllowances(t *testing.T) {
 	chat := historytest.Chat("team-a", "release", "uid")
 	expect(t, entriesAfter(t, chat,
 		func() agent.Fact { return chat.Orchestrator() },
-		constantFact(agent.Allowed{Message: "msg-1", Tool: "write", By: "alice", Arguments: []agent.ArgumentPattern{{Name: "path", Pattern: "docs/*"}, {Name: "mode", Pattern: "w"}}}),
+		constantFact(agent.Allowed{Message: "msg-1", Tool: "write", By: "alice", Arguments: []pattern.Argument{{Name: "path", Pattern: "docs/*"}, {Name: "mode", Pattern: "w"}}}),
 		constantFact(agent.Allowed{Message: "msg-2", Tool: "bash", By: "bob"}),
 		constantFact(agent.AllowanceRevoked{Message: "msg-3", Allowance: "msg-1", By: "bob"}),
 	),

@@ -11,6 +11,7 @@ import (
 
 	api "github.com/nestor-dev/nestor/api/history/v1alpha1"
 	"github.com/nestor-dev/nestor/internal/agent"
+	"github.com/nestor-dev/nestor/internal/agent/budget"
 	"github.com/nestor-dev/nestor/internal/ledger"
 )
 
@@ -136,7 +137,7 @@ func (s Step) fillChild(e *api.Entry, f agent.ChildFinished) {
 	if !f.Outcome.Succeeded() {
 		e.Content = f.Outcome.Error
 	}
-	if f.Usage != (agent.Usage{}) {
+	if f.Usage != (budget.Usage{}) {
 		e.Usage = usage(f.Usage)
 	}
 }
@@ -193,7 +194,7 @@ func number(n *int) *int32 {
 	return &small
 }
 
-func usage(u agent.Usage) *api.TokenUsage {
+func usage(u budget.Usage) *api.TokenUsage {
 	tokens := &api.TokenUsage{PromptTokens: &u.PromptTokens, CompletionTokens: &u.CompletionTokens, CostMicros: u.CostMicros}
 	if u.ReasoningTokens > 0 {
 		tokens.ReasoningTokens = &u.ReasoningTokens

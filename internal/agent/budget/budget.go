@@ -1,7 +1,8 @@
 // Copyright 2026 The Nestor Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package agent
+// Package budget has the values with which agents and the engine count usage: amounts, budgets and usages. Sums saturate.
+package budget
 
 import (
 	"math"
@@ -17,7 +18,7 @@ type Amount struct {
 
 // Plus adds two amounts. Sums saturate, so that nonsensical numbers from a provider cannot overflow them.
 func (a Amount) Plus(b Amount) Amount {
-	return Amount{Tokens: sum(a.Tokens, b.Tokens), CostMicros: sum(a.CostMicros, b.CostMicros), Tasks: sum(a.Tasks, b.Tasks)}
+	return Amount{Tokens: Sum(a.Tokens, b.Tokens), CostMicros: Sum(a.CostMicros, b.CostMicros), Tasks: Sum(a.Tasks, b.Tasks)}
 }
 
 // Minus subtracts an amount. The result is never negative.
@@ -31,8 +32,8 @@ func (a Amount) within(limit Amount) bool {
 		(limit.Tasks == 0 || a.Tasks <= limit.Tasks)
 }
 
-// sum adds two numbers and saturates. Negative numbers count as zero.
-func sum(a, b int64) int64 {
+// Sum adds two numbers and saturates. Negative numbers count as zero.
+func Sum(a, b int64) int64 {
 	a, b = max(0, a), max(0, b)
 	if a > math.MaxInt64-b {
 		return math.MaxInt64
@@ -50,11 +51,6 @@ type Budget struct {
 	Reserved Amount `json:"reserved,omitzero"`
 	// Until is the usage at which the chat waits for the next message of a person; see Window.
 	Until Amount `json:"until,omitzero"`
-}
-
-// budget returns the limits that hold for an agent and its subtree.
-func (l Limits) budget() Amount {
-	return Amount{Tokens: l.MaxTokens, CostMicros: l.MaxCostMicros, Tasks: l.MaxTasks}
 }
 
 // Reserve reserves an amount and reports whether the limits allow it. If not, the budget is unchanged.
@@ -90,9 +86,10 @@ type Usage struct {
 }
 
 // Total returns the sum of all tokens.
-func (u Usage) Total() int64 { return sum(u.PromptTokens, u.CompletionTokens) }
+func (u Usage) Total() int64 { return Sum(u.PromptTokens, u.CompletionTokens) }
 
-func (u Usage) amount() Amount {
+// Amount returns what counts against a budget.
+func (u Usage) Amount() Amount {
 	a := Amount{Tokens: u.Total(), Tasks: u.Tasks}
 	if u.CostMicros != nil {
 		a.CostMicros = *u.CostMicros
@@ -103,15 +100,15 @@ func (u Usage) amount() Amount {
 // Plus adds two usages. The cost of the sum is known only if both costs are.
 func (u Usage) Plus(v Usage) Usage {
 	total := Usage{
-		PromptTokens:     sum(u.PromptTokens, v.PromptTokens),
-		CompletionTokens: sum(u.CompletionTokens, v.CompletionTokens),
-		ReasoningTokens:  sum(u.ReasoningTokens, v.ReasoningTokens),
-		ModelCalls:       sum(u.ModelCalls, v.ModelCalls),
-		Tasks:            sum(u.Tasks, v.Tasks),
+		PromptTokens:     Sum(u.PromptTokens, v.PromptTokens),
+		CompletionTokens: Sum(u.CompletionTokens, v.CompletionTokens),
+		ReasoningTokens:  Sum(u.ReasoningTokens, v.ReasoningTokens),
+		ModelCalls:       Sum(u.ModelCalls, v.ModelCalls),
+		Tasks:            Sum(u.Tasks, v.Tasks),
 	}
 	switch {
 	case u.CostMicros != nil && v.CostMicros != nil:
-		cost := sum(*u.CostMicros, *v.CostMicros)
+		cost := Sum(*u.CostMicros, *v.CostMicros)
 		total.CostMicros = &cost
 	case u.ModelCalls == 0:
 		total.CostMicros = v.CostMicros
@@ -121,17 +118,8 @@ func (u Usage) Plus(v Usage) Usage {
 	return total
 }
 
-// reserveFor returns the most that a model call can use: its estimated prompt and the longest reply.
-func (c Config) reserveFor(promptTokens int64) Amount {
-	a := Amount{Tokens: sum(promptTokens, c.Limits.MaxOutputTokens)}
-	if c.Price != nil {
-		a.CostMicros = sum(perMillion(promptTokens, c.Price.Input), perMillion(c.Limits.MaxOutputTokens, c.Price.Output))
-	}
-	return a
-}
-
-// perMillion returns the cost of tokens at a price per million, rounded up.
-func perMillion(tokens, price int64) int64 {
+// Cost returns the cost of tokens at a price per million, rounded up.
+func Cost(tokens, price int64) int64 {
 	const million = 1_000_000
 	high, low := bits.Mul64(uint64(max(0, tokens)), uint64(max(0, price)))
 	if high >= million { // the quotient would not fit
@@ -142,4 +130,21 @@ func perMillion(tokens, price int64) int64 {
 		cost++
 	}
 	return int64(min(cost, math.MaxInt64))
+}
+
+// Max returns the maximum of two usages, field by field.
+func (u Usage) Max(v Usage) Usage {
+	highest := Usage{
+		PromptTokens: max(u.PromptTokens, v.PromptTokens), CompletionTokens: max(u.CompletionTokens, v.CompletionTokens),
+		ModelCalls: max(u.ModelCalls, v.ModelCalls), Tasks: max(u.Tasks, v.Tasks), CostMicros: u.CostMicros,
+	}
+	if v.CostMicros != nil && (u.CostMicros == nil || *v.CostMicros > *u.CostMicros) {
+		highest.CostMicros = v.CostMicros
+	}
+	return highest
+}
+
+// Max returns the maximum of two amounts, field by field.
+func (a Amount) Max(b Amount) Amount {
+	return Amount{Tokens: max(a.Tokens, b.Tokens), CostMicros: max(a.CostMicros, b.CostMicros), Tasks: max(a.Tasks, b.Tasks)}
 }
