@@ -10,7 +10,7 @@
 //	Deliver ─▶ mailbox ─▶ Step ─▶ ledger.Append ─▶ perform new effects ─▶ results ─▶ mailbox
 //	                                        └────▶ stop what is in flight and no longer outstanding
 //
-// The engine performs the effects that need no Kubernetes: model calls (through the scheduler), tool calls, timers, and
+// The engine performs the effects that need no Kubernetes: model calls (through the admission queue), tool calls, timers, and
 // notifications between agents. Controllers perform the others: children, posts and asks. They are notified when an agent has
 // changed (Options.Changed), read its state (View) and perform what is outstanding, at their own pace and repeatedly.
 //
@@ -36,8 +36,8 @@
 // no more model calls, lets its calls finish and releases the shard. An owner that does not answer is superseded. A
 // superseded engine stops all effects, drops all agents and stands by. See docs/adr/0014-one-engine-appends.md.
 //
-// # Budgets
+// # Parts
 //
-// Before a model call, the most that it may use is reserved from the budgets of the agent and all its ancestors, and settled
-// after it, so that parallel agents of a tree cannot exceed a budget together.
+// Package admission decides when a model call may start, package slots how many sub-agents are active, and package exchange
+// converts between the core and models. None of them depends on the engine.
 package engine

@@ -13,8 +13,8 @@ import (
 	"github.com/nestor-dev/nestor/internal/ledger"
 )
 
-// Budgets holds the usage and reservations of the agents of some trees. An agent's limit includes everything below it. The lock of the
-// queue guards it, because every change may let a waiting call continue.
+// Budgets holds the usage and reservations of the agents of some trees. An agent's limit includes everything below
+// it. The lock of the queue guards it, because every change may let a waiting call continue.
 type Budgets struct {
 	queue    *Queue
 	nodes    map[string]*node
@@ -37,8 +37,8 @@ func (q *Queue) NewBudgets() *Budgets {
 	return &Budgets{queue: q, nodes: map[string]*node{}, children: map[string][]*node{}}
 }
 
-// Set updates the node of an agent from its state. At the same time it releases the reservations of calls whose usage is now part
-// of the state, so that the amount is never counted twice or not at all.
+// Set updates the node of an agent from its state. At the same time it releases the reservations of calls whose usage
+// is now part of the state, so that the amount is never counted twice or not at all.
 func (b *Budgets) Set(record ledger.Agent, s agent.State, released ...budget.Amount) {
 	b.update(func() {
 		n, ok := b.nodes[record.UID]
@@ -108,7 +108,8 @@ func (b *Budgets) update(do func()) {
 	}
 }
 
-// check decides whether an agent may reserve an amount: now, never, or later if only reservations of calls in flight prevent it.
+// check decides whether an agent may reserve an amount: now, never, or later if only reservations of calls in flight
+// prevent it.
 func (b *Budgets) check(uid string, amount budget.Amount) (refused *Refusal, later bool) {
 	for n := b.nodes[uid]; n != nil; n = b.nodes[n.parent] {
 		if n.limit == (budget.Amount{}) && n.until == (budget.Amount{}) {
@@ -130,15 +131,20 @@ func (b *Budgets) check(uid string, amount budget.Amount) (refused *Refusal, lat
 
 func (n *node) refuse(amount budget.Amount, exhausted bool) *Refusal {
 	if !exhausted {
-		return &Refusal{Failure: agent.FailureMessageBudget, Message: fmt.Sprintf("the chat %s has used %d tokens, may use %d until a person sends the next message (limits.maxTokensPerMessage), and the next call may need %d",
+		return &Refusal{Failure: agent.FailureMessageBudget, Message: fmt.Sprintf(
+			"the chat %s has used %d tokens, may use %d until a person sends the next message (limits.maxTokensPerMessage), "+
+				"and the next call may need %d",
 			n.name, n.treeUsed.Tokens, n.until.Tokens, amount.Tokens)}
 	}
-	return &Refusal{Failure: agent.FailureBudget, Message: fmt.Sprintf("the budget of %s is used up: %d of %d tokens, %d of %d millionths of the currency are used, and the next call may need %d and %d",
-		n.name, n.treeUsed.Tokens, n.limit.Tokens, n.treeUsed.CostMicros, n.limit.CostMicros, amount.Tokens, amount.CostMicros)}
+	return &Refusal{Failure: agent.FailureBudget, Message: fmt.Sprintf(
+		"the budget of %s is used up: %d of %d tokens, %d of %d millionths of the currency are used, "+
+			"and the next call may need %d and %d",
+		n.name, n.treeUsed.Tokens, n.limit.Tokens, n.treeUsed.CostMicros, n.limit.CostMicros,
+		amount.Tokens, amount.CostMicros)}
 }
 
-// GrantTasks reserves up to requested tasks for an agent within the limits of its ancestors, and returns how many. Set releases
-// them when they are part of the state.
+// GrantTasks reserves up to requested tasks for an agent within the limits of its ancestors, and returns how many.
+// Set releases them when they are part of the state.
 func (b *Budgets) GrantTasks(uid string, requested int64) int64 {
 	b.queue.mu.Lock()
 	defer b.queue.mu.Unlock()
@@ -201,7 +207,9 @@ func (b *Budgets) giveBack(uid string, amount budget.Amount) {
 		return
 	}
 	back := budget.Amount{
-		Tokens: min(amount.Tokens, n.reserved.Tokens), CostMicros: min(amount.CostMicros, n.reserved.CostMicros), Tasks: min(amount.Tasks, n.reserved.Tasks),
+		Tokens:     min(amount.Tokens, n.reserved.Tokens),
+		CostMicros: min(amount.CostMicros, n.reserved.CostMicros),
+		Tasks:      min(amount.Tasks, n.reserved.Tasks),
 	}
 	b.add(n, budget.Amount{}, minus(budget.Amount{}, back))
 }
@@ -218,7 +226,9 @@ const maxAmount = 1 << 48
 
 // clampAmount clamps an amount: one that saturated in an agent must not overflow its ancestors.
 func clampAmount(a budget.Amount) budget.Amount {
-	return budget.Amount{Tokens: min(a.Tokens, maxAmount), CostMicros: min(a.CostMicros, maxAmount), Tasks: min(a.Tasks, maxAmount)}
+	return budget.Amount{
+		Tokens: min(a.Tokens, maxAmount), CostMicros: min(a.CostMicros, maxAmount), Tasks: min(a.Tasks, maxAmount),
+	}
 }
 
 func plus(a, b budget.Amount) budget.Amount {

@@ -22,8 +22,8 @@ type Options struct {
 		ledger.Sizes
 	}
 	Scheduler *schedule.Scheduler
-	// Quotas returns the quotas of namespaces; nil means none. QuotaUsageChanged, which may be nil, is called for a namespace with
-	// quotas in which calls started, ended or wait.
+	// Quotas returns the quotas of namespaces; nil means none. QuotaUsageChanged, which may be nil, is called for a
+	// namespace with quotas in which calls started, ended or wait.
 	Quotas            Quotas
 	QuotaUsageChanged func(namespace string)
 	// NamespaceUID returns the UID of a namespace, or an empty string.
@@ -43,7 +43,8 @@ type Queue struct {
 	busy    sync.WaitGroup
 
 	mu sync.Mutex
-	// waiting are the calls at each gate but the last, in order of arrival. The scheduler has those that wait for a provider.
+	// waiting are the calls at each gate but the last, in order of arrival. The scheduler has those that wait for a
+	// provider.
 	waiting [atProvider][]*Call
 	space   space
 	quotas  quotas
@@ -60,8 +61,8 @@ const (
 	left
 )
 
-// Call is a model call that asks for admission. One of Started and Refused is called once, unless the call is cancelled before. They may
-// run on the goroutine of another call, so they must not block.
+// Call is a model call that asks for admission. One of Started and Refused is called once, unless the call is
+// cancelled before. They may run on the goroutine of another call, so they must not block.
 type Call struct {
 	Agent ledger.Agent
 	// Key is the key of the call in the ledger.
@@ -75,11 +76,12 @@ type Call struct {
 	// Started is called when the call may start. The grant must be released.
 	Started func(*schedule.Grant)
 	Refused func(Refusal)
-	// Waits is called with the reason why a quota delays the call, and with nil when none does any more. WaitRecorded reports that a
-	// reason was recorded before the call was submitted.
+	// Waits is called with the reason why a quota delays the call, and with nil when none does any more. WaitRecorded
+	// reports that a reason was recorded before the call was submitted.
 	Waits        func(*agent.QuotaWait)
 	WaitRecorded bool
-	// QueuedChanged is called when the call has waited for its provider for a while, and again when it no longer waits; see Queued.
+	// QueuedChanged is called when the call has waited for its provider for a while, and again when it no longer
+	// waits; see Queued.
 	QueuedChanged func()
 
 	// The queue's lock guards the following fields.
@@ -103,13 +105,14 @@ func New(ctx context.Context, options Options) *Queue {
 // Wait waits until the queue has ended its checks after the end of its context.
 func (q *Queue) Wait() { q.busy.Wait() }
 
-// Submit queues a call, which must not be submitted again. Its budgets must be those of the queue. Started or Refused may be called before Submit returns.
+// Submit queues a call, which must not be submitted again. Its budgets must be those of the queue. Started or Refused
+// may be called before Submit returns.
 func (q *Queue) Submit(c *Call) {
 	c.Budgets.update(func() { q.waiting[atBudget] = append(q.waiting[atBudget], c) })
 }
 
-// Cancel removes a call that waits, with everything that it has reserved, and reports whether it did: a call that has started, was
-// refused or was cancelled before is not affected.
+// Cancel removes a call that waits, with everything that it has reserved, and reports whether it did: a call that has
+// started, was refused or was cancelled before is not affected.
 func (c *Call) Cancel() bool { return c.leave(nil) }
 
 // leave takes a call out of the queue before it may start. It reports false if the call had left already.

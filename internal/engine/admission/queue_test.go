@@ -33,9 +33,10 @@ type action struct {
 	tokens      int64
 }
 
-// TestQueueHolds plays random calls of two trees in two namespaces against all limits together. After every action no limit is
-// exceeded, no call waits that could run, and the budgets hold exactly the reservations of the calls that have one. In the end,
-// when all limits are lifted, every call has started once, was refused once or was cancelled once, and nothing is reserved.
+// TestQueueHolds plays random calls of two trees in two namespaces against all limits together. After every action no
+// limit is exceeded, no call waits that could run, and the budgets hold exactly the reservations of the calls that
+// have one. In the end, when all limits are lifted, every call has started once, was refused once or was cancelled
+// once, and nothing is reserved.
 func TestQueueHolds(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		actions := rapid.SliceOfN(rapid.Custom(func(rt *rapid.T) action {

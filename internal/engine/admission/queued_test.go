@@ -58,8 +58,8 @@ func TestLongQueueIsReported(t *testing.T) {
 	})
 }
 
-// A call that starts in the moment in which it would be reported is reported twice or not at all. With -race this finds accesses
-// without the lock.
+// A call that starts in the moment in which it would be reported is reported twice or not at all. With -race this
+// finds accesses without the lock.
 func TestQueueEndsWhenItIsReported(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newQueueWorld(t)

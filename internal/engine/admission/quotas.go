@@ -26,8 +26,8 @@ const (
 	PriceUnknown   = "PriceUnknown"
 )
 
-// quotas is the state of the checks of quotas. One goroutine asks the ledger for all waiting calls when something has changed or a
-// period has ended.
+// quotas is the state of the checks of quotas. One goroutine asks the ledger for all waiting calls when something has
+// changed or a period has ended.
 type quotas struct {
 	// dirty are the namespaces to check, and checking reports that a goroutine does so.
 	dirty      map[string]bool
@@ -179,7 +179,8 @@ func (q *Queue) reserve(ctx context.Context, requests []ledger.QuotaRequest) ([]
 	q.mu.Lock()
 	for i := range requests {
 		s := q.quotas.namespace(requests[i].Namespace)
-		requests[i].Recount = s.recount || slices.ContainsFunc(requests[i].Limits, func(l ledger.QuotaLimit) bool { return !s.counted[l.Since] })
+		uncounted := func(l ledger.QuotaLimit) bool { return !s.counted[l.Since] }
+		requests[i].Recount = s.recount || slices.ContainsFunc(requests[i].Limits, uncounted)
 		s.recount = false
 	}
 	q.mu.Unlock()
@@ -201,8 +202,10 @@ func (q *Queue) reserve(ctx context.Context, requests []ledger.QuotaRequest) ([]
 }
 
 // request returns the ledger request for calls of a namespace.
-func (q *Queue) request(namespace string, limits []quota.Quota, calls []ledger.QuotaCall, now time.Time) ledger.QuotaRequest {
-	return ledger.QuotaRequest{Namespace: namespace, NamespaceUID: q.options.NamespaceUID(namespace), At: now, Limits: quota.Limits(limits, now), Calls: calls}
+func (q *Queue) request(ns string, quotas []quota.Quota, calls []ledger.QuotaCall, now time.Time) ledger.QuotaRequest {
+	return ledger.QuotaRequest{
+		Namespace: ns, NamespaceUID: q.options.NamespaceUID(ns), At: now, Limits: quota.Limits(quotas, now), Calls: calls,
+	}
 }
 
 // scheduleCheck schedules a check after some time, unless one is already scheduled sooner.
@@ -234,7 +237,8 @@ func (q *Queue) QuotaCounts(ctx context.Context, namespace string, limits []quot
 	return answers[0].Counts, nil
 }
 
-// WaitingForQuota counts the calls of a namespace that wait for a quota, or those of all namespaces if it is empty, by the quota's name.
+// WaitingForQuota counts the calls of a namespace that wait for a quota, or those of all namespaces if it is empty,
+// by the quota's name.
 func (q *Queue) WaitingForQuota(namespace string) map[string]int {
 	q.mu.Lock()
 	defer q.mu.Unlock()

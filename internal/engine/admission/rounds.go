@@ -46,15 +46,17 @@ func (q *Queue) checkNamespaces(namespaces []string) error {
 	}
 	contended := false
 	for i, r := range rounds {
-		contended = contended || slices.ContainsFunc(answers[i].Counts, func(c ledger.QuotaCount) bool { return c.ReservedTokens+c.ReservedCostMicros > 0 })
+		contended = contended || slices.ContainsFunc(answers[i].Counts, func(c ledger.QuotaCount) bool {
+			return c.ReservedTokens+c.ReservedCostMicros > 0
+		})
 		q.applyAnswer(r, answers[i], now)
 	}
 	q.scheduleRound(now, contended)
 	return nil
 }
 
-// collect collects the calls of a namespace that can be checked. Calls without a quota pass, and those with an unknown price keep
-// waiting.
+// collect collects the calls of a namespace that can be checked. Calls without a quota pass, and those with an
+// unknown price keep waiting.
 func (q *Queue) collect(namespace string, now time.Time) (round, error) {
 	limits, err := q.limiting(namespace)
 	if err != nil {
@@ -81,7 +83,8 @@ func (q *Queue) collect(namespace string, now time.Time) (round, error) {
 		}
 		cost, priced := c.MostCost()
 		if limitsMoney && !priced {
-			q.delay(c, quotaDelay{reason: PriceUnknown, quota: money.Name}, quota.PriceUnknown(money, c.Agent.Model, c.Agent.Provider))
+			message := quota.PriceUnknown(money, c.Agent.Model, c.Agent.Provider)
+			q.delay(c, quotaDelay{reason: PriceUnknown, quota: money.Name}, message)
 			continue
 		}
 		r.calls = append(r.calls, c)
@@ -101,13 +104,15 @@ func (q *Queue) applyAnswer(r round, answer ledger.QuotaAnswer, now time.Time) {
 			continue
 		}
 		if exceeded, ok := quota.LongestWait(r.quotas, answer.Counts, r.request.Calls[i], now); ok {
-			q.delay(c, quotaDelay{reason: QuotaExhausted, quota: exceeded.Quota.Name, resets: exceeded.Resets}, exceeded.Message)
+			by := quotaDelay{reason: QuotaExhausted, quota: exceeded.Quota.Name, resets: exceeded.Resets}
+			q.delay(c, by, exceeded.Message)
 		}
 	}
 	q.notifyUsage(r.request.Namespace)
 }
 
-// passQuota lets a call pass, unless it was cancelled meanwhile. In that case the end of the call releases the reservation.
+// passQuota lets a call pass, unless it was cancelled meanwhile. In that case the end of the call releases the
+// reservation.
 func (q *Queue) passQuota(c *Call, reserved bool) {
 	q.mu.Lock()
 	q.waiting[atQuota] = slices.DeleteFunc(q.waiting[atQuota], func(other *Call) bool { return other == c })
@@ -129,8 +134,9 @@ func (q *Queue) delay(c *Call, by quotaDelay, message string) {
 	}
 }
 
-// scheduleRound checks again at the next full hour, since every period ends with one. It checks sooner if calls in flight may release
-// what is missing, because those of other processes send no notification, or if a price is missing.
+// scheduleRound checks again at the next full hour, since every period ends with one. It checks sooner if calls in
+// flight may release what is missing, because those of other processes send no notification, or if a price is
+// missing.
 func (q *Queue) scheduleRound(now time.Time, contended bool) {
 	q.mu.Lock()
 	unpriced := slices.ContainsFunc(q.waiting[atQuota], func(c *Call) bool { return c.delay.reason == PriceUnknown })

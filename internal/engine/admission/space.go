@@ -25,9 +25,9 @@ type tenant struct{ namespace, uid string }
 
 func tenantOf(a ledger.Agent) tenant { return tenant{a.Namespace, a.NamespaceUID} }
 
-// space is the size of the ledger's namespaces. The model calls of those that have reached the ledger quota wait: they write the
-// most, and a call that is not made costs nothing. Calls in flight are still recorded, so a namespace may exceed its quota by what its
-// agents have in flight.
+// space is the size of the ledger's namespaces. The model calls of those that have reached the ledger quota wait:
+// they write the most, and a call that is not made costs nothing. Calls in flight are still recorded, so a namespace
+// may exceed its quota by what its agents have in flight.
 type space struct {
 	quota   int64 // 0 means no limit
 	sizes   map[tenant]int64
@@ -114,8 +114,9 @@ func (q *Queue) applySizes(sums []ledger.NamespaceBytes, err error) {
 }
 
 func (q *Queue) spaceWait(namespace string) *agent.QuotaWait {
-	return &agent.QuotaWait{Reason: string(ledger.ReasonQuota), Message: fmt.Sprintf("The namespace %s has filled its share of the ledger (%d bytes): %s.",
-		namespace, q.space.quota, ledger.ReasonQuota.Advice())}
+	message := fmt.Sprintf("The namespace %s has filled its share of the ledger (%d bytes): %s.",
+		namespace, q.space.quota, ledger.ReasonQuota.Advice())
+	return &agent.QuotaWait{Reason: string(ledger.ReasonQuota), Message: message}
 }
 
 // Appended counts what this process has written for an agent.
@@ -143,7 +144,8 @@ func (q *Queue) LedgerFull(namespace, uid string) error {
 	if !full {
 		return nil
 	}
-	return &ledger.Error{Op: "begin", Reason: ledger.ReasonQuota, Err: errors.New("the namespace " + namespace + " has filled its share")}
+	err := errors.New("the namespace " + namespace + " has filled its share")
+	return &ledger.Error{Op: "begin", Reason: ledger.ReasonQuota, Err: err}
 }
 
 // FullNamespaces counts the namespaces at their ledger quota, by the sizes last read.

@@ -11,9 +11,9 @@ import (
 	"github.com/nestor-dev/nestor/internal/share"
 )
 
-// The slots of a namespace (AgentQuota.spec.maxActiveAgents) are limited for the whole installation. Replicas divide the limit with
-// package share: slots are its source for the resources active/NAMESPACE. The slots of a chat need no shares, because a tree is in one
-// replica.
+// The slots of a namespace (AgentQuota.spec.maxActiveAgents) are limited for the whole installation. Replicas divide
+// the limit with package share: slots are its source for the resources active/NAMESPACE. The slots of a chat need no
+// shares, because a tree is in one replica.
 
 // groupShare is the share of a group's limit that this replica may use.
 type groupShare struct {

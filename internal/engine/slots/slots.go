@@ -12,8 +12,8 @@ import (
 	"github.com/nestor-dev/nestor/internal/share"
 )
 
-// Group is a group of sub-agents with a limit on how many are active at the same time, such as those of a chat. An agent may belong to
-// several groups.
+// Group is a group of sub-agents with a limit on how many are active at the same time, such as those of a chat. An
+// agent may belong to several groups.
 type Group struct {
 	// Key identifies the group within the engine.
 	Key string
@@ -29,8 +29,8 @@ func OfNamespace(namespace string) string { return namespacePrefix + namespace }
 
 const namespacePrefix = "namespace/"
 
-// Slots tracks which sub-agents are active and grants free slots in the order of requests. An agent that waits for a person or
-// its children has no slot, so parents never block their children.
+// Slots tracks which sub-agents are active and grants free slots in the order of requests. An agent that waits for a
+// person or its children has no slot, so parents never block their children.
 type Slots struct {
 	mu      sync.Mutex
 	groups  map[string]*group
@@ -60,8 +60,8 @@ func New(notifier share.Notifier) *Slots {
 	return &Slots{notifier: notifier, groups: map[string]*group{}, members: map[string]*member{}}
 }
 
-// Acquire gives a sub-agent a slot if all of its groups have one free. If not, the agent waits in the queue, and wake is called
-// once when it has its slot.
+// Acquire gives a sub-agent a slot if all of its groups have one free. If not, the agent waits in the queue, and wake
+// is called once when it has its slot.
 func (s *Slots) Acquire(owner any, uid string, groups []Group, wake func()) bool {
 	taken, wakes := s.join(owner, uid, groups, wake)
 	for _, other := range wakes {
