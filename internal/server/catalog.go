@@ -12,7 +12,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/role"
 	"github.com/nestor-dev/nestor/internal/tool"
 	"github.com/nestor-dev/nestor/internal/tool/builtin"
-	"github.com/nestor-dev/nestor/internal/tool/workspace"
+	"github.com/nestor-dev/nestor/internal/tool/workspace/toolspec"
 )
 
 // catalog lists built-in roles and tools, and those of workspaces, which are not resources.
@@ -49,12 +49,12 @@ func (s *site) catalog(w http.ResponseWriter, _ *http.Request, _ *rest.Config) {
 	for _, t := range set.Tools() {
 		found.Tools = append(found.Tools, describeTool(t.Spec()))
 	}
-	specs, err := workspace.Specs(false)
+	specs, err := toolspec.Specs(false)
 	if err != nil {
 		writeError(w, err)
 		return
 	}
-	publishing, err := workspace.PublishSpecs("")
+	publishing, err := toolspec.PublishSpecs("")
 	if err != nil {
 		writeError(w, err)
 		return

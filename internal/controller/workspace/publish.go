@@ -23,10 +23,10 @@ import (
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 	"github.com/nestor-dev/nestor/internal/tool"
-	"github.com/nestor-dev/nestor/internal/tool/workspace"
 	"github.com/nestor-dev/nestor/internal/tool/workspace/changes"
 	"github.com/nestor-dev/nestor/internal/tool/workspace/gitpush"
 	"github.com/nestor-dev/nestor/internal/tool/workspace/pod"
+	"github.com/nestor-dev/nestor/internal/tool/workspace/toolspec"
 )
 
 // The changes of a git workspace are published by a pod of its own, which alone has the credentials:
@@ -55,7 +55,7 @@ const (
 func publishers(wait time.Duration) (map[v1alpha1.PushApproval][]*tool.Tool, error) {
 	all := map[v1alpha1.PushApproval][]*tool.Tool{}
 	for push, approval := range map[v1alpha1.PushApproval]tool.Approval{v1alpha1.PushApprovalRequired: tool.ApprovalRequired, v1alpha1.PushApprovalNever: tool.ApprovalNotRequired} {
-		specs, err := workspace.PublishSpecs(approval)
+		specs, err := toolspec.PublishSpecs(approval)
 		if err != nil {
 			return nil, err
 		}
@@ -81,7 +81,7 @@ func (w *Workspaces) publishTools(location Location) []*tool.Tool {
 	var bound []*tool.Tool
 	for _, t := range w.publishers[cmp.Or(git.Push.Approval, v1alpha1.PushApprovalRequired)] {
 		run := w.pods.review
-		if t.Name() == workspace.PublishTool {
+		if t.Name() == toolspec.PublishTool {
 			run = w.pods.publish
 		}
 		bound = append(bound, t.With(func(ctx context.Context, call tool.Invocation) (tool.Output, error) { return run(ctx, location, call) }))
@@ -240,7 +240,7 @@ func (p *pods) review(ctx context.Context, location Location, call tool.Invocati
 
 // publish is the tool publish_changes.
 func (p *pods) publish(ctx context.Context, location Location, call tool.Invocation) (tool.Output, error) {
-	var args workspace.PublishArgs
+	var args toolspec.PublishArgs
 	if err := json.Unmarshal(call.Arguments, &args); err != nil {
 		return tool.Output{}, fmt.Errorf("read the arguments: %w", err)
 	}

@@ -29,6 +29,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/tool/workspace/gitclone"
 	"github.com/nestor-dev/nestor/internal/tool/workspace/gitpush"
 	"github.com/nestor-dev/nestor/internal/tool/workspace/pod"
+	"github.com/nestor-dev/nestor/internal/tool/workspace/toolspec"
 	"github.com/nestor-dev/nestor/test/programs"
 )
 
@@ -121,7 +122,7 @@ func (r *publishing) publisherGone() {
 // line returns what review_changes prints for publish_changes.
 func (r *publishing) line() string {
 	GinkgoHelper()
-	result := finished(r.call(workspaces, server.ReviewTool, `{}`))
+	result := finished(r.call(workspaces, toolspec.ReviewTool, `{}`))
 	Expect(result.Failure).To(BeEmpty(), "%s", result.Text)
 	return result.Text[strings.LastIndex(result.Text, "\n")+1:]
 }
@@ -131,11 +132,11 @@ func (r *publishing) publish(key, line string) <-chan tool.Result {
 	GinkgoHelper()
 	set, err := workspaces.ToolsOf(ctx, r.agent())
 	Expect(err).NotTo(HaveOccurred())
-	arguments, err := json.Marshal(server.PublishArgs{Message: "Fix f", Changes: line})
+	arguments, err := json.Marshal(toolspec.PublishArgs{Message: "Fix f", Changes: line})
 	Expect(err).NotTo(HaveOccurred())
 	done := make(chan tool.Result, 1)
 	go func() {
-		done <- tool.Executor{}.Execute(ctx, set, tool.Invocation{ID: key, IdempotencyKey: key, Name: server.PublishTool, Arguments: arguments, Agent: string(r.chat.UID)})
+		done <- tool.Executor{}.Execute(ctx, set, tool.Invocation{ID: key, IdempotencyKey: key, Name: toolspec.PublishTool, Arguments: arguments, Agent: string(r.chat.UID)})
 	}()
 	return done
 }
@@ -152,23 +153,23 @@ var _ = Describe("Publishing changes", func() {
 		for approval, want := range map[v1alpha1.PushApproval]tool.Approval{"": tool.ApprovalRequired, v1alpha1.PushApprovalRequired: tool.ApprovalRequired, v1alpha1.PushApprovalNever: tool.ApprovalNotRequired} {
 			set, err := workspaces.Tools(newPublishing(v1alpha1.GitPush{Approval: approval}).place())
 			Expect(err).NotTo(HaveOccurred())
-			review, ok := set.Lookup(server.ReviewTool)
+			review, ok := set.Lookup(toolspec.ReviewTool)
 			Expect(ok && review.Spec().ReadOnly).To(BeTrue())
-			publish, ok := set.Lookup(server.PublishTool)
+			publish, ok := set.Lookup(toolspec.PublishTool)
 			Expect(ok).To(BeTrue())
 			Expect(publish.Spec().Approval).To(Equal(want))
 			Expect(publish.Spec().Repeatable()).To(BeTrue())
 		}
 		set, err := workspaces.Tools(newChatWorkspace(clonedFrom("https://git.example.com/app.git")).place())
 		Expect(err).NotTo(HaveOccurred())
-		Expect(set.Names()).NotTo(Or(ContainElement(server.PublishTool), ContainElement(server.ReviewTool)))
-		Expect(workspaces.Offers(server.PublishTool) && workspaces.Offers(server.ReviewTool)).To(BeTrue())
+		Expect(set.Names()).NotTo(Or(ContainElement(toolspec.PublishTool), ContainElement(toolspec.ReviewTool)))
+		Expect(workspaces.Offers(toolspec.PublishTool) && workspaces.Offers(toolspec.ReviewTool)).To(BeTrue())
 	})
 
 	It("pushes what was reviewed, once, and to the branch only", func() {
 		r := newPublishing(v1alpha1.GitPush{})
 		r.run()
-		Expect(finished(r.call(workspaces, server.ReviewTool, `{}`)).Text).To(ContainSubstring("Nothing was changed"))
+		Expect(finished(r.call(workspaces, toolspec.ReviewTool, `{}`)).Text).To(ContainSubstring("Nothing was changed"))
 		shell(r.root, "echo two >> f && echo new > g")
 		line := r.line()
 		Expect(line).To(And(HavePrefix("nestor/chat: 2 files, +2 -0 since "+shell(r.root, "git rev-parse HEAD")+", sha256 "), HaveSuffix(": Modified f, Added g")))
@@ -228,7 +229,7 @@ var _ = Describe("Publishing changes", func() {
 		r := newPublishing(v1alpha1.GitPush{})
 		r.run()
 		shell(r.root, "mkdir generated-files && for i in $(seq 1 300); do echo $i > generated-files/$i.json; done")
-		text := finished(r.call(workspaces, server.ReviewTool, `{}`)).Text
+		text := finished(r.call(workspaces, toolspec.ReviewTool, `{}`)).Text
 		Expect(text).To(MatchRegexp(`the list of the 300 changed files has [0-9]+ bytes, and an approval shows at most 8192`))
 		Expect(text).NotTo(ContainSubstring("sha256"))
 	})
@@ -237,7 +238,7 @@ var _ = Describe("Publishing changes", func() {
 		r := newPublishing(v1alpha1.GitPush{})
 		r.run()
 		shell(r.root, "mkdir -p .github/workflows && echo x > .github/workflows/x.yml && echo two >> f")
-		Expect(finished(r.call(workspaces, server.ReviewTool, `{}`)).Text).To(And(
+		Expect(finished(r.call(workspaces, toolspec.ReviewTool, `{}`)).Text).To(And(
 			ContainSubstring(`".github/workflows/x.yml"`), ContainSubstring("workspace.git.push.allowPaths"), Not(ContainSubstring("sha256"))))
 
 		r = newPublishing(v1alpha1.GitPush{AllowPaths: []string{".github/workflows/*.yml"}})

@@ -25,6 +25,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/tool/mcp"
 	"github.com/nestor-dev/nestor/internal/tool/workspace"
 	"github.com/nestor-dev/nestor/internal/tool/workspace/pod"
+	"github.com/nestor-dev/nestor/internal/tool/workspace/toolspec"
 	"github.com/nestor-dev/nestor/internal/version"
 )
 
@@ -129,7 +130,7 @@ func (w *Workspaces) Resume() { w.pods.uses.resume() }
 
 // tools returns unbound tools of a workspace; Tools binds them.
 func tools(readOnly bool, wait time.Duration) ([]*tool.Tool, error) {
-	specs, err := workspace.Specs(readOnly)
+	specs, err := toolspec.Specs(readOnly)
 	if err != nil {
 		return nil, err
 	}
@@ -177,7 +178,7 @@ func (w *Workspaces) Tools(p *Location) (tool.Set, error) {
 
 // Offers reports whether a tool belongs to workspaces.
 func (w *Workspaces) Offers(name string) bool {
-	return name == workspace.ReviewTool || name == workspace.PublishTool || slices.ContainsFunc(w.writers, func(t *tool.Tool) bool { return t.Name() == name })
+	return name == toolspec.ReviewTool || name == toolspec.PublishTool || slices.ContainsFunc(w.writers, func(t *tool.Tool) bool { return t.Name() == name })
 }
 
 // ToolsOf returns the tools of the workspace of a running agent.

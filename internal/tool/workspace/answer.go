@@ -76,11 +76,3 @@ func size(n int64) string {
 		return fmt.Sprintf("%d MiB", n>>20)
 	}
 }
-
-func readOnly(name, title, description string) *mcp.Tool {
-	return &mcp.Tool{
-		Name:        name,
-		Description: description,
-		Annotations: &mcp.ToolAnnotations{Title: title, ReadOnlyHint: true, IdempotentHint: true, OpenWorldHint: new(bool)},
-	}
-}

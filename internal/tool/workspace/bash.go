@@ -13,28 +13,13 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/nestor-dev/nestor/internal/tool/workspace/shell"
+	"github.com/nestor-dev/nestor/internal/tool/workspace/toolspec"
 )
-
-func bashTool() *mcp.Tool {
-	return &mcp.Tool{
-		Name: "bash",
-		Description: "Run a command line with bash in the workspace and return its output and exit code. " +
-			"There is no input and no terminal. When the command ends, or its time is up, all processes that it started are ended too, " +
-			"background ones included; start a server and use it within one call. Prefer read, grep, glob and patch for files.",
-		Annotations: &mcp.ToolAnnotations{Title: "Run a command"},
-	}
-}
-
-type bashArgs struct {
-	location
-	Command        string `json:"command" jsonschema:"the command line, for example: go test ./... 2>&1 | tail -50"`
-	TimeoutSeconds int    `json:"timeout_seconds,omitempty" jsonschema:"time limit (default 120, at most 600, unless the workspace says otherwise)"`
-}
 
 // maxCommand is slightly less than Linux's limit for one argument.
 const maxCommand = 120 << 10
 
-func (w *Workspace) bash(ctx context.Context, in bashArgs) (*mcp.CallToolResult, error) {
+func (w *Workspace) bash(ctx context.Context, in toolspec.BashArgs) (*mcp.CallToolResult, error) {
 	if strings.TrimSpace(in.Command) == "" {
 		return nil, errors.New("command is empty")
 	}
@@ -44,7 +29,7 @@ func (w *Workspace) bash(ctx context.Context, in bashArgs) (*mcp.CallToolResult,
 	if len(in.Command) > maxCommand {
 		return nil, fmt.Errorf("command has %s; the limit is %s: write it to a file and run that", size(int64(len(in.Command))), size(maxCommand))
 	}
-	path, err := in.resolve("")
+	path, err := in.Resolve("")
 	if err != nil {
 		return nil, err
 	}

@@ -12,24 +12,11 @@ import (
 
 	"github.com/nestor-dev/nestor/internal/tool/workspace/pathmatch"
 	"github.com/nestor-dev/nestor/internal/tool/workspace/search"
+	"github.com/nestor-dev/nestor/internal/tool/workspace/toolspec"
 )
 
-func globTool() *mcp.Tool {
-	return readOnly("glob", "Find files by name",
-		"List the files whose path matches a glob, sorted. A pattern without / matches a name at any depth (*.go); "+
-			"one with / matches the path from the searched directory (cmd/**/*.go). ** is any number of directories, {a,b} alternatives. "+
-			"Files that .gitignore excludes are left out.")
-}
-
-// searchArgs are the common arguments of the search tools.
-type searchArgs struct {
-	location
-	Path           string `json:"path,omitempty" jsonschema:"directory or file to search (default: cwd)"`
-	IncludeIgnored bool   `json:"include_ignored,omitempty" jsonschema:"also search what .gitignore excludes"`
-}
-
-func (w *Workspace) files(in searchArgs, include string) (search.Files, error) {
-	base, err := in.resolve(in.Path)
+func (w *Workspace) files(in toolspec.SearchArgs, include string) (search.Files, error) {
+	base, err := in.Resolve(in.Path)
 	if err != nil {
 		return search.Files{}, err
 	}
@@ -54,24 +41,18 @@ func (w *Workspace) searchError(ctx context.Context, err error) error {
 	return err
 }
 
-type globArgs struct {
-	searchArgs
-	Pattern string `json:"pattern" jsonschema:"the glob, for example *.go or src/**/*_test.{js,ts}"`
-	Limit   int    `json:"limit,omitempty" jsonschema:"number of paths to return (default 500, at most 5000)"`
-}
-
 const (
 	globPaths    = 500
 	maxGlobPaths = 5000
 )
 
-func (w *Workspace) glob(ctx context.Context, in globArgs) (*mcp.CallToolResult, error) {
+func (w *Workspace) glob(ctx context.Context, in toolspec.GlobArgs) (*mcp.CallToolResult, error) {
 	ctx, cancel := context.WithTimeout(ctx, w.limits.SearchTime)
 	defer cancel()
 	if in.Pattern == "" {
 		return nil, errors.New("pattern is empty; use ** for all files")
 	}
-	files, err := w.files(in.searchArgs, in.Pattern)
+	files, err := w.files(in.SearchArgs, in.Pattern)
 	if err != nil {
 		return nil, err
 	}
@@ -82,7 +63,7 @@ func (w *Workspace) glob(ctx context.Context, in globArgs) (*mcp.CallToolResult,
 	a := &answer{limit: w.limits.OutputBytes}
 	listed := 0
 	for _, path := range found.Paths {
-		if !a.addLine("%s", in.display(path)) {
+		if !a.addLine("%s", in.Display(path)) {
 			break
 		}
 		listed++

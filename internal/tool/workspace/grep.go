@@ -9,24 +9,8 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/nestor-dev/nestor/internal/tool/workspace/search"
+	"github.com/nestor-dev/nestor/internal/tool/workspace/toolspec"
 )
-
-func grepTool() *mcp.Tool {
-	return readOnly("grep", "Search text",
-		"Search files for lines that match a regular expression (Go/RE2 syntax: no look-around, no back-references). "+
-			"Matches come as path:line:text, lines of context as path-line-text. Binary files and files that .gitignore excludes are left out.")
-}
-
-type grepArgs struct {
-	searchArgs
-	Pattern    string `json:"pattern" jsonschema:"the regular expression, matched against single lines"`
-	Literal    bool   `json:"literal,omitempty" jsonschema:"take the pattern as plain text"`
-	IgnoreCase bool   `json:"ignore_case,omitempty" jsonschema:"match upper and lower case alike"`
-	Include    string `json:"include,omitempty" jsonschema:"only files that match this glob, for example *.go"`
-	Context    int    `json:"context,omitempty" jsonschema:"lines to show before and after each match (default 0, at most 20)"`
-	FilesOnly  bool   `json:"files_only,omitempty" jsonschema:"return only the paths, with the number of matching lines in each"`
-	Limit      int    `json:"limit,omitempty" jsonschema:"number of matches (or paths) to return (default 200, at most 2000)"`
-}
 
 const (
 	grepMatches    = 200
@@ -34,14 +18,14 @@ const (
 	maxGrepContext = 20
 )
 
-func (w *Workspace) grep(ctx context.Context, in grepArgs) (*mcp.CallToolResult, error) {
+func (w *Workspace) grep(ctx context.Context, in toolspec.GrepArgs) (*mcp.CallToolResult, error) {
 	ctx, cancel := context.WithTimeout(ctx, w.limits.SearchTime)
 	defer cancel()
 	pattern, err := search.CompilePattern(in.Pattern, in.Literal, in.IgnoreCase)
 	if err != nil {
 		return nil, err
 	}
-	files, err := w.files(in.searchArgs, in.Include)
+	files, err := w.files(in.SearchArgs, in.Include)
 	if err != nil {
 		return nil, err
 	}
@@ -67,10 +51,10 @@ func (w *Workspace) grep(ctx context.Context, in grepArgs) (*mcp.CallToolResult,
 	return a.result(), nil
 }
 
-func listPaths(a *answer, in grepArgs, found search.GrepResult, limit int) {
+func listPaths(a *answer, in toolspec.GrepArgs, found search.GrepResult, limit int) {
 	listed := 0
 	for _, f := range found.Files[:min(limit, len(found.Files))] {
-		if !a.addLine("%s: %s", in.display(f.Path), plural(f.Count, "match")) {
+		if !a.addLine("%s: %s", in.Display(f.Path), plural(f.Count, "match")) {
 			break
 		}
 		listed++
@@ -80,11 +64,11 @@ func listPaths(a *answer, in grepArgs, found search.GrepResult, limit int) {
 	}
 }
 
-func listMatches(a *answer, in grepArgs, found search.GrepResult) {
+func listMatches(a *answer, in toolspec.GrepArgs, found search.GrepResult) {
 	listed := 0
 	last := 0
 	for _, f := range found.Files {
-		path := in.display(f.Path)
+		path := in.Display(f.Path)
 		for i, line := range f.Lines {
 			// As in grep, "--" separates passages that are not adjacent.
 			if in.Context > 0 && listed > 0 && (i == 0 || line.Number != last+1) {

@@ -14,19 +14,12 @@ import (
 	"net/http"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/nestor-dev/nestor/internal/tool/workspace/toolspec"
 )
 
-func imageTool() *mcp.Tool {
-	return readOnly("read_image", "Look at an image", "Return an image file (PNG, JPEG, GIF or WebP) as an image.")
-}
-
-type imageArgs struct {
-	location
-	Path string `json:"path" jsonschema:"the image file, for example docs/diagram.png"`
-}
-
-func (w *Workspace) readImage(_ context.Context, in imageArgs) (*mcp.CallToolResult, error) {
-	path, err := in.resolve(in.Path)
+func (w *Workspace) readImage(_ context.Context, in toolspec.ImageArgs) (*mcp.CallToolResult, error) {
+	path, err := in.Resolve(in.Path)
 	if err != nil {
 		return nil, err
 	}
@@ -38,11 +31,11 @@ func (w *Workspace) readImage(_ context.Context, in imageArgs) (*mcp.CallToolRes
 	switch kind {
 	case "image/png", "image/jpeg", "image/gif", "image/webp":
 	default:
-		return nil, fmt.Errorf("%s is not a PNG, JPEG, GIF or WebP image but %s", in.display(path), kind)
+		return nil, fmt.Errorf("%s is not a PNG, JPEG, GIF or WebP image but %s", in.Display(path), kind)
 	}
-	caption := fmt.Sprintf("%s (%s, %s)", in.display(path), kind, size(int64(len(data))))
+	caption := fmt.Sprintf("%s (%s, %s)", in.Display(path), kind, size(int64(len(data))))
 	if config, _, err := image.DecodeConfig(bytes.NewReader(data)); err == nil {
-		caption = fmt.Sprintf("%s (%s, %d x %d pixels, %s)", in.display(path), kind, config.Width, config.Height, size(int64(len(data))))
+		caption = fmt.Sprintf("%s (%s, %d x %d pixels, %s)", in.Display(path), kind, config.Width, config.Height, size(int64(len(data))))
 	}
 	return &mcp.CallToolResult{Content: []mcp.Content{
 		&mcp.TextContent{Text: caption},

@@ -10,21 +10,8 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/nestor-dev/nestor/internal/tool/workspace/search"
+	"github.com/nestor-dev/nestor/internal/tool/workspace/toolspec"
 )
-
-func keywordTool() *mcp.Tool {
-	return readOnly("keyword_search", "Find files about a subject",
-		"Find the files that are most about some words, best first, with their most telling lines. "+
-			"Case does not matter; words are found in identifiers too (user finds getUserName and user_id). "+
-			"Rare words count more, and files with more of the words come first. Good when the exact text is not known.")
-}
-
-type keywordArgs struct {
-	searchArgs
-	Keywords []string `json:"keywords" jsonschema:"the words, for example [\"retry\", \"backoff\", \"http\"]"`
-	Include  string   `json:"include,omitempty" jsonschema:"only files that match this glob, for example *.go"`
-	Limit    int      `json:"limit,omitempty" jsonschema:"number of files to return (default 10, at most 50)"`
-}
 
 const (
 	keywordFiles    = 10
@@ -33,13 +20,13 @@ const (
 	maxKeywords     = 20
 )
 
-func (w *Workspace) keywordSearch(ctx context.Context, in keywordArgs) (*mcp.CallToolResult, error) {
+func (w *Workspace) keywordSearch(ctx context.Context, in toolspec.KeywordArgs) (*mcp.CallToolResult, error) {
 	ctx, cancel := context.WithTimeout(ctx, w.limits.SearchTime)
 	defer cancel()
 	if len(in.Keywords) > maxKeywords {
 		return nil, fmt.Errorf("%d keywords are too many; give at most %d", len(in.Keywords), maxKeywords)
 	}
-	files, err := w.files(in.searchArgs, in.Include)
+	files, err := w.files(in.SearchArgs, in.Include)
 	if err != nil {
 		return nil, err
 	}
@@ -51,7 +38,7 @@ func (w *Workspace) keywordSearch(ctx context.Context, in keywordArgs) (*mcp.Cal
 	a := &answer{limit: w.limits.OutputBytes}
 	listed := 0
 	for _, hit := range found.Hits {
-		if !a.addLine("%s (%d of %s)", in.display(hit.Path), hit.Words, plural(found.Words, "word")) {
+		if !a.addLine("%s (%d of %s)", in.Display(hit.Path), hit.Words, plural(found.Words, "word")) {
 			break
 		}
 		for _, line := range hit.Lines {

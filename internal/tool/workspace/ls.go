@@ -13,27 +13,16 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/nestor-dev/nestor/internal/tool/workspace/fsroot"
+	"github.com/nestor-dev/nestor/internal/tool/workspace/toolspec"
 )
-
-func lsTool() *mcp.Tool {
-	return readOnly("ls", "List a directory",
-		"List a directory: directories end in /, files show their size. Ignored and hidden files are listed, .git is not. "+
-			"Use glob to list a whole tree.")
-}
-
-type lsArgs struct {
-	location
-	Path  string `json:"path,omitempty" jsonschema:"the directory (default: cwd)"`
-	Limit int    `json:"limit,omitempty" jsonschema:"number of entries to list (default 500, at most 5000)"`
-}
 
 const (
 	lsEntries    = 500
 	maxLsEntries = 5000
 )
 
-func (w *Workspace) ls(_ context.Context, in lsArgs) (*mcp.CallToolResult, error) {
-	name, err := in.resolve(in.Path)
+func (w *Workspace) ls(_ context.Context, in toolspec.LsArgs) (*mcp.CallToolResult, error) {
+	name, err := in.Resolve(in.Path)
 	if err != nil {
 		return nil, err
 	}

@@ -12,33 +12,11 @@ import (
 
 	"github.com/nestor-dev/nestor/internal/tool/workspace/edit"
 	"github.com/nestor-dev/nestor/internal/tool/workspace/fsroot"
+	"github.com/nestor-dev/nestor/internal/tool/workspace/toolspec"
 )
 
-func patchTool() *mcp.Tool {
-	return &mcp.Tool{
-		Name: "patch",
-		Description: "Change parts of a file by exact replacement. Each edit replaces old_string, which must occur exactly once " +
-			"(or set replace_all or occurrence), by new_string. Copy old_string from read without the line numbers, with its indentation. " +
-			"Edits apply in order; if one fails, the file is left as it was.",
-		Annotations: &mcp.ToolAnnotations{Title: "Edit a file", OpenWorldHint: new(bool)},
-	}
-}
-
-type patchArgs struct {
-	location
-	Path  string      `json:"path" jsonschema:"the file, for example src/main.go"`
-	Edits []patchEdit `json:"edits" jsonschema:"the replacements, applied in order"`
-}
-
-type patchEdit struct {
-	OldString  string `json:"old_string" jsonschema:"the text to replace, exactly as in the file"`
-	NewString  string `json:"new_string" jsonschema:"the text to put in its place; empty to delete"`
-	ReplaceAll bool   `json:"replace_all,omitempty" jsonschema:"replace every occurrence"`
-	Occurrence int    `json:"occurrence,omitempty" jsonschema:"which of several occurrences to replace, counted from 1"`
-}
-
-func (w *Workspace) patch(_ context.Context, in patchArgs) (*mcp.CallToolResult, error) {
-	path, err := in.resolve(in.Path)
+func (w *Workspace) patch(_ context.Context, in toolspec.PatchArgs) (*mcp.CallToolResult, error) {
+	path, err := in.Resolve(in.Path)
 	if err != nil {
 		return nil, err
 	}
@@ -52,7 +30,7 @@ func (w *Workspace) patch(_ context.Context, in patchArgs) (*mcp.CallToolResult,
 		return nil, err
 	}
 	if fsroot.IsBinary(data) {
-		return nil, fmt.Errorf("%s is a binary file; patch edits text", in.display(path))
+		return nil, fmt.Errorf("%s is a binary file; patch edits text", in.Display(path))
 	}
 	edits := make([]edit.Edit, 0, len(in.Edits))
 	for _, e := range in.Edits {
@@ -60,16 +38,16 @@ func (w *Workspace) patch(_ context.Context, in patchArgs) (*mcp.CallToolResult,
 	}
 	changed, changes, err := edit.Apply(string(data), edits)
 	if err != nil {
-		return nil, fmt.Errorf("%s was not changed: %w", in.display(path), err)
+		return nil, fmt.Errorf("%s was not changed: %w", in.Display(path), err)
 	}
 	if n := int64(len(changed)); n > w.limits.FileBytes {
-		return nil, fmt.Errorf("%s was not changed: it would have %s; the limit is %s", in.display(path), size(n), size(w.limits.FileBytes))
+		return nil, fmt.Errorf("%s was not changed: it would have %s; the limit is %s", in.Display(path), size(n), size(w.limits.FileBytes))
 	}
 	before := w.replacedText(path)
 	if _, err := w.root.WriteFile(path, []byte(changed)); err != nil {
 		return nil, err
 	}
-	result := w.describeChanges(in.display(path), changed, changes)
+	result := w.describeChanges(in.Display(path), changed, changes)
 	addDiff(result, before, changed)
 	return result, nil
 }

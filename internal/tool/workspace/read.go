@@ -14,20 +14,8 @@ import (
 
 	"github.com/nestor-dev/nestor/internal/shorten"
 	"github.com/nestor-dev/nestor/internal/tool/workspace/fsroot"
+	"github.com/nestor-dev/nestor/internal/tool/workspace/toolspec"
 )
-
-func readTool() *mcp.Tool {
-	return readOnly("read", "Read a file",
-		"Read a text file. Lines are numbered; the number and the tab after it are not part of the file. "+
-			"Long files come in pages: go on with the offset that the answer names. Use read_image for images.")
-}
-
-type readArgs struct {
-	location
-	Path   string `json:"path" jsonschema:"the file, for example src/main.go"`
-	Offset int    `json:"offset,omitempty" jsonschema:"first line to read, counted from 1 (default 1)"`
-	Limit  int    `json:"limit,omitempty" jsonschema:"number of lines to read (default 1000, at most 5000)"`
-}
 
 const (
 	readLines    = 1000
@@ -35,8 +23,8 @@ const (
 	maxReadLine  = 2000 // bytes of a single line
 )
 
-func (w *Workspace) read(_ context.Context, in readArgs) (*mcp.CallToolResult, error) {
-	path, err := in.resolve(in.Path)
+func (w *Workspace) read(_ context.Context, in toolspec.ReadArgs) (*mcp.CallToolResult, error) {
+	path, err := in.Resolve(in.Path)
 	if err != nil {
 		return nil, err
 	}
@@ -45,15 +33,15 @@ func (w *Workspace) read(_ context.Context, in readArgs) (*mcp.CallToolResult, e
 		return nil, err
 	}
 	if fsroot.IsBinary(data) {
-		return text(describeBinary(in.display(path), data)), nil
+		return text(describeBinary(in.Display(path), data)), nil
 	}
 	if len(data) == 0 {
-		return text(fmt.Sprintf("[%s is empty]", in.display(path))), nil
+		return text(fmt.Sprintf("[%s is empty]", in.Display(path))), nil
 	}
 	lines := bytes.Split(bytes.TrimSuffix(data, []byte{'\n'}), []byte{'\n'})
 	first := max(in.Offset, 1)
 	if first > len(lines) {
-		return nil, fmt.Errorf("offset %d is past the end: %s has %s", first, in.display(path), plural(len(lines), "line"))
+		return nil, fmt.Errorf("offset %d is past the end: %s has %s", first, in.Display(path), plural(len(lines), "line"))
 	}
 	return w.page(lines, first, atMost(in.Limit, readLines, maxReadLines)), nil
 }

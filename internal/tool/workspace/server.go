@@ -16,6 +16,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/tool/workspace/changes"
 	"github.com/nestor-dev/nestor/internal/tool/workspace/fsroot"
 	"github.com/nestor-dev/nestor/internal/tool/workspace/shell"
+	"github.com/nestor-dev/nestor/internal/tool/workspace/toolspec"
 )
 
 type Options struct {
@@ -86,26 +87,31 @@ func New(o Options) (*Workspace, error) {
 func (w *Workspace) Close() { w.root.Close() }
 
 func (w *Workspace) addReaders() {
-	add(w, readTool, w.read)
-	add(w, lsTool, w.ls)
-	add(w, globTool, w.glob)
-	add(w, grepTool, w.grep)
-	add(w, keywordTool, w.keywordSearch)
-	add(w, imageTool, w.readImage)
+	add(w, toolspec.Read(), w.read)
+	add(w, toolspec.Ls(), w.ls)
+	add(w, toolspec.Glob(), w.glob)
+	add(w, toolspec.Grep(), w.grep)
+	add(w, toolspec.Keyword(), w.keywordSearch)
+	add(w, toolspec.Image(), w.readImage)
 }
 
 func (w *Workspace) addWriters() {
-	add(w, writeTool, w.write)
-	add(w, patchTool, w.patch)
+	add(w, toolspec.Write(), w.write)
+	add(w, toolspec.Patch(), w.patch)
 	if w.shell != nil {
-		add(w, bashTool, w.bash)
+		add(w, toolspec.Bash(), w.bash)
 	}
 }
 
 // add registers a tool. The SDK checks arguments against the schema of In before
 // the tool runs.
-func add[In any](w *Workspace, tool func() *mcp.Tool, run func(context.Context, In) (*mcp.CallToolResult, error)) {
-	described := describe[In](tool)
+func add[In any](w *Workspace, tool toolspec.Tool, run func(context.Context, In) (*mcp.CallToolResult, error)) {
+	described := &mcp.Tool{Name: tool.Name, Description: tool.Description, InputSchema: tool.Schema, Annotations: &mcp.ToolAnnotations{
+		Title: tool.Title, ReadOnlyHint: tool.ReadOnly, IdempotentHint: tool.Idempotent,
+	}}
+	if !tool.OpenWorld {
+		described.Annotations.OpenWorldHint = new(bool) // absent means true
+	}
 	mcp.AddTool(w.server, described, func(ctx context.Context, _ *mcp.CallToolRequest, in In) (result *mcp.CallToolResult, _ any, err error) {
 		// A panic in one call must not end other calls.
 		defer func() {

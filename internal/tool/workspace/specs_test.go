@@ -11,6 +11,7 @@ import (
 
 	"github.com/nestor-dev/nestor/internal/tool"
 	"github.com/nestor-dev/nestor/internal/tool/workspace"
+	"github.com/nestor-dev/nestor/internal/tool/workspace/toolspec"
 )
 
 // TestSpecsMatchTheServersTools compares the specs for models with the tools that the server lists.
@@ -31,7 +32,7 @@ func TestSpecsMatchTheServersTools(t *testing.T) {
 				offered[l.Name] = tool.Spec{Name: l.Name, Description: l.Description, Parameters: parameters,
 					ReadOnly: l.Annotations.ReadOnlyHint, Idempotent: l.Annotations.IdempotentHint}
 			}
-			specs, err := workspace.Specs(readOnly)
+			specs, err := toolspec.Specs(readOnly)
 			if err != nil {
 				t.Fatal(err)
 			}

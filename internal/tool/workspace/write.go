@@ -9,25 +9,12 @@ import (
 	"strings"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/nestor-dev/nestor/internal/tool/workspace/toolspec"
 )
 
-func writeTool() *mcp.Tool {
-	return &mcp.Tool{
-		Name: "write",
-		Description: "Create a file, or replace all of its content. Missing directories are created and an existing file keeps its permissions. " +
-			"To change a part of a file use patch.",
-		Annotations: &mcp.ToolAnnotations{Title: "Write a file", IdempotentHint: true, OpenWorldHint: new(bool)},
-	}
-}
-
-type writeArgs struct {
-	location
-	Path    string `json:"path" jsonschema:"the file, for example src/main.go"`
-	Content string `json:"content" jsonschema:"the whole new content"`
-}
-
-func (w *Workspace) write(_ context.Context, in writeArgs) (*mcp.CallToolResult, error) {
-	path, err := in.resolve(in.Path)
+func (w *Workspace) write(_ context.Context, in toolspec.WriteArgs) (*mcp.CallToolResult, error) {
+	path, err := in.Resolve(in.Path)
 	if err != nil {
 		return nil, err
 	}
@@ -49,7 +36,7 @@ func (w *Workspace) write(_ context.Context, in writeArgs) (*mcp.CallToolResult,
 	if in.Content != "" && !strings.HasSuffix(in.Content, "\n") {
 		lines++
 	}
-	result := text(fmt.Sprintf("%s %s (%s, %s).", verb, in.display(path), plural(lines, "line"), size(int64(len(in.Content)))))
+	result := text(fmt.Sprintf("%s %s (%s, %s).", verb, in.Display(path), plural(lines, "line"), size(int64(len(in.Content)))))
 	addDiff(result, before, in.Content)
 	return result, nil
 }
