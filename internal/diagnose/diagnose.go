@@ -62,7 +62,7 @@ func (t Target) Examine(ctx context.Context) []Finding {
 	findings = append(append(findings, t.ledger(ctx)...), t.replicas(ctx)...)
 	findings = append(append(findings, t.provider(ctx)...), t.otherProviders(ctx)...)
 	findings = append(findings, t.history(), t.rights(ctx))
-	findings = append(append(findings, t.quotas(ctx)...), t.toolServers(ctx)...)
+	findings = append(append(findings, t.problems(ctx)...), t.toolServers(ctx)...)
 	findings = append(findings, t.chats(ctx)...)
 	return append(findings, t.runs(ctx)...)
 }

@@ -143,14 +143,16 @@ func (t Target) chats(ctx context.Context) []Finding {
 	}
 	var findings []Finding
 	for i := range list.Items {
-		if f := readiness("chat", "AgentChat "+list.Items[i].Name, list.Items[i].Status.Conditions); f.Status != OK {
-			findings = append(findings, f)
+		chat := &list.Items[i]
+		f := readiness("chat", "AgentChat "+chat.Name, chat.Status.Conditions)
+		if still := view.OfChat(chat); f.Status == Unknown || still.Is(view.StandstillBlocked) {
+			findings = append(findings, f) // what it waits for otherwise is among the problems
 		}
 	}
 	return findings
 }
 
-// runs reports the tasks of the namespace that the ledger blocks, or that lost their history.
+// runs reports the tasks of the namespace that lost their history.
 func (t Target) runs(ctx context.Context) []Finding {
 	var list v1alpha1.AgentTaskList
 	if err := t.API.List(ctx, &list, client.InNamespace(t.Namespace)); err != nil {
@@ -159,9 +161,6 @@ func (t Target) runs(ctx context.Context) []Finding {
 	var findings []Finding
 	for i := range list.Items {
 		task := &list.Items[i]
-		if still := view.OfTask(task); still != nil && strings.HasPrefix(still.Reason, "Ledger") {
-			findings = append(findings, found("ledger", Failed, "the AgentTask %s cannot continue: %s", task.Name, still.Reason).advise("%s", still.Message))
-		}
 		if e := task.Status.Error; e != nil && e.Kind == v1alpha1.ErrorHistoryLost {
 			findings = append(findings, found("ledger", Warning, "the AgentTask %s has lost its history", task.Name).advise("%s", e.Message))
 		}

@@ -27,23 +27,3 @@ func Exhausted(ctx context.Context, api client.Reader, namespace string) ([]v1al
 	}
 	return exhausted, nil
 }
-
-// quotas reports the exhausted quotas that block runs. A user who may not list quotas gets no finding here; another check reports missing
-// permissions.
-func (t Target) quotas(ctx context.Context) []Finding {
-	exhausted, err := Exhausted(ctx, t.API, t.Namespace)
-	if err != nil {
-		return nil
-	}
-	var findings []Finding
-	for _, q := range exhausted {
-		c := meta.FindStatusCondition(q.Status.Conditions, v1alpha1.ConditionReady)
-		finding := found("quota", Warning, "the AgentQuota %s is used up: %s", q.Name, c.Message)
-		if q.Status.ResetTime != nil {
-			finding = finding.advise("It resets at %s. To continue sooner, raise it: kubectl edit agentquota %s -n %s",
-				q.Status.ResetTime.UTC().Format("2006-01-02 15:04 MST"), q.Name, t.Namespace)
-		}
-		findings = append(findings, finding)
-	}
-	return findings
-}

@@ -12,7 +12,7 @@ import (
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 )
 
-// toolServers reports the tool servers of the namespace that are not ready, or whose tools changed since they were pinned. It
+// toolServers reports the tool servers of the namespace whose tools changed since they were pinned. It
 // reports nothing if the user may not list them: another check reports missing permissions.
 func (t Target) toolServers(ctx context.Context) []Finding {
 	var list v1alpha1.ToolServerList
@@ -22,9 +22,6 @@ func (t Target) toolServers(ctx context.Context) []Finding {
 	var findings []Finding
 	for i := range list.Items {
 		s := &list.Items[i]
-		if c := meta.FindStatusCondition(s.Status.Conditions, v1alpha1.ConditionReady); c != nil && c.Reason != v1alpha1.ReasonReady {
-			findings = append(findings, found("tools", Warning, "the ToolServer %s is not ready: %s", s.Name, c.Reason).advise("%s", c.Message))
-		}
 		if c := meta.FindStatusCondition(s.Status.Conditions, v1alpha1.ConditionToolsChanged); c != nil && c.Reason == v1alpha1.ReasonToolsWithheld {
 			findings = append(findings, found("tools", Warning, "tools of the ToolServer %s changed, and are withheld", s.Name).advise("%s", c.Message))
 		}
