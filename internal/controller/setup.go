@@ -195,6 +195,7 @@ func Setup(mgr ctrl.Manager, options Options) (*Controllers, error) {
 	}
 	finder := resolve.Finder{Reader: mgr.GetClient(), Live: mgr.GetAPIReader(), OperatorNamespace: options.OperatorNamespace, Secrets: &resolve.Secrets{}, Absent: &resolve.Absences{}}
 	wake := &wakers{chats: poke.New(), messages: poke.New(), tasks: poke.New(), agents: poke.New(), servers: poke.New(), providers: poke.New(), roles: poke.New(), quotas: poke.New(), triggers: poke.New(), workspacePods: poke.New()}
+	wake.unreported = &reference.Unresolved{Queue: wake.tasks}
 	chats, tasks, agents := &reference.Unresolved{Queue: wake.chats}, &reference.Unresolved{Queue: wake.tasks}, &reference.Unresolved{Queue: wake.agents}
 	references := &reference.Watcher{Cache: mgr.GetCache(), OperatorNamespace: options.OperatorNamespace, Unresolved: []*reference.Unresolved{chats, tasks, agents}}
 	reach := outbound.Options{AllowLoopback: options.AllowLoopbackEndpoints}
@@ -214,7 +215,7 @@ func Setup(mgr ctrl.Manager, options Options) (*Controllers, error) {
 		Delayed: &reference.Delayed{Retry: references.Retry, Interval: 5 * time.Second}}
 	keeper, notifier := newKeeper(mgr, options)
 	scheduler := schedule.New(schedule.Options{Observer: counted, Shares: notifier})
-	tools := &backend.Tools{Finder: finder, Pool: pool, Reviews: mgr.GetClient(), Workspaces: workspaces,
+	tools := &backend.Tools{Finder: finder, Pool: pool, Reviews: mgr.GetClient(), Workspaces: workspaces, NextChange: references.Next,
 		Results: backend.FullOutputs{Ledger: options.Ledger}}
 	atOnce, err := builtin.New(builtin.Options{}) // the tools without external dependencies
 	if err != nil {
@@ -337,7 +338,7 @@ func Setup(mgr ctrl.Manager, options Options) (*Controllers, error) {
 		&toolserver.Reconciler{Client: c, Status: runner.Status, Finder: finder, Gate: gate, Pool: pool, Changed: wake.servers},
 		&agentchat.Reconciler{Client: c, Runner: runner, Changed: wake.chats, Tracker: trackers["AgentChat"], Unresolved: chats},
 		messages,
-		&agenttask.Reconciler{Client: c, Runner: runner, Changed: wake.tasks, Tracker: trackers["AgentTask"], Unresolved: tasks},
+		&agenttask.Reconciler{Client: c, Runner: runner, Changed: wake.tasks, Tracker: trackers["AgentTask"], Unresolved: tasks, Unreported: wake.unreported},
 		&subagent.Reconciler{Client: c, Runner: runner, Changed: wake.agents, Tracker: trackers["SubAgent"], Unresolved: agents},
 		&agenttrigger.Reconciler{Client: c, Recorder: firings, Finder: finder, Gate: gate, Changed: wake.triggers, Watches: watches},
 		&workspace.Reconciler{Client: c, Workspaces: workspaces, Changed: wake.workspacePods, WhileActive: func(next reconcile.Reconciler) reconcile.Reconciler { return gate.Tree(&corev1.Pod{}, next) }},

@@ -6,6 +6,7 @@ package controller
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -18,6 +19,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/controller/agentquota"
 	"github.com/nestor-dev/nestor/internal/controller/owner"
 	"github.com/nestor-dev/nestor/internal/controller/poke"
+	"github.com/nestor-dev/nestor/internal/controller/reference"
 	"github.com/nestor-dev/nestor/internal/engine"
 	"github.com/nestor-dev/nestor/internal/ledger"
 )
@@ -25,6 +27,8 @@ import (
 // wakers enqueue objects when the state of an agent or session in this process changes.
 type wakers struct {
 	chats, messages, tasks, agents, servers, providers, roles, quotas, triggers, workspacePods *poke.Queue
+	// unreported holds the expired tasks whose parents have not recorded their outcome.
+	unreported *reference.Unresolved
 	// notifications is nil if this operator delivers none.
 	notifications *poke.Queue
 	// chatBegan is called for each chat that starts to accept messages.
@@ -57,6 +61,9 @@ func (w *wakers) taskOf(a ledger.Agent) types.NamespacedName {
 // about a second. This bounds the reconciles and writes of an agent, however fast it steps.
 func (w *wakers) stepped(c engine.Change) {
 	name := types.NamespacedName{Namespace: c.Agent.Namespace, Name: c.Agent.Name}
+	if slices.ContainsFunc(c.Events, isReport) {
+		w.unreported.Retry(c.Agent.Namespace)
+	}
 	add := (*poke.Queue).AddDelayed
 	if isUrgent(c) {
 		add = (*poke.Queue).Add
@@ -79,6 +86,12 @@ func (w *wakers) stepped(c engine.Change) {
 	if changesAsks(c) {
 		w.asksChanged(c.Agent)
 	}
+}
+
+// isReport reports whether an event is the outcome of a child.
+func isReport(e agent.Event) bool {
+	_, ok := e.Fact.(agent.ChildFinished)
+	return ok
 }
 
 // ledgerBlockChanged enqueues the objects whose status shows that the ledger blocks an agent, or no longer blocks it.

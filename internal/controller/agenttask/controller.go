@@ -44,6 +44,8 @@ type Reconciler struct {
 	Tracker *run.Tracker
 	// Unresolved holds the tasks that wait for a reference.
 	Unresolved *reference.Unresolved
+	// Unreported holds the expired tasks whose outcome the parent has not recorded. It reconciles them when a parent records one.
+	Unreported *reference.Unresolved
 
 	checker tool.Checker
 }
@@ -269,14 +271,14 @@ func (r *Reconciler) expire(ctx context.Context, task *v1alpha1.AgentTask) (ctrl
 	if left := time.Until(task.Status.CompletionTime.Add(time.Duration(*ttl) * time.Second)); left > 0 {
 		return ctrl.Result{RequeueAfter: left}, nil
 	}
-	// Report the outcome to the parent first: it would treat a missing task as deleted.
+	// The parent must have recorded the outcome: it would treat a missing task as deleted. It may record it after isReported has read its
+	// state, so the task waits before that.
+	r.Unreported.Set(client.ObjectKeyFromObject(task), true)
 	told, err := r.isReported(ctx, task)
-	if err != nil {
+	if err != nil || !told {
 		return ctrl.Result{}, err
 	}
-	if !told {
-		return ctrl.Result{RequeueAfter: time.Second}, nil
-	}
+	r.Unreported.Set(client.ObjectKeyFromObject(task), false)
 	if err := client.IgnoreNotFound(r.Client.Delete(ctx, task, client.Preconditions{UID: &task.UID})); err != nil {
 		return ctrl.Result{}, fmt.Errorf("delete the finished task %s/%s: %w", task.Namespace, task.Name, err)
 	}
@@ -290,8 +292,8 @@ func (r *Reconciler) isReported(ctx context.Context, task *v1alpha1.AgentTask) (
 		return true, nil
 	}
 	state, found, err := r.Runner.State(ctx, string(owner.UID))
-	if err != nil || !found {
-		return !found, err
+	if err != nil || !found || state.Phase.Terminal() {
+		return err == nil, err
 	}
 	for _, child := range state.Children.Live {
 		if child.Name == task.Name && child.Outcome == nil {

@@ -11,7 +11,6 @@ import (
 	"sync"
 	"time"
 
-	"k8s.io/apimachinery/pkg/util/wait"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
@@ -33,6 +32,8 @@ type Tools struct {
 	Reviews client.Writer
 	// Workspaces provides the tools of agents with a workspace.
 	Workspaces *workspace.Workspaces
+	// NextChange returns a channel that is closed when a ToolServer or a session has changed.
+	NextChange func() <-chan struct{}
 	// Results reads full outputs for read_result.
 	Results builtin.Results
 	// SearchURL is the endpoint of web searches; empty means the default.
@@ -110,23 +111,27 @@ type serverTools struct {
 // listTimeout is how long a call waits for the first list of a ready server's tools.
 const listTimeout = 15 * time.Second
 
-// pinned waits until the tools of a server are pinned. They are not if the server is new, or if it was last reconciled by a release
-// without pins; its agents may already be running then.
+// pinned waits until the tools of a server are pinned. They are not if the server is new; its agents may already be running if it
+// replaces another one.
 func (t *Tools) pinned(ctx context.Context, namespace string, used serverTools) (serverTools, error) {
-	err := wait.PollUntilContextTimeout(ctx, 50*time.Millisecond, listTimeout, true, func(ctx context.Context) (bool, error) {
-		if toolserver.Pinned(used.object) || !used.session.Status().Ready {
-			return true, nil
-		}
+	ctx, cancel := context.WithTimeout(ctx, listTimeout)
+	defer cancel()
+	for !toolserver.Pinned(used.object) && used.session.Status().Ready {
+		changed := t.NextChange()
 		again, err := t.server(ctx, namespace, used.object.Name)
-		if err == nil {
-			used = again
+		if err != nil {
+			return used, err
 		}
-		return false, err
-	})
-	if wait.Interrupted(err) {
-		err = nil // serverTools.tools reports why
+		if used = again; toolserver.Pinned(used.object) {
+			break
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return used, nil // serverTools.tools reports why
+		}
 	}
-	return used, err
+	return used, nil
 }
 
 // tools returns the tools of a ToolServer that match their pins.

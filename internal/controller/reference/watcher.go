@@ -6,6 +6,7 @@ package reference
 import (
 	"context"
 	"fmt"
+	"sync"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -22,6 +23,19 @@ type Watcher struct {
 	// OperatorNamespace is the namespace of shared objects: a change there may affect every namespace.
 	OperatorNamespace string
 	Unresolved        []*Unresolved
+
+	mu   sync.Mutex
+	next chan struct{} // nil if nothing waits for it
+}
+
+// Next returns a channel that is closed with the next change. A caller that gets it before it reads the cache misses no change.
+func (w *Watcher) Next() <-chan struct{} {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.next == nil {
+		w.next = make(chan struct{})
+	}
+	return w.next
 }
 
 // Start implements manager.Runnable. The handlers run as long as the cache.
@@ -60,6 +74,12 @@ func (w *Watcher) changed(object any) {
 
 // Retry enqueues all objects of a namespace that have an unresolved reference, or those of all namespaces if it is empty.
 func (w *Watcher) Retry(namespace string) {
+	w.mu.Lock()
+	if w.next != nil {
+		close(w.next)
+		w.next = nil
+	}
+	w.mu.Unlock()
 	for _, unresolved := range w.Unresolved {
 		unresolved.Retry(namespace)
 	}
