@@ -76,6 +76,8 @@ const (
 
 // Labels on objects that the operator creates.
 const (
+	// LabelRoot is on everything that belongs to a tree; its value is the UID of the chat or standalone task at its root.
+	LabelRoot = "nestor.dev/root"
 	// LabelChat is on everything that belongs to a chat; its value is the chat's name.
 	LabelChat = "nestor.dev/chat"
 	// LabelRole is on a task and its sub-agent; its value is the name of the role.

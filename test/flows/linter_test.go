@@ -45,7 +45,7 @@ func lint(object client.Object) []string {
 	if main == nil {
 		return []string{"has no condition " + s.condition}
 	}
-	var wrong []string
+	wrong := lintRoot(object)
 	for _, c := range s.conditions {
 		wrong = append(wrong, lintCondition(c, object.GetGeneration())...)
 	}
@@ -60,6 +60,22 @@ func lint(object client.Object) []string {
 		return append(wrong, lintSubAgent(o, main)...)
 	}
 	return wrong
+}
+
+// lintRoot checks the label of an object that the operator created in a tree, or that it has adopted.
+func lintRoot(object client.Object) []string {
+	var l problemList
+	owner, root := metav1.GetControllerOf(object), object.GetLabels()[v1alpha1.LabelRoot]
+	if owner == nil {
+		return nil
+	}
+	switch owner.Kind {
+	case "AgentChat":
+		l.when(root != string(owner.UID), "the label of its root is %q, and its chat is %s", root, owner.UID)
+	case "AgentTask", "SubAgent":
+		l.when(root == "", "has no label of its root")
+	}
+	return l
 }
 
 var reasonForm = regexp.MustCompile(`^[A-Z][A-Za-z]{2,63}$`)

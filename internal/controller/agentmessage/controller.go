@@ -9,6 +9,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -166,13 +167,11 @@ func (r *Reconciler) adopt(ctx context.Context, owner client.Object, message *v1
 	if err := controllerutil.SetControllerReference(owner, message, r.Client.Scheme()); err != nil {
 		return nil //nolint:nilerr // it already has another owner
 	}
-	if message.Spec.Chat != "" && message.Labels[v1alpha1.LabelChat] != message.Spec.Chat {
-		if message.Labels == nil {
-			message.Labels = map[string]string{}
-		}
+	tree.SetRoot(message, owner)
+	if message.Spec.Chat != "" {
 		message.Labels[v1alpha1.LabelChat] = message.Spec.Chat
 	}
-	if len(before.OwnerReferences) == len(message.OwnerReferences) && before.Labels[v1alpha1.LabelChat] == message.Labels[v1alpha1.LabelChat] {
+	if len(before.OwnerReferences) == len(message.OwnerReferences) && maps.Equal(before.Labels, message.Labels) {
 		return nil
 	}
 	if err := r.confirmOwner(ctx, owner); err != nil {

@@ -135,6 +135,7 @@ func (r *Reconciler) createSubAgent(ctx context.Context, task *v1alpha1.AgentTas
 		sub.Spec.Parent = lineage.Parent.GetName()
 		sub.Labels[v1alpha1.LabelParent] = sub.Spec.Parent
 	}
+	tree.SetRoot(sub, task)
 	if err := controllerutil.SetControllerReference(task, sub, r.Client.Scheme()); err != nil {
 		return fmt.Errorf("own sub-agent %s/%s: %w", task.Namespace, task.Name, err)
 	}

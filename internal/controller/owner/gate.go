@@ -103,7 +103,7 @@ func (g Gate) treeHash(ctx context.Context, object client.Object) int {
 	if a, ok := g.Engine.FindLive(string(object.GetUID())); ok {
 		return max(a.ShardHash, 0)
 	}
-	return shard.Hash(string(g.Objects.RootUID(ctx, object)))
+	return shard.Hash(string(g.Objects.RootOf(ctx, object)))
 }
 
 // TreeShard returns the shard of an object's tree.

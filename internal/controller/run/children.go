@@ -37,6 +37,7 @@ func (r *Runner) startChild(ctx context.Context, owner Owner, child agent.ChildS
 	if task.Spec.ContinueFrom, err = r.continuedAgent(ctx, owner, child.ContinueFrom); err != nil {
 		return err
 	}
+	tree.SetRoot(task, owner.Object)
 	if err := controllerutil.SetControllerReference(owner.Object, task, r.Client.Scheme()); err != nil {
 		return fmt.Errorf("own task %s/%s: %w", task.Namespace, task.Name, err)
 	}

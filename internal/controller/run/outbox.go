@@ -46,6 +46,7 @@ func (r *Runner) post(ctx context.Context, owner Owner, item agent.Item) (posted
 	if there, _ := hasPost(ctx, owner, message, r.Cached); there {
 		return true, nil
 	}
+	tree.SetRoot(message, owner.Object)
 	if err := controllerutil.SetControllerReference(owner.Object, message, r.Client.Scheme()); err != nil {
 		return false, fmt.Errorf("own message %s: %w", message.Name, err)
 	}

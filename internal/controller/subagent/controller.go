@@ -236,7 +236,7 @@ func (r *Reconciler) prepare(ctx context.Context, sub *v1alpha1.SubAgent, lineag
 	}
 	record := ledger.Agent{
 		UID: string(sub.UID), Kind: "SubAgent", Namespace: sub.Namespace, NamespaceUID: resolved.NamespaceUID, Name: sub.Name, Root: string(sub.UID), Chat: sub.Spec.Chat,
-		ShardHash: shard.Hash(string(r.Runner.RootUID(ctx, sub))),
+		ShardHash: shard.Hash(string(tree.RootUID(sub))),
 		Role:      sub.Spec.Role, Depth: int(sub.Spec.Depth), Provider: resolved.Provider, Model: resolved.Model, CreatedAt: sub.CreationTimestamp.Time,
 	}
 	if err := r.place(ctx, sub, lineage, &record, &started); err != nil {

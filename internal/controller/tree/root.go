@@ -4,6 +4,7 @@
 package tree
 
 import (
+	"cmp"
 	"context"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -13,32 +14,22 @@ import (
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 )
 
-// RootUID returns the UID of the chat or standalone task at the top of an object's tree. It reads only the cache: if an ancestor is missing
-// there, the UID of that ancestor is the result.
-func (r Reader) RootUID(ctx context.Context, object client.Object) types.UID {
-	for range maxLineage {
-		ref := metav1.GetControllerOf(object)
-		if ref == nil {
-			return r.unownedRoot(ctx, object)
-		}
-		above := newObject(ref.Kind)
-		if above == nil {
-			return object.GetUID() // a standalone task may be owned by an object that is not Nestor's
-		}
-		name := types.NamespacedName{Namespace: object.GetNamespace(), Name: ref.Name}
-		if err := r.Cache.Get(ctx, name, above, client.UnsafeDisableDeepCopy); err != nil || above.GetUID() != ref.UID {
-			return ref.UID
-		}
-		object = above
+// RootUID returns the UID of the chat or standalone task at the root of an object's tree. The operator labels what it creates in a tree; on
+// an object without an owner in the tree, the label was planted, or the object was orphaned.
+func RootUID(object client.Object) types.UID {
+	ref := metav1.GetControllerOf(object)
+	if ref == nil || newObject(ref.Kind) == nil {
+		return object.GetUID() // a standalone task may be owned by an object that is not Nestor's
 	}
-	return object.GetUID()
+	return cmp.Or(types.UID(object.GetLabels()[v1alpha1.LabelRoot]), ref.UID)
 }
 
-// unownedRoot returns the root of an object without an owner. A new message names its chat or task.
-func (r Reader) unownedRoot(ctx context.Context, object client.Object) types.UID {
+// RootOf is like RootUID, but also finds the root of a new message, which names its chat or task. It reads only the cache: a message whose
+// chat or task is missing there is a root of its own.
+func (r Reader) RootOf(ctx context.Context, object client.Object) types.UID {
 	message, ok := object.(*v1alpha1.AgentMessage)
-	if !ok {
-		return object.GetUID()
+	if !ok || metav1.GetControllerOf(object) != nil {
+		return RootUID(object)
 	}
 	var above client.Object = &v1alpha1.AgentChat{}
 	name := message.Spec.Chat
@@ -48,5 +39,15 @@ func (r Reader) unownedRoot(ctx context.Context, object client.Object) types.UID
 	if err := r.Cache.Get(ctx, types.NamespacedName{Namespace: message.Namespace, Name: name}, above, client.UnsafeDisableDeepCopy); err != nil {
 		return message.UID
 	}
-	return r.RootUID(ctx, above)
+	return RootUID(above)
+}
+
+// SetRoot labels an object with the root of the tree of its owner.
+func SetRoot(object, owner client.Object) {
+	labels := object.GetLabels()
+	if labels == nil {
+		labels = map[string]string{}
+	}
+	labels[v1alpha1.LabelRoot] = string(RootUID(owner))
+	object.SetLabels(labels)
 }

@@ -22,6 +22,10 @@ func TestEveryObjectOfATreeHasTheSameRoot(t *testing.T) {
 	alone := treetest.OwnedBy(standalone, "AgentTask", &v1alpha1.SubAgent{ObjectMeta: treetest.Named("alone", "alone-sub")})
 	fromJob := treetest.OwnedBy(&v1alpha1.AgentTask{ObjectMeta: treetest.Named("job", "job")}, "Job", &v1alpha1.AgentTask{ObjectMeta: treetest.Named("of-job", "of-job")})
 	earlier := treetest.OwnedBy(&v1alpha1.AgentChat{ObjectMeta: treetest.Named("chat", "earlier")}, "AgentChat", &v1alpha1.AgentTask{ObjectMeta: treetest.Named("left", "left")})
+	for _, pair := range [][2]client.Object{{task, chat}, {sub, task}, {nested, sub}, {alone, standalone}} { // from the root downwards
+		SetRoot(pair[0], pair[1])
+	}
+	standalone.Labels = map[string]string{v1alpha1.LabelRoot: "planted"}
 	message := func(name string, spec v1alpha1.AgentMessageSpec) *v1alpha1.AgentMessage {
 		return &v1alpha1.AgentMessage{ObjectMeta: treetest.Named(name, name), Spec: spec}
 	}
@@ -39,13 +43,14 @@ func TestEveryObjectOfATreeHasTheSameRoot(t *testing.T) {
 		{"a standalone task", standalone, "alone"},
 		{"its sub-agent", alone, "alone"},
 		{"a task of a Job", fromJob, "of-job"},
+		{"an object without the label", treetest.OwnedBy(chat, "AgentChat", &v1alpha1.AgentTask{ObjectMeta: treetest.Named("old", "old")}), "chat"},
 		{"a task of an earlier chat with the same name", earlier, "earlier"},
 		{"a message to the chat", message("m1", v1alpha1.AgentMessageSpec{Chat: "chat"}), "chat"},
 		{"a message that the chat owns", treetest.OwnedBy(chat, "AgentChat", message("m2", v1alpha1.AgentMessageSpec{Chat: "chat"})), "chat"},
 		{"a message to the standalone task", message("m3", v1alpha1.AgentMessageSpec{Task: "alone"}), "alone"},
 		{"a message to nobody", message("m4", v1alpha1.AgentMessageSpec{Chat: "none"}), "m4"},
 	} {
-		if got := r.RootUID(t.Context(), test.object); got != test.want {
+		if got := r.RootOf(t.Context(), test.object); got != test.want {
 			t.Errorf("%s has the root %s, want %s", test.what, got, test.want)
 		}
 	}

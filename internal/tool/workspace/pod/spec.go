@@ -181,6 +181,7 @@ func (s Spec) meta() metav1.ObjectMeta {
 	yes := true
 	labels := Labels()
 	maps.Copy(labels, s.selector())
+	labels["nestor.dev/root"] = s.Owner.UID
 	if s.Owner.Chat != "" {
 		labels["nestor.dev/chat"] = s.Owner.Chat
 	}
