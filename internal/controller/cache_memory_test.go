@@ -20,7 +20,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
-	"github.com/nestor-dev/nestor/internal/controller/watch"
+	"github.com/nestor-dev/nestor/internal/cluster"
 )
 
 // BenchmarkCacheMemory measures what it costs that every replica watches all objects: the heap of the cache with 20,000 chats, 40,000 tasks and
@@ -68,7 +68,7 @@ func newCacheStore(b *testing.B) *cacheStore {
 	for _, object := range []client.Object{&v1alpha1.AgentChat{}, &v1alpha1.AgentTask{}, &v1alpha1.SubAgent{}, &v1alpha1.AgentMessage{}} {
 		s.indexers[reflect.TypeOf(object)] = toolscache.NewIndexer(toolscache.MetaNamespaceKeyFunc, toolscache.Indexers{toolscache.NamespaceIndex: toolscache.MetaNamespaceIndexFunc})
 	}
-	if err := watch.Index(context.Background(), s); err != nil {
+	if err := cluster.Index(context.Background(), s); err != nil {
 		b.Fatal(err)
 	}
 	return s

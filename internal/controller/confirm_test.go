@@ -17,10 +17,9 @@ import (
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 	"github.com/nestor-dev/nestor/internal/agent"
-	"github.com/nestor-dev/nestor/internal/controller/owner"
+	"github.com/nestor-dev/nestor/internal/cluster"
+	"github.com/nestor-dev/nestor/internal/cluster/clustertest"
 	"github.com/nestor-dev/nestor/internal/controller/run"
-	"github.com/nestor-dev/nestor/internal/controller/tree"
-	"github.com/nestor-dev/nestor/internal/controller/tree/treetest"
 	"github.com/nestor-dev/nestor/internal/engine"
 	"github.com/nestor-dev/nestor/internal/ledger"
 	"github.com/nestor-dev/nestor/internal/ledger/connect"
@@ -105,9 +104,9 @@ func TestAnObjectThatIsDeletedDuringTheRecoveryOfItsShard(t *testing.T) {
 	for name, shards := range map[string]struct{ owned []int }{"of the only shard": {nil}, "of another shard": {[]int{0}}} {
 		t.Run(name, func(t *testing.T) {
 			kept, record := ledgerWithChat(t)
-			chat := &v1alpha1.AgentChat{ObjectMeta: treetest.Named(record.Name, record.UID)}
-			api := treetest.NewCluster(t, chat)
-			objects := tree.Reader{Cache: api, API: api}
+			chat := &v1alpha1.AgentChat{ObjectMeta: clustertest.Named(record.Name, record.UID)}
+			api := clustertest.NewCluster(t, chat)
+			objects := cluster.Reader{Cache: api, API: api}
 			var reconcileChat func() ctrl.Result
 			router := engine.NewRouter(engine.Options{Ledger: kept, AwaitRecovery: true, ShouldTakeOver: func(ctx context.Context, a ledger.Agent) bool {
 				there, err := objects.HasObject(ctx, a, false)
@@ -123,7 +122,7 @@ func TestAnObjectThatIsDeletedDuringTheRecoveryOfItsShard(t *testing.T) {
 				return true
 			}}, 2)
 			tracker := &run.Tracker{Engine: router, Find: objects.Find, Kind: "AgentChat"}
-			gated := owner.Gate{Engine: router, Objects: objects}.Tree(chat, reconcile.Func(func(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
+			gated := cluster.Gate{Engine: router, Objects: objects}.Tree(chat, reconcile.Func(func(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
 				_, err := tracker.Fetch(ctx, request.NamespacedName, &v1alpha1.AgentChat{})
 				return ctrl.Result{}, err
 			}))
@@ -157,15 +156,15 @@ func TestAnObjectThatIsCreatedAgainInAnotherShard(t *testing.T) {
 	for i := 1; shard.Count(2).Of(shard.Hash(other)) != 0; i++ {
 		other = fmt.Sprint("chat-", i)
 	}
-	api := treetest.NewCluster(t, &v1alpha1.AgentChat{ObjectMeta: treetest.Named(record.Name, other)})
-	objects := tree.Reader{Cache: api, API: api}
+	api := clustertest.NewCluster(t, &v1alpha1.AgentChat{ObjectMeta: clustertest.Named(record.Name, other)})
+	objects := cluster.Reader{Cache: api, API: api}
 	operate := func(index int) (*engine.Router, func() (alive bool)) {
 		router := engine.NewRouter(engine.Options{Ledger: kept, AwaitRecovery: true}, 2)
 		takeOverShard(t, router, index)
 		tracker := &run.Tracker{Engine: router, Find: objects.Find, Kind: "AgentChat"}
 		tracker.Know(name, types.UID(record.UID)) // both operators owned its shard at some time
 		return router, func() (alive bool) {
-			gated := owner.Gate{Engine: router, Objects: objects}.Agents(&v1alpha1.AgentChat{}, tracker, reconcile.Func(func(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
+			gated := cluster.Gate{Engine: router, Objects: objects}.Agents(&v1alpha1.AgentChat{}, tracker, reconcile.Func(func(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
 				var err error
 				alive, err = tracker.Fetch(ctx, request.NamespacedName, &v1alpha1.AgentChat{})
 				return ctrl.Result{}, err

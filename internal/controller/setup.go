@@ -24,6 +24,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/nestor-dev/nestor/internal/agent"
+	"github.com/nestor-dev/nestor/internal/cluster"
+	"github.com/nestor-dev/nestor/internal/cluster/resolve"
 	"github.com/nestor-dev/nestor/internal/controller/agentchat"
 	"github.com/nestor-dev/nestor/internal/controller/agentconfig"
 	"github.com/nestor-dev/nestor/internal/controller/agentmessage"
@@ -35,16 +37,10 @@ import (
 	"github.com/nestor-dev/nestor/internal/controller/endpoint"
 	"github.com/nestor-dev/nestor/internal/controller/modelprovider"
 	"github.com/nestor-dev/nestor/internal/controller/notify"
-	"github.com/nestor-dev/nestor/internal/controller/owner"
-	"github.com/nestor-dev/nestor/internal/controller/poke"
-	"github.com/nestor-dev/nestor/internal/controller/reference"
-	"github.com/nestor-dev/nestor/internal/controller/resolve"
 	"github.com/nestor-dev/nestor/internal/controller/run"
 	"github.com/nestor-dev/nestor/internal/controller/status"
 	"github.com/nestor-dev/nestor/internal/controller/subagent"
 	"github.com/nestor-dev/nestor/internal/controller/toolserver"
-	"github.com/nestor-dev/nestor/internal/controller/tree"
-	"github.com/nestor-dev/nestor/internal/controller/watch"
 	"github.com/nestor-dev/nestor/internal/controller/workspace"
 	"github.com/nestor-dev/nestor/internal/engine"
 	"github.com/nestor-dev/nestor/internal/ledger"
@@ -193,11 +189,13 @@ func Setup(mgr ctrl.Manager, options Options) (*Controllers, error) {
 	if observer == nil {
 		observer = noObserver{}
 	}
-	finder := resolve.Finder{Reader: mgr.GetClient(), Live: mgr.GetAPIReader(), OperatorNamespace: options.OperatorNamespace, Secrets: &resolve.Secrets{}, Absent: &resolve.Absences{}}
-	wake := &wakers{chats: poke.New(), messages: poke.New(), tasks: poke.New(), agents: poke.New(), servers: poke.New(), providers: poke.New(), roles: poke.New(), quotas: poke.New(), triggers: poke.New(), workspacePods: poke.New()}
-	wake.unreported = &reference.Unresolved{Queue: wake.tasks}
-	chats, tasks, agents := &reference.Unresolved{Queue: wake.chats}, &reference.Unresolved{Queue: wake.tasks}, &reference.Unresolved{Queue: wake.agents}
-	references := &reference.Watcher{Cache: mgr.GetCache(), OperatorNamespace: options.OperatorNamespace, Unresolved: []*reference.Unresolved{chats, tasks, agents}}
+	c := cluster.NewClient(mgr.GetClient())
+	objects := cluster.Reader{Cache: c, API: cluster.NewLive(mgr.GetAPIReader())}
+	finder := resolve.Finder{Reader: c, Live: objects.API, OperatorNamespace: options.OperatorNamespace, Secrets: &resolve.Secrets{}, Absent: &resolve.Absences{}}
+	wake := &wakers{chats: cluster.NewQueue(), messages: cluster.NewQueue(), tasks: cluster.NewQueue(), agents: cluster.NewQueue(), servers: cluster.NewQueue(), providers: cluster.NewQueue(), roles: cluster.NewQueue(), quotas: cluster.NewQueue(), triggers: cluster.NewQueue(), workspacePods: cluster.NewQueue()}
+	wake.unreported = &cluster.Unresolved{Queue: wake.tasks}
+	chats, tasks, agents := &cluster.Unresolved{Queue: wake.chats}, &cluster.Unresolved{Queue: wake.tasks}, &cluster.Unresolved{Queue: wake.agents}
+	references := &cluster.References{Cache: mgr.GetCache(), OperatorNamespace: options.OperatorNamespace, Unresolved: []*cluster.Unresolved{chats, tasks, agents}}
 	reach := outbound.Options{AllowLoopback: options.AllowLoopbackEndpoints}
 	pool := mcp.NewPool(mcp.Options{Version: version.String(), HTTP: options.Telemetry.Transport(outbound.New(reach)), Changed: func(key mcp.Key) {
 		wake.servers.Add(toolserver.ServerOf(key))
@@ -212,24 +210,23 @@ func Setup(mgr ctrl.Manager, options Options) (*Controllers, error) {
 		return nil, err
 	}
 	clients := &endpoint.Clients{Finder: finder, Outbound: reach, Transport: options.Telemetry.Transport, KeyDir: options.APIKeyDir,
-		Delayed: &reference.Delayed{Retry: references.Retry, Interval: 5 * time.Second}}
+		Delayed: &cluster.Delayed{Retry: references.Retry, Interval: 5 * time.Second}}
 	keeper, notifier := newKeeper(mgr, options)
 	scheduler := schedule.New(schedule.Options{Observer: counted, Shares: notifier})
-	tools := &backend.Tools{Finder: finder, Pool: pool, Reviews: mgr.GetClient(), Workspaces: workspaces, NextChange: references.Next,
+	tools := &backend.Tools{Finder: finder, Pool: pool, Reviews: c, Workspaces: workspaces, NextChange: references.Next,
 		Results: backend.FullOutputs{Ledger: options.Ledger}}
 	atOnce, err := builtin.New(builtin.Options{}) // the tools without external dependencies
 	if err != nil {
 		return nil, fmt.Errorf("create the built-in tools: %w", err)
 	}
-	quotas, quotaUsed := backend.Quotas{Reader: mgr.GetClient()}, wake.quotas
-	c, lost := mgr.GetClient(), &unconfirmed{}
-	objects := tree.Reader{Cache: c, API: finder.Live}
+	quotas, quotaUsed := backend.Quotas{Reader: c}, wake.quotas
+	lost := &unconfirmed{}
 	log := mgr.GetLogger().WithName("engine")
 	trackers := map[string]*run.Tracker{}
 	eng := engine.NewRouter(engine.Options{
 		Ledger: counted.Timed(options.Ledger), Scheduler: scheduler, Tools: tools, InlineTools: atOnce,
 		Models:            &backend.Models{Finder: finder, Scheduler: scheduler, Clients: clients},
-		SlotGroups:        backend.SlotGroups{Reader: mgr.GetClient()}.Of,
+		SlotGroups:        backend.SlotGroups{Reader: c}.Of,
 		Shares:            notifier,
 		Random:            rand.Float64,
 		AwaitRecovery:     true,
@@ -275,7 +272,7 @@ func Setup(mgr ctrl.Manager, options Options) (*Controllers, error) {
 		},
 		BlockedChanged: wake.ledgerBlockChanged,
 	}, options.Shards)
-	gate := owner.Gate{Engine: eng, Objects: objects}
+	gate := cluster.Gate{Engine: eng, Objects: objects}
 	wake.find = eng.FindLive
 	for _, kind := range []string{"AgentChat", "AgentTask", "SubAgent"} {
 		trackers[kind] = &run.Tracker{Engine: eng, Find: objects.Find, Kind: kind}
@@ -283,7 +280,7 @@ func Setup(mgr ctrl.Manager, options Options) (*Controllers, error) {
 	if err := register(options.Metrics, metrics.Engine{Stats: eng.Stats}, metrics.Ledger{Stats: options.Ledger.Stats}); err != nil {
 		return nil, err
 	}
-	if err := watch.Index(context.Background(), mgr.GetFieldIndexer()); err != nil {
+	if err := cluster.Index(context.Background(), mgr.GetFieldIndexer()); err != nil {
 		return nil, err
 	}
 	dynamicClient, err := dynamic.NewForConfigAndClient(mgr.GetConfig(), mgr.GetHTTPClient())
@@ -300,7 +297,7 @@ func Setup(mgr ctrl.Manager, options Options) (*Controllers, error) {
 		released: func(shard int) {
 			counted.ShardReleased(func(hash int) bool { return eng.ShardOf(hash) == shard })
 		}}
-	firings := &agenttrigger.Recorder{Client: c, API: mgr.GetAPIReader(), Evaluations: evaluations, Events: mgr.GetEventRecorder("nestor-operator"), Reached: options.Reached}
+	firings := &agenttrigger.Recorder{Client: c, API: objects.API, Evaluations: evaluations, Events: mgr.GetEventRecorder("nestor-operator"), Reached: options.Reached}
 	controllers := &Controllers{Engine: eng, Triggers: firings, Workspaces: workspaces}
 	if options.Shards > 0 {
 		if drive.sharding, err = newSharding(mgr, options, drive.own); err != nil {
@@ -311,7 +308,7 @@ func Setup(mgr ctrl.Manager, options Options) (*Controllers, error) {
 			return nil, err
 		}
 	}
-	runnables := []manager.Runnable{references, drive}
+	runnables := []manager.Runnable{references, drive, manager.RunnableFunc(func(ctx context.Context) error { return c.Observe(ctx, mgr.GetCache()) })}
 	if keeper != nil {
 		keeper.Add(scheduler)
 		keeper.Add(eng.SlotShares())
@@ -344,7 +341,7 @@ func Setup(mgr ctrl.Manager, options Options) (*Controllers, error) {
 		&workspace.Reconciler{Client: c, Workspaces: workspaces, Changed: wake.workspacePods, WhileActive: func(next reconcile.Reconciler) reconcile.Reconciler { return gate.Tree(&corev1.Pod{}, next) }},
 	}
 	if n := options.Notifications; n != nil {
-		wake.notifications = poke.New()
+		wake.notifications = cluster.NewQueue()
 		n.Client, n.Gate, n.Changed = c, gate, wake.notifications
 		reconcilers = append(reconcilers, n)
 	}

@@ -11,10 +11,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
-	"github.com/nestor-dev/nestor/internal/controller/owner"
-	"github.com/nestor-dev/nestor/internal/controller/poke"
-	"github.com/nestor-dev/nestor/internal/controller/tree"
-	"github.com/nestor-dev/nestor/internal/controller/tree/treetest"
+	"github.com/nestor-dev/nestor/internal/cluster"
+	"github.com/nestor-dev/nestor/internal/cluster/clustertest"
 	"github.com/nestor-dev/nestor/internal/engine"
 	"github.com/nestor-dev/nestor/internal/ledger/connect"
 )
@@ -29,16 +27,16 @@ func TestNotificationsOfShardThatIsTakenOver(t *testing.T) {
 	defer func() { _ = kept.Close() }()
 	router := engine.NewRouter(engine.Options{Ledger: kept, AwaitRecovery: true}, 4)
 	defer func() { _ = router.Close(t.Context()) }()
-	api := treetest.NewCluster(t)
-	notified := &v1alpha1.AgentTask{ObjectMeta: treetest.Named("notified", "1")}
+	api := clustertest.NewCluster(t)
+	notified := &v1alpha1.AgentTask{ObjectMeta: clustertest.Named("notified", "1")}
 	notified.Annotations = map[string]string{v1alpha1.AnnotationPush: "[]"}
-	for _, task := range []*v1alpha1.AgentTask{notified, {ObjectMeta: treetest.Named("other", "2")}} {
+	for _, task := range []*v1alpha1.AgentTask{notified, {ObjectMeta: clustertest.Named("other", "2")}} {
 		if err := api.Create(t.Context(), task); err != nil {
 			t.Fatal(err)
 		}
 	}
-	w := &wakers{chats: poke.New(), messages: poke.New(), tasks: poke.New(), agents: poke.New(), servers: poke.New(), providers: poke.New(), roles: poke.New(), quotas: poke.New(), notifications: poke.New()}
-	gate := owner.Gate{Engine: router, Objects: tree.Reader{Cache: api, API: api}}
+	w := &wakers{chats: cluster.NewQueue(), messages: cluster.NewQueue(), tasks: cluster.NewQueue(), agents: cluster.NewQueue(), servers: cluster.NewQueue(), providers: cluster.NewQueue(), roles: cluster.NewQueue(), quotas: cluster.NewQueue(), notifications: cluster.NewQueue()}
+	gate := cluster.Gate{Engine: router, Objects: cluster.Reader{Cache: api, API: api}}
 	if err := w.wakeShards(t.Context(), gate, map[int]bool{0: true, 1: true, 2: true, 3: true}); err != nil {
 		t.Fatal(err)
 	}

@@ -15,10 +15,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
-	"github.com/nestor-dev/nestor/internal/controller/owner"
-	"github.com/nestor-dev/nestor/internal/controller/poke"
-	"github.com/nestor-dev/nestor/internal/controller/tree"
-	"github.com/nestor-dev/nestor/internal/controller/tree/treetest"
+	"github.com/nestor-dev/nestor/internal/cluster"
+	"github.com/nestor-dev/nestor/internal/cluster/clustertest"
 	"github.com/nestor-dev/nestor/internal/controller/workspace"
 	"github.com/nestor-dev/nestor/internal/engine"
 	"github.com/nestor-dev/nestor/internal/ledger/connect"
@@ -35,11 +33,11 @@ func TestWorkspacePods_TakeOver(t *testing.T) {
 	defer func() { _ = kept.Close() }()
 	router := engine.NewRouter(engine.Options{Ledger: kept, AwaitRecovery: true}, 2)
 	defer closeRouter(t, router)
-	chat := &v1alpha1.AgentChat{ObjectMeta: treetest.Named("chat", "chat-uid")}
+	chat := &v1alpha1.AgentChat{ObjectMeta: clustertest.Named("chat", "chat-uid")}
 	chat.Spec.Workspace = &v1alpha1.Workspace{PersistentVolumeClaim: &v1alpha1.ClaimSource{ClaimName: "files"}, IdleTimeoutSeconds: 60}
-	idle := treetest.OwnedBy(chat, "AgentChat", &corev1.Pod{ObjectMeta: treetest.Named("ws-chat", "pod-uid")})
+	idle := clustertest.OwnedBy(chat, "AgentChat", &corev1.Pod{ObjectMeta: clustertest.Named("ws-chat", "pod-uid")})
 	idle.Labels = pod.Labels()
-	api := treetest.NewCluster(t, chat, idle)
+	api := clustertest.NewCluster(t, chat, idle)
 	now := time.Now()
 	workspaces, err := workspace.New(workspace.Options{Client: api, Live: api, Image: "example.com/workspace:1", Now: func() time.Time { return now },
 		Operator: pod.Peer{Namespace: "nestor-system", Labels: DefaultLabels()}})
@@ -47,8 +45,8 @@ func TestWorkspacePods_TakeOver(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = workspaces.Close(t.Context()) }()
-	gate := owner.Gate{Engine: router, Objects: tree.Reader{Cache: api, API: api}}
-	wake := &wakers{chats: poke.New(), quotas: poke.New(), workspacePods: poke.New()}
+	gate := cluster.Gate{Engine: router, Objects: cluster.Reader{Cache: api, API: api}}
+	wake := &wakers{chats: cluster.NewQueue(), quotas: cluster.NewQueue(), workspacePods: cluster.NewQueue()}
 	reconciler := gate.Tree(&corev1.Pod{}, &workspace.Reconciler{Client: api, Workspaces: workspaces})
 	queue := workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[reconcile.Request]())
 	defer queue.ShutDown()

@@ -16,21 +16,19 @@ import (
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 	"github.com/nestor-dev/nestor/internal/agent"
+	"github.com/nestor-dev/nestor/internal/cluster"
 	"github.com/nestor-dev/nestor/internal/controller/agentquota"
-	"github.com/nestor-dev/nestor/internal/controller/owner"
-	"github.com/nestor-dev/nestor/internal/controller/poke"
-	"github.com/nestor-dev/nestor/internal/controller/reference"
 	"github.com/nestor-dev/nestor/internal/engine"
 	"github.com/nestor-dev/nestor/internal/ledger"
 )
 
 // wakers enqueue objects when the state of an agent or session in this process changes.
 type wakers struct {
-	chats, messages, tasks, agents, servers, providers, roles, quotas, triggers, workspacePods *poke.Queue
+	chats, messages, tasks, agents, servers, providers, roles, quotas, triggers, workspacePods *cluster.Queue
 	// unreported holds the expired tasks whose parents have not recorded their outcome.
-	unreported *reference.Unresolved
+	unreported *cluster.Unresolved
 	// notifications is nil if this operator delivers none.
-	notifications *poke.Queue
+	notifications *cluster.Queue
 	// chatBegan is called for each chat that starts to accept messages.
 	chatBegan func(context.Context, types.NamespacedName)
 	// find finds a live agent.
@@ -64,9 +62,9 @@ func (w *wakers) stepped(c engine.Change) {
 	if slices.ContainsFunc(c.Events, isReport) {
 		w.unreported.Retry(c.Agent.Namespace)
 	}
-	add := (*poke.Queue).AddDelayed
+	add := (*cluster.Queue).AddDelayed
 	if isUrgent(c) {
-		add = (*poke.Queue).Add
+		add = (*cluster.Queue).Add
 	}
 	switch c.Agent.Kind {
 	case "AgentChat":
@@ -120,14 +118,14 @@ func (w *wakers) asksChanged(a ledger.Agent) {
 }
 
 // wakeShards enqueues the objects of shards that this operator has just taken over: requests for them were dropped until then.
-func (w *wakers) wakeShards(ctx context.Context, gate owner.Gate, shards map[int]bool) error {
+func (w *wakers) wakeShards(ctx context.Context, gate cluster.Gate, shards map[int]bool) error {
 	reader := gate.Objects.Cache
 	inTree := func(object client.Object) bool { return shards[gate.TreeShard(ctx, object)] }
 	single := func(object client.Object) bool { return shards[gate.ObjectShard(object)] }
 	for _, kind := range []struct {
 		list  client.ObjectList
 		holds func(client.Object) bool
-		queue *poke.Queue
+		queue *cluster.Queue
 	}{
 		{&v1alpha1.ModelProviderList{}, single, w.providers},
 		{&v1alpha1.ToolServerList{}, single, w.servers},

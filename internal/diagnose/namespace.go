@@ -19,7 +19,7 @@ import (
 
 	historyv1 "github.com/nestor-dev/nestor/api/history/v1alpha1"
 	"github.com/nestor-dev/nestor/api/v1alpha1"
-	"github.com/nestor-dev/nestor/internal/controller/resolve"
+	"github.com/nestor-dev/nestor/internal/cluster/resolve"
 	"github.com/nestor-dev/nestor/internal/view"
 )
 

@@ -22,12 +22,9 @@ import (
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 	"github.com/nestor-dev/nestor/internal/agent"
-	"github.com/nestor-dev/nestor/internal/controller/poke"
-	"github.com/nestor-dev/nestor/internal/controller/reference"
+	"github.com/nestor-dev/nestor/internal/cluster"
 	"github.com/nestor-dev/nestor/internal/controller/run"
 	"github.com/nestor-dev/nestor/internal/controller/status"
-	"github.com/nestor-dev/nestor/internal/controller/tree"
-	"github.com/nestor-dev/nestor/internal/controller/watch"
 	"github.com/nestor-dev/nestor/internal/projection"
 )
 
@@ -39,11 +36,11 @@ type Reconciler struct {
 	Client client.Client
 	Runner *run.Runner
 	// Changed queues the chats whose orchestrator has changed.
-	Changed *poke.Queue
+	Changed *cluster.Queue
 	// Tracker maps objects to their engine UIDs, which are needed after an object is deleted.
 	Tracker *run.Tracker
 	// Unresolved holds the chats that wait for a reference.
-	Unresolved *reference.Unresolved
+	Unresolved *cluster.Unresolved
 
 	// lossReported maps the UID of each chat that has shown its history loss to the time of the loss.
 	lossReported sync.Map
@@ -53,17 +50,17 @@ type Reconciler struct {
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	return ctrl.NewControllerManagedBy(mgr).
 		Named("agentchat").
-		For(&v1alpha1.AgentChat{}, builder.WithPredicates(watch.Edited())).
-		Watches(&v1alpha1.AgentTask{}, r.Changed.DelayedHandler(chatOf), builder.WithPredicates(watch.PhaseChanged())).
-		Watches(&v1alpha1.AgentMessage{}, r.Changed.DelayedHandler(chatOf), builder.WithPredicates(predicate.Or(watch.CreatedOrDeleted(), watch.Handled()))).
+		For(&v1alpha1.AgentChat{}, builder.WithPredicates(cluster.Edited())).
+		Watches(&v1alpha1.AgentTask{}, r.Changed.DelayedHandler(chatOf), builder.WithPredicates(cluster.PhaseChanged())).
+		Watches(&v1alpha1.AgentMessage{}, r.Changed.DelayedHandler(chatOf), builder.WithPredicates(predicate.Or(cluster.CreatedOrDeleted(), cluster.Handled()))).
 		WatchesRawSource(r.Changed.Source()).
-		WithOptions(controller.Options{MaxConcurrentReconciles: workers, RateLimiter: poke.Backoff()}).
+		WithOptions(controller.Options{MaxConcurrentReconciles: workers, RateLimiter: cluster.Backoff()}).
 		Complete(r.Runner.Gate.Agents(&v1alpha1.AgentChat{}, r.Tracker, r))
 }
 
 // chatOf returns the chat that counts an object in its status.
 func chatOf(object client.Object) (types.NamespacedName, bool) {
-	name := watch.ChatOf(object)
+	name := cluster.ChatOf(object)
 	return types.NamespacedName{Namespace: object.GetNamespace(), Name: name}, name != ""
 }
 
@@ -130,7 +127,7 @@ func (r *Reconciler) project(ctx context.Context, chat *v1alpha1.AgentChat, s ag
 // facts counts the tasks and messages of the chat.
 func (r *Reconciler) facts(ctx context.Context, chat *v1alpha1.AgentChat) (projection.ChatFacts, error) {
 	var facts projection.ChatFacts
-	ours := []client.ListOption{client.InNamespace(chat.Namespace), client.MatchingFields{watch.ChatField: chat.Name}, client.UnsafeDisableDeepCopy}
+	ours := []client.ListOption{client.InNamespace(chat.Namespace), client.MatchingFields{cluster.ChatField: chat.Name}, client.UnsafeDisableDeepCopy}
 	var tasks v1alpha1.AgentTaskList
 	if err := r.Client.List(ctx, &tasks, ours...); err != nil {
 		return facts, fmt.Errorf("list the tasks of chat %s/%s: %w", chat.Namespace, chat.Name, err)
@@ -148,7 +145,7 @@ func (r *Reconciler) facts(ctx context.Context, chat *v1alpha1.AgentChat) (proje
 	var newest *v1alpha1.AgentMessage
 	for i := range messages.Items {
 		m := &messages.Items[i]
-		if tree.OwnedByOther(m, chat) || (m.Spec.Role != v1alpha1.RoleUser && !metav1.IsControlledBy(m, chat)) {
+		if cluster.OwnedByOther(m, chat) || (m.Spec.Role != v1alpha1.RoleUser && !metav1.IsControlledBy(m, chat)) {
 			continue
 		}
 		facts.Messages++

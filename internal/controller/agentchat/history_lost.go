@@ -16,9 +16,9 @@ import (
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 	"github.com/nestor-dev/nestor/internal/agent"
+	"github.com/nestor-dev/nestor/internal/cluster"
 	"github.com/nestor-dev/nestor/internal/controller/run"
 	"github.com/nestor-dev/nestor/internal/controller/status"
-	"github.com/nestor-dev/nestor/internal/controller/watch"
 	"github.com/nestor-dev/nestor/internal/projection"
 )
 
@@ -67,13 +67,13 @@ const lostRetryDelay = time.Second
 // isMessagePending reports whether the chat has a message from after the given time that no turn has taken.
 func (r *Reconciler) isMessagePending(ctx context.Context, chat *v1alpha1.AgentChat, after time.Time) (bool, error) {
 	var messages v1alpha1.AgentMessageList
-	err := r.Client.List(ctx, &messages, client.InNamespace(chat.Namespace), client.MatchingFields{watch.ChatField: chat.Name}, client.UnsafeDisableDeepCopy)
+	err := r.Client.List(ctx, &messages, client.InNamespace(chat.Namespace), client.MatchingFields{cluster.ChatField: chat.Name}, client.UnsafeDisableDeepCopy)
 	if err != nil {
 		return false, fmt.Errorf("list the messages of chat %s/%s: %w", chat.Namespace, chat.Name, err)
 	}
 	for i := range messages.Items {
 		m := &messages.Items[i]
-		if m.Spec.Role == v1alpha1.RoleUser && m.Spec.Content != "" && !watch.HasFinalPhase(m) && m.CreationTimestamp.After(after) {
+		if m.Spec.Role == v1alpha1.RoleUser && m.Spec.Content != "" && !cluster.HasFinalPhase(m) && m.CreationTimestamp.After(after) {
 			return true, nil
 		}
 	}

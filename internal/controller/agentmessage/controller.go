@@ -27,11 +27,9 @@ import (
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 	"github.com/nestor-dev/nestor/internal/agent"
-	"github.com/nestor-dev/nestor/internal/controller/poke"
+	"github.com/nestor-dev/nestor/internal/cluster"
 	"github.com/nestor-dev/nestor/internal/controller/run"
 	"github.com/nestor-dev/nestor/internal/controller/status"
-	"github.com/nestor-dev/nestor/internal/controller/tree"
-	"github.com/nestor-dev/nestor/internal/controller/watch"
 	"github.com/nestor-dev/nestor/internal/ledger"
 )
 
@@ -40,7 +38,7 @@ type Reconciler struct {
 	Client client.Client
 	Runner *run.Runner
 	// Changed queues the messages that can be handled now.
-	Changed *poke.Queue
+	Changed *cluster.Queue
 	// Blocked is called with each chat or task that the ledger blocks while it has work.
 	Blocked func(ledger.Agent)
 
@@ -61,11 +59,11 @@ const (
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	return ctrl.NewControllerManagedBy(mgr).
 		Named("agentmessage").
-		For(&v1alpha1.AgentMessage{}, builder.WithPredicates(predicate.Or(watch.Edited(), watch.Released()))).
-		Watches(&v1alpha1.AgentChat{}, handler.EnqueueRequestsFromMapFunc(r.forChat), builder.WithPredicates(watch.CreatedOrDeleted())).
-		Watches(&v1alpha1.AgentTask{}, handler.EnqueueRequestsFromMapFunc(r.forTask), builder.WithPredicates(watch.CreatedOrDeleted())).
+		For(&v1alpha1.AgentMessage{}, builder.WithPredicates(predicate.Or(cluster.Edited(), cluster.Released()))).
+		Watches(&v1alpha1.AgentChat{}, handler.EnqueueRequestsFromMapFunc(r.forChat), builder.WithPredicates(cluster.CreatedOrDeleted())).
+		Watches(&v1alpha1.AgentTask{}, handler.EnqueueRequestsFromMapFunc(r.forTask), builder.WithPredicates(cluster.CreatedOrDeleted())).
 		WatchesRawSource(r.Changed.Source()).
-		WithOptions(controller.Options{MaxConcurrentReconciles: workers, RateLimiter: poke.Backoff()}).
+		WithOptions(controller.Options{MaxConcurrentReconciles: workers, RateLimiter: cluster.Backoff()}).
 		Complete(r.Runner.Gate.Tree(&v1alpha1.AgentMessage{}, r))
 }
 
@@ -79,11 +77,11 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		r.sequence.remove(req.NamespacedName)
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
-	if watch.HasFinalPhase(&message) || !message.DeletionTimestamp.IsZero() {
+	if cluster.HasFinalPhase(&message) || !message.DeletionTimestamp.IsZero() {
 		r.sequence.remove(req.NamespacedName)
 		return ctrl.Result{}, nil
 	}
-	if watch.IsHeld(&message) {
+	if cluster.IsHeld(&message) {
 		return ctrl.Result{}, nil // it may be a duplicate; when its firing is confirmed, it is released
 	}
 	if message.Spec.Role != v1alpha1.RoleUser {
@@ -97,7 +95,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if owner == nil {
 		return status.Result(r.writeStatus(ctx, &message, notFound(&message)))
 	}
-	if tree.OwnedByOther(&message, owner) {
+	if cluster.OwnedByOther(&message, owner) {
 		return ctrl.Result{}, nil // it is deleted with an earlier chat or task of the same name
 	}
 	if err := r.adopt(ctx, owner, &message); err != nil {
@@ -167,7 +165,7 @@ func (r *Reconciler) adopt(ctx context.Context, owner client.Object, message *v1
 	if err := controllerutil.SetControllerReference(owner, message, r.Client.Scheme()); err != nil {
 		return nil //nolint:nilerr // it already has another owner
 	}
-	tree.SetRoot(message, owner)
+	cluster.SetRoot(message, owner)
 	if message.Spec.Chat != "" {
 		message.Labels[v1alpha1.LabelChat] = message.Spec.Chat
 	}
@@ -281,17 +279,17 @@ func (r *Reconciler) questionOf(ctx context.Context, chat client.Object, message
 
 // forChat enqueues the messages of a chat that have not been handled.
 func (r *Reconciler) forChat(ctx context.Context, chat client.Object) []reconcile.Request {
-	return r.unhandled(ctx, chat.GetNamespace(), client.MatchingFields{watch.ChatField: chat.GetName()})
+	return r.unhandled(ctx, chat.GetNamespace(), client.MatchingFields{cluster.ChatField: chat.GetName()})
 }
 
 // forTask enqueues the messages of a standalone task that have not been handled.
 func (r *Reconciler) forTask(ctx context.Context, task client.Object) []reconcile.Request {
-	return r.unhandled(ctx, task.GetNamespace(), client.MatchingFields{watch.TaskField: task.GetName()})
+	return r.unhandled(ctx, task.GetNamespace(), client.MatchingFields{cluster.TaskField: task.GetName()})
 }
 
 // ChatStarted enqueues the messages that waited for a chat to be ready.
 func (r *Reconciler) ChatStarted(ctx context.Context, chat types.NamespacedName) {
-	for _, request := range r.unhandled(ctx, chat.Namespace, client.MatchingFields{watch.ChatField: chat.Name}) {
+	for _, request := range r.unhandled(ctx, chat.Namespace, client.MatchingFields{cluster.ChatField: chat.Name}) {
 		r.Changed.Add(request.NamespacedName)
 	}
 }
@@ -304,7 +302,7 @@ func (r *Reconciler) unhandled(ctx context.Context, namespace string, which clie
 	var requests []reconcile.Request
 	for i := range list.Items {
 		m := &list.Items[i]
-		if m.Spec.Role == v1alpha1.RoleUser && !watch.HasFinalPhase(m) {
+		if m.Spec.Role == v1alpha1.RoleUser && !cluster.HasFinalPhase(m) {
 			requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(m)})
 		}
 	}

@@ -8,8 +8,6 @@ import (
 	"fmt"
 
 	"k8s.io/apimachinery/pkg/api/equality"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
@@ -69,24 +67,18 @@ func (r *Reconciler) writeStatus(ctx context.Context, message *v1alpha1.AgentMes
 // its chat or task.
 func (r *Reconciler) target(ctx context.Context, owner client.Object, message *v1alpha1.AgentMessage, name string) (*target, *outcome, error) {
 	none := rejected(v1alpha1.ReasonTaskNotFound, "There is no task %q here.", name)
-	found := &target{}
-	key := types.NamespacedName{Namespace: message.Namespace, Name: name}
-	if err := r.Runner.Find(ctx, key, &found.task); err != nil {
-		if client.IgnoreNotFound(err) == nil {
-			return nil, none, nil
-		}
-		return nil, nil, fmt.Errorf("get task %s: %w", key, err)
+	if addressed, ok := owner.(*v1alpha1.AgentTask); ok && addressed.Spec.Chat != "" {
+		return nil, none, nil // the objects of a chat are addressed through the chat
 	}
-	within, err := r.isInTree(ctx, owner, &found.task)
+	tree, err := r.Runner.Gather(ctx, owner, name)
 	if err != nil {
 		return nil, nil, err
 	}
-	if !within {
+	task := tree.Task(name)
+	if task == nil || !tree.IsWithin(task, owner) { // two standalone trees are separate although neither has a chat
 		return nil, none, nil
 	}
-	if found.uid, err = r.Runner.TaskUID(ctx, &found.task); err != nil {
-		return nil, nil, err
-	}
+	found := &target{task: *task.DeepCopy(), uid: tree.AgentUID(task)}
 	started := false
 	if found.uid != "" {
 		found.state, started, err = r.Runner.State(ctx, found.uid)
@@ -113,36 +105,6 @@ type target struct {
 	task  v1alpha1.AgentTask
 	uid   string
 	state agent.State
-}
-
-// isInTree reports whether a task is the owner of a message or below it. It follows the UIDs of the owners upwards: two standalone trees
-// are separate although neither has a chat. The objects of a chat are addressed through the chat.
-func (r *Reconciler) isInTree(ctx context.Context, owner client.Object, task *v1alpha1.AgentTask) (bool, error) {
-	if addressed, ok := owner.(*v1alpha1.AgentTask); task.UID == "" || ok && addressed.Spec.Chat != "" {
-		return false, nil
-	}
-	for object := client.Object(task); object.GetUID() != owner.GetUID(); {
-		above := metav1.GetControllerOf(object)
-		if above == nil {
-			return false, nil
-		}
-		if above.UID == owner.GetUID() {
-			return true, nil
-		}
-		var next client.Object = &v1alpha1.AgentTask{}
-		if above.Kind == "SubAgent" {
-			next = &v1alpha1.SubAgent{}
-		}
-		name := types.NamespacedName{Namespace: object.GetNamespace(), Name: above.Name}
-		if err := r.Runner.Find(ctx, name, next); client.IgnoreNotFound(err) != nil {
-			return false, fmt.Errorf("get the owner %s of task %s: %w", name, task.Name, err)
-		}
-		if next.GetUID() != above.UID {
-			return false, nil
-		}
-		object = next
-	}
-	return true, nil
 }
 
 // decide applies a decision to exactly one call.

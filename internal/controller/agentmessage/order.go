@@ -16,7 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
-	"github.com/nestor-dev/nestor/internal/controller/watch"
+	"github.com/nestor-dev/nestor/internal/cluster"
 )
 
 // sequence keeps the messages of one chat or standalone task in the order of their creation, although several workers handle messages.
@@ -130,9 +130,9 @@ func mustKeepOrder(m *v1alpha1.AgentMessage) bool {
 
 // earlier returns the messages before this one that were not delivered, oldest first.
 func (r *Reconciler) earlier(ctx context.Context, message *v1alpha1.AgentMessage) ([]*v1alpha1.AgentMessage, error) {
-	field := client.MatchingFields{watch.ChatField: message.Spec.Chat}
+	field := client.MatchingFields{cluster.ChatField: message.Spec.Chat}
 	if message.Spec.Task != "" {
-		field = client.MatchingFields{watch.TaskField: message.Spec.Task}
+		field = client.MatchingFields{cluster.TaskField: message.Spec.Task}
 	}
 	var list v1alpha1.AgentMessageList
 	if err := r.Client.List(ctx, &list, client.InNamespace(message.Namespace), field, client.UnsafeDisableDeepCopy); err != nil {
@@ -149,11 +149,11 @@ func (r *Reconciler) earlier(ctx context.Context, message *v1alpha1.AgentMessage
 	var before []placed
 	for i := range list.Items {
 		m := &list.Items[i]
-		if watch.HasFinalPhase(m) {
+		if cluster.HasFinalPhase(m) {
 			r.sequence.remove(client.ObjectKeyFromObject(m))
 			continue
 		}
-		if m.Spec.Role != v1alpha1.RoleUser || !mustKeepOrder(m) || !m.DeletionTimestamp.IsZero() || watch.IsHeld(m) {
+		if m.Spec.Role != v1alpha1.RoleUser || !mustKeepOrder(m) || !m.DeletionTimestamp.IsZero() || cluster.IsHeld(m) {
 			continue
 		}
 		if other := (placed{r.sequence.add(m), m}); !other.taken && compare(other, this) < 0 {

@@ -26,9 +26,8 @@ import (
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 	"github.com/nestor-dev/nestor/internal/agent"
+	"github.com/nestor-dev/nestor/internal/cluster"
 	"github.com/nestor-dev/nestor/internal/controller/run"
-	"github.com/nestor-dev/nestor/internal/controller/tree"
-	"github.com/nestor-dev/nestor/internal/controller/watch"
 	"github.com/nestor-dev/nestor/internal/engine"
 	"github.com/nestor-dev/nestor/internal/ledger"
 	"github.com/nestor-dev/nestor/internal/ledger/connect"
@@ -165,13 +164,12 @@ func reconcilerWith(t *testing.T, objects ...client.Object) (*Reconciler, ledger
 			t.Error(err)
 		}
 	})
-	message := func(field func(*v1alpha1.AgentMessage) string) client.IndexerFunc {
-		return func(o client.Object) []string { return []string{field(o.(*v1alpha1.AgentMessage))} }
+	builder := fake.NewClientBuilder().WithScheme(scheme).WithStatusSubresource(&v1alpha1.AgentMessage{}).WithObjects(objects...)
+	for _, index := range cluster.Indexes() {
+		builder = builder.WithIndex(index.Object, index.Field, index.Values)
 	}
-	api := fake.NewClientBuilder().WithScheme(scheme).WithStatusSubresource(&v1alpha1.AgentMessage{}).WithObjects(objects...).
-		WithIndex(&v1alpha1.AgentMessage{}, watch.ChatField, message(func(m *v1alpha1.AgentMessage) string { return m.Spec.Chat })).
-		WithIndex(&v1alpha1.AgentMessage{}, watch.TaskField, message(func(m *v1alpha1.AgentMessage) string { return m.Spec.Task })).Build()
-	runner := &run.Runner{Reader: tree.Reader{Cache: api, API: api}, Client: api, Engine: eng, Ledger: store, MessageTaken: func(types.NamespacedName) {}}
+	api := builder.Build()
+	runner := &run.Runner{Reader: cluster.Reader{Cache: api, API: api}, Client: api, Engine: eng, Ledger: store, MessageTaken: func(types.NamespacedName) {}}
 	runner.Finder.Live = api
 	return &Reconciler{Client: api, Runner: runner}, store
 }

@@ -23,10 +23,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
-	"github.com/nestor-dev/nestor/internal/controller/owner"
-	"github.com/nestor-dev/nestor/internal/controller/poke"
+	"github.com/nestor-dev/nestor/internal/cluster"
 	"github.com/nestor-dev/nestor/internal/controller/status"
-	"github.com/nestor-dev/nestor/internal/controller/watch"
 	"github.com/nestor-dev/nestor/internal/engine"
 )
 
@@ -34,9 +32,9 @@ import (
 type Reconciler struct {
 	Client client.Client
 	Engine *engine.Router
-	Gate   owner.Gate
+	Gate   cluster.Gate
 	// Used receives namespaces in which model calls started, ended or wait.
-	Used *poke.Queue
+	Used *cluster.Queue
 	// Retry retries the runs of a namespace that have not started, in case they wait for a cost quota.
 	Retry func(namespace string)
 
@@ -55,8 +53,8 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	r.written = map[string]time.Time{}
 	return ctrl.NewControllerManagedBy(mgr).
 		Named("agentquota").
-		Watches(&v1alpha1.AgentQuota{}, handler.EnqueueRequestsFromMapFunc(r.quotaChanged), builder.WithPredicates(watch.Edited())).
-		Watches(&v1alpha1.ModelProvider{}, handler.EnqueueRequestsFromMapFunc(r.pricesChanged), builder.WithPredicates(watch.Edited())).
+		Watches(&v1alpha1.AgentQuota{}, handler.EnqueueRequestsFromMapFunc(r.quotaChanged), builder.WithPredicates(cluster.Edited())).
+		Watches(&v1alpha1.ModelProvider{}, handler.EnqueueRequestsFromMapFunc(r.pricesChanged), builder.WithPredicates(cluster.Edited())).
 		Watches(&corev1.Namespace{}, handler.EnqueueRequestsFromMapFunc(namespaceCreated), builder.WithPredicates(predicate.Funcs{
 			UpdateFunc: func(event.UpdateEvent) bool { return false }, DeleteFunc: func(event.DeleteEvent) bool { return false },
 		})).

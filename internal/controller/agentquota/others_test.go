@@ -9,7 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
-	"github.com/nestor-dev/nestor/internal/controller/tree/treetest"
+	"github.com/nestor-dev/nestor/internal/cluster/clustertest"
 	"github.com/nestor-dev/nestor/internal/engine"
 	"github.com/nestor-dev/nestor/internal/engine/admission"
 	"github.com/nestor-dev/nestor/internal/quota"
@@ -19,16 +19,16 @@ import (
 func TestRunsOfAllOperatorsAreCounted(t *testing.T) {
 	small, smaller := quota.Quota{Name: "small", MaxActiveAgents: 1}, quota.Quota{Name: "small-er"}
 	sub := func(name string, phase v1alpha1.SubAgentPhase, conditions ...metav1.Condition) *v1alpha1.SubAgent {
-		return &v1alpha1.SubAgent{ObjectMeta: treetest.Named(name, name), Status: v1alpha1.SubAgentStatus{Phase: phase, Conditions: conditions}}
+		return &v1alpha1.SubAgent{ObjectMeta: clustertest.Named(name, name), Status: v1alpha1.SubAgentStatus{Phase: phase, Conditions: conditions}}
 	}
 	wait := func(reason, message string) metav1.Condition {
 		return metav1.Condition{Reason: reason, Message: message}
 	}
 	elsewhere := sub("elsewhere", v1alpha1.SubAgentActive)
 	elsewhere.Namespace = "b"
-	chat := &v1alpha1.AgentChat{ObjectMeta: treetest.Named("chat", "chat")}
+	chat := &v1alpha1.AgentChat{ObjectMeta: clustertest.Named("chat", "chat")}
 	chat.Status.Conditions = []metav1.Condition{wait(admission.PriceUnknown, quota.PriceUnknown(smaller, "model", "provider"))}
-	r := &Reconciler{Client: treetest.NewCluster(t, chat, elsewhere,
+	r := &Reconciler{Client: clustertest.NewCluster(t, chat, elsewhere,
 		sub("active", v1alpha1.SubAgentActive), sub("ended", v1alpha1.SubAgentCompleted),
 		sub("waits", v1alpha1.SubAgentPending, wait(admission.QuotaExhausted, quota.TooManyActive(small))),
 		sub("missing", v1alpha1.SubAgentPending, wait("RoleNotFound", "AgentQuota small is not the reason.")))}

@@ -19,9 +19,9 @@ import (
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 	"github.com/nestor-dev/nestor/internal/agent"
+	"github.com/nestor-dev/nestor/internal/cluster"
 	"github.com/nestor-dev/nestor/internal/controller/run"
 	"github.com/nestor-dev/nestor/internal/controller/status"
-	"github.com/nestor-dev/nestor/internal/controller/tree"
 	"github.com/nestor-dev/nestor/internal/projection"
 )
 
@@ -91,5 +91,5 @@ func reconcilerWith(t *testing.T, tasks ...client.Object) (*Reconciler, client.C
 		t.Fatal(err)
 	}
 	api := fake.NewClientBuilder().WithScheme(scheme).WithStatusSubresource(&v1alpha1.AgentTask{}).WithObjects(tasks...).Build()
-	return &Reconciler{Client: api, Runner: &run.Runner{Reader: tree.Reader{Cache: api, API: api}, Client: api, Status: &status.Writer{Client: api, Pace: status.NewPace()}}}, api
+	return &Reconciler{Client: api, Runner: &run.Runner{Reader: cluster.Reader{Cache: api, API: api}, Client: api, Status: &status.Writer{Client: api, Pace: status.NewPace()}}}, api
 }

@@ -22,12 +22,9 @@ import (
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 	"github.com/nestor-dev/nestor/internal/agent"
-	"github.com/nestor-dev/nestor/internal/controller/poke"
-	"github.com/nestor-dev/nestor/internal/controller/reference"
+	"github.com/nestor-dev/nestor/internal/cluster"
 	"github.com/nestor-dev/nestor/internal/controller/run"
 	"github.com/nestor-dev/nestor/internal/controller/status"
-	"github.com/nestor-dev/nestor/internal/controller/tree"
-	"github.com/nestor-dev/nestor/internal/controller/watch"
 	"github.com/nestor-dev/nestor/internal/projection"
 	"github.com/nestor-dev/nestor/internal/tool"
 )
@@ -40,12 +37,12 @@ type Reconciler struct {
 	Client client.Client
 	Runner *run.Runner
 	// Changed queues the tasks whose agent or tool run has changed.
-	Changed *poke.Queue
+	Changed *cluster.Queue
 	Tracker *run.Tracker
 	// Unresolved holds the tasks that wait for a reference.
-	Unresolved *reference.Unresolved
+	Unresolved *cluster.Unresolved
 	// Unreported holds the expired tasks whose outcome the parent has not recorded. It reconciles them when a parent records one.
-	Unreported *reference.Unresolved
+	Unreported *cluster.Unresolved
 
 	checker tool.Checker
 }
@@ -54,11 +51,11 @@ type Reconciler struct {
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	return ctrl.NewControllerManagedBy(mgr).
 		Named("agenttask").
-		For(&v1alpha1.AgentTask{}, builder.WithPredicates(predicate.Or(watch.Edited(), watch.Orphaned(), watch.Released()))).
-		Owns(&v1alpha1.SubAgent{}, builder.WithPredicates(predicate.Or(watch.Deleted(), watch.PendingReasonChanged()))).
+		For(&v1alpha1.AgentTask{}, builder.WithPredicates(predicate.Or(cluster.Edited(), cluster.Orphaned(), cluster.Released()))).
+		Owns(&v1alpha1.SubAgent{}, builder.WithPredicates(predicate.Or(cluster.Deleted(), cluster.PendingReasonChanged()))).
 		Watches(&v1alpha1.AgentChat{}, handler.EnqueueRequestsFromMapFunc(r.finishedTasks), builder.WithPredicates(ttlChanged())).
 		WatchesRawSource(r.Changed.Source()).
-		WithOptions(controller.Options{MaxConcurrentReconciles: workers, RateLimiter: poke.Backoff()}).
+		WithOptions(controller.Options{MaxConcurrentReconciles: workers, RateLimiter: cluster.Backoff()}).
 		Complete(r.Runner.Gate.Agents(&v1alpha1.AgentTask{}, r.Tracker, r))
 }
 
@@ -75,7 +72,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if task.Status.CompletionTime != nil {
 		return r.finish(ctx, &task)
 	}
-	if watch.IsHeld(&task) {
+	if cluster.IsHeld(&task) {
 		return ctrl.Result{}, nil // it may be a duplicate; when its firing is confirmed, it is released
 	}
 	lineage, err := r.Runner.Lineage(ctx, &task)
@@ -145,7 +142,7 @@ func (r *Reconciler) asksBelow(task *v1alpha1.AgentTask, uid string) overlay {
 type overlay func(projection.Run)
 
 // ensure creates or cancels the sub-agent or tool run of a task. It reports whether a reference is missing, and which.
-func (r *Reconciler) ensure(ctx context.Context, task *v1alpha1.AgentTask, lineage tree.Lineage) (metav1.Condition, bool, error) {
+func (r *Reconciler) ensure(ctx context.Context, task *v1alpha1.AgentTask, lineage cluster.Lineage) (metav1.Condition, bool, error) {
 	if lineage.Gone {
 		return metav1.Condition{}, false, r.abandon(ctx, task)
 	}

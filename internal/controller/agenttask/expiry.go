@@ -13,13 +13,13 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
-	"github.com/nestor-dev/nestor/internal/controller/watch"
+	"github.com/nestor-dev/nestor/internal/cluster"
 )
 
 // finishedTasks returns requests for the finished tasks of a chat whose TTL has changed.
 func (r *Reconciler) finishedTasks(ctx context.Context, chat client.Object) []ctrl.Request {
 	var tasks v1alpha1.AgentTaskList
-	ours := []client.ListOption{client.InNamespace(chat.GetNamespace()), client.MatchingFields{watch.ChatField: chat.GetName()}, client.UnsafeDisableDeepCopy}
+	ours := []client.ListOption{client.InNamespace(chat.GetNamespace()), client.MatchingFields{cluster.ChatField: chat.GetName()}, client.UnsafeDisableDeepCopy}
 	if err := r.Client.List(ctx, &tasks, ours...); err != nil {
 		ctrl.LoggerFrom(ctx).Error(err, "Cannot list the finished tasks of a chat", "AgentChat", client.ObjectKeyFromObject(chat))
 		return nil

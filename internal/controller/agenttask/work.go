@@ -16,10 +16,10 @@ import (
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 	"github.com/nestor-dev/nestor/internal/agent"
+	"github.com/nestor-dev/nestor/internal/cluster"
 	"github.com/nestor-dev/nestor/internal/controller/agentconfig"
 	"github.com/nestor-dev/nestor/internal/controller/backend"
 	"github.com/nestor-dev/nestor/internal/controller/run"
-	"github.com/nestor-dev/nestor/internal/controller/tree"
 	"github.com/nestor-dev/nestor/internal/ledger"
 	"github.com/nestor-dev/nestor/internal/role"
 	"github.com/nestor-dev/nestor/internal/shard"
@@ -33,7 +33,7 @@ const standaloneDepth = 2
 const defaultRole = "orchestrator"
 
 // ensureSubAgent creates the agent of a task, and cancels it if the task is cancelled.
-func (r *Reconciler) ensureSubAgent(ctx context.Context, task *v1alpha1.AgentTask, lineage tree.Lineage) error {
+func (r *Reconciler) ensureSubAgent(ctx context.Context, task *v1alpha1.AgentTask, lineage cluster.Lineage) error {
 	sub, err := r.Runner.SubAgent(ctx, task)
 	if err == nil && sub == nil && task.Status.SubAgent != "" {
 		if sub, err = r.Runner.FindSubAgent(ctx, task); err == nil && sub == nil {
@@ -83,7 +83,7 @@ func (r *Reconciler) abandon(ctx context.Context, task *v1alpha1.AgentTask) erro
 }
 
 // standalone reports whether a task was created directly, not by a chat or an agent.
-func standalone(lineage tree.Lineage) bool { return lineage.Parent == nil }
+func standalone(lineage cluster.Lineage) bool { return lineage.Parent == nil }
 
 // startError is the reason why a task ends that never had, or has lost, a sub-agent or tool run.
 type startError struct{ v1alpha1.RunError }
@@ -95,7 +95,7 @@ func startErrorf(kind v1alpha1.ErrorKind, format string, args ...any) error {
 	return &startError{v1alpha1.RunError{Kind: kind, Message: fmt.Sprintf(format, args...)}}
 }
 
-func (r *Reconciler) createSubAgent(ctx context.Context, task *v1alpha1.AgentTask, lineage tree.Lineage) error {
+func (r *Reconciler) createSubAgent(ctx context.Context, task *v1alpha1.AgentTask, lineage cluster.Lineage) error {
 	if standalone(lineage) {
 		r.Runner.Finder.Begin(task.Namespace)
 	}
@@ -135,7 +135,7 @@ func (r *Reconciler) createSubAgent(ctx context.Context, task *v1alpha1.AgentTas
 		sub.Spec.Parent = lineage.Parent.GetName()
 		sub.Labels[v1alpha1.LabelParent] = sub.Spec.Parent
 	}
-	tree.SetRoot(sub, task)
+	cluster.SetRoot(sub, task)
 	if err := controllerutil.SetControllerReference(task, sub, r.Client.Scheme()); err != nil {
 		return fmt.Errorf("own sub-agent %s/%s: %w", task.Namespace, task.Name, err)
 	}
@@ -175,7 +175,7 @@ func checkOutput(task *v1alpha1.AgentTask, found role.Role) error {
 
 // create creates the sub-agent of a task under the first of its names that is free.
 func (r *Reconciler) create(ctx context.Context, task *v1alpha1.AgentTask, sub *v1alpha1.SubAgent) error {
-	for _, name := range tree.SubAgentNames(task) {
+	for _, name := range cluster.SubAgentNames(task) {
 		sub.Name, sub.ResourceVersion = name, ""
 		err := r.Client.Create(ctx, sub)
 		if err == nil {
@@ -198,7 +198,7 @@ func (r *Reconciler) create(ctx context.Context, task *v1alpha1.AgentTask, sub *
 }
 
 // placement returns the depth of a task's agent, its depth limit, and its working directory: its parent's unless the task names one.
-func placement(task *v1alpha1.AgentTask, lineage tree.Lineage) (depth, limit int32, cwd string) {
+func placement(task *v1alpha1.AgentTask, lineage cluster.Lineage) (depth, limit int32, cwd string) {
 	depth, limit, cwd = 1, standaloneDepth, task.Spec.Cwd
 	if parent, ok := lineage.Parent.(*v1alpha1.SubAgent); ok {
 		depth, limit = parent.Spec.Depth+1, parent.Spec.Limits.MaxDepth
@@ -213,7 +213,7 @@ func placement(task *v1alpha1.AgentTask, lineage tree.Lineage) (depth, limit int
 }
 
 // ensureToolRun starts or cancels the tool run of a task.
-func (r *Reconciler) ensureToolRun(ctx context.Context, task *v1alpha1.AgentTask, lineage tree.Lineage) error {
+func (r *Reconciler) ensureToolRun(ctx context.Context, task *v1alpha1.AgentTask, lineage cluster.Lineage) error {
 	uid := string(task.UID)
 	state, started, err := r.Runner.State(ctx, uid)
 	if err != nil {

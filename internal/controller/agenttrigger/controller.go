@@ -23,11 +23,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
-	"github.com/nestor-dev/nestor/internal/controller/owner"
-	"github.com/nestor-dev/nestor/internal/controller/poke"
-	"github.com/nestor-dev/nestor/internal/controller/resolve"
+	"github.com/nestor-dev/nestor/internal/cluster"
+	"github.com/nestor-dev/nestor/internal/cluster/resolve"
 	"github.com/nestor-dev/nestor/internal/controller/status"
-	"github.com/nestor-dev/nestor/internal/controller/watch"
 	"github.com/nestor-dev/nestor/internal/trigger"
 )
 
@@ -45,9 +43,9 @@ type Reconciler struct {
 	Client   client.Client
 	Recorder *Recorder
 	Finder   resolve.Finder
-	Gate     owner.Gate
+	Gate     cluster.Gate
 	// Changed queues the triggers that are to be reconciled.
-	Changed *poke.Queue
+	Changed *cluster.Queue
 	Watches *Watches
 }
 
@@ -55,19 +53,19 @@ type Reconciler struct {
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	return ctrl.NewControllerManagedBy(mgr).
 		Named("agenttrigger").
-		For(&v1alpha1.AgentTrigger{}, builder.WithPredicates(predicate.Or(watch.Edited(), fired()))).
+		For(&v1alpha1.AgentTrigger{}, builder.WithPredicates(predicate.Or(cluster.Edited(), fired()))).
 		Watches(&v1alpha1.AgentTask{}, handler.EnqueueRequestsFromMapFunc(triggerOf), builder.WithPredicates(targetChanged())).
 		Watches(&v1alpha1.AgentMessage{}, handler.EnqueueRequestsFromMapFunc(triggerOf), builder.WithPredicates(targetChanged())).
 		Watches(&corev1.Secret{}, handler.EnqueueRequestsFromMapFunc(r.triggersUsingSecret), builder.OnlyMetadata).
 		WatchesRawSource(r.Changed.Source()).
-		WithOptions(controller.Options{MaxConcurrentReconciles: workers, RateLimiter: poke.Backoff()}).
+		WithOptions(controller.Options{MaxConcurrentReconciles: workers, RateLimiter: cluster.Backoff()}).
 		Complete(r.Gate.Object(&v1alpha1.AgentTrigger{}, r))
 }
 
 // triggerOf returns a request for the trigger that created a task or message.
 func triggerOf(_ context.Context, object client.Object) []reconcile.Request {
 	name := object.GetLabels()[v1alpha1.LabelTrigger]
-	if name == "" || watch.TriggerUID(object) == "" {
+	if name == "" || cluster.TriggerUID(object) == "" {
 		return nil
 	}
 	return []reconcile.Request{{NamespacedName: types.NamespacedName{Namespace: object.GetNamespace(), Name: name}}}
@@ -92,10 +90,10 @@ func fired() predicate.Predicate {
 // targetChanged selects tasks and messages of triggers that are held, have ended, or are deleted.
 func targetChanged() predicate.Predicate {
 	return predicate.Funcs{
-		CreateFunc: func(e event.CreateEvent) bool { return watch.IsHeld(e.Object) },
+		CreateFunc: func(e event.CreateEvent) bool { return cluster.IsHeld(e.Object) },
 		UpdateFunc: func(e event.UpdateEvent) bool {
 			return ended(e.ObjectNew) && !ended(e.ObjectOld) || e.ObjectOld.GetUID() != e.ObjectNew.GetUID() ||
-				watch.IsHeld(e.ObjectNew) && !e.ObjectNew.GetDeletionTimestamp().IsZero()
+				cluster.IsHeld(e.ObjectNew) && !e.ObjectNew.GetDeletionTimestamp().IsZero()
 		},
 	}
 }
@@ -106,7 +104,7 @@ func ended(object client.Object) bool {
 	case *v1alpha1.AgentTask:
 		return o.Status.CompletionTime != nil
 	case *v1alpha1.AgentMessage:
-		return watch.HasFinalPhase(o)
+		return cluster.HasFinalPhase(o)
 	}
 	return false
 }

@@ -19,8 +19,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/internal/cluster"
 	"github.com/nestor-dev/nestor/internal/controller/status"
-	"github.com/nestor-dev/nestor/internal/controller/watch"
 	"github.com/nestor-dev/nestor/internal/shorten"
 	"github.com/nestor-dev/nestor/internal/trigger"
 )
@@ -99,7 +99,7 @@ func unfire(next v1alpha1.AgentTriggerStatus, i int, why *refusal, now metav1.Ti
 
 // create creates the object of a recorded firing, or returns the one that exists. Before it is claimed, it is held.
 func (r *Reconciler) create(ctx context.Context, t *v1alpha1.AgentTrigger, p v1alpha1.PendingFiring) (client.Object, error) {
-	if found, err := r.Recorder.find(ctx, t, p.Kind, p.Name); err != nil || found != nil && watch.IsHeld(found) {
+	if found, err := r.Recorder.find(ctx, t, p.Kind, p.Name); err != nil || found != nil && cluster.IsHeld(found) {
 		return found, err
 	}
 	object, err := r.build(t, p)
@@ -115,7 +115,7 @@ func (r *Reconciler) create(ctx context.Context, t *v1alpha1.AgentTrigger, p v1a
 		if err := r.Recorder.API.Get(ctx, client.ObjectKeyFromObject(object), found); err != nil {
 			return nil, fmt.Errorf("get %s %s: %w", p.Kind, p.Name, err)
 		}
-		if !belongsTo(found, t.UID) || !watch.IsHeld(found) {
+		if !belongsTo(found, t.UID) || !cluster.IsHeld(found) {
 			return nil, &refusal{v1alpha1.DropNameTaken, fmt.Errorf("the %s %s belongs to another owner", p.Kind, p.Name)}
 		}
 		return found, nil
@@ -176,7 +176,7 @@ func (r *Reconciler) release(ctx context.Context, t *v1alpha1.AgentTrigger, p v1
 		return nil
 	}
 	object, err := r.Recorder.find(ctx, t, p.Kind, p.Name)
-	if err != nil || object == nil || string(object.GetUID()) != p.UID || !watch.IsHeld(object) {
+	if err != nil || object == nil || string(object.GetUID()) != p.UID || !cluster.IsHeld(object) {
 		return err
 	}
 	if err := r.removeFinalizer(ctx, object); err != nil {
@@ -191,7 +191,7 @@ func (r *Reconciler) removeFinalizer(ctx context.Context, object client.Object) 
 	controllerutil.RemoveFinalizer(object, v1alpha1.FinalizerFiring)
 	if message, ok := object.(*v1alpha1.AgentMessage); ok {
 		message.OwnerReferences = slices.DeleteFunc(message.OwnerReferences, func(o metav1.OwnerReference) bool {
-			return string(o.UID) == watch.TriggerUID(message)
+			return string(o.UID) == cluster.TriggerUID(message)
 		})
 	}
 	if err := client.IgnoreNotFound(r.Client.Update(ctx, object)); err != nil {
@@ -214,7 +214,7 @@ func (r *Reconciler) discard(ctx context.Context, name types.NamespacedName) err
 		return fmt.Errorf("get the trigger %s: %w", name, err)
 	}
 	for _, object := range held {
-		if !watch.IsHeld(object) {
+		if !cluster.IsHeld(object) {
 			if err := r.removeFinalizer(ctx, object); err != nil {
 				return err
 			}
@@ -244,7 +244,7 @@ func (r *Reconciler) finishDeletion(ctx context.Context, object client.Object) e
 	if err := r.Recorder.API.Get(ctx, client.ObjectKeyFromObject(object), object); err != nil {
 		return client.IgnoreNotFound(err)
 	}
-	if object.GetUID() != uid || object.GetDeletionTimestamp().IsZero() || !watch.IsHeld(object) {
+	if object.GetUID() != uid || object.GetDeletionTimestamp().IsZero() || !cluster.IsHeld(object) {
 		return nil
 	}
 	return r.removeFinalizer(ctx, object)
@@ -252,7 +252,7 @@ func (r *Reconciler) finishDeletion(ctx context.Context, object client.Object) e
 
 // held returns the cached tasks and messages with the finalizer of a firing and the label of a trigger name.
 func (r *Reconciler) held(ctx context.Context, name types.NamespacedName) ([]client.Object, error) {
-	which := []client.ListOption{client.InNamespace(name.Namespace), client.MatchingFields{watch.HeldField: name.Name}}
+	which := []client.ListOption{client.InNamespace(name.Namespace), client.MatchingFields{cluster.HeldField: name.Name}}
 	var tasks v1alpha1.AgentTaskList
 	var messages v1alpha1.AgentMessageList
 	for _, list := range []client.ObjectList{&tasks, &messages} {

@@ -16,7 +16,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
-	"github.com/nestor-dev/nestor/internal/controller/watch"
+	"github.com/nestor-dev/nestor/internal/cluster"
 	"github.com/nestor-dev/nestor/internal/trigger"
 )
 
@@ -95,7 +95,7 @@ func TestNoFiringIsLostOrDoubled(t *testing.T) {
 			"a task is deleted": func(rt *rapid.T) {
 				for _, task := range w.tasks() {
 					if rapid.Bool().Draw(rt, "this one") {
-						if watch.IsHeld(task) {
+						if cluster.IsHeld(task) {
 							w.deletedHeld[task.Name] = true
 						}
 						if err := w.server.Delete(context.Background(), task); err != nil {
@@ -118,7 +118,7 @@ func TestNoFiringIsLostOrDoubled(t *testing.T) {
 			}
 		}
 		for _, task := range w.tasks() {
-			if watch.IsHeld(task) {
+			if cluster.IsHeld(task) {
 				rt.Fatalf("%s is still held", task.Name)
 			}
 		}
@@ -187,7 +187,7 @@ func TestATriggerThatIsDeletedLeavesNothing(t *testing.T) {
 			}
 			w.finish()
 			for _, task := range w.tasks() {
-				if watch.IsHeld(task) {
+				if cluster.IsHeld(task) {
 					t.Errorf("%s is held", task.Name)
 				}
 			}

@@ -12,7 +12,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
-	"github.com/nestor-dev/nestor/internal/controller/watch"
+	"github.com/nestor-dev/nestor/internal/cluster"
 	"github.com/nestor-dev/nestor/internal/trigger"
 )
 
@@ -38,7 +38,7 @@ func TestPlantedMarksDeleteNothing(t *testing.T) {
 		"without a firing":     markedTask("talk-1", "", "AgentTrigger", "trigger-1"),
 	} {
 		t.Run(name, func(t *testing.T) {
-			if watch.IsHeld(task) {
+			if cluster.IsHeld(task) {
 				t.Error("the work of the task does not start")
 			}
 			w := newWorld(t, 1, nightly(v1alpha1.ConcurrencyAllow), task)

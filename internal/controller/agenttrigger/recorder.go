@@ -20,8 +20,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/recorder"
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/internal/cluster"
 	"github.com/nestor-dev/nestor/internal/controller/status"
-	"github.com/nestor-dev/nestor/internal/controller/watch"
 	"github.com/nestor-dev/nestor/internal/engine"
 	"github.com/nestor-dev/nestor/internal/trigger"
 	"github.com/nestor-dev/nestor/internal/trigger/expr"
@@ -290,7 +290,7 @@ func newObject(kind v1alpha1.TargetKind) client.Object {
 
 // belongsTo reports whether a trigger with a UID created an object. A task also has it as its owner.
 func belongsTo(object client.Object, trigger types.UID) bool {
-	if watch.TriggerUID(object) != string(trigger) {
+	if cluster.TriggerUID(object) != string(trigger) {
 		return false
 	}
 	if _, isTask := object.(*v1alpha1.AgentTask); isTask {
@@ -309,7 +309,7 @@ func (r *Recorder) isConfirmed(ctx context.Context, t *v1alpha1.AgentTrigger, p 
 	if err != nil {
 		return false, err
 	}
-	return object == nil || string(object.GetUID()) != p.UID || !watch.IsHeld(object), nil
+	return object == nil || string(object.GetUID()) != p.UID || !cluster.IsHeld(object), nil
 }
 
 // hasEnded reports whether a task has ended, or a message was handled, or does not exist any more.
@@ -327,7 +327,7 @@ func (r *Recorder) hasEnded(ctx context.Context, t *v1alpha1.AgentTrigger, name 
 		case *v1alpha1.AgentTask:
 			return o.Status.CompletionTime != nil, nil
 		case *v1alpha1.AgentMessage:
-			return watch.HasFinalPhase(o), nil
+			return cluster.HasFinalPhase(o), nil
 		}
 	}
 	return true, nil

@@ -16,7 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
-	"github.com/nestor-dev/nestor/internal/controller/watch"
+	"github.com/nestor-dev/nestor/internal/cluster"
 	"github.com/nestor-dev/nestor/internal/shorten"
 	"github.com/nestor-dev/nestor/internal/trigger"
 )
@@ -56,7 +56,7 @@ func (r *Reconciler) report(ctx context.Context, t *v1alpha1.AgentTrigger) error
 		return nil
 	}
 	var tasks v1alpha1.AgentTaskList
-	if err := r.Client.List(ctx, &tasks, client.InNamespace(t.Namespace), client.MatchingFields{watch.TriggerField: string(t.UID)}, client.UnsafeDisableDeepCopy); err != nil {
+	if err := r.Client.List(ctx, &tasks, client.InNamespace(t.Namespace), client.MatchingFields{cluster.TriggerField: string(t.UID)}, client.UnsafeDisableDeepCopy); err != nil {
 		return fmt.Errorf("list the tasks of trigger %s/%s: %w", t.Namespace, t.Name, err)
 	}
 	for i := range tasks.Items {

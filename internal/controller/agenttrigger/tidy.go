@@ -16,7 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
-	"github.com/nestor-dev/nestor/internal/controller/watch"
+	"github.com/nestor-dev/nestor/internal/cluster"
 )
 
 // defaultHistory is the default of the history limits in the API.
@@ -52,7 +52,7 @@ func (r *Reconciler) cancel(ctx context.Context, t *v1alpha1.AgentTrigger, name 
 // limitHistory deletes the oldest tasks that have ended beyond the limits of a trigger.
 func (r *Reconciler) limitHistory(ctx context.Context, t *v1alpha1.AgentTrigger) error {
 	var tasks v1alpha1.AgentTaskList
-	if err := r.Client.List(ctx, &tasks, client.InNamespace(t.Namespace), client.MatchingFields{watch.TriggerField: string(t.UID)}, client.UnsafeDisableDeepCopy); err != nil {
+	if err := r.Client.List(ctx, &tasks, client.InNamespace(t.Namespace), client.MatchingFields{cluster.TriggerField: string(t.UID)}, client.UnsafeDisableDeepCopy); err != nil {
 		return fmt.Errorf("list the tasks of trigger %s/%s: %w", t.Namespace, t.Name, err)
 	}
 	var succeeded, failed []*v1alpha1.AgentTask
@@ -85,7 +85,7 @@ func (r *Reconciler) deleteOldest(ctx context.Context, tasks []*v1alpha1.AgentTa
 	})
 	for _, task := range tasks[:max(0, len(tasks)-keep)] {
 		uid := task.UID
-		doomed := &v1alpha1.AgentTask{ObjectMeta: metav1.ObjectMeta{Namespace: task.Namespace, Name: task.Name}}
+		doomed := &v1alpha1.AgentTask{ObjectMeta: metav1.ObjectMeta{Namespace: task.Namespace, Name: task.Name, UID: uid}}
 		if err := client.IgnoreNotFound(r.Client.Delete(ctx, doomed, client.Preconditions{UID: &uid})); err != nil {
 			return fmt.Errorf("delete task %s/%s beyond the history limit: %w", task.Namespace, task.Name, err)
 		}

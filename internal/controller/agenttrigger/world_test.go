@@ -22,8 +22,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
-	"github.com/nestor-dev/nestor/internal/controller/resolve"
-	"github.com/nestor-dev/nestor/internal/controller/watch"
+	"github.com/nestor-dev/nestor/internal/cluster"
+	"github.com/nestor-dev/nestor/internal/cluster/resolve"
 )
 
 var (
@@ -129,7 +129,7 @@ func (w *world) observe() {
 		}
 	}
 	for _, task := range w.tasks() {
-		if !watch.IsHeld(task) && task.DeletionTimestamp.IsZero() && !w.seen[task.UID] {
+		if !cluster.IsHeld(task) && task.DeletionTimestamp.IsZero() && !w.seen[task.UID] {
 			w.seen[task.UID] = true
 			w.started[task.Name]++
 		}
@@ -264,12 +264,12 @@ func (g *gated) List(_ context.Context, list client.ObjectList, options ...clien
 		want := asked.FieldSelector.Requirements()[0]
 		var value string
 		switch want.Field {
-		case watch.HeldField:
+		case cluster.HeldField:
 			if slices.Contains(task.Finalizers, v1alpha1.FinalizerFiring) {
 				value = task.Labels[v1alpha1.LabelTrigger]
 			}
-		case watch.TriggerField:
-			value = watch.TriggerUID(task)
+		case cluster.TriggerField:
+			value = cluster.TriggerUID(task)
 		default:
 			return fmt.Errorf("no index %s", want.Field)
 		}
@@ -307,7 +307,7 @@ func (g *gated) Delete(ctx context.Context, object client.Object, options ...cli
 	if version := asked.Preconditions.ResourceVersion; version != nil && *version != there.GetResourceVersion() {
 		return apierrors.NewConflict(schema.GroupResource{}, object.GetName(), errors.New("another version"))
 	}
-	if task, ok := there.(*v1alpha1.AgentTask); ok && !watch.IsHeld(task) && task.Status.CompletionTime == nil {
+	if task, ok := there.(*v1alpha1.AgentTask); ok && !cluster.IsHeld(task) && task.Status.CompletionTime == nil {
 		g.operator.world.lost = append(g.operator.world.lost, task.Name)
 	}
 	return g.WithWatch.Delete(ctx, object)

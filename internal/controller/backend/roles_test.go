@@ -13,7 +13,7 @@ import (
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 	"github.com/nestor-dev/nestor/internal/agent"
-	"github.com/nestor-dev/nestor/internal/controller/resolve"
+	"github.com/nestor-dev/nestor/internal/cluster/resolve"
 	"github.com/nestor-dev/nestor/internal/ledger"
 )
 

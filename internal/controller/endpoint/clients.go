@@ -18,8 +18,8 @@ import (
 	"time"
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
-	"github.com/nestor-dev/nestor/internal/controller/reference"
-	"github.com/nestor-dev/nestor/internal/controller/resolve"
+	"github.com/nestor-dev/nestor/internal/cluster"
+	"github.com/nestor-dev/nestor/internal/cluster/resolve"
 	"github.com/nestor-dev/nestor/internal/model"
 	"github.com/nestor-dev/nestor/internal/model/anthropic"
 	"github.com/nestor-dev/nestor/internal/model/gemini"
@@ -39,7 +39,7 @@ type Clients struct {
 	// KeyDir is the directory of keys in files; empty means that there are none.
 	KeyDir string
 	// Delayed retries runs that wait for a key in a file; optional.
-	Delayed *reference.Delayed
+	Delayed *cluster.Delayed
 
 	mu   sync.Mutex
 	kept map[string]keptClient

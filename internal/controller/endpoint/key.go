@@ -14,7 +14,7 @@ import (
 	"strings"
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
-	"github.com/nestor-dev/nestor/internal/controller/resolve"
+	"github.com/nestor-dev/nestor/internal/cluster/resolve"
 )
 
 // maxKeyBytes bounds a key in a file. Tokens of identities have a few kilobytes.

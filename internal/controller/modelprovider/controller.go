@@ -20,10 +20,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/internal/cluster"
+	"github.com/nestor-dev/nestor/internal/cluster/resolve"
 	"github.com/nestor-dev/nestor/internal/controller/endpoint"
-	"github.com/nestor-dev/nestor/internal/controller/owner"
-	"github.com/nestor-dev/nestor/internal/controller/poke"
-	"github.com/nestor-dev/nestor/internal/controller/resolve"
 	"github.com/nestor-dev/nestor/internal/controller/status"
 	"github.com/nestor-dev/nestor/internal/model"
 )
@@ -33,9 +32,9 @@ type Reconciler struct {
 	Client client.Client
 	Status *status.Writer
 	Finder resolve.Finder
-	Gate   owner.Gate
+	Gate   cluster.Gate
 	// Changed queues the providers to check again.
-	Changed *poke.Queue
+	Changed *cluster.Queue
 	// Clients make the clients that probe.
 	Clients *endpoint.Clients
 

@@ -17,8 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
-	"github.com/nestor-dev/nestor/internal/controller/owner"
-	"github.com/nestor-dev/nestor/internal/controller/poke"
+	"github.com/nestor-dev/nestor/internal/cluster"
 	"github.com/nestor-dev/nestor/internal/push"
 )
 
@@ -31,9 +30,9 @@ const (
 // Reconciler delivers notifications.
 type Reconciler struct {
 	Client client.Client
-	Gate   owner.Gate
+	Gate   cluster.Gate
 	// Changed queues the tasks whose deliveries have changed.
-	Changed *poke.Queue
+	Changed *cluster.Queue
 	Sender  *Sender
 	// Describe returns an identifier of the state of a task and the body of a notification about it; the identifier is empty if there is
 	// nothing to notify. It reads only the status of the task.
@@ -52,11 +51,11 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		Named("notify").
 		For(&v1alpha1.AgentTask{}, builder.WithPredicates(registered)).
 		WatchesRawSource(r.Changed.Source()).
-		WithOptions(controller.Options{MaxConcurrentReconciles: workers, RateLimiter: poke.Backoff()}).
+		WithOptions(controller.Options{MaxConcurrentReconciles: workers, RateLimiter: cluster.Backoff()}).
 		Complete(r.Gate.Agents(&v1alpha1.AgentTask{}, r, r))
 }
 
-// EndEarlier implements owner.Earlier. It is called for the tasks of other operators.
+// EndEarlier implements cluster.Earlier. It is called for the tasks of other operators.
 func (r *Reconciler) EndEarlier(_ context.Context, name types.NamespacedName, _ types.UID) error {
 	r.outbox.forget(name)
 	return nil

@@ -18,7 +18,7 @@ import (
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 	"github.com/nestor-dev/nestor/internal/agent"
-	"github.com/nestor-dev/nestor/internal/controller/tree/treetest"
+	"github.com/nestor-dev/nestor/internal/cluster/clustertest"
 	"github.com/nestor-dev/nestor/internal/engine"
 	"github.com/nestor-dev/nestor/internal/ledger"
 	"github.com/nestor-dev/nestor/internal/ledger/connect"
@@ -57,9 +57,9 @@ func TestTheTaskOfAChildThatHasBegunIsNotEdited(t *testing.T) {
 // newCancelRunner returns a runner and a chat with a child that is not in the cache.
 func newCancelRunner(t *testing.T) (*Runner, Owner, client.Object) {
 	t.Helper()
-	chat := &v1alpha1.AgentChat{ObjectMeta: treetest.Named("chat", "chat-uid")}
-	child := treetest.OwnedBy(chat, "AgentChat", &v1alpha1.AgentTask{ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: "chat-1"}})
-	live := treetest.NewCluster(t, child)
+	chat := &v1alpha1.AgentChat{ObjectMeta: clustertest.Named("chat", "chat-uid")}
+	child := clustertest.OwnedBy(chat, "AgentChat", &v1alpha1.AgentTask{ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: "chat-1"}})
+	live := clustertest.NewCluster(t, child)
 	behind := interceptor.NewClient(live, interceptor.Funcs{
 		Get: func(_ context.Context, _ client.WithWatch, key client.ObjectKey, _ client.Object, _ ...client.GetOption) error {
 			return apierrors.NewNotFound(schema.GroupResource{Resource: "agenttasks"}, key.Name)
@@ -93,7 +93,7 @@ func TestFailureEndsADeletedParent(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	chat := &v1alpha1.AgentChat{ObjectMeta: treetest.Named("chat", "chat-uid")}
+	chat := &v1alpha1.AgentChat{ObjectMeta: clustertest.Named("chat", "chat-uid")}
 	record := ledger.Agent{UID: "chat-uid", Kind: "AgentChat", Namespace: "a", Name: "chat", Root: "chat-uid", Chat: "chat",
 		CreatedAt: time.Now()}
 	started := agent.Started{Config: agent.Config{Kind: agent.Orchestrator, Name: "chat"}}
@@ -104,7 +104,7 @@ func TestFailureEndsADeletedParent(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := &Runner{Engine: e}
-	task := treetest.OwnedBy(chat, "AgentChat", &v1alpha1.AgentTask{ObjectMeta: treetest.Named("chat-1", "task")})
+	task := clustertest.OwnedBy(chat, "AgentChat", &v1alpha1.AgentTask{ObjectMeta: clustertest.Named("chat-1", "task")})
 	failure := v1alpha1.RunError{Kind: v1alpha1.ErrorCancelled, Message: "its owner was deleted"}
 	if err := r.ReportFailure(t.Context(), task, failure); err != nil {
 		t.Fatal(err)

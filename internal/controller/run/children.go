@@ -16,14 +16,14 @@ import (
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 	"github.com/nestor-dev/nestor/internal/agent"
-	"github.com/nestor-dev/nestor/internal/controller/tree"
+	"github.com/nestor-dev/nestor/internal/cluster"
 	"github.com/nestor-dev/nestor/internal/ledger"
 )
 
 // startChild creates a child's task, unless it exists or was deleted. If the name of the task or of its sub-agent is taken, the agent
 // chooses another one.
 func (r *Runner) startChild(ctx context.Context, owner Owner, child agent.ChildSpec) error {
-	task, err := tree.ChildTask(ctx, owner.Object, child.Name, r.Cached)
+	task, err := cluster.ChildTask(ctx, owner.Object, child.Name, r.Cached)
 	if err != nil || task != nil {
 		return err
 	}
@@ -37,7 +37,7 @@ func (r *Runner) startChild(ctx context.Context, owner Owner, child agent.ChildS
 	if task.Spec.ContinueFrom, err = r.continuedAgent(ctx, owner, child.ContinueFrom); err != nil {
 		return err
 	}
-	tree.SetRoot(task, owner.Object)
+	cluster.SetRoot(task, owner.Object)
 	if err := controllerutil.SetControllerReference(owner.Object, task, r.Client.Scheme()); err != nil {
 		return fmt.Errorf("own task %s/%s: %w", task.Namespace, task.Name, err)
 	}
@@ -50,7 +50,7 @@ func (r *Runner) startChild(ctx context.Context, owner Owner, child agent.ChildS
 	case IsRefused(err):
 		// The API server checks quotas before names: the task may already exist, missing from the cache, and be the object that filled the
 		// quota.
-		if task, findErr := tree.ChildTask(ctx, owner.Object, child.Name, r.Live); findErr != nil || task != nil {
+		if task, findErr := cluster.ChildTask(ctx, owner.Object, child.Name, r.Live); findErr != nil || task != nil {
 			return findErr
 		}
 		// The model asked for a child that the API server rejects: the child fails, not the operator.
@@ -62,12 +62,12 @@ func (r *Runner) startChild(ctx context.Context, owner Owner, child agent.ChildS
 // reportTakenName reports to an agent that the name of its child is taken, unless the object is the child's task and only missing from the
 // cache.
 func (r *Runner) reportTakenName(ctx context.Context, owner Owner, name string) error {
-	task, err := tree.ChildTask(ctx, owner.Object, name, r.Live)
+	task, err := cluster.ChildTask(ctx, owner.Object, name, r.Live)
 	if err != nil || task != nil {
 		return err
 	}
 	uid := owner.Object.GetUID()
-	return r.Engine.Deliver(string(uid), agent.NameTaken{Name: name, Suffix: tree.Suffix(uid, name)})
+	return r.Engine.Deliver(string(uid), agent.NameTaken{Name: name, Suffix: cluster.Suffix(uid, name)})
 }
 
 // continuedAgent returns the name of the sub-agent whose work a child continues. Agents refer to each other by the names of their tasks.
@@ -75,7 +75,7 @@ func (r *Runner) continuedAgent(ctx context.Context, owner Owner, name string) (
 	if name == "" {
 		return "", nil
 	}
-	task, err := tree.ChildTask(ctx, owner.Object, name, r.Find)
+	task, err := cluster.ChildTask(ctx, owner.Object, name, r.Find)
 	if err != nil || task == nil {
 		return name, err
 	}
@@ -93,7 +93,7 @@ func (r *Runner) isDeleted(ctx context.Context, owner Owner, name string) (bool,
 	if err != nil || !begun {
 		return false, err
 	}
-	task, err := tree.ChildTask(ctx, owner.Object, name, r.Find)
+	task, err := cluster.ChildTask(ctx, owner.Object, name, r.Find)
 	if err != nil || task != nil {
 		return true, err // another operator has just created it
 	}
@@ -110,7 +110,7 @@ func (r *Runner) cancelChild(ctx context.Context, owner Owner, name string) erro
 	if begun, err := r.Engine.HasStarted(ctx, parent, name); err != nil || begun {
 		return err
 	}
-	task, err := tree.ChildTask(ctx, owner.Object, name, r.Find) // a task that is only missing from the cache would continue to run
+	task, err := cluster.ChildTask(ctx, owner.Object, name, r.Find) // a task that is only missing from the cache would continue to run
 	if err != nil {
 		return err
 	}

@@ -15,8 +15,7 @@ import (
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 	"github.com/nestor-dev/nestor/internal/agent"
-	"github.com/nestor-dev/nestor/internal/controller/tree"
-	"github.com/nestor-dev/nestor/internal/controller/watch"
+	"github.com/nestor-dev/nestor/internal/cluster"
 )
 
 // sendItem sends an item of an orchestrator's outbox and records that it was sent. It reports whether it was.
@@ -46,7 +45,7 @@ func (r *Runner) post(ctx context.Context, owner Owner, item agent.Item) (posted
 	if there, _ := hasPost(ctx, owner, message, r.Cached); there {
 		return true, nil
 	}
-	tree.SetRoot(message, owner.Object)
+	cluster.SetRoot(message, owner.Object)
 	if err := controllerutil.SetControllerReference(owner.Object, message, r.Client.Scheme()); err != nil {
 		return false, fmt.Errorf("own message %s: %w", message.Name, err)
 	}
@@ -93,12 +92,12 @@ func (r *Runner) isPosted(ctx context.Context, owner Owner, message *v1alpha1.Ag
 		return there, err
 	}
 	uid := owner.Object.GetUID()
-	return false, r.Engine.Deliver(string(uid), agent.NameTaken{Name: message.Name, Item: item.ID, Suffix: tree.Suffix(uid, message.Name)})
+	return false, r.Engine.Deliver(string(uid), agent.NameTaken{Name: message.Name, Item: item.ID, Suffix: cluster.Suffix(uid, message.Name)})
 }
 
 // hasPost reports whether the message of a post exists. A message of the chat with its name and another content is not that post: after a
 // loss of events the orchestrator uses the name again. A missing message is an error: it may have just been deleted.
-func hasPost(ctx context.Context, owner Owner, post *v1alpha1.AgentMessage, read tree.Read) (bool, error) {
+func hasPost(ctx context.Context, owner Owner, post *v1alpha1.AgentMessage, read cluster.Read) (bool, error) {
 	var found v1alpha1.AgentMessage
 	if err := read(ctx, client.ObjectKeyFromObject(post), &found); err != nil {
 		return false, fmt.Errorf("get message %s: %w", post.Name, err)
@@ -130,7 +129,7 @@ func (r *Runner) isHandled(ctx context.Context, owner Owner, name string) (bool,
 	if err := r.Find(ctx, key, &message); err != nil {
 		return apierrors.IsNotFound(err), client.IgnoreNotFound(err)
 	}
-	if tree.OwnedByOther(&message, owner.Object) || watch.HasFinalPhase(&message) {
+	if cluster.OwnedByOther(&message, owner.Object) || cluster.HasFinalPhase(&message) {
 		return true, nil
 	}
 	r.MessageTaken(key)

@@ -21,9 +21,9 @@ import (
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 	"github.com/nestor-dev/nestor/internal/agent"
-	"github.com/nestor-dev/nestor/internal/controller/resolve"
-	"github.com/nestor-dev/nestor/internal/controller/tree"
-	"github.com/nestor-dev/nestor/internal/controller/tree/treetest"
+	"github.com/nestor-dev/nestor/internal/cluster"
+	"github.com/nestor-dev/nestor/internal/cluster/clustertest"
+	"github.com/nestor-dev/nestor/internal/cluster/resolve"
 	"github.com/nestor-dev/nestor/internal/engine"
 	"github.com/nestor-dev/nestor/internal/ledger"
 	"github.com/nestor-dev/nestor/internal/ledger/connect"
@@ -58,8 +58,8 @@ func newPostingRunner(t *testing.T, api client.WithWatch) (*Runner, Owner, <-cha
 			t.Error(err)
 		}
 	})
-	chat := &v1alpha1.AgentChat{ObjectMeta: treetest.Named("chat", "chat-uid")}
-	r := &Runner{Reader: tree.Reader{Cache: api, API: api}, Client: api, Engine: e, Finder: resolve.Finder{Live: api}, Ledger: kept, MessageTaken: func(types.NamespacedName) {}}
+	chat := &v1alpha1.AgentChat{ObjectMeta: clustertest.Named("chat", "chat-uid")}
+	r := &Runner{Reader: cluster.Reader{Cache: api, API: api}, Client: api, Engine: e, Finder: resolve.Finder{Live: api}, Ledger: kept, MessageTaken: func(types.NamespacedName) {}}
 	record := ledger.Agent{UID: "chat-uid", Kind: "AgentChat", Namespace: "a", Name: "chat", Root: "chat-uid", Chat: "chat", CreatedAt: time.Now()}
 	if err := e.Start(record, agent.Started{Config: agent.Config{Kind: agent.Orchestrator, Name: "chat", Limits: agent.Limits{MaxIterations: 1}}}); err != nil {
 		t.Fatal(err)
@@ -94,7 +94,7 @@ func waitUntil(t *testing.T, r *Runner, owner Owner, changed <-chan struct{}, ok
 // existingPost returns the message that a chat of newPostingRunner posts.
 func existingPost(t *testing.T) *v1alpha1.AgentMessage {
 	t.Helper()
-	api := treetest.NewCluster(t)
+	api := clustertest.NewCluster(t)
 	r, owner, changed := newPostingRunner(t, api)
 	waitUntil(t, r, owner, changed, posted)
 	var post v1alpha1.AgentMessage
@@ -117,9 +117,9 @@ func TestATakenMessageIsLeftToItsController(t *testing.T) {
 		"handled":         {v1alpha1.MessageHandled, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			hello := &v1alpha1.AgentMessage{ObjectMeta: treetest.Named("hello", "m"), Spec: v1alpha1.AgentMessageSpec{Chat: "chat", Role: v1alpha1.RoleUser}}
+			hello := &v1alpha1.AgentMessage{ObjectMeta: clustertest.Named("hello", "m"), Spec: v1alpha1.AgentMessageSpec{Chat: "chat", Role: v1alpha1.RoleUser}}
 			hello.Status.Phase = test.phase
-			r, owner, changed := newPostingRunner(t, treetest.NewCluster(t, hello))
+			r, owner, changed := newPostingRunner(t, clustertest.NewCluster(t, hello))
 			asked := false
 			r.MessageTaken = func(name types.NamespacedName) { asked = asked || name.Name == "hello" }
 			state := waitUntil(t, r, owner, changed, func(s agent.State, err error) bool {
@@ -136,22 +136,22 @@ func TestATakenMessageIsLeftToItsController(t *testing.T) {
 // A message with the name of a post is the post only if the chat owns it and it has the same content: a chat that lost events
 // uses names again.
 func TestAPostWhoseNameIsTakenGetsAnother(t *testing.T) {
-	chat := &v1alpha1.AgentChat{ObjectMeta: treetest.Named("chat", "chat-uid")}
-	old := &v1alpha1.AgentChat{ObjectMeta: treetest.Named("chat", "old")}
+	chat := &v1alpha1.AgentChat{ObjectMeta: clustertest.Named("chat", "chat-uid")}
+	old := &v1alpha1.AgentChat{ObjectMeta: clustertest.Named("chat", "old")}
 	assistant := v1alpha1.AgentMessageSpec{Chat: "chat", Role: v1alpha1.RoleAssistant, Content: "earlier"}
 	for name, test := range map[string]struct {
 		there *v1alpha1.AgentMessage
 		taken bool
 	}{
-		"an orphan":               {&v1alpha1.AgentMessage{ObjectMeta: treetest.Named("chat-post-1", "m"), Spec: assistant}, true},
-		"that of an earlier chat": {treetest.OwnedBy(old, "AgentChat", &v1alpha1.AgentMessage{ObjectMeta: treetest.Named("chat-post-1", "m"), Spec: assistant}), true},
-		"a user's": {treetest.OwnedBy(chat, "AgentChat", &v1alpha1.AgentMessage{ObjectMeta: treetest.Named("chat-post-1", "m"),
+		"an orphan":               {&v1alpha1.AgentMessage{ObjectMeta: clustertest.Named("chat-post-1", "m"), Spec: assistant}, true},
+		"that of an earlier chat": {clustertest.OwnedBy(old, "AgentChat", &v1alpha1.AgentMessage{ObjectMeta: clustertest.Named("chat-post-1", "m"), Spec: assistant}), true},
+		"a user's": {clustertest.OwnedBy(chat, "AgentChat", &v1alpha1.AgentMessage{ObjectMeta: clustertest.Named("chat-post-1", "m"),
 			Spec: v1alpha1.AgentMessageSpec{Chat: "chat", Role: v1alpha1.RoleUser}}), true},
-		"that of a lost turn": {treetest.OwnedBy(chat, "AgentChat", &v1alpha1.AgentMessage{ObjectMeta: treetest.Named("chat-post-1", "m"), Spec: assistant}), true},
+		"that of a lost turn": {clustertest.OwnedBy(chat, "AgentChat", &v1alpha1.AgentMessage{ObjectMeta: clustertest.Named("chat-post-1", "m"), Spec: assistant}), true},
 		"the post itself":     {existingPost(t), false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			api := treetest.NewCluster(t, test.there)
+			api := clustertest.NewCluster(t, test.there)
 			r, owner, changed := newPostingRunner(t, api)
 			waitUntil(t, r, owner, changed, posted)
 			var list v1alpha1.AgentMessageList
@@ -174,9 +174,9 @@ func TestAPostWhoseNameIsTakenGetsAnother(t *testing.T) {
 // A rejected post does not block the rest of the outbox, and is posted as soon as the API server accepts it.
 func TestARefusedPostIsTriedAgain(t *testing.T) {
 	refuse := true
-	user := &v1alpha1.AgentMessage{ObjectMeta: treetest.Named("hello", "m"), Spec: v1alpha1.AgentMessageSpec{Chat: "chat", Role: v1alpha1.RoleUser}}
+	user := &v1alpha1.AgentMessage{ObjectMeta: clustertest.Named("hello", "m"), Spec: v1alpha1.AgentMessageSpec{Chat: "chat", Role: v1alpha1.RoleUser}}
 	user.Status.Phase = v1alpha1.MessageHandled
-	api := interceptor.NewClient(treetest.NewCluster(t, user), interceptor.Funcs{
+	api := interceptor.NewClient(clustertest.NewCluster(t, user), interceptor.Funcs{
 		Create: func(ctx context.Context, c client.WithWatch, object client.Object, options ...client.CreateOption) error {
 			if refuse {
 				return apierrors.NewForbidden(schema.GroupResource{Resource: "agentmessages"}, object.GetName(), errors.New("exceeded quota: few"))
@@ -196,7 +196,7 @@ func TestARefusedPostIsTriedAgain(t *testing.T) {
 // The second part of a long answer is not posted before the first one.
 func TestPartsArePostedInOrder(t *testing.T) {
 	fail := true
-	api := interceptor.NewClient(treetest.NewCluster(t), interceptor.Funcs{
+	api := interceptor.NewClient(clustertest.NewCluster(t), interceptor.Funcs{
 		Create: func(ctx context.Context, c client.WithWatch, object client.Object, options ...client.CreateOption) error {
 			if fail && object.GetName() == "chat-post-1" {
 				return errors.New("the API server is slow")
@@ -240,10 +240,10 @@ func rejectingQuota(api client.WithWatch) client.WithWatch {
 // The post itself may have filled the quota, if the operator ended or reconciled again before it recorded the post.
 func TestAPostThatIsThereIsNotRefused(t *testing.T) {
 	there := existingPost(t)
-	for name, cache := range map[string]client.WithWatch{"in the cache": treetest.NewCluster(t, there), "not in the cache": treetest.NewCluster(t)} {
+	for name, cache := range map[string]client.WithWatch{"in the cache": clustertest.NewCluster(t, there), "not in the cache": clustertest.NewCluster(t)} {
 		t.Run(name, func(t *testing.T) {
 			r, owner, changed := newPostingRunner(t, rejectingQuota(cache))
-			r.API = treetest.NewCluster(t, there)
+			r.API = clustertest.NewCluster(t, there)
 			waitUntil(t, r, owner, changed, posted)
 		})
 	}
@@ -253,7 +253,7 @@ func TestAPostThatIsThereIsNotRefused(t *testing.T) {
 func TestAPostThatIsThereIsNotCreatedAgain(t *testing.T) {
 	there := existingPost(t)
 	creates := 0
-	api := interceptor.NewClient(treetest.NewCluster(t, there), interceptor.Funcs{
+	api := interceptor.NewClient(clustertest.NewCluster(t, there), interceptor.Funcs{
 		Create: func(ctx context.Context, c client.WithWatch, object client.Object, options ...client.CreateOption) error {
 			creates++
 			return c.Create(ctx, object, options...)
@@ -268,20 +268,20 @@ func TestAPostThatIsThereIsNotCreatedAgain(t *testing.T) {
 
 // A task that is missing from the cache may have filled the quota. If it were treated as rejected, its parent would see a failed child.
 func TestAChildThatIsThereIsNotRefused(t *testing.T) {
-	r, owner, _ := newPostingRunner(t, rejectingQuota(treetest.NewCluster(t)))
+	r, owner, _ := newPostingRunner(t, rejectingQuota(clustertest.NewCluster(t)))
 	if err := r.Engine.Close(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	tellsParent := func(there ...client.Object) bool {
 		t.Helper()
-		r.API = treetest.NewCluster(t, there...)
+		r.API = clustertest.NewCluster(t, there...)
 		err := r.startChild(t.Context(), owner, agent.ChildSpec{Name: "chat-1", Role: "general", Task: "work"})
 		if err != nil && !errors.Is(err, engine.ErrClosed) { // the engine is closed, so every delivery fails with ErrClosed
 			t.Fatal(err)
 		}
 		return err != nil
 	}
-	if tellsParent(treetest.OwnedBy(owner.Object, "AgentChat", &v1alpha1.AgentTask{ObjectMeta: treetest.Named("chat-1", "task")})) {
+	if tellsParent(clustertest.OwnedBy(owner.Object, "AgentChat", &v1alpha1.AgentTask{ObjectMeta: clustertest.Named("chat-1", "task")})) {
 		t.Error("an existing child was reported as refused")
 	}
 	if !tellsParent() {

@@ -9,22 +9,21 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/nestor-dev/nestor/internal/cluster"
+	"github.com/nestor-dev/nestor/internal/cluster/resolve"
 	"github.com/nestor-dev/nestor/internal/controller/agentconfig"
-	"github.com/nestor-dev/nestor/internal/controller/owner"
-	"github.com/nestor-dev/nestor/internal/controller/resolve"
 	"github.com/nestor-dev/nestor/internal/controller/status"
-	"github.com/nestor-dev/nestor/internal/controller/tree"
 	"github.com/nestor-dev/nestor/internal/engine"
 	"github.com/nestor-dev/nestor/internal/ledger"
 )
 
 // Runner connects objects with their agents.
 type Runner struct {
-	tree.Reader
+	cluster.Reader
 	Client client.Client
 	Engine *engine.Router
 	// Gate lets the controllers act on the trees that this operator owns.
-	Gate   owner.Gate
+	Gate   cluster.Gate
 	Finder resolve.Finder
 	Config *agentconfig.Resolver
 	Status *status.Writer

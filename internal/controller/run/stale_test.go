@@ -11,8 +11,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
-	"github.com/nestor-dev/nestor/internal/controller/tree"
-	"github.com/nestor-dev/nestor/internal/controller/tree/treetest"
+	"github.com/nestor-dev/nestor/internal/cluster"
+	"github.com/nestor-dev/nestor/internal/cluster/clustertest"
 )
 
 // After an outage of the API server the caches of the kinds recover one after the other. An object that is missing from a cache still
@@ -22,16 +22,16 @@ func TestACacheThatHasNotHeardOfAnObjectIsNotBelieved(t *testing.T) {
 		return metav1.ObjectMeta{Namespace: "a", Name: "work", UID: types.UID(uid)}
 	}
 	task := &v1alpha1.AgentTask{ObjectMeta: meta("task"), Spec: v1alpha1.AgentTaskSpec{Type: v1alpha1.TaskAgent}}
-	sub := treetest.OwnedBy(task, "AgentTask", &v1alpha1.SubAgent{ObjectMeta: meta("sub")})
-	live := treetest.NewCluster(t, task, sub)
+	sub := clustertest.OwnedBy(task, "AgentTask", &v1alpha1.SubAgent{ObjectMeta: meta("sub")})
+	live := clustertest.NewCluster(t, task, sub)
 	name := client.ObjectKeyFromObject(task)
 	for heard, cache := range map[string]client.Client{
-		"nothing":    treetest.NewCluster(t),
-		"the task":   treetest.NewCluster(t, task),
+		"nothing":    clustertest.NewCluster(t),
+		"the task":   clustertest.NewCluster(t, task),
 		"everything": live,
 	} {
 		t.Run("cached: "+heard, func(t *testing.T) {
-			r := tree.Reader{Cache: cache, API: live}
+			r := cluster.Reader{Cache: cache, API: live}
 			if uid, err := r.TaskUID(t.Context(), task); uid != "sub" || err != nil {
 				t.Errorf("the task's agent is %q (%v)", uid, err)
 			}
@@ -45,7 +45,7 @@ func TestACacheThatHasNotHeardOfAnObjectIsNotBelieved(t *testing.T) {
 			}
 		})
 	}
-	r := tree.Reader{Cache: live, API: live}
+	r := cluster.Reader{Cache: live, API: live}
 	again := &v1alpha1.AgentTask{ObjectMeta: meta("again"), Spec: task.Spec}
 	if uid, err := r.TaskUID(t.Context(), again); uid != "" || err != nil {
 		t.Errorf("a task that was created again has the old one's agent %q (%v)", uid, err)

@@ -21,13 +21,10 @@ import (
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 	"github.com/nestor-dev/nestor/internal/agent"
+	"github.com/nestor-dev/nestor/internal/cluster"
 	"github.com/nestor-dev/nestor/internal/controller/agentconfig"
-	"github.com/nestor-dev/nestor/internal/controller/poke"
-	"github.com/nestor-dev/nestor/internal/controller/reference"
 	"github.com/nestor-dev/nestor/internal/controller/run"
 	"github.com/nestor-dev/nestor/internal/controller/status"
-	"github.com/nestor-dev/nestor/internal/controller/tree"
-	"github.com/nestor-dev/nestor/internal/controller/watch"
 	"github.com/nestor-dev/nestor/internal/ledger"
 	"github.com/nestor-dev/nestor/internal/projection"
 	"github.com/nestor-dev/nestor/internal/quota"
@@ -42,22 +39,22 @@ type Reconciler struct {
 	Client client.Client
 	Runner *run.Runner
 	// Changed queues the sub-agents whose agent has changed.
-	Changed *poke.Queue
+	Changed *cluster.Queue
 	Tracker *run.Tracker
 	// Unresolved holds the sub-agents that wait for a reference.
-	Unresolved *reference.Unresolved
+	Unresolved *cluster.Unresolved
 }
 
 // SetupWithManager registers the controller.
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	return ctrl.NewControllerManagedBy(mgr).
 		Named("subagent").
-		For(&v1alpha1.SubAgent{}, builder.WithPredicates(predicate.Or(watch.Edited(), watch.Orphaned()))).
-		Watches(&v1alpha1.AgentTask{}, r.Changed.DelayedHandler(parentOf), builder.WithPredicates(watch.PhaseChanged())).
-		Watches(&v1alpha1.AgentTask{}, handler.EnqueueRequestsFromMapFunc(agentOf), builder.WithPredicates(watch.Ended())).
-		Watches(&v1alpha1.AgentTask{}, handler.EnqueueRequestsFromMapFunc(r.ownedBy), builder.WithPredicates(watch.Deleting())).
+		For(&v1alpha1.SubAgent{}, builder.WithPredicates(predicate.Or(cluster.Edited(), cluster.Orphaned()))).
+		Watches(&v1alpha1.AgentTask{}, r.Changed.DelayedHandler(parentOf), builder.WithPredicates(cluster.PhaseChanged())).
+		Watches(&v1alpha1.AgentTask{}, handler.EnqueueRequestsFromMapFunc(agentOf), builder.WithPredicates(cluster.Ended())).
+		Watches(&v1alpha1.AgentTask{}, handler.EnqueueRequestsFromMapFunc(r.ownedBy), builder.WithPredicates(cluster.Deleting())).
 		WatchesRawSource(r.Changed.Source()).
-		WithOptions(controller.Options{MaxConcurrentReconciles: workers, RateLimiter: poke.Backoff()}).
+		WithOptions(controller.Options{MaxConcurrentReconciles: workers, RateLimiter: cluster.Backoff()}).
 		Complete(r.Runner.Gate.Agents(&v1alpha1.SubAgent{}, r.Tracker, r))
 }
 
@@ -73,7 +70,7 @@ func agentOf(_ context.Context, object client.Object) []reconcile.Request {
 // ownedBy returns requests for the sub-agents of a task.
 func (r *Reconciler) ownedBy(ctx context.Context, task client.Object) []reconcile.Request {
 	var list v1alpha1.SubAgentList
-	err := r.Client.List(ctx, &list, client.InNamespace(task.GetNamespace()), client.MatchingFields{watch.OwnerField: string(task.GetUID())}, client.UnsafeDisableDeepCopy)
+	err := r.Client.List(ctx, &list, client.InNamespace(task.GetNamespace()), client.MatchingFields{cluster.OwnerField: string(task.GetUID())}, client.UnsafeDisableDeepCopy)
 	if err != nil {
 		return nil // the cache is not ready; its initial events enqueue them
 	}
@@ -152,7 +149,7 @@ func (r *Reconciler) reportOutage(ctx context.Context, sub *v1alpha1.SubAgent, e
 
 // cancel stops an agent if spec.cancel is set, or if its task or another ancestor was deleted: the garbage collector may run much later, or
 // never.
-func (r *Reconciler) cancel(ctx context.Context, sub *v1alpha1.SubAgent, lineage tree.Lineage, state agent.State) error {
+func (r *Reconciler) cancel(ctx context.Context, sub *v1alpha1.SubAgent, lineage cluster.Lineage, state agent.State) error {
 	switch {
 	case state.Phase.Terminal() || state.Phase == agent.PhaseCancelling:
 		return nil
@@ -176,7 +173,7 @@ func isProgress(before, next v1alpha1.SubAgentStatus) bool {
 }
 
 // start starts the agent once all its references exist.
-func (r *Reconciler) start(ctx context.Context, sub *v1alpha1.SubAgent, lineage tree.Lineage) (ctrl.Result, error) {
+func (r *Reconciler) start(ctx context.Context, sub *v1alpha1.SubAgent, lineage cluster.Lineage) (ctrl.Result, error) {
 	if sub.Status.Error != nil {
 		return ctrl.Result{}, nil // the agent will never start
 	}
@@ -221,7 +218,7 @@ func (r *Reconciler) start(ctx context.Context, sub *v1alpha1.SubAgent, lineage 
 }
 
 // prepare resolves the references of the agent and its place in its tree.
-func (r *Reconciler) prepare(ctx context.Context, sub *v1alpha1.SubAgent, lineage tree.Lineage) (ledger.Agent, agent.Started, error) {
+func (r *Reconciler) prepare(ctx context.Context, sub *v1alpha1.SubAgent, lineage cluster.Lineage) (ledger.Agent, agent.Started, error) {
 	resolved, err := r.Runner.Config.Resolve(ctx, agentconfig.Subject{
 		Kind: agent.SubAgent, Object: sub, Namespace: sub.Namespace, Name: sub.Name, Role: sub.Spec.Role, Provider: sub.Spec.ModelProvider, Model: sub.Spec.Model,
 		Depth: int(sub.Spec.Depth), MaxDepth: int(sub.Spec.Limits.MaxDepth), AgentLimits: &sub.Spec.Limits, OutputSchema: sub.Spec.OutputSchema,
@@ -236,7 +233,7 @@ func (r *Reconciler) prepare(ctx context.Context, sub *v1alpha1.SubAgent, lineag
 	}
 	record := ledger.Agent{
 		UID: string(sub.UID), Kind: "SubAgent", Namespace: sub.Namespace, NamespaceUID: resolved.NamespaceUID, Name: sub.Name, Root: string(sub.UID), Chat: sub.Spec.Chat,
-		ShardHash: shard.Hash(string(tree.RootUID(sub))),
+		ShardHash: shard.Hash(string(cluster.RootUID(sub))),
 		Role:      sub.Spec.Role, Depth: int(sub.Spec.Depth), Provider: resolved.Provider, Model: resolved.Model, CreatedAt: sub.CreationTimestamp.Time,
 	}
 	if err := r.place(ctx, sub, lineage, &record, &started); err != nil {
@@ -247,7 +244,7 @@ func (r *Reconciler) prepare(ctx context.Context, sub *v1alpha1.SubAgent, lineag
 }
 
 // place finds the parent of the agent and the root of its tree.
-func (r *Reconciler) place(ctx context.Context, sub *v1alpha1.SubAgent, lineage tree.Lineage, record *ledger.Agent, started *agent.Started) error {
+func (r *Reconciler) place(ctx context.Context, sub *v1alpha1.SubAgent, lineage cluster.Lineage, record *ledger.Agent, started *agent.Started) error {
 	if lineage.Parent == nil {
 		return nil
 	}

@@ -22,9 +22,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
-	"github.com/nestor-dev/nestor/internal/controller/owner"
-	"github.com/nestor-dev/nestor/internal/controller/poke"
-	"github.com/nestor-dev/nestor/internal/controller/resolve"
+	"github.com/nestor-dev/nestor/internal/cluster"
+	"github.com/nestor-dev/nestor/internal/cluster/resolve"
 	"github.com/nestor-dev/nestor/internal/controller/status"
 	"github.com/nestor-dev/nestor/internal/shorten"
 	"github.com/nestor-dev/nestor/internal/tool/mcp"
@@ -42,11 +41,11 @@ type Reconciler struct {
 	Client client.Client
 	Status *status.Writer
 	Finder resolve.Finder
-	Gate   owner.Gate
+	Gate   cluster.Gate
 
 	// Pool has the sessions; Changed receives those that have changed.
 	Pool    *mcp.Pool
-	Changed *poke.Queue
+	Changed *cluster.Queue
 }
 
 // SetupWithManager registers the controller.

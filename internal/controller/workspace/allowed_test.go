@@ -12,7 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
-	"github.com/nestor-dev/nestor/internal/controller/resolve"
+	"github.com/nestor-dev/nestor/internal/cluster/resolve"
 )
 
 // login creates a Secret that may be sent to hosts; an empty list omits the annotation.

@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
-	"github.com/nestor-dev/nestor/internal/controller/resolve"
+	"github.com/nestor-dev/nestor/internal/cluster/resolve"
 )
 
 // retryInterval is the retry interval of a run that waits for a directory or a claim.

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/nestor-dev/nestor/internal/controller/resolve"
+	"github.com/nestor-dev/nestor/internal/cluster/resolve"
 )
 
 func TestCwdIsPrefixedWithTheAgentsDirectory(t *testing.T) {

@@ -24,7 +24,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
-	"github.com/nestor-dev/nestor/internal/controller/poke"
+	"github.com/nestor-dev/nestor/internal/cluster"
 	"github.com/nestor-dev/nestor/internal/tool/workspace/pod"
 )
 
@@ -42,7 +42,7 @@ type Reconciler struct {
 	Client     client.Client
 	Workspaces *Workspaces
 	// Changed queues the pods to check again.
-	Changed *poke.Queue
+	Changed *cluster.Queue
 	// WhileActive wraps a reconciler so that it acts only while this operator is active: an unused pod may be used by
 	// another operator.
 	WhileActive func(reconcile.Reconciler) reconcile.Reconciler

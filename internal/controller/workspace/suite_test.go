@@ -34,7 +34,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
-	"github.com/nestor-dev/nestor/internal/controller/poke"
+	"github.com/nestor-dev/nestor/internal/cluster"
 	"github.com/nestor-dev/nestor/internal/controller/workspace"
 	"github.com/nestor-dev/nestor/internal/ledger"
 	"github.com/nestor-dev/nestor/internal/ledger/connect"
@@ -68,17 +68,17 @@ var _ = BeforeSuite(func() {
 	SetDefaultEventuallyPollingInterval(20 * time.Millisecond)
 	var cancel context.CancelFunc
 	ctx, cancel = context.WithCancel(context.Background())
-	cluster, err := localcluster.Start(ctx, localcluster.Options{})
+	local, err := localcluster.Start(ctx, localcluster.Options{})
 	Expect(err).NotTo(HaveOccurred())
-	DeferCleanup(func() { Expect(cluster.Stop()).To(Succeed()) })
+	DeferCleanup(func() { Expect(local.Stop()).To(Succeed()) })
 
 	scheme := runtime.NewScheme()
 	Expect(clientgoscheme.AddToScheme(scheme)).To(Succeed())
 	Expect(v1alpha1.AddToScheme(scheme)).To(Succeed())
-	api, err = client.New(cluster.Config, client.Options{Scheme: scheme})
+	api, err = client.New(local.Config, client.Options{Scheme: scheme})
 	Expect(err).NotTo(HaveOccurred())
 	ctrl.SetLogger(GinkgoLogr)
-	mgr, err := ctrl.NewManager(cluster.Config, ctrl.Options{
+	mgr, err := ctrl.NewManager(local.Config, ctrl.Options{
 		Scheme: scheme, Metrics: metricsserver.Options{BindAddress: "0"}, Cache: workspace.Cache(cache.Options{}),
 	})
 	Expect(err).NotTo(HaveOccurred())
@@ -103,7 +103,7 @@ var _ = BeforeSuite(func() {
 	options.StartTimeout = 300 * time.Millisecond
 	shortTimeout, err = workspace.New(options)
 	Expect(err).NotTo(HaveOccurred())
-	reconciler = &workspace.Reconciler{Client: mgr.GetClient(), Workspaces: workspaces, Changed: poke.New(), WhileActive: func(r reconcile.Reconciler) reconcile.Reconciler { return r }}
+	reconciler = &workspace.Reconciler{Client: mgr.GetClient(), Workspaces: workspaces, Changed: cluster.NewQueue(), WhileActive: func(r reconcile.Reconciler) reconcile.Reconciler { return r }}
 	Expect(reconciler.SetupWithManager(mgr)).To(Succeed())
 	stopped := make(chan error, 1)
 	go func() { stopped <- mgr.Start(ctx) }()

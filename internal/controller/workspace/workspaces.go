@@ -19,7 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/recorder"
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
-	"github.com/nestor-dev/nestor/internal/controller/reference"
+	"github.com/nestor-dev/nestor/internal/cluster"
 	"github.com/nestor-dev/nestor/internal/ledger"
 	"github.com/nestor-dev/nestor/internal/tool"
 	"github.com/nestor-dev/nestor/internal/tool/mcp"
@@ -84,7 +84,7 @@ type Workspaces struct {
 	publishers  map[v1alpha1.PushApproval][]*tool.Tool
 	pods        *pods
 	directories *directories
-	delayed     *reference.Delayed
+	delayed     *cluster.Delayed
 }
 
 // New returns workspaces. Close ends those that run in this process.
@@ -108,7 +108,7 @@ func New(o Options) (*Workspaces, error) {
 		return nil, err
 	}
 	o.LocalRoots = roots
-	w := &Workspaces{Finder: Finder{Reader: o.Client}, options: o, pods: newPods(o), directories: newDirectories(o), delayed: &reference.Delayed{Retry: o.Retry, Interval: retryInterval}}
+	w := &Workspaces{Finder: Finder{Reader: o.Client}, options: o, pods: newPods(o), directories: newDirectories(o), delayed: &cluster.Delayed{Retry: o.Retry, Interval: retryInterval}}
 	if w.writers, err = tools(false, o.StartTimeout); err != nil {
 		return nil, err
 	}

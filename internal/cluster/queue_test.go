@@ -1,7 +1,7 @@
 // Copyright 2026 The Nestor Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package poke_test
+package cluster_test
 
 import (
 	"strconv"
@@ -14,7 +14,7 @@ import (
 	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
-	"github.com/nestor-dev/nestor/internal/controller/poke"
+	"github.com/nestor-dev/nestor/internal/cluster"
 )
 
 // recordingQueue is a controller's queue that records requests.
@@ -36,9 +36,9 @@ func (q *recordingQueue) count() int {
 	return len(q.requests)
 }
 
-func listen(t *testing.T) (*poke.Queue, *recordingQueue) {
+func listen(t *testing.T) (*cluster.Queue, *recordingQueue) {
 	t.Helper()
-	pokes, requests := poke.New(), &recordingQueue{}
+	pokes, requests := cluster.NewQueue(), &recordingQueue{}
 	if err := pokes.Source().Start(t.Context(), requests); err != nil {
 		t.Fatal(err)
 	}

@@ -1,8 +1,7 @@
 // Copyright 2026 The Nestor Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package tree finds the objects of a tree: the task of a child, the sub-agent of a task, and the ancestors of an object.
-package tree
+package cluster
 
 import (
 	"context"

@@ -1,7 +1,7 @@
 // Copyright 2026 The Nestor Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package tree
+package cluster_test
 
 import (
 	"regexp"
@@ -13,7 +13,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
-	"github.com/nestor-dev/nestor/internal/controller/tree/treetest"
+	"github.com/nestor-dev/nestor/internal/cluster"
+	"github.com/nestor-dev/nestor/internal/cluster/clustertest"
 	"github.com/nestor-dev/nestor/internal/ledger"
 )
 
@@ -22,8 +23,8 @@ func TestASuffixDerivesFromTheOwner(t *testing.T) {
 	seen := map[string]bool{}
 	for _, uid := range []types.UID{"one", "two"} {
 		for _, name := range []string{"release-1", "release-2"} {
-			suffix := Suffix(uid, name)
-			if !form.MatchString(suffix) || seen[suffix] || suffix != Suffix(uid, name) {
+			suffix := cluster.Suffix(uid, name)
+			if !form.MatchString(suffix) || seen[suffix] || suffix != cluster.Suffix(uid, name) {
 				t.Errorf("the suffix of %s for %s is %q", name, uid, suffix)
 			}
 			seen[suffix] = true
@@ -33,11 +34,11 @@ func TestASuffixDerivesFromTheOwner(t *testing.T) {
 
 // A task finds its sub-agent among those that have, or had, its name.
 func TestASubAgentIsFoundByItsOwner(t *testing.T) {
-	task := &v1alpha1.AgentTask{ObjectMeta: treetest.Named("work", "new"), Spec: v1alpha1.AgentTaskSpec{Type: v1alpha1.TaskAgent}}
-	old := &v1alpha1.AgentTask{ObjectMeta: treetest.Named("work", "old")}
-	leftover := treetest.OwnedBy(old, "AgentTask", &v1alpha1.SubAgent{ObjectMeta: treetest.Named("work", "leftover")})
-	renamed := treetest.OwnedBy(task, "AgentTask", &v1alpha1.SubAgent{ObjectMeta: treetest.Named(SubAgentNames(task)[1], "renamed")})
-	orphan := &v1alpha1.SubAgent{ObjectMeta: treetest.Named("work", "orphan")}
+	task := &v1alpha1.AgentTask{ObjectMeta: clustertest.Named("work", "new"), Spec: v1alpha1.AgentTaskSpec{Type: v1alpha1.TaskAgent}}
+	old := &v1alpha1.AgentTask{ObjectMeta: clustertest.Named("work", "old")}
+	leftover := clustertest.OwnedBy(old, "AgentTask", &v1alpha1.SubAgent{ObjectMeta: clustertest.Named("work", "leftover")})
+	renamed := clustertest.OwnedBy(task, "AgentTask", &v1alpha1.SubAgent{ObjectMeta: clustertest.Named(cluster.SubAgentNames(task)[1], "renamed")})
+	orphan := &v1alpha1.SubAgent{ObjectMeta: clustertest.Named("work", "orphan")}
 	for name, test := range map[string]struct {
 		objects []client.Object
 		want    string
@@ -47,8 +48,8 @@ func TestASubAgentIsFoundByItsOwner(t *testing.T) {
 		"its own beside a leftover":             {[]client.Object{leftover, renamed}, "renamed"},
 		"its own after the leftover is deleted": {[]client.Object{renamed}, "renamed"},
 	} {
-		api := treetest.NewCluster(t, test.objects...)
-		r := Reader{Cache: api, API: api}
+		api := clustertest.NewCluster(t, test.objects...)
+		r := cluster.Reader{Cache: api, API: api}
 		if uid, err := r.TaskUID(t.Context(), task); uid != test.want || err != nil {
 			t.Errorf("%s: the agent is %q, want %q (%v)", name, uid, test.want, err)
 		}
@@ -57,14 +58,14 @@ func TestASubAgentIsFoundByItsOwner(t *testing.T) {
 
 func TestALineageEndsWhereSomethingWasDeleted(t *testing.T) {
 	now := metav1.Now()
-	chat := &v1alpha1.AgentChat{ObjectMeta: treetest.Named("chat", "chat")}
-	again := &v1alpha1.AgentChat{ObjectMeta: treetest.Named("chat", "again")}
-	going := &v1alpha1.AgentChat{ObjectMeta: treetest.Named("chat", "chat")}
+	chat := &v1alpha1.AgentChat{ObjectMeta: clustertest.Named("chat", "chat")}
+	again := &v1alpha1.AgentChat{ObjectMeta: clustertest.Named("chat", "again")}
+	going := &v1alpha1.AgentChat{ObjectMeta: clustertest.Named("chat", "chat")}
 	going.DeletionTimestamp, going.Finalizers = &now, []string{"foregroundDeletion"}
-	task := treetest.OwnedBy(chat, "AgentChat", &v1alpha1.AgentTask{ObjectMeta: treetest.Named("chat-1", "task"), Spec: v1alpha1.AgentTaskSpec{Chat: "chat"}})
-	orphan := &v1alpha1.AgentTask{ObjectMeta: treetest.Named("chat-1", "task"), Spec: v1alpha1.AgentTaskSpec{Chat: "chat"}}
-	standalone := &v1alpha1.AgentTask{ObjectMeta: treetest.Named("chat-1", "task")}
-	sub := treetest.OwnedBy(task, "AgentTask", &v1alpha1.SubAgent{ObjectMeta: treetest.Named("chat-1", "sub")})
+	task := clustertest.OwnedBy(chat, "AgentChat", &v1alpha1.AgentTask{ObjectMeta: clustertest.Named("chat-1", "task"), Spec: v1alpha1.AgentTaskSpec{Chat: "chat"}})
+	orphan := &v1alpha1.AgentTask{ObjectMeta: clustertest.Named("chat-1", "task"), Spec: v1alpha1.AgentTaskSpec{Chat: "chat"}}
+	standalone := &v1alpha1.AgentTask{ObjectMeta: clustertest.Named("chat-1", "task")}
+	sub := clustertest.OwnedBy(task, "AgentTask", &v1alpha1.SubAgent{ObjectMeta: clustertest.Named("chat-1", "sub")})
 	for name, test := range map[string]struct {
 		objects []client.Object
 		gone    bool
@@ -78,8 +79,8 @@ func TestALineageEndsWhereSomethingWasDeleted(t *testing.T) {
 		"the task is an orphan":      {[]client.Object{chat, orphan, sub}, true, ""},
 		"the task is standalone":     {[]client.Object{standalone, sub}, false, ""},
 	} {
-		api := treetest.NewCluster(t, test.objects...)
-		r := Reader{Cache: api, API: api}
+		api := clustertest.NewCluster(t, test.objects...)
+		r := cluster.Reader{Cache: api, API: api}
 		lineage, err := r.Lineage(t.Context(), sub)
 		if err != nil || lineage.Gone != test.gone {
 			t.Errorf("%s: gone %t, want %t (%v)", name, lineage.Gone, test.gone, err)
@@ -94,7 +95,7 @@ func TestALineageEndsWhereSomethingWasDeleted(t *testing.T) {
 			}
 		}
 		// A cache that still has everything must not hide the deletion.
-		stale := Reader{Cache: treetest.NewCluster(t, chat, task, sub), API: api}
+		stale := cluster.Reader{Cache: clustertest.NewCluster(t, chat, task, sub), API: api}
 		object, above, err := stale.Deleted(t.Context(), ledger.Agent{UID: "sub", Kind: "SubAgent", Namespace: "a", Name: "chat-1"})
 		if err != nil || object || above != test.gone {
 			t.Errorf("%s: Deleted = %t, %t (%v)", name, object, above, err)

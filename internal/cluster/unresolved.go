@@ -1,21 +1,18 @@
 // Copyright 2026 The Nestor Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package reference reconciles objects that wait for a missing reference when the referenced object may exist.
-package reference
+package cluster
 
 import (
 	"sync"
 
 	"k8s.io/apimachinery/pkg/types"
-
-	"github.com/nestor-dev/nestor/internal/controller/poke"
 )
 
 // Unresolved holds the objects of a kind that wait for a missing reference. A change of any object that they might refer to enqueues them.
 type Unresolved struct {
 	// Queue is the queue of their controller.
-	Queue *poke.Queue
+	Queue *Queue
 
 	mu    sync.Mutex
 	names map[types.NamespacedName]bool

@@ -1,9 +1,7 @@
 // Copyright 2026 The Nestor Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package poke wakes controllers from within the process: after a session changed, a probe finished or an agent
-// advanced.
-package poke
+package cluster
 
 import (
 	"context"
@@ -36,7 +34,7 @@ type Queue struct {
 }
 
 // New returns a queue for one controller.
-func New() *Queue {
+func NewQueue() *Queue {
 	return &Queue{early: map[types.NamespacedName]bool{}, due: map[types.NamespacedName]*time.Timer{}}
 }
 

@@ -1,8 +1,7 @@
 // Copyright 2026 The Nestor Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package owner lets controllers act only on objects whose shard this operator owns. Every operator watches all objects.
-package owner
+package cluster
 
 import (
 	"context"
@@ -15,7 +14,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
-	"github.com/nestor-dev/nestor/internal/controller/tree"
 	"github.com/nestor-dev/nestor/internal/engine"
 	"github.com/nestor-dev/nestor/internal/shard"
 )
@@ -31,7 +29,7 @@ const movingRetryDelay = time.Second
 // its cache when the agent was taken over.
 type Gate struct {
 	Engine  *engine.Router
-	Objects tree.Reader
+	Objects Reader
 }
 
 // Earlier ends the agents of objects that were deleted and created again with the same name.

@@ -1,7 +1,7 @@
 // Copyright 2026 The Nestor Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package reference
+package cluster
 
 import (
 	"context"
@@ -17,8 +17,8 @@ import (
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 )
 
-// Watcher watches the kinds of objects that runs refer to.
-type Watcher struct {
+// References watches the kinds of objects that runs refer to.
+type References struct {
 	Cache cache.Cache
 	// OperatorNamespace is the namespace of shared objects: a change there may affect every namespace.
 	OperatorNamespace string
@@ -29,7 +29,7 @@ type Watcher struct {
 }
 
 // Next returns a channel that is closed with the next change. A caller that gets it before it reads the cache misses no change.
-func (w *Watcher) Next() <-chan struct{} {
+func (w *References) Next() <-chan struct{} {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.next == nil {
@@ -39,7 +39,7 @@ func (w *Watcher) Next() <-chan struct{} {
 }
 
 // Start implements manager.Runnable. The handlers run as long as the cache.
-func (w *Watcher) Start(ctx context.Context) error {
+func (w *References) Start(ctx context.Context) error {
 	secret, config := &metav1.PartialObjectMetadata{}, &metav1.PartialObjectMetadata{}
 	secret.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Secret"))
 	config.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("ConfigMap"))
@@ -60,7 +60,7 @@ func (w *Watcher) Start(ctx context.Context) error {
 	return nil
 }
 
-func (w *Watcher) changed(object any) {
+func (w *References) changed(object any) {
 	named, ok := object.(client.Object)
 	if !ok {
 		return
@@ -73,7 +73,7 @@ func (w *Watcher) changed(object any) {
 }
 
 // Retry enqueues all objects of a namespace that have an unresolved reference, or those of all namespaces if it is empty.
-func (w *Watcher) Retry(namespace string) {
+func (w *References) Retry(namespace string) {
 	w.mu.Lock()
 	if w.next != nil {
 		close(w.next)

@@ -1,8 +1,8 @@
 // Copyright 2026 The Nestor Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package treetest makes objects of a tree, and a cluster that has them, for tests.
-package treetest
+// Package clustertest makes objects of a tree, and a cluster that has them, for tests.
+package clustertest
 
 import (
 	"testing"
@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/internal/cluster"
 )
 
 // Named returns the metadata of an object in the namespace "a".
@@ -40,5 +41,9 @@ func NewCluster(t *testing.T, objects ...client.Object) client.WithWatch {
 			t.Fatal(err)
 		}
 	}
-	return fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).Build()
+	builder := fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...)
+	for _, index := range cluster.Indexes() {
+		builder = builder.WithIndex(index.Object, index.Field, index.Values)
+	}
+	return builder.Build()
 }

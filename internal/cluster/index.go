@@ -1,12 +1,12 @@
 // Copyright 2026 The Nestor Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package watch contains the indexes and predicates of the controllers of chats, messages, tasks and sub-agents.
-package watch
+package cluster
 
 import (
 	"context"
 	"fmt"
+	"reflect"
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -17,22 +17,35 @@ import (
 
 // ChatField indexes tasks and messages by their chat, TaskField indexes messages by their standalone task, OwnerField indexes sub-agents by
 // the UID of their task, TriggerField indexes tasks and messages by the UID of the trigger that created them, and HeldField
-// those with the finalizer of a firing by the name of the trigger.
+// those with the finalizer of a firing by the name of the trigger. RootField indexes tasks and sub-agents by the root of their tree.
 const (
 	ChatField    = "spec.chat"
 	TaskField    = "spec.task"
 	OwnerField   = "metadata.controller"
 	TriggerField = "metadata.trigger"
 	HeldField    = "metadata.held"
+	RootField    = "metadata.root"
 )
 
-// Index adds the indexes to the cache.
-func Index(ctx context.Context, indexer client.FieldIndexer) error {
-	for _, index := range []struct {
-		object client.Object
-		field  string
-		value  func(client.Object) string
-	}{
+// FieldIndex is the value by which the objects of a kind are listed.
+type FieldIndex struct {
+	Object client.Object
+	Field  string
+	value  func(client.Object) string
+}
+
+// Values returns the value of an object as a list, which is empty if it has none.
+func (i FieldIndex) Values(object client.Object) []string {
+	if value := i.value(object); value != "" {
+		return []string{value}
+	}
+	return nil
+}
+
+// Indexes returns the indexes of the cache.
+func Indexes() []FieldIndex {
+	rootUID := func(object client.Object) string { return string(RootUID(object)) }
+	return []FieldIndex{
 		{&v1alpha1.AgentTask{}, ChatField, ChatOf},
 		{&v1alpha1.AgentMessage{}, ChatField, ChatOf},
 		{&v1alpha1.SubAgent{}, OwnerField, controllerUID},
@@ -41,18 +54,29 @@ func Index(ctx context.Context, indexer client.FieldIndexer) error {
 		{&v1alpha1.AgentTask{}, HeldField, heldBy},
 		{&v1alpha1.AgentMessage{}, HeldField, heldBy},
 		{&v1alpha1.AgentMessage{}, TaskField, func(o client.Object) string { return o.(*v1alpha1.AgentMessage).Spec.Task }},
-	} {
-		err := indexer.IndexField(ctx, index.object, index.field, func(object client.Object) []string {
-			if name := index.value(object); name != "" {
-				return []string{name}
-			}
-			return nil
-		})
-		if err != nil {
-			return fmt.Errorf("index %T by %s: %w", index.object, index.field, err)
+		{&v1alpha1.AgentTask{}, RootField, rootUID},
+		{&v1alpha1.SubAgent{}, RootField, rootUID},
+	}
+}
+
+// Index adds the indexes to the cache.
+func Index(ctx context.Context, indexer client.FieldIndexer) error {
+	for _, index := range Indexes() {
+		if err := indexer.IndexField(ctx, index.Object, index.Field, index.Values); err != nil {
+			return fmt.Errorf("index %T by %s: %w", index.Object, index.Field, err)
 		}
 	}
 	return nil
+}
+
+// indexed returns the value of an object in an index.
+func indexed(object client.Object, field string) string {
+	for _, index := range Indexes() {
+		if index.Field == field && reflect.TypeOf(index.Object) == reflect.TypeOf(object) {
+			return index.value(object)
+		}
+	}
+	return ""
 }
 
 func controllerUID(object client.Object) string {

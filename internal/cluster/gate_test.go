@@ -1,7 +1,7 @@
 // Copyright 2026 The Nestor Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package owner
+package cluster_test
 
 import (
 	"context"
@@ -17,8 +17,8 @@ import (
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 	"github.com/nestor-dev/nestor/internal/agent"
-	"github.com/nestor-dev/nestor/internal/controller/tree"
-	"github.com/nestor-dev/nestor/internal/controller/tree/treetest"
+	"github.com/nestor-dev/nestor/internal/cluster"
+	"github.com/nestor-dev/nestor/internal/cluster/clustertest"
 	"github.com/nestor-dev/nestor/internal/engine"
 	"github.com/nestor-dev/nestor/internal/ledger"
 	"github.com/nestor-dev/nestor/internal/ledger/connect"
@@ -26,7 +26,7 @@ import (
 )
 
 // newGate returns the gate of an operator that owns the shard of a UID and no other.
-func newGate(t *testing.T, uid string, objects ...*v1alpha1.AgentChat) Gate {
+func newGate(t *testing.T, uid string, objects ...*v1alpha1.AgentChat) cluster.Gate {
 	t.Helper()
 	kept, err := connect.Open(t.Context(), "sqlite:"+filepath.Join(t.TempDir(), "ledger.db"))
 	if err != nil {
@@ -44,13 +44,13 @@ func newGate(t *testing.T, uid string, objects ...*v1alpha1.AgentChat) Gate {
 		}
 	})
 	own(t, router, router.ShardOf(shard.Hash(uid)))
-	api := treetest.NewCluster(t)
+	api := clustertest.NewCluster(t)
 	for _, object := range objects {
 		if err := api.Create(t.Context(), object); err != nil {
 			t.Fatal(err)
 		}
 	}
-	return Gate{Engine: router, Objects: tree.Reader{Cache: api, API: api}}
+	return cluster.Gate{Engine: router, Objects: cluster.Reader{Cache: api, API: api}}
 }
 
 func own(t *testing.T, router *engine.Router, index int) {
@@ -81,7 +81,7 @@ func request(name string) ctrl.Request {
 func TestRequestsOfOtherShardsAreDropped(t *testing.T) {
 	theirs := otherUID("mine")
 	gate := newGate(t, "mine",
-		&v1alpha1.AgentChat{ObjectMeta: treetest.Named("mine", "mine")}, &v1alpha1.AgentChat{ObjectMeta: treetest.Named("theirs", theirs)})
+		&v1alpha1.AgentChat{ObjectMeta: clustertest.Named("mine", "mine")}, &v1alpha1.AgentChat{ObjectMeta: clustertest.Named("theirs", theirs)})
 	var handled []string
 	for _, wrap := range []reconcile.Reconciler{
 		gate.Tree(&v1alpha1.AgentChat{}, reconcile.Func(func(_ context.Context, r ctrl.Request) (ctrl.Result, error) {
@@ -111,7 +111,7 @@ func TestRequestsOfOtherShardsAreDropped(t *testing.T) {
 
 // TestOutagesAreReportedWithoutTheShard lets reconciles begin while the ledger keeps this operator from taking over the shard. Nothing starts.
 func TestOutagesAreReportedWithoutTheShard(t *testing.T) {
-	gate := newGate(t, otherUID("mine"), &v1alpha1.AgentChat{ObjectMeta: treetest.Named("mine", "mine")})
+	gate := newGate(t, otherUID("mine"), &v1alpha1.AgentChat{ObjectMeta: clustertest.Named("mine", "mine")})
 	handled := 0
 	wrapped := gate.Tree(&v1alpha1.AgentChat{}, reconcile.Func(func(context.Context, ctrl.Request) (ctrl.Result, error) {
 		handled++
@@ -137,7 +137,7 @@ func TestOutagesAreReportedWithoutTheShard(t *testing.T) {
 }
 
 func TestAReconcileThatLosesItsShardIsNotRetried(t *testing.T) {
-	gate := newGate(t, "mine", &v1alpha1.AgentChat{ObjectMeta: treetest.Named("mine", "mine")})
+	gate := newGate(t, "mine", &v1alpha1.AgentChat{ObjectMeta: clustertest.Named("mine", "mine")})
 	for err, want := range map[error]error{
 		fmt.Errorf("deliver: %w", engine.ErrNotOwned): nil, fmt.Errorf("record: %w", engine.ErrSuperseded): nil, context.DeadlineExceeded: context.DeadlineExceeded,
 	} {
@@ -151,7 +151,7 @@ func TestAReconcileThatLosesItsShardIsNotRetried(t *testing.T) {
 // TestADeletionDuringTheRecoveryOfAShardIsKept deletes an object after its agent was selected for the take-over: later, nothing would
 // enqueue its name again.
 func TestADeletionDuringTheRecoveryOfAShardIsKept(t *testing.T) {
-	gate := newGate(t, otherUID("mine"), &v1alpha1.AgentChat{ObjectMeta: treetest.Named("mine", "mine")})
+	gate := newGate(t, otherUID("mine"), &v1alpha1.AgentChat{ObjectMeta: clustertest.Named("mine", "mine")})
 	record := ledger.Agent{UID: "mine", Kind: "AgentChat", Namespace: "a", Name: "mine", Root: "mine", Chat: "mine", ShardHash: shard.Hash("mine"), CreatedAt: time.Now()}
 	e := gate.Engine.Engine(gate.Engine.ShardOf(record.ShardHash))
 	own(t, gate.Engine, gate.Engine.ShardOf(record.ShardHash))
@@ -189,7 +189,7 @@ func TestADeletionDuringTheRecoveryOfAShardIsKept(t *testing.T) {
 
 // TestAShardIsNotHandedOverDuringAReconcile tries to hand over while a reconcile of the shard is in progress.
 func TestAShardIsNotHandedOverDuringAReconcile(t *testing.T) {
-	gate := newGate(t, "mine", &v1alpha1.AgentChat{ObjectMeta: treetest.Named("mine", "mine")})
+	gate := newGate(t, "mine", &v1alpha1.AgentChat{ObjectMeta: clustertest.Named("mine", "mine")})
 	began, finish := make(chan struct{}), make(chan struct{})
 	wrapped := gate.Tree(&v1alpha1.AgentChat{}, reconcile.Func(func(context.Context, ctrl.Request) (ctrl.Result, error) {
 		close(began)

@@ -1,0 +1,108 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cluster
+
+import (
+	"context"
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/internal/ledger"
+)
+
+// maxLineage is more than the possible nesting of objects; a longer chain of owners is not a tree.
+const maxLineage = 16
+
+// Lineage contains the ancestors of an object in a tree, found by the UIDs of owner references.
+type Lineage struct {
+	// Gone reports that an ancestor was deleted or is being deleted: the object waits for the garbage collector, or is an orphan.
+	Gone bool
+	// Parent is the chat or sub-agent that asked for the object; nil for a standalone task and its sub-agent.
+	Parent client.Object
+	// Chat is the chat at the top; nil in the tree of a standalone task.
+	Chat *v1alpha1.AgentChat
+}
+
+// Lineage finds the ancestors of an AgentTask or a SubAgent. It reads from the API server what is not in the cache.
+func (r Reader) Lineage(ctx context.Context, object client.Object) (Lineage, error) {
+	return lineage(ctx, object, r.Cache, r.API)
+}
+
+// lineage finds the ancestors of an object. One that the first reader does not have is read from the next.
+func lineage(ctx context.Context, object client.Object, from ...client.Reader) (Lineage, error) {
+	t := newTree()
+	t.add(object)
+	err := t.addAncestors(ctx, object, from...)
+	return t.Lineage(object), err
+}
+
+// needsOwner reports whether an object without an owner was orphaned: with --cascade=orphan the garbage collector removes the reference. The
+// label is all that is left then. Planted on a standalone task, it ends that task, which its author can do anyway.
+func needsOwner(object client.Object) bool {
+	switch o := object.(type) {
+	case *v1alpha1.SubAgent:
+		return true
+	case *v1alpha1.AgentTask:
+		return o.Spec.Chat != "" || o.Labels[v1alpha1.LabelParent] != ""
+	}
+	return false
+}
+
+func newObject(kind string) client.Object {
+	switch kind {
+	case "AgentChat":
+		return &v1alpha1.AgentChat{}
+	case "AgentTask":
+		return &v1alpha1.AgentTask{}
+	case "SubAgent":
+		return &v1alpha1.SubAgent{}
+	}
+	return nil
+}
+
+// HasObject reports whether the object of an agent and all its ancestors exist. With confirm set, a negative result is confirmed with the
+// API server.
+func (r Reader) HasObject(ctx context.Context, a ledger.Agent, confirm bool) (bool, error) {
+	object, err := agentObject(ctx, a, r.Cached)
+	if err == nil && object == nil && confirm {
+		object, err = agentObject(ctx, a, r.Live)
+	}
+	if err != nil || object == nil {
+		return false, err
+	}
+	from := []client.Reader{r.Cache, r.API}
+	if !confirm {
+		from = from[:1]
+	}
+	above, err := lineage(ctx, object, from...)
+	return err == nil && !above.Gone, err
+}
+
+// Deleted reports whether the object of an agent was deleted, and whether one of its ancestors was. Both are read from the API server.
+func (r Reader) Deleted(ctx context.Context, a ledger.Agent) (object, ancestor bool, err error) {
+	found, err := agentObject(ctx, a, r.Live)
+	if err != nil || found == nil {
+		return err == nil, false, err
+	}
+	above, err := lineage(ctx, found, r.API)
+	return false, above.Gone, err
+}
+
+// agentObject reads the object of an agent. It returns nil if the object does not exist or is being deleted.
+func agentObject(ctx context.Context, a ledger.Agent, read Read) (client.Object, error) {
+	object := newObject(a.Kind)
+	if object == nil {
+		return nil, fmt.Errorf("agent %s has the unknown kind %s", a.UID, a.Kind)
+	}
+	if err := read(ctx, types.NamespacedName{Namespace: a.Namespace, Name: a.Name}, object); err != nil {
+		return nil, client.IgnoreNotFound(err)
+	}
+	if string(object.GetUID()) != a.UID || !object.GetDeletionTimestamp().IsZero() {
+		return nil, nil
+	}
+	return object, nil
+}

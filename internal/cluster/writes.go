@@ -1,0 +1,276 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cluster
+
+import (
+	"context"
+	"fmt"
+	"reflect"
+	"strconv"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
+	toolscache "k8s.io/client-go/tools/cache"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/nestor-dev/nestor/api/v1alpha1"
+)
+
+// writeTTL bounds how long a write is remembered. An object that was created and deleted while a watch was interrupted never reaches the
+// cache.
+const writeTTL = time.Minute
+
+// Client is a client whose reads from the cache contain its own writes of Nestor's kinds.
+type Client struct {
+	client.Client
+
+	mu      sync.Mutex
+	written map[reflect.Type]map[client.ObjectKey]write
+}
+
+// write is the newest version of an object that this process has written, or its deletion.
+type write struct {
+	object  client.Object
+	deleted bool
+	at      time.Time
+}
+
+// NewClient returns a client that reads from a cache.
+func NewClient(cached client.Client) *Client {
+	return &Client{Client: cached, written: map[reflect.Type]map[client.ObjectKey]write{}}
+}
+
+// Observe forgets writes when the cache contains them.
+func (c *Client) Observe(ctx context.Context, informers cache.Informers) error {
+	for _, object := range []client.Object{
+		&v1alpha1.AgentChat{}, &v1alpha1.AgentMessage{}, &v1alpha1.AgentTask{}, &v1alpha1.SubAgent{}, &v1alpha1.AgentTrigger{},
+	} {
+		informer, err := informers.GetInformer(ctx, object)
+		if err != nil {
+			return fmt.Errorf("watch %T: %w", object, err)
+		}
+		forget := func(now any) {
+			if seen, ok := now.(client.Object); ok {
+				c.newer(seen)
+			}
+		}
+		if _, err := informer.AddEventHandler(toolscache.ResourceEventHandlerFuncs{AddFunc: forget, UpdateFunc: func(_, now any) { forget(now) },
+			DeleteFunc: func(last any) {
+				if tombstone, ok := last.(toolscache.DeletedFinalStateUnknown); ok {
+					last = tombstone.Obj
+				}
+				if seen, ok := last.(client.Object); ok {
+					c.forget(seen)
+				}
+			}}); err != nil {
+			return fmt.Errorf("watch %T: %w", object, err)
+		}
+	}
+	return nil
+}
+
+// remember records a write. Only these kinds are read after they are written.
+func (c *Client) remember(object client.Object, deleted bool) {
+	switch object.(type) {
+	case *v1alpha1.AgentChat, *v1alpha1.AgentMessage, *v1alpha1.AgentTask, *v1alpha1.SubAgent, *v1alpha1.AgentTrigger:
+	default:
+		return
+	}
+	kept, _ := object.DeepCopyObject().(client.Object)
+	kept.SetManagedFields(nil)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	kind := reflect.TypeOf(object)
+	if c.written[kind] == nil {
+		c.written[kind] = map[client.ObjectKey]write{}
+	}
+	if before, ok := c.written[kind][client.ObjectKeyFromObject(object)]; ok && !deleted && version(before.object) > version(kept) {
+		return
+	}
+	c.written[kind][client.ObjectKeyFromObject(object)] = write{kept, deleted, time.Now()}
+}
+
+func (c *Client) forget(object client.Object) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.written[reflect.TypeOf(object)], client.ObjectKeyFromObject(object))
+}
+
+// newer returns the own write of an object that the cached version does not contain, and forgets a write that it contains.
+func (c *Client) newer(cached client.Object) (write, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	kind, name := reflect.TypeOf(cached), client.ObjectKeyFromObject(cached)
+	own, ok := c.written[kind][name]
+	if !ok {
+		return write{}, false
+	}
+	contained := version(cached) >= version(own.object)
+	if own.deleted {
+		replaced := cached.GetUID() != own.object.GetUID() || !cached.GetDeletionTimestamp().IsZero()
+		contained = replaced && version(cached) > version(own.object)
+	}
+	if contained || time.Since(own.at) > writeTTL {
+		delete(c.written[kind], name)
+		return write{}, false
+	}
+	return own, true
+}
+
+// version returns the resource version of an object as a number, by which the API server orders the writes of a kind.
+func version(object client.Object) uint64 {
+	number, _ := strconv.ParseUint(object.GetResourceVersion(), 10, 64)
+	return number
+}
+
+// apply returns the object with an own write.
+func (w write) apply(cached client.Object) client.Object {
+	if !w.deleted {
+		return w.object
+	}
+	going, _ := cached.DeepCopyObject().(client.Object)
+	going.SetDeletionTimestamp(&metav1.Time{Time: w.at})
+	return going
+}
+
+// Get implements client.Reader.
+func (c *Client) Get(ctx context.Context, name client.ObjectKey, object client.Object, options ...client.GetOption) error {
+	err := c.Client.Get(ctx, name, object, options...)
+	if client.IgnoreNotFound(err) != nil {
+		return err
+	}
+	if err != nil {
+		object.SetNamespace(name.Namespace)
+		object.SetName(name.Name)
+		object.SetResourceVersion("")
+	}
+	own, ok := c.newer(object)
+	if !ok || err != nil && own.deleted {
+		return err
+	}
+	reflect.ValueOf(object).Elem().Set(reflect.ValueOf(own.apply(object).DeepCopyObject()).Elem())
+	return nil
+}
+
+// List implements client.Reader.
+func (c *Client) List(ctx context.Context, list client.ObjectList, options ...client.ListOption) error {
+	if err := c.Client.List(ctx, list, options...); err != nil {
+		return err
+	}
+	var which client.ListOptions
+	which.ApplyOptions(options)
+	own := c.of(list, which)
+	if len(own) == 0 {
+		return nil
+	}
+	var items []runtime.Object
+	err := meta.EachListItem(list, func(item runtime.Object) error {
+		object, ok := item.(client.Object)
+		if !ok {
+			items = append(items, item)
+			return nil
+		}
+		delete(own, client.ObjectKeyFromObject(object))
+		if newer, ok := c.newer(object); ok {
+			object = newer.apply(object)
+		}
+		if matches(object, which) {
+			items = append(items, object)
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	for name, kept := range own { // those that the cache does not have, or in which it has another value of the index
+		object, _ := reflect.New(reflect.TypeOf(kept.object).Elem()).Interface().(client.Object)
+		if c.Get(ctx, name, object) == nil && matches(object, which) {
+			items = append(items, object)
+		}
+	}
+	return meta.SetList(list, items)
+}
+
+// of returns the own writes of the kind of a list that may belong to it.
+func (c *Client) of(list client.ObjectList, which client.ListOptions) map[client.ObjectKey]write {
+	items, err := meta.GetItemsPtr(list)
+	if err != nil {
+		return nil
+	}
+	kind := reflect.PointerTo(reflect.TypeOf(items).Elem().Elem())
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	own := map[client.ObjectKey]write{}
+	for name, kept := range c.written[kind] {
+		if which.Namespace == "" || which.Namespace == name.Namespace {
+			own[name] = kept
+		}
+	}
+	return own
+}
+
+// matches reports whether an object belongs to a list.
+func matches(object client.Object, which client.ListOptions) bool {
+	if which.LabelSelector != nil && !which.LabelSelector.Matches(labels.Set(object.GetLabels())) {
+		return false
+	}
+	if which.FieldSelector == nil {
+		return true
+	}
+	for _, r := range which.FieldSelector.Requirements() {
+		if indexed(object, r.Field) != r.Value {
+			return false
+		}
+	}
+	return true
+}
+
+// Create implements client.Writer.
+func (c *Client) Create(ctx context.Context, object client.Object, options ...client.CreateOption) error {
+	err := c.Client.Create(ctx, object, options...)
+	if err == nil {
+		c.remember(object, false)
+	}
+	return err
+}
+
+// Update implements client.Writer.
+func (c *Client) Update(ctx context.Context, object client.Object, options ...client.UpdateOption) error {
+	err := c.Client.Update(ctx, object, options...)
+	if err == nil {
+		c.remember(object, false)
+	}
+	return err
+}
+
+// Delete implements client.Writer.
+func (c *Client) Delete(ctx context.Context, object client.Object, options ...client.DeleteOption) error {
+	err := c.Client.Delete(ctx, object, options...)
+	if err == nil {
+		c.remember(object, true)
+	}
+	return err
+}
+
+// Status implements client.StatusClient.
+func (c *Client) Status() client.SubResourceWriter { return statusWriter{c.Client.Status(), c} }
+
+type statusWriter struct {
+	client.SubResourceWriter
+	client *Client
+}
+
+// Update implements client.SubResourceWriter.
+func (s statusWriter) Update(ctx context.Context, object client.Object, options ...client.SubResourceUpdateOption) error {
+	err := s.SubResourceWriter.Update(ctx, object, options...)
+	if err == nil {
+		s.client.remember(object, false)
+	}
+	return err
+}
