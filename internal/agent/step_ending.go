@@ -97,6 +97,9 @@ func cancelled(s State, f Cancelled) State {
 	if s.Config.Kind == Orchestrator {
 		return cancelInChat(s, f)
 	}
+	if f.Message != "" {
+		s.Seen = s.Seen.with(f.Message)
+	}
 	if s.Phase == PhaseCancelling {
 		return s
 	}

@@ -157,8 +157,7 @@ func messageArrived(s State, f MessageArrived) State {
 	return s
 }
 
-// cancelInChat stops the turn and every task of the chat. Cancelling a single task is a change of that task's spec and is not
-// handled here.
+// cancelInChat stops the turn and every task of the chat. A single task is cancelled by an event of its own agent.
 func cancelInChat(s State, f Cancelled) State {
 	if f.Message != "" && s.Seen.has(f.Message) {
 		return s

@@ -205,7 +205,10 @@ func (r *Reconciler) cancel(ctx context.Context, owner client.Object, message *v
 	if err != nil || about == nil {
 		return rejection, err
 	}
-	return ptr(handled()), r.Runner.Cancel(ctx, &about.task, message.Spec.User)
+	if err := r.Runner.Cancel(ctx, &about.task, message.Spec.User); err != nil || rejection != nil {
+		return ptr(handled()), err // one that has not started reads spec.cancel
+	}
+	return ptr(handled()), r.record(ctx, about.uid, agent.Cancelled{Message: message.Name, By: run.CancelledBy(&about.task)})
 }
 
 // asks returns the asks of an agent of one kind, by tool call.
