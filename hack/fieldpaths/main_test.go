@@ -17,7 +17,7 @@ func TestCheck(t *testing.T) {
 		"a kind after the field":          {"x.go", `"Set spec.limits of the ModelProvider."`, "1: ModelProvider has no field spec.limits"},
 		"a kind before the field":         {"x.md", "Write an AgentMessage with `spec.budget`.", "1: AgentMessage has no field spec.budget"},
 		"the kind of the package":         {"internal/controller/toolserver/x.go", `"check spec.addr"`, "1: ToolServer has no field spec.addr"},
-		"another kind than the package's": {"internal/controller/agenttask/x.go", `"an AgentMessage with spec.revoke"`, ""},
+		"another kind than the package's": {"internal/controller/agentrole/x.go", `"an AgentMessage with spec.revoke"`, ""},
 		"a kind in the sentence":          {"x.md", "The ToolServer waits.\nIts ModelProvider has `spec.url`.", "2: ModelProvider has no field spec.url"},
 		"no kind at all":                  {"x.md", "It is in `status.waitings`.", " has no field status.waitings"},
 		"literals that are joined":        {"x.go", `"Set spec.limits " + "of the ModelProvider"`, "1: ModelProvider has no field spec.limits"},

@@ -92,19 +92,6 @@ func subAgentOf(ctx context.Context, task *v1alpha1.AgentTask, read Read) (*v1al
 	return nil, nil
 }
 
-// agentUID returns the engine UID of a task's work: its sub-agent's, or its own if it is one tool call. It is empty for a task without a
-// sub-agent.
-func agentUID(ctx context.Context, task *v1alpha1.AgentTask, read Read) (string, error) {
-	if task.Spec.Type == v1alpha1.TaskTool {
-		return string(task.UID), nil
-	}
-	sub, err := subAgentOf(ctx, task, read)
-	if err != nil || sub == nil {
-		return "", err
-	}
-	return string(sub.UID), nil
-}
-
 // OwnedByOther reports whether an object belongs to another chat or task than owner: its own owner was deleted, and owner has the same
 // name.
 func OwnedByOther(object, owner client.Object) bool {

@@ -31,32 +31,23 @@ func PhaseChanged() predicate.Predicate {
 	}}
 }
 
-// Ended selects the tasks of sub-agents when their end has been written.
-func Ended() predicate.Predicate {
+// ShownByTask selects sub-agents whose status shows why they have not started, or their end: their tasks show it too.
+func ShownByTask() predicate.Predicate {
 	ended := func(object client.Object) bool {
-		task, ok := object.(*v1alpha1.AgentTask)
-		return ok && task.Status.SubAgent != "" && task.Status.CompletionTime != nil
+		sub, ok := object.(*v1alpha1.SubAgent)
+		return ok && sub.Status.CompletionTime != nil
 	}
 	return predicate.Funcs{
-		CreateFunc: func(event.CreateEvent) bool { return false }, // all sub-agents are reconciled when the operator starts
-		DeleteFunc: func(event.DeleteEvent) bool { return false },
-		UpdateFunc: func(e event.UpdateEvent) bool { return ended(e.ObjectNew) && !ended(e.ObjectOld) },
-	}
-}
-
-// PendingReasonChanged selects sub-agents whose status shows why they have not started, or never will: their tasks show it.
-func PendingReasonChanged() predicate.Predicate {
-	return predicate.Funcs{
-		CreateFunc: func(event.CreateEvent) bool { return false },
+		CreateFunc: func(e event.CreateEvent) bool { return ended(e.Object) }, // a watch that was interrupted has missed the update
 		DeleteFunc: func(event.DeleteEvent) bool { return false },
 		UpdateFunc: func(e event.UpdateEvent) bool {
 			before, ok := e.ObjectOld.(*v1alpha1.SubAgent)
 			after, alsoOK := e.ObjectNew.(*v1alpha1.SubAgent)
-			if !ok || !alsoOK {
-				return false
+			if !ok || !alsoOK || before.UID != after.UID {
+				return ended(e.ObjectNew)
 			}
-			shown := after.Status.StartTime == nil || before.Status.Error == nil && after.Status.Error != nil // its history may be lost
-			return shown && !equality.Semantic.DeepEqual(before.Status, after.Status)                         // in this order: comparing is expensive
+			shown := after.Status.StartTime == nil || ended(after) && !ended(before)
+			return shown && !equality.Semantic.DeepEqual(before.Status, after.Status) // in this order: comparing is expensive
 		},
 	}
 }

@@ -13,52 +13,29 @@ import (
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 )
 
-func TestASubAgentIsWokenOnceWhenItsTaskHasShownTheEnd(t *testing.T) {
+func TestATaskShowsWhyItsSubAgentDoesNotStartAndItsEnd(t *testing.T) {
 	now := metav1.Now()
-	task := func(sub string, end *metav1.Time) *v1alpha1.AgentTask {
-		return &v1alpha1.AgentTask{Status: v1alpha1.AgentTaskStatus{SubAgent: sub, CompletionTime: end}}
-	}
-	for name, test := range map[string]struct {
-		before, after *v1alpha1.AgentTask
-		wakes         bool
-	}{
-		"running":                   {task("sub", nil), task("sub", nil), false},
-		"its first status is final": {task("", nil), task("sub", &now), true},
-		"it ends":                   {task("sub", nil), task("sub", &now), true},
-		"it had ended":              {task("sub", &now), task("sub", &now), false},
-		"it never had a sub-agent":  {task("", nil), task("", &now), false},
-	} {
-		t.Run(name, func(t *testing.T) {
-			if got := Ended().Update(event.UpdateEvent{ObjectOld: test.before, ObjectNew: test.after}); got != test.wakes {
-				t.Errorf("selected: %t", got)
-			}
-		})
-	}
-	if Ended().Create(event.CreateEvent{Object: task("sub", &now)}) || Ended().Delete(event.DeleteEvent{Object: task("sub", &now)}) {
-		t.Error("the creation or deletion of a task enqueues its sub-agent")
-	}
-}
-
-func TestATaskHearsWhyItsSubAgentDoesNotBegin(t *testing.T) {
-	now := metav1.Now()
-	failure := &v1alpha1.RunError{Kind: v1alpha1.ErrorCancelled}
-	sub := func(phase v1alpha1.SubAgentPhase, start *metav1.Time, failure *v1alpha1.RunError) *v1alpha1.SubAgent {
-		return &v1alpha1.SubAgent{Status: v1alpha1.SubAgentStatus{Phase: phase, StartTime: start, Error: failure}}
+	sub := func(phase v1alpha1.SubAgentPhase, start, end *metav1.Time) *v1alpha1.SubAgent {
+		return &v1alpha1.SubAgent{Status: v1alpha1.SubAgentStatus{Phase: phase, StartTime: start, CompletionTime: end}}
 	}
 	for name, test := range map[string]struct {
 		before, after *v1alpha1.SubAgent
 		wakes         bool
 	}{
 		"something is missing":        {sub("", nil, nil), sub(v1alpha1.SubAgentPending, nil, nil), true},
-		"cancelled before it started": {sub("", nil, nil), sub(v1alpha1.SubAgentFailed, nil, failure), true},
-		"its history is lost":         {sub(v1alpha1.SubAgentActive, &now, nil), sub(v1alpha1.SubAgentFailed, &now, failure), true},
+		"cancelled before it started": {sub("", nil, nil), sub(v1alpha1.SubAgentFailed, nil, &now), true},
+		"its history is lost":         {sub(v1alpha1.SubAgentActive, &now, nil), sub(v1alpha1.SubAgentFailed, &now, &now), true},
 		"it has started":              {sub("", nil, nil), sub(v1alpha1.SubAgentActive, &now, nil), false},
-		"it has completed":            {sub(v1alpha1.SubAgentActive, &now, nil), sub(v1alpha1.SubAgentCompleted, &now, nil), false},
+		"it has completed":            {sub(v1alpha1.SubAgentActive, &now, nil), sub(v1alpha1.SubAgentCompleted, &now, &now), true},
+		"it had completed":            {sub(v1alpha1.SubAgentCompleted, &now, &now), sub(v1alpha1.SubAgentCompleted, &now, &now), false},
 		"its status is unchanged":     {sub(v1alpha1.SubAgentPending, nil, nil), sub(v1alpha1.SubAgentPending, nil, nil), false},
 	} {
-		if got := PendingReasonChanged().Update(event.UpdateEvent{ObjectOld: test.before, ObjectNew: test.after}); got != test.wakes {
+		if got := ShownByTask().Update(event.UpdateEvent{ObjectOld: test.before, ObjectNew: test.after}); got != test.wakes {
 			t.Errorf("%s: selected: %t", name, got)
 		}
+	}
+	if !ShownByTask().Create(event.CreateEvent{Object: sub(v1alpha1.SubAgentCompleted, &now, &now)}) {
+		t.Error("an end that arrives with the creation is not selected")
 	}
 }
 

@@ -28,9 +28,17 @@ func (r Reader) Find(ctx context.Context, name types.NamespacedName, object clie
 	return err
 }
 
-// TaskUID returns the engine UID of a task, or "" if it has no agent, which is confirmed with the API server.
+// TaskUID returns the engine UID of a task's work: its sub-agent's, or its own if it is one tool call. It is "" for a task without a
+// sub-agent, which is confirmed with the API server.
 func (r Reader) TaskUID(ctx context.Context, task *v1alpha1.AgentTask) (string, error) {
-	return agentUID(ctx, task, r.Find)
+	if task.Spec.Type == v1alpha1.TaskTool {
+		return string(task.UID), nil
+	}
+	sub, err := r.FindSubAgent(ctx, task)
+	if err != nil || sub == nil {
+		return "", err
+	}
+	return string(sub.UID), nil
 }
 
 // Live reads an object from the API server.
@@ -41,9 +49,4 @@ func (r Reader) Live(ctx context.Context, name types.NamespacedName, object clie
 // Cached reads an object from the cache.
 func (r Reader) Cached(ctx context.Context, name types.NamespacedName, object client.Object) error {
 	return r.Cache.Get(ctx, name, object)
-}
-
-// AgentUID is like TaskUID, but reads only the cache.
-func (r Reader) AgentUID(ctx context.Context, task *v1alpha1.AgentTask) (string, error) {
-	return agentUID(ctx, task, r.Cached)
 }

@@ -19,7 +19,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/agent"
 	"github.com/nestor-dev/nestor/internal/cluster"
 	"github.com/nestor-dev/nestor/internal/cluster/clustertest"
-	"github.com/nestor-dev/nestor/internal/controller/run"
+	"github.com/nestor-dev/nestor/internal/controller/agents"
 	"github.com/nestor-dev/nestor/internal/engine"
 	"github.com/nestor-dev/nestor/internal/ledger"
 	"github.com/nestor-dev/nestor/internal/ledger/connect"
@@ -121,7 +121,7 @@ func TestAnObjectThatIsDeletedDuringTheRecoveryOfItsShard(t *testing.T) {
 				}
 				return true
 			}}, 2)
-			tracker := &run.Tracker{Engine: router, Find: objects.Find, Kind: "AgentChat"}
+			tracker := &agents.Tracker{Engine: router, Find: objects.Find, Kind: "AgentChat"}
 			gated := cluster.Gate{Engine: router, Objects: objects}.Tree(chat, reconcile.Func(func(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
 				_, err := tracker.Fetch(ctx, request.NamespacedName, &v1alpha1.AgentChat{})
 				return ctrl.Result{}, err
@@ -161,7 +161,7 @@ func TestAnObjectThatIsCreatedAgainInAnotherShard(t *testing.T) {
 	operate := func(index int) (*engine.Router, func() (alive bool)) {
 		router := engine.NewRouter(engine.Options{Ledger: kept, AwaitRecovery: true}, 2)
 		takeOverShard(t, router, index)
-		tracker := &run.Tracker{Engine: router, Find: objects.Find, Kind: "AgentChat"}
+		tracker := &agents.Tracker{Engine: router, Find: objects.Find, Kind: "AgentChat"}
 		tracker.Know(name, types.UID(record.UID)) // both operators owned its shard at some time
 		return router, func() (alive bool) {
 			gated := cluster.Gate{Engine: router, Objects: objects}.Agents(&v1alpha1.AgentChat{}, tracker, reconcile.Func(func(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package controller connects Nestor's controllers with the engine. Each kind has a package of its own; resolve looks up referenced
-// objects, backend provides the engine with models and tools, and run is shared by chats, tasks and sub-agents.
+// objects, backend provides the engine with models and tools, and agents is shared by chats, tasks and sub-agents.
 package controller
 
 import (
@@ -31,15 +31,13 @@ import (
 	"github.com/nestor-dev/nestor/internal/controller/agentmessage"
 	"github.com/nestor-dev/nestor/internal/controller/agentquota"
 	"github.com/nestor-dev/nestor/internal/controller/agentrole"
-	"github.com/nestor-dev/nestor/internal/controller/agenttask"
+	"github.com/nestor-dev/nestor/internal/controller/agents"
 	"github.com/nestor-dev/nestor/internal/controller/agenttrigger"
 	"github.com/nestor-dev/nestor/internal/controller/backend"
 	"github.com/nestor-dev/nestor/internal/controller/endpoint"
 	"github.com/nestor-dev/nestor/internal/controller/modelprovider"
 	"github.com/nestor-dev/nestor/internal/controller/notify"
-	"github.com/nestor-dev/nestor/internal/controller/run"
 	"github.com/nestor-dev/nestor/internal/controller/status"
-	"github.com/nestor-dev/nestor/internal/controller/subagent"
 	"github.com/nestor-dev/nestor/internal/controller/toolserver"
 	"github.com/nestor-dev/nestor/internal/controller/workspace"
 	"github.com/nestor-dev/nestor/internal/engine"
@@ -194,8 +192,8 @@ func Setup(mgr ctrl.Manager, options Options) (*Controllers, error) {
 	finder := resolve.Finder{Reader: c, Live: objects.API, OperatorNamespace: options.OperatorNamespace, Secrets: &resolve.Secrets{}, Absent: &resolve.Absences{}}
 	wake := &wakers{chats: cluster.NewQueue(), messages: cluster.NewQueue(), tasks: cluster.NewQueue(), agents: cluster.NewQueue(), servers: cluster.NewQueue(), providers: cluster.NewQueue(), roles: cluster.NewQueue(), quotas: cluster.NewQueue(), triggers: cluster.NewQueue(), workspacePods: cluster.NewQueue()}
 	wake.unreported = &cluster.Unresolved{Queue: wake.tasks}
-	chats, tasks, agents := &cluster.Unresolved{Queue: wake.chats}, &cluster.Unresolved{Queue: wake.tasks}, &cluster.Unresolved{Queue: wake.agents}
-	references := &cluster.References{Cache: mgr.GetCache(), OperatorNamespace: options.OperatorNamespace, Unresolved: []*cluster.Unresolved{chats, tasks, agents}}
+	chats, tasks, subAgents := &cluster.Unresolved{Queue: wake.chats}, &cluster.Unresolved{Queue: wake.tasks}, &cluster.Unresolved{Queue: wake.agents}
+	references := &cluster.References{Cache: mgr.GetCache(), OperatorNamespace: options.OperatorNamespace, Unresolved: []*cluster.Unresolved{chats, tasks, subAgents}}
 	reach := outbound.Options{AllowLoopback: options.AllowLoopbackEndpoints}
 	pool := mcp.NewPool(mcp.Options{Version: version.String(), HTTP: options.Telemetry.Transport(outbound.New(reach)), Changed: func(key mcp.Key) {
 		wake.servers.Add(toolserver.ServerOf(key))
@@ -222,7 +220,7 @@ func Setup(mgr ctrl.Manager, options Options) (*Controllers, error) {
 	quotas, quotaUsed := backend.Quotas{Reader: c}, wake.quotas
 	lost := &unconfirmed{}
 	log := mgr.GetLogger().WithName("engine")
-	trackers := map[string]*run.Tracker{}
+	trackers := map[string]*agents.Tracker{}
 	eng := engine.NewRouter(engine.Options{
 		Ledger: counted.Timed(options.Ledger), Scheduler: scheduler, Tools: tools, InlineTools: atOnce,
 		Models:            &backend.Models{Finder: finder, Scheduler: scheduler, Clients: clients},
@@ -275,7 +273,7 @@ func Setup(mgr ctrl.Manager, options Options) (*Controllers, error) {
 	gate := cluster.Gate{Engine: eng, Objects: objects}
 	wake.find = eng.FindLive
 	for _, kind := range []string{"AgentChat", "AgentTask", "SubAgent"} {
-		trackers[kind] = &run.Tracker{Engine: eng, Find: objects.Find, Kind: kind}
+		trackers[kind] = &agents.Tracker{Engine: eng, Find: objects.Find, Kind: kind}
 	}
 	if err := register(options.Metrics, metrics.Engine{Stats: eng.Stats}, metrics.Ledger{Stats: options.Ledger.Stats}); err != nil {
 		return nil, err
@@ -319,7 +317,7 @@ func Setup(mgr ctrl.Manager, options Options) (*Controllers, error) {
 			return nil, fmt.Errorf("add %T: %w", runnable, err)
 		}
 	}
-	runner := &run.Runner{
+	runner := &agents.Runner{
 		Reader: objects, Client: c, Engine: eng, Gate: gate, Finder: finder,
 		Config: &agentconfig.Resolver{Engine: eng, Finder: finder, Tools: tools, Clients: clients, Quotas: quotas},
 		Status: &status.Writer{Client: c, Events: mgr.GetEventRecorder("nestor-operator"), Pace: status.NewPace()},
@@ -335,8 +333,8 @@ func Setup(mgr ctrl.Manager, options Options) (*Controllers, error) {
 		&toolserver.Reconciler{Client: c, Status: runner.Status, Finder: finder, Gate: gate, Pool: pool, Changed: wake.servers},
 		&agentchat.Reconciler{Client: c, Runner: runner, Changed: wake.chats, Tracker: trackers["AgentChat"], Unresolved: chats},
 		messages,
-		&agenttask.Reconciler{Client: c, Runner: runner, Changed: wake.tasks, Tracker: trackers["AgentTask"], Unresolved: tasks, Unreported: wake.unreported},
-		&subagent.Reconciler{Client: c, Runner: runner, Changed: wake.agents, Tracker: trackers["SubAgent"], Unresolved: agents},
+		&agents.Reconciler{Runner: runner, Changed: wake.tasks, Tracker: trackers["AgentTask"], Unresolved: tasks, Unreported: wake.unreported},
+		&agents.Reconciler{Runner: runner, Changed: wake.agents, Tracker: trackers["SubAgent"], Unresolved: subAgents},
 		&agenttrigger.Reconciler{Client: c, Recorder: firings, Finder: finder, Gate: gate, Changed: wake.triggers, Watches: watches},
 		&workspace.Reconciler{Client: c, Workspaces: workspaces, Changed: wake.workspacePods, WhileActive: func(next reconcile.Reconciler) reconcile.Reconciler { return gate.Tree(&corev1.Pod{}, next) }},
 	}

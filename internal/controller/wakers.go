@@ -59,7 +59,7 @@ func (w *wakers) taskOf(a ledger.Agent) types.NamespacedName {
 // about a second. This bounds the reconciles and writes of an agent, however fast it steps.
 func (w *wakers) stepped(c engine.Change) {
 	name := types.NamespacedName{Namespace: c.Agent.Namespace, Name: c.Agent.Name}
-	if slices.ContainsFunc(c.Events, isReport) {
+	if slices.ContainsFunc(c.Events, isReport) || c.After.Phase.Terminal() {
 		w.unreported.Retry(c.Agent.Namespace)
 	}
 	add := (*cluster.Queue).AddDelayed
@@ -74,11 +74,7 @@ func (w *wakers) stepped(c engine.Change) {
 		}
 		return
 	case "SubAgent":
-		if c.After.Phase.Terminal() { // users watch the task: its end is written before the agent's
-			w.agents.AddDelayed(name)
-		} else {
-			add(w.agents, name)
-		}
+		add(w.agents, name)
 	}
 	add(w.tasks, types.NamespacedName{Namespace: c.Agent.Namespace, Name: c.After.Config.ChildName()})
 	if changesAsks(c) {

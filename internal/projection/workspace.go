@@ -23,19 +23,8 @@ type NotKept struct {
 	Message  string
 }
 
-// ChatWorkspace returns the status of a chat with the condition WorkspaceKept, or without it for nil.
-func ChatWorkspace(status v1alpha1.AgentChatStatus, n *NotKept, generation int64, at time.Time) v1alpha1.AgentChatStatus {
-	status.Conditions = withNotKept(status.Conditions, n, generation, at)
-	return status
-}
-
-// TaskWorkspace returns the status of a task with the condition WorkspaceKept, or without it for nil.
-func TaskWorkspace(status v1alpha1.AgentTaskStatus, n *NotKept, generation int64, at time.Time) v1alpha1.AgentTaskStatus {
-	status.Conditions = withNotKept(status.Conditions, n, generation, at)
-	return status
-}
-
-func withNotKept(conditions []metav1.Condition, n *NotKept, generation int64, at time.Time) []metav1.Condition {
+// WithNotKept returns the conditions of a chat or task with WorkspaceKept, or without it for nil.
+func WithNotKept(conditions []metav1.Condition, n *NotKept, generation int64, at time.Time) []metav1.Condition {
 	if n == nil {
 		return slices.DeleteFunc(slices.Clone(conditions), func(c metav1.Condition) bool { return c.Type == v1alpha1.ConditionWorkspaceKept })
 	}

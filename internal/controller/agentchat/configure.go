@@ -15,7 +15,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/agent"
 	"github.com/nestor-dev/nestor/internal/cluster/resolve"
 	"github.com/nestor-dev/nestor/internal/controller/agentconfig"
-	"github.com/nestor-dev/nestor/internal/controller/run"
+	"github.com/nestor-dev/nestor/internal/controller/agents"
 	"github.com/nestor-dev/nestor/internal/controller/status"
 	"github.com/nestor-dev/nestor/internal/engine/slots"
 	"github.com/nestor-dev/nestor/internal/ledger"
@@ -38,7 +38,9 @@ func (r *Reconciler) start(ctx context.Context, chat *v1alpha1.AgentChat, lost *
 	condition, missing := status.FromMissing(chat.Generation, err)
 	r.Unresolved.Set(client.ObjectKeyFromObject(chat), missing)
 	if missing {
-		return status.Write(ctx, r.Runner.Status, chat, &chat.Status, projection.ChatPending(chat.Status, condition, run.Now()), false)
+		next := chat.DeepCopy()
+		next.Status = projection.ChatPending(chat.Status, condition, agents.Now())
+		return r.Runner.Status.Write(ctx, chat, next, false)
 	}
 	if err != nil {
 		return r.reportOutage(ctx, chat, err)

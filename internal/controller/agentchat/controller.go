@@ -23,7 +23,7 @@ import (
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 	"github.com/nestor-dev/nestor/internal/agent"
 	"github.com/nestor-dev/nestor/internal/cluster"
-	"github.com/nestor-dev/nestor/internal/controller/run"
+	"github.com/nestor-dev/nestor/internal/controller/agents"
 	"github.com/nestor-dev/nestor/internal/controller/status"
 	"github.com/nestor-dev/nestor/internal/projection"
 )
@@ -34,11 +34,11 @@ const workers = 8
 // Reconciler runs orchestrators.
 type Reconciler struct {
 	Client client.Client
-	Runner *run.Runner
+	Runner *agents.Runner
 	// Changed queues the chats whose orchestrator has changed.
 	Changed *cluster.Queue
 	// Tracker maps objects to their engine UIDs, which are needed after an object is deleted.
-	Tracker *run.Tracker
+	Tracker *agents.Tracker
 	// Unresolved holds the chats that wait for a reference.
 	Unresolved *cluster.Unresolved
 
@@ -85,7 +85,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if err := r.reconfigure(ctx, &chat, state); err != nil {
 		return r.reportOutage(ctx, &chat, err)
 	}
-	applied := r.Runner.Apply(ctx, run.Owner{Object: &chat, Chat: chat.Name}, state)
+	applied := r.Runner.Apply(ctx, agents.Owner{Object: &chat, Chat: chat.Name}, state)
 	if _, down := r.Runner.Outage(applied); down {
 		return r.reportOutage(ctx, &chat, applied)
 	}
@@ -98,8 +98,9 @@ func (r *Reconciler) reportOutage(ctx context.Context, chat *v1alpha1.AgentChat,
 	if !down {
 		return status.Result(err)
 	}
-	next := projection.ChatInterrupted(chat.Status, chat.Status.Conditions, outage, chat.Generation, run.Now())
-	return status.WriteInterrupted(ctx, r.Runner.Status, chat, &chat.Status, next)
+	next := chat.DeepCopy()
+	next.Status = projection.ChatInterrupted(chat.Status, chat.Status.Conditions, outage, chat.Generation, agents.Now())
+	return r.Runner.Status.WriteInterrupted(ctx, chat, next)
 }
 
 // project writes the chat's status if it changed. Changes that only show the progress of a turn or task may be delayed.
@@ -109,19 +110,27 @@ func (r *Reconciler) project(ctx context.Context, chat *v1alpha1.AgentChat, s ag
 		return ctrl.Result{}, err
 	}
 	facts.Work = r.Runner.Work(ctx, chat.Namespace, string(chat.UID))
-	var refused *run.PostRefusedError
+	var refused *agents.PostRefusedError
 	if errors.As(applied, &refused) {
 		facts.PostRefused = refused.Err.Error()
 	}
-	next := projection.Chat(s, facts, chat.Status, s.ObservedGeneration())
-	progress := len(chat.Status.Conditions) > 0 && equality.Semantic.DeepEqual(chat.Status.Waiting, next.Waiting) &&
-		equality.Semantic.DeepEqual(meta.FindStatusCondition(chat.Status.Conditions, v1alpha1.ConditionReady), meta.FindStatusCondition(next.Conditions, v1alpha1.ConditionReady)) && (next.Phase == chat.Status.Phase || next.Phase == v1alpha1.ChatRunning)
+	next := chat.DeepCopy()
+	next.Status = projection.Chat(s, facts, chat.Status, s.ObservedGeneration())
 	if outage, down := r.Runner.Outage(r.Runner.Engine.Blocked(string(chat.UID))); down {
-		next = projection.ChatInterrupted(next, chat.Status.Conditions, outage, chat.Generation, run.Now())
-		return status.WriteInterrupted(ctx, r.Runner.Status, chat, &chat.Status, next)
+		next.Status = projection.ChatInterrupted(next.Status, chat.Status.Conditions, outage, chat.Generation, agents.Now())
+		return r.Runner.Status.WriteInterrupted(ctx, chat, next)
 	}
-	progress = progress || status.WasInterrupted(chat.Status.Conditions, v1alpha1.ConditionReady) // an outage ends for all chats at the same time
-	return status.Write(ctx, r.Runner.Status, chat, &chat.Status, next, progress)
+	return r.Runner.Status.Write(ctx, chat, next, isProgress(chat.Status, next.Status))
+}
+
+// isProgress reports whether a change of the status may be delayed. An outage ends for all chats at the same time.
+func isProgress(before, next v1alpha1.AgentChatStatus) bool {
+	ready := func(s v1alpha1.AgentChatStatus) *metav1.Condition {
+		return meta.FindStatusCondition(s.Conditions, v1alpha1.ConditionReady)
+	}
+	return status.WasInterrupted(before.Conditions, v1alpha1.ConditionReady) ||
+		len(before.Conditions) > 0 && (next.Phase == before.Phase || next.Phase == v1alpha1.ChatRunning) &&
+			equality.Semantic.DeepEqual(before.Waiting, next.Waiting) && equality.Semantic.DeepEqual(ready(before), ready(next))
 }
 
 // facts counts the tasks and messages of the chat.

@@ -17,7 +17,7 @@ import (
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 	"github.com/nestor-dev/nestor/internal/agent"
 	"github.com/nestor-dev/nestor/internal/cluster"
-	"github.com/nestor-dev/nestor/internal/controller/run"
+	"github.com/nestor-dev/nestor/internal/controller/agents"
 	"github.com/nestor-dev/nestor/internal/controller/status"
 	"github.com/nestor-dev/nestor/internal/projection"
 )
@@ -46,12 +46,13 @@ func (r *Reconciler) handleLostHistory(ctx context.Context, chat *v1alpha1.Agent
 	shown, _ := r.lossReported.Load(chat.UID)
 	told := shown == at
 	condition := status.NotReady(chat.Generation, v1alpha1.ReasonHistoryLost, words+lostAdvice)
-	next := projection.ChatHistoryLost(chat.Status, chat.CreationTimestamp, condition, run.Now())
+	next := chat.DeepCopy()
+	next.Status = projection.ChatHistoryLost(chat.Status, chat.CreationTimestamp, condition, agents.Now())
 	waits, err := r.isMessagePending(ctx, chat, after)
 	if err != nil || (waits && told) {
 		return ctrl.Result{}, false, err
 	}
-	result, err := status.Write(ctx, r.Runner.Status, chat, &chat.Status, next, false)
+	result, err := r.Runner.Status.Write(ctx, chat, next, false)
 	if err == nil && result.IsZero() {
 		r.lossReported.Store(chat.UID, at) // the condition may later show another reason, such as a missing role
 		if waits {

@@ -21,7 +21,7 @@ import (
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 	"github.com/nestor-dev/nestor/internal/cluster"
-	"github.com/nestor-dev/nestor/internal/controller/run"
+	"github.com/nestor-dev/nestor/internal/controller/agents"
 	"github.com/nestor-dev/nestor/internal/controller/status"
 	"github.com/nestor-dev/nestor/internal/engine"
 	"github.com/nestor-dev/nestor/internal/ledger"
@@ -58,9 +58,9 @@ func reconcilerWith(t *testing.T, down bool, objects ...client.Object) (*Reconci
 	})
 	api := fake.NewClientBuilder().WithScheme(scheme).WithStatusSubresource(&v1alpha1.AgentChat{}).WithObjects(objects...).
 		WithIndex(&v1alpha1.AgentMessage{}, cluster.ChatField, func(o client.Object) []string { return []string{o.(*v1alpha1.AgentMessage).Spec.Chat} }).Build()
-	runner := &run.Runner{Reader: cluster.Reader{Cache: api, API: api}, Client: api, Engine: eng, Ledger: kept, LedgerName: "sqlite:here", Status: &status.Writer{Client: api, Pace: status.NewPace()}, MessageTaken: func(types.NamespacedName) {}}
+	runner := &agents.Runner{Reader: cluster.Reader{Cache: api, API: api}, Client: api, Engine: eng, Ledger: kept, LedgerName: "sqlite:here", Status: &status.Writer{Client: api, Pace: status.NewPace()}, MessageTaken: func(types.NamespacedName) {}}
 	runner.Finder.Live = api
-	return &Reconciler{Client: api, Runner: runner, Tracker: &run.Tracker{Engine: eng, Find: runner.Find, Kind: "AgentChat"}, Unresolved: &cluster.Unresolved{}}, api
+	return &Reconciler{Client: api, Runner: runner, Tracker: &agents.Tracker{Engine: eng, Find: runner.Find, Kind: "AgentChat"}, Unresolved: &cluster.Unresolved{}}, api
 }
 
 func TestAChatSaysWhyItCannotGoOn(t *testing.T) {

@@ -28,7 +28,7 @@ import (
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 	"github.com/nestor-dev/nestor/internal/agent"
 	"github.com/nestor-dev/nestor/internal/cluster"
-	"github.com/nestor-dev/nestor/internal/controller/run"
+	"github.com/nestor-dev/nestor/internal/controller/agents"
 	"github.com/nestor-dev/nestor/internal/controller/status"
 	"github.com/nestor-dev/nestor/internal/ledger"
 )
@@ -36,7 +36,7 @@ import (
 // Reconciler handles messages.
 type Reconciler struct {
 	Client client.Client
-	Runner *run.Runner
+	Runner *agents.Runner
 	// Changed queues the messages that can be handled now.
 	Changed *cluster.Queue
 	// Blocked is called with each chat or task that the ledger blocks while it has work.

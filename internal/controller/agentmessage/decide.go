@@ -12,7 +12,7 @@ import (
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 	"github.com/nestor-dev/nestor/internal/agent"
-	"github.com/nestor-dev/nestor/internal/controller/run"
+	"github.com/nestor-dev/nestor/internal/controller/agents"
 	"github.com/nestor-dev/nestor/internal/controller/status"
 	"github.com/nestor-dev/nestor/internal/projection"
 )
@@ -55,7 +55,7 @@ func ptr(v outcome) *outcome { return &v }
 
 // writeStatus writes the outcome of a message to its status, if it changed.
 func (r *Reconciler) writeStatus(ctx context.Context, message *v1alpha1.AgentMessage, v outcome) error {
-	next := projection.Message(message, v.phase, v.reason, v.message, run.Now())
+	next := projection.Message(message, v.phase, v.reason, v.message, agents.Now())
 	if equality.Semantic.DeepEqual(message.Status, next) {
 		return nil
 	}
@@ -179,7 +179,7 @@ func (r *Reconciler) answer(ctx context.Context, owner client.Object, message *v
 	if recorded || err != nil {
 		return ptr(handled()), err
 	}
-	for _, ask := range run.ShownFirst(below, about.task.Status.Waiting) {
+	for _, ask := range agents.ShownFirst(below, about.task.Status.Waiting) {
 		if ask.Kind == agent.AskQuestion {
 			return ptr(handled()), r.record(ctx, ask.Agent.UID, answered(ask.Call, message, read), read.stored...)
 		}
@@ -208,7 +208,7 @@ func (r *Reconciler) cancel(ctx context.Context, owner client.Object, message *v
 	if err := r.Runner.Cancel(ctx, &about.task, message.Spec.User); err != nil || rejection != nil {
 		return ptr(handled()), err // one that has not started reads spec.cancel
 	}
-	return ptr(handled()), r.record(ctx, about.uid, agent.Cancelled{Message: message.Name, By: run.CancelledBy(&about.task)})
+	return ptr(handled()), r.record(ctx, about.uid, agent.Cancelled{Message: message.Name, By: agents.CancelledBy(&about.task)})
 }
 
 // asks returns the asks of an agent of one kind, by tool call.

@@ -32,8 +32,8 @@ type Writer struct {
 const outageRetryDelay = 5 * time.Second
 
 // Write writes the status of an object if it changed. A change that only shows progress may be delayed.
-func Write[T any](ctx context.Context, w *Writer, object client.Object, current *T, next T, progress bool) (ctrl.Result, error) {
-	if equality.Semantic.DeepEqual(*current, next) {
+func (w *Writer) Write(ctx context.Context, before, after client.Object, progress bool) (ctrl.Result, error) {
+	if equality.Semantic.DeepEqual(before, after) {
 		return ctrl.Result{}, nil
 	}
 	if progress {
@@ -41,12 +41,10 @@ func Write[T any](ctx context.Context, w *Writer, object client.Object, current 
 			return ctrl.Result{RequeueAfter: again}, nil
 		}
 	}
-	before := object.DeepCopyObject()
-	*current = next
-	if err := Update(ctx, w.Client, object); err != nil {
+	if err := Update(ctx, w.Client, after); err != nil {
 		return Result(err)
 	}
-	w.recordEvent(before, object)
+	w.recordEvent(before, after)
 	return ctrl.Result{}, nil
 }
 
@@ -71,8 +69,8 @@ func WasInterrupted(conditions []metav1.Condition, kind string) bool {
 }
 
 // WriteInterrupted writes the status of an object that the ledger blocks, within the pace of all such writes, and requeues it.
-func WriteInterrupted[T any](ctx context.Context, w *Writer, object client.Object, current *T, next T) (ctrl.Result, error) {
-	result, err := Write(ctx, w, object, current, next, true)
+func (w *Writer) WriteInterrupted(ctx context.Context, before, after client.Object) (ctrl.Result, error) {
+	result, err := w.Write(ctx, before, after, true)
 	if err == nil && result.IsZero() {
 		result.RequeueAfter = OutageRetryDelay()
 	}

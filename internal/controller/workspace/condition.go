@@ -11,7 +11,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/util/retry"
-	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
@@ -29,13 +28,14 @@ func (p *pods) showKept(ctx context.Context, owner client.Object, n *projection.
 		if object.GetUID() != owner.GetUID() {
 			return nil // another one was created under the same name
 		}
-		writer, result, err := &status.Writer{Client: p.options.Client}, ctrl.Result{}, error(nil)
-		switch o := object.(type) {
+		next := object.DeepCopyObject().(client.Object)
+		switch o := next.(type) {
 		case *v1alpha1.AgentChat:
-			result, err = status.Write(ctx, writer, o, &o.Status, projection.ChatWorkspace(o.Status, n, o.Generation, p.options.Now()), false)
+			o.Status.Conditions = projection.WithNotKept(o.Status.Conditions, n, o.Generation, p.options.Now())
 		case *v1alpha1.AgentTask:
-			result, err = status.Write(ctx, writer, o, &o.Status, projection.TaskWorkspace(o.Status, n, o.Generation, p.options.Now()), false)
+			o.Status.Conditions = projection.WithNotKept(o.Status.Conditions, n, o.Generation, p.options.Now())
 		}
+		result, err := (&status.Writer{Client: p.options.Client}).Write(ctx, object, next, false)
 		if err == nil && !result.IsZero() {
 			return apierrors.NewConflict(schema.GroupResource{}, owner.GetName(), errors.New("the status was changed")) // so that it is repeated
 		}

@@ -1,7 +1,7 @@
 // Copyright 2026 The Nestor Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package agenttask
+package agents
 
 import (
 	"context"
@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
@@ -20,7 +21,6 @@ import (
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 	"github.com/nestor-dev/nestor/internal/agent"
 	"github.com/nestor-dev/nestor/internal/cluster"
-	"github.com/nestor-dev/nestor/internal/controller/run"
 	"github.com/nestor-dev/nestor/internal/controller/status"
 	"github.com/nestor-dev/nestor/internal/projection"
 )
@@ -38,21 +38,24 @@ func TestATaskWhoseEndCouldNotBeWrittenIsLookedAtAgain(t *testing.T) {
 		}
 		return &found
 	}
+	exit := func(task *v1alpha1.AgentTask) (ctrl.Result, error) {
+		f := &facts{Run: projection.TaskRun(task.DeepCopy()), before: projection.TaskRun(task)}
+		f.Show(agent.State{Phase: agent.PhaseCompleted, Clock: agent.Clock{Started: 1000, Now: 2000}, Outcome: &agent.Outcome{Result: &agent.Result{Summary: "done"}}}, f.work)
+		return reconciler.exit(t.Context(), f, nil)
+	}
 	stale, changed := read(), read()
 	changed.Labels = map[string]string{"somebody": "else"}
 	if err := api.Update(t.Context(), changed); err != nil {
 		t.Fatal(err)
 	}
-
-	ended := agent.State{Phase: agent.PhaseCompleted, Clock: agent.Clock{Started: 1000, Now: 2000}, Outcome: &agent.Outcome{Result: &agent.Result{Summary: "done"}}}
-	result, err := reconciler.project(t.Context(), stale, ended, projection.Work{})
+	result, err := exit(stale)
 	if err != nil || result.IsZero() {
 		t.Errorf("after a conflict the reconcile ends with %+v (%v): want a requeue", result, err)
 	}
 	if phase := read().Status.Phase; phase != "" {
 		t.Fatalf("the phase is %s: the write did not meet a conflict", phase)
 	}
-	if _, err := reconciler.project(t.Context(), read(), ended, projection.Work{}); err != nil {
+	if _, err := exit(read()); err != nil {
 		t.Fatal(err)
 	}
 	if phase := read().Status.Phase; phase != v1alpha1.TaskSuccess {
@@ -68,7 +71,7 @@ func TestASubAgentThatIsThereIsNotRefused(t *testing.T) {
 	_, live := reconcilerWith(t, task, sub)
 	_, empty := reconcilerWith(t, task)
 	reconciler, cached := reconcilerWith(t, task)
-	reconciler.Client = interceptor.NewClient(cached.(client.WithWatch), interceptor.Funcs{
+	reconciler.Runner.Client = interceptor.NewClient(cached.(client.WithWatch), interceptor.Funcs{
 		Create: func(_ context.Context, _ client.WithWatch, object client.Object, _ ...client.CreateOption) error {
 			return apierrors.NewForbidden(schema.GroupResource{Resource: "subagents"}, object.GetName(), errors.New("exceeded quota: few"))
 		},
@@ -91,5 +94,6 @@ func reconcilerWith(t *testing.T, tasks ...client.Object) (*Reconciler, client.C
 		t.Fatal(err)
 	}
 	api := fake.NewClientBuilder().WithScheme(scheme).WithStatusSubresource(&v1alpha1.AgentTask{}).WithObjects(tasks...).Build()
-	return &Reconciler{Client: api, Runner: &run.Runner{Reader: cluster.Reader{Cache: api, API: api}, Client: api, Status: &status.Writer{Client: api, Pace: status.NewPace()}}}, api
+	runner := &Runner{Reader: cluster.Reader{Cache: api, API: api}, Client: api, Status: &status.Writer{Client: api, Pace: status.NewPace()}}
+	return &Reconciler{Runner: runner, Unresolved: &cluster.Unresolved{}}, api
 }

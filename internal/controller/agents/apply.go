@@ -1,7 +1,7 @@
 // Copyright 2026 The Nestor Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package run
+package agents
 
 import (
 	"context"
@@ -16,7 +16,6 @@ import (
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 	"github.com/nestor-dev/nestor/internal/agent"
-	"github.com/nestor-dev/nestor/internal/ledger"
 )
 
 // Owner is the object of an agent. It owns the objects that are created for the agent.
@@ -114,30 +113,4 @@ func (r *Runner) Cancel(ctx context.Context, task *v1alpha1.AgentTask, by string
 		return fmt.Errorf("cancel task %s/%s: %w", task.Namespace, task.Name, err)
 	}
 	return nil
-}
-
-// TaskAgent returns the state and the engine UID of the agent or tool run of a task, if it has started and is in the cache.
-func (r *Runner) TaskAgent(ctx context.Context, task *v1alpha1.AgentTask) (string, agent.State, bool, error) {
-	uid, err := r.AgentUID(ctx, task)
-	if err != nil || uid == "" {
-		return "", agent.State{}, false, err
-	}
-	state, begun, err := r.State(ctx, uid)
-	return uid, state, begun, err
-}
-
-// State returns the state of an agent, if it has started.
-func (r *Runner) State(ctx context.Context, uid string) (agent.State, bool, error) {
-	ctx, cancel := context.WithTimeout(ctx, ledgerTimeout)
-	defer cancel()
-	state, err := r.Engine.View(ctx, uid)
-	if errors.Is(err, ledger.ErrNotFound) {
-		return agent.State{}, false, nil
-	}
-	return state, err == nil && state.Phase != agent.PhaseNew, err // a quarantined chat starts again
-}
-
-// EndedBefore reports whether the object shows the end of an agent whose history the ledger no longer has. The object's status then stands.
-func EndedBefore(s agent.State, ended *metav1.Time) bool {
-	return ended != nil && s.Outcome != nil && s.Outcome.Kind == agent.ErrorHistoryLost
 }
