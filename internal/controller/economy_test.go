@@ -117,7 +117,7 @@ var _ = Describe("The economy of writes", Serial, func() {
 		provideCached(c)
 		agentTask(c, "short", "Load step 1")
 		Eventually(c.task("short")).Should(Equal("Success"))
-		Eventually(subAgent(c, "short")).Should(Equal(v1alpha1.SubAgentCompleted))
+		Expect(subAgent(c, "short")()).To(Equal(v1alpha1.SubAgentCompleted), "its end is written before that of its task")
 		var task v1alpha1.AgentTask
 		Expect(api.Get(ctx, types.NamespacedName{Namespace: c.namespace, Name: "short"}, &task)).To(Succeed())
 		statuses := 1
@@ -139,7 +139,7 @@ var _ = Describe("The economy of writes", Serial, func() {
 		before := reconciles()
 		agentTask(c, "long", "Count to 60")
 		Eventually(c.task("long")).Should(Equal("Success"))
-		Eventually(subAgent(c, "long")).Should(Equal(v1alpha1.SubAgentCompleted))
+		Expect(subAgent(c, "long")()).To(Equal(v1alpha1.SubAgentCompleted), "its end is written before that of its task")
 		var sub v1alpha1.SubAgent
 		Expect(api.Get(ctx, types.NamespacedName{Namespace: c.namespace, Name: "long"}, &sub)).To(Succeed())
 		Expect(sub.Status.Iterations).To(BeEquivalentTo(61))
