@@ -24,7 +24,7 @@ const (
 	StandstillWaiting StandstillKind = "Waiting"
 	// StandstillOverQuota: the quota has to reset, to be raised, or to be freed by other work. The work resumes automatically then.
 	StandstillOverQuota StandstillKind = "OverQuota"
-	// StandstillBlocked: somebody has to create or to repair something. The work resumes automatically then, except after a
+	// StandstillBlocked: a person has to create or to repair something. The work resumes automatically then, except after a
 	// failed model call.
 	StandstillBlocked StandstillKind = "Blocked"
 	// StandstillPaused: a chat has reached a limit. Only a person's next message resumes it.

@@ -26,7 +26,7 @@ export interface Condition {
 
 /** Why a chat or a run makes no progress, as the page's server computed it. */
 export interface Standstill {
-  /** What ends it. Queued: its turn comes. Waiting and OverQuota: it resumes automatically. Blocked: somebody has to do something. Paused: a person has to write. */
+  /** What ends it. Queued: its turn comes. Waiting and OverQuota: it resumes automatically. Blocked: a person has to create or repair something. Paused: a person has to write. */
   kind: 'Queued' | 'Waiting' | 'OverQuota' | 'Blocked' | 'Paused';
   head: string;
   reason: string;
