@@ -6,13 +6,9 @@ package flows
 import (
 	"context"
 	"encoding/json"
-	"io"
-	"net/http"
-	"strings"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 	"github.com/nestor-dev/nestor/test/npm"
@@ -25,20 +21,6 @@ func runClient(ctx context.Context, into any, script string, args ...string) {
 	Expect(json.Unmarshal([]byte(output), into)).To(Succeed(), "%s", output)
 }
 
-// post sends a request to the gateway.
-func (w *world) post(ctx context.Context, path, token, body string) (int, string) {
-	GinkgoHelper()
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, w.GatewayURL+path, strings.NewReader(body))
-	Expect(err).NotTo(HaveOccurred())
-	request.Header = http.Header{"Authorization": {"Bearer " + token}, "Content-Type": {"application/json"}, "Accept": {"application/json, text/event-stream"}}
-	response, err := http.DefaultClient.Do(request)
-	Expect(err).NotTo(HaveOccurred())
-	defer func() { _ = response.Body.Close() }()
-	text, err := io.ReadAll(response.Body)
-	Expect(err).NotTo(HaveOccurred())
-	return response.StatusCode, string(text)
-}
-
 // mcpResult is the result of a tool.
 type mcpResult struct {
 	IsError           bool
@@ -49,7 +31,7 @@ type mcpResult struct {
 	}
 }
 
-// doors runs clients of other projects: each runs a flow with a question and an approval.
+// doors runs clients of other projects: each runs a flow with a question and an approval. What a caller may do is tested by test/rbac.
 func doors(w *world) {
 	Describe("A door", func() {
 		// prepare returns the namespace, a token that may use it, and an instruction that leads to a question and an approval.
@@ -113,42 +95,6 @@ func doors(w *world) {
 			Expect(answered).To(HaveLen(2))
 			Expect(result.StructuredContent.Phase).To(BeEquivalentTo(v1alpha1.TaskSuccess), "%+v", result)
 			Expect(w.tools.writeCount(r.namespace + "/door")()).To(Equal(1))
-		})
-
-		It("acts with the rights of the caller and no others", func(ctx SpecContext) {
-			r := w.newNamespace(ctx)
-			elsewhere := w.newNamespace(ctx)
-			bearer := func(namespace, name string, roles ...string) string {
-				GinkgoHelper()
-				token, err := w.Token(ctx, namespace, name, roles...)
-				Expect(err).NotTo(HaveOccurred())
-				return token
-			}
-			for _, c := range []struct {
-				who, token string
-				code       int
-			}{
-				{"nobody", "not-a-token", http.StatusUnauthorized},
-				{"an outsider", bearer(elsewhere.namespace, "outsider", "nestor-runner"), http.StatusForbidden},
-				{"a viewer", bearer(r.namespace, "viewer", "nestor-viewer"), http.StatusForbidden},
-				{"a user", bearer(r.namespace, "user", "nestor-user"), http.StatusForbidden},
-				{"a runner", bearer(r.namespace, "runner", "nestor-runner"), http.StatusOK},
-			} {
-				run := `{"threadId":"` + c.who + `","runId":"r","messages":[{"id":"m","role":"user","content":"Submit it"}]}`
-				code, body := w.post(ctx, "/ag-ui/"+r.namespace+"/general", c.token, run)
-				Expect(code).To(Equal(c.code), "%s over AG-UI: %s", c.who, body)
-				call := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"start_task","arguments":{"role":"general","instruction":"Submit it"}}}`
-				code, body = w.post(ctx, "/mcp/"+r.namespace, c.token, call)
-				if c.code == http.StatusUnauthorized {
-					Expect(code).To(Equal(c.code), "%s over MCP: %s", c.who, body)
-					continue
-				}
-				Expect(code).To(Equal(http.StatusOK), "%s over MCP: %s", c.who, body)
-				Expect(strings.Contains(body, `"isError":true`)).To(Equal(c.code != http.StatusOK), "%s over MCP: %s", c.who, body)
-			}
-			var tasks v1alpha1.AgentTaskList
-			Expect(w.API.List(ctx, &tasks, client.InNamespace(r.namespace))).To(Succeed())
-			Expect(tasks.Items).To(HaveLen(2), "only the runner starts tasks")
 		})
 
 		It("serves @ag-ui/client", func(ctx SpecContext) {
