@@ -50,7 +50,7 @@ func (w *world) start(ctx context.Context, name string) {
 	var err error
 	w.Stack, err = stack.Start(ctx, stack.Options{
 		Ledger: name, Scripts: scripts, ModelFlags: []string{"--no-delay", "--record", "20000"}, OperatorFlags: stack.FewShards(), Gateway: true,
-		DelayWatches: os.Getenv(stack.WatchSeedVariable) != "",
+		DelayWatches: true,
 	})
 	if errors.Is(err, pgserver.ErrNotInstalled) && os.Getenv("CI") != "true" {
 		Skip(err.Error())
