@@ -1,5 +1,6 @@
 # Images of Nestor's programs, for those who build with Docker; `make images` needs no engine. For every platform that Go builds for:
 #   docker buildx build --platform linux/amd64,linux/arm64 --target operator -t nestor-operator .
+#   docker buildx build --platform linux/amd64,linux/arm64 --target gateway -t nestor-gateway .
 #   docker buildx build --platform linux/amd64,linux/arm64 --target workspace -t nestor-workspace .
 
 FROM --platform=$BUILDPLATFORM golang:1.26 AS build
@@ -10,7 +11,7 @@ COPY api api
 COPY cmd cmd
 COPY config config
 COPY internal internal
-# The web page is part of the operator if `make web` built it before; without it the operator says how to build it.
+# The web page is part of the gateway if `make web` built it before; without it the gateway says how to build it.
 COPY web/embed.go web/embed.go
 COPY web/dist web/dist
 ARG TARGETOS TARGETARCH VERSION=dev
@@ -24,6 +25,12 @@ COPY --from=build /etc/ssl/certs/ca-certificates.crt /etc/ssl/certs/ca-certifica
 COPY --from=build /out/nestor-operator /usr/local/bin/nestor-operator
 USER 65532:65532
 ENTRYPOINT ["/usr/local/bin/nestor-operator"]
+
+FROM scratch AS gateway
+COPY --from=build /etc/ssl/certs/ca-certificates.crt /etc/ssl/certs/ca-certificates.crt
+COPY --from=build /out/nestor-gateway /usr/local/bin/nestor-gateway
+USER 65532:65532
+ENTRYPOINT ["/usr/local/bin/nestor-gateway"]
 
 # A workspace is where agents run commands, so it has a shell, git and the usual tools, but the same user.
 FROM debian:13-slim AS workspace

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/nestor-dev/nestor/config/operator"
+	"github.com/nestor-dev/nestor/internal/program"
 )
 
 func TestTheChartSetsFlagsThatTheOperatorHas(t *testing.T) {
@@ -33,7 +34,7 @@ func TestTheChartSetsFlagsThatTheOperatorHas(t *testing.T) {
 
 func TestTheOperatorBelievesToRunWhereItIsInstalled(t *testing.T) {
 	t.Setenv("POD_NAMESPACE", "")
-	if operatorNamespace() != operator.Namespace {
-		t.Errorf("the operator's default namespace is %s, but the chart installs it in %s", operatorNamespace(), operator.Namespace)
+	if program.OperatorNamespace() != operator.Namespace {
+		t.Errorf("the operator's default namespace is %s, but the chart installs it in %s", program.OperatorNamespace(), operator.Namespace)
 	}
 }

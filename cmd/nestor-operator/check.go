@@ -15,6 +15,7 @@ import (
 
 	"github.com/nestor-dev/nestor/internal/diagnose"
 	"github.com/nestor-dev/nestor/internal/operator"
+	"github.com/nestor-dev/nestor/internal/program"
 )
 
 // checkPeriod is the interval between two rounds of checks.
@@ -33,7 +34,7 @@ func runCheck(ctx context.Context, args []string, stdout io.Writer) error {
 	set := flag.NewFlagSet("nestor-operator check", flag.ContinueOnError)
 	set.SetOutput(stdout)
 	set.StringVar(&c.kubeconfig, "kubeconfig", "", "kubeconfig `file` of the cluster (default: the pod's own, or $KUBECONFIG)")
-	set.StringVar(&c.namespace, "namespace", operatorNamespace(), "namespace in which the calculator is run")
+	set.StringVar(&c.namespace, "namespace", program.OperatorNamespace(), "namespace in which the calculator is run")
 	set.StringVar(&c.provider, "provider", "", "`name` of a ModelProvider that must be ready")
 	set.BoolVar(&c.history, "history", true, "the history API must be served")
 	set.DurationVar(&c.timeout, "timeout", 2*time.Minute, "timeout until the installation is healthy")
@@ -93,7 +94,7 @@ func (c check) well(findings []diagnose.Finding) bool {
 }
 
 func (c check) target() (diagnose.Target, error) {
-	config, err := clientConfig(c.kubeconfig, 20, 40)
+	config, err := program.ClientConfig(c.kubeconfig, "nestor-operator")
 	if err != nil {
 		return diagnose.Target{}, err
 	}
@@ -106,6 +107,6 @@ func (c check) target() (diagnose.Target, error) {
 		return diagnose.Target{}, fmt.Errorf("connect to the cluster: %w", err)
 	}
 	return diagnose.Target{
-		API: api, Discovery: discover, Host: config.Host, Namespace: c.namespace, OperatorNamespace: operatorNamespace(), Provider: c.provider, Probe: true,
+		API: api, Discovery: discover, Host: config.Host, Namespace: c.namespace, OperatorNamespace: program.OperatorNamespace(), Provider: c.provider, Probe: true,
 	}, nil
 }

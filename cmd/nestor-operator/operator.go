@@ -10,18 +10,12 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"log/slog"
 	"net"
 	"os"
 	"strings"
 	"time"
 
-	"github.com/go-logr/logr"
 	utilrand "k8s.io/apimachinery/pkg/util/rand"
-	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/clientcmd"
-	"k8s.io/klog/v2"
-	ctrl "sigs.k8s.io/controller-runtime"
 	ctrlmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	"github.com/nestor-dev/nestor/internal/controller"
@@ -30,8 +24,8 @@ import (
 	"github.com/nestor-dev/nestor/internal/kubewrites"
 	"github.com/nestor-dev/nestor/internal/ledger/connect"
 	"github.com/nestor-dev/nestor/internal/operator"
+	"github.com/nestor-dev/nestor/internal/program"
 	"github.com/nestor-dev/nestor/internal/replicas"
-	"github.com/nestor-dev/nestor/internal/version"
 )
 
 // ledgerVariable names the ledger if no flag does. Every user of a node can read the flags of its processes, and a connection string
@@ -43,8 +37,9 @@ const addressVariable = "POD_IP"
 
 // options are the flags. Flags that need no parsing are set directly in the operator's options.
 type options struct {
+	program.Flags
 	operator                          operator.Options
-	kubeconfig, namespaces, ledger    string
+	namespaces, ledger                string
 	namespaceQuota                    byteSize
 	shards                            int
 	leaseDuration                     time.Duration
@@ -53,11 +48,10 @@ type options struct {
 	operatorLabels, localWorkspaces   string
 	workspaceEgress, workspaceMaxSize string
 	privateGitServers                 string
-	logLevel, logFormat               string
 }
 
 func (o *options) register(set *flag.FlagSet) {
-	set.StringVar(&o.kubeconfig, "kubeconfig", "", "kubeconfig `file` of the cluster (default: the pod's own, or $KUBECONFIG)")
+	o.Register(set)
 	set.StringVar(&o.namespaces, "namespaces", "", "comma-separated `list` of namespaces to watch; the operator's own is always one of them (default: all)")
 	set.StringVar(&o.ledger, "ledger", "", "where the history of every agent is kept: sqlite:PATH, or postgres://... for several replicas (default $NESTOR_LEDGER, else sqlite:nestor.db)")
 	set.DurationVar(&o.operator.HistoryRetention, "history-retention", 0, "how long the history of agents is kept after they finish, such as 2160h for 90 days; 0 keeps it forever")
@@ -81,15 +75,9 @@ func (o *options) register(set *flag.FlagSet) {
 	set.StringVar(&o.operator.Controllers.APIKeyDir, "api-key-dir", "", "`directory` of API keys in files, with a directory for each namespace: the apiKeyFile of a ModelProvider is read from there for each request. For keys that a cloud's workload identity renews")
 	set.StringVar(&o.localWorkspaces, "local-workspaces", "", "comma-separated `directories` of this machine: chats may have a workspace in one of them, served by this process with the rights of its user. For an operator on your own machine only")
 	set.BoolVar(&o.operator.Controllers.AllowLoopbackEndpoints, "allow-loopback-endpoints", false, "let ModelProviders and ToolServers name endpoints on loopback addresses, which everyone who may create them can then reach. For an operator on your own machine, or with a proxy in its own pod")
-	set.StringVar(&o.operator.Page.Address, "web-bind-address", "0", "`address` where the web page is served, such as :8082, behind a proxy that terminates TLS; people sign in with their own tokens; 0 turns it off")
-	set.StringVar(&o.operator.Page.URL, "web-url", "", "`URL` where people reach the web page, such as https://nestor.example.com; the gateway links to it where a person has to decide")
-	set.IntVar(&o.operator.Page.Streams.Total, "web-max-streams", 256, "maximum number of open web pages; more are rejected with status 429; 0 means no limit")
-	set.IntVar(&o.operator.Page.Streams.PerUser, "web-max-streams-per-user", 16, "maximum number of open web pages per user; 0 means no limit")
 	set.IntVar(&o.operator.History.Streams.Total, "history-max-streams", 1000, "maximum number of transcripts followed through the history API at once; more are rejected with status 429; 0 means no limit")
 	set.IntVar(&o.operator.History.Streams.PerUser, "history-max-streams-per-user", 100, "maximum number of transcripts that one user follows at once; a page follows up to ten; 0 means no limit")
 	registerGateway(&o.operator.Gateway, set)
-	set.StringVar(&o.logLevel, "log-level", "info", "debug, info, warn or error")
-	set.StringVar(&o.logFormat, "log-format", "text", "text or json")
 	set.Float64Var(&o.qps, "kube-api-qps", 500, "maximum requests per second to the API server")
 	set.IntVar(&o.burst, "kube-api-burst", 1000, "maximum burst of requests to the API server")
 	set.IntVar(&o.operator.MaxWrites, "kube-api-writes", 0, fmt.Sprintf("maximum writes of Nestor's objects in flight to the API server; 0 adapts to its response time, from %d to %d. A lower limit leaves more of its CPU to other clients", kubewrites.Floor, kubewrites.Ceiling))
@@ -97,12 +85,9 @@ func (o *options) register(set *flag.FlagSet) {
 
 // run runs the operator until ctx ends.
 func (o *options) run(ctx context.Context, log io.Writer) error {
-	logger, err := o.logger(log)
-	if err != nil {
+	if err := o.SetLogger(log); err != nil {
 		return err
 	}
-	ctrl.SetLogger(logger)
-	klog.SetLogger(logger)
 	if err := o.complete(); err != nil {
 		return err
 	}
@@ -154,7 +139,7 @@ func (o *options) complete() (err error) {
 	if controllers.WorkspaceMaxSize, err = parseSize(o.workspaceMaxSize); err != nil {
 		return err
 	}
-	controllers.OperatorNamespace, controllers.Holder, controllers.Metrics = operatorNamespace(), holder(), ctrlmetrics.Registry
+	controllers.OperatorNamespace, controllers.Holder, controllers.Metrics = program.OperatorNamespace(), holder(), ctrlmetrics.Registry
 	address, err := replicaAddress(o.operator.ReplicaAddress)
 	if err != nil {
 		return err
@@ -165,8 +150,11 @@ func (o *options) complete() (err error) {
 	}
 	controllers.LocalWorkspaces, controllers.LedgerNamespaceQuota = split(o.localWorkspaces), int64(o.namespaceQuota)
 	o.operator.Namespaces, o.operator.Service = split(o.namespaces), "nestor-operator"
-	o.operator.Config, err = clientConfig(o.kubeconfig, o.qps, o.burst)
-	return err
+	if o.operator.Config, err = program.ClientConfig(o.Kubeconfig, "nestor-operator"); err != nil {
+		return err
+	}
+	o.operator.Config.QPS, o.operator.Config.Burst = float32(o.qps), o.burst
+	return nil
 }
 
 // split returns the entries of a flag whose value is a list.
@@ -190,36 +178,6 @@ func parseLabels(value string) (map[string]string, error) {
 		found[name] = value
 	}
 	return found, nil
-}
-
-// clientConfig reads a kubeconfig, or the pod's own credentials.
-func clientConfig(kubeconfig string, qps float64, burst int) (*rest.Config, error) {
-	rules := clientcmd.NewDefaultClientConfigLoadingRules()
-	rules.ExplicitPath = kubeconfig
-	config, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, nil).ClientConfig()
-	if err != nil {
-		return nil, fmt.Errorf("read the kubeconfig: %w", err)
-	}
-	config.QPS, config.Burst = float32(qps), burst
-	config.UserAgent = "nestor-operator/" + version.String()
-	// The API server is near and its CPU is scarce: with compression it would compress every event of a watch.
-	config.DisableCompression = true
-	return config, nil
-}
-
-func (o *options) logger(out io.Writer) (logr.Logger, error) {
-	var level slog.Level
-	if err := level.UnmarshalText([]byte(o.logLevel)); err != nil {
-		return logr.Logger{}, fmt.Errorf("--log-level must be debug, info, warn or error, not %q", o.logLevel)
-	}
-	handlerOptions := &slog.HandlerOptions{Level: level}
-	switch o.logFormat {
-	case "text":
-		return logr.FromSlogHandler(slog.NewTextHandler(out, handlerOptions)), nil
-	case "json":
-		return logr.FromSlogHandler(slog.NewJSONHandler(out, handlerOptions)), nil
-	}
-	return logr.Logger{}, fmt.Errorf("--log-format must be text or json, not %q", o.logFormat)
 }
 
 // maxShards bounds the number of shards: each has a Lease.
@@ -248,12 +206,4 @@ func replicaAddress(bind string) (string, error) {
 		return "", fmt.Errorf("--replica-bind-address %s has no host, and $%s does not have one: other replicas could not connect", bind, addressVariable)
 	}
 	return net.JoinHostPort(host, port), nil
-}
-
-// operatorNamespace returns the namespace in which the operator runs.
-func operatorNamespace() string {
-	if namespace := os.Getenv("POD_NAMESPACE"); namespace != "" {
-		return namespace
-	}
-	return "nestor-system"
 }

@@ -12,6 +12,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
@@ -29,19 +30,20 @@ var files embed.FS
 
 // Access returns the operator's service account and rights, the roles of people and the policies.
 func Access() ([]*unstructured.Unstructured, error) {
-	return objects("serviceaccount.yaml", "rbac.yaml", "userroles.yaml", "policies.yaml")
+	return Objects(files, "serviceaccount.yaml", "rbac.yaml", "userroles.yaml", "policies.yaml")
 }
 
 // PeopleRoles returns the roles of people.
-func PeopleRoles() ([]*unstructured.Unstructured, error) { return objects("userroles.yaml") }
+func PeopleRoles() ([]*unstructured.Unstructured, error) { return Objects(files, "userroles.yaml") }
 
 // History returns what registers the history API.
-func History() ([]*unstructured.Unstructured, error) { return objects("history.yaml") }
+func History() ([]*unstructured.Unstructured, error) { return Objects(files, "history.yaml") }
 
-func objects(names ...string) ([]*unstructured.Unstructured, error) {
+// Objects returns the objects of files of manifests.
+func Objects(files fs.FS, names ...string) ([]*unstructured.Unstructured, error) {
 	var objects []*unstructured.Unstructured
 	for _, name := range names {
-		found, err := read(name)
+		found, err := read(files, name)
 		if err != nil {
 			return nil, err
 		}
@@ -50,10 +52,10 @@ func objects(names ...string) ([]*unstructured.Unstructured, error) {
 	return objects, nil
 }
 
-func read(name string) ([]*unstructured.Unstructured, error) {
-	data, err := files.ReadFile(name)
+func read(files fs.FS, name string) ([]*unstructured.Unstructured, error) {
+	data, err := fs.ReadFile(files, name)
 	if err != nil {
-		return nil, fmt.Errorf("read the operator's manifests: %w", err)
+		return nil, fmt.Errorf("read the manifests: %w", err)
 	}
 	var objects []*unstructured.Unstructured
 	documents := utilyaml.NewYAMLReader(bufio.NewReader(bytes.NewReader(data)))

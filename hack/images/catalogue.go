@@ -39,6 +39,7 @@ var shellPackages = []string{
 
 var images = []image{
 	{name: "nestor-operator", description: "Nestor's controllers", command: "./cmd/nestor-operator"},
+	{name: "nestor-gateway", description: "Nestor's doors, webhooks and web page", command: "./cmd/nestor-gateway"},
 	{name: "nestor-scripted-model", description: "A model that plays scripts, for trying Nestor without a key", command: "./cmd/nestor-scripted-model"},
 	{
 		name: "nestor-workspace", description: "The files that agents work on, with a shell, git and ssh", command: "./cmd/nestor-workspace",

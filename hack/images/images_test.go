@@ -180,9 +180,9 @@ func helm(t *testing.T, args ...string) *exec.Cmd {
 
 func TestErrorsAreExplained(t *testing.T) {
 	for want, args := range map[string][]string{
-		`there is no image "nestor"; there are nestor-operator, nestor-scripted-model, nestor-workspace`: {"nestor"},
-		"--platforms must be a list such as linux/amd64,linux/arm64":                                     {"--platforms", "windows/amd64"},
-		"--source-date-epoch must be a number of seconds":                                                {"--source-date-epoch", "today"},
+		`there is no image "nestor"; there are nestor-operator, nestor-gateway, nestor-scripted-model, nestor-workspace`: {"nestor"},
+		"--platforms must be a list such as linux/amd64,linux/arm64":                                                     {"--platforms", "windows/amd64"},
+		"--source-date-epoch must be a number of seconds":                                                                {"--source-date-epoch", "today"},
 		"run make node first": {"--node-binaries", "no-such-directory", "pause"},
 	} {
 		err := run(t.Context(), append([]string{"--out", t.TempDir()}, args...), io.Discard)

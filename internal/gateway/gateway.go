@@ -4,11 +4,6 @@
 package gateway
 
 import (
-	"context"
-	"crypto/tls"
-	"errors"
-	"fmt"
-	"net"
 	"net/http"
 	"time"
 
@@ -68,52 +63,4 @@ func names(doors []Door) []string {
 		list[i] = door.Name()
 	}
 	return list
-}
-
-// Server serves a gateway until it is stopped. It is a manager.Runnable that runs in every replica.
-type Server struct {
-	// Address is the address to listen on, unless there is a Listener.
-	Address  string
-	Listener net.Listener
-	// TLS is the certificate; nil serves without TLS, which is for loopback addresses only.
-	TLS     *tls.Config
-	Handler http.Handler
-}
-
-// NeedLeaderElection implements manager.LeaderElectionRunnable.
-func (Server) NeedLeaderElection() bool { return false }
-
-// Start implements manager.Runnable.
-func (s Server) Start(ctx context.Context) error {
-	listener := s.Listener
-	if listener == nil {
-		var err error
-		if listener, err = new(net.ListenConfig).Listen(ctx, "tcp", s.Address); err != nil {
-			return fmt.Errorf("serve the gateway: %w", err)
-		}
-	}
-	if address, ok := listener.Addr().(*net.TCPAddr); s.TLS == nil && (!ok || !address.IP.IsLoopback()) {
-		_ = listener.Close()
-		return fmt.Errorf("serve the gateway: %s is not a loopback address, and callers send their tokens: give it a certificate", listener.Addr())
-	}
-	if s.TLS != nil {
-		listener = tls.NewListener(listener, s.TLS)
-	}
-	server := &http.Server{
-		Handler: s.Handler, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 32 << 10,
-		BaseContext: func(net.Listener) context.Context { return ctx }, // streams end at once
-	}
-	stopped := make(chan error, 1)
-	go func() { stopped <- server.Serve(listener) }()
-	select {
-	case err := <-stopped:
-		return fmt.Errorf("serve the gateway: %w", err)
-	case <-ctx.Done():
-	}
-	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
-	defer cancel()
-	if err := server.Shutdown(grace); err != nil {
-		return errors.Join(fmt.Errorf("stop serving the gateway: %w", err), server.Close())
-	}
-	return nil
 }

@@ -1,6 +1,7 @@
 // Copyright 2026 The Nestor Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package intake is what the gateway hands to the operator, because it needs more than the token of a caller: webhooks, whose senders have no
-// token of the cluster.
+// Package intake is what the gateway sends to the operator, because it needs more than the token of a caller: webhooks, whose senders have no
+// token of the cluster, and the registrations for push notifications, whose secrets are sealed. [Client] is the gateway's side; package endpoint
+// (internal/intake/endpoint) is the operator's.
 package intake

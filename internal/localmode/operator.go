@@ -11,11 +11,16 @@ import (
 	"path/filepath"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+	ctrl "sigs.k8s.io/controller-runtime"
+
 	historyv1alpha1 "github.com/nestor-dev/nestor/api/history/v1alpha1"
 	"github.com/nestor-dev/nestor/internal/controller"
 	"github.com/nestor-dev/nestor/internal/ledger/connect"
+	"github.com/nestor-dev/nestor/internal/listen"
 	"github.com/nestor-dev/nestor/internal/localcluster"
 	"github.com/nestor-dev/nestor/internal/operator"
+	"github.com/nestor-dev/nestor/internal/public"
 )
 
 // operatorNamespace is the namespace of an operator in a cluster.
@@ -34,7 +39,7 @@ func (l *Local) openLedger(ctx context.Context) error {
 	return nil
 }
 
-// startOperator runs the operator in this process until it is stopped.
+// startOperator runs the operator and the gateway in this process until they are stopped.
 func (l *Local) startOperator(ctx context.Context) error {
 	scratch := filepath.Join(l.Dir, "homes")
 	if err := os.RemoveAll(scratch); err != nil { // left by a killed demo
@@ -50,16 +55,21 @@ func (l *Local) startOperator(ctx context.Context) error {
 			LocalWorkspaces: []string{l.Sample}, WorkspaceScratch: scratch,
 		},
 		History: operator.History{Address: "127.0.0.1:0", Certificate: operator.Certificate{Service: historyService}},
-		Gateway: operator.Gateway{Listener: l.gateway, Insecure: true},
+		Gateway: operator.Gateway{InProcess: true},
 	})
 	if err != nil {
 		return err
 	}
 	l.history = assembled.History
+	doors := public.Doors{Cluster: l.Config, OperatorNamespace: operatorNamespace, Operator: assembled.Intake(), Log: ctrl.Log}
+	gateway := listen.Server{Name: "the gateway", Listener: l.gateway, Handler: doors.Handler()}
 	running, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	ended := make(chan error, 1)
 	go func() {
-		err := assembled.Run(running)
+		both, ctx := errgroup.WithContext(running)
+		both.Go(func() error { return assembled.Run(ctx) })
+		both.Go(func() error { return gateway.Start(ctx) })
+		err := both.Wait()
 		if running.Err() == nil {
 			l.fail(fmt.Errorf("the operator has ended unexpectedly: %w; see the end of %s", err, l.Log))
 		}

@@ -23,6 +23,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/ledger"
 	"github.com/nestor-dev/nestor/internal/ledger/connect"
 	"github.com/nestor-dev/nestor/internal/metrics"
+	"github.com/nestor-dev/nestor/internal/metrics/serving"
 	"github.com/nestor-dev/nestor/internal/replicas"
 	"github.com/nestor-dev/nestor/internal/streams"
 )
@@ -36,7 +37,7 @@ func TestMetricsCountWhatAgentsDo(t *testing.T) {
 	registry.MustRegister(metrics.Engine{Stats: func() engine.Stats { return engine.Stats{Agents: 3, InFlight: 2, Detached: 1, Adopted: 4} }})
 	registry.MustRegister(metrics.Ledger{Stats: func() ledger.Stats { return ledger.Stats{Batches: 9, Transactions: 4, Waiting: 1} }})
 	registry.MustRegister(metrics.Writes{Stats: func() kubewrites.Stats { return kubewrites.Stats{Limit: 16, InFlight: 9, Waiting: 3} }})
-	registry.MustRegister(metrics.Streams{Stats: map[string]func() streams.Stats{"web": func() streams.Stats { return streams.Stats{Open: 2, Refused: 1} }}})
+	registry.MustRegister(serving.Streams{Stats: map[string]func() streams.Stats{"web": func() streams.Stats { return streams.Stats{Open: 2, Refused: 1} }}})
 	registry.MustRegister(metrics.Replicas{Shards: 32, Stats: func() replicas.Stats {
 		return replicas.Stats{Held: 11, HandedOver: 2, Received: 3, TakenOver: 4, Lost: 5}
 	}})

@@ -61,8 +61,8 @@ func (o *Operator) certificateKeeper() (*servingcert.Keeper, error) {
 // certificateHosts returns the names of the certificate that the operator creates.
 func (o *Operator) certificateHosts() []string {
 	hosts := []string{o.historyHost()}
-	if gateway := o.options.Gateway; !off(gateway.Address) && !gateway.Insecure && gateway.CertFile == "" {
-		hosts = append(hosts, o.gatewayHost())
+	if gateway := o.options.Gateway; !off(gateway.Address) && !gateway.Insecure {
+		hosts = append(hosts, gateway.Endpoint+"."+o.options.Controllers.OperatorNamespace+".svc")
 	}
 	return hosts
 }

@@ -4,134 +4,120 @@
 package operator
 
 import (
-	"bytes"
 	"cmp"
-	"crypto/tls"
 	"errors"
 	"fmt"
-	"log/slog"
-	"net"
 	"net/netip"
-	"sync"
 
-	"github.com/go-logr/logr"
-	"k8s.io/apiserver/pkg/server/dynamiccertificates"
+	"k8s.io/apiserver/pkg/authentication/serviceaccount"
+	"k8s.io/client-go/kubernetes"
 
-	"github.com/nestor-dev/nestor/internal/gateway"
-	"github.com/nestor-dev/nestor/internal/gateway/a2a"
-	"github.com/nestor-dev/nestor/internal/gateway/agui"
-	"github.com/nestor-dev/nestor/internal/gateway/hooks"
-	"github.com/nestor-dev/nestor/internal/gateway/mcp"
-	"github.com/nestor-dev/nestor/internal/gateway/openai"
-	"github.com/nestor-dev/nestor/internal/gateway/run"
-	"github.com/nestor-dev/nestor/internal/metrics"
+	"github.com/nestor-dev/nestor/internal/intake/endpoint"
+	"github.com/nestor-dev/nestor/internal/listen"
 	"github.com/nestor-dev/nestor/internal/push"
-	"github.com/nestor-dev/nestor/internal/streams"
+	"github.com/nestor-dev/nestor/internal/servingcert"
 	"github.com/nestor-dev/nestor/internal/webhook"
 )
 
-// Gateway configures the gateway, which serves runs over other protocols.
+// Gateway configures what the operator does for the gateway, which is a program of its own.
 type Gateway struct {
-	// Address is the address to listen on; empty and "0" turn it off.
+	// Address is the address of the endpoint to which the gateway sends webhooks and registrations; empty and "0" turn it off.
 	Address string
-	// Listener is used instead of Address, if it is not nil.
-	Listener net.Listener
-	// CertFile and KeyFile are its certificate. If empty, the operator's own certificate is used, which is also valid for Service.
-	CertFile, KeyFile string
+	// Insecure serves the endpoint without TLS, on a loopback address only.
+	Insecure bool
+	// Endpoint is the name of the endpoint's Service, for which its certificate is also valid.
+	Endpoint string
+	// InProcess means that the gateway runs in this process and uses [Operator.Intake].
+	InProcess bool
 	// Service is the name of the gateway's Service.
 	Service string
-	// Insecure serves without TLS, on a loopback address only.
-	Insecure bool
-	// Streams limits the requests in flight.
-	Streams streams.Limits
+	// ServiceAccount is the name of the gateway's service account in the operator's namespace, which alone may use the endpoint.
+	ServiceAccount string
+	// CertSecret is the name of the Secret for the gateway's certificate, which the operator creates and renews; empty means none.
+	CertSecret string
 	// PushNetworks are the networks beside the internet where receivers of push notifications may be.
 	PushNetworks []netip.Prefix
 }
 
-// serveGateway adds the gateway, which does not wait for leadership. It acts only with the permissions of its callers, except for webhooks, whose
-// senders have none.
-func (o *Operator) serveGateway(limiter *streams.Limiter) error {
+// Intake takes what the gateway cannot do with the token of a caller.
+type Intake struct {
+	*webhook.Receiver
+	push.Registrar
+}
+
+// Intake returns the intake, for a gateway in the same process.
+func (o *Operator) Intake() Intake {
+	return Intake{webhook.New(o.triggers()), push.Registrar{Keyring: o.pushKeys, Reach: o.pushReach()}}
+}
+
+// serveIntake adds the endpoint for the gateway, which does not wait for leadership, and the keeper of the gateway's certificate.
+func (o *Operator) serveIntake() error {
 	configured := o.options.Gateway
-	if configured.Listener == nil && off(configured.Address) {
+	if off(configured.Address) {
 		return nil
 	}
-	requests := metrics.NewGateway()
-	if err := o.register(requests); err != nil {
+	intake := o.Intake()
+	handler, err := endpoint.New(endpoint.Options{
+		Cluster: o.manager.GetConfig(), Deliver: intake.Deliver, Push: intake.Registrar,
+		Gateway: serviceaccount.MakeUsername(o.options.Controllers.OperatorNamespace, configured.ServiceAccount),
+	})
+	if err != nil {
 		return err
 	}
-	handler := gateway.New(gateway.Options{
-		Callers: run.NewConnector(o.manager.GetConfig(), o.options.Controllers.OperatorNamespace), Streams: limiter, OnRequest: requests.Observe,
-		Doors: []gateway.Door{
-			openai.New(), mcp.New(slog.New(logr.ToSlogHandler(o.manager.GetLogger().WithName("mcp"))), o.options.Page.URL), agui.New(),
-			a2a.New(push.Registrar{Keyring: o.pushKeys, Reach: o.pushReach()}),
-			hooks.New(webhook.New(o.triggers())),
-		},
-	})
-	served := gateway.Server{Address: configured.Address, Listener: configured.Listener, Handler: handler}
+	served := listen.Server{Name: "the endpoint for the gateway", Address: configured.Address, Handler: handler}
 	if !configured.Insecure {
-		certificate, err := o.gatewayCertificate()
+		certificate, err := o.endpointCertificate()
 		if err != nil {
 			return err
 		}
-		served.TLS = &tls.Config{MinVersion: tls.VersionTLS12, NextProtos: []string{"http/1.1"}, GetCertificate: certificate.get}
+		served.TLS = servingcert.TLS(certificate)
 	}
 	if err := o.manager.Add(served); err != nil {
-		return fmt.Errorf("add the gateway: %w", err)
+		return fmt.Errorf("add the endpoint for the gateway: %w", err)
 	}
-	return nil
+	return o.keepGatewayCertificate()
 }
 
-// gatewayCertificate returns the source of the gateway's certificate.
-func (o *Operator) gatewayCertificate() (*parsedCertificate, error) {
-	configured := o.options.Gateway
-	if configured.CertFile != "" {
-		files, err := dynamiccertificates.NewDynamicServingContentFromFiles("gateway", configured.CertFile, configured.KeyFile)
-		if err != nil {
-			return nil, fmt.Errorf("read the certificate of the gateway: %w", err)
-		}
-		if err := o.manager.Add(certificateFiles{files}); err != nil {
-			return nil, fmt.Errorf("add the certificate of the gateway: %w", err)
-		}
-		return &parsedCertificate{source: files.CurrentCertKeyContent}, nil
+// endpointCertificate returns the certificate of the endpoint, which is that of the history API.
+func (o *Operator) endpointCertificate() (servingcert.Source, error) {
+	certificate := o.options.History.Certificate
+	if certificate.File == "" && certificate.Secret == "" {
+		return nil, errors.New("the endpoint for the gateway needs the certificate of the history API: files, or a Secret")
 	}
-	if o.options.History.Certificate.Secret == "" {
-		return nil, errors.New("the gateway needs a certificate: files, or the Secret of the history API's certificate")
+	if certificate.File == "" {
+		return o.certificateKeeper()
 	}
-	keeper, err := o.certificateKeeper()
+	files, err := servingcert.NewFiles(certificate.File, certificate.KeyFile)
 	if err != nil {
 		return nil, err
 	}
-	return &parsedCertificate{source: keeper.CurrentCertKeyContent}, nil
+	if err := o.manager.Add(files); err != nil {
+		return nil, fmt.Errorf("add the certificate of the endpoint for the gateway: %w", err)
+	}
+	return files, nil
+}
+
+// keepGatewayCertificate creates and renews the certificate that the gateway's pods mount. It has an authority of its own: the gateway is public
+// and must not have a key of the operator.
+func (o *Operator) keepGatewayCertificate() error {
+	if o.options.Gateway.CertSecret == "" {
+		return nil
+	}
+	core, err := kubernetes.NewForConfig(o.manager.GetConfig())
+	if err != nil {
+		return fmt.Errorf("connect to the cluster: %w", err)
+	}
+	keeper := servingcert.New(servingcert.Options{
+		Names: []string{o.gatewayHost()}, SecretName: o.options.Gateway.CertSecret,
+		Secrets: core.CoreV1().Secrets(o.options.Controllers.OperatorNamespace), Log: o.manager.GetLogger().WithName("gateway-certificate"),
+	})
+	if err := o.manager.Add(keeper); err != nil {
+		return fmt.Errorf("add the keeper of the gateway's certificate: %w", err)
+	}
+	return nil
 }
 
 // gatewayHost returns the host name of the gateway in the cluster.
 func (o *Operator) gatewayHost() string {
 	return cmp.Or(o.options.Gateway.Service, defaultGateway) + "." + o.options.Controllers.OperatorNamespace + ".svc"
-}
-
-// parsedCertificate parses a certificate again when it has changed.
-type parsedCertificate struct {
-	source func() (certificate, key []byte)
-
-	mu      sync.Mutex
-	pem     []byte
-	current *tls.Certificate
-}
-
-func (p *parsedCertificate) get(*tls.ClientHelloInfo) (*tls.Certificate, error) {
-	certificate, key := p.source()
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.current != nil && bytes.Equal(certificate, p.pem) {
-		return p.current, nil
-	}
-	if len(certificate) == 0 {
-		return nil, errors.New("the gateway has no certificate yet")
-	}
-	pair, err := tls.X509KeyPair(certificate, key)
-	if err != nil {
-		return nil, fmt.Errorf("read the certificate of the gateway: %w", err)
-	}
-	p.pem, p.current = certificate, &pair
-	return p.current, nil
 }

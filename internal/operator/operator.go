@@ -4,9 +4,7 @@
 package operator
 
 import (
-	"cmp"
 	"context"
-	"crypto/tls"
 	"fmt"
 	"time"
 
@@ -18,8 +16,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	controllerconfig "sigs.k8s.io/controller-runtime/pkg/config"
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
-	"sigs.k8s.io/controller-runtime/pkg/metrics/filters"
-	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 	"github.com/nestor-dev/nestor/internal/controller"
@@ -27,6 +23,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/history/live"
 	"github.com/nestor-dev/nestor/internal/history/relay"
 	"github.com/nestor-dev/nestor/internal/metrics"
+	"github.com/nestor-dev/nestor/internal/program"
 	"github.com/nestor-dev/nestor/internal/push"
 	"github.com/nestor-dev/nestor/internal/servingcert"
 	"github.com/nestor-dev/nestor/internal/telemetry"
@@ -56,7 +53,6 @@ type Options struct {
 	// Live passes the changes of agents to the history API. Set it if another component of this process serves the history API.
 	Live    *live.Hub
 	History History
-	Page    Page
 	Gateway Gateway
 	// ReplicaAddress is the address to listen on for other replicas, which get live text there; empty and "0" turn it off. It needs shards, and
 	// Controllers.Replica.Address must be the address by which they reach it.
@@ -165,7 +161,7 @@ func (o *Operator) newManager(config *rest.Config) (ctrl.Manager, error) {
 	// Controller names only distinguish metrics. Without metrics, a process may run one operator after another.
 	skipNames := o.options.Controllers.Metrics == nil
 	mgr, err := ctrl.NewManager(config, ctrl.Options{
-		Scheme: NewScheme(), Cache: o.cache(), Metrics: o.metricsServer(),
+		Scheme: NewScheme(), Cache: o.cache(), Metrics: program.Metrics(o.options.MetricsAddress, o.options.MetricsInsecure),
 		HealthProbeBindAddress: o.options.ProbeAddress, PprofBindAddress: o.options.ProfileAddress,
 		LeaderElection: o.elects(), LeaderElectionID: leaseName, LeaderElectionNamespace: o.options.Controllers.OperatorNamespace,
 		LeaderElectionReleaseOnCancel: true, GracefulShutdownTimeout: &grace, Controller: controllerconfig.Controller{SkipNameValidation: &skipNames},
@@ -181,17 +177,6 @@ func (o *Operator) newManager(config *rest.Config) (ctrl.Manager, error) {
 		return nil, fmt.Errorf("add the lease's owner: %w", err)
 	}
 	return mgr, nil
-}
-
-// metricsServer returns the options of the metrics. Their readers need a token that may get the path /metrics. The
-// certificate is not checked by anyone, so it is created at each start.
-func (o *Operator) metricsServer() metricsserver.Options {
-	options := metricsserver.Options{BindAddress: cmp.Or(o.options.MetricsAddress, "0")}
-	if !o.options.MetricsInsecure {
-		options.SecureServing, options.FilterProvider = true, filters.WithAuthenticationAndAuthorization
-		options.TLSOpts = []func(*tls.Config){func(c *tls.Config) { c.NextProtos = []string{"http/1.1"} }}
-	}
-	return options
 }
 
 // elects reports whether the operator waits for leadership. Operators that share the work have a lease for each shard instead.

@@ -23,7 +23,7 @@ func TestTheInboxOfAPersonWithRightsEverywhereHasAllNamespaces(t *testing.T) {
 	t.Parallel()
 	u := newUpstream(t)
 	u.chats = []string{"one"}
-	l := listen(t, u, "namespace=default&runs=default", "")
+	l := openEvents(t, u, "namespace=default&runs=default", "")
 	if got := l.next("scope"); got != `{"all":true}` {
 		t.Errorf("got %s", got)
 	}
@@ -64,7 +64,7 @@ func TestTheInboxHasTheNamespacesThatThePersonMaySee(t *testing.T) {
 			t.Parallel()
 			u := newUpstream(t)
 			u.may, u.spaces = c.may, c.spaces
-			l := listen(t, u, "namespace=default&"+c.query, "")
+			l := openEvents(t, u, "namespace=default&"+c.query, "")
 			if got := l.next("scope"); got != c.want {
 				t.Errorf("got %s, want %s", got, c.want)
 			}
@@ -86,7 +86,7 @@ func TestTheInboxOmitsNamespacesBeyondItsLimit(t *testing.T) {
 		u.may[name] = true
 		u.spaces = append(u.spaces, name)
 	}
-	l := listen(t, u, "namespace=default&runs=default", "")
+	l := openEvents(t, u, "namespace=default&runs=default", "")
 	if got := l.next("scope"); !strings.HasPrefix(got, `{"namespaces":["default","na",`) || !strings.HasSuffix(got, `"omitted":5}`) {
 		t.Errorf("got %s", got)
 	}

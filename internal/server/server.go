@@ -6,14 +6,12 @@ package server
 import (
 	"cmp"
 	"context"
-	"errors"
-	"fmt"
 	"net"
 	"net/http"
-	"time"
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 	"github.com/nestor-dev/nestor/internal/health"
+	"github.com/nestor-dev/nestor/internal/listen"
 	"github.com/nestor-dev/nestor/internal/streams"
 )
 
@@ -74,23 +72,7 @@ type site struct {
 	states            stateCache
 }
 
-// Serve serves handler until ctx ends. Streams end at once; other requests get a grace period.
+// Serve serves the page until ctx ends.
 func Serve(ctx context.Context, listener net.Listener, handler http.Handler) error {
-	server := &http.Server{
-		Handler: handler, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 32 << 10,
-		BaseContext: func(net.Listener) context.Context { return ctx },
-	}
-	stopped := make(chan error, 1)
-	go func() { stopped <- server.Serve(listener) }()
-	select {
-	case err := <-stopped:
-		return fmt.Errorf("serve the page: %w", err)
-	case <-ctx.Done():
-	}
-	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
-	defer cancel()
-	if err := server.Shutdown(grace); err != nil {
-		return errors.Join(fmt.Errorf("stop serving the page: %w", err), server.Close())
-	}
-	return nil
+	return listen.Server{Name: "the page", Listener: listener, BehindProxy: true, Handler: handler}.Start(ctx)
 }

@@ -22,7 +22,7 @@ type listener struct {
 	id     string // of the last event
 }
 
-func listen(t *testing.T, u *upstream, query, lastID string) *listener {
+func openEvents(t *testing.T, u *upstream, query, lastID string) *listener {
 	t.Helper()
 	page := httptest.NewServer(u.tokenSite())
 	ctx, cancel := context.WithCancel(t.Context())
@@ -84,7 +84,7 @@ func TestStreamSendsObjectsAndChanges(t *testing.T) {
 	t.Parallel()
 	u := newUpstream(t)
 	u.chats = []string{"one"}
-	l := listen(t, u, "namespace=default", "")
+	l := openEvents(t, u, "namespace=default", "")
 	if got := l.next("reset"); got != `{"resource":"agentchats"}` {
 		t.Errorf("got %s", got)
 	}
@@ -110,7 +110,7 @@ func TestStreamSendsObjectsAndChanges(t *testing.T) {
 func TestStreamResumes(t *testing.T) {
 	t.Parallel()
 	u := newUpstream(t)
-	l := listen(t, u, "namespace=default", "agentchats%40default=42&agentchats%40other=7")
+	l := openEvents(t, u, "namespace=default", "agentchats%40default=42&agentchats%40other=7")
 	u.changes <- map[string]any{"type": "ADDED", "object": object("two", "43")}
 	l.next("object")
 	if l.id != "agentchats%40default=43" {
@@ -125,7 +125,7 @@ func TestExpiredPositionStartsWithAList(t *testing.T) {
 	t.Parallel()
 	u := newUpstream(t)
 	u.expired["42"], u.chats = true, []string{"one"}
-	l := listen(t, u, "namespace=default", "agentchats%40default=42")
+	l := openEvents(t, u, "namespace=default", "agentchats%40default=42")
 	l.next("reset")
 	l.next("synced")
 	u.changes <- map[string]any{"type": "BOOKMARK", "object": object("", "50")}
@@ -142,7 +142,7 @@ func TestDeniedAccessIsReported(t *testing.T) {
 	t.Parallel()
 	u := newUpstream(t)
 	u.denied = subAgents
-	l := listen(t, u, "namespace=default&chat=one", "")
+	l := openEvents(t, u, "namespace=default&chat=one", "")
 	if got := l.next("refused"); !strings.Contains(got, `"resource":"subagents"`) || !strings.Contains(got, `"code":403`) {
 		t.Errorf("got %s", got)
 	}
@@ -153,14 +153,14 @@ func TestTranscriptResumesAfterItsLastEntry(t *testing.T) {
 	u := newUpstream(t)
 	u.entries = []string{`{"seq":1,"kind":"Started"}`, `{"seq":2,"kind":"Assistant","content":"hello"}`, `{"seq":2,"kind":"Delta","delta":{"text":"mo"}}`}
 	const name = "subagent.one-1"
-	l := listen(t, u, "namespace=default&transcript="+name+":5", "")
+	l := openEvents(t, u, "namespace=default&transcript="+name+":5", "")
 	for !strings.Contains(l.next("transcript"), "Delta") {
 	}
 	if at := parseCursor(l.id)["transcript@default/"+name]; at != "2" {
 		t.Errorf("the position is %q: deltas must be sent again", at)
 	}
 	l.cancel()
-	again := listen(t, u, "namespace=default&transcript="+name+":5", l.id)
+	again := openEvents(t, u, "namespace=default&transcript="+name+":5", l.id)
 	if got := again.next("transcript"); strings.Contains(got, "Started") || !strings.Contains(got, "Delta") {
 		t.Errorf("got %s", got)
 	}
@@ -176,7 +176,7 @@ func TestMissingHistoryAPIIsReported(t *testing.T) {
 	t.Parallel()
 	u := newUpstream(t)
 	u.historic = false
-	l := listen(t, u, "namespace=default&transcript=subagent.one-1:5", "")
+	l := openEvents(t, u, "namespace=default&transcript=subagent.one-1:5", "")
 	if got := l.next("refused"); !strings.Contains(got, `"transcript":"subagent.one-1"`) || !strings.Contains(got, `"code":404`) {
 		t.Errorf("got %s", got)
 	}

@@ -27,7 +27,7 @@ type Options struct {
 	Names      []string
 	SecretName string
 	Secrets    typedcorev1.SecretInterface
-	// APIService receives the CA bundle.
+	// APIService receives the CA bundle; it may be empty.
 	APIService APIService
 	// Policy defaults to DefaultPolicy, and Now to time.Now.
 	Policy Policy

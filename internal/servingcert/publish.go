@@ -16,7 +16,8 @@ import (
 	registration "k8s.io/kube-aggregator/pkg/client/clientset_generated/clientset/typed/apiregistration/v1"
 )
 
-// APIService is the registration of the server, whose spec.caBundle contains the trusted authorities.
+// APIService is the registration of the server, whose spec.caBundle contains the trusted authorities. The zero value is that of a server that is
+// not registered: clients read its authorities from the Secret.
 type APIService struct {
 	Name   string
 	Client registration.APIServiceInterface
@@ -24,6 +25,9 @@ type APIService struct {
 
 // read returns the registration, or nil if there is none: it may be installed later.
 func (a APIService) read(ctx context.Context) (*apiregistrationv1.APIService, error) {
+	if a.Client == nil {
+		return nil, nil
+	}
 	found, err := a.Client.Get(ctx, a.Name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
 		return nil, nil

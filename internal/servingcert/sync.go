@@ -17,7 +17,7 @@ import (
 // maxAttempts limits retries of a write after conflicts with other replicas.
 const maxAttempts = 5
 
-// syncOnce does what is due and records the result. It reports true when the API server has the current bundle.
+// syncOnce does what is due and records the result. It reports true when the API server has the current bundle, if it needs one.
 func (k *Keeper) syncOnce(ctx context.Context) (complete bool, err error) {
 	defer func() {
 		k.mu.Lock()
@@ -34,7 +34,7 @@ func (k *Keeper) syncOnce(ctx context.Context) (complete bool, err error) {
 	}
 	k.setCurrent(current)
 	if registrationErr != nil || registered == nil {
-		return false, registrationErr
+		return k.apiService.Client == nil, registrationErr
 	}
 	err = k.apiService.write(ctx, registered, current.bundle())
 	return err == nil, err

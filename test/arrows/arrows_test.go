@@ -28,6 +28,11 @@ var kubernetesClients = []string{"k8s.io/client-go", "sigs.k8s.io/controller-run
 // commandLine is the part of kubectl-nestor.
 var commandLine = []string{module + "internal/cli"}
 
+// operatorParts are what the public programs must not contain.
+var operatorParts = []string{
+	module + "internal/engine", module + "internal/ledger", module + "internal/operator", module + "internal/webhook", module + "internal/intake/endpoint",
+}
+
 var rules = []rule{
 	{part: "internal/tokens", may: []string{"internal/tokens"}, mayNot: []string{"k8s.io/", "sigs.k8s.io/", "github.com/", "golang.org/x/"},
 		why: "the core depends on it; real tokenizers are for its test alone"},
@@ -66,10 +71,13 @@ var rules = []rule{
 	{part: "internal/view", may: []string{"internal/view", "internal/agent", "internal/tokens", "internal/plainjson", "internal/shorten", "api"}, mayNot: kubernetesClients,
 		why: "clients show what is a pure function of the objects"},
 	{part: "cmd/nestor-operator", mayNot: commandLine, why: "the operator does not depend on its clients"},
-	{part: "internal/operator", mayNot: commandLine, why: "the operator does not depend on its clients"},
+	{part: "internal/operator", mayNot: append([]string{module + "internal/server", module + "internal/public"}, commandLine...), why: "the operator does not depend on its clients"},
 	{part: "internal/controller", mayNot: commandLine, why: "the operator does not depend on its clients"},
 	{part: "internal/cluster", mayNot: append([]string{module + "internal/controller"}, commandLine...), why: "controllers read through it"},
-	{part: "internal/gateway", mayNot: []string{module + "internal/engine", module + "internal/ledger", module + "internal/cli", module + "internal/operator", module + "internal/webhook"},
+	{part: "cmd/nestor-gateway", mayNot: operatorParts, why: "a public program does everything with its caller's token, and hands the rest to the operator"},
+	{part: "internal/public", mayNot: operatorParts, why: "a public program does everything with its caller's token, and hands the rest to the operator"},
+	{part: "internal/server", mayNot: operatorParts, why: "the page does everything with its user's token"},
+	{part: "internal/gateway", mayNot: append([]string{module + "internal/cli"}, operatorParts...),
 		why: "a door does everything with its caller's token, and hands the rest to the operator: webhooks and the secrets of push notifications"},
 	{part: "internal/diagnose", mayNot: commandLine, why: "the operator and the command line share these checks"},
 	{part: "cmd/kubectl-nestor", mayNot: []string{module + "internal/tool/workspace/gitclone", module + "internal/tool/workspace/gitpush", module + "internal/tool/workspace/shell",

@@ -23,13 +23,13 @@ import (
 	"github.com/nestor-dev/nestor/test/world"
 )
 
-// frontends are the endpoints of an operator for people: the web page, and the history API behind the API server.
+// frontends are the endpoints for people: the web page, and the history API behind the API server.
 type frontends struct {
 	*target
 	page, history string
 }
 
-// frontends starts a stack whose operator serves the page and the history API; all attacks on them share it.
+// frontends starts a stack that serves the page and the history API; all attacks on them share it.
 func (w *target) frontends(t *testing.T) *frontends {
 	t.Helper()
 	return w.frontendsStack.Get(t, w.t, w.startFrontends)
@@ -45,10 +45,12 @@ func (w *target) startFrontends(t testing.TB) *frontends {
 	g.Expect(err).NotTo(HaveOccurred())
 	served := start(t, stack.SQLite, func(o *stack.Options) {
 		o.Programs, o.NoOperator = w.Dir, true
-		o.OperatorFlags = append(o.OperatorFlags, "--web-bind-address", d.page, "--history-bind-address", d.history)
+		o.OperatorFlags = append(o.OperatorFlags, "--history-bind-address", d.history)
 	})
 	g.Expect(served.RegisterHistory(t.Context(), d.history)).To(Succeed())
 	g.Expect(served.StartOperator(t.Context())).To(Succeed())
+	_, err = served.LaunchGateway(t.Context(), "--web-bind-address", d.page)
+	g.Expect(err).NotTo(HaveOccurred())
 	api, err := kubernetes.NewForConfig(served.Cluster.Config)
 	g.Expect(err).NotTo(HaveOccurred())
 	answered := 0 // several times in a row: the API server may have cached that the operator was unavailable

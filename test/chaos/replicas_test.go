@@ -101,20 +101,33 @@ func (f *fleet) add(ctx context.Context) (*slot, error) {
 	if s.options.Kubeconfig, err = f.world.stack.KubeconfigFor(s.name, s.api.address()); err != nil {
 		return nil, err
 	}
+	if err := f.open(ctx, s); err != nil {
+		return nil, err
+	}
 	f.slots = append(f.slots, s)
 	return s, f.start(ctx, s)
+}
+
+// open runs a gateway for the replicas of a slot, because there is no Service before all of them.
+func (f *fleet) open(ctx context.Context, s *slot) error {
+	endpoint, err := stack.FreeAddress(ctx)
+	if err != nil {
+		return err
+	}
+	door, err := stack.FreeAddress(ctx)
+	if err != nil {
+		return err
+	}
+	s.options.Flags = []string{"--intake-bind-address", endpoint, "--intake-insecure"}
+	f.setDoor(s.name, door)
+	_, err = f.world.stack.LaunchGateway(ctx, "--gateway-bind-address", door, "--gateway-insecure", "--operator-url", "http://"+endpoint)
+	return err
 }
 
 // start starts a replica in a slot, without waiting. env is added to its environment.
 func (f *fleet) start(ctx context.Context, s *slot, env ...string) (err error) {
 	options := s.options
 	options.Env = env
-	gateway, err := stack.FreeAddress(ctx)
-	if err != nil {
-		return err
-	}
-	options.Flags = []string{"--gateway-bind-address", gateway, "--gateway-insecure"}
-	f.setDoor(s.name, gateway)
 	s.running, err = f.world.stack.LaunchReplica(ctx, options)
 	return err
 }

@@ -71,6 +71,7 @@ var accepted = map[string][]string{
 	"the web page behind a proxy with TLS": {"web.enabled=true", "web.ingress.enabled=true", "web.ingress.host=nestor.example.com", "web.ingress.tlsElsewhere=true"},
 	"the gateway":                          {"gateway.enabled=true"},
 	"the gateway with a load balancer":     {"gateway.enabled=true", "gateway.service.type=LoadBalancer", "gateway.service.port=8443", "gateway.service.annotations.a=b", "gateway.requests.max=0", "networkPolicy.gatewayFrom[0].podSelector.matchLabels.app=client"},
+	"a gateway with a certificate":         {"gateway.enabled=true", "gateway.tlsSecretName=public", "gateway.replicas=2", "networkPolicy.gatewayEgress[0].ports[0].port=443"},
 	"a provider without a key":             provider,
 	"a provider with a key":                with(provider, []string{"modelProvider.apiKey=secret", "modelProvider.defaultModel=large"}),
 	"a provider with a Secret":             with(provider, []string{"modelProvider.existingSecret.name=key", "modelProvider.name=shared"}),

@@ -11,6 +11,7 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	gomegatypes "github.com/onsi/gomega/types"
 	appsv1 "k8s.io/api/apps/v1"
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	corev1 "k8s.io/api/core/v1"
@@ -64,25 +65,96 @@ var _ = Describe("The chart", func() {
 		Expect(operatorOf(ctx, postgres...).Spec.Template.Spec.Containers[0].Ports).To(ContainElement(And(HaveField("Name", "replicas"), HaveField("ContainerPort", BeEquivalentTo(9443)))))
 	})
 
-	It("serves the gateway only if asked to, under the name in its certificate", func(ctx SpecContext) {
-		isGateway := HaveField("Name", "gateway")
+	It("runs the gateway only if asked to, in pods of its own", func(ctx SpecContext) {
 		byDefault := operatorOf(ctx).Spec.Template.Spec.Containers[0]
-		Expect(byDefault.Args).NotTo(ContainElement(HavePrefix("--gateway")))
-		Expect(byDefault.Ports).NotTo(ContainElement(isGateway))
-		Expect(find(rendered(ctx), "Service", "nestor-gateway")).To(BeNil())
-		Expect(find(rendered(ctx), "NetworkPolicy", "nestor-gateway")).To(BeNil())
+		Expect(byDefault.Args).NotTo(ContainElement(MatchRegexp("--(gateway|intake)")))
+		for _, kind := range []string{"Deployment", "Service", "NetworkPolicy", "ServiceAccount", "ClusterRole"} {
+			Expect(find(rendered(ctx), kind, "nestor-gateway")).To(BeNil(), kind)
+		}
 
-		values := []string{"gateway.enabled=true", "gateway.requests.max=20", "gateway.requests.maxPerUser=3", "networkPolicy.gatewayFrom[0].podSelector.matchLabels.app=client"}
-		container := operatorOf(ctx, values...).Spec.Template.Spec.Containers[0]
-		Expect(container.Args).To(ContainElements("--gateway-bind-address=:8444", "--gateway-service=nestor-gateway", "--gateway-max-requests=20", "--gateway-max-requests-per-user=3"))
-		Expect(container.Ports).To(ContainElement(And(isGateway, HaveField("ContainerPort", BeEquivalentTo(8444)))))
+		values := []string{
+			"gateway.enabled=true", "gateway.requests.max=20", "gateway.requests.maxPerUser=3", "gateway.replicas=3", "gateway.image.tag=v9",
+			"gateway.resources.limits.memory=1Gi",
+		}
+		deployment := gatewayOf(ctx, values...)
+		Expect(*deployment.Spec.Replicas).To(BeEquivalentTo(3))
+		Expect(deployment.Spec.Template.Spec.TopologySpreadConstraints).To(HaveLen(2))
+		Expect(find(rendered(ctx, values...), "PodDisruptionBudget", "nestor-gateway")).NotTo(BeNil())
+		container := deployment.Spec.Template.Spec.Containers[0]
+		Expect(container.Image).To(Equal("nestor-dev/nestor-gateway:v9"))
+		Expect(container.Resources.Limits.Memory().String()).To(Equal("1Gi"))
+		Expect(container.Args).To(ContainElements("--gateway-bind-address=:8444", "--gateway-max-requests=20", "--gateway-max-requests-per-user=3",
+			"--operator-url=https://nestor-operator.nestor-system.svc"))
+		Expect(container.Args).NotTo(ContainElement(HavePrefix("--web")))
+		Expect(container.Ports).To(ContainElement(And(HaveField("Name", "gateway"), HaveField("ContainerPort", BeEquivalentTo(8444)))))
 		var service corev1.Service
 		convert(find(rendered(ctx, values...), "Service", "nestor-gateway"), &service)
 		Expect(service.Spec.Ports).To(ConsistOf(And(HaveField("Port", BeEquivalentTo(443)), HaveField("TargetPort.StrVal", "gateway"))))
-		var policy networkingv1.NetworkPolicy
-		convert(find(rendered(ctx, values...), "NetworkPolicy", "nestor-gateway"), &policy)
-		client := networkingv1.NetworkPolicyPeer{PodSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "client"}}}
-		Expect(policy.Spec.Ingress).To(ConsistOf(And(HaveField("Ports", ConsistOf(HaveField("Port.StrVal", "gateway"))), HaveField("From", ConsistOf(client)))))
+		Expect(service.Spec.Selector).To(Equal(deployment.Spec.Selector.MatchLabels))
+	})
+
+	It("gives the gateway no permissions but reviews, and no key of the operator", func(ctx SpecContext) {
+		var role rbacv1.ClusterRole
+		convert(find(rendered(ctx, "gateway.enabled=true"), "ClusterRole", "nestor-gateway"), &role)
+		Expect(role.Rules).To(ConsistOf(
+			rbacv1.PolicyRule{APIGroups: []string{"authentication.k8s.io"}, Resources: []string{"tokenreviews"}, Verbs: []string{"create"}},
+			rbacv1.PolicyRule{APIGroups: []string{"authorization.k8s.io"}, Resources: []string{"subjectaccessreviews"}, Verbs: []string{"create"}},
+		))
+		Expect(find(rendered(ctx, "gateway.enabled=true", "metrics.insecure=true"), "ClusterRole", "nestor-gateway")).To(BeNil(), "reviews are for the metrics")
+		secrets := func(values ...string) map[string][]string {
+			found := map[string][]string{}
+			for _, source := range gatewayOf(ctx, values...).Spec.Template.Spec.Volumes[0].Projected.Sources {
+				if source.Secret == nil {
+					Expect(source.ServiceAccountToken.Audience).To(Equal("nestor-operator"))
+					continue
+				}
+				for _, item := range source.Secret.Items {
+					found[source.Secret.Name] = append(found[source.Secret.Name], item.Key)
+				}
+			}
+			return found
+		}
+		Expect(secrets("gateway.enabled=true")).To(Equal(map[string][]string{"nestor-history-cert": {"ca.crt"}, "nestor-gateway-cert": {"tls.crt", "tls.key"}}))
+		Expect(operatorOf(ctx, "gateway.enabled=true").Spec.Template.Spec.Containers[0].Args).To(ContainElements(
+			"--intake-bind-address=:9444", "--intake-service=nestor-operator", "--gateway-service-account=nestor-gateway", "--gateway-cert-secret=nestor-gateway-cert"))
+
+		own := []string{"gateway.enabled=true", "gateway.tlsSecretName=public"}
+		Expect(secrets(own...)).To(Equal(map[string][]string{"nestor-history-cert": {"ca.crt"}, "public": {"tls.crt", "tls.key"}}))
+		Expect(operatorOf(ctx, own...).Spec.Template.Spec.Containers[0].Args).NotTo(ContainElement(HavePrefix("--gateway-cert-secret")))
+		Expect(find(rendered(ctx, own...), "Secret", "nestor-gateway-cert")).To(BeNil())
+	})
+
+	It("serves the web page in the gateway's pods, with or without the gateway", func(ctx SpecContext) {
+		deployment := gatewayOf(ctx, "web.enabled=true", "web.streams.max=5")
+		Expect(deployment.Spec.Template.Spec.Containers[0].Args).To(ContainElements("--web-bind-address=:8082", "--web-max-streams=5"))
+		Expect(deployment.Spec.Template.Spec.Containers[0].Args).NotTo(ContainElement(HavePrefix("--gateway")))
+		Expect(deployment.Spec.Template.Spec.Volumes).To(BeEmpty())
+		Expect(operatorOf(ctx, "web.enabled=true").Spec.Template.Spec.Containers[0].Args).NotTo(ContainElement(MatchRegexp("--(web|intake)")))
+		var service corev1.Service
+		convert(find(rendered(ctx, "web.enabled=true"), "Service", "nestor-web"), &service)
+		Expect(service.Spec.Selector).To(Equal(deployment.Spec.Selector.MatchLabels))
+		Expect(gatewayOf(ctx, with(page, []string{"gateway.enabled=true"})...).Spec.Template.Spec.Containers[0].Args).To(ContainElement("--web-url=https://nestor.example.com"))
+	})
+
+	It("lets clients connect to the gateway, and only the gateway to the operator's endpoint", func(ctx SpecContext) {
+		values := []string{
+			"gateway.enabled=true", "web.enabled=true", "networkPolicy.gatewayFrom[0].podSelector.matchLabels.app=client",
+			"networkPolicy.webFrom[0].podSelector.matchLabels.app=proxy", "networkPolicy.gatewayEgress[0].ports[0].port=6443",
+		}
+		var gateway, operator networkingv1.NetworkPolicy
+		convert(find(rendered(ctx, values...), "NetworkPolicy", "nestor-gateway"), &gateway)
+		convert(find(rendered(ctx, values...), "NetworkPolicy", "nestor-operator"), &operator)
+		Expect(gateway.Spec.PodSelector.MatchLabels).To(Equal(gatewayOf(ctx, values...).Spec.Selector.MatchLabels))
+		from := func(port string, labels map[string]string) gomegatypes.GomegaMatcher {
+			peer := networkingv1.NetworkPolicyPeer{PodSelector: &metav1.LabelSelector{MatchLabels: labels}}
+			return And(HaveField("Ports", ConsistOf(HaveField("Port.StrVal", port))), HaveField("From", ConsistOf(peer)))
+		}
+		Expect(gateway.Spec.Ingress).To(ContainElements(from("gateway", map[string]string{"app": "client"}), from("web", map[string]string{"app": "proxy"})))
+		Expect(operator.Spec.Ingress).To(ContainElement(from("intake", gateway.Spec.PodSelector.MatchLabels)))
+		Expect(gateway.Spec.Egress).To(ConsistOf(
+			HaveField("Ports", ConsistOf(HaveField("Port.IntVal", BeEquivalentTo(6443)))),
+			And(HaveField("Ports", ConsistOf(HaveField("Port.StrVal", "intake"))), HaveField("To", ConsistOf(networkingv1.NetworkPolicyPeer{PodSelector: &operator.Spec.PodSelector}))),
+		))
 	})
 
 	It("has a disruption budget for several replicas, which never forbids all drains", func(ctx SpecContext) {
@@ -205,6 +277,13 @@ func operatorOf(ctx context.Context, values ...string) *appsv1.Deployment {
 	GinkgoHelper()
 	deployment := &appsv1.Deployment{}
 	convert(find(rendered(ctx, values...), "Deployment", "nestor-operator"), deployment)
+	return deployment
+}
+
+func gatewayOf(ctx context.Context, values ...string) *appsv1.Deployment {
+	GinkgoHelper()
+	deployment := &appsv1.Deployment{}
+	convert(find(rendered(ctx, values...), "Deployment", "nestor-gateway"), deployment)
 	return deployment
 }
 

@@ -29,10 +29,10 @@ var _ = DescribeTable("Kustomize and the charts give the same objects", func(ctx
 },
 	Entry("by default", nil, nil),
 	Entry("with PostgreSQL and three replicas", []string{"postgres"}, with(postgres, []string{"replicas=3"})),
-	Entry("with the web page", []string{"web"}, []string{"web.enabled=true"}),
 	Entry("with the gateway", []string{"gateway"}, []string{"gateway.enabled=true"}),
+	Entry("with the web page", []string{"gateway", "web"}, []string{"gateway.enabled=true", "web.enabled=true"}),
 	Entry("with a service monitor", []string{"service-monitor"}, []string{"metrics.serviceMonitor.enabled=true"}),
-	Entry("with all of it", []string{"postgres", "web", "gateway", "service-monitor"}, with(postgres, []string{"replicas=3", "web.enabled=true", "gateway.enabled=true", "metrics.serviceMonitor.enabled=true"})),
+	Entry("with all of it", []string{"postgres", "gateway", "web", "service-monitor"}, with(postgres, []string{"replicas=3", "web.enabled=true", "gateway.enabled=true", "metrics.serviceMonitor.enabled=true"})),
 )
 
 // build returns the objects of config/default with components, as in a user's overlay.

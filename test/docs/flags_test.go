@@ -59,6 +59,7 @@ func knownFlags(t *testing.T) map[string]bool {
 	kubectl := s.local.Kubectl
 	for _, help := range [][]string{
 		{filepath.Join(s.bin, "nestor-operator"), "--help"},
+		{filepath.Join(s.bin, "nestor-gateway"), "--help"},
 		{filepath.Join(s.bin, "nestor-workspace"), "--help"},
 		{filepath.Join(s.bin, "nestor-scripted-model"), "--help"},
 		{filepath.Join(s.bin, "helm"), "upgrade", "--help"},

@@ -21,7 +21,7 @@ import (
 
 const released = "Released the notes: wrote notes-1.2."
 
-// TestRunSurvivesTheOperator starts a run over A2A, kills the operator while its stream is open, decides with the Kubernetes API, and reads
+// TestRunSurvivesTheOperator starts a run over A2A, kills the operator and the gateway while its stream is open, decides with the Kubernetes API, and reads
 // the end over A2A and the OpenAI API. It has a stack of its own, because the other tests need their operator.
 func TestRunSurvivesTheOperator(t *testing.T) {
 	t.Parallel()
@@ -37,6 +37,7 @@ func TestRunSurvivesTheOperator(t *testing.T) {
 
 	r.killDuring(remote, asked)
 	r.Expect(own.StartOperator(t.Context())).To(Succeed())
+	r.Expect(own.StartGateway(t.Context())).To(Succeed())
 	r.Expect(r.box.files()).To(BeEmpty(), "nothing is written before the approval")
 
 	entered, release := r.box.hold()
@@ -67,7 +68,7 @@ func TestRunSurvivesTheOperator(t *testing.T) {
 	r.Expect(r.Standalone()).To(HaveLen(1))
 }
 
-// killDuring answers the question of a run, and kills the operator while the stream of the answer is open. The model is stopped meanwhile,
+// killDuring answers the question of a run, and kills the operator and the gateway while the stream of the answer is open. The model is stopped meanwhile,
 // so that the run cannot come to its next ask.
 func (r *room) killDuring(remote *a2aclient.Client, asked seen) {
 	r.t.Helper()
@@ -81,6 +82,7 @@ func (r *room) killDuring(remote *a2aclient.Client, asked seen) {
 				r.Expect(err).NotTo(HaveOccurred())
 				opened = true
 				r.Expect(r.Operator.Kill()).To(Succeed())
+				r.Expect(r.Gateway.Kill()).To(Succeed())
 			}
 			if !yield(event, err) {
 				return

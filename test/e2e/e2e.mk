@@ -31,7 +31,7 @@ node: ## Install the programs of a real one-node cluster in bin/node: kubelet, c
 .PHONY: e2e-images
 e2e-images: $(if $(E2E_KUBECONFIG),,node)
 	@$(BUILD_IMAGES) --out "$(E2E_IMAGES)" --version e2e --fast $(if $(E2E_REGISTRY),--repository "$(E2E_REGISTRY)" --push "$(E2E_REGISTRY)") \
-		nestor-operator nestor-scripted-model nestor-workspace git-server postgres $(if $(E2E_KUBECONFIG),,pause coredns)
+		nestor-operator nestor-gateway nestor-scripted-model nestor-workspace git-server postgres $(if $(E2E_KUBECONFIG),,pause coredns)
 
 .PHONY: e2e
 e2e: e2e-images ## Install Nestor on a real cluster and run the end-to-end tests there (root; or E2E_KUBECONFIG and E2E_REGISTRY for a cluster of yours; E2EFLAGS)

@@ -26,7 +26,7 @@ const modelURL = "http://scripted-model." + modelNamespace + ".svc.cluster.local
 func (c *cluster) values(more ...string) []string {
 	set := []string{
 		"image.registry=" + c.registry, "image.repository=" + operator, "image.tag=" + tag,
-		"workspace.image.repository=nestor-workspace", "workspace.image.tag=" + tag, "workspace.privateGitServers={git." + forge + ".svc}",
+		"workspace.image.repository=nestor-workspace", "gateway.image.repository=nestor-gateway", "gateway.image.tag=" + tag, "workspace.image.tag=" + tag, "workspace.privateGitServers={git." + forge + ".svc}",
 		"modelProvider.create=true", "modelProvider.baseURL=" + modelURL, "modelProvider.defaultModel=scripted",
 	}
 	var args []string
@@ -65,6 +65,24 @@ func installSpecs(c *cluster) {
 			for _, container := range spec.Containers {
 				Expect(*container.SecurityContext.ReadOnlyRootFilesystem).To(BeTrue())
 				Expect(container.SecurityContext.Capabilities.Drop).To(ContainElement(corev1.Capability("ALL")))
+			}
+		}
+	})
+}
+
+// gatewaySpecs turns on the gateway, which has pods and permissions of its own.
+func gatewaySpecs(c *cluster) {
+	It("serves the gateway in pods of its own", func(ctx SpecContext) {
+		c.helm(ctx, append([]string{"upgrade", release, chart, "--namespace", systemNamespace, "--wait", "--timeout", "5m"}, c.values("gateway.enabled=true", "web.enabled=true")...)...)
+		root := "/api/v1/namespaces/" + systemNamespace + "/services/"
+		Expect(c.kubectl(ctx, "get", "--raw", root+"https:nestor-gateway:https/proxy/")).To(ContainSubstring(`"gateway":"nestor"`))
+		Expect(c.kubectl(ctx, "get", "--raw", root+"https:nestor-gateway:https/proxy/.well-known/jwks.json")).To(ContainSubstring(`"ES256"`), "the keys come from the operator")
+		Expect(c.kubectl(ctx, "get", "--raw", root+"nestor-web:http/proxy/")).To(ContainSubstring("<html"))
+		account := "system:serviceaccount:" + systemNamespace + ":nestor-gateway"
+		Expect(c.kubectl(ctx, "auth", "can-i", "create", "tokenreviews", "--as", account)).To(ContainSubstring("yes"))
+		for _, pod := range c.operators(ctx) {
+			for _, container := range pod.Spec.Containers {
+				Expect(container.Ports).NotTo(ContainElement(HaveField("Name", BeElementOf("gateway", "web"))))
 			}
 		}
 	})

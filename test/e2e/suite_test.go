@@ -41,6 +41,7 @@ var _ = Describe("Nestor", Ordered, ContinueOnFailure, func() {
 		policySpecs(c)
 		crashSpecs(c)
 		historySpecs(c)
+		gatewaySpecs(c)
 		upgradeSpecs(c)
 		uninstallSpecs(c)
 	})

@@ -12,6 +12,8 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"os"
+	"path/filepath"
 	"strings"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -20,7 +22,6 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apiserver/pkg/authentication/serviceaccount"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -30,11 +31,14 @@ import (
 // programs is the namespace of the service accounts that use the gateway: a program for each person, with the same rights.
 const programs = "programs"
 
-// gateway is where the operator serves the doors, with the certificate that it created itself.
+// gatewaySecret is the Secret with the gateway's certificate.
+const gatewaySecret = "nestor-gateway-cert"
+
+// gateway is where the gateway serves the doors, with the certificate that the operator created, and where the operator takes its webhooks.
 var gateway struct {
-	address string
-	client  *http.Client
-	tokens  map[person]string
+	address, intake string
+	client          *http.Client
+	tokens          map[person]string
 }
 
 // createPrograms creates a service account for each person, with a token.
@@ -63,24 +67,24 @@ func createPrograms(ctx context.Context) {
 	}
 }
 
-// connectGateway trusts the CA that the operator has published, and expects the name of the gateway's Service.
-func connectGateway(ctx context.Context) {
+// startGateway runs a gateway with the certificate that the operator created for it, which is valid for the name of the gateway's Service.
+func startGateway(ctx context.Context) {
 	GinkgoHelper()
+	secret := &corev1.Secret{}
+	Eventually(func(ctx context.Context) ([]byte, error) {
+		err := env.API.Get(ctx, client.ObjectKey{Namespace: operator.Namespace, Name: gatewaySecret}, secret)
+		return secret.Data["tls.crt"], client.IgnoreNotFound(err)
+	}).WithContext(ctx).ShouldNot(BeEmpty(), "the operator creates the certificate")
+	flags := []string{"--gateway-bind-address", gateway.address, "--operator-url", "http://" + gateway.intake}
+	for flag, key := range map[string]string{"--gateway-cert-file": "tls.crt", "--gateway-key-file": "tls.key"} {
+		file := filepath.Join(env.Dir, key)
+		Expect(os.WriteFile(file, secret.Data[key], 0o600)).To(Succeed())
+		flags = append(flags, flag, file)
+	}
+	_, err := env.LaunchGateway(ctx, flags...)
+	Expect(err).NotTo(HaveOccurred())
 	authorities := x509.NewCertPool()
-	Eventually(func(ctx context.Context) (bool, error) {
-		service := &unstructured.Unstructured{}
-		service.SetAPIVersion("apiregistration.k8s.io/v1")
-		service.SetKind("APIService")
-		if err := env.API.Get(ctx, client.ObjectKey{Name: "v1alpha1.history.nestor.dev"}, service); err != nil {
-			return false, err
-		}
-		bundle, _, err := unstructured.NestedString(service.Object, "spec", "caBundle")
-		var pem []byte
-		if err == nil {
-			err = json.Unmarshal([]byte(`"`+bundle+`"`), &pem)
-		}
-		return authorities.AppendCertsFromPEM(pem), err
-	}).WithContext(ctx).Should(BeTrue(), "the operator publishes its CA")
+	Expect(authorities.AppendCertsFromPEM(secret.Data["ca.crt"])).To(BeTrue())
 	gateway.client = &http.Client{Transport: &http.Transport{
 		TLSClientConfig: &tls.Config{RootCAs: authorities, ServerName: "nestor-gateway." + operator.Namespace + ".svc", MinVersion: tls.VersionTLS12},
 	}}

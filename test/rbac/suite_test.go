@@ -45,8 +45,10 @@ var _ = BeforeSuite(func(ctx SpecContext) {
 	Expect(err).NotTo(HaveOccurred())
 	gateway.address, err = stack.FreeAddress(ctx)
 	Expect(err).NotTo(HaveOccurred())
+	gateway.intake, err = stack.FreeAddress(ctx)
+	Expect(err).NotTo(HaveOccurred())
 	env, err = stack.Start(ctx, stack.Options{NoOperator: true, Scripts: []string{"builtin:load"}, OperatorFlags: []string{
-		"--history-bind-address", address, "--gateway-bind-address", gateway.address,
+		"--history-bind-address", address, "--intake-bind-address", gateway.intake, "--intake-insecure", "--gateway-cert-secret", gatewaySecret,
 	}})
 	Expect(err).NotTo(HaveOccurred())
 	DeferCleanup(func() { Expect(env.Stop()).To(Succeed()) })
@@ -55,7 +57,7 @@ var _ = BeforeSuite(func(ctx SpecContext) {
 	createPeople(ctx)
 	createPrograms(ctx)
 	createObjects(ctx)
-	connectGateway(ctx)
+	startGateway(ctx)
 	awaitPolicies(ctx)
 }, NodeTimeout(10*time.Minute))
 

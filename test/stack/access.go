@@ -10,9 +10,7 @@ import (
 	"strings"
 	"time"
 
-	authenticationv1 "k8s.io/api/authentication/v1"
 	authorizationv1 "k8s.io/api/authorization/v1"
-	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
@@ -46,13 +44,11 @@ func (s *Stack) grant(ctx context.Context) error {
 	if err := s.AwaitRole(ctx, metav1.NamespaceAll, serviceaccount.MakeUsername(operator.Namespace, operator.ServiceAccount), operatorRole); err != nil {
 		return err
 	}
-	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: operator.Namespace, Name: operator.ServiceAccount}}
-	seconds := int64(tokenSeconds)
-	request := &authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{ExpirationSeconds: &seconds}}
-	if err := s.API.SubResource("token").Create(ctx, account, request); err != nil {
-		return fmt.Errorf("request the operator's token: %w", err)
+	token, err := s.TokenFor(ctx, operator.Namespace, operator.ServiceAccount)
+	if err != nil {
+		return err
 	}
-	return s.writeKubeconfig(request.Status.Token)
+	return s.writeKubeconfig(token)
 }
 
 func (s *Stack) writeKubeconfig(token string) error {

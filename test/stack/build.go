@@ -21,7 +21,7 @@ import (
 // Linking takes seconds, and the Go tool does not cache it. All suites therefore build into one shared directory, where the Go tool links
 // only what has changed, and each suite hard-links the resulting files.
 func Build(ctx context.Context, dir string, more ...string) error {
-	packages := append([]string{"./cmd/nestor-operator", "./cmd/nestor-scripted-model"}, more...)
+	packages := append([]string{"./cmd/nestor-operator", "./cmd/nestor-gateway", "./cmd/nestor-scripted-model"}, more...)
 	root, err := moduleRoot(ctx)
 	if err != nil {
 		return err

@@ -28,6 +28,7 @@ import (
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 	"github.com/nestor-dev/nestor/config/operator"
+	"github.com/nestor-dev/nestor/internal/intake"
 	"github.com/nestor-dev/nestor/internal/ledger/ledgertest/pgserver"
 	"github.com/nestor-dev/nestor/internal/localcluster"
 )
@@ -59,7 +60,7 @@ type Options struct {
 	Build []string
 	// NoOperator leaves starting the operator to the caller.
 	NoOperator bool
-	// Gateway serves the history API and the gateway.
+	// Gateway serves the history API, and runs a gateway.
 	Gateway bool
 	// LedgerDir is the directory of the SQLite file; empty means the stack's directory.
 	LedgerDir string
@@ -90,18 +91,21 @@ type Stack struct {
 	// Operator is the newest operator; Metrics, Probes and Profiles (pprof) are its addresses.
 	Operator                  *Process
 	Metrics, Probes, Profiles string
-	// GatewayURL is the address of the gateway, which stays the same when the operator is restarted.
+	// Gateway is the newest gateway, if there is one; GatewayURL is its address, which its successors keep.
+	Gateway    *Process
 	GatewayURL string
+	// Intake is where the operator takes what the gateway sends; it has no token.
+	Intake intake.Operator
 	// WatchSeed is the seed of the delays of watch events.
 	WatchSeed uint64
 
 	options Options
 	delays  *delays
-	// gatewayFlags are those of the newest operator only: others cannot listen at the same addresses.
-	gatewayFlags []string
-	log          *os.File
-	served       []*Process
-	replicas     []*Process
+	// intakeFlags are those of the newest operator only, and gatewayFlags those of the gateway: others cannot listen at the same addresses.
+	intakeFlags, gatewayFlags []string
+	log                       *os.File
+	served                    []*Process
+	replicas                  []*Process
 }
 
 const loopbackFlag = "allow-loopback-endpoints"
@@ -232,7 +236,7 @@ func (s *Stack) StartOperator(ctx context.Context) error {
 
 // LaunchOperator runs an operator without waiting. env is added to the environment of this operator only.
 func (s *Stack) LaunchOperator(ctx context.Context, env ...string) error {
-	r, err := s.LaunchReplica(ctx, ReplicaOptions{Env: env, Flags: s.gatewayFlags})
+	r, err := s.LaunchReplica(ctx, ReplicaOptions{Env: env, Flags: s.intakeFlags})
 	if err != nil {
 		return err
 	}

@@ -51,6 +51,17 @@ app.kubernetes.io/instance: {{ .Release.Name }}
 app.kubernetes.io/component: operator
 {{- end }}
 
+{{- define "nestor.gatewaySelectorLabels" -}}
+app.kubernetes.io/name: {{ include "nestor.name" . }}
+app.kubernetes.io/instance: {{ .Release.Name }}
+app.kubernetes.io/component: gateway
+{{- end }}
+
+{{- /* "true" if the gateway's program runs: it serves the doors and the web page. */}}
+{{- define "nestor.public" -}}
+{{- if or .Values.gateway.enabled .Values.web.enabled }}true{{ end }}
+{{- end }}
+
 {{- define "nestor.labels" -}}
 app.kubernetes.io/name: {{ include "nestor.name" . }}
 app.kubernetes.io/instance: {{ .Release.Name }}

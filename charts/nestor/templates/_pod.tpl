@@ -22,19 +22,14 @@
 - --history-max-streams={{ .Values.history.streams.max }}
 - --history-max-streams-per-user={{ .Values.history.streams.maxPerUser }}
 {{- end }}
-{{- if .Values.web.enabled }}
-- --web-bind-address=:8082
-{{- if .Values.web.ingress.enabled }}
-- --web-url=https://{{ .Values.web.ingress.host }}
-{{- end }}
-- --web-max-streams={{ .Values.web.streams.max }}
-- --web-max-streams-per-user={{ .Values.web.streams.maxPerUser }}
-{{- end }}
 {{- if .Values.gateway.enabled }}
-- --gateway-bind-address=:8444
+- --intake-bind-address=:9444
+- --intake-service={{ include "nestor.operatorName" . }}
 - --gateway-service={{ include "nestor.gatewayName" . }}
-- --gateway-max-requests={{ .Values.gateway.requests.max }}
-- --gateway-max-requests-per-user={{ .Values.gateway.requests.maxPerUser }}
+- --gateway-service-account={{ include "nestor.gatewayName" . }}
+{{- if not .Values.gateway.tlsSecretName }}
+- --gateway-cert-secret={{ include "nestor.gatewayName" . }}-cert
+{{- end }}
 {{- with .Values.gateway.pushNetworks }}
 - --push-networks={{ join "," . }}
 {{- end }}
@@ -143,4 +138,17 @@ seccompProfile: {type: RuntimeDefault}
 allowPrivilegeEscalation: false
 readOnlyRootFilesystem: true
 capabilities: {drop: [ALL]}
+{{- end }}
+
+{{- /* Who may read the metrics of a pod. */}}
+{{- define "nestor.metricsIngress" -}}
+{{- if .Values.metrics.enabled -}}
+- ports: [{port: metrics, protocol: TCP}]
+  from:
+    {{- if .Values.networkPolicy.metricsFrom }}
+    {{- toYaml .Values.networkPolicy.metricsFrom | nindent 4 }}
+    {{- else }}
+    - namespaceSelector: {}
+    {{- end }}
+{{- end }}
 {{- end }}

@@ -1,7 +1,8 @@
 // Copyright 2026 The Nestor Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package metrics
+// Package serving has the metrics of servers for people and programs, which the gateway has too: they know neither the engine nor the ledger.
+package serving
 
 import (
 	"github.com/prometheus/client_golang/prometheus"
