@@ -95,6 +95,12 @@ func (r Run) Wait(reason, message string, at agent.Time) {
 	r.setSucceeded(metav1.ConditionUnknown, reason, message, at)
 }
 
+// WaitForSubAgent shows in a task why its sub-agent has not started.
+func (r Run) WaitForSubAgent(sub *v1alpha1.SubAgent, succeeded metav1.Condition) {
+	r.Task.Status.SubAgent = sub.Name
+	r.Wait(succeeded.Reason, succeeded.Message, agent.Time(succeeded.LastTransitionTime.UnixMilli()))
+}
+
 // Fail shows the end of a run that never started, or whose history is lost.
 func (r Run) Fail(failure v1alpha1.RunError, at agent.Time) {
 	failure.Message = shorten.Head(failure.Message, maxErrorMessage)

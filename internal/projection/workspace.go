@@ -23,8 +23,17 @@ type NotKept struct {
 	Message  string
 }
 
-// WithNotKept returns the conditions of a chat or task with WorkspaceKept, or without it for nil.
-func WithNotKept(conditions []metav1.Condition, n *NotKept, generation int64, at time.Time) []metav1.Condition {
+// ShowNotKept sets the condition WorkspaceKept of a chat or task, or removes it for nil.
+func ShowNotKept(object metav1.Object, n *NotKept, at time.Time) {
+	switch o := object.(type) {
+	case *v1alpha1.AgentChat:
+		o.Status.Conditions = withNotKept(o.Status.Conditions, n, o.Generation, at)
+	case *v1alpha1.AgentTask:
+		o.Status.Conditions = withNotKept(o.Status.Conditions, n, o.Generation, at)
+	}
+}
+
+func withNotKept(conditions []metav1.Condition, n *NotKept, generation int64, at time.Time) []metav1.Condition {
 	if n == nil {
 		return slices.DeleteFunc(slices.Clone(conditions), func(c metav1.Condition) bool { return c.Type == v1alpha1.ConditionWorkspaceKept })
 	}

@@ -18,11 +18,12 @@ const projection = module + "internal/projection"
 
 // statusWriters maps each status to the package that copies it from projection to an object. A kind has one writer.
 var statusWriters = map[string]string{
+	"AgentChatStatus":    module + "internal/controller/agentchat",
 	"AgentMessageStatus": module + "internal/controller/agentmessage",
 }
 
 // TestStatusesAreProjected finds statuses of agents that are constructed outside internal/projection: by assigning a field, by taking its
-// address, or by a literal with fields. status.Write replaces a whole status through a pointer; it is the writer of the other kinds.
+// address, or by a literal with fields. The controllers of the other kinds change the status of a projection.Run.
 func TestStatusesAreProjected(t *testing.T) {
 	s := read(t)
 	statuses := map[types.Type]string{}

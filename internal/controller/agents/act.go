@@ -30,8 +30,7 @@ func (r *Reconciler) act(ctx context.Context, f *facts, v verdict) error {
 	case wait:
 		c := meta.FindStatusCondition(f.sub.Status.Conditions, v1alpha1.ConditionSucceeded)
 		if c != nil { // otherwise the sub-agent is about to start
-			f.Task.Status.SubAgent = f.sub.Name
-			f.Wait(c.Reason, c.Message, agent.Time(c.LastTransitionTime.UnixMilli()))
+			f.WaitForSubAgent(f.sub, *c)
 		}
 	case show:
 		return r.show(ctx, f)

@@ -13,7 +13,6 @@ import (
 	"k8s.io/client-go/util/retry"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
 	"github.com/nestor-dev/nestor/internal/controller/status"
 	"github.com/nestor-dev/nestor/internal/projection"
 )
@@ -29,12 +28,7 @@ func (p *pods) showKept(ctx context.Context, owner client.Object, n *projection.
 			return nil // another one was created under the same name
 		}
 		next := object.DeepCopyObject().(client.Object)
-		switch o := next.(type) {
-		case *v1alpha1.AgentChat:
-			o.Status.Conditions = projection.WithNotKept(o.Status.Conditions, n, o.Generation, p.options.Now())
-		case *v1alpha1.AgentTask:
-			o.Status.Conditions = projection.WithNotKept(o.Status.Conditions, n, o.Generation, p.options.Now())
-		}
+		projection.ShowNotKept(next, n, p.options.Now())
 		result, err := (&status.Writer{Client: p.options.Client}).Write(ctx, object, next, false)
 		if err == nil && !result.IsZero() {
 			return apierrors.NewConflict(schema.GroupResource{}, owner.GetName(), errors.New("the status was changed")) // so that it is repeated
