@@ -216,7 +216,7 @@ var _ = Describe("The chart", func() {
 		Expect(rights("ClusterRole", "nestor-operator", with(few, watch)...).Equal(rights("ClusterRole", "nestor-operator", few...))).To(BeTrue())
 	})
 
-	It("monitors only the Service with the metrics", func(ctx SpecContext) {
+	It("monitors only the Services with metrics", func(ctx SpecContext) {
 		for name, values := range map[string][]string{"nestor": nil, "other": {"nameOverride=agents", "fullnameOverride=other"}} {
 			objects := rendered(ctx, with(page, values, []string{"metrics.serviceMonitor.enabled=true"})...)
 			var monitor struct {
@@ -232,12 +232,15 @@ var _ = Describe("The chart", func() {
 			Expect(err).NotTo(HaveOccurred())
 			for _, object := range objects {
 				if object.GetKind() == "Service" {
-					Expect(selector.Matches(labels.Set(object.GetLabels()))).To(Equal(object.GetName() == name+"-metrics"), object.GetName())
+					hasMetrics := slices.Contains([]string{name + "-metrics", name + "-gateway-metrics"}, object.GetName())
+					Expect(selector.Matches(labels.Set(object.GetLabels()))).To(Equal(hasMetrics), object.GetName())
 				}
 			}
-			var service corev1.Service
-			convert(find(objects, "Service", name+"-metrics"), &service)
-			Expect(monitor.Spec.Endpoints).To(ConsistOf(HaveField("Port", service.Spec.Ports[0].Name)))
+			for _, metrics := range []string{name + "-metrics", name + "-gateway-metrics"} {
+				var service corev1.Service
+				convert(find(objects, "Service", metrics), &service)
+				Expect(monitor.Spec.Endpoints).To(ConsistOf(HaveField("Port", service.Spec.Ports[0].Name)), metrics)
+			}
 		}
 	})
 
