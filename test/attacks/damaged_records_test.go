@@ -48,12 +48,12 @@ var damagedRecords = []damagedRecord{
 	{name: "the first event is unreadable", damage: []string{`UPDATE events SET data = '[]' WHERE agent_uid = $1 AND seq = 1`}, names: "Event 1 (Started)"},
 	{name: "an event is missing", damage: []string{`DELETE FROM events WHERE agent_uid = $1 AND seq = 1`}, names: "Event 1 (missing)"},
 	{name: "the newest event is missing", damage: []string{`DELETE FROM events WHERE agent_uid = $1 AND seq = 2`}, names: "Event 2 (missing)"},
-	{name: "a snapshot is unreadable", harmless: true, damage: []string{`INSERT INTO snapshots (agent_uid, seq, data) VALUES ($1, 2, '{"v":99}')`}},
-	{name: "a snapshot is empty", harmless: true, damage: []string{`INSERT INTO snapshots (agent_uid, seq, data) VALUES ($1, 2, '{"v":1,"state":{}}')`}},
-	{name: "a snapshot makes the operator panic", harmless: true, damage: []string{`INSERT INTO snapshots (agent_uid, seq, data) VALUES ($1, 2,
+	{name: "a snapshot is unreadable", harmless: true, damage: []string{`INSERT INTO snapshots (agent_uid, seq, form, data) VALUES ($1, 2, 0, '{"v":99}')`}},
+	{name: "a snapshot is empty", harmless: true, damage: []string{`INSERT INTO snapshots (agent_uid, seq, form, data) VALUES ($1, 2, 0, '{"v":1,"state":{}}')`}},
+	{name: "a snapshot makes the operator panic", harmless: true, damage: []string{`INSERT INTO snapshots (agent_uid, seq, form, data) VALUES ($1, 2, 0,
 		'{"v":1,"state":{"config":{"kind":"SubAgent","name":"victim"},"phase":"Cancelling","history":{}}}')`}},
 	{name: "a snapshot and an event are unreadable", names: "Event 2 (ModelReplied)", damage: []string{
-		`INSERT INTO snapshots (agent_uid, seq, data) VALUES ($1, 2, '{"v":99}')`, `UPDATE events SET data = '{}' WHERE agent_uid = $1 AND seq = 2`}},
+		`INSERT INTO snapshots (agent_uid, seq, form, data) VALUES ($1, 2, 0, '{"v":99}')`, `UPDATE events SET data = '{}' WHERE agent_uid = $1 AND seq = 2`}},
 }
 
 // damagedStack returns the damaged stack.
