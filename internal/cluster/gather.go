@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -116,11 +117,14 @@ type objectRef struct {
 func (r objectRef) read(ctx context.Context, from client.Reader, namespace string) (client.Object, error) {
 	object := newObject(r.kind)
 	err := from.Get(ctx, types.NamespacedName{Namespace: namespace, Name: r.name}, object)
-	if client.IgnoreNotFound(err) != nil {
+	if apierrors.IsNotFound(err) {
+		return nil, nil
+	}
+	if err != nil {
 		return nil, fmt.Errorf("get %s %s/%s: %w", r.kind, namespace, r.name, err)
 	}
 	owner := metav1.GetControllerOf(object)
-	if err != nil || r.uid != "" && object.GetUID() != r.uid || r.owner != "" && (owner == nil || owner.UID != r.owner) {
+	if r.uid != "" && object.GetUID() != r.uid || r.owner != "" && (owner == nil || owner.UID != r.owner) {
 		return nil, nil
 	}
 	return object, nil

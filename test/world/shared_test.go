@@ -35,7 +35,8 @@ func TestShared_StartFails_EachTestFails(t *testing.T) {
 func TestShared_StartSucceeds_OneValue(t *testing.T) {
 	var shared Shared[*int]
 	start := func(testing.TB) *int { return new(int) }
-	if shared.Get(t, t, start) != shared.Get(t, t, start) {
+	first := shared.Get(t, t, start)
+	if second := shared.Get(t, t, start); first != second {
 		t.Error("it was started twice")
 	}
 }

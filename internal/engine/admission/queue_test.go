@@ -102,8 +102,7 @@ func (p *play) setUsage(tree, index int, released ...budget.Amount) {
 func (p *play) run(actions []action) string {
 	for i, a := range actions {
 		p.act(a)
-		time.Sleep(2 * quotaPollInterval) // the clock of the bubble: other processes and the ledger's sizes are polled
-		synctest.Wait()
+		p.pass(2 * quotaPollInterval) // other processes and the ledger's sizes are polled
 		if problem := p.problem(); problem != "" {
 			return fmt.Sprintf("after action %d (%+v): %s", i, a, problem)
 		}
@@ -115,10 +114,15 @@ func (p *play) run(actions []action) string {
 		for _, c := range slices.Clone(p.calls) {
 			p.finish(c, 0)
 		}
-		time.Sleep(2 * quotaPollInterval)
-		synctest.Wait()
+		p.pass(2 * quotaPollInterval)
 	}
 	return p.remains()
+}
+
+// pass lets time go by, and waits until all calls have reacted.
+func (p *play) pass(d time.Duration) {
+	time.Sleep(d) //nolint:forbidigo // fake time of synctest
+	synctest.Wait()
 }
 
 func (p *play) act(a action) {
@@ -144,7 +148,7 @@ func (p *play) act(a action) {
 	case "quota":
 		p.set(a.tree, []quota.Quota{{Name: "hourly", Period: quota.Hour, MaxTokens: hourLimit}}[:a.call%2], p.bytes[namespace])
 	case "hour":
-		time.Sleep(time.Hour)
+		p.pass(time.Hour)
 	}
 }
 
