@@ -13,6 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/nestor-dev/nestor/internal/ledger"
+	"github.com/nestor-dev/nestor/internal/ledger/ledgertest"
 )
 
 // body is a request as the engine encodes it.
@@ -47,7 +48,7 @@ func TestRebuildRestoresEveryRequest(t *testing.T) {
 				b.Tools = rapid.SliceOfN(words, 0, 3).Draw(t, "tools")
 			}
 			next := b.encode()
-			edit, ok := ledger.Compare(whole, next)
+			edit, ok := ledgertest.Compare(whole, next)
 			if ok {
 				chain = append(chain, edit.Encode())
 			} else {
@@ -60,29 +61,6 @@ func TestRebuildRestoresEveryRequest(t *testing.T) {
 			}
 		}
 	})
-}
-
-func TestEditSizeIsThatOfTheNewMessages(t *testing.T) {
-	b := body{Model: "m", Messages: []string{"system", string(bytes.Repeat([]byte("x"), 10_000))}, Tools: []string{string(bytes.Repeat([]byte("t"), 5000))}, Key: "a/1"}
-	before := b.encode()
-	b.Messages, b.Key = append(b.Messages, "new"), "a/2"
-	edit, ok := ledger.Compare(before, b.encode())
-	if size := len(edit.Encode()); !ok || size > 80 {
-		t.Errorf("an edit that adds one word has %d bytes: %s", size, edit.Encode())
-	}
-}
-
-func TestUnrelatedRequestIsNoEdit(t *testing.T) {
-	before := body{Messages: []string{"system", "one"}}.encode()
-	for name, next := range map[string]json.RawMessage{
-		"other words": body{Messages: []string{"system", "two"}}.encode(), "fewer": body{Messages: []string{"system"}}.encode(),
-		"other model": body{Model: "x", Messages: []string{"system", "one"}}.encode(), "no object": json.RawMessage(`[]`), "no messages": json.RawMessage(`{"a":1}`),
-		"no list": json.RawMessage(`{"model":"","messages":null}`), "not JSON": json.RawMessage(`{`),
-	} {
-		if edit, ok := ledger.Compare(before, next); ok {
-			t.Errorf("%s: %s", name, edit.Encode())
-		}
-	}
 }
 
 func TestBrokenChainIsAnError(t *testing.T) {

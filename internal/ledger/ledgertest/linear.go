@@ -122,7 +122,7 @@ func chainOf(t testing.TB, l ledger.Ledger, agent string, turns int) []json.RawM
 		call := modelCall(key, 10*i)
 		call.Seq, call.Chain, call.Place, call.Request = int64(i+1), 1, i, whole
 		if i > 0 {
-			edit, ok := ledger.Compare(requests[i-1], whole)
+			edit, ok := Compare(requests[i-1], whole)
 			if !ok {
 				t.Fatal("a continued conversation is no edit")
 			}
@@ -244,7 +244,7 @@ func testRecentChainIsKept(t *testing.T, db Database) {
 	}
 	messages := []string{"system", longText(0), longText(1), "more"}
 	whole := encoded(map[string]any{"messages": messages, "tools": strings.Repeat("tool ", 500), "z": "a/m2"})
-	edit, _ := ledger.Compare(requests[1], whole)
+	edit, _ := Compare(requests[1], whole)
 	call := modelCall("a/m2", 30)
 	call.Seq, call.Chain, call.Place, call.Request = 3, 1, 2, edit.Encode()
 	Append(t, l, ledger.Batch{Agent: "a", After: 2, Events: Events("a", 1), ModelCalls: []ledger.ModelCall{call}})
