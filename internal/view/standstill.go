@@ -54,7 +54,7 @@ const pausedPrefix = "Paused"
 var causes = map[string]cause{
 	v1alpha1.ReasonPending:             {StandstillQueued, "Waiting for its turn"},
 	v1alpha1.ReasonParallelLimit:       {StandstillQueued, "Waiting for its turn"},
-	v1alpha1.ReasonRateLimited:         {StandstillWaiting, "Waiting: the model provider limits the rate"},
+	v1alpha1.ReasonRateLimited:         {StandstillWaiting, "Waiting: the model provider limits the rate of calls"},
 	v1alpha1.ReasonProviderUnavailable: {StandstillWaiting, "Waiting: the model provider does not answer"},
 	v1alpha1.ReasonRetrying:            {StandstillWaiting, "Waiting: the model call will be retried"},
 	v1alpha1.ReasonQueuedForProvider:   {StandstillWaiting, "Waiting: queued for the model provider"},
