@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -29,6 +30,10 @@ func (s *stack) createLongTranscript(ctx context.Context, namespace, chat string
 	if err != nil {
 		return nil, fmt.Errorf("connect to the cluster: %w", err)
 	}
+	var space corev1.Namespace
+	if err := api.Get(ctx, client.ObjectKey{Name: namespace}, &space); err != nil {
+		return nil, fmt.Errorf("get the namespace %s: %w", namespace, err)
+	}
 	sub, err := finishedAgent(ctx, api, namespace, chat)
 	if err != nil {
 		return nil, err
@@ -40,7 +45,10 @@ func (s *stack) createLongTranscript(ctx context.Context, namespace, chat string
 	now := time.Now()
 	return map[string]string{"agent": sub.Name, "events": fmt.Sprint(len(events))}, s.ledger.Append(ctx, ledger.Batch{
 		Agent: string(sub.UID), Events: events, Finish: &ledger.Finish{Status: ledger.StatusSuccess, At: now},
-		Create: &ledger.Agent{UID: string(sub.UID), Root: string(sub.UID), Kind: "SubAgent", Namespace: namespace, Name: sub.Name, Chat: chat, Role: "scribe", Depth: 1, CreatedAt: now},
+		Create: &ledger.Agent{
+			UID: string(sub.UID), Root: string(sub.UID), Kind: "SubAgent", Namespace: namespace, NamespaceUID: string(space.UID),
+			Name: sub.Name, Chat: chat, Role: "scribe", Depth: 1, CreatedAt: now,
+		},
 	})
 }
 
