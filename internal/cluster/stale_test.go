@@ -28,7 +28,7 @@ import (
 
 // history is an API server that remembers every version of every kind.
 type history struct {
-	client.Client // nil: what is not implemented panics
+	client.Client // nil: the tests call only the methods below
 	versions      []map[types.UID]client.Object
 }
 

@@ -6,6 +6,7 @@ package cluster
 import (
 	"context"
 	"fmt"
+	"maps"
 	"reflect"
 	"strconv"
 	"sync"
@@ -32,6 +33,8 @@ type Client struct {
 
 	mu      sync.Mutex
 	written map[reflect.Type]map[client.ObjectKey]write
+	// swept is when expired writes were last removed.
+	swept time.Time
 }
 
 // write is the newest version of an object that this process has written, or its deletion.
@@ -93,7 +96,21 @@ func (c *Client) remember(object client.Object, deleted bool) {
 	if before, ok := c.written[kind][client.ObjectKeyFromObject(object)]; ok && !deleted && version(before.object) > version(kept) {
 		return
 	}
-	c.written[kind][client.ObjectKeyFromObject(object)] = write{kept, deleted, time.Now()}
+	now := time.Now()
+	c.written[kind][client.ObjectKeyFromObject(object)] = write{kept, deleted, now}
+	c.sweep(now)
+}
+
+// sweep removes the expired writes, once per writeTTL. A watch event that arrives before the response to its write forgets nothing, and
+// the object may never be read again.
+func (c *Client) sweep(now time.Time) {
+	if now.Sub(c.swept) < writeTTL {
+		return
+	}
+	c.swept = now
+	for _, writes := range c.written {
+		maps.DeleteFunc(writes, func(_ client.ObjectKey, w write) bool { return now.Sub(w.at) > writeTTL })
+	}
 }
 
 func (c *Client) forget(object client.Object) {

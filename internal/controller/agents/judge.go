@@ -12,7 +12,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/controller/status"
 )
 
-// verdict is what to do with an object: first whether to stop its work, then what to do or show.
+// verdict is the decision about an object: stop is carried out first, then verb.
 type verdict struct {
 	stop stop
 	verb verb

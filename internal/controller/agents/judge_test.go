@@ -99,7 +99,7 @@ func TestJudge(t *testing.T) {
 	}
 }
 
-// However many agents start, a person who has answered an agent sees at once that it continues.
+// A status that shows that an agent continues after an answer is written at once, even while many agents start.
 func TestJudgeWrite(t *testing.T) {
 	const active, waiting, asks = v1alpha1.SubAgentActive, v1alpha1.SubAgentWaitingForUser, v1alpha1.SubAgentAwaitingApproval
 	sub := func(phase v1alpha1.SubAgentPhase, question string) projection.Run {
