@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"os"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -83,16 +84,38 @@ func (w *world) checkWaveDeleted(ctx context.Context, prefix string) error {
 
 // footprint is the resource usage of an operator.
 type footprint struct {
-	goroutines, connections int
-	heap                    int64
+	connections int
+	heap        int64
+	goroutines  map[string]int // by the function that they began with
+}
+
+// running counts the goroutines.
+func (f footprint) running() int {
+	total := 0
+	for _, n := range f.goroutines {
+		total += n
+	}
+	return total
+}
+
+// more lists the functions of which after has more goroutines.
+func (f footprint) more(after footprint) string {
+	var lines []string
+	for function, n := range after.goroutines {
+		if n > f.goroutines[function] {
+			lines = append(lines, fmt.Sprintf("%+d %s", n-f.goroutines[function], function))
+		}
+	}
+	slices.Sort(lines)
+	return strings.Join(lines, ", ")
 }
 
 // check returns an error if the footprint has grown more than by chance. Idle connections to models are kept for a while, and
 // their number depends on how many calls were made in parallel.
 func (f footprint) check(after footprint, agents, operators int) error {
 	var wrong problems
-	if after.goroutines > f.goroutines+agents/3+4*operators {
-		wrong.add("%d goroutines after one wave, %d after the next", f.goroutines, after.goroutines)
+	if after.running() > f.running()+agents/3+4*operators {
+		wrong.add("%d goroutines after one wave, %d after the next: %s", f.running(), after.running(), f.more(after))
 	}
 	if after.connections > f.connections+agents+8*operators {
 		wrong.add("%d open files after one wave, %d after the next", f.connections, after.connections)
@@ -105,13 +128,16 @@ func (f footprint) check(after footprint, agents, operators int) error {
 
 // footprint returns the resource usage of all operators together.
 func (w *world) footprint(ctx context.Context) (footprint, error) {
-	var sum footprint
+	sum := footprint{goroutines: map[string]int{}}
 	for _, r := range w.operators() {
 		f, err := footprintOf(ctx, r)
 		if err != nil {
 			return sum, err
 		}
-		sum.goroutines, sum.connections, sum.heap = sum.goroutines+f.goroutines, sum.connections+f.connections, sum.heap+f.heap
+		sum.connections, sum.heap = sum.connections+f.connections, sum.heap+f.heap
+		for function, n := range f.goroutines {
+			sum.goroutines[function] += n
+		}
 	}
 	return sum, nil
 }
@@ -142,22 +168,22 @@ func footprintOf(ctx context.Context, r *stack.Replica) (footprint, error) {
 	return f, nil
 }
 
+// block matches the goroutines of a profile that have the same stack: their number, and the function that they began with.
+var block = regexp.MustCompile(`(?m)^(\d+) @ [^\n]*\n(?:#\t[^\n]*\n)*#\t0x[0-9a-f]+\t([^+\t\n]+)[^\n]*$`)
+
 // countGoroutines excludes goroutines of idle connections, which are counted separately.
-func countGoroutines(stacks string) int {
-	total := 0
-	for block := range strings.SplitSeq(stacks, "\n\n") {
-		if strings.Contains(block, "net/http.(*persistConn)") || strings.Contains(block, "net/http.(*conn).serve") {
+func countGoroutines(stacks string) map[string]int {
+	counts := map[string]int{}
+	for text := range strings.SplitSeq(stacks, "\n\n") {
+		if strings.Contains(text, "net/http.(*persistConn)") || strings.Contains(text, "net/http.(*conn).serve") {
 			continue
 		}
-		count, _, found := strings.Cut(strings.TrimSpace(block), " @ ")
-		if i := strings.LastIndexByte(count, '\n'); i >= 0 {
-			count = count[i+1:]
-		}
-		if n, err := strconv.Atoi(count); found && err == nil {
-			total += n
+		if match := block.FindStringSubmatch(text); match != nil {
+			n, _ := strconv.Atoi(match[1]) // it consists of digits
+			counts[match[2]] += n
 		}
 	}
-	return total
+	return counts
 }
 
 func profile(ctx context.Context, r *stack.Replica, name string) (string, error) {

@@ -18,6 +18,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/nestor-dev/nestor/test/forward"
 )
 
 const (
@@ -52,12 +54,12 @@ func startModelCounter(t *testing.T, model string) *modelCounter {
 		t.Fatal(err)
 	}
 	c := &modelCounter{}
-	next := &httputil.ReverseProxy{
+	next := forward.Handler(&httputil.ReverseProxy{
 		Rewrite:       func(r *httputil.ProxyRequest) { r.SetURL(target) },
 		FlushInterval: -1,
 		ErrorHandler:  func(w http.ResponseWriter, _ *http.Request, _ error) { w.WriteHeader(http.StatusBadGateway) },
 		ErrorLog:      log.New(io.Discard, "", 0), // failures are intended
-	}
+	})
 	c.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { c.serve(w, r, next) }))
 	t.Cleanup(func() {
 		c.CloseClientConnections()

@@ -15,6 +15,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/nestor-dev/nestor/test/forward"
 )
 
 const (
@@ -30,6 +32,7 @@ const (
 // outcome is how a scenario ended.
 type outcome struct {
 	failed []string // the IDs of the checks that failed
+	errors []string // why they failed
 	passed bool     // whether a check passed, and none failed
 }
 
@@ -52,11 +55,11 @@ func WithToken(t *testing.T, server, token string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	proxy := httptest.NewServer(&httputil.ReverseProxy{FlushInterval: -1, Rewrite: func(r *httputil.ProxyRequest) {
+	proxy := httptest.NewServer(forward.Handler(&httputil.ReverseProxy{FlushInterval: -1, Rewrite: func(r *httputil.ProxyRequest) {
 		r.SetURL(&url.URL{Scheme: target.Scheme, Host: target.Host})
 		r.Out.Host = r.In.Host // scenarios send false ones
 		r.Out.Header.Set("Authorization", "Bearer "+token)
-	}})
+	}}))
 	t.Cleanup(func() {
 		proxy.CloseClientConnections()
 		proxy.Close()
@@ -101,9 +104,6 @@ func runSuite(t *testing.T, arguments []string) map[string]outcome {
 	if len(outcomes) == 0 {
 		t.Fatalf("the suite did not run: %v\n%s", err, output)
 	}
-	if t.Failed() {
-		t.Logf("%s", output)
-	}
 	return outcomes
 }
 
@@ -143,7 +143,7 @@ func readOutcomes(t *testing.T, directory string) map[string]outcome {
 // decode reads the checks of a scenario. The checks of the messages' schemas do not show that the scenario did anything.
 func decode(t *testing.T, text []byte) outcome {
 	t.Helper()
-	var checks []struct{ ID, Status string }
+	var checks []struct{ ID, Status, ErrorMessage string }
 	if err := json.Unmarshal(text, &checks); err != nil {
 		t.Fatal(err)
 	}
@@ -152,6 +152,7 @@ func decode(t *testing.T, text []byte) outcome {
 		switch {
 		case check.Status == "FAILURE":
 			o.failed = append(o.failed, check.ID)
+			o.errors = append(o.errors, check.ID+": "+check.ErrorMessage)
 		case check.Status == "SUCCESS" && !strings.HasPrefix(check.ID, "wire-schema"):
 			o.passed = true
 		}

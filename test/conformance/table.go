@@ -7,6 +7,7 @@ import (
 	"maps"
 	"os"
 	"slices"
+	"strings"
 	"testing"
 
 	"sigs.k8s.io/yaml"
@@ -62,13 +63,13 @@ func (e table) compare(t *testing.T, outcomes map[string]outcome) {
 	}
 	each(e.Passed, func(scenario string, o outcome) {
 		if !o.passed {
-			t.Errorf("%s should pass, and these checks failed: %q", scenario, o.failed)
+			t.Errorf("%s should pass, and these checks failed:\n%s", scenario, strings.Join(o.errors, "\n"))
 		}
 	})
 	for _, part := range e.Partly {
 		each(part.Scenarios, func(scenario string, o outcome) {
 			if !slices.Equal(unique(part.Checks), unique(o.failed)) {
-				t.Errorf("%s: the checks %q failed, want %q", scenario, unique(o.failed), unique(part.Checks))
+				t.Errorf("%s: these checks failed, want %q:\n%s", scenario, unique(part.Checks), strings.Join(o.errors, "\n"))
 			}
 		})
 	}

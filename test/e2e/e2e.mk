@@ -15,9 +15,13 @@ IMAGE_TAG ?= $(subst +,-,$(VERSION))
 BUILD_IMAGES = cd hack/images && go run . --node-binaries "$(NODE_BIN)" --source-date-epoch "$(SOURCE_DATE_EPOCH)" \
 	--revision "$(shell git rev-parse HEAD 2>/dev/null)"
 
-.PHONY: images
-images: ## Build the container images into dist/images, without Docker, with bills of materials (PLATFORMS=linux/amd64,linux/arm64 IMAGE_REPOSITORY IMAGE_PUSH)
+# The gateway's program contains the page.
+.PHONY: image-page
+image-page:
 	@if command -v npm >/dev/null && [ ! -e web/dist/index.html ]; then echo "building the web page"; $(MAKE) --no-print-directory web >/dev/null; fi
+
+.PHONY: images
+images: image-page ## Build the container images into dist/images, without Docker, with bills of materials (PLATFORMS=linux/amd64,linux/arm64 IMAGE_REPOSITORY IMAGE_PUSH)
 	@$(BUILD_IMAGES) --out "$(IMAGES)" --repository "$(IMAGE_REPOSITORY)" --version "$(IMAGE_TAG)" --platforms "$(PLATFORMS)" $(if $(IMAGE_PUSH),--push "$(IMAGE_PUSH)")
 
 .PHONY: images-test
@@ -29,7 +33,7 @@ node: ## Install the programs of a real one-node cluster in bin/node: kubelet, c
 	@hack/realnode/install.sh "$(NODE_BIN)"
 
 .PHONY: e2e-images
-e2e-images: $(if $(E2E_KUBECONFIG),,node)
+e2e-images: image-page $(if $(E2E_KUBECONFIG),,node)
 	@$(BUILD_IMAGES) --out "$(E2E_IMAGES)" --version e2e --fast $(if $(E2E_REGISTRY),--repository "$(E2E_REGISTRY)" --push "$(E2E_REGISTRY)") \
 		nestor-operator nestor-gateway nestor-scripted-model nestor-workspace git-server postgres $(if $(E2E_KUBECONFIG),,pause coredns)
 

@@ -23,6 +23,8 @@ import (
 
 	"k8s.io/client-go/rest"
 	certutil "k8s.io/client-go/util/cert"
+
+	"github.com/nestor-dev/nestor/test/forward"
 )
 
 // The delays of watch events: one of a hundred is long, and the others are short. Most of both are far below their limit:
@@ -85,12 +87,12 @@ func (s *Stack) startDelays() error {
 		ReadHeaderTimeout: startTimeout,
 		TLSConfig:         &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS13},
 		TLSNextProto:      map[string]func(*http.Server, *tls.Conn, http.Handler){}, // no HTTP/2
-		Handler: &httputil.ReverseProxy{
+		Handler: forward.Handler(&httputil.ReverseProxy{
 			Transport: transport, FlushInterval: -1, Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(target) },
 			ModifyResponse: d.delay,
 			// An operator that is killed leaves requests behind.
 			ErrorHandler: func(w http.ResponseWriter, _ *http.Request, _ error) { w.WriteHeader(http.StatusBadGateway) },
-		},
+		}),
 	}
 	go func() { _ = d.server.ServeTLS(d.listener, "", "") }() // it ends with Close
 	s.delays = d

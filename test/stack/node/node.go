@@ -19,6 +19,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/nestor-dev/nestor/test/forward"
 )
 
 // interval is how often the pods are listed.
@@ -201,13 +203,13 @@ func (n *Node) serve(rw http.ResponseWriter, r *http.Request) {
 		http.Error(rw, "no route to "+r.URL.Host, http.StatusBadGateway)
 		return
 	}
-	forward := httputil.ReverseProxy{FlushInterval: -1, Rewrite: func(p *httputil.ProxyRequest) {
+	route := forward.Handler(&httputil.ReverseProxy{FlushInterval: -1, Rewrite: func(p *httputil.ProxyRequest) {
 		p.SetURL(&url.URL{Scheme: "http", Host: address})
 		p.Out.Host = address
-	}}
+	}})
 	if intercept == nil {
-		forward.ServeHTTP(rw, r)
+		route.ServeHTTP(rw, r)
 		return
 	}
-	intercept(rw, r, forward.ServeHTTP)
+	intercept(rw, r, route.ServeHTTP)
 }
