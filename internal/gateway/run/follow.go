@@ -32,9 +32,8 @@ type story struct {
 	history    *history.Reader
 	transcript string // empty until it is known
 	emit       func(Event) error
-	// textOf returns the answer as far as a delta completes it.
-	live   liveText
-	cursor Cursor
+	live       liveText
+	cursor     Cursor
 	// delivered is the text since the entry at the cursor; skip is the part of it that was delivered before this story began.
 	delivered string
 	skip      int
@@ -56,7 +55,11 @@ type liveText interface {
 // handle emits the events of an entry of the transcript. Entries before the cursor are skipped.
 func (s *story) handle(e historyv1.Entry) error {
 	if e.Kind == historyv1.EntryDelta {
-		return s.extend(s.live.add(e))
+		text := s.live.add(e)
+		if e.Seq < s.cursor.Seq {
+			return nil // catchUp was faster than the stream: the reply may be recorded by now
+		}
+		return s.extend(text)
 	}
 	if e.Seq <= s.cursor.Seq {
 		return nil
