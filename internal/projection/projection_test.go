@@ -205,6 +205,7 @@ func TestStatusFitsTheAPI(t *testing.T) {
 		"question": play(subAgent(), agent.ModelReplied{Call: "m1", Text: long, Calls: noise}, agent.ModelReplied{Call: "m2", Calls: slices.Concat(noise, []agent.ToolCall{question})}),
 		"result":   play(subAgent(), agent.ModelReplied{Call: "m1", Text: long, Calls: []agent.ToolCall{submit}}),
 		"error":    play(subAgent(), agent.ModelFailed{Call: "m1", Attempt: 1, Failure: agent.FailureFinal, Message: long + "\xff"}),
+		"lost":     play(subAgent(), agent.ModelReplied{Call: "m1", Calls: []agent.ToolCall{{ID: "a", Tool: "read"}}}, agent.Quarantined{Kind: agent.SubAgent, Name: "chat-1"}),
 		"budget":   play(subAgent(), agent.ModelFailed{Call: "m1", Attempt: 1, Failure: agent.FailureBudget, Message: long}),
 	}
 	for name, s := range runs {

@@ -4,6 +4,7 @@
 package projection
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
@@ -54,9 +55,9 @@ func toolCalls(s agent.State, w Work) []v1alpha1.ToolCallStatus {
 		}
 		for _, request := range slices.Backward(m.Calls) {
 			if !open[request.ID] {
-				answer := answers[request.ID]
+				answer := answers[request.ID] // a lost history may have none
 				calls = append(calls, callStatus(agent.BatchCall{
-					ToolCall: request, State: agent.CallDone, Outcome: answer.Outcome, Answer: answer.Text, At: m.At,
+					ToolCall: request, State: agent.CallDone, Outcome: cmp.Or(answer.Outcome, agent.ToolUnknown), Answer: answer.Text, At: m.At,
 				}))
 			}
 		}
