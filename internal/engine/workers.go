@@ -3,7 +3,10 @@
 
 package engine
 
-import "sync/atomic"
+import (
+	"sync/atomic"
+	"time"
+)
 
 // workers runs jobs on reused goroutines. Steps and calls need deep stacks, and growing the stack of a new goroutine for each of
 // them cost an eighth of the engine's CPU.
@@ -14,8 +17,12 @@ type workers struct {
 	done <-chan struct{}
 }
 
-// maxIdleWorkers bounds the idle goroutines. The number of busy ones is not bounded.
-const maxIdleWorkers = 128
+const (
+	// maxIdleWorkers bounds the idle goroutines. The number of busy ones is not bounded.
+	maxIdleWorkers = 128
+	// maxIdleTime is how long a goroutine is idle before it ends: waiting costs nothing.
+	maxIdleTime = 5 * time.Second
+)
 
 func newWorkers(done <-chan struct{}) *workers { return &workers{jobs: make(chan func()), done: done} }
 
@@ -29,18 +36,25 @@ func (w *workers) do(job func()) {
 }
 
 func (w *workers) work(job func()) {
-	for {
+	for job != nil {
 		job()
-		if w.idle.Add(1) > maxIdleWorkers {
-			w.idle.Add(-1)
-			return
-		}
-		select {
-		case job = <-w.jobs:
-			w.idle.Add(-1)
-		case <-w.done:
-			w.idle.Add(-1)
-			return
-		}
+		job = w.next()
 	}
+}
+
+// next returns the next job of an idle goroutine, or nil if it is not needed any more.
+func (w *workers) next() func() {
+	defer w.idle.Add(-1)
+	if w.idle.Add(1) > maxIdleWorkers {
+		return nil
+	}
+	timeout := time.NewTimer(maxIdleTime)
+	defer timeout.Stop()
+	select {
+	case job := <-w.jobs:
+		return job
+	case <-timeout.C:
+	case <-w.done:
+	}
+	return nil
 }

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"testing"
 	"testing/synctest"
+	"time"
 )
 
 // TestWorkersRunJobsInParallelAndAreReused runs more parallel jobs than there may be idle goroutines, twice.
@@ -39,6 +40,22 @@ func TestWorkersRunJobsInParallelAndAreReused(t *testing.T) {
 		synctest.Wait()
 		if idle := w.idle.Load(); idle != 0 {
 			t.Errorf("%d goroutines still exist", idle)
+		}
+	})
+}
+
+func TestIdleWorkersEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorkers(t.Context().Done())
+		w.do(func() {})
+		synctest.Wait()
+		if idle := w.idle.Load(); idle != 1 {
+			t.Errorf("%d goroutines are idle after a job, want 1", idle)
+		}
+		time.Sleep(maxIdleTime)
+		synctest.Wait()
+		if idle := w.idle.Load(); idle != 0 {
+			t.Errorf("%d goroutines are idle after %s", idle, maxIdleTime)
 		}
 	})
 }
