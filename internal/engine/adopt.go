@@ -18,8 +18,17 @@ import (
 	"github.com/nestor-dev/nestor/internal/ledger"
 )
 
-// adoptPollInterval is how often the ledger is read for the results of adopted calls.
-const adoptPollInterval = 100 * time.Millisecond
+// minAdoptDelay and maxAdoptDelay bound the time between two reads of the results of adopted calls.
+const (
+	minAdoptDelay = 100 * time.Millisecond
+	maxAdoptDelay = 5 * time.Second
+)
+
+// adoptDelay returns when to read the results again. It is a tenth of the time that the calls have taken so far, and delays a result by no
+// more than that.
+func adoptDelay(waited time.Duration) time.Duration {
+	return min(max(waited/10, minAdoptDelay), maxAdoptDelay)
+}
 
 // adoptions are the calls that the previous owner of the shard continues to make. They count as in flight here.
 type adoptions struct {
@@ -55,44 +64,17 @@ func (d *adoptions) find(key string) *adoptedCall {
 	return d.calls[key]
 }
 
-// adoptedWait is what an adopted call waits for.
-type adoptedWait int
-
-const (
-	waitResult adoptedWait = iota // for its result
-	waitNone                      // for nothing: its result was delivered
-	waitForget                    // to be forgotten
-)
-
-// waiting returns the adopted calls, and what they wait for.
-func (d *adoptions) waiting() map[*adoptedCall]adoptedWait {
+// waiting returns the adopted calls that wait for results.
+func (d *adoptions) waiting() []*adoptedCall {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	calls := make(map[*adoptedCall]adoptedWait, len(d.calls))
+	var calls []*adoptedCall
 	for _, call := range d.calls {
-		switch {
-		case call.delivered:
-			calls[call] = waitNone
-		case call.dropped:
-			calls[call] = waitForget
-		default:
-			calls[call] = waitResult
+		if !call.delivered && !call.dropped {
+			calls = append(calls, call)
 		}
 	}
 	return calls
-}
-
-// count counts the calls that wait for results.
-func (d *adoptions) count() int {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	count := 0
-	for _, call := range d.calls {
-		if !call.delivered && !call.dropped {
-			count++
-		}
-	}
-	return count
 }
 
 func (d *adoptions) remove(key string) {
@@ -167,25 +149,34 @@ func (e *Engine) dropAdopted(a *actor, call *adoptedCall) {
 	call.dropped = true
 	reserved := call.reserved
 	e.adopted.mu.Unlock()
-	if done || e.ctx.Err() != nil {
-		return
+	fence, _ := e.ownership.current()
+	if done || e.ctx.Err() != nil || !e.ownership.owns(fence) {
+		return // the next owner adopts a call that has not ended
+	}
+	forget := func(error) {
+		if e.ownership.owns(fence) { // even if its result cannot be recorded: the agent does not need it
+			e.forgetAdopted(fence, call)
+		}
 	}
 	now := e.options.Now()
+	d := delivery{reserved: reserved, onRecorded: forget}
 	if strings.HasPrefix(effectKey(a.uid, call.key), "model/") {
-		a.enqueue(delivery{modelResult: &ledger.ModelResult{Key: call.key, Status: ledger.StatusCancelled, FinishedAt: now}, reserved: reserved})
-		return
+		d.modelResult = &ledger.ModelResult{Key: call.key, Status: ledger.StatusCancelled, FinishedAt: now}
+	} else {
+		d.toolResult = &ledger.ToolResult{Key: call.key, Status: ledger.StatusUnknown, FinishedAt: now}
 	}
-	a.enqueue(delivery{toolResult: &ledger.ToolResult{Key: call.key, Status: ledger.StatusUnknown, FinishedAt: now}})
+	if !a.enqueue(d) {
+		forget(nil)
+	}
 }
 
 // awaitAdopted delivers the results of adopted calls until all of them have one, or are lost.
 func (e *Engine) awaitAdopted(fence ledger.Fence, lost <-chan struct{}) {
 	defer e.busy.Done()
-	ticker := time.NewTicker(adoptPollInterval)
-	defer ticker.Stop()
-	for e.pollAdopted(fence) {
+	begun := time.Now()
+	for e.readAdopted(fence) {
 		select {
-		case <-ticker.C:
+		case <-time.After(adoptDelay(time.Since(begun))):
 		case <-lost:
 			return
 		case <-e.ctx.Done():
@@ -194,8 +185,8 @@ func (e *Engine) awaitAdopted(fence ledger.Fence, lost <-chan struct{}) {
 	}
 }
 
-// pollAdopted reads the adopted calls once, and reports whether some are still in flight.
-func (e *Engine) pollAdopted(fence ledger.Fence) bool {
+// readAdopted reads the results of adopted calls once, and reports whether some may still be missing.
+func (e *Engine) readAdopted(fence ledger.Fence) bool {
 	waiting := e.adopted.waiting()
 	if len(waiting) == 0 {
 		return false
@@ -205,12 +196,9 @@ func (e *Engine) pollAdopted(fence ledger.Fence) bool {
 		return true // appends report it
 	}
 	var gone []*adoptedCall
-	for call, wait := range waiting {
+	for _, call := range waiting {
 		i := slices.IndexFunc(found, func(d ledger.DetachedCall) bool { return d.Key == call.key })
 		switch {
-		case wait == waitNone:
-		case wait == waitForget:
-			e.forgetAdopted(fence, call)
 		case i >= 0 && found[i].Result != nil:
 			e.deliverAdopted(fence, call, found[i].Result)
 		case i < 0 || found[i].Expired:

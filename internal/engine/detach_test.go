@@ -245,6 +245,20 @@ func TestADetachedModelCallIsPaidOnce(t *testing.T) {
 	w.noDetached()
 }
 
+// TestResultsAreReadLessOftenTheLongerCallsTake: a call of minutes must not cost ten reads of the ledger a second.
+func TestResultsAreReadLessOftenTheLongerCallsTake(t *testing.T) {
+	for waited, want := range map[time.Duration]time.Duration{
+		0:                      minAdoptDelay,
+		500 * time.Millisecond: minAdoptDelay,
+		20 * time.Second:       2 * time.Second,
+		10 * time.Minute:       maxAdoptDelay,
+	} {
+		if got := adoptDelay(waited); got != want {
+			t.Errorf("after %s the next read is after %s, want %s", waited, got, want)
+		}
+	}
+}
+
 // TestADeliveredCallReservesNothing reserves for a call whose result was delivered before: no result would release the reservation.
 func TestADeliveredCallReservesNothing(t *testing.T) {
 	e := newWorld(t, writerScript).current()

@@ -203,6 +203,6 @@ func (e *Engine) addTo(stats *Stats) {
 	}
 	stats.Detached += int(e.detached.Load())
 	if e.recovered.Load() {
-		stats.Adopted += e.adopted.count()
+		stats.Adopted += len(e.adopted.waiting())
 	}
 }
