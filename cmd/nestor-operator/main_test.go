@@ -16,12 +16,10 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
-
-	"k8s.io/apimachinery/pkg/util/wait"
 
 	historyv1alpha1 "github.com/nestor-dev/nestor/api/history/v1alpha1"
 	"github.com/nestor-dev/nestor/internal/localcluster"
+	"github.com/nestor-dev/nestor/test/patience"
 )
 
 func TestWrongUseIsExplained(t *testing.T) {
@@ -74,6 +72,18 @@ func TestReplicaAddress(t *testing.T) {
 	}
 }
 
+func isOK(ctx context.Context, url string) bool {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return false
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return false // not listening yet
+	}
+	return response.Body.Close() == nil && response.StatusCode == http.StatusOK
+}
+
 func TestTheOperatorIsReadyAndStops(t *testing.T) {
 	cluster, err := localcluster.Start(t.Context(), localcluster.Options{})
 	if err != nil {
@@ -95,18 +105,7 @@ func TestTheOperatorIsReadyAndStops(t *testing.T) {
 		}, io.Discard, io.Discard)
 	}()
 	for _, path := range []string{"healthz", "readyz"} {
-		err := wait.PollUntilContextTimeout(ctx, 50*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
-			request, err := http.NewRequestWithContext(ctx, http.MethodGet, fmt.Sprintf("http://%s/%s", probes, path), nil)
-			if err != nil {
-				return false, err
-			}
-			response, err := http.DefaultClient.Do(request)
-			if err != nil {
-				return false, nil //nolint:nilerr // not listening yet
-			}
-			return response.StatusCode == http.StatusOK, response.Body.Close()
-		})
-		if err != nil {
+		if !patience.Until(func() bool { return isOK(ctx, fmt.Sprintf("http://%s/%s", probes, path)) }) {
 			t.Errorf("/%s never returned ok", path)
 		}
 	}

@@ -22,6 +22,7 @@ import (
 
 	"github.com/nestor-dev/nestor/internal/tool/workspace/gitclone"
 	"github.com/nestor-dev/nestor/internal/tool/workspace/shell"
+	"github.com/nestor-dev/nestor/test/patience"
 )
 
 // beProgram makes the test binary act as nestor-workspace.
@@ -198,7 +199,7 @@ func TestCommandsEndWithAKilledServer(t *testing.T) {
 	if err := s.cmd.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
-	if err := pipe.SetReadDeadline(time.Now().Add(2 * time.Minute)); err != nil {
+	if err := pipe.SetReadDeadline(time.Now().Add(patience.Limit())); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := io.ReadAll(pipe); err != nil {

@@ -5,7 +5,6 @@ package main
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"fmt"
 	"net"
@@ -24,11 +23,11 @@ import (
 	"testing"
 	"time"
 
-	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/nestor-dev/nestor/internal/model"
 	"github.com/nestor-dev/nestor/internal/model/scripted"
+	"github.com/nestor-dev/nestor/test/patience"
 )
 
 // asDemo makes this test binary act as the demo.
@@ -93,16 +92,13 @@ func (s demoEnvironment) start(env ...string) *runningDemo {
 	go func() { p.done <- p.cmd.Wait() }()
 	s.t.Cleanup(func() { // normally it has ended; otherwise its guard needs its files to kill the rest
 		_ = p.cmd.Process.Kill()
-		_ = wait.PollUntilContextTimeout(context.Background(), 50*time.Millisecond, waitTimeout, true,
-			func(context.Context) (bool, error) { return len(s.processes()) == 0, nil })
+		patience.Until(func() bool { return len(s.processes()) == 0 })
 	})
 	return p
 }
 
-const waitTimeout = 2 * time.Minute
-
-// tourTimeout is that of the whole tour, with the start of the control plane.
-const tourTimeout = 8 * time.Minute
+// tourTime is that of the whole tour, with the start of the control plane.
+const tourTime = 2 * time.Minute
 
 // waitForOutput waits until the demo prints a text.
 func (p *runningDemo) waitForOutput(text string) {
@@ -112,9 +108,7 @@ func (p *runningDemo) waitForOutput(text string) {
 
 func (p *runningDemo) eventually(what string, holds func() bool) {
 	p.t.Helper()
-	err := wait.PollUntilContextTimeout(p.t.Context(), 50*time.Millisecond, waitTimeout, true,
-		func(context.Context) (bool, error) { return holds(), nil })
-	if err != nil {
+	if !patience.Until(holds) {
 		p.t.Fatalf("timed out: %s; output:\n%s", what, p.output())
 	}
 }
@@ -129,7 +123,7 @@ func (p *runningDemo) waitExit() int {
 			p.t.Fatal(err)
 		}
 		return p.cmd.ProcessState.ExitCode()
-	case <-time.After(tourTimeout):
+	case <-time.After(tourTime + patience.Limit()):
 		p.t.Fatalf("the demo does not end; output:\n%s", p.output())
 		return -1
 	}

@@ -4,13 +4,12 @@
 package cli
 
 import (
-	"time"
-
 	"github.com/nestor-dev/nestor/internal/view"
+	"github.com/nestor-dev/nestor/test/patience"
 )
 
 // WaitForChanges makes decisions wait for the files that calls would replace, as long as a busy machine may need.
-func WaitForChanges() { changesTimeout = 5 * time.Minute }
+func WaitForChanges() { changesTimeout = patience.Limit() }
 
 // ReadsFileCall reports whether an ask is about a call of write or patch that is shown as a diff, and what the call makes of a text.
 func ReadsFileCall(ask view.Ask, before string) (path, cwd, after string, ok bool) {

@@ -15,6 +15,8 @@ import (
 	"github.com/charmbracelet/x/ansi"
 	"github.com/charmbracelet/x/vt"
 	"github.com/creack/pty"
+
+	"github.com/nestor-dev/nestor/test/patience"
 )
 
 // screen runs the program on a pseudo-terminal and emulates the screen.
@@ -29,9 +31,6 @@ type screen struct {
 	emulator *vt.Emulator
 	raw      strings.Builder
 }
-
-// screenTimeout is how long a test waits for a text on the screen.
-const screenTimeout = 2 * time.Minute
 
 // startScreen runs the program on a terminal of the given size.
 func startScreen(t *testing.T, cmd *exec.Cmd, width, height int) *screen {
@@ -88,7 +87,7 @@ func (s *screen) text() string {
 // await waits until the screen shows one of the texts, and returns which.
 func (s *screen) await(texts ...string) string {
 	s.t.Helper()
-	timeout := time.NewTimer(screenTimeout)
+	timeout := time.NewTimer(patience.Limit())
 	defer timeout.Stop()
 	for {
 		now := s.text()
@@ -108,7 +107,7 @@ func (s *screen) await(texts ...string) string {
 // awaitGone waits until the screen no longer shows a text.
 func (s *screen) awaitGone(text string) {
 	s.t.Helper()
-	timeout := time.NewTimer(screenTimeout)
+	timeout := time.NewTimer(patience.Limit())
 	defer timeout.Stop()
 	for strings.Contains(s.text(), text) {
 		select {
@@ -143,7 +142,7 @@ func (s *screen) waitExit() int {
 	select {
 	case <-s.exited:
 		return s.cmd.ProcessState.ExitCode()
-	case <-time.After(screenTimeout):
+	case <-time.After(patience.Limit()):
 		s.t.Fatalf("the program does not end:\n%s", s.text())
 		return -1
 	}

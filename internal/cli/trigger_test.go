@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/test/patience"
 )
 
 func TestRunsOfATriggerAreFollowed(t *testing.T) {
@@ -53,7 +54,7 @@ func TestRunsOfATriggerAreFollowed(t *testing.T) {
 		if !ok {
 			t.Error("the command ended before the run")
 		}
-	case <-time.After(2 * time.Minute):
+	case <-time.After(patience.Limit()):
 		t.Error("the end of the run was not printed")
 	}
 	_ = follow.Process.Kill()

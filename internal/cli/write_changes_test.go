@@ -9,10 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/wait"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
@@ -21,6 +19,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/history"
 	"github.com/nestor-dev/nestor/internal/tool/workspace/changes"
 	"github.com/nestor-dev/nestor/internal/view"
+	"github.com/nestor-dev/nestor/test/patience"
 )
 
 // slowWorkspaces never answers for the task slow.
@@ -78,11 +77,11 @@ func (w *writes) start(name, file string) {
 	if err := world.api.Create(w.t.Context(), task); err != nil {
 		w.t.Fatal(err)
 	}
-	err := wait.PollUntilContextTimeout(w.t.Context(), 100*time.Millisecond, 2*time.Minute, true, func(ctx context.Context) (bool, error) {
-		err := world.api.Get(ctx, client.ObjectKeyFromObject(task), task)
-		return task.Status.Waiting != nil, err
-	})
-	if err != nil {
+	var err error
+	if !patience.Until(func() bool {
+		err = world.api.Get(w.t.Context(), client.ObjectKeyFromObject(task), task)
+		return err != nil || task.Status.Waiting != nil
+	}) || err != nil {
 		w.t.Fatalf("%v: %+v", err, task.Status)
 	}
 }

@@ -28,6 +28,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/model/scripted"
 	"github.com/nestor-dev/nestor/internal/operator"
 	"github.com/nestor-dev/nestor/internal/tool/workspace/shell"
+	"github.com/nestor-dev/nestor/test/patience"
 )
 
 // operatorNamespace is the namespace of shared objects in this suite.
@@ -66,7 +67,7 @@ func TestControllers(t *testing.T) {
 }
 
 var _ = BeforeSuite(func() {
-	SetDefaultEventuallyTimeout(2 * time.Minute)
+	SetDefaultEventuallyTimeout(patience.Limit())
 	SetDefaultEventuallyPollingInterval(50 * time.Millisecond)
 	var cancel context.CancelFunc
 	ctx, cancel = context.WithCancel(context.Background())

@@ -14,6 +14,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/agent"
 	"github.com/nestor-dev/nestor/internal/ledger"
 	"github.com/nestor-dev/nestor/internal/ledger/connect"
+	"github.com/nestor-dev/nestor/test/patience"
 )
 
 // fullLedger refuses appends while it is full.
@@ -58,7 +59,7 @@ func TestAgentReportsThatTheLedgerBlocksIt(t *testing.T) {
 			if a.Name != name || a.Namespace != "a" || a.Kind != "AgentChat" {
 				t.Fatalf("BlockedChanged was called for %+v, want %s", a, name)
 			}
-		case <-time.After(2 * time.Minute):
+		case <-time.After(patience.Limit()):
 			t.Fatal("BlockedChanged was not called")
 		}
 		if err := e.Blocked(name); ledgerReason(err) != reason {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/nestor-dev/nestor/internal/agent"
 	"github.com/nestor-dev/nestor/internal/ledger"
+	"github.com/nestor-dev/nestor/test/patience"
 )
 
 func has(b ledger.Batch, kind string) bool {
@@ -254,7 +255,7 @@ func TestLateQuarantineClosesQuestions(t *testing.T) {
 		if !asking.Live() {
 			break
 		}
-		if time.Since(start) > 2*time.Minute {
+		if time.Since(start) > patience.Limit() {
 			t.Fatal("it was not quarantined")
 		}
 		damage.seq.Store(asking.LastSeq) // it may still record that its question was sent

@@ -14,6 +14,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/ledger"
 	"github.com/nestor-dev/nestor/internal/model"
 	"github.com/nestor-dev/nestor/internal/quota"
+	"github.com/nestor-dev/nestor/test/patience"
 )
 
 // greetingScript replies to everything and reports a usage of 100 tokens.
@@ -45,14 +46,8 @@ func (w *world) state(name string) agent.State {
 
 func (w *world) untilState(what, name string, ok func(agent.State) bool) {
 	w.t.Helper()
-	ticker, late := time.NewTicker(2*time.Millisecond), time.After(2*time.Minute)
-	defer ticker.Stop()
-	for !ok(w.state(name)) {
-		select {
-		case <-ticker.C:
-		case <-late:
-			w.t.Fatalf("timed out waiting for: %s; model call %+v", what, w.state(name).ModelCall)
-		}
+	if !patience.Until(func() bool { return ok(w.state(name)) }) {
+		w.t.Fatalf("timed out waiting for: %s; model call %+v", what, w.state(name).ModelCall)
 	}
 }
 

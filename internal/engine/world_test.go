@@ -29,6 +29,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/model/wire"
 	"github.com/nestor-dev/nestor/internal/quota"
 	"github.com/nestor-dev/nestor/internal/role"
+	"github.com/nestor-dev/nestor/test/patience"
 )
 
 // world is the environment of an engine: a ledger, a scripted model over HTTP, tools that record their runs, and an in-memory
@@ -233,7 +234,7 @@ func (w *world) now() time.Time { return time.Now().Add(time.Duration(w.clockOff
 
 // stop closes the engine as a graceful shutdown does.
 func (w *world) stop() {
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), patience.Limit())
 	defer cancel()
 	if err := w.current().Close(ctx); err != nil {
 		w.t.Error(err)
@@ -364,7 +365,7 @@ func (w *world) until(what string, ok func() bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for !ok() {
-		if time.Since(start) > 2*time.Minute {
+		if time.Since(start) > patience.Limit() {
 			w.t.Fatalf("timed out waiting for: %s\nposts: %s\nerrors: %v", what, strings.Join(w.posts, "\n"), w.errors)
 		}
 		w.changed.Wait()

@@ -11,7 +11,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"golang.org/x/sync/errgroup"
 	coordinationv1 "k8s.io/api/coordination/v1"
@@ -24,6 +23,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/client/kube"
 	"github.com/nestor-dev/nestor/internal/health"
 	"github.com/nestor-dev/nestor/internal/localcluster"
+	"github.com/nestor-dev/nestor/test/patience"
 )
 
 // meter counts the responses of the API server. A response that is compressed counts with its full size.
@@ -189,16 +189,12 @@ func (w team) problems(n health.Namespace) []string {
 // eventually waits until the problems are as wanted: lists come from the cache of the API server, which may be behind.
 func (w team) eventually(n health.Namespace, want ...string) {
 	w.tb.Helper()
-	deadline := time.Now().Add(2 * time.Minute)
-	for {
-		got := w.problems(n)
-		if slices.Equal(got, want) {
-			return
-		}
-		if time.Now().After(deadline) {
-			w.tb.Fatalf("the problems are %v, want %v", got, want)
-		}
-		<-time.After(50 * time.Millisecond)
+	var got []string
+	if !patience.Until(func() bool {
+		got = w.problems(n)
+		return slices.Equal(got, want)
+	}) {
+		w.tb.Fatalf("the problems are %v, want %v", got, want)
 	}
 }
 

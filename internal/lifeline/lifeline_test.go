@@ -6,7 +6,6 @@ package lifeline_test
 import (
 	"bufio"
 	"bytes"
-	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -15,11 +14,9 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
-
-	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/nestor-dev/nestor/internal/lifeline"
+	"github.com/nestor-dev/nestor/test/patience"
 )
 
 // parentVariable makes this test binary the parent that is killed.
@@ -56,9 +53,7 @@ func TestAChildEndsWithItsParent(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = parent.Wait() // it was killed
-	err = wait.PollUntilContextTimeout(t.Context(), 10*time.Millisecond, 2*time.Minute, true,
-		func(context.Context) (bool, error) { return errors.Is(syscall.Kill(pid, 0), syscall.ESRCH), nil })
-	if err != nil {
+	if !patience.Until(func() bool { return errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) }) {
 		t.Errorf("process %d is still running", pid)
 	}
 }

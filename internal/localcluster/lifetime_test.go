@@ -20,10 +20,10 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/nestor-dev/nestor/internal/localcluster"
+	"github.com/nestor-dev/nestor/test/patience"
 )
 
 // killedCallerVariable makes this test binary act as a caller that is killed, in the given state directory.
@@ -127,7 +127,7 @@ func TestWatchReportsADeadProcess(t *testing.T) {
 	if err := syscall.Kill(pids[0], syscall.SIGKILL); err != nil { // etcd, by the order of the names
 		t.Fatal(err)
 	}
-	loud, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	loud, cancel := context.WithTimeout(t.Context(), patience.Limit())
 	defer cancel()
 	if err := cluster.Watch(loud); err == nil || !strings.Contains(err.Error(), "etcd has ended") {
 		t.Errorf("Watch: %v, want that etcd has ended", err)
@@ -171,12 +171,10 @@ func TestMissingBinariesAreNamed(t *testing.T) {
 func recordedPIDs(t *testing.T, stateDir string) []int {
 	t.Helper()
 	var pids []int
-	err := wait.PollUntilContextTimeout(t.Context(), 20*time.Millisecond, 2*time.Minute, true,
-		func(context.Context) (bool, error) {
-			pids = readPIDs(t, stateDir)
-			return len(pids) == 3, nil
-		})
-	if err != nil {
+	if !patience.Until(func() bool {
+		pids = readPIDs(t, stateDir)
+		return len(pids) == 3
+	}) {
 		t.Fatalf("recorded the processes %v, want three", pids)
 	}
 	return pids
@@ -204,9 +202,7 @@ func readPIDs(t *testing.T, stateDir string) []int {
 func expectGone(t *testing.T, pids []int) {
 	t.Helper()
 	for _, pid := range pids {
-		err := wait.PollUntilContextTimeout(t.Context(), 20*time.Millisecond, 2*time.Minute, true,
-			func(context.Context) (bool, error) { return errors.Is(syscall.Kill(pid, 0), syscall.ESRCH), nil })
-		if err != nil {
+		if !patience.Until(func() bool { return errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) }) {
 			t.Errorf("process %d is still running", pid)
 		}
 	}

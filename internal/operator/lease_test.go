@@ -4,21 +4,19 @@
 package operator
 
 import (
-	"context"
 	"testing"
-	"time"
 
 	authenticationv1 "k8s.io/api/authentication/v1"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	installation "github.com/nestor-dev/nestor/config/operator"
 	"github.com/nestor-dev/nestor/internal/localcluster"
+	"github.com/nestor-dev/nestor/test/patience"
 )
 
 func TestTheLeaseGoesWithTheServiceAccount(t *testing.T) {
@@ -50,10 +48,9 @@ func TestTheLeaseGoesWithTheServiceAccount(t *testing.T) {
 	if err := admin.Delete(t.Context(), account); err != nil {
 		t.Fatal(err)
 	}
-	err = wait.PollUntilContextTimeout(t.Context(), 50*time.Millisecond, 2*time.Minute, true, func(ctx context.Context) (bool, error) {
-		return apierrors.IsNotFound(admin.Get(ctx, client.ObjectKeyFromObject(lease), lease)), nil
-	})
-	if err != nil {
+	if !patience.Until(func() bool {
+		return apierrors.IsNotFound(admin.Get(t.Context(), client.ObjectKeyFromObject(lease), lease))
+	}) {
 		t.Error("the lease still exists")
 	}
 }
@@ -78,11 +75,10 @@ func grant(t *testing.T, admin client.Client) {
 func own(t *testing.T, as client.Client) {
 	t.Helper()
 	var last error
-	err := wait.PollUntilContextTimeout(t.Context(), 50*time.Millisecond, 2*time.Minute, true, func(ctx context.Context) (bool, error) {
-		last = leaseOwner{client: as, live: as, namespace: installation.Namespace}.own(ctx)
-		return last == nil, nil // the API server learns of an account and its permissions after they are created
-	})
-	if err != nil {
+	if !patience.Until(func() bool {
+		last = leaseOwner{client: as, live: as, namespace: installation.Namespace}.own(t.Context())
+		return last == nil // the API server applies permissions some time after they are created
+	}) {
 		t.Fatal(last)
 	}
 }

@@ -14,12 +14,12 @@ import (
 	"github.com/nestor-dev/nestor/internal/ledger"
 )
 
-// patience is the timeout of a readiness probe.
-const patience = time.Second
+// probeTimeout is the timeout of a readiness probe.
+const probeTimeout = time.Second
 
 func cachesSynced(mgr ctrl.Manager) func(*http.Request) error {
 	return func(req *http.Request) error {
-		ctx, cancel := context.WithTimeout(req.Context(), patience)
+		ctx, cancel := context.WithTimeout(req.Context(), probeTimeout)
 		defer cancel()
 		if !mgr.GetCache().WaitForCacheSync(ctx) {
 			return errors.New("the caches have not synced yet")
@@ -31,7 +31,7 @@ func cachesSynced(mgr ctrl.Manager) func(*http.Request) error {
 // ledgerAnswers returns a check that reads a nonexistent agent from the ledger: "not found" shows that the ledger responds.
 func ledgerAnswers(l ledger.Histories) func(*http.Request) error {
 	return func(req *http.Request) error {
-		ctx, cancel := context.WithTimeout(req.Context(), patience)
+		ctx, cancel := context.WithTimeout(req.Context(), probeTimeout)
 		defer cancel()
 		return probeLedger(ctx, l)
 	}

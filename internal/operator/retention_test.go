@@ -11,11 +11,11 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
-	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/nestor-dev/nestor/internal/ledger"
 	"github.com/nestor-dev/nestor/internal/ledger/connect"
 	"github.com/nestor-dev/nestor/internal/ledger/ledgertest"
+	"github.com/nestor-dev/nestor/test/patience"
 )
 
 func TestOldHistoriesAreDeletedAndYoungOnesKept(t *testing.T) {
@@ -40,12 +40,11 @@ func TestOldHistoriesAreDeletedAndYoungOnesKept(t *testing.T) {
 	go func() {
 		ended <- retention{kept, 24 * time.Hour, 24 * time.Hour, func() bool { return true }, logr.Discard()}.Start(ctx)
 	}()
-	err = wait.PollUntilContextTimeout(ctx, 10*time.Millisecond, 2*time.Minute, true, func(ctx context.Context) (bool, error) {
+	if !patience.Until(func() bool {
 		_, err := kept.Agent(ctx, "old")
-		return errors.Is(err, ledger.ErrNotFound), nil
-	})
-	if err != nil {
-		t.Errorf("the old history still exists: %v", err)
+		return errors.Is(err, ledger.ErrNotFound)
+	}) {
+		t.Error("the old history still exists")
 	}
 	stop()
 	if err := <-ended; err != nil {

@@ -75,7 +75,7 @@ func Inspect(leases []coordinationv1.Lease, now time.Time) Installation {
 		}
 		lastShard = max(lastShard, shard)
 		// Between two holders a Lease is free for a moment.
-		owned[shard] = silence(lease, now) <= patience(lease)
+		owned[shard] = silence(lease, now) <= staleAfter(lease)
 		if owner := holder(lease); owner != "" && owned[shard] {
 			held[owner]++
 		}
@@ -99,7 +99,7 @@ func Inspect(leases []coordinationv1.Lease, now time.Time) Installation {
 // addMember adds the replica of a member Lease, by its identity.
 func (i *Installation) addMember(lease *coordinationv1.Lease, now time.Time) {
 	r := ReplicaStatus{Name: holder(lease), Silent: silence(lease, now)}
-	r.Stale = r.Silent > patience(lease)
+	r.Stale = r.Silent > staleAfter(lease)
 	r.Unhealthy, r.Stopping = lease.Annotations[stateAnnotation] == unhealthy, lease.Annotations[stateAnnotation] == stopping
 	i.Replicas = append(i.Replicas, r)
 	if shards, err := strconv.Atoi(lease.Annotations[shardsAnnotation]); err == nil && !r.Stale {
@@ -120,7 +120,7 @@ func silence(lease *coordinationv1.Lease, now time.Time) time.Duration {
 	return now.Sub(lease.Spec.RenewTime.Time)
 }
 
-// patience is after how long without a renewal a Lease is regarded as stale. A Lease that was released has a duration of a second.
-func patience(lease *coordinationv1.Lease) time.Duration {
+// staleAfter returns how long after its last renewal a Lease is stale. A Lease that was released has a duration of a second.
+func staleAfter(lease *coordinationv1.Lease) time.Duration {
 	return 2 * max(duration(lease, Timing{LeaseDuration: 8 * time.Second}), 5*time.Second)
 }

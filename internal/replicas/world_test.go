@@ -28,6 +28,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/nestor-dev/nestor/internal/localcluster"
+	"github.com/nestor-dev/nestor/test/patience"
 )
 
 // short is the timing of the tests.
@@ -55,7 +56,7 @@ func TestMain(m *testing.M) {
 
 // replicasLeft returns a goroutine of this package that still runs after all Start calls have returned.
 func replicasLeft() (left string) {
-	_ = wait.PollUntilContextTimeout(context.Background(), 10*time.Millisecond, 2*time.Minute, true, func(context.Context) (bool, error) {
+	patience.Until(func() bool {
 		left = ""
 		stacks := make([]byte, 1<<22)
 		for stack := range strings.SplitSeq(string(stacks[:goruntime.Stack(stacks, true)]), "\n\n") {
@@ -63,7 +64,7 @@ func replicasLeft() (left string) {
 				left = stack
 			}
 		}
-		return left == "", nil
+		return left == ""
 	})
 	return left
 }

@@ -25,6 +25,7 @@ import (
 	"github.com/nestor-dev/nestor/config/operator"
 	"github.com/nestor-dev/nestor/internal/localcluster"
 	"github.com/nestor-dev/nestor/internal/servingcert"
+	"github.com/nestor-dev/nestor/test/patience"
 )
 
 const namespace = operator.Namespace
@@ -49,7 +50,7 @@ func TestKeepers(t *testing.T) {
 }
 
 var _ = BeforeSuite(func() {
-	SetDefaultEventuallyTimeout(2 * time.Minute)
+	SetDefaultEventuallyTimeout(patience.Limit())
 	var cancel context.CancelFunc
 	ctx, cancel = context.WithCancel(context.Background())
 	DeferCleanup(cancel)

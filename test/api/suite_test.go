@@ -25,6 +25,7 @@ import (
 	nestor "github.com/nestor-dev/nestor/api/v1alpha1"
 	"github.com/nestor-dev/nestor/config/crd"
 	"github.com/nestor-dev/nestor/internal/localcluster"
+	"github.com/nestor-dev/nestor/test/patience"
 )
 
 // update rewrites the golden files: go test ./test/api -update, then read the difference.
@@ -40,7 +41,7 @@ var (
 
 func TestAPI(t *testing.T) {
 	RegisterFailHandler(Fail)
-	SetDefaultEventuallyTimeout(2 * time.Minute)
+	SetDefaultEventuallyTimeout(patience.Limit())
 	SetDefaultEventuallyPollingInterval(50 * time.Millisecond)
 	RunSpecs(t, "API")
 }
@@ -62,7 +63,7 @@ var _ = BeforeSuite(func(ctx SpecContext) {
 	plain, err := client.New(config, client.Options{Scheme: scheme})
 	Expect(err).NotTo(HaveOccurred())
 	api = client.WithFieldValidation(plain, metav1.FieldValidationStrict)
-}, NodeTimeout(10*time.Minute))
+})
 
 // definitions returns the nine CRDs. It panics if they are broken, because specs are generated from them before
 // anything runs.

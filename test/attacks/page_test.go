@@ -13,6 +13,8 @@ import (
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/nestor-dev/nestor/test/patience"
 )
 
 // maxPages is the default of --web-max-streams-per-user.
@@ -67,7 +69,7 @@ var _ = class(
 				_, _ = io.Copy(io.Discard, got.more) // how it ends does not matter
 			}()
 			r.Expect(r.API.Delete(t.Context(), &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: r.Namespace, Name: "mallory"}})).To(Succeed())
-			r.Eventually(ended).WithTimeout(4 * time.Minute).Should(BeClosed()) // it is reviewed every 30 seconds
+			r.Eventually(ended).WithTimeout(30*time.Second + patience.Limit()).Should(BeClosed()) // it is reviewed every 30 seconds
 		},
 		control: func(t *testing.T, w *target) {
 			d, r, _, token := newVisitor(t, w, user)

@@ -12,11 +12,12 @@ import (
 	"time"
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/test/patience"
 )
 
-const (
-	recoveryTimeout = 4 * time.Minute // after the last fault: a provider's back-off and a take-over take their time
-	settleTimeout   = 3 * time.Minute // until late writes of a status and the garbage collector are done
+var (
+	recoveryTimeout = 2*time.Minute + patience.Limit() // after the last fault: a provider's back-off and a take-over take their time
+	settleTimeout   = time.Minute + patience.Limit()   // until late writes of a status and the garbage collector are done
 )
 
 // check checks all invariants. Each has a name and returns what violates it.

@@ -9,7 +9,6 @@ package chart_test
 import (
 	"context"
 	"testing"
-	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -52,7 +51,7 @@ var _ = BeforeSuite(func(ctx SpecContext) {
 	Expect(err).NotTo(HaveOccurred())
 	api = client.WithFieldValidation(plain, metav1.FieldValidationStrict)
 	makeNamespaces(ctx)
-}, NodeTimeout(10*time.Minute)) // the first time, Helm is built
+})
 
 func makeNamespaces(ctx context.Context) {
 	GinkgoHelper()

@@ -18,6 +18,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/outbound/oauth"
 	"github.com/nestor-dev/nestor/internal/tool"
 	"github.com/nestor-dev/nestor/internal/tool/mcp"
+	"github.com/nestor-dev/nestor/test/patience"
 )
 
 // The suite starts a client with these variables and the URL of its server as the last argument.
@@ -30,7 +31,7 @@ func TestMain(m *testing.M) {
 	if os.Getenv(scenarioVariable) == "" {
 		os.Exit(m.Run())
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), patience.Limit())
 	defer cancel()
 	if err := runClient(ctx, os.Args[len(os.Args)-1]); err != nil {
 		fmt.Fprintln(os.Stderr, err)

@@ -17,14 +17,11 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/nestor-dev/nestor/test/docs/page"
+	"github.com/nestor-dev/nestor/test/patience"
 )
 
-// patience is the timeout of a page, and retryTimeout how long read-only commands are repeated until they print what the
-// page shows.
-const (
-	pageTimeout  = 8 * time.Minute
-	retryTimeout = 2 * time.Minute
-)
+// pageTimeout is the timeout of a page with all its commands.
+const pageTimeout = 8 * time.Minute
 
 // TestCommands runs the commands of every page.
 func TestCommands(t *testing.T) {
@@ -149,7 +146,7 @@ func (r *reader) do(command page.Command) {
 var readOnlyCommand = regexp.MustCompile(`^(kubectl (get|describe|auth|events|explain)|kubectl nestor (tree|transcript|usage|roles|doctor))\b`)
 
 func (r *reader) runUntilStable(command page.Command, text string) (output string, code int) {
-	_ = wait.PollUntilContextTimeout(r.Context(), 100*time.Millisecond, retryTimeout, true, func(context.Context) (bool, error) {
+	_ = wait.PollUntilContextTimeout(r.Context(), 100*time.Millisecond, patience.Limit(), true, func(context.Context) (bool, error) {
 		var err error
 		output, code, err = r.shell.Run(text)
 		return code == command.Code && page.Matches(*command.Want, output), err
@@ -163,11 +160,10 @@ func (r *reader) serve(command page.Command, text string) {
 	if output, _, err := r.shell.Run(fmt.Sprintf("{ %s\n} >'%s' 2>&1 &", text, outputFile)); err != nil {
 		r.Fatalf("%s: %v\n%s", r.place(command), err, output)
 	}
-	err := wait.PollUntilContextTimeout(r.Context(), 20*time.Millisecond, retryTimeout, true, func(context.Context) (bool, error) {
+	if !patience.Until(func() bool {
 		combined, err := os.ReadFile(outputFile)
-		return err == nil && strings.Contains(string(combined), "\n"), nil
-	})
-	if err != nil {
+		return err == nil && strings.Contains(string(combined), "\n")
+	}) {
 		r.Fatalf("%s: it printed nothing", r.place(command))
 	}
 	if output, code, err := r.shell.Run("kill -0 $!"); err != nil || code != 0 {

@@ -11,17 +11,16 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/wait"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 	"github.com/nestor-dev/nestor/internal/ledger/ledgertest/pgserver"
+	"github.com/nestor-dev/nestor/test/patience"
 	"github.com/nestor-dev/nestor/test/stack"
 )
 
@@ -223,11 +222,8 @@ func (d *installationTest) expect(name string, phase v1alpha1.TaskPhase, kind v1
 
 func (d *installationTest) await(what string, done func(context.Context) bool) {
 	d.Helper()
-	err := wait.PollUntilContextTimeout(d.Context(), 50*time.Millisecond, 3*time.Minute, true, func(ctx context.Context) (bool, error) {
-		return done(ctx), nil
-	})
-	if err != nil {
-		d.Errorf("timed out waiting for %s: %v\n%s", what, err, d.describeObjects())
+	if !patience.Until(func() bool { return done(d.Context()) }) {
+		d.Errorf("timed out waiting for %s\n%s", what, d.describeObjects())
 	}
 }
 

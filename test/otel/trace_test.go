@@ -15,7 +15,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
@@ -23,6 +22,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/test/patience"
 	"github.com/nestor-dev/nestor/test/stack"
 )
 
@@ -202,7 +202,7 @@ func TestOneTraceSurvivesTheOperator(t *testing.T) {
 // restart replaces the operator by one with additional environment variables.
 func (w *environment) restart(env ...string) {
 	w.t.Helper()
-	ended, cancel := context.WithTimeout(w.t.Context(), 2*time.Minute)
+	ended, cancel := context.WithTimeout(w.t.Context(), patience.Limit())
 	defer cancel()
 	if err := w.Operator.Terminate(ended); err != nil {
 		w.t.Fatalf("the operator ended with %v", err)

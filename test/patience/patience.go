@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package patience limits how long tests wait for a condition. The limit is for the machine, not for the product: a test
-// that passes does not wait that long, and a product that becomes slow is noticed.
+// that passes does not wait that long, and a product that becomes slow is noticed. A wait for an interval of the product
+// is that interval plus the limit.
 package patience
 
 import (
@@ -21,6 +22,9 @@ const (
 	defaultFactor = 8
 )
 
+// interval is the time between two checks of Until.
+const interval = 10 * time.Millisecond
+
 // Limit returns how long a test waits for a condition before it fails.
 func Limit() time.Duration {
 	text := os.Getenv(Variable)
@@ -32,4 +36,18 @@ func Limit() time.Duration {
 		panic(fmt.Sprintf("%s=%q is not a positive number", Variable, text))
 	}
 	return time.Duration(factor * float64(base))
+}
+
+// Until waits until a condition holds, and returns false if it does not before the limit.
+func Until(holds func() bool) bool {
+	ticker, late := time.NewTicker(interval), time.After(Limit())
+	defer ticker.Stop()
+	for !holds() {
+		select {
+		case <-ticker.C:
+		case <-late:
+			return holds()
+		}
+	}
+	return true
 }

@@ -16,3 +16,17 @@ func TestFactor(t *testing.T) {
 		}
 	}
 }
+
+func TestUntil_HoldsLater_True(t *testing.T) {
+	checks := 0
+	if !Until(func() bool { checks++; return checks == 3 }) {
+		t.Error("it did not wait for the third check")
+	}
+}
+
+func TestUntil_NeverHolds_FalseAfterTheLimit(t *testing.T) {
+	t.Setenv(Variable, "0.001")
+	if Until(func() bool { return false }) {
+		t.Error("it holds")
+	}
+}

@@ -22,6 +22,7 @@ import (
 	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/nestor-dev/nestor/config/operator"
+	"github.com/nestor-dev/nestor/test/patience"
 	"github.com/nestor-dev/nestor/test/stack"
 )
 
@@ -33,7 +34,7 @@ var env *stack.Stack
 
 func TestRBAC(t *testing.T) {
 	RegisterFailHandler(Fail)
-	SetDefaultEventuallyTimeout(2 * time.Minute)
+	SetDefaultEventuallyTimeout(patience.Limit())
 	SetDefaultEventuallyPollingInterval(50 * time.Millisecond)
 	EnforceDefaultTimeoutsWhenUsingContexts()
 	RunSpecs(t, "RBAC")
@@ -59,7 +60,7 @@ var _ = BeforeSuite(func(ctx SpecContext) {
 	createObjects(ctx)
 	startGateway(ctx)
 	awaitPolicies(ctx)
-}, NodeTimeout(10*time.Minute))
+})
 
 // registerHistory applies the chart's registration of the history API, with the address of the operator's process on
 // this machine. The operator itself creates the certificate and the CA bundle.

@@ -20,6 +20,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/nestor-dev/nestor/config/operator"
+	"github.com/nestor-dev/nestor/test/patience"
 )
 
 // tokenSeconds is the lifetime of the operator's token: longer than any suite.
@@ -74,7 +75,7 @@ func (s *Stack) writeKubeconfig(token string) error {
 // AwaitRole waits until the API server permits a person the actions of a ClusterRole in a namespace: a new binding takes effect only after
 // some time.
 func (s *Stack) AwaitRole(ctx context.Context, namespace, person, role string) error {
-	err := wait.PollUntilContextTimeout(ctx, 10*time.Millisecond, startTimeout, true, func(ctx context.Context) (bool, error) {
+	err := wait.PollUntilContextTimeout(ctx, 10*time.Millisecond, patience.Limit(), true, func(ctx context.Context) (bool, error) {
 		var found rbacv1.ClusterRole
 		if err := s.API.Get(ctx, client.ObjectKey{Name: role}, &found); err != nil {
 			return false, err
@@ -94,7 +95,7 @@ func (s *Stack) AwaitRole(ctx context.Context, namespace, person, role string) e
 
 // AwaitRule waits until the API server permits a person the first action of a rule in a namespace.
 func (s *Stack) AwaitRule(ctx context.Context, namespace, person string, rule rbacv1.PolicyRule) error {
-	err := wait.PollUntilContextTimeout(ctx, 10*time.Millisecond, startTimeout, true, func(ctx context.Context) (bool, error) {
+	err := wait.PollUntilContextTimeout(ctx, 10*time.Millisecond, patience.Limit(), true, func(ctx context.Context) (bool, error) {
 		return s.may(ctx, namespace, person, rule)
 	})
 	if err != nil {

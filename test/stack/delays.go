@@ -84,7 +84,7 @@ func (s *Stack) startDelays() error {
 	}
 	d.certificate = certificate
 	d.server = &http.Server{
-		ReadHeaderTimeout: startTimeout,
+		ReadHeaderTimeout: time.Minute,
 		TLSConfig:         &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS13},
 		TLSNextProto:      map[string]func(*http.Server, *tls.Conn, http.Handler){}, // no HTTP/2
 		Handler: forward.Handler(&httputil.ReverseProxy{

@@ -18,6 +18,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/nestor-dev/nestor/test/patience"
 )
 
 // Replica is a running operator.
@@ -111,9 +113,12 @@ func (r *Replica) IsReady(ctx context.Context) bool {
 	return response.Body.Close() == nil && response.StatusCode == http.StatusOK
 }
 
+// startTime is that of an operator with a large ledger.
+const startTime = 30 * time.Second
+
 // AwaitReady waits until the operator reports that it is ready.
 func (r *Replica) AwaitReady(ctx context.Context) error {
-	err := wait.PollUntilContextTimeout(ctx, 20*time.Millisecond, startTimeout, true, func(ctx context.Context) (bool, error) {
+	err := wait.PollUntilContextTimeout(ctx, 20*time.Millisecond, startTime+patience.Limit(), true, func(ctx context.Context) (bool, error) {
 		select {
 		case <-r.Exited():
 			return false, errors.New("the operator has ended")

@@ -16,7 +16,6 @@ import (
 	"slices"
 	"strings"
 	"sync/atomic"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -109,8 +108,6 @@ type Stack struct {
 }
 
 const loopbackFlag = "allow-loopback-endpoints"
-
-const startTimeout = 2 * time.Minute // for a program's start: suites start many at once
 
 // Start runs a stack. If it fails, nothing is left running.
 func Start(ctx context.Context, options Options) (s *Stack, err error) {

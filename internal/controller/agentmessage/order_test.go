@@ -32,6 +32,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/ledger"
 	"github.com/nestor-dev/nestor/internal/ledger/connect"
 	"github.com/nestor-dev/nestor/internal/tool"
+	"github.com/nestor-dev/nestor/test/patience"
 )
 
 // Messages that were created within one second reach the chat in the order of their resource versions, although eight workers take them
@@ -195,13 +196,7 @@ func (noTools) Set(context.Context, ledger.Agent, string) (tool.Set, error) {
 // await waits until so returns true.
 func await(t *testing.T, so func() bool) {
 	t.Helper()
-	ticker, late := time.NewTicker(5*time.Millisecond), time.After(2*time.Minute)
-	defer ticker.Stop()
-	for !so() {
-		select {
-		case <-ticker.C:
-		case <-late:
-			t.Fatal("timed out")
-		}
+	if !patience.Until(so) {
+		t.Fatal("timed out")
 	}
 }

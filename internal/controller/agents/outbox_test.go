@@ -27,6 +27,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/engine"
 	"github.com/nestor-dev/nestor/internal/ledger"
 	"github.com/nestor-dev/nestor/internal/ledger/connect"
+	"github.com/nestor-dev/nestor/test/patience"
 )
 
 // noModels makes every turn fail; the chat posts the failure.
@@ -73,7 +74,7 @@ func newPostingRunner(t *testing.T, api client.WithWatch) (*Runner, Owner, <-cha
 // waitUntil applies the state of the chat until ok returns true.
 func waitUntil(t *testing.T, r *Runner, owner Owner, changed <-chan struct{}, ok func(agent.State, error) bool) agent.State {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), patience.Limit())
 	defer cancel()
 	for {
 		state, err := r.Engine.View(ctx, string(owner.Object.GetUID()))

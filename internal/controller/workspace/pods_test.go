@@ -27,6 +27,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/ledger"
 	"github.com/nestor-dev/nestor/internal/tool"
 	"github.com/nestor-dev/nestor/internal/tool/workspace/pod"
+	"github.com/nestor-dev/nestor/test/patience"
 )
 
 // chatWorkspace is a chat with a workspace. This suite acts as its pod's node.
@@ -230,7 +231,7 @@ var _ = Describe("A workspace pod", func() {
 			}
 			// The controller has handled it when it has ended the session, which it does last.
 			sessionEnded := func(context.Context) (bool, error) { return !workspaces.InSession(r.name()), nil }
-			return errors.Join(errors.New("connection reset by peer"), wait.PollUntilContextTimeout(ctx, 10*time.Millisecond, 2*time.Minute, true, sessionEnded))
+			return errors.Join(errors.New("connection reset by peer"), wait.PollUntilContextTimeout(ctx, 10*time.Millisecond, patience.Limit(), true, sessionEnded))
 		})
 		DeferCleanup(func() { network.interceptCalls(nil) })
 		Expect(finished(r.call(workspaces, "ls", `{}`)).Text).To(And(

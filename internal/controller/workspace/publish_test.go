@@ -89,7 +89,7 @@ func (r *publishing) publisher() *corev1.Pod {
 	Eventually(func(g Gomega) {
 		g.Expect(api.Get(ctx, r.publisherName(), found)).To(Succeed())
 		g.Expect(found.DeletionTimestamp).To(BeNil())
-	}).WithTimeout(2 * time.Minute).Should(Succeed())
+	}).Should(Succeed())
 	var secret corev1.Secret
 	Expect(api.Get(ctx, r.publisherName(), &secret)).To(Succeed())
 	p := &gitpush.Publisher{Source: gitclone.Source{Dir: GinkgoT().TempDir(), URL: "file://" + r.upstream}}
@@ -114,9 +114,9 @@ func (r *publishing) publisher() *corev1.Pod {
 
 func (r *publishing) publisherGone() {
 	GinkgoHelper()
-	Eventually(func() error { return api.Get(ctx, r.publisherName(), &corev1.Pod{}) }).WithTimeout(2 * time.Minute).ShouldNot(Succeed())
+	Eventually(func() error { return api.Get(ctx, r.publisherName(), &corev1.Pod{}) }).ShouldNot(Succeed())
 	// The next call must not see it in the cache.
-	Eventually(func() error { return reconciler.Client.Get(ctx, r.publisherName(), &corev1.Pod{}) }).WithTimeout(2 * time.Minute).ShouldNot(Succeed())
+	Eventually(func() error { return reconciler.Client.Get(ctx, r.publisherName(), &corev1.Pod{}) }).ShouldNot(Succeed())
 }
 
 // line returns what review_changes prints for publish_changes.
@@ -144,7 +144,7 @@ func (r *publishing) publish(key, line string) <-chan tool.Result {
 func received(done <-chan tool.Result) tool.Result {
 	GinkgoHelper()
 	var result tool.Result
-	Eventually(done).WithTimeout(2 * time.Minute).Should(Receive(&result))
+	Eventually(done).Should(Receive(&result))
 	return result
 }
 
@@ -262,12 +262,12 @@ var _ = Describe("Publishing changes", func() {
 		left := found.DeepCopy()
 		left.ResourceVersion, left.UID = "", ""
 		Expect(api.Create(ctx, left)).To(Succeed())
-		Eventually(func() error { return reconciler.Client.Get(ctx, r.publisherName(), &corev1.Pod{}) }).WithTimeout(2 * time.Minute).Should(Succeed())
+		Eventually(func() error { return reconciler.Client.Get(ctx, r.publisherName(), &corev1.Pod{}) }).Should(Succeed())
 		Eventually(func() error {
 			clock.advance(2 * time.Minute)
 			_, _ = reconciler.Reconcile(ctx, ctrl.Request{NamespacedName: r.publisherName()}) // it is repeated
 			return api.Get(ctx, r.publisherName(), &corev1.Pod{})
-		}).WithTimeout(2 * time.Minute).ShouldNot(Succeed())
+		}).ShouldNot(Succeed())
 	})
 
 	It("does not send a Secret that does not name the server any more", func() {

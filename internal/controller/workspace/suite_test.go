@@ -42,6 +42,7 @@ import (
 	server "github.com/nestor-dev/nestor/internal/tool/workspace"
 	"github.com/nestor-dev/nestor/internal/tool/workspace/changes"
 	"github.com/nestor-dev/nestor/internal/tool/workspace/pod"
+	"github.com/nestor-dev/nestor/test/patience"
 )
 
 var (
@@ -64,7 +65,7 @@ func TestWorkspaces(t *testing.T) {
 }
 
 var _ = BeforeSuite(func() {
-	SetDefaultEventuallyTimeout(2 * time.Minute)
+	SetDefaultEventuallyTimeout(patience.Limit())
 	SetDefaultEventuallyPollingInterval(20 * time.Millisecond)
 	var cancel context.CancelFunc
 	ctx, cancel = context.WithCancel(context.Background())

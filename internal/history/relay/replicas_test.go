@@ -24,6 +24,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/replicas"
 	"github.com/nestor-dev/nestor/internal/shard"
 	"github.com/nestor-dev/nestor/internal/streams"
+	"github.com/nestor-dev/nestor/test/patience"
 )
 
 // timeout is for what happens at once on an idle machine.
@@ -160,7 +161,7 @@ func (v *view) close() {
 // await reads until a condition holds.
 func (v *view) await(what string, condition func() bool) {
 	v.t.Helper()
-	deadline := time.After(timeout)
+	deadline := time.After(patience.Limit())
 	for !condition() {
 		select {
 		case <-v.reader.Updates():
@@ -200,15 +201,8 @@ func (v *view) awaitChange() {
 // eventually polls a condition.
 func eventually(t testing.TB, what string, condition func() bool) {
 	t.Helper()
-	ticker := time.NewTicker(5 * time.Millisecond)
-	defer ticker.Stop()
-	deadline := time.After(timeout)
-	for !condition() {
-		select {
-		case <-ticker.C:
-		case <-deadline:
-			t.Fatal("timed out: ", what)
-		}
+	if !patience.Until(condition) {
+		t.Fatal("timed out: ", what)
 	}
 }
 

@@ -11,9 +11,9 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/nestor-dev/nestor/internal/model"
+	"github.com/nestor-dev/nestor/test/patience"
 )
 
 // The agent on the A2A SDK for JavaScript, which make a2a-sdk installs, and the file that makes it end with the test.
@@ -46,19 +46,10 @@ func (s *jsServer) said(prefix string) []string {
 // awaitSaid returns the lines of the agent that begin with a text when there are as many. The agent may print one after it has answered.
 func (s *jsServer) awaitSaid(t *testing.T, prefix string, count int) []string {
 	t.Helper()
-	ticker, late := time.NewTicker(10*time.Millisecond), time.After(2*time.Minute)
-	defer ticker.Stop()
-	for {
-		found := s.said(prefix)
-		if len(found) >= count {
-			return found
-		}
-		select {
-		case <-ticker.C:
-		case <-late:
-			t.Fatalf("the agent printed %q, want %d lines with %q", found, count, prefix)
-		}
+	if !patience.Until(func() bool { return len(s.said(prefix)) >= count }) {
+		t.Fatalf("the agent printed %q, want %d lines with %q", s.said(prefix), count, prefix)
 	}
+	return s.said(prefix)
 }
 
 // startJS starts the agent. If the SDK is missing, it skips the test, or fails it in CI.

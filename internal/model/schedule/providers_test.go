@@ -8,13 +8,13 @@ import (
 	"errors"
 	"net/http/httptest"
 	"testing"
-	"time"
 
 	"github.com/nestor-dev/nestor/internal/model"
 	"github.com/nestor-dev/nestor/internal/model/openai"
 	"github.com/nestor-dev/nestor/internal/model/schedule"
 	"github.com/nestor-dev/nestor/internal/model/scripted"
 	"github.com/nestor-dev/nestor/internal/model/wire"
+	"github.com/nestor-dev/nestor/test/patience"
 )
 
 // TestRateLimitSendsCallsToTheFallback uses two real providers. The first answers with one 429 and gets no further
@@ -52,7 +52,7 @@ func submit(t *testing.T, s *schedule.Scheduler, clients map[string]model.Client
 	ticket := schedule.Ticket{Provider: "main", Namespace: "a", Chat: "b", Tokens: 20}
 	mustSubmit(t, s, ticket, func(g *schedule.Grant) {
 		go func() {
-			ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+			ctx, cancel := context.WithTimeout(t.Context(), patience.Limit())
 			defer cancel()
 			reply, err := clients[g.Provider].Complete(ctx, request, nil)
 			var failed *model.Error

@@ -22,6 +22,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/model/responses"
 	"github.com/nestor-dev/nestor/internal/model/scripted"
 	"github.com/nestor-dev/nestor/internal/model/wire"
+	"github.com/nestor-dev/nestor/test/patience"
 )
 
 var rewrite = flag.Bool("rewrite", false, "rewrite the transcripts in testdata/scenarios")
@@ -158,7 +159,7 @@ func fail(t *testing.T, newClient func(wire.Endpoint) (model.Client, error), inp
 	}
 	_, url := serve(t, scripted.Options{Scripts: []*scripted.Script{script}})
 	for i := range got {
-		timeout := 2 * time.Minute // the machine may be busy
+		timeout := patience.Limit()
 		if input == "a hang" && i == 0 {
 			timeout = 2 * time.Second
 		}

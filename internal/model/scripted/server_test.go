@@ -9,14 +9,13 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"runtime"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/nestor-dev/nestor/internal/model/scripted"
+	"github.com/nestor-dev/nestor/test/patience"
 )
 
 func parse(t testing.TB, script string) *scripted.Script {
@@ -243,7 +242,7 @@ func TestRequestIsInFlightUntilItsClientDisconnects(t *testing.T) {
 // awaitRequests waits until the server reports the given number of replies in flight and of requests.
 func awaitRequests(t *testing.T, url string, underWay, told int) {
 	t.Helper()
-	for end := time.Now().Add(2 * time.Minute); time.Now().Before(end); runtime.Gosched() {
+	if !patience.Until(func() bool {
 		response, err := http.Get(url)
 		if err != nil {
 			t.Fatal(err)
@@ -257,11 +256,10 @@ func awaitRequests(t *testing.T, url string, underWay, told int) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got.UnderWay == underWay && len(got.Requests) == told {
-			return
-		}
+		return got.UnderWay == underWay && len(got.Requests) == told
+	}) {
+		t.Fatalf("%s never reported %d requests with %d in flight", url, told, underWay)
 	}
-	t.Fatalf("%s never reported %d requests with %d in flight", url, told, underWay)
 }
 
 func TestRecorderKeepsTheNewest(t *testing.T) {

@@ -19,6 +19,7 @@ import (
 
 	"github.com/nestor-dev/nestor/internal/tool"
 	"github.com/nestor-dev/nestor/internal/tool/mcp"
+	"github.com/nestor-dev/nestor/test/patience"
 )
 
 func foreign(name string, transport mcp.Transport, url string) mcp.Server {
@@ -129,7 +130,7 @@ func TestServerEverythingGetsNoModel(t *testing.T) {
 		}
 		select {
 		case <-c.changed:
-		case <-time.After(2 * time.Minute):
+		case <-time.After(patience.Limit()):
 			t.Fatalf("the server does not know that it may ask: %v", session.Tools().Names())
 		}
 	}
@@ -148,7 +149,7 @@ func TestServerEverythingsTaskToolIsLeftOut(t *testing.T) {
 	for !strings.Contains(session.Status().Message, "simulate-research-query: it can only run as an MCP task") {
 		select {
 		case <-c.changed:
-		case <-time.After(2 * time.Minute):
+		case <-time.After(patience.Limit()):
 			t.Fatalf("the status says %q", session.Status().Message)
 		}
 	}

@@ -16,6 +16,7 @@ import (
 
 	"github.com/nestor-dev/nestor/internal/outbound"
 	"github.com/nestor-dev/nestor/internal/tool/mcp"
+	"github.com/nestor-dev/nestor/test/patience"
 )
 
 // maliciousServer is a malicious MCP server with a minimal implementation of the protocol.
@@ -242,7 +243,7 @@ func TestAStreamWithoutEndIsCut(t *testing.T) {
 		if sent > 128<<20 {
 			t.Errorf("%d MiB were sent", sent>>20)
 		}
-	case <-time.After(2 * time.Minute):
+	case <-time.After(patience.Limit()):
 		t.Error("the stream was not cut")
 	}
 }

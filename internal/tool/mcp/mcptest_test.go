@@ -12,12 +12,12 @@ import (
 	"net/http/httptest"
 	"sync"
 	"testing"
-	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/nestor-dev/nestor/internal/tool"
 	"github.com/nestor-dev/nestor/internal/tool/mcp"
+	"github.com/nestor-dev/nestor/test/patience"
 )
 
 // host serves an MCP server over HTTP on loopback, with injectable faults.
@@ -134,7 +134,7 @@ func makeClient(t *testing.T, options mcp.Options) *client {
 	}
 	c.Pool = mcp.NewPool(options)
 	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), 20*time.Second)
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), patience.Limit())
 		defer cancel()
 		if err := c.Close(ctx); err != nil {
 			t.Errorf("close pool: %v", err)
@@ -146,7 +146,7 @@ func makeClient(t *testing.T, options mcp.Options) *client {
 // await waits until wanted reports true for the session's status.
 func (c *client) await(t *testing.T, session *mcp.Session, wanted func(mcp.Status) bool) mcp.Status {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), patience.Limit())
 	defer cancel()
 	for {
 		if status := session.Status(); wanted(status) {

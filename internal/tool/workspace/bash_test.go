@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/nestor-dev/nestor/internal/tool/workspace"
+	"github.com/nestor-dev/nestor/test/patience"
 )
 
 func TestBashReportsOutputAndExitCode(t *testing.T) {
@@ -141,7 +142,7 @@ func TestCancellingACallEndsTheCommand(t *testing.T) {
 	}
 	cancel()
 	<-done
-	if err := pipe.SetReadDeadline(time.Now().Add(2 * time.Minute)); err != nil {
+	if err := pipe.SetReadDeadline(time.Now().Add(patience.Limit())); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := io.ReadAll(pipe); err != nil {

@@ -14,10 +14,11 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/nestor-dev/nestor/test/patience"
 )
 
 // canary is in every file beside the root and must not appear in any answer.
@@ -290,7 +291,7 @@ func TestNothingOutsideTheRootIsReadOrChanged(t *testing.T) {
 			if a.prepare != nil {
 				a.prepare(t, b)
 			}
-			ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+			ctx, cancel := context.WithTimeout(t.Context(), patience.Limit())
 			defer cancel()
 			result, err := b.try(ctx, a.tool, a.args)
 			if err != nil {

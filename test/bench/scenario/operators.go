@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/nestor-dev/nestor/test/bench/cgroup"
+	"github.com/nestor-dev/nestor/test/patience"
 	"github.com/nestor-dev/nestor/test/stack"
 )
 
@@ -110,8 +111,8 @@ func (r *harness) startReplica(ctx context.Context, index int, cores float64) er
 	return r.identify(ctx, o)
 }
 
-// spreadTimeout bounds the wait for Leases.
-const spreadTimeout = time.Minute
+// spreadTime is the time until the Leases of operators that ended have expired.
+const spreadTime = 45 * time.Second
 
 // identify finds the ID of the operator that was started last, from its Lease.
 func (r *harness) identify(ctx context.Context, o *operator) error {
@@ -161,7 +162,7 @@ func (r *harness) isSpread(holders map[int]string) bool {
 
 // awaitLeases waits until the Leases of the replicas and the shards are as wanted.
 func (r *harness) awaitLeases(ctx context.Context, wanted func(members []string, holders map[int]string) bool) error {
-	return wait.PollUntilContextTimeout(ctx, 100*time.Millisecond, spreadTimeout, true, func(ctx context.Context) (bool, error) {
+	return wait.PollUntilContextTimeout(ctx, 100*time.Millisecond, spreadTime+patience.Limit(), true, func(ctx context.Context) (bool, error) {
 		members, holders, err := r.leases(ctx)
 		return err == nil && wanted(members, holders), err
 	})

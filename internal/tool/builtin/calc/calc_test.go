@@ -7,9 +7,9 @@ import (
 	"context"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/nestor-dev/nestor/internal/tool/builtin/calc"
+	"github.com/nestor-dev/nestor/test/patience"
 )
 
 func TestValues(t *testing.T) {
@@ -136,7 +136,7 @@ func TestErrorsSayWhereAndWhy(t *testing.T) {
 
 // TestLargestExpressionsAreQuick checks that the worst expressions within the limits do not block a worker.
 func TestLargestExpressionsAreQuick(t *testing.T) {
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), patience.Limit())
 	defer cancel()
 	for _, expression := range []string{
 		strings.TrimSuffix(strings.Repeat("3^10000/7^5000*", 250), "*"),
