@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/nestor-dev/nestor/internal/ledger/connect"
+	"github.com/nestor-dev/nestor/internal/ledger/ledgertest"
 )
 
 // Standard output may be redirected to a file, so it must contain only the copy.
@@ -25,11 +25,7 @@ func TestOnlyTheCopyGoesToStandardOutput(t *testing.T) {
 
 func TestTheLedgerIsTheOperatorsOwn(t *testing.T) {
 	address := "sqlite:" + filepath.Join(t.TempDir(), "ledger.db")
-	kept, err := connect.Open(t.Context(), address)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = kept.Close() }()
+	ledgertest.Open(t, address)
 	t.Setenv(ledgerVariable, address)
 	var out strings.Builder
 	if err := run(t.Context(), []string{"backup"}, &out, io.Discard); err != nil {

@@ -7,7 +7,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"testing"
 	"time"
 
@@ -21,22 +20,14 @@ import (
 	"github.com/nestor-dev/nestor/internal/cluster/clustertest"
 	"github.com/nestor-dev/nestor/internal/engine"
 	"github.com/nestor-dev/nestor/internal/ledger"
-	"github.com/nestor-dev/nestor/internal/ledger/connect"
+	"github.com/nestor-dev/nestor/internal/ledger/ledgertest"
 	"github.com/nestor-dev/nestor/internal/shard"
 )
 
 // newGate returns the gate of an operator that owns the shard of a UID and no other.
 func newGate(t *testing.T, uid string, objects ...*v1alpha1.AgentChat) cluster.Gate {
 	t.Helper()
-	kept, err := connect.Open(t.Context(), "sqlite:"+filepath.Join(t.TempDir(), "ledger.db"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := kept.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	kept := ledgertest.OpenSQLite(t)
 	router := engine.NewRouter(engine.Options{Ledger: kept, AwaitRecovery: true}, 32)
 	t.Cleanup(func() {
 		if err := router.Close(context.Background()); err != nil {

@@ -6,7 +6,6 @@ package controller
 import (
 	"context"
 	"fmt"
-	"path/filepath"
 	"testing"
 	"time"
 
@@ -22,7 +21,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/controller/agents"
 	"github.com/nestor-dev/nestor/internal/engine"
 	"github.com/nestor-dev/nestor/internal/ledger"
-	"github.com/nestor-dev/nestor/internal/ledger/connect"
+	"github.com/nestor-dev/nestor/internal/ledger/ledgertest"
 	"github.com/nestor-dev/nestor/internal/shard"
 )
 
@@ -49,15 +48,7 @@ func closeRouter(t *testing.T, router *engine.Router) {
 // ledgerWithChat returns a ledger of two shards with the agent of a chat in the second one. No operator owns it.
 func ledgerWithChat(t *testing.T) (ledger.Ledger, ledger.Agent) {
 	t.Helper()
-	kept, err := connect.Open(t.Context(), "sqlite:"+filepath.Join(t.TempDir(), "ledger.db"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := kept.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	kept := ledgertest.OpenSQLite(t)
 	before := engine.NewRouter(engine.Options{Ledger: kept, AwaitRecovery: true}, 2)
 	takeOverShard(t, before, 1)
 	hash, _ := shard.Count(2).Range(1)

@@ -4,7 +4,6 @@
 package controller
 
 import (
-	"path/filepath"
 	"testing"
 
 	"k8s.io/client-go/util/workqueue"
@@ -14,17 +13,13 @@ import (
 	"github.com/nestor-dev/nestor/internal/cluster"
 	"github.com/nestor-dev/nestor/internal/cluster/clustertest"
 	"github.com/nestor-dev/nestor/internal/engine"
-	"github.com/nestor-dev/nestor/internal/ledger/connect"
+	"github.com/nestor-dev/nestor/internal/ledger/ledgertest"
 )
 
 // TestNotificationsOfShardThatIsTakenOver takes over all shards: the tasks with receivers are reconciled, because the operator that owned them may
 // have ended before it notified their newest state.
 func TestNotificationsOfShardThatIsTakenOver(t *testing.T) {
-	kept, err := connect.Open(t.Context(), "sqlite:"+filepath.Join(t.TempDir(), "ledger.db"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = kept.Close() }()
+	kept := ledgertest.OpenSQLite(t)
 	router := engine.NewRouter(engine.Options{Ledger: kept, AwaitRecovery: true}, 4)
 	defer func() { _ = router.Close(t.Context()) }()
 	api := clustertest.NewCluster(t)

@@ -4,7 +4,6 @@
 package controller
 
 import (
-	"path/filepath"
 	"testing"
 	"time"
 
@@ -19,18 +18,14 @@ import (
 	"github.com/nestor-dev/nestor/internal/cluster/clustertest"
 	"github.com/nestor-dev/nestor/internal/controller/workspace"
 	"github.com/nestor-dev/nestor/internal/engine"
-	"github.com/nestor-dev/nestor/internal/ledger/connect"
+	"github.com/nestor-dev/nestor/internal/ledger/ledgertest"
 	"github.com/nestor-dev/nestor/internal/tool/workspace/pod"
 )
 
 // TestWorkspacePods_TakeOver starts an operator beside an idle pod. The pod's events arrive before the operator owns the shard, and the
 // gate drops them, so that only the take-over can remove the pod.
 func TestWorkspacePods_TakeOver(t *testing.T) {
-	kept, err := connect.Open(t.Context(), "sqlite:"+filepath.Join(t.TempDir(), "ledger.db"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = kept.Close() }()
+	kept := ledgertest.OpenSQLite(t)
 	router := engine.NewRouter(engine.Options{Ledger: kept, AwaitRecovery: true}, 2)
 	defer closeRouter(t, router)
 	chat := &v1alpha1.AgentChat{ObjectMeta: clustertest.Named("chat", "chat-uid")}

@@ -6,14 +6,13 @@ package engine
 import (
 	"context"
 	"errors"
-	"path/filepath"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/nestor-dev/nestor/internal/agent"
 	"github.com/nestor-dev/nestor/internal/ledger"
-	"github.com/nestor-dev/nestor/internal/ledger/connect"
+	"github.com/nestor-dev/nestor/internal/ledger/ledgertest"
 	"github.com/nestor-dev/nestor/test/patience"
 )
 
@@ -33,15 +32,12 @@ func (l *fullLedger) Append(ctx context.Context, batch ledger.Batch) error {
 }
 
 func TestAgentReportsThatTheLedgerBlocksIt(t *testing.T) {
-	kept, err := connect.Open(t.Context(), "sqlite:"+filepath.Join(t.TempDir(), "ledger.db"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	kept := ledgertest.OpenSQLite(t)
 	broken := &fullLedger{Ledger: kept}
 	reported := make(chan ledger.Agent, 100)
 	e := New(Options{Ledger: broken, LedgerRetryDelay: time.Millisecond, BlockedChanged: func(a ledger.Agent) { reported <- a }})
 	t.Cleanup(func() {
-		if err := errors.Join(e.Close(t.Context()), kept.Close()); err != nil {
+		if err := e.Close(t.Context()); err != nil {
 			t.Error(err)
 		}
 	})

@@ -21,7 +21,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/engine/exchange"
 	"github.com/nestor-dev/nestor/internal/engine/slots"
 	"github.com/nestor-dev/nestor/internal/ledger"
-	"github.com/nestor-dev/nestor/internal/ledger/connect"
+	"github.com/nestor-dev/nestor/internal/ledger/ledgertest"
 	"github.com/nestor-dev/nestor/internal/model"
 	"github.com/nestor-dev/nestor/internal/model/openai"
 	"github.com/nestor-dev/nestor/internal/model/schedule"
@@ -103,16 +103,7 @@ func newWorld(t *testing.T, scripts ...string) *world {
 // openLedger opens the ledger until the test ends.
 func (w *world) openLedger() {
 	w.t.Helper()
-	opened, err := connect.Open(w.t.Context(), "sqlite:"+w.path)
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	w.t.Cleanup(func() {
-		if err := opened.Close(); err != nil {
-			w.t.Error(err)
-		}
-	})
-	w.ledger = opened
+	w.ledger = ledgertest.Open(w.t, "sqlite:"+w.path)
 }
 
 // script returns a built-in script by its name, or parses one that contains lines.

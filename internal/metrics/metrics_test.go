@@ -6,7 +6,6 @@ package metrics_test
 import (
 	"errors"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -21,7 +20,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/engine"
 	"github.com/nestor-dev/nestor/internal/kubewrites"
 	"github.com/nestor-dev/nestor/internal/ledger"
-	"github.com/nestor-dev/nestor/internal/ledger/connect"
+	"github.com/nestor-dev/nestor/internal/ledger/ledgertest"
 	"github.com/nestor-dev/nestor/internal/metrics"
 	"github.com/nestor-dev/nestor/internal/metrics/serving"
 	"github.com/nestor-dev/nestor/internal/replicas"
@@ -282,11 +281,7 @@ func TestAppendsAreTimed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	kept, err := connect.Open(t.Context(), "sqlite:"+filepath.Join(t.TempDir(), "ledger.db"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = kept.Close() }()
+	kept := ledgertest.OpenSQLite(t)
 	batch := ledger.Batch{Agent: "a", Create: &ledger.Agent{UID: "a", Root: "a", CreatedAt: time.Now()}, Events: []ledger.Event{{Type: "Started", At: time.Now(), Data: []byte("{}")}}}
 	if err := m.Timed(kept).Append(t.Context(), batch); err != nil {
 		t.Fatal(err)
@@ -312,11 +307,7 @@ func TestFencedAppendsAreCounted(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	kept, err := connect.Open(t.Context(), "sqlite:"+filepath.Join(t.TempDir(), "ledger.db"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = kept.Close() }()
+	kept := ledgertest.OpenSQLite(t)
 	old, err := kept.TakeOver(t.Context(), ledger.WholeLedger, 0, "first", time.Now())
 	if err != nil {
 		t.Fatal(err)

@@ -6,28 +6,18 @@ package operator
 import (
 	"context"
 	"errors"
-	"path/filepath"
 	"testing"
 	"time"
 
 	"github.com/go-logr/logr"
 
 	"github.com/nestor-dev/nestor/internal/ledger"
-	"github.com/nestor-dev/nestor/internal/ledger/connect"
 	"github.com/nestor-dev/nestor/internal/ledger/ledgertest"
 	"github.com/nestor-dev/nestor/test/patience"
 )
 
 func TestOldHistoriesAreDeletedAndYoungOnesKept(t *testing.T) {
-	kept, err := connect.Open(t.Context(), "sqlite:"+filepath.Join(t.TempDir(), "ledger.db"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := kept.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	kept := ledgertest.OpenSQLite(t)
 	for name, age := range map[string]time.Duration{"old": 48 * time.Hour, "young": time.Hour} {
 		batch := ledgertest.First(ledgertest.Agent(name), 3)
 		batch.Finish = &ledger.Finish{Status: ledger.StatusSuccess, At: time.Now().Add(-age)}

@@ -19,7 +19,7 @@ import (
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 	"github.com/nestor-dev/nestor/internal/ledger"
-	"github.com/nestor-dev/nestor/internal/ledger/connect"
+	"github.com/nestor-dev/nestor/internal/ledger/ledgertest"
 	"github.com/nestor-dev/nestor/internal/shard"
 	"github.com/nestor-dev/nestor/test/stack"
 )
@@ -173,10 +173,7 @@ func (s *slowStack) events() int64 {
 // openHistory opens the ledger next to the operator.
 func (r *testNamespace) openHistory() ledger.Ledger {
 	r.t.Helper()
-	kept, err := connect.Open(r.t.Context(), r.LedgerURL)
-	r.Expect(err).NotTo(HaveOccurred())
-	r.t.Cleanup(func() { _ = kept.Close() })
-	return kept
+	return ledgertest.Open(r.t, r.LedgerURL)
 }
 
 // finishAgent runs a task to its end.

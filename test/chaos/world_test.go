@@ -26,7 +26,7 @@ import (
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 	"github.com/nestor-dev/nestor/internal/ledger"
-	"github.com/nestor-dev/nestor/internal/ledger/connect"
+	"github.com/nestor-dev/nestor/internal/ledger/ledgertest"
 	"github.com/nestor-dev/nestor/test/stack"
 )
 
@@ -83,14 +83,7 @@ func newWorld(t *testing.T, s settings) *world {
 			t.Error(err)
 		}
 	})
-	if w.ledger, err = connect.Open(t.Context(), w.stack.LedgerURL); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := w.ledger.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	w.ledger = ledgertest.Open(t, w.stack.LedgerURL)
 	w.user, w.faults = newUser(w), newFaults(w)
 	if s.replicas.count > 0 {
 		w.fleet = &fleet{world: w, model: startModelCounter(t, w.stack.ModelURL)}

@@ -13,7 +13,7 @@ import (
 	_ "github.com/jackc/pgx/v5/stdlib" // for reading a ledger directly
 	_ "modernc.org/sqlite"             // the same
 
-	"github.com/nestor-dev/nestor/internal/ledger/connect"
+	"github.com/nestor-dev/nestor/internal/ledger/ledgertest"
 	"github.com/nestor-dev/nestor/test/stack"
 )
 
@@ -74,15 +74,7 @@ func (w *environment) readWhole(ctx context.Context, t *testing.T, tables *sql.D
 	if err := tables.QueryRowContext(ctx, `SELECT MAX(version) FROM schema_migrations`).Scan(&version); err != nil || version < firstWithReferences {
 		return
 	}
-	l, err := connect.Open(ctx, w.LedgerURL)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() {
-		if err := l.Close(); err != nil {
-			t.Error(err)
-		}
-	}()
+	l := ledgertest.Open(t, w.LedgerURL)
 	for key := range found {
 		if name, ok := strings.CutPrefix(key, "model call "); ok {
 			call, err := l.ModelCall(ctx, name)

@@ -6,7 +6,6 @@ package agentchat
 import (
 	"context"
 	"errors"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -25,7 +24,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/controller/status"
 	"github.com/nestor-dev/nestor/internal/engine"
 	"github.com/nestor-dev/nestor/internal/ledger"
-	"github.com/nestor-dev/nestor/internal/ledger/connect"
+	"github.com/nestor-dev/nestor/internal/ledger/ledgertest"
 )
 
 // downLedger fails every load.
@@ -42,17 +41,14 @@ func reconcilerWith(t *testing.T, down bool, objects ...client.Object) (*Reconci
 	if err := v1alpha1.AddToScheme(scheme); err != nil {
 		t.Fatal(err)
 	}
-	kept, err := connect.Open(t.Context(), "sqlite:"+filepath.Join(t.TempDir(), "ledger.db"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	kept := ledgertest.OpenSQLite(t)
 	var used engine.Ledger = kept
 	if down {
 		used = downLedger{kept}
 	}
 	eng := engine.NewRouter(engine.Options{Ledger: used}, 0)
 	t.Cleanup(func() {
-		if err := errors.Join(eng.Close(context.Background()), kept.Close()); err != nil {
+		if err := eng.Close(context.Background()); err != nil {
 			t.Error(err)
 		}
 	})

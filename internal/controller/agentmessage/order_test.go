@@ -9,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"sync"
@@ -30,7 +29,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/controller/agents"
 	"github.com/nestor-dev/nestor/internal/engine"
 	"github.com/nestor-dev/nestor/internal/ledger"
-	"github.com/nestor-dev/nestor/internal/ledger/connect"
+	"github.com/nestor-dev/nestor/internal/ledger/ledgertest"
 	"github.com/nestor-dev/nestor/internal/tool"
 	"github.com/nestor-dev/nestor/test/patience"
 )
@@ -153,15 +152,12 @@ func reconcilerWith(t *testing.T, objects ...client.Object) (*Reconciler, ledger
 	if err := errors.Join(v1alpha1.AddToScheme(scheme), corev1.AddToScheme(scheme)); err != nil {
 		t.Fatal(err)
 	}
-	store, err := connect.Open(t.Context(), "sqlite:"+filepath.Join(t.TempDir(), "ledger.db"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	store := ledgertest.OpenSQLite(t)
 	eng := engine.NewRouter(engine.Options{Ledger: store, Models: noModels{}, Tools: noTools{}, ReportError: func(err error) { t.Log(err) }}, 0)
 	t.Cleanup(func() {
 		ctx, cancel := context.WithCancel(context.Background())
 		cancel()
-		if err := errors.Join(eng.Close(ctx), store.Close()); err != nil {
+		if err := eng.Close(ctx); err != nil {
 			t.Error(err)
 		}
 	})

@@ -5,8 +5,6 @@ package agents
 
 import (
 	"context"
-	"errors"
-	"path/filepath"
 	"testing"
 	"time"
 
@@ -21,7 +19,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/cluster/clustertest"
 	"github.com/nestor-dev/nestor/internal/engine"
 	"github.com/nestor-dev/nestor/internal/ledger"
-	"github.com/nestor-dev/nestor/internal/ledger/connect"
+	"github.com/nestor-dev/nestor/internal/ledger/ledgertest"
 )
 
 // A new child may not be in the cache yet. It must be cancelled anyway: treated as never started, it would continue to run.
@@ -81,15 +79,12 @@ func isCancelled(t *testing.T, r *Runner, task client.Object) bool {
 
 // A child may have failed only because its parent was deleted. The report must not make the parent continue.
 func TestFailureEndsADeletedParent(t *testing.T) {
-	kept, err := connect.Open(t.Context(), "sqlite:"+filepath.Join(t.TempDir(), "ledger.db"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	kept := ledgertest.OpenSQLite(t)
 	e := engine.NewRouter(engine.Options{Ledger: kept, Models: noModels{}, Deleted: func(context.Context, ledger.Agent) (bool, bool, error) {
 		return true, false, nil
 	}}, 0)
 	t.Cleanup(func() {
-		if err := errors.Join(e.Close(context.Background()), kept.Close()); err != nil {
+		if err := e.Close(context.Background()); err != nil {
 			t.Error(err)
 		}
 	})

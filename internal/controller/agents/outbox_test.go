@@ -6,7 +6,6 @@ package agents
 import (
 	"context"
 	"errors"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -26,7 +25,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/cluster/resolve"
 	"github.com/nestor-dev/nestor/internal/engine"
 	"github.com/nestor-dev/nestor/internal/ledger"
-	"github.com/nestor-dev/nestor/internal/ledger/connect"
+	"github.com/nestor-dev/nestor/internal/ledger/ledgertest"
 	"github.com/nestor-dev/nestor/test/patience"
 )
 
@@ -44,10 +43,7 @@ func (noModels) Endpoint(context.Context, ledger.Agent, string) (engine.Endpoint
 func newPostingRunner(t *testing.T, api client.WithWatch) (*Runner, Owner, <-chan struct{}) {
 	t.Helper()
 	changed := make(chan struct{}, 1)
-	kept, err := connect.Open(t.Context(), "sqlite:"+filepath.Join(t.TempDir(), "ledger.db"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	kept := ledgertest.OpenSQLite(t)
 	e := engine.NewRouter(engine.Options{Ledger: kept, Models: noModels{}, Changed: func(engine.Change) {
 		select {
 		case changed <- struct{}{}:
@@ -55,7 +51,7 @@ func newPostingRunner(t *testing.T, api client.WithWatch) (*Runner, Owner, <-cha
 		}
 	}}, 0)
 	t.Cleanup(func() {
-		if err := errors.Join(e.Close(context.Background()), kept.Close()); err != nil {
+		if err := e.Close(context.Background()); err != nil {
 			t.Error(err)
 		}
 	})

@@ -14,29 +14,14 @@ import (
 	"github.com/nestor-dev/nestor/internal/agent"
 	"github.com/nestor-dev/nestor/internal/history/historytest"
 	"github.com/nestor-dev/nestor/internal/history/transcript"
-	"github.com/nestor-dev/nestor/internal/ledger"
-	"github.com/nestor-dev/nestor/internal/ledger/connect"
+	"github.com/nestor-dev/nestor/internal/ledger/ledgertest"
 )
-
-func open(t testing.TB) ledger.Ledger {
-	t.Helper()
-	l, err := connect.Open(t.Context(), "sqlite:"+t.TempDir()+"/ledger.db")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := l.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return l
-}
 
 // entriesAfter writes facts one after the other, each computed after the earlier ones were applied, and returns the entries
 // as lines.
 func entriesAfter(t *testing.T, pen *historytest.Writer, facts ...func() agent.Fact) []string {
 	t.Helper()
-	l := open(t)
+	l := ledgertest.OpenSQLite(t)
 	for _, fact := range facts {
 		if err := pen.Write(t.Context(), l, fact()); err != nil {
 			t.Fatal(err)
@@ -193,7 +178,7 @@ func TestEntriesOfLimitsAndCrashes(t *testing.T) {
 
 func TestReasoningIsInTheEntryOfItsReply(t *testing.T) {
 	pen := historytest.Chat("team-a", "release", "uid")
-	l := open(t)
+	l := ledgertest.OpenSQLite(t)
 	for _, fact := range []func() agent.Fact{
 		func() agent.Fact { return pen.Orchestrator() },
 		constantFact(agent.MessageArrived{Message: "msg-1", Text: "How many leap days?"}),

@@ -15,6 +15,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/history/historytest"
 	"github.com/nestor-dev/nestor/internal/history/transcript"
 	"github.com/nestor-dev/nestor/internal/ledger"
+	"github.com/nestor-dev/nestor/internal/ledger/ledgertest"
 )
 
 // countingEvents counts reads of a ledger.
@@ -54,7 +55,7 @@ func longChat(t testing.TB, l ledger.Ledger, n int) string {
 
 func TestTenThousandMessagesAreReadInPages(t *testing.T) {
 	const messages, page = 10_000, 250
-	l := open(t)
+	l := ledgertest.OpenSQLite(t)
 	uid := longChat(t, l, messages)
 	counter := &countingEvents{ledger: l}
 	reader := transcript.NewReader(counter)
@@ -103,7 +104,7 @@ func TestTenThousandMessagesAreReadInPages(t *testing.T) {
 }
 
 func TestReaderCanStartAnywhere(t *testing.T) {
-	l := open(t)
+	l := ledgertest.OpenSQLite(t)
 	uid := longChat(t, l, 3000)
 	reader := transcript.NewReader(l)
 	whole, err := reader.Open(t.Context(), uid, 0)
@@ -156,7 +157,7 @@ func TestReaderCanStartAnywhere(t *testing.T) {
 }
 
 func TestUnreadableEventIsNamed(t *testing.T) {
-	l := open(t)
+	l := ledgertest.OpenSQLite(t)
 	pen := historytest.Chat("team-a", "release", "uid")
 	if err := pen.Write(t.Context(), l, pen.Orchestrator()); err != nil {
 		t.Fatal(err)
@@ -215,6 +216,6 @@ func BenchmarkNextPage(b *testing.B) {
 
 func benchmarkChat(b *testing.B) (ledger.Ledger, string) {
 	b.Helper()
-	l := open(b)
+	l := ledgertest.OpenSQLite(b)
 	return l, longChat(b, l, 2000)
 }

@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/nestor-dev/nestor/internal/ledger"
-	"github.com/nestor-dev/nestor/internal/ledger/connect"
+	"github.com/nestor-dev/nestor/internal/ledger/ledgertest"
 	"github.com/nestor-dev/nestor/test/bench/bare"
 )
 
@@ -22,15 +22,7 @@ func run(t *testing.T, load bare.Load) (bare.Outcome, []ledger.ToolCall) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	store, err := connect.Open(t.Context(), url)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() {
-		if err := store.Close(); err != nil {
-			t.Error(err)
-		}
-	}()
+	store := ledgertest.Open(t, url)
 	var calls []ledger.ToolCall
 	agents, err := store.Agents(t.Context(), ledger.AgentFilter{}, ledger.Page{Limit: ledger.MaxLimit})
 	if err != nil {

@@ -5,7 +5,6 @@ package measure_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"path/filepath"
 	"testing"
@@ -14,7 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/nestor-dev/nestor/internal/ledger"
-	"github.com/nestor-dev/nestor/internal/ledger/connect"
+	"github.com/nestor-dev/nestor/internal/ledger/ledgertest"
 	"github.com/nestor-dev/nestor/test/bench/measure"
 )
 
@@ -38,10 +37,7 @@ func write(ctx context.Context, l ledger.Ledger, uid string, began time.Time, ca
 
 func TestLedgerQueries(t *testing.T) {
 	url := "sqlite:" + filepath.Join(t.TempDir(), "ledger.db")
-	written, err := connect.Open(t.Context(), url)
-	if err != nil {
-		t.Fatal(err)
-	}
+	written := ledgertest.Open(t, url)
 	began := time.Now().Truncate(time.Second)
 	for uid, at := range map[string]time.Time{"before": began.Add(-time.Hour), "a": began, "b": began.Add(time.Minute)} {
 		if err := write(t.Context(), written, uid, at, 3); err != nil {
@@ -53,7 +49,7 @@ func TestLedgerQueries(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if err := errors.Join(l.Close(), written.Close()); err != nil {
+		if err := l.Close(); err != nil {
 			t.Error(err)
 		}
 	})
