@@ -25,7 +25,6 @@ func registerGateway(g *operator.Gateway, set *flag.FlagSet) {
 	})
 }
 
-// parseNetworks parses a list of networks.
 func parseNetworks(text string) ([]netip.Prefix, error) {
 	var networks []netip.Prefix
 	for _, part := range split(text) {

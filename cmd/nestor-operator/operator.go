@@ -32,7 +32,6 @@ import (
 // contains a password.
 const ledgerVariable = "NESTOR_LEDGER"
 
-// addressVariable has the address of the pod.
 const addressVariable = "POD_IP"
 
 // options are the flags. Flags that need no parsing are set directly in the operator's options.

@@ -26,7 +26,6 @@ import (
 // shutdownTimeout is the grace period for calls at shutdown.
 const shutdownTimeout = 5 * time.Second
 
-// serveFlags are the flags of the server.
 type serveFlags struct {
 	root, listen, tokenFile string
 	allowEnv, writable      string

@@ -33,13 +33,11 @@ func Access() ([]*unstructured.Unstructured, error) {
 	return Objects(files, "serviceaccount.yaml", "rbac.yaml", "userroles.yaml", "policies.yaml")
 }
 
-// PeopleRoles returns the roles of people.
 func PeopleRoles() ([]*unstructured.Unstructured, error) { return Objects(files, "userroles.yaml") }
 
 // History returns what registers the history API.
 func History() ([]*unstructured.Unstructured, error) { return Objects(files, "history.yaml") }
 
-// Objects returns the objects of files of manifests.
 func Objects(files fs.FS, names ...string) ([]*unstructured.Unstructured, error) {
 	var objects []*unstructured.Unstructured
 	for _, name := range names {

@@ -80,7 +80,6 @@ func allowed(s State, f Allowed) State {
 	return s
 }
 
-// allowanceRevoked removes an allowance.
 func allowanceRevoked(s State, f AllowanceRevoked) State {
 	i := slices.IndexFunc(s.Allowances, func(a Allowance) bool { return a.Name == f.Allowance })
 	if i < 0 || s.Seen.has(f.Message) {

@@ -160,7 +160,6 @@ func (s State) answerAsk(i int, text string, images []Image) State {
 	return s.withAsk(i, func(a *Ask) { a.Open = false })
 }
 
-// postAsk posts an ask to the chat.
 func (s State) postAsk(i int) State {
 	a := s.Asks[i]
 	item := Item{Text: textAsk(a), About: a.Task, Agent: a.Agent, Call: a.Call}

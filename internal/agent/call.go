@@ -63,7 +63,6 @@ func (s State) findCall(id string, states ...CallState) int {
 	return slices.IndexFunc(s.Batch, func(c BatchCall) bool { return c.ID == id && slices.Contains(states, c.State) })
 }
 
-// withCall returns the state with call i of the batch replaced.
 func (s State) withCall(i int, c BatchCall) State {
 	s.Batch = slices.Clone(s.Batch)
 	s.Batch[i] = c

@@ -12,13 +12,12 @@ import (
 type ChildSpec struct {
 	Name string `json:"name"`
 	// Role is set for a sub-agent, Tool for a tool run.
-	Role      string          `json:"role,omitempty"`
-	Tool      string          `json:"tool,omitempty"`
-	Arguments json.RawMessage `json:"arguments,omitempty"`
-	// Task is the instruction.
-	Task            string   `json:"task,omitempty"`
-	ContextFiles    []string `json:"contextFiles,omitempty"`
-	SuccessCriteria string   `json:"successCriteria,omitempty"`
+	Role            string          `json:"role,omitempty"`
+	Tool            string          `json:"tool,omitempty"`
+	Arguments       json.RawMessage `json:"arguments,omitempty"`
+	Task            string          `json:"task,omitempty"`
+	ContextFiles    []string        `json:"contextFiles,omitempty"`
+	SuccessCriteria string          `json:"successCriteria,omitempty"`
 	// OutputSchema replaces the one of its role.
 	OutputSchema json.RawMessage `json:"outputSchema,omitempty"`
 
@@ -129,7 +128,6 @@ func (c Children) group(id string) int {
 	return slices.IndexFunc(c.Groups, func(g Group) bool { return g.ID == id })
 }
 
-// start adds a group and its children.
 func (c Children) start(group Group, specs []ChildSpec, template Child) Children {
 	live := slices.Clip(c.Live)
 	for _, spec := range specs {
@@ -143,7 +141,6 @@ func (c Children) start(group Group, specs []ChildSpec, template Child) Children
 	return c
 }
 
-// update returns a copy with one child changed.
 func (c Children) update(i int, change func(*Child)) Children {
 	c.Live = slices.Clone(c.Live)
 	change(&c.Live[i])

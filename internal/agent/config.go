@@ -42,8 +42,7 @@ type Config struct {
 	// used in the parameters of submit_result as the property data, and its references start there.
 	OutputSchema json.RawMessage `json:"outputSchema,omitempty"`
 	// Review configures the review of a sub-agent's results; nil means that they are not reviewed.
-	Review *Review `json:"review,omitempty"`
-	// ToolCall is the call of a tool run.
+	Review   *Review      `json:"review,omitempty"`
 	ToolCall *ToolRunCall `json:"call,omitempty"`
 	// Tools are all tools that exist for this agent; the function Tools selects those that its role allows.
 	Tools []Tool `json:"tools,omitempty"`
@@ -183,7 +182,6 @@ type Task struct {
 	Context     string `json:"context,omitempty"`
 }
 
-// ToolRunCall is the call of a tool run.
 type ToolRunCall struct {
 	Tool      string          `json:"tool"`
 	Arguments json.RawMessage `json:"arguments,omitempty"`

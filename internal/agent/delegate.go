@@ -226,7 +226,6 @@ func childWaits(s State, f ChildWaits) State {
 	return s
 }
 
-// endedRole returns the role of a child that has ended.
 func (c Children) endedRole(name string) (string, bool) {
 	if i := c.find(name); i >= 0 {
 		return c.Live[i].Role, c.Live[i].Role != ""

@@ -19,10 +19,9 @@ type Effect interface {
 
 // CallModel requests the model's next reply to BuildPrompt. It ends with ModelReplied or ModelFailed.
 type CallModel struct {
-	Call    string  `json:"call"`
-	Attempt int     `json:"attempt"`
-	Purpose Purpose `json:"purpose"`
-	// Reserve is the amount to reserve from the budget of the tree.
+	Call    string        `json:"call"`
+	Attempt int           `json:"attempt"`
+	Purpose Purpose       `json:"purpose"`
 	Reserve budget.Amount `json:"reserve,omitzero"`
 }
 
@@ -84,7 +83,6 @@ type WakeAt struct {
 	At Time `json:"at"`
 }
 
-// ItemKind is the kind of an item of the outbox.
 type ItemKind string
 
 // The kinds of items.

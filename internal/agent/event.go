@@ -11,7 +11,6 @@ type Event struct {
 	Fact Fact
 }
 
-// Fact is one of the types in this file.
 type Fact interface{ fact() }
 
 // Started is the first event of every log. Later ones are ignored.
@@ -84,7 +83,6 @@ type ModelFailed struct {
 	RetryAt Time `json:"retryAt,omitempty"`
 }
 
-// RetryCause is the cause of a retry.
 type RetryCause string
 
 // The causes of a retry. The zero value is any other cause.
@@ -117,8 +115,7 @@ type ToolFinished struct {
 	Call    string      `json:"call"`
 	Outcome ToolOutcome `json:"outcome"`
 	// Text is the answer for the model: the result, or the error and how to correct it.
-	Text string `json:"text,omitempty"`
-	// Images are the images that the tool returned.
+	Text   string  `json:"text,omitempty"`
 	Images []Image `json:"images,omitempty"`
 	// Diff is what the call changed in a file, as the tool reports it. It is recorded for people: no state contains it.
 	Diff string `json:"diff,omitempty"`
@@ -204,7 +201,6 @@ type Asked struct {
 	OfTool bool `json:"ofTool,omitempty"`
 }
 
-// AskKind is the kind of an ask.
 type AskKind string
 
 // The kinds of asks.

@@ -49,7 +49,6 @@ func (g Group) input(members []Child) Input {
 	return Input{Kind: InputResults, Text: text, Trigger: g.Trigger, Thread: g.Origin.Thread, Images: g.images(members)}
 }
 
-// formatDelegateResult formats the result of delegate_to_agent.
 func formatDelegateResult(o Outcome) string {
 	status := "completed"
 	if !o.Succeeded() {

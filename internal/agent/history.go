@@ -17,8 +17,7 @@ type Speaker string
 // The speakers. The system prompt is not part of a history: it is built from the state for each call.
 const (
 	// User is the person, or the parent of a sub-agent.
-	User Speaker = "user"
-	// Assistant is the model.
+	User      Speaker = "user"
 	Assistant Speaker = "assistant"
 	// ToolSpeaker answers a tool call.
 	ToolSpeaker Speaker = "tool"
@@ -35,9 +34,8 @@ type Message struct {
 	// Call is the id of the tool call that the message answers, Outcome its outcome.
 	Call    string      `json:"call,omitempty"`
 	Outcome ToolOutcome `json:"outcome,omitempty"`
-	// Images are the images in the message.
-	Images []Image `json:"images,omitempty"`
-	At     Time    `json:"at,omitempty"`
+	Images  []Image     `json:"images,omitempty"`
+	At      Time        `json:"at,omitempty"`
 }
 
 // ToolCall is a tool call as the model wrote it.
@@ -66,7 +64,6 @@ type entry struct {
 	tokens int64
 }
 
-// NewHistory returns a history of these messages.
 func NewHistory(messages ...Message) History {
 	var h History
 	for _, m := range messages {
@@ -75,7 +72,6 @@ func NewHistory(messages ...Message) History {
 	return h
 }
 
-// Append returns the history with one more message.
 func (h History) Append(m Message) History {
 	return History{last: &entry{message: m, previous: h.last, length: h.Len() + 1, tokens: h.Tokens() + m.tokens()}}
 }

@@ -148,7 +148,6 @@ func addedEffects(before, now []Effect) []Effect {
 	return fresh
 }
 
-// Key identifies the attempt.
 func (e CallModel) Key() string { return fmt.Sprintf("model/%s/%d", e.Call, e.Attempt) }
 
 // Key identifies the tool call, the reply that contains it, and the round.
@@ -159,10 +158,8 @@ func (e RunTool) Key() string {
 	return "tool/" + e.ModelCall + "/" + e.Call
 }
 
-// Key identifies the child.
 func (e StartChild) Key() string { return "start/" + e.Child.Name }
 
-// Key identifies the child.
 func (e CancelChild) Key() string { return "cancel/" + e.Child }
 
 // Key returns a constant: an agent ends once.

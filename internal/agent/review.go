@@ -14,7 +14,6 @@ import (
 
 // Review configures the review of the results of an agent: a child judges each result that the agent submits.
 type Review struct {
-	// Role is the role of the reviewer.
 	Role string `json:"role"`
 	// MaxRounds is the number of reviews after which the agent ends whatever the verdict is.
 	MaxRounds int `json:"maxRounds"`

@@ -5,7 +5,6 @@ package agent
 
 import "github.com/nestor-dev/nestor/internal/agent/budget"
 
-// Phase is the phase of an agent.
 type Phase string
 
 // The phases of an agent. Stage distinguishes what an agent in PhaseActing waits for.

@@ -251,7 +251,6 @@ func planTasks(s State, c BatchCall, available *int64) (State, BatchCall) {
 	return reserved, c
 }
 
-// startTasks starts the tasks of a call.
 func (s State) startTasks(c BatchCall) (State, BatchCall) {
 	if control, ok := controls[c.Tool]; ok {
 		return control(s, c)

@@ -86,7 +86,6 @@ func (s State) Iteration() int {
 	return s.Iterations
 }
 
-// countIteration counts an iteration if the purpose is one that counts.
 func (s State) countIteration(purpose Purpose) State {
 	if purpose == PurposeTurn {
 		s.Iterations++
@@ -105,7 +104,6 @@ func (s State) endModelCall(usage budget.Usage) State {
 	return s
 }
 
-// settleModelCall settles the usage of the model call in flight.
 func (s State) settleModelCall(usage budget.Usage) State {
 	used := usage.Amount()
 	if usage.ModelCalls > 0 && usage.CostMicros == nil {

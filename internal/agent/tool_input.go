@@ -142,7 +142,6 @@ func (c BatchCall) interrupted(config Config, reason string) BatchCall {
 	return c.done(ToolFailed, reason)
 }
 
-// runEffect returns the effect of a call in flight.
 func (c BatchCall) runEffect() RunTool {
 	e := RunTool{Call: c.ID, ModelCall: c.ModelCall, Attempt: c.Attempt, Tool: c.Tool, Arguments: json.RawMessage(c.Arguments)}
 	if c.Input == nil || c.Input.Rounds == 0 {

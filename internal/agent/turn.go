@@ -13,7 +13,6 @@ import (
 	"github.com/nestor-dev/nestor/internal/shorten"
 )
 
-// InputKind is the kind of an input of an orchestrator.
 type InputKind string
 
 // The kinds of inputs.

@@ -25,7 +25,6 @@ type envelope struct {
 	Fact    json.RawMessage `json:"fact"`
 }
 
-// outgoingEnvelope is an envelope for encoding.
 type outgoingEnvelope struct {
 	Version int    `json:"v"`
 	Type    string `json:"type"`
@@ -64,7 +63,6 @@ func FactType(f Fact) string {
 	return name
 }
 
-// EncodeEvent encodes an event with its version.
 func EncodeEvent(e Event) ([]byte, error) {
 	data, err := plainjson.Marshal(outgoingEnvelope{Version: eventVersion, Type: FactType(e.Fact), At: e.At, Fact: e.Fact})
 	if err != nil {
@@ -73,7 +71,6 @@ func EncodeEvent(e Event) ([]byte, error) {
 	return data, nil
 }
 
-// MarshalJSON encodes an event with its version.
 func (e Event) MarshalJSON() ([]byte, error) { return EncodeEvent(e) }
 
 // UnmarshalJSON decodes an event with its version.
@@ -106,12 +103,10 @@ type Snapshot struct {
 	State   State `json:"state"`
 }
 
-// EncodeState encodes a state with its version.
 func EncodeState(s State) ([]byte, error) {
 	return plainjson.Marshal(Snapshot{Version: stateVersion, State: s})
 }
 
-// DecodeState decodes a state with its version.
 func DecodeState(data []byte) (State, error) {
 	var snapshot Snapshot
 	if err := json.Unmarshal(data, &snapshot); err != nil {

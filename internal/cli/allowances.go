@@ -85,7 +85,6 @@ func (o *allowancesOptions) run(ctx context.Context, s *session, args []string) 
 	return nil
 }
 
-// end revokes an allowance.
 func (o *allowancesOptions) end(ctx context.Context, s *session, chat *v1alpha1.AgentChat) error {
 	if !hasAllowance(chat, o.revoke) {
 		return fmt.Errorf("chat %s has no allowance %q: `kubectl nestor allowances %s` lists them", chat.Name, o.revoke, chat.Name)
@@ -141,7 +140,6 @@ func hasAllowance(chat *v1alpha1.AgentChat, allowance string) bool {
 	return slices.ContainsFunc(chat.Status.Allowances, func(a v1alpha1.ChatAllowance) bool { return a.Name == allowance })
 }
 
-// describeAllowance describes the calls of an allowance.
 func describeAllowance(tool string, patterns []v1alpha1.ArgumentPattern) string {
 	if len(patterns) == 0 {
 		return terminal.Line(tool)
@@ -149,7 +147,6 @@ func describeAllowance(tool string, patterns []v1alpha1.ArgumentPattern) string 
 	return terminal.Line(tool + " with " + describePatterns(patterns))
 }
 
-// describePatterns describes the arguments of an allowance.
 func describePatterns(patterns []v1alpha1.ArgumentPattern) string {
 	if len(patterns) == 0 {
 		return "any"

@@ -87,7 +87,6 @@ func (o *cancelOptions) run(ctx context.Context, s *session, args []string) erro
 	return s.print(o.print, object)
 }
 
-// cancelMessage returns the message that cancels a target.
 func cancelMessage(to target) v1alpha1.AgentMessageSpec {
 	switch {
 	case to.chat != nil:

@@ -150,7 +150,6 @@ func asksOf(task *v1alpha1.AgentTask, now view.Snapshot) []view.Ask {
 	return slices.DeleteFunc(now.Asks(task.Spec.Chat), func(a view.Ask) bool { return a.Task != task.Name && view.Find(below, a.Task) == nil })
 }
 
-// selectCalls returns the calls to decide.
 func (o *decideOptions) selectCalls(task string, asks []view.Ask) ([]view.Ask, error) {
 	asks = slices.DeleteFunc(asks, func(a view.Ask) bool { return a.Kind != v1alpha1.WaitingApproval })
 	if o.call != "" {

@@ -49,7 +49,6 @@ func usagef(format string, args ...any) error { return exitf(exitUsage, format, 
 // errTimeout is the cause of a context that --timeout ended.
 var errTimeout = &exitStatus{exitTimeout, errors.New("--timeout expired")}
 
-// exitCode returns the exit code for an error.
 func exitCode(err error) int {
 	var status *exitStatus
 	switch {

@@ -169,7 +169,6 @@ func (e *exchange) printOnce(key, format string, args ...any) {
 	}
 }
 
-// readyReason returns the reason of the chat's Ready condition.
 func readyReason(chat *v1alpha1.AgentChat) string {
 	if chat == nil {
 		return ""

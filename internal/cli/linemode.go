@@ -17,7 +17,6 @@ import (
 	"github.com/nestor-dev/nestor/internal/view"
 )
 
-// lineChat is a chat in line mode.
 type lineChat struct {
 	*exchange
 	actions  chatActions

@@ -71,13 +71,11 @@ func (c cleanWriter) Write(data []byte) (int, error) {
 
 // format is the -o flag of commands that print a report.
 type format struct {
-	value string
-	names bool // name is one of the formats
-	// markdown is one of the formats
+	value    string
+	names    bool // name is one of the formats
 	markdown bool
 }
 
-// allowed returns the formats of the command.
 func (f *format) allowed() []string {
 	allowed := []string{"json", "yaml"}
 	if f.names {

@@ -22,7 +22,6 @@ type target struct {
 	task *v1alpha1.AgentTask
 }
 
-// name returns the target's name.
 func (t target) name() string {
 	if t.task != nil {
 		return t.task.Name

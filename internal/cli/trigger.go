@@ -81,7 +81,6 @@ func newTriggerList(f *Factory) *cobra.Command {
 	return cmd
 }
 
-// triggerRow is a trigger in the list.
 type triggerRow struct {
 	Namespace string       `json:"namespace"`
 	Name      string       `json:"name"`
@@ -134,7 +133,6 @@ func (o *triggerListOptions) run(ctx context.Context, s *session, _ []string) er
 	return nil
 }
 
-// rowOf returns the row of a trigger.
 func rowOf(t *v1alpha1.AgentTrigger) triggerRow {
 	row := triggerRow{
 		Namespace: t.Namespace, Name: t.Name, Source: sourceOf(t.Spec), NextTime: t.Status.NextTime, LastFired: t.Status.LastFiredTime,
@@ -146,7 +144,6 @@ func rowOf(t *v1alpha1.AgentTrigger) triggerRow {
 	return row
 }
 
-// sourceOf describes the source of a trigger.
 func sourceOf(spec v1alpha1.AgentTriggerSpec) string {
 	switch {
 	case spec.Schedule != nil:

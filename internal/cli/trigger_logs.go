@@ -93,7 +93,6 @@ func (o *triggerLogsOptions) run(ctx context.Context, s *session, args []string)
 	return nil
 }
 
-// triggerRuns reads the runs of a trigger.
 func (s *session) triggerRuns(ctx context.Context, t *v1alpha1.AgentTrigger) ([]triggerRun, error) {
 	which := []client.ListOption{client.InNamespace(t.Namespace), client.MatchingLabels{v1alpha1.LabelTrigger: t.Name}}
 	var tasks v1alpha1.AgentTaskList

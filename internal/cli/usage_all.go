@@ -16,7 +16,6 @@ import (
 	"github.com/nestor-dev/nestor/internal/cli/terminal"
 )
 
-// namespaceUsage is the usage of a namespace in the output of usage -A.
 type namespaceUsage struct {
 	Namespace string            `json:"namespace"`
 	Items     []historyv1.Usage `json:"items"`

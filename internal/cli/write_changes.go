@@ -156,7 +156,6 @@ func (r *changesReader) locate(ask view.Ask) (workspace, caller string) {
 	return workspace, historyv1.TranscriptName("SubAgent", name)
 }
 
-// describeFileCall returns what a call changes in a file.
 func describeFileCall(file *historyv1.WorkspaceFile, call fileCall) ([]terminal.ChangeLine, error) {
 	path := terminal.Line(terminal.Exact(file.Path))
 	head := func(text string) []terminal.ChangeLine { return []terminal.ChangeLine{{Text: text}} }

@@ -109,7 +109,6 @@ func (d *driver) confirmObjects(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// Start implements manager.Runnable.
 func (d *driver) Start(ctx context.Context) error {
 	maintained := make(chan struct{})
 	go func() {

@@ -97,8 +97,7 @@ type Options struct {
 	Replica Replica
 	// Notifications delivers push notifications; nil if the operator does not.
 	Notifications *notify.Reconciler
-	// Reached is engine.Options.Reached.
-	Reached func(engine.Point)
+	Reached       func(engine.Point)
 }
 
 // Replica describes an operator to the others of its installation.
@@ -113,15 +112,12 @@ type Replica struct {
 	Timing replicas.Timing
 }
 
-// Controllers are the controllers of an operator.
 type Controllers struct {
-	// Engine has the agents.
 	Engine *engine.Router
 	// Replicas divides the shards; nil if one operator owns the whole ledger.
 	Replicas *replicas.Replicas
 	// Triggers records firings of triggers.
-	Triggers *agenttrigger.Recorder
-	// Workspaces has the workspaces of agents.
+	Triggers   *agenttrigger.Recorder
 	Workspaces *workspace.Workspaces
 }
 

@@ -54,7 +54,6 @@ func newSharding(mgr ctrl.Manager, options Options, own func(context.Context, re
 	return s, nil
 }
 
-// shareTable is the table of shares in the ledger.
 type shareTable struct{ ledger ledger.Shares }
 
 // UpdateShares implements share.Table.

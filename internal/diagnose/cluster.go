@@ -74,7 +74,6 @@ func (t Target) resources() Finding {
 	return found("resources", OK, "the server has the nine kinds of %s", v1alpha1.GroupVersion)
 }
 
-// leaseName is the lease of the active operator.
 const leaseName = "nestor-operator.nestor.dev"
 
 // operator looks for signs of an operator: its Leases, its deployment, or conditions that it wrote in the namespace.

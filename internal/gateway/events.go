@@ -78,7 +78,6 @@ func (s *EventStream) beat() {
 	}
 }
 
-// Close ends the stream.
 func (s *EventStream) Close() {
 	close(s.stop)
 	s.stopped.Wait()

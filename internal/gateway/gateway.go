@@ -17,8 +17,7 @@ type Options struct {
 	Callers *run.Connector
 	// Streams limits the requests in flight, in total and for each caller.
 	Streams *streams.Limiter
-	// Doors are the protocols.
-	Doors []Door
+	Doors   []Door
 	// OnRequest is called after each request, for metrics; it may be nil.
 	OnRequest func(door string, code int, took time.Duration)
 }
@@ -33,10 +32,8 @@ type Door interface {
 	WriteError(w http.ResponseWriter, err error)
 }
 
-// Handler handles a request of a caller.
 type Handler func(w http.ResponseWriter, r *http.Request, caller *run.Caller)
 
-// New returns the handler of all doors.
 func New(options Options) http.Handler {
 	if options.Streams == nil {
 		options.Streams = streams.NewLimiter(streams.Limits{})

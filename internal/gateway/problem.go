@@ -49,14 +49,12 @@ func ProblemOf(err error) Problem {
 	return Problem{Code: http.StatusBadGateway, Reason: "Unreachable", Message: "the Kubernetes API server does not answer"}
 }
 
-// WriteHeaders writes the headers of a problem.
 func (p Problem) WriteHeaders(w http.ResponseWriter) {
 	if p.RetryAfter > 0 {
 		w.Header().Set("Retry-After", strconv.Itoa(p.RetryAfter))
 	}
 }
 
-// WriteJSON writes a response.
 func WriteJSON(w http.ResponseWriter, code int, value any) {
 	body, err := json.Marshal(value)
 	if err != nil {

@@ -13,7 +13,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// DefaultOperatorNamespace is the namespace of the operator in a default installation.
 const DefaultOperatorNamespace = "nestor-system"
 
 // FindOperator returns the namespace of the operator, which is the one with its heartbeat. If there is none, or none that the person may

@@ -22,7 +22,6 @@ import (
 	"github.com/nestor-dev/nestor/internal/view"
 )
 
-// Kind is what has a problem.
 type Kind string
 
 // The kinds of problems.
@@ -38,7 +37,6 @@ const (
 // Severity is how much a problem affects people.
 type Severity string
 
-// The severities.
 const (
 	// Error: work waits until a person does something, or something recovers.
 	Error Severity = "error"
@@ -225,7 +223,6 @@ func (n Namespace) providers(ctx context.Context, found *collection, own []v1alp
 	}
 }
 
-// collection gathers problems.
 type collection struct{ problems []Problem }
 
 // add adds a problem, unless the same is known: the first is about the cause, later ones about what waits for it.
@@ -290,7 +287,6 @@ var causes = map[string]cause{
 	v1alpha1.ReasonLedgerQuota:         {Quota, Error, ""},
 }
 
-// causeOf returns the cause for the reason of a standstill.
 func causeOf(reason string) (cause, bool) {
 	known, ok := causes[reason]
 	if !ok && strings.HasPrefix(reason, "Ledger") {
@@ -319,7 +315,6 @@ func (c *collection) waiting(object string, still *view.Standstill) {
 	}
 }
 
-// sentence ends a text as a sentence.
 func sentence(text string) string {
 	text = strings.TrimSpace(text)
 	if text == "" || strings.HasSuffix(text, ".") {

@@ -53,7 +53,6 @@ func (n *Namespace) find(ctx context.Context) ([]Problem, error) {
 	return n.Problems(ctx)
 }
 
-// keys identifies the problems of a list.
 func keys(list []Problem) []string {
 	all := make([]string, 0, len(list))
 	for _, p := range list {

@@ -93,7 +93,6 @@ func (m *modelCalls) List(ctx context.Context, options *metainternalversion.List
 	return list, nil
 }
 
-// listByName returns a list with the call of that name.
 func (m *modelCalls) listByName(ctx context.Context, a listQuery, name string) (runtime.Object, error) {
 	key, ok := modelCallKey(name)
 	if !ok || a.contradictory {

@@ -33,7 +33,6 @@ func (r reviewer) stillAllowed(ctx context.Context, namespace, name string) bool
 	return err != nil || decision == authorizer.DecisionAllow
 }
 
-// userName returns the user of a request.
 func userName(ctx context.Context) string {
 	user, ok := genericapirequest.UserFrom(ctx)
 	if !ok {

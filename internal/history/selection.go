@@ -139,7 +139,6 @@ func readPages[T any](a listQuery, read func(ledger.Page) (ledger.List[T], error
 // token makes a cursor opaque for clients.
 func token(cursor string) string { return base64.RawURLEncoding.EncodeToString([]byte(cursor)) }
 
-// labels returns the labels of an object of the chat and the role.
 func labels(chat, role string) map[string]string {
 	found := map[string]string{}
 	for key, value := range map[string]string{v1alpha1.LabelChat: chat, v1alpha1.LabelRole: role} {

@@ -47,8 +47,7 @@ const shutdownTimeout = 5 * time.Second
 type Options struct {
 	// Cluster is the configuration for the API server that authenticates and authorizes users.
 	Cluster *clientrest.Config
-	// Ledger is the served ledger.
-	Ledger Ledger
+	Ledger  Ledger
 	// Workspaces reads running workspaces; nil without any.
 	Workspaces Workspaces
 	// Live has the deltas of this process's engine; nil without one.
@@ -139,7 +138,6 @@ func (s *Server) Start(ctx context.Context) error {
 // NeedLeaderElection implements manager.LeaderElectionRunnable: every replica serves.
 func (s *Server) NeedLeaderElection() bool { return false }
 
-// Port returns the port of the server.
 func (s *Server) Port() int32 {
 	address, ok := s.listener.Addr().(*net.TCPAddr)
 	if !ok {
@@ -184,7 +182,6 @@ func (s *Server) config(ctx context.Context, scheme *runtime.Scheme, client kube
 	return config, delegateAuth(ctx, config, client)
 }
 
-// group returns the served API group.
 func (s *Server) group(scheme *runtime.Scheme, options Options, may authorizer.Authorizer) *genericapiserver.APIGroupInfo {
 	group := genericapiserver.NewDefaultAPIGroupInfo(api.GroupVersion.Group, scheme, runtime.NewParameterCodec(scheme), serializer.NewCodecFactory(scheme))
 	storage := &transcripts{ledger: options.Ledger, reader: transcript.NewReader(options.Ledger)}

@@ -25,7 +25,6 @@ const (
 	transcriptHint = "a transcript is named chat.NAME, subagent.NAME or task.NAME, and that of a deleted agent chat.NAME.UID; list transcripts to see their names"
 )
 
-// transcripts is the resource transcripts.
 type transcripts struct {
 	transcriptTable
 	ledger Ledger
@@ -96,7 +95,6 @@ func (t *transcripts) open(ctx context.Context, run ledger.Run, since, tail int6
 	return cursor, statusError(err)
 }
 
-// find returns the run of the agent with a transcript name.
 func (t *transcripts) find(ctx context.Context, namespace, transcriptName string) (ledger.Run, error) {
 	kind, name, uid, ok := api.ParseTranscriptName(transcriptName)
 	if !ok {

@@ -23,7 +23,6 @@ import (
 	"github.com/nestor-dev/nestor/internal/quota"
 )
 
-// usages is the resource usages.
 type usages struct {
 	usageTable
 	ledger Ledger
@@ -57,7 +56,6 @@ var dimensions = []struct {
 	{api.UsageByModel, "model", ledger.ByModel, func(g ledger.Group) string { return g.Model }},
 }
 
-// Get returns one usage.
 func (u *usages) Get(ctx context.Context, name string, _ *metav1.GetOptions) (runtime.Object, error) {
 	scope := ledger.Scope{Namespace: genericapirequest.NamespaceValue(ctx)}
 	divided, start, rest := cutPeriod(name)

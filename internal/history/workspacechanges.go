@@ -100,7 +100,6 @@ func unreadable(err error) error {
 	return apierrors.NewServiceUnavailable("the changes cannot be read from the workspace: " + err.Error())
 }
 
-// describeChanges fills in what was changed.
 func describeChanges(object *api.WorkspaceChanges, s changes.Summary) {
 	object.BaseCommit, object.Digest, object.TooLarge, object.Message = s.BaseCommit, s.Digest, s.TooLarge, s.Message
 	object.Diff, object.DiffTruncated = s.Diff, s.DiffTruncated
@@ -185,7 +184,6 @@ func (a *archives) ProducesMIMETypes(string) []string { return []string{patchTyp
 // ProducesObject implements rest.StorageMetadata.
 func (a *archives) ProducesObject(string) any { return "" }
 
-// Get returns the archive.
 func (a *archives) Get(ctx context.Context, name string, _ *metav1.GetOptions) (runtime.Object, error) {
 	found, err := a.changes.find(ctx, name)
 	if err != nil {

@@ -103,7 +103,6 @@ func (w *workspaceFiles) describeKept(ctx context.Context, object *api.Workspace
 	return nil
 }
 
-// agentRef returns the agent that a parameter names.
 func agentRef(name string) (changes.AgentRef, error) {
 	if name == "" {
 		return changes.AgentRef{}, nil

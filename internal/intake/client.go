@@ -57,7 +57,6 @@ type Client struct {
 	http *http.Client
 }
 
-// NewClient returns a client of the operator's endpoint.
 func NewClient(operator Operator) (*Client, error) {
 	connected, err := rest.HTTPClientFor(&rest.Config{
 		Host: operator.URL, BearerTokenFile: operator.TokenFile, TLSClientConfig: rest.TLSClientConfig{CAFile: operator.CAFile},
@@ -69,7 +68,6 @@ func NewClient(operator Operator) (*Client, error) {
 	return &Client{strings.TrimSuffix(operator.URL, "/"), connected}, nil
 }
 
-// Deliver passes on a webhook.
 func (c *Client) Deliver(ctx context.Context, sent Webhook) (Receipt, error) {
 	receipt, err := call[Receipt](ctx, c, WebhooksPath, sent)
 	var forSender *apierrors.StatusError

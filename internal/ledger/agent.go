@@ -87,10 +87,9 @@ type Scope struct {
 // AgentFilter selects agents; the zero value matches all of them.
 type AgentFilter struct {
 	Scope
-	UID  string
-	Kind string
-	Name string
-	// Parent is the UID of the parent.
+	UID    string
+	Kind   string
+	Name   string
 	Parent string
 	// Newest excludes agents if a newer agent of the same kind has their name.
 	Newest bool

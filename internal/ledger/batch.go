@@ -15,7 +15,6 @@ import (
 // Batch is one append of an agent: events, the intents of the effects that they cause, and the results of the effects that they
 // report.
 type Batch struct {
-	// Agent is the UID of the agent.
 	Agent string
 	Fence Fence
 	// Create is the record of a new agent. It is set with the agent's first events and only then.

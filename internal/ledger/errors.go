@@ -105,7 +105,6 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("%s: ledger %s: %v (%s)", e.Op, e.Ledger, e.Err, e.Reason.Advice())
 }
 
-// Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
 // Is reports whether the reason is one of ErrUnavailable or ErrNeedsAttention.

@@ -28,7 +28,6 @@ type Server struct {
 	Handler     http.Handler
 }
 
-// NeedLeaderElection implements manager.LeaderElectionRunnable.
 func (Server) NeedLeaderElection() bool { return false }
 
 // Start implements manager.Runnable. When ctx ends, streams end at once; other requests get a grace period.

@@ -28,7 +28,6 @@ type leaseOwner struct {
 	namespace string
 }
 
-// Start implements manager.Runnable.
 func (l leaseOwner) Start(ctx context.Context) error {
 	if err := l.own(ctx); err != nil && ctx.Err() == nil {
 		ctrl.Log.WithName("lease").Error(err, "The lease will stay when the operator is uninstalled", "Lease", leaseName)

@@ -29,7 +29,6 @@ type fewWrites struct {
 	gate *kubewrites.Gate
 }
 
-// RoundTrip implements http.RoundTripper.
 func (f fewWrites) RoundTrip(r *http.Request) (*http.Response, error) {
 	if r.Method == http.MethodGet || !strings.Contains(r.URL.Path, "/apis/"+v1alpha1.GroupVersion.Group+"/") {
 		return f.next.RoundTrip(r)

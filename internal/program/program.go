@@ -24,13 +24,11 @@ import (
 	"github.com/nestor-dev/nestor/internal/version"
 )
 
-// Flags are the flags that all programs have.
 type Flags struct {
 	Kubeconfig          string
 	logLevel, logFormat string
 }
 
-// Register adds the flags.
 func (f *Flags) Register(set *flag.FlagSet) {
 	set.StringVar(&f.Kubeconfig, "kubeconfig", "", "kubeconfig `file` of the cluster (default: the pod's own, or $KUBECONFIG)")
 	set.StringVar(&f.logLevel, "log-level", "info", "debug, info, warn or error")
@@ -73,7 +71,6 @@ func ClientConfig(kubeconfig, name string) (*rest.Config, error) {
 	return config, nil
 }
 
-// OperatorNamespace returns the namespace in which the operator runs.
 func OperatorNamespace() string { return cmp.Or(os.Getenv("POD_NAMESPACE"), "nestor-system") }
 
 // Metrics returns the options of the metrics; the address "0" turns them off. Their readers need a token that may get the path /metrics, unless

@@ -26,7 +26,6 @@ type ChatFacts struct {
 	PostRefused string
 }
 
-// Chat returns the status of a chat from the state of its orchestrator.
 func Chat(s agent.State, facts ChatFacts, old v1alpha1.AgentChatStatus, generation int64) v1alpha1.AgentChatStatus {
 	status := v1alpha1.AgentChatStatus{
 		Phase:       v1alpha1.ChatIdle,

@@ -30,7 +30,6 @@ func withCondition(conditions []metav1.Condition, c metav1.Condition, at agent.T
 	return next
 }
 
-// succeeded returns the Succeeded condition of a run.
 func succeeded(s agent.State, w Work, generation int64) metav1.Condition {
 	c := metav1.Condition{Type: v1alpha1.ConditionSucceeded, Status: metav1.ConditionUnknown, ObservedGeneration: generation}
 	switch w.standing(s) {
@@ -53,7 +52,6 @@ func succeeded(s agent.State, w Work, generation int64) metav1.Condition {
 	return c
 }
 
-// ready returns the Ready condition of a chat.
 func ready(s agent.State, facts ChatFacts, generation int64) metav1.Condition {
 	c := metav1.Condition{Type: v1alpha1.ConditionReady, Status: metav1.ConditionTrue, Reason: v1alpha1.ReasonReady,
 		ObservedGeneration: generation, Message: "Write an AgentMessage to talk."}

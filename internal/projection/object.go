@@ -12,7 +12,6 @@ import (
 	"github.com/nestor-dev/nestor/internal/shorten"
 )
 
-// Object is an object of the API.
 type Object interface {
 	metav1.Object
 	runtime.Object
@@ -37,7 +36,6 @@ type Run struct {
 	Conditions                *[]metav1.Condition
 }
 
-// TaskRun returns a task as a run.
 func TaskRun(task *v1alpha1.AgentTask) Run {
 	s := &task.Status
 	return Run{Object: task, Task: task, Chat: task.Spec.Chat, Cancel: task.Spec.Cancel,
@@ -45,7 +43,6 @@ func TaskRun(task *v1alpha1.AgentTask) Run {
 		StartTime: &s.StartTime, CompletionTime: &s.CompletionTime, Conditions: &s.Conditions}
 }
 
-// SubAgentRun returns a sub-agent as a run.
 func SubAgentRun(sub *v1alpha1.SubAgent) Run {
 	s := &sub.Status
 	return Run{Object: sub, SubAgent: sub, Chat: sub.Spec.Chat, Cancel: sub.Spec.Cancel,
@@ -53,7 +50,6 @@ func SubAgentRun(sub *v1alpha1.SubAgent) Run {
 		StartTime: &s.StartTime, CompletionTime: &s.CompletionTime, Conditions: &s.Conditions}
 }
 
-// Phase returns the phase of the run.
 func (r Run) Phase() string {
 	if r.Task != nil {
 		return string(r.Task.Status.Phase)

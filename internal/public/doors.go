@@ -27,7 +27,6 @@ type Operator interface {
 	a2a.Registrar
 }
 
-// Doors are the doors of the gateway.
 type Doors struct {
 	// Cluster is the address of the API server; its credentials are not used.
 	Cluster           *rest.Config
@@ -42,7 +41,6 @@ type Doors struct {
 	Log       logr.Logger
 }
 
-// Handler returns the handler of all doors.
 func (d Doors) Handler() http.Handler {
 	return gateway.New(gateway.Options{
 		Callers: run.NewConnector(d.Cluster, d.OperatorNamespace), Streams: d.Requests, OnRequest: d.OnRequest,

@@ -29,7 +29,6 @@ type Role struct {
 	v1alpha1.AgentRoleSpec `json:",inline"`
 }
 
-// Delegates returns the roles that r may delegate to.
 func (r Role) Delegates() []string {
 	if r.Delegation == nil {
 		return nil

@@ -57,7 +57,6 @@ type Files struct {
 	*dynamiccertificates.DynamicCertKeyPairContent
 }
 
-// NewFiles returns the certificate in files.
 func NewFiles(certificate, key string) (Files, error) {
 	files, err := dynamiccertificates.NewDynamicServingContentFromFiles("serving", certificate, key)
 	if err != nil {
@@ -66,10 +65,8 @@ func NewFiles(certificate, key string) (Files, error) {
 	return Files{files}, nil
 }
 
-// NeedLeaderElection implements manager.LeaderElectionRunnable.
 func (Files) NeedLeaderElection() bool { return false }
 
-// Start implements manager.Runnable.
 func (f Files) Start(ctx context.Context) error {
 	f.Run(ctx, 1)
 	return nil

@@ -39,13 +39,11 @@ func (f *Firing) FillTrigger(name types.NamespacedName) {
 	f.Input.Trigger = map[string]any{"name": name.Name, "namespace": name.Namespace, "id": f.ID, "time": f.Time.UTC()}
 }
 
-// ScheduleID returns the id of a firing at a time of a schedule.
 func ScheduleID(at time.Time) string { return "s" + strconv.FormatInt(at.Unix(), 10) }
 
 // WebhookID returns the id of a request, by the id of its delivery.
 func WebhookID(delivery string) string { return bounded("w", delivery) }
 
-// ObjectID returns the id of a firing for a version of an object.
 func ObjectID(uid types.UID, resourceVersion string) string {
 	return bounded("o", string(uid)+"-"+resourceVersion)
 }

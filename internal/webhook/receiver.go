@@ -21,7 +21,6 @@ import (
 // ping is the outcome of a request that only tests the connection.
 const ping trigger.Outcome = "Ping"
 
-// Triggers are the triggers of the cluster.
 type Triggers interface {
 	// Trigger returns a trigger, or a NotFound error.
 	Trigger(ctx context.Context, name types.NamespacedName) (*v1alpha1.AgentTrigger, error)
@@ -39,7 +38,6 @@ type Receiver struct {
 	unknown string
 }
 
-// New returns a receiver for triggers.
 func New(triggers Triggers) *Receiver {
 	return &Receiver{triggers: triggers, now: time.Now, unknown: rand.Text()}
 }

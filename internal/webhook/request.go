@@ -40,7 +40,6 @@ type received struct {
 	ping bool
 }
 
-// format is a format of webhooks.
 type format struct {
 	// gitHub is true if the sender is GitHub, which has its own signature and no tokens.
 	gitHub bool

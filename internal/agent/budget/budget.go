@@ -85,7 +85,6 @@ type Usage struct {
 	Tasks int64 `json:"tasks,omitempty"`
 }
 
-// Total returns the sum of all tokens.
 func (u Usage) Total() int64 { return Sum(u.PromptTokens, u.CompletionTokens) }
 
 // Amount returns what counts against a budget.

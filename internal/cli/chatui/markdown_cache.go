@@ -18,7 +18,6 @@ type markdownCache struct {
 
 func newMarkdownCache() *markdownCache { return &markdownCache{} }
 
-// markdown renders a text for a width.
 func (p *markdownCache) markdown(text string, width int) []string {
 	if p.renderer == nil || p.width != width {
 		renderer, err := terminal.NewRenderer(width)

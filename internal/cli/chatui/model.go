@@ -94,7 +94,6 @@ type notice struct {
 	isError bool
 }
 
-// New returns the model of a chat.
 func New(ctx context.Context, chat, namespace string, actions Actions, now time.Time) Model {
 	input := textarea.New()
 	input.Prompt, input.ShowLineNumbers = "❯ ", false

@@ -176,7 +176,6 @@ func (f field) text() string {
 // orderedFields is a JSON object that keeps the order of its fields.
 type orderedFields []field
 
-// UnmarshalJSON implements json.Unmarshaler.
 func (o *orderedFields) UnmarshalJSON(data []byte) error {
 	decoder := json.NewDecoder(bytes.NewReader(data))
 	if open, err := decoder.Token(); err != nil || open != json.Delim('{') {

@@ -26,7 +26,6 @@ const armDelay = 400 * time.Millisecond
 // armed is sent when an approval has been shown for armDelay.
 type armed string
 
-// forCall returns the prompt for an approval.
 func (p prompt) forCall(key string) (prompt, tea.Cmd) {
 	if p.key == key {
 		return p, nil

@@ -52,7 +52,6 @@ func (m Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	return m.layout(), cmd
 }
 
-// onSnapshot handles a snapshot.
 func (m Model) onSnapshot(s view.Snapshot) (Model, tea.Cmd) {
 	m.snapshot, m.loaded = s, true
 	if m.posted(m.streams[""]) {
@@ -139,7 +138,6 @@ func (m Model) dropUnpostedReply() Model {
 	return m
 }
 
-// dropStream drops what has streamed in from an agent.
 func (m Model) dropStream(agent string) {
 	delete(m.streams, agent)
 	delete(m.reasoning, agent)

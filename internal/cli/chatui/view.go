@@ -147,7 +147,6 @@ func (m Model) footer() string {
 	return terminal.Faint.Render(terminal.Fit("enter send · alt+enter new line · tab tasks · pgup scroll · /help · ctrl+c leave", m.width))
 }
 
-// View draws the model.
 func (m Model) View() tea.View {
 	if m.changes.open() {
 		return m.changesScreen()

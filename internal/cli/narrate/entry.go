@@ -15,7 +15,6 @@ import (
 	"github.com/nestor-dev/nestor/internal/cli/terminal"
 )
 
-// title returns the heading of an entry.
 func title(e historyv1.Entry) string {
 	child := terminal.Line(e.Child)
 	switch e.Kind {
@@ -131,7 +130,6 @@ func outcomeLines(o historyv1.Outcome) []string {
 	return lines
 }
 
-// AttachmentLines returns a line for each attachment of a message.
 func AttachmentLines(m v1alpha1.AgentMessage) []string {
 	var lines []string
 	for _, a := range m.Spec.Attachments {

@@ -30,7 +30,6 @@ func NewMarkdownPrinter(out io.Writer, title string) *MarkdownPrinter {
 	return &MarkdownPrinter{out: out}
 }
 
-// Print writes an entry.
 func (p *MarkdownPrinter) Print(e historyv1.Entry) {
 	if e.Kind == historyv1.EntryDelta {
 		return

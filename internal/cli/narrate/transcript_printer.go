@@ -28,10 +28,8 @@ type TranscriptPrinter struct {
 	reasoning  bool   // the header of a reply was printed because its reasoning streams in
 }
 
-// NewTranscriptPrinter returns a TranscriptPrinter that writes to out.
 func NewTranscriptPrinter(out io.Writer) *TranscriptPrinter { return &TranscriptPrinter{out: out} }
 
-// Print prints an entry.
 func (t *TranscriptPrinter) Print(e historyv1.Entry) {
 	if e.Kind == historyv1.EntryDelta {
 		t.printDelta(e)

@@ -31,7 +31,6 @@ type Model struct {
 	width, height int
 }
 
-// New returns a picker of options.
 func New(title string, options []Option) Model {
 	return Model{title: title, options: options, width: 80, height: 24}
 }

@@ -40,7 +40,6 @@ func (l ChangeLine) style() lipgloss.Style {
 	return DiffStyle(l.Text[:min(2, len(l.Text))]) // only the sign: the content may look like the head of a file
 }
 
-// DiffStyle returns the style of a line of a diff.
 func DiffStyle(line string) lipgloss.Style {
 	switch {
 	case strings.HasPrefix(line, "diff "), strings.HasPrefix(line, "+++ "), strings.HasPrefix(line, "--- "):

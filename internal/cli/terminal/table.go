@@ -16,7 +16,6 @@ type Table struct {
 	Rows    [][]string
 }
 
-// Without returns the table without a column.
 func (t Table) Without(column int) Table {
 	out := Table{Heading: slices.Delete(slices.Clone(t.Heading), column, column+1)}
 	for _, row := range t.Rows {
@@ -60,7 +59,6 @@ func (t Table) room(width int) int {
 	return width
 }
 
-// widest returns the width of a column.
 func (t Table) widest(column int) int {
 	widest := Width(t.Heading[column])
 	for _, row := range t.Rows {

@@ -18,7 +18,6 @@ import (
 // Updated is sent when something has changed.
 type Updated view.Snapshot
 
-// Chat is a chat to open.
 type Chat struct{ Namespace, Name string }
 
 // level is how deep the person has looked into a run.
@@ -115,7 +114,6 @@ func (m Model) part() view.Snapshot {
 	return parts[i]
 }
 
-// rows returns the rows of the level.
 func (m Model) rows() []row {
 	if m.level == levelRuns {
 		return m.runs

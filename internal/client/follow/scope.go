@@ -49,7 +49,6 @@ func (s Scope) chatField() fields.Selector {
 	return fields.OneTermEqualSelector("metadata.name", s.Chat)
 }
 
-// options returns the list options for a kind.
 func (s Scope) options(list client.ObjectList) []client.ListOption {
 	options := []client.ListOption{client.InNamespace(s.Namespace)}
 	if _, isChat := list.(*v1alpha1.AgentChatList); isChat {

@@ -30,7 +30,6 @@ type Cluster struct {
 	Mapper meta.RESTMapper
 }
 
-// kinds returns the kinds in a snapshot.
 func kinds() []client.Object {
 	return []client.Object{&v1alpha1.AgentChat{}, &v1alpha1.AgentMessage{}, &v1alpha1.AgentTask{}, &v1alpha1.SubAgent{}}
 }

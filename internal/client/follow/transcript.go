@@ -17,7 +17,6 @@ const (
 	maxPause   = 2 * time.Second
 )
 
-// Transcript is a transcript to follow.
 type Transcript struct {
 	Reader *history.Reader
 	Name   string

@@ -104,7 +104,6 @@ func entryOf(ctx context.Context, finder resolve.Finder, namespace, name string,
 	return entry, true, nil
 }
 
-// Get returns the role with a name.
 func Get(ctx context.Context, api client.Reader, namespace, operatorNamespace, name string) (role.Role, error) {
 	finder := resolve.Finder{Reader: api, Live: api, OperatorNamespace: operatorNamespace}
 	found, err := read(ctx, finder, namespace, name)

@@ -35,8 +35,7 @@ type Resolver struct {
 	Tools  *backend.Tools
 	// Clients are the clients of model providers.
 	Clients *endpoint.Clients
-	// Quotas are the quotas of the namespaces.
-	Quotas admission.Quotas
+	Quotas  admission.Quotas
 }
 
 // Subject describes an agent to be configured.
@@ -55,12 +54,10 @@ type Subject struct {
 	ChatLimits  *v1alpha1.ChatLimits
 	AgentLimits *v1alpha1.AgentLimits
 	TaskLimits  *v1alpha1.TaskLimits
-	// Tool is the tool of a tool run.
-	Tool string
+	Tool        string
 	// OutputSchema is the one of the object itself, which replaces the role's.
 	OutputSchema *runtime.RawExtension
-	// Generation is the generation of the object.
-	Generation int64
+	Generation   int64
 }
 
 // Resolved is an agent's configuration, with the provider and model of its calls.
@@ -69,8 +66,7 @@ type Resolved struct {
 	// Provider is the namespace and name of the ModelProvider; Model is the name of the model.
 	Provider, Model string
 	Role            role.Role
-	// NamespaceUID is the UID of the agent's namespace.
-	NamespaceUID string
+	NamespaceUID    string
 }
 
 // Resolve resolves all references of an agent. A missing one is a *resolve.Missing.
@@ -145,7 +141,6 @@ func (s Subject) checkRole(found role.Role) error {
 		Message: fmt.Sprintf("The role %s %s: name another role, which may delegate to it.", s.Role, problem)}
 }
 
-// limits returns the limits of an agent with a role.
 func (s Subject) limits(found role.Role) agent.Limits {
 	limits := ofRole(found)
 	switch {

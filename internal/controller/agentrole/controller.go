@@ -78,7 +78,6 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	return status.Result(r.Status.WriteCondition(ctx, &object, &object.Status.Conditions, condition, func() { object.Status.Skills = skillsOf(read) }))
 }
 
-// skillsOf returns the skills of a role for its status.
 func skillsOf(read role.Role) []v1alpha1.RoleSkill {
 	var skills []v1alpha1.RoleSkill
 	for _, s := range read.SkillTexts {

@@ -34,7 +34,6 @@ func (u *configMapUses) set(role types.NamespacedName, configMaps []string) {
 	u.names[role] = configMaps
 }
 
-// roles returns the roles that use a ConfigMap.
 func (u *configMapUses) roles(_ context.Context, config client.Object) []reconcile.Request {
 	u.mu.Lock()
 	defer u.mu.Unlock()

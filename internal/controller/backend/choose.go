@@ -209,7 +209,6 @@ func mayMatchToolsOf(glob, server string) bool {
 	return err == nil && matched
 }
 
-// server returns a ToolServer with the session that a namespace has with it.
 func (t *Tools) server(ctx context.Context, namespace, name string) (serverTools, error) {
 	object, err := t.Finder.ToolServer(ctx, namespace, name)
 	if err != nil {

@@ -26,8 +26,7 @@ import (
 type Models struct {
 	Finder    resolve.Finder
 	Scheduler *schedule.Scheduler
-	// Clients are the clients of the providers.
-	Clients *endpoint.Clients
+	Clients   *endpoint.Clients
 }
 
 // Route implements engine.Models. A provider is identified by namespace/name. It is read before each call, so that an agent cannot continue
@@ -95,7 +94,6 @@ func (m *Models) permitted(ctx context.Context, a ledger.Agent) (*v1alpha1.Model
 	return object, nil
 }
 
-// read reads an object.
 type read func(context.Context, types.NamespacedName, client.Object) error
 
 // cached reads from the cache only: a fallback that does not exist must not cost a request for each call.
@@ -126,7 +124,6 @@ func (m *Models) provider(ctx context.Context, name string, get read) (*v1alpha1
 	return &object, nil
 }
 
-// Prices returns the prices and properties of a provider's models.
 func Prices(object *v1alpha1.ModelProvider) model.Prices {
 	prices := make(model.Prices, 0, len(object.Spec.Models))
 	for _, info := range object.Spec.Models {

@@ -34,7 +34,6 @@ func (q Quotas) Quotas(ctx context.Context, namespace string) ([]quota.Quota, er
 	return found, nil
 }
 
-// QuotaOf converts an AgentQuota.
 func QuotaOf(object *v1alpha1.AgentQuota) quota.Quota {
 	q := quota.Quota{Name: object.Name, Period: quota.Period(object.Spec.Period)}
 	if n := object.Spec.MaxTokens; n != nil {

@@ -23,7 +23,6 @@ import (
 // NotAllowed is the error for a ToolServer that the user of a task may not use.
 type NotAllowed struct{ message string }
 
-// Error implements error.
 func (n *NotAllowed) Error() string { return n.message }
 
 // CheckUse returns a *NotAllowed if the user of a standalone task of type Tool may not use the ToolServer of its tool.

@@ -100,7 +100,6 @@ func (c *Clients) Probe(ctx context.Context, object *v1alpha1.ModelProvider, tim
 	return client, transport.CloseIdleConnections, err
 }
 
-// makers are the clients of the APIs.
 var makers = map[v1alpha1.ModelAPI]func(wire.Endpoint) (model.Client, error){
 	v1alpha1.APIOpenAI:          maker(openai.NewClient),
 	v1alpha1.APIOpenAIResponses: maker(responses.NewClient),

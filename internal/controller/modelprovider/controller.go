@@ -127,7 +127,6 @@ func conditionOf(generation int64, v probeResult) metav1.Condition {
 	return status.NotReady(generation, v1alpha1.ReasonUnreachable, "The provider does not respond: "+v.message)
 }
 
-// providersUsingSecret returns the providers that refer to a Secret.
 func (r *Reconciler) providersUsingSecret(ctx context.Context, secret client.Object) []reconcile.Request {
 	return r.providers(ctx, secret, func(spec *v1alpha1.ModelProviderSpec) bool {
 		if ref := spec.APIKeySecretRef; ref != nil && ref.Name == secret.GetName() {
@@ -140,14 +139,12 @@ func (r *Reconciler) providersUsingSecret(ctx context.Context, secret client.Obj
 	})
 }
 
-// providersUsingConfigMap returns the providers whose certificates are in a ConfigMap.
 func (r *Reconciler) providersUsingConfigMap(ctx context.Context, config client.Object) []reconcile.Request {
 	return r.providers(ctx, config, func(spec *v1alpha1.ModelProviderSpec) bool {
 		return spec.CABundle != nil && spec.CABundle.ConfigMapKeyRef != nil && spec.CABundle.ConfigMapKeyRef.Name == config.GetName()
 	})
 }
 
-// providers returns the providers in the namespace of an object that use it.
 func (r *Reconciler) providers(ctx context.Context, used client.Object, uses func(*v1alpha1.ModelProviderSpec) bool) []reconcile.Request {
 	var list v1alpha1.ModelProviderList
 	if err := r.Client.List(ctx, &list, client.InNamespace(used.GetNamespace())); err != nil {

@@ -21,7 +21,6 @@ const (
 	probeTimeout = 10 * time.Second
 )
 
-// probeResult is the result of a probe.
 type probeResult struct {
 	// revision identifies the probed spec and key.
 	revision string
@@ -55,7 +54,6 @@ func newProber(now func() time.Time, done func(types.NamespacedName)) *prober {
 	return &prober{now: now, notify: done, results: map[types.NamespacedName]probeResult{}, running: map[types.NamespacedName]string{}}
 }
 
-// result returns the result for a revision of a provider.
 func (p *prober) result(name types.NamespacedName, revision string) (probeResult, bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

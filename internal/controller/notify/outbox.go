@@ -36,7 +36,6 @@ type notification struct {
 	body  []byte
 }
 
-// outcome is the outcome of an attempt.
 type outcome struct {
 	// failure is empty after a success. It contains no secrets and no URL.
 	failure string
@@ -46,7 +45,6 @@ type outcome struct {
 	cause string
 }
 
-// result returns the outcome in a word.
 func (o outcome) result() string {
 	switch {
 	case o.failure == "":
@@ -69,7 +67,6 @@ type outbox struct {
 	perNamespace map[string]int
 }
 
-// entry is a task.
 type entry struct {
 	uid        types.UID
 	deliveries map[string]*delivery // by the ID of the configuration

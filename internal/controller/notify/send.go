@@ -44,7 +44,6 @@ type Sender struct {
 	client *http.Client
 }
 
-// NewSender returns a sender.
 func NewSender(keys *push.Keyring, issuer string, reach outbound.Options) *Sender {
 	transport := outbound.New(reach)
 	transport.MaxIdleConnsPerHost = 2
@@ -87,7 +86,6 @@ func (s *Sender) send(ctx context.Context, task types.NamespacedName, config pus
 	}
 }
 
-// request returns the signed request.
 func (s *Sender) request(ctx context.Context, task types.NamespacedName, config push.Config, body []byte) (*http.Request, outcome) {
 	keys, err := s.Keys.Keys(ctx)
 	if err != nil {

@@ -27,7 +27,6 @@ type Pace struct {
 	last    time.Time // when the latest delayed write is due
 }
 
-// NewPace returns an unused pace.
 func NewPace() *Pace { return &Pace{limiter: rate.NewLimiter(progressRate, progressBurst)} }
 
 // allow reports whether to write now, or after which delay to try again. The delays are staggered: if all waiting objects were reconciled

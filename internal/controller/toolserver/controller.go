@@ -146,7 +146,6 @@ func conditionOf(generation int64, known mcp.Status) metav1.Condition {
 	return status.NotReady(generation, v1alpha1.ReasonUnreachable, "The server does not respond; check that it runs, and spec.url: "+cause)
 }
 
-// toolsOf returns the tools for the status.
 func toolsOf(known mcp.Status, pins mcp.Pins) []v1alpha1.ToolInfo {
 	var tools []v1alpha1.ToolInfo
 	for _, t := range known.Tools[:min(len(known.Tools), maxTools)] {

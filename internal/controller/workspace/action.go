@@ -17,7 +17,6 @@ import (
 // deletionTimeout is how long after its grace period a pod may still exist before its node counts as lost.
 const deletionTimeout = 30 * time.Second
 
-// podAction is what to do with a pod.
 type podAction struct {
 	// remove means to delete the pod, and force to do so without confirmation by its node; reason is for the log.
 	remove, force bool

@@ -41,7 +41,6 @@ func (w *Workspaces) backend(p Location) backend {
 	return w.pods
 }
 
-// call runs a tool in a workspace.
 func (w *Workspaces) call(ctx context.Context, p Location, spec tool.Spec, call tool.Invocation) (tool.Output, error) {
 	arguments, err := prefixCwd(p.Cwd, call.Arguments)
 	if err != nil {

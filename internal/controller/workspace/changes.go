@@ -231,8 +231,6 @@ type refused struct {
 	text string
 }
 
-// Error implements error.
 func (r refused) Error() string { return r.text }
 
-// Unwrap returns the kind.
 func (r refused) Unwrap() error { return r.kind }

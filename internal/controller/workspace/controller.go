@@ -89,7 +89,6 @@ func phaseOf(object client.Object) (phase string, spec *v1alpha1.Workspace) {
 	return "", nil
 }
 
-// podName returns the name of the pod of an owner.
 func podName(owner client.Object) types.NamespacedName {
 	spec := pod.Spec{Owner: pod.Owner{Name: owner.GetName(), UID: string(owner.GetUID())}}
 	return types.NamespacedName{Namespace: owner.GetNamespace(), Name: spec.Name()}

@@ -35,7 +35,6 @@ type directories struct {
 	trees map[types.UID]*changes.Tree
 }
 
-// directory is a served directory.
 type directory struct {
 	served  *workspace.Workspace
 	home    string
@@ -145,7 +144,6 @@ func (d *directories) closeOwner(uid types.UID) {
 	d.forgetTree(uid)
 }
 
-// close closes all directories.
 func (d *directories) close() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -158,7 +156,6 @@ func (d *directories) close() {
 	d.server.close()
 }
 
-// closeLocked closes a directory. The caller holds the lock.
 func (d *directories) closeLocked(uid types.UID, one *directory) {
 	delete(d.open, uid)
 	if one.idle != nil {

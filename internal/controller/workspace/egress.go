@@ -66,7 +66,6 @@ func (p *pods) withGitEgress(ctx context.Context, spec pod.Spec, running *corev1
 	return spec, nil
 }
 
-// aliasesOf returns the addresses that a pod has for a host name.
 func aliasesOf(running *corev1.Pod, host string) (addresses []netip.Addr) {
 	if running == nil {
 		return nil

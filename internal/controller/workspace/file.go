@@ -22,13 +22,11 @@ import (
 	"github.com/nestor-dev/nestor/internal/tool/workspace/fsroot"
 )
 
-// directoryWorkspace is a directory of this machine.
 type directoryWorkspace struct {
 	directoryChanges
 	agentPaths
 }
 
-// podWorkspace is the workspace of a pod.
 type podWorkspace struct {
 	podChanges
 	agentPaths

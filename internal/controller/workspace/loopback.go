@@ -37,7 +37,6 @@ func (f *loopbackServer) add(name string, handler http.Handler) (string, error) 
 	return "http://" + f.address + "/" + name + "/", nil
 }
 
-// ServeHTTP implements http.Handler.
 func (f *loopbackServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	name, _, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), "/")
 	f.mu.Lock()

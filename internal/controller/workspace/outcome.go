@@ -31,7 +31,6 @@ func podRefOf(p *corev1.Pod) podRef {
 	return podRef{uid: p.UID, restarts: serverStatus(p).RestartCount}
 }
 
-// serverStatus returns the status of the server's container.
 func serverStatus(p *corev1.Pod) corev1.ContainerStatus {
 	for _, status := range p.Status.ContainerStatuses {
 		if status.Name == pod.Container {
@@ -41,7 +40,6 @@ func serverStatus(p *corev1.Pod) corev1.ContainerStatus {
 	return corev1.ContainerStatus{}
 }
 
-// podOutcome is what happened to a pod.
 type podOutcome struct {
 	// message describes it; empty if nothing happened.
 	message string

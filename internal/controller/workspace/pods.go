@@ -32,7 +32,6 @@ func newPods(o Options) *pods {
 	return p
 }
 
-// spec returns the spec of the pod of a location.
 func (p *pods) spec(location Location) (pod.Spec, error) {
 	kind := "AgentTask"
 	if location.Chat != "" {

@@ -226,7 +226,6 @@ func (p *pods) read(ctx context.Context, location Location, agent string) (revie
 	return r, nil
 }
 
-// review is the tool review_changes.
 func (p *pods) review(ctx context.Context, location Location, call tool.Invocation) (tool.Output, error) {
 	r, err := p.read(ctx, location, call.Agent)
 	if err != nil {
@@ -238,7 +237,6 @@ func (p *pods) review(ctx context.Context, location Location, call tool.Invocati
 	return tool.Output{Text: r.text()}, nil
 }
 
-// publish is the tool publish_changes.
 func (p *pods) publish(ctx context.Context, location Location, call tool.Invocation) (tool.Output, error) {
 	var args toolspec.PublishArgs
 	if err := json.Unmarshal(call.Arguments, &args); err != nil {

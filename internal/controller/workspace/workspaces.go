@@ -181,7 +181,6 @@ func (w *Workspaces) Offers(name string) bool {
 	return name == toolspec.ReviewTool || name == toolspec.PublishTool || slices.ContainsFunc(w.writers, func(t *tool.Tool) bool { return t.Name() == name })
 }
 
-// ToolsOf returns the tools of the workspace of a running agent.
 func (w *Workspaces) ToolsOf(ctx context.Context, a ledger.Agent) (tool.Set, error) {
 	location, err := w.OfAgent(ctx, a)
 	if err != nil {

@@ -46,7 +46,6 @@ func (d door) agent(r *http.Request, caller *run.Caller) agent {
 
 func (a agent) path() string { return "/a2a/" + a.namespace + "/" + a.role }
 
-// card returns the agent card.
 func (a agent) card(ctx context.Context) (*a2a.AgentCard, error) {
 	found, err := a.caller.Role(ctx, a.namespace, a.role)
 	if missing := new(resolve.Missing); errors.As(err, &missing) {
@@ -58,7 +57,6 @@ func (a agent) card(ctx context.Context) (*a2a.AgentCard, error) {
 	return a.cardOf(found), nil
 }
 
-// cardOf returns the card of a role.
 func (a agent) cardOf(found role.Role) *a2a.AgentCard {
 	text, modes := cmp.Or(found.Description, "An agent with the role "+a.role+"."), []string{"text/plain", "application/json"}
 	name := cmp.Or(found.DisplayName, a.role)
@@ -75,7 +73,6 @@ func (a agent) cardOf(found role.Role) *a2a.AgentCard {
 	}
 }
 
-// GetTask implements a2asrv.RequestHandler.
 func (a agent) GetTask(ctx context.Context, req *a2a.GetTaskRequest) (*a2a.Task, error) {
 	if isTurn(req.ID) {
 		t, err := a.turn(ctx, req.ID)
@@ -91,7 +88,6 @@ func (a agent) GetTask(ctx context.Context, req *a2a.GetTaskRequest) (*a2a.Task,
 	return a.whole(ctx, task, req.HistoryLength)
 }
 
-// ListTasks implements a2asrv.RequestHandler.
 func (a agent) ListTasks(ctx context.Context, req *a2a.ListTasksRequest) (*a2a.ListTasksResponse, error) {
 	size := cmp.Or(req.PageSize, 50)
 	offset, err := strconv.Atoi(cmp.Or(req.PageToken, "0"))
@@ -179,7 +175,6 @@ func (a agent) cancelTurn(ctx context.Context, id a2a.TaskID) (*a2a.Task, error)
 	return a.wholeTurn(ctx, t, nil)
 }
 
-// CancelTask implements a2asrv.RequestHandler.
 func (a agent) CancelTask(ctx context.Context, req *a2a.CancelTaskRequest) (*a2a.Task, error) {
 	if isTurn(req.ID) {
 		return a.cancelTurn(ctx, req.ID)
@@ -207,7 +202,6 @@ func (a agent) CancelTask(ctx context.Context, req *a2a.CancelTaskRequest) (*a2a
 	return a.whole(ctx, task, nil)
 }
 
-// SendMessage implements a2asrv.RequestHandler.
 func (a agent) SendMessage(ctx context.Context, req *a2a.SendMessageRequest) (a2a.SendMessageResult, error) {
 	x, err := a.receive(ctx, req)
 	if err != nil {
@@ -232,7 +226,6 @@ func (a agent) SendMessage(ctx context.Context, req *a2a.SendMessageRequest) (a2
 	return nil, a2a.NewError(a2a.ErrInternalError, "the task cannot be followed")
 }
 
-// SendStreamingMessage implements a2asrv.RequestHandler.
 func (a agent) SendStreamingMessage(ctx context.Context, req *a2a.SendMessageRequest) iter.Seq2[a2a.Event, error] {
 	return func(yield func(a2a.Event, error) bool) {
 		x, err := a.receive(ctx, req)

@@ -60,7 +60,6 @@ func (a agent) chat(ctx context.Context, name string) (view.Snapshot, *v1alpha1.
 	return now, chat, nil
 }
 
-// turn returns the turn with a task ID.
 func (a agent) turn(ctx context.Context, id a2a.TaskID) (*turn, error) {
 	missing := a2a.NewError(a2a.ErrTaskNotFound, "there is no task "+string(id)+" of the role "+a.role)
 	message := &v1alpha1.AgentMessage{}
@@ -180,7 +179,6 @@ func (t *turn) cancelled() bool {
 	})
 }
 
-// outcome returns the state for a progress.
 func (t *turn) outcome(progress view.Progress) (state a2a.TaskState, note string) {
 	switch progress {
 	case view.Working:

@@ -21,12 +21,10 @@ var states = map[v1alpha1.TaskPhase]a2a.TaskState{
 	v1alpha1.TaskSuccess: a2a.TaskStateCompleted, v1alpha1.TaskFailed: a2a.TaskStateFailed, v1alpha1.TaskCancelled: a2a.TaskStateCanceled,
 }
 
-// stateOf returns the state of a task.
 func stateOf(task *v1alpha1.AgentTask) a2a.TaskState {
 	return cmp.Or(states[task.Status.Phase], a2a.TaskStateSubmitted)
 }
 
-// contextOf returns the context of a task.
 func contextOf(task *v1alpha1.AgentTask) string { return cmp.Or(task.Labels[labelContext], task.Name) }
 
 // changedAt returns when the state of a task changed.
@@ -125,7 +123,6 @@ func (s *streamed) first() *a2a.Task {
 	return shown
 }
 
-// events converts an event of a run.
 func (s *streamed) events(event run.Event) []a2a.Event {
 	switch event.Kind {
 	case run.Text:
@@ -174,7 +171,6 @@ func (s *streamed) others(event run.Event) []a2a.Event {
 	return out
 }
 
-// replace returns the update that replaces the text of the artifact.
 func (s *streamed) replace(text string) *a2a.TaskArtifactUpdateEvent {
 	s.text, s.void = text, false
 	return s.artifact(text, false)
@@ -185,7 +181,6 @@ func (s *streamed) artifact(text string, add bool) *a2a.TaskArtifactUpdateEvent 
 	return &a2a.TaskArtifactUpdateEvent{TaskID: info.TaskID, ContextID: info.ContextID, Append: add, Artifact: &a2a.Artifact{ID: resultArtifact, Name: "result", Parts: a2a.ContentParts{a2a.NewTextPart(text)}}}
 }
 
-// update returns the status after an event.
 func (s *streamed) update(event run.Event) *a2a.TaskStatusUpdateEvent {
 	info := s.TaskInfo()
 	out := &a2a.TaskStatusUpdateEvent{TaskID: info.TaskID, ContextID: info.ContextID}

@@ -35,7 +35,6 @@ func (x exchange) TaskInfo() a2a.TaskInfo {
 	return a2a.TaskInfo{TaskID: a2a.TaskID(x.task.Name), ContextID: contextOf(x.task)}
 }
 
-// events returns the events of the run.
 func (a agent) events(ctx context.Context, x exchange) iter.Seq2[run.Event, error] {
 	if x.turn != nil {
 		return a.caller.FollowChat(ctx, a.namespace, x.turn.chat.Name, x.message, x.from)
@@ -144,7 +143,6 @@ func (a agent) finished(ctx context.Context, x exchange, event run.Event) (*a2a.
 	return shown, nil
 }
 
-// after returns the status of a turn after an event.
 func (t *turn) after(event run.Event) a2a.TaskStatus {
 	switch event.Kind {
 	case run.Waiting:

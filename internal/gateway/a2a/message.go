@@ -222,7 +222,6 @@ func read(message *a2a.Message) (input, error) {
 	return in, nil
 }
 
-// text returns the message as text.
 func (in input) text() string {
 	parts := append([]string{}, in.texts...)
 	for _, data := range in.data {

@@ -47,7 +47,6 @@ func Notification(task *v1alpha1.AgentTask) (state string, body []byte, err erro
 	return state, body, nil
 }
 
-// statusAsk returns the ask in the status of a task.
 func statusAsk(task *v1alpha1.AgentTask, waiting v1alpha1.Waiting) *run.Ask {
 	ask := &run.Ask{Ask: view.NewAsk("", task.Name, waiting), Namespace: task.Namespace, Root: task.Name, SubAgent: waiting.SubAgent}
 	ask.Role = task.Spec.Role

@@ -45,12 +45,10 @@ func (d door) keys(w http.ResponseWriter, r *http.Request) {
 	gateway.WriteJSON(w, http.StatusOK, keys)
 }
 
-// CreateTaskPushConfig implements a2asrv.RequestHandler.
 func (a agent) CreateTaskPushConfig(ctx context.Context, req *a2a.PushConfig) (*a2a.PushConfig, error) {
 	return a.register(ctx, req.TaskID, req)
 }
 
-// GetTaskPushConfig implements a2asrv.RequestHandler.
 func (a agent) GetTaskPushConfig(ctx context.Context, req *a2a.GetTaskPushConfigRequest) (*a2a.PushConfig, error) {
 	list, err := a.pushConfigs(ctx, req.TaskID)
 	if err != nil {
@@ -63,7 +61,6 @@ func (a agent) GetTaskPushConfig(ctx context.Context, req *a2a.GetTaskPushConfig
 	return shownConfig(req.TaskID, list[i]), nil
 }
 
-// ListTaskPushConfigs implements a2asrv.RequestHandler.
 func (a agent) ListTaskPushConfigs(ctx context.Context, req *a2a.ListTaskPushConfigRequest) (*a2a.ListTaskPushConfigResponse, error) {
 	list, err := a.pushConfigs(ctx, req.TaskID)
 	if err != nil {
@@ -136,7 +133,6 @@ func (a agent) sealed(ctx context.Context, task string, req *a2a.PushConfig) (pu
 	return config, nil
 }
 
-// pushConfigs returns the configurations of a task.
 func (a agent) pushConfigs(ctx context.Context, id a2a.TaskID) ([]push.Config, error) {
 	if a.push == nil {
 		return nil, a2a.ErrPushNotificationNotSupported

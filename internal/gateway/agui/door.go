@@ -24,7 +24,6 @@ import (
 
 const doorName = "ag-ui"
 
-// runs are the runs of a caller.
 type runs interface {
 	Start(ctx context.Context, r run.Request) (*v1alpha1.AgentTask, bool, error)
 	Task(ctx context.Context, namespace, name string) (*v1alpha1.AgentTask, error)
@@ -40,7 +39,6 @@ type runs interface {
 // Door serves AG-UI at /ag-ui/NAMESPACE/ROLE.
 type Door struct{}
 
-// New returns the door.
 func New() *Door { return &Door{} }
 
 // Name implements gateway.Door.
@@ -63,7 +61,6 @@ func writeError(w http.ResponseWriter, err error) {
 	gateway.WriteJSON(w, p.Code, map[string]any{"message": p.Message, "code": p.Reason})
 }
 
-// serve serves a request.
 func serve(w http.ResponseWriter, r *http.Request, all runs, namespace, role string) {
 	if len(validation.IsDNS1123Label(namespace)) > 0 || len(validation.IsDNS1123Label(role)) > 0 {
 		http.NotFound(w, r)

@@ -53,7 +53,6 @@ type runFinished struct {
 	Usage    []tokenUsage `json:"usage,omitempty"`
 }
 
-// The types of outcomes.
 const (
 	outcomeSuccess   = "success"
 	outcomeInterrupt = "interrupt"

@@ -47,7 +47,6 @@ func (p position) interruptID() string {
 	return strings.Join([]string{p.task, p.cursor.String(), p.ask}, "/")
 }
 
-// parsePosition parses the id of an interrupt.
 func parsePosition(id string) (position, error) {
 	parts := strings.SplitN(id, "/", 3)
 	if len(parts) != 3 || parts[0] == "" || parts[2] == "" {
@@ -60,7 +59,6 @@ func parsePosition(id string) (position, error) {
 	return position{task: parts[0], ask: parts[2], cursor: cursor}, nil
 }
 
-// interruptOf returns the interrupt for an ask of a task.
 func interruptOf(task string, ask run.Ask, cursor run.Cursor) interrupt {
 	i := interrupt{
 		ID: position{task, ask.Ref(), cursor}.interruptID(), Reason: reasonQuestion, Message: ask.Description(), ResponseSchema: answerSchema,

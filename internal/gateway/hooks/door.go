@@ -44,7 +44,6 @@ type countedBody struct {
 	exceeded bool
 }
 
-// Read implements io.Reader.
 func (b *countedBody) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
 	b.taken += int64(n)
@@ -64,7 +63,6 @@ type door struct {
 	buffered atomic.Int64
 }
 
-// New returns the door.
 func New(deliveries Deliveries) gateway.Door {
 	return &door{deliveries: deliveries, requests: streams.NewLimiter(streams.Limits{Total: maxRequests, PerUser: maxRequestsOfATrigger})}
 }

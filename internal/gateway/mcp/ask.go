@@ -23,7 +23,6 @@ const (
 // actionAccept means that a person submitted the form. Closing or declining a form decides nothing.
 const actionAccept = "accept"
 
-// elicitation returns the form for an ask.
 func elicitation(ask run.Ask) *sdk.ElicitParams {
 	form := object([]string{"answer"}, schema{"answer": schema{"type": "string", "title": "Answer", "minLength": 1}})
 	if ask.IsApproval() {

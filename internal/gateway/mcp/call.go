@@ -33,7 +33,6 @@ const (
 	resolveTimeout = 30 * time.Second
 )
 
-// runs are the runs of a caller.
 type runs interface {
 	Start(ctx context.Context, r run.Request) (*v1alpha1.AgentTask, bool, error)
 	Task(ctx context.Context, namespace, name string) (*v1alpha1.AgentTask, error)
@@ -99,7 +98,6 @@ func (v *visit) tools(ctx context.Context) []*sdk.Tool {
 	return tools
 }
 
-// call is one call of a tool.
 type call struct {
 	*visit
 	request *sdk.CallToolRequest

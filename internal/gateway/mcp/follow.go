@@ -213,7 +213,6 @@ func (f *follower) receive(ctx context.Context, given elicited) *sdk.CallToolRes
 	return nil
 }
 
-// waits returns the result of a call whose run waits.
 func (f *follower) waits(ctx context.Context, ask run.Ask) *sdk.CallToolResult {
 	s, err := f.runs.Task(ctx, ask.Namespace, f.progress.task)
 	if err != nil {

@@ -130,7 +130,6 @@ func (h *handler) dispatch(ctx context.Context, req *sdk.CallToolRequest) (*sdk.
 	return c.perform(ctx, name)
 }
 
-// serve serves a request of a caller.
 func (h *handler) serve(w http.ResponseWriter, r *http.Request, v *visit) {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {

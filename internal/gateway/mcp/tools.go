@@ -36,7 +36,6 @@ func object(required []string, properties schema) schema {
 	return schema{"type": "object", "properties": properties, "required": required, "additionalProperties": false}
 }
 
-// taskProperty is the argument that names a run.
 var taskProperty = text("The name of the task, from the result of run_agent, start_task or a role's tool")
 
 var startProperties = schema{
@@ -48,7 +47,6 @@ var startProperties = schema{
 	"model":           text("The model, in place of the role's"),
 }
 
-// runTool is one of the tools for runs.
 type runTool struct {
 	name, title, description string
 	required                 []string
@@ -111,7 +109,6 @@ func (t runTool) definition(door place) *sdk.Tool {
 	}
 }
 
-// input returns the schema of the tool's arguments.
 func (t runTool) input(door place) schema {
 	properties, required := maps.Clone(t.properties), slices.Clone(t.required)
 	if !door.fixed {
@@ -123,7 +120,6 @@ func (t runTool) input(door place) schema {
 	return object(required, properties)
 }
 
-// findRunTool returns the tool for runs with a name.
 func findRunTool(name string) (runTool, bool) {
 	i := slices.IndexFunc(runTools, func(t runTool) bool { return t.name == name })
 	if i < 0 {
@@ -135,7 +131,6 @@ func findRunTool(name string) (runTool, bool) {
 // roleInput is the input of a role without an input schema.
 var roleInput = json.RawMessage(`{"type":"object","required":["task"],"additionalProperties":false,"properties":{"task":{"type":"string","minLength":1,"description":"What the agent is to do"}}}`)
 
-// roleSchema returns the schema of a role's input.
 func roleSchema(r role.Role) json.RawMessage {
 	if schema := r.InputSchema(); schema != nil {
 		return schema
@@ -143,7 +138,6 @@ func roleSchema(r role.Role) json.RawMessage {
 	return roleInput
 }
 
-// roleTool returns a role as a tool.
 func roleTool(r role.Role) *sdk.Tool {
 	description := r.Description
 	if description == "" {

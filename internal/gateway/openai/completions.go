@@ -205,7 +205,6 @@ func (d door) wholeCompletion(w http.ResponseWriter, r *http.Request, caller *ru
 	gateway.WriteJSON(w, http.StatusOK, c)
 }
 
-// addState adds what a run waits for.
 func addState(metadata map[string]string, e run.Event) {
 	if e.Kind == run.Waiting && e.Ask.Kind != "" {
 		metadata["waiting"] = string(e.Ask.Kind)

@@ -19,7 +19,6 @@ const doorName = "openai"
 // door is the OpenAI API.
 type door struct{ now func() time.Time }
 
-// New returns the door.
 func New() gateway.Door { return door{now: time.Now} }
 
 // Name implements gateway.Door.
@@ -41,7 +40,6 @@ func (d door) Routes(mux *gateway.Mux) {
 // typeInvalid is the type of errors with the status 400.
 const typeInvalid = "invalid_request_error"
 
-// apiError is an error in the form of the API.
 type apiError struct {
 	Message string  `json:"message"`
 	Type    string  `json:"type"`
@@ -49,7 +47,6 @@ type apiError struct {
 	Code    *string `json:"code"`
 }
 
-// badRequest is an error in a request.
 type badRequest struct{ param, message string }
 
 func (b *badRequest) Error() string { return b.message }

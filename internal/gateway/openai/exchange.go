@@ -131,7 +131,6 @@ func valueOf(e *exchange) exchange {
 	return *e
 }
 
-// start starts a run.
 func (q inquiry) start(ctx context.Context, caller *run.Caller, text, continueFrom string) (exchange, error) {
 	start := caller.Start
 	if q.key == "" {
@@ -234,7 +233,6 @@ func (q inquiry) repeatedAnswer(ctx context.Context, caller *run.Caller, of *v1a
 	return &found, nil
 }
 
-// exchangeOf returns an exchange with a run.
 func exchangeOf(task *v1alpha1.AgentTask) exchange {
 	return exchange{namespace: task.Namespace, task: task.Name, typed: task.Spec.OutputSchema != nil}
 }

@@ -74,7 +74,6 @@ func namespacesOf(ctx context.Context, caller *run.Caller, asked []string) []str
 	return found[:min(len(found), maxNamespaces)]
 }
 
-// getModel returns a role.
 func (d door) getModel(w http.ResponseWriter, r *http.Request, caller *run.Caller) {
 	wanted, err := parseModel(r.PathValue("model"))
 	if err != nil {

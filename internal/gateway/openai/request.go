@@ -108,7 +108,6 @@ type part struct {
 	ImageURL json.RawMessage `json:"image_url"`
 }
 
-// UnmarshalJSON implements json.Unmarshaler.
 func (c *content) UnmarshalJSON(data []byte) error {
 	if string(data) == "null" || json.Unmarshal(data, &c.text) == nil {
 		return nil

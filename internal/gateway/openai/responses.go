@@ -20,7 +20,6 @@ import (
 	"github.com/nestor-dev/nestor/internal/gateway/run"
 )
 
-// responseRequest is a request for a response.
 type responseRequest struct {
 	Model        string `json:"model"`
 	Input        input  `json:"input"`
@@ -43,7 +42,6 @@ var refusedInResponses = map[string]string{
 // input is the input of a response: a text, or a list of messages.
 type input struct{ turns []turn }
 
-// UnmarshalJSON implements json.Unmarshaler.
 func (i *input) UnmarshalJSON(data []byte) error {
 	var text string
 	if json.Unmarshal(data, &text) == nil {

@@ -88,7 +88,6 @@ func dataOnly(events iter.Seq2[run.Event, error]) iter.Seq2[run.Event, error] {
 	}
 }
 
-// resultData returns the data of the result of a run that has ended with success.
 func resultData(end run.Event) (json.RawMessage, error) {
 	data, omitted := run.DataOf(end.Task, end.Outcome)
 	switch {

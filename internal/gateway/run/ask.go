@@ -77,7 +77,6 @@ func (c *Caller) OpenAsk(ctx context.Context, task *v1alpha1.AgentTask) (*Ask, e
 	return &ask, nil
 }
 
-// ChatState is what a chat waits for.
 type ChatState struct {
 	// Asks are the open asks, oldest first.
 	Asks []Ask
@@ -85,7 +84,6 @@ type ChatState struct {
 	Latest string
 }
 
-// ChatState returns what a chat waits for.
 func (c *Caller) ChatState(ctx context.Context, namespace, chat string) (ChatState, error) {
 	now, err := follow.ReadSnapshot(ctx, c.API, follow.Scope{Namespace: namespace, Chat: chat})
 	if err != nil {

@@ -84,7 +84,6 @@ func (c *Connector) Connect(ctx context.Context, token string) (*Caller, error) 
 	return caller, err
 }
 
-// userOf returns the user of a token.
 func (c *Connector) userOf(ctx context.Context, token string, api client.Client) (string, error) {
 	key := sha256.Sum256([]byte(token))
 	c.mu.Lock()
@@ -122,7 +121,6 @@ func (c *Caller) Roles(ctx context.Context, namespace string) ([]roles.Entry, er
 	return roles.List(ctx, c.API, namespace, c.connector.operatorNamespace)
 }
 
-// Role returns the role with a name.
 func (c *Caller) Role(ctx context.Context, namespace, name string) (role.Role, error) {
 	return roles.Get(ctx, c.API, namespace, c.connector.operatorNamespace, name)
 }

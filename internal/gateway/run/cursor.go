@@ -19,7 +19,6 @@ type Cursor struct {
 // String returns the cursor in the form that ParseCursor reads.
 func (c Cursor) String() string { return fmt.Sprintf("%d.%d", c.Seq, c.Offset) }
 
-// ParseCursor parses the text of a cursor.
 func ParseCursor(text string) (Cursor, error) {
 	seq, offset, _ := strings.Cut(text, ".")
 	c := Cursor{}

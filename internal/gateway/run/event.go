@@ -13,7 +13,6 @@ import (
 	"github.com/nestor-dev/nestor/internal/view"
 )
 
-// Kind is the kind of an event.
 type Kind string
 
 // The kinds of events.

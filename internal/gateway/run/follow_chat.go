@@ -39,7 +39,6 @@ func (c *Caller) FollowChat(ctx context.Context, namespace, chat, message string
 	}
 }
 
-// chatFollower follows a chat.
 type chatFollower struct {
 	caller                   *Caller
 	namespace, chat, message string

@@ -36,7 +36,6 @@ func (c *Caller) FollowTask(ctx context.Context, namespace, name string, from Cu
 	}
 }
 
-// taskFollower follows a task.
 type taskFollower struct {
 	caller          *Caller
 	namespace, name string

@@ -19,7 +19,6 @@ import (
 	"github.com/nestor-dev/nestor/internal/kubewatch"
 )
 
-// Message is a message to a chat.
 type Message struct {
 	Namespace, Chat, Content string
 	// InReplyTo is the posted question that the message answers.
@@ -38,13 +37,11 @@ func (m Message) spec() v1alpha1.AgentMessageSpec {
 	return v1alpha1.AgentMessageSpec{Chat: m.Chat, Content: m.Content, InReplyTo: m.InReplyTo, Attachments: m.Attachments}
 }
 
-// authored returns a spec with the caller as its author.
 func (c *Caller) authored(spec v1alpha1.AgentMessageSpec) v1alpha1.AgentMessageSpec {
 	spec.Role, spec.User = v1alpha1.RoleUser, c.User
 	return spec
 }
 
-// Answer answers a question.
 func (c *Caller) Answer(ctx context.Context, ask Ask, text, key string) error {
 	spec := v1alpha1.AgentMessageSpec{Chat: ask.Chat, Content: text, InReplyTo: ask.Message}
 	if ask.Chat == "" {
@@ -112,10 +109,8 @@ func (c *Caller) MessageName(namespace, about, key string) string {
 	return c.messageName(namespace, about, key)
 }
 
-// RejectedError means that a message was rejected.
 type RejectedError struct{ Reason, Message string }
 
-// Error implements error.
 func (e *RejectedError) Error() string {
 	return "the message was rejected (" + e.Reason + "): " + e.Message
 }
@@ -166,7 +161,6 @@ type posting struct {
 	spec    v1alpha1.AgentMessageSpec
 }
 
-// answerTo returns the message that answers an ask.
 func answerTo(ask Ask, key string, spec v1alpha1.AgentMessageSpec) posting {
 	return posting{namespace: ask.Namespace, about: cmp.Or(ask.Root, ask.Task), key: key, door: ask.Door, answers: ask.ID(), spec: spec}
 }

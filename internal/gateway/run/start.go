@@ -107,7 +107,6 @@ func ignoreForbidden(err error) error {
 	return err
 }
 
-// task returns the task that a request asks for.
 func (c *Caller) task(r Request) (*v1alpha1.AgentTask, error) {
 	if len(r.Key) > maxKey {
 		return nil, apierrors.NewBadRequest(fmt.Sprintf("The idempotency key has more than %d characters.", maxKey))
@@ -168,7 +167,6 @@ func (c *Caller) name(prefix, namespace, scope, key string) string {
 	return prefix + "-" + strings.ToLower(suffix[:16])
 }
 
-// Task returns a task.
 func (c *Caller) Task(ctx context.Context, namespace, name string) (*v1alpha1.AgentTask, error) {
 	task := &v1alpha1.AgentTask{}
 	err := c.API.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, task)

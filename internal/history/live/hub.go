@@ -79,7 +79,6 @@ func (h *Hub) Follow(uid string) *Reader {
 	return r
 }
 
-// Readers returns the number of readers.
 func (h *Hub) Readers() int {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -35,7 +35,6 @@ type Update struct {
 // Updates returns a channel that receives a value when there is an update to read.
 func (r *Reader) Updates() <-chan struct{} { return r.updates }
 
-// Read returns what is new.
 func (r *Reader) Read() Update {
 	r.hub.mu.Lock()
 	defer r.hub.mu.Unlock()

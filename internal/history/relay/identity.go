@@ -30,7 +30,6 @@ type Identity struct {
 	fingerprint string
 }
 
-// NewIdentity returns a new identity.
 func NewIdentity() (*Identity, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {

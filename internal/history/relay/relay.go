@@ -85,7 +85,6 @@ func New(ctx context.Context, options Options) (*Relay, error) {
 // Hub returns a hub with the updates of all agents, wherever they run.
 func (r *Relay) Hub() *live.Hub { return r.hub }
 
-// Port returns the port of the server.
 func (r *Relay) Port() int {
 	address, ok := r.listener.Addr().(*net.TCPAddr)
 	if !ok {

@@ -122,7 +122,6 @@ func phase(state agent.CallState, outcome agent.ToolOutcome) api.ToolCallPhase {
 	return api.ToolCallFailed
 }
 
-// children returns the runs that the step started.
 func (s Step) children() []api.ChildRun {
 	if s.After.Children.Started == s.Before.Children.Started {
 		return nil

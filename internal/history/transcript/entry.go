@@ -17,7 +17,6 @@ import (
 
 // Step is one event of an agent with the states before and after it.
 type Step struct {
-	// UID is the agent's.
 	UID    string
 	Record ledger.Event
 	Event  agent.Event
@@ -151,7 +150,6 @@ func (s Step) fillAsk(e *api.Entry, f agent.Asked) {
 	e.ToolCalls = append(e.ToolCalls, call)
 }
 
-// limit returns the limit that the step reached.
 func (s Step) limit() string {
 	if s.After.LimitReached == nil || s.After.LimitReached == s.Before.LimitReached {
 		return ""

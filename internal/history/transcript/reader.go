@@ -25,7 +25,6 @@ type Reader struct {
 	cache  positionCache
 }
 
-// NewReader returns a reader.
 func NewReader(events Events) *Reader { return &Reader{events: events} }
 
 // Cursor is a position in a transcript. Only one goroutine at a time may use it.

@@ -47,7 +47,6 @@ type Options struct {
 	Push    push.Registrar
 }
 
-// New returns the handler of the endpoint.
 func New(options Options) (http.Handler, error) {
 	client, err := kubernetes.NewForConfig(options.Cluster)
 	if err != nil {
@@ -90,7 +89,6 @@ func admit(tokens authenticator.Request, gateway string, next http.Handler) http
 	})
 }
 
-// answered returns a handler that calls a function.
 func answered[In, Out any](call func(context.Context, In) (Out, error)) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(bodyTimeout)) // not all connections have deadlines

@@ -16,7 +16,6 @@ import (
 	"github.com/nestor-dev/nestor/internal/ledger"
 )
 
-// Classify implements sqlstore.Driver.
 func (d *database) Classify(err error) (ledger.Reason, string) {
 	reason := classify(err)
 	var connect *pgconn.ConnectError

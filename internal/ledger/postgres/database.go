@@ -33,13 +33,10 @@ const defaultIdleTimeout = 5 * time.Second
 
 var _ sqlstore.Driver = (*database)(nil)
 
-// Name implements sqlstore.Driver.
 func (d *database) Name() string { return d.name }
 
-// Reader implements sqlstore.Driver.
 func (d *database) Reader() *sql.DB { return d.reader }
 
-// Write implements sqlstore.Driver.
 func (d *database) Write(ctx context.Context, fn func(sqlstore.Tx) error) error {
 	tx, err := d.begin(ctx)
 	if err != nil {
@@ -135,7 +132,6 @@ func (d *database) Vacuum(ctx context.Context) error {
 	return nil
 }
 
-// Close implements sqlstore.Driver.
 func (d *database) Close() error {
 	err := d.reader.Close()
 	d.pool.Close()

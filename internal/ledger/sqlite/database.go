@@ -36,10 +36,8 @@ func (d *database) missing() bool {
 
 var _ sqlstore.Driver = (*database)(nil)
 
-// Name implements sqlstore.Driver.
 func (d *database) Name() string { return d.name }
 
-// Reader implements sqlstore.Driver.
 func (d *database) Reader() *sql.DB { return d.reader }
 
 // Write implements sqlstore.Driver. A file that was read-only when it was opened may be writable now, so a failure is retried
@@ -95,7 +93,6 @@ func (d *database) Vacuum(ctx context.Context) error {
 	}
 }
 
-// Close implements sqlstore.Driver.
 func (d *database) Close() error {
 	return errors.Join(d.reader.Close(), d.writer.close())
 }

@@ -11,7 +11,6 @@ import (
 	"github.com/nestor-dev/nestor/internal/ledger"
 )
 
-// LockLiveness implements sqlstore.Driver.
 func (d *database) LockLiveness(context.Context, int) (unlock func() error, err error) {
 	return nil, ledger.ErrUnsupported
 }

@@ -59,7 +59,6 @@ func New(driver Driver, opts ...Option) *Store {
 	return s
 }
 
-// Name implements ledger.Ledger.
 func (s *Store) Name() string { return s.driver.Name() }
 
 // Stats implements ledger.Upkeep.
@@ -67,7 +66,6 @@ func (s *Store) Stats() ledger.Stats {
 	return ledger.Stats{Batches: s.batches.Load(), Transactions: s.transactions.Load(), Waiting: s.queue.length()}
 }
 
-// Close implements ledger.Ledger.
 func (s *Store) Close() error {
 	if !s.queue.close() {
 		return nil

@@ -55,7 +55,6 @@ func NewClient(endpoint wire.Endpoint) (*Client, error) {
 	return c, nil
 }
 
-// callOptions returns the options of the SDK for one call.
 func callOptions(call *wire.Call, more http.Header) []option.RequestOption {
 	var options []option.RequestOption
 	if call.Key != "" {
@@ -71,7 +70,6 @@ func callOptions(call *wire.Call, more http.Header) []option.RequestOption {
 	return options
 }
 
-// Complete implements model.Client.
 func (c *Client) Complete(ctx context.Context, req model.Request, listen func(model.Delta)) (model.Reply, error) {
 	return c.completer.Complete(ctx, c.Connection, req, listen)
 }

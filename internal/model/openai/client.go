@@ -58,7 +58,6 @@ func NewModelService(connection *wire.Connection) openai.ModelService {
 	return openai.NewModelService(append(Options(connection), option.WithBaseURL(base))...)
 }
 
-// CallOptions returns the options of the SDK for one call.
 func CallOptions(call *wire.Call, more http.Header) []option.RequestOption {
 	var options []option.RequestOption
 	switch {

@@ -24,7 +24,6 @@ func (s *Server) listModels(w http.ResponseWriter, r *http.Request) {
 	list(w)
 }
 
-// listOpenAIModels lists the models in the form of OpenAI.
 func (s *Server) listOpenAIModels(w http.ResponseWriter) {
 	type entry struct {
 		ID      string `json:"id"`

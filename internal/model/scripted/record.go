@@ -16,8 +16,7 @@ type Recorded struct {
 	// Number counts the requests from 1; At is the time of arrival.
 	Number int       `json:"number"`
 	At     time.Time `json:"at"`
-	// API is the API of the request.
-	API model.API `json:"api"`
+	API    model.API `json:"api"`
 	// Role, Turn, Model and Messages are parsed from the request; they are empty if it could not be parsed.
 	Role     string `json:"role,omitempty"`
 	Turn     int    `json:"turn,omitempty"`
@@ -38,7 +37,6 @@ type Recorded struct {
 // rawBody is encoded as JSON if it is JSON, else as text.
 type rawBody []byte
 
-// MarshalJSON implements json.Marshaler.
 func (b rawBody) MarshalJSON() ([]byte, error) {
 	if json.Valid(b) {
 		return b, nil

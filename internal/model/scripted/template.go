@@ -103,7 +103,6 @@ type argumentPart struct {
 	quote   bool
 }
 
-// UnmarshalYAML compiles the arguments.
 func (a *arguments) UnmarshalYAML(node *yaml.Node) error {
 	if node.Kind == yaml.ScalarNode {
 		t, err := newText(node.Value, node.Line)

@@ -69,7 +69,6 @@ func scalar(node *yaml.Node, what string) (string, error) {
 // duration is written in Go's form: 50ms, 2s.
 type duration time.Duration
 
-// UnmarshalYAML parses the duration.
 func (d *duration) UnmarshalYAML(node *yaml.Node) error {
 	s, err := scalar(node, "a duration")
 	if err != nil {
@@ -117,7 +116,6 @@ type pattern struct {
 	named bool
 }
 
-// UnmarshalYAML compiles the pattern.
 func (p *pattern) UnmarshalYAML(node *yaml.Node) error {
 	s, err := scalar(node, "a pattern")
 	if err != nil {

@@ -48,7 +48,6 @@ func AppendComma(list []byte) []byte {
 	return append(list, ',')
 }
 
-// CheckSchema checks that the schema of a tool is a JSON object.
 func CheckSchema(tool string, schema json.RawMessage) error {
 	if len(schema) == 0 || schema[0] != '{' || !json.Valid(schema) {
 		return fmt.Errorf("the schema of tool %s is not a JSON object", tool)

@@ -138,7 +138,6 @@ func (c Client) decode(text []byte, began time.Time) (*token, error) {
 // seconds is a number of seconds, which some endpoints send as a string. Other values count as none.
 type seconds time.Duration
 
-// UnmarshalJSON implements json.Unmarshaler.
 func (s *seconds) UnmarshalJSON(text []byte) error {
 	var number float64
 	const most = 366 * 24 * 60 * 60

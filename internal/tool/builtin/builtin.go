@@ -92,7 +92,6 @@ func refused(format string, values ...any) tool.Output {
 // integer decodes a JSON schema integer, which models may also write as 1e3 or 1000.0.
 type integer int
 
-// UnmarshalJSON implements json.Unmarshaler.
 func (i *integer) UnmarshalJSON(text []byte) error {
 	var value float64
 	if err := json.Unmarshal(text, &value); err != nil {

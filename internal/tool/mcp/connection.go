@@ -119,7 +119,6 @@ func (s *Session) connectError(ctx context.Context, seen *exchange, err error) e
 	}
 }
 
-// client returns an MCP client for one connection.
 func (s *Session) client(nestor *sdk.Implementation, changed func(), conn *connection) *sdk.Client {
 	return sdk.NewClient(nestor, &sdk.ClientOptions{
 		Capabilities:                capabilities(),

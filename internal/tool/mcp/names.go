@@ -14,7 +14,6 @@ const maxName = 64
 
 var notInName = regexp.MustCompile(`[^a-zA-Z0-9_-]`)
 
-// Prefix returns the prefix of the tools of a ToolServer.
 func Prefix(server string) string { return server + "__" }
 
 // toolName returns the name of a server's tool for models. A name that providers would reject (too long, or with

@@ -52,7 +52,6 @@ type Server struct {
 	Timeout time.Duration
 }
 
-// origin validates the server's URL and returns it.
 func (s Server) origin() (*url.URL, error) {
 	u, err := url.Parse(s.URL)
 	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {

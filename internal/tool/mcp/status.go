@@ -40,9 +40,8 @@ func (r Reason) connecting() bool { return r == Connecting || r == Reconnecting 
 type ToolStatus struct {
 	Name        string
 	Description string
-	// Schema is the JSON schema of the arguments.
-	Schema   json.RawMessage
-	ReadOnly bool
+	Schema      json.RawMessage
+	ReadOnly    bool
 	// ReadOnlyWithoutHints is ReadOnly without regard to the server's hints.
 	ReadOnlyWithoutHints bool
 	// Pin is the name under which the tool is pinned, and Digest its hash.

@@ -51,7 +51,6 @@ type refusal struct{ cause error }
 
 func (r refusal) Error() string { return r.cause.Error() }
 
-// Unwrap returns ErrRefused and the cause.
 func (r refusal) Unwrap() []error { return []error{ErrRefused, r.cause} }
 
 func Refuse(text string) error { return refusal{errors.New(text)} }

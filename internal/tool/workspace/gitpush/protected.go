@@ -59,7 +59,6 @@ func ParseAllowed(globs []string) (Allowed, error) {
 	return all, nil
 }
 
-// Refused returns the paths that are protected and not allowed.
 func (a Allowed) Refused(paths []string) []string {
 	return slices.DeleteFunc(slices.Clone(paths), func(name string) bool {
 		return !isProtected(name) || slices.ContainsFunc(a, func(g *pathmatch.Glob) bool { return g.Match(name) })

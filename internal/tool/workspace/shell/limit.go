@@ -33,7 +33,6 @@ func bash(line string, limit int) *exec.Cmd {
 	return exec.Command("bash", "-c", limited, line, strconv.Itoa(limit*kernelLimitFactor)) //nolint:noctx // as above
 }
 
-// lowerPriority lowers the priority of a process and its children.
 func lowerPriority(pid int) { _ = syscall.Setpriority(syscall.PRIO_PROCESS, pid, niceness) }
 
 // watchProcesses sends the number of processes and threads below this process once it exceeds the limit. It runs

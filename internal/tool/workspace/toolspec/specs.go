@@ -16,9 +16,8 @@ import (
 
 type Tool struct {
 	Name, Title, Description string
-	// Schema is that of the arguments.
-	Schema               *jsonschema.Schema
-	ReadOnly, Idempotent bool
+	Schema                   *jsonschema.Schema
+	ReadOnly, Idempotent     bool
 	// OpenWorld means that calls may reach more than the workspace.
 	OpenWorld bool
 }
