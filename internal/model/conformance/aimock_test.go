@@ -4,12 +4,8 @@
 package conformance_test
 
 import (
-	"bufio"
 	"context"
 	"errors"
-	"io"
-	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -23,58 +19,19 @@ import (
 	"github.com/nestor-dev/nestor/internal/model/openai"
 	"github.com/nestor-dev/nestor/internal/model/responses"
 	"github.com/nestor-dev/nestor/internal/model/wire"
+	"github.com/nestor-dev/nestor/test/npm"
 )
 
-// The directories where make model-servers installs the package, and of the file that makes it end with the test.
-const (
-	aimockScript = "../../../hack/model-servers/node_modules/@copilotkit/aimock/dist/cli.js"
-	preload      = "../../../hack/mcp-servers/loopback.cjs"
-)
-
-// startAimock runs @copilotkit/aimock, a model endpoint of another project, and returns its address. If the package is
-// missing, it skips the test, or fails it in CI.
+// startAimock runs @copilotkit/aimock, a model endpoint of another project, and returns its address.
 func startAimock(t *testing.T) string {
 	t.Helper()
-	node, err := exec.LookPath("node")
-	if err == nil {
-		_, err = os.Stat(aimockScript)
-	}
-	if err != nil && os.Getenv("CI") == "true" {
-		t.Fatalf("aimock is needed in CI: install node and run make model-servers: %v", err)
-	}
-	if err != nil {
-		t.Skipf("aimock is missing: install node and run make model-servers: %v", err)
-	}
-	loopback, err := filepath.Abs(preload)
+	fixtures, err := filepath.Abs(filepath.Join("testdata", "aimock.json"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	command := exec.CommandContext(t.Context(), node, "--require", loopback, aimockScript,
-		"--port", "0", "--fixtures", "testdata/aimock.json", "--validate-on-load", "--strict", "--chunk-size", "7", "--log-level", "silent")
-	// The server exits when this pipe is closed, even if the test is killed.
-	if _, err := command.StdinPipe(); err != nil {
-		t.Fatal(err)
-	}
-	stderr, err := command.StderrPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := command.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		_ = command.Process.Kill() // it may have ended with the test's context
-		_ = command.Wait()
-	})
-	lines := bufio.NewScanner(stderr)
-	for lines.Scan() {
-		if address, ok := strings.CutPrefix(lines.Text(), "loopback: "); ok {
-			go func() { _, _ = io.Copy(io.Discard, stderr) }()
-			return address
-		}
-	}
-	t.Fatalf("aimock ended before it listened: %v", lines.Err())
-	return ""
+	return npm.Program{Dir: "model-servers", Script: "node_modules/@copilotkit/aimock/dist/cli.js", Args: []string{
+		"--port", "0", "--fixtures", fixtures, "--validate-on-load", "--strict", "--chunk-size", "7", "--log-level", "silent",
+	}}.Serve(t).URL
 }
 
 // TestForeignEndpoint lets the client of each API talk to a server of another project.
