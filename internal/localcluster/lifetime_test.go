@@ -41,28 +41,59 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-func TestStopRemovesEverything(t *testing.T) {
-	t.Setenv("TMPDIR", t.TempDir())
+func TestCluster(t *testing.T) {
+	t.Parallel()
 	cluster, err := localcluster.Start(t.Context(), localcluster.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	stateDir := filepath.Dir(cluster.Kubeconfig)
-	pids := recordedPIDs(t, stateDir)
-	out, err := exec.Command(cluster.Kubectl, "--kubeconfig", cluster.Kubeconfig, "get", "crd", "-o", "name").CombinedOutput()
-	if err != nil || strings.Count(string(out), ".nestor.dev") != 9 {
-		t.Errorf("kubectl get crd: %v, want Nestor's nine:\n%s", err, out)
-	}
-	if err := cluster.Stop(); err != nil {
+	t.Run("has Nestor's kinds", func(t *testing.T) {
+		out, err := exec.Command(cluster.Kubectl, "--kubeconfig", cluster.Kubeconfig, "get", "crd", "-o", "name").CombinedOutput()
+		if err != nil || strings.Count(string(out), ".nestor.dev") != 9 {
+			t.Errorf("kubectl get crd: %v, want Nestor's nine:\n%s", err, out)
+		}
+	})
+	t.Run("keeps its address when the API server restarts", func(t *testing.T) { expectSameAddress(t, cluster) })
+	t.Run("leaves nothing behind", func(t *testing.T) {
+		stateDir := filepath.Dir(cluster.Kubeconfig)
+		pids := recordedPIDs(t, stateDir)
+		if err := cluster.Stop(); err != nil {
+			t.Fatal(err)
+		}
+		expectGone(t, pids)
+		if _, err := os.Stat(stateDir); !errors.Is(err, os.ErrNotExist) {
+			t.Errorf("the temporary state directory is still there (%v)", err)
+		}
+	})
+}
+
+// expectSameAddress restarts the API server under a client.
+func expectSameAddress(t *testing.T, cluster *localcluster.Cluster) {
+	t.Helper()
+	clients, err := kubernetes.NewForConfig(cluster.Config)
+	if err != nil {
 		t.Fatal(err)
 	}
-	expectGone(t, pids)
-	if _, err := os.Stat(stateDir); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("the temporary state directory is still there (%v)", err)
+	namespaces := clients.CoreV1().Namespaces()
+	existing := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "kept"}}
+	if _, err := namespaces.Create(t.Context(), existing, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	err = cluster.RestartAPIServer(t.Context(), func() {
+		if _, err := namespaces.Get(t.Context(), "kept", metav1.GetOptions{}); err == nil {
+			t.Error("the API server answers in the middle of its restart")
+		}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := namespaces.Get(t.Context(), "kept", metav1.GetOptions{}); err != nil {
+		t.Errorf("the same client does not find the earlier object: %v", err)
 	}
 }
 
 func TestStateSurvivesARestart(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	for _, round := range []string{"first", "second"} {
 		cluster, err := localcluster.Start(t.Context(), localcluster.Options{StateDir: dir})
@@ -75,6 +106,9 @@ func TestStateSurvivesARestart(t *testing.T) {
 		if round == "first" && err != nil {
 			t.Errorf("create the namespace: %v", err)
 		}
+		if _, err := localcluster.Start(t.Context(), localcluster.Options{StateDir: dir}); err == nil || !strings.Contains(err.Error(), "another cluster runs in") {
+			t.Errorf("a second Start in the same directory returned %v", err)
+		}
 		if round == "second" && !apierrors.IsAlreadyExists(err) {
 			t.Errorf("the namespace of the first run is gone (%v)", err)
 		}
@@ -85,6 +119,7 @@ func TestStateSurvivesARestart(t *testing.T) {
 }
 
 func TestNothingOutlivesAKilledCaller(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	victim := exec.Command(os.Args[0])
 	victim.Env = append(os.Environ(), killedCallerVariable+"="+dir)
@@ -108,6 +143,7 @@ func TestNothingOutlivesAKilledCaller(t *testing.T) {
 }
 
 func TestWatchReportsADeadProcess(t *testing.T) {
+	t.Parallel()
 	cluster, err := localcluster.Start(t.Context(), localcluster.Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -135,6 +171,7 @@ func TestWatchReportsADeadProcess(t *testing.T) {
 }
 
 func TestCancelledStartRemovesEverything(t *testing.T) {
+	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
 	dir := t.TempDir()
 	_, err := localcluster.Start(ctx, localcluster.Options{StateDir: dir, Progress: func(string) { cancel() }})
@@ -146,21 +183,8 @@ func TestCancelledStartRemovesEverything(t *testing.T) {
 	}
 }
 
-func TestStateDirectoryIsLocked(t *testing.T) {
-	dir := t.TempDir()
-	cluster, err := localcluster.Start(t.Context(), localcluster.Options{StateDir: dir})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := localcluster.Start(t.Context(), localcluster.Options{StateDir: dir}); err == nil || !strings.Contains(err.Error(), "another cluster runs in") {
-		t.Errorf("a second Start in the same directory returned %v", err)
-	}
-	if err := cluster.Stop(); err != nil {
-		t.Fatal(err)
-	}
-}
-
 func TestMissingBinariesAreNamed(t *testing.T) {
+	t.Parallel()
 	_, err := localcluster.Start(t.Context(), localcluster.Options{Assets: t.TempDir()})
 	if err == nil || !strings.Contains(err.Error(), "make control-plane") {
 		t.Errorf("Start returned %v, want an error that names the command to run", err)
@@ -206,36 +230,4 @@ func expectGone(t *testing.T, pids []int) {
 			t.Errorf("process %d is still running", pid)
 		}
 	}
-}
-
-func TestRestartedAPIServerKeepsItsAddress(t *testing.T) {
-	cluster, err := localcluster.Start(t.Context(), localcluster.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	clients, err := kubernetes.NewForConfig(cluster.Config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	namespaces := clients.CoreV1().Namespaces()
-	existing := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "kept"}}
-	if _, err := namespaces.Create(t.Context(), existing, metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
-	}
-	err = cluster.RestartAPIServer(t.Context(), func() {
-		if _, err := namespaces.Get(t.Context(), "kept", metav1.GetOptions{}); err == nil {
-			t.Error("the API server answers in the middle of its restart")
-		}
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := namespaces.Get(t.Context(), "kept", metav1.GetOptions{}); err != nil {
-		t.Errorf("the same client does not find the earlier object: %v", err)
-	}
-	pids := recordedPIDs(t, filepath.Dir(cluster.Kubeconfig))
-	if err := cluster.Stop(); err != nil {
-		t.Fatal(err)
-	}
-	expectGone(t, pids)
 }
