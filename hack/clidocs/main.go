@@ -20,7 +20,7 @@ func main() {
 		os.Exit(2)
 	}
 	root := cli.NewCommand(genericiooptions.IOStreams{In: os.Stdin, Out: io.Discard, ErrOut: io.Discard}, nil)
-	if err := os.WriteFile(os.Args[1], []byte(cli.Reference(root)), 0o644); err != nil {
+	if err := os.WriteFile(os.Args[1], []byte(reference(root)), 0o644); err != nil {
 		fmt.Fprintln(os.Stderr, "clidocs:", err)
 		os.Exit(1)
 	}

@@ -27,7 +27,7 @@ type allowancesOptions struct {
 }
 
 func newAllowances(f *Factory) *cobra.Command {
-	o := allowancesOptions{print: newPrintFlags("revoked")}
+	o := allowancesOptions{print: genericclioptions.NewPrintFlags("revoked")}
 	cmd := &cobra.Command{
 		Use:   "allowances CHAT",
 		Short: "List or revoke the tools that were allowed for a chat",
@@ -91,17 +91,11 @@ func (o *allowancesOptions) end(ctx context.Context, s *session, chat *v1alpha1.
 	}
 	ctx, cancel := withTimeout(ctx, o.timeout)
 	defer cancel()
-	message, err := s.post(ctx, v1alpha1.AgentMessageSpec{Chat: chat.Name, Revoke: &v1alpha1.Revoke{Allowance: o.revoke}})
+	message, err := s.postAndWait(ctx, v1alpha1.AgentMessageSpec{Chat: chat.Name, Revoke: &v1alpha1.Revoke{Allowance: o.revoke}})
 	if err != nil {
-		return err
+		return explainTimeout(err, operatorWait)
 	}
-	if err := s.waitHandled(ctx, message); err != nil {
-		return explainTimeout(err, "waiting for the operator; `kubectl nestor doctor` checks whether it is running")
-	}
-	if *o.print.OutputFormat != "" {
-		return s.print(o.print, message)
-	}
-	return s.print(o.print, chat)
+	return s.printSent(o.print, message, chat)
 }
 
 // addAllowance makes a decision a standing one if --always is set.

@@ -10,7 +10,6 @@ import (
 
 	"github.com/spf13/cobra"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 	"github.com/nestor-dev/nestor/internal/kubewatch"
@@ -24,7 +23,7 @@ type cancelOptions struct {
 }
 
 func newCancel(f *Factory) *cobra.Command {
-	o := cancelOptions{print: newPrintFlags("cancelled")}
+	o := cancelOptions{print: genericclioptions.NewPrintFlags("cancelled")}
 	cmd := &cobra.Command{
 		Use:   "cancel NAME",
 		Short: "Stop a task, or all work of a chat",
@@ -65,26 +64,19 @@ func (o *cancelOptions) run(ctx context.Context, s *session, args []string) erro
 	}
 	ctx, cancel := withTimeout(ctx, o.timeout)
 	defer cancel()
-	message, err := s.post(ctx, cancelMessage(to))
+	message, err := s.postAndWait(ctx, cancelMessage(to))
 	if err != nil {
-		return err
-	}
-	if err := s.waitHandled(ctx, message); err != nil {
-		return explainTimeout(err, "waiting for the operator; `kubectl nestor doctor` checks whether it is running")
+		return explainTimeout(err, operatorWait)
 	}
 	if o.wait {
 		if err := s.waitStopped(ctx, to); err != nil {
 			return explainTimeout(err, "waiting until "+to.name()+" has stopped")
 		}
 	}
-	if *o.print.OutputFormat != "" {
-		return s.print(o.print, message)
-	}
-	var object client.Object = to.chat
 	if to.task != nil {
-		object = to.task
+		return s.printSent(o.print, message, to.task)
 	}
-	return s.print(o.print, object)
+	return s.printSent(o.print, message, to.chat)
 }
 
 func cancelMessage(to target) v1alpha1.AgentMessageSpec {

@@ -9,6 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/tools/clientcmd"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -52,13 +54,38 @@ func (f *Factory) complete(cmd *cobra.Command, lists ...lister) ([]cobra.Complet
 }
 
 func chats(ctx context.Context, s *session) []cobra.Completion {
-	var list v1alpha1.AgentChatList
-	_ = s.api.List(ctx, &list, client.InNamespace(s.namespace))
+	return describeObjects(ctx, s, &v1alpha1.AgentChatList{}, func(c *v1alpha1.AgentChat) string { return "chat, " + string(c.Status.Phase) })
+}
+
+// describeObjects returns the names of the objects of a list with their descriptions.
+func describeObjects[O client.Object](ctx context.Context, s *session, list client.ObjectList, describe func(O) string) []cobra.Completion {
 	var names []cobra.Completion
-	for _, c := range list.Items {
-		names = append(names, cobra.CompletionWithDesc(c.Name, "chat, "+string(c.Status.Phase)))
+	for _, object := range objects[O](ctx, s, list) {
+		names = append(names, cobra.CompletionWithDesc(object.GetName(), terminal.Line(describe(object))))
 	}
 	return names
+}
+
+// objects returns the objects of a list, or none if they cannot be read.
+func objects[O runtime.Object](ctx context.Context, s *session, list client.ObjectList) []O {
+	_ = s.api.List(ctx, list, client.InNamespace(s.namespace))
+	var all []O
+	_ = meta.EachListItem(list, func(object runtime.Object) error {
+		all = append(all, object.(O))
+		return nil
+	})
+	return all
+}
+
+// names completes with the names of the objects of a list.
+func names(list client.ObjectList) lister {
+	return func(ctx context.Context, s *session) []cobra.Completion {
+		var all []cobra.Completion
+		for _, object := range objects[client.Object](ctx, s, list) {
+			all = append(all, object.GetName())
+		}
+		return all
+	}
 }
 
 // tasks lists the tasks that match want.
@@ -94,29 +121,9 @@ func roleNames(ctx context.Context, s *session) []cobra.Completion {
 	return names
 }
 
-func providers(ctx context.Context, s *session) []cobra.Completion {
-	var list v1alpha1.ModelProviderList
-	_ = s.api.List(ctx, &list, client.InNamespace(s.namespace))
-	var names []cobra.Completion
-	for _, p := range list.Items {
-		names = append(names, p.Name)
-	}
-	return names
-}
-
-func namespaces(ctx context.Context, s *session) []cobra.Completion {
-	var list corev1.NamespaceList
-	_ = s.api.List(ctx, &list)
-	var names []cobra.Completion
-	for _, n := range list.Items {
-		names = append(names, n.Name)
-	}
-	return names
-}
-
 // completeFlags registers completions for the flags that take the name of an object.
 func completeFlags(root *cobra.Command, f *Factory) {
-	_ = root.RegisterFlagCompletionFunc("namespace", f.flag(namespaces))
+	_ = root.RegisterFlagCompletionFunc("namespace", f.flag(names(&corev1.NamespaceList{})))
 	_ = root.RegisterFlagCompletionFunc("context", func(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		config, err := clientcmd.NewDefaultClientConfigLoadingRules().Load()
 		if err != nil {

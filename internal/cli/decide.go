@@ -32,7 +32,7 @@ type decideOptions struct {
 }
 
 func newApprove(f *Factory) *cobra.Command {
-	o := &decideOptions{decision: v1alpha1.DecisionApprove, print: newPrintFlags("approved")}
+	o := &decideOptions{decision: v1alpha1.DecisionApprove, print: genericclioptions.NewPrintFlags("approved")}
 	cmd := o.command(f, "approve", "Approve a tool call that waits for a decision")
 	cmd.Long = dedent(`
 		Approve a tool call that waits for a decision.
@@ -70,7 +70,7 @@ func newApprove(f *Factory) *cobra.Command {
 }
 
 func newDeny(f *Factory) *cobra.Command {
-	o := &decideOptions{decision: v1alpha1.DecisionDeny, print: newPrintFlags("denied")}
+	o := &decideOptions{decision: v1alpha1.DecisionDeny, print: genericclioptions.NewPrintFlags("denied")}
 	cmd := o.command(f, "deny", "Deny a tool call that waits for a decision")
 	cmd.Long = dedent(`
 		Deny a tool call that waits for a decision.
@@ -118,7 +118,7 @@ func (o *decideOptions) run(ctx context.Context, s *session, args []string) erro
 		return usagef("%s is a chat: name the task whose call waits; `kubectl nestor approve` lists them", args[0])
 	}
 	chat := to.task.Spec.Chat
-	now, err := s.readSnapshot(ctx, follow.Scope{Namespace: s.namespace, Chat: chat, Standalone: chat == ""})
+	now, err := follow.ReadSnapshot(ctx, s.api, follow.Scope{Namespace: s.namespace, Chat: chat, Standalone: chat == ""})
 	if err != nil {
 		return err
 	}
@@ -134,7 +134,7 @@ func (o *decideOptions) run(ctx context.Context, s *session, args []string) erro
 			err = o.decide(ctx, s, ask)
 		}
 		if err != nil {
-			return explainTimeout(err, "waiting for the operator; `kubectl nestor doctor` checks whether it is running")
+			return explainTimeout(err, operatorWait)
 		}
 	}
 	return nil
@@ -188,11 +188,8 @@ func (o *decideOptions) decide(ctx context.Context, s *session, ask view.Ask) er
 	}
 	ctx, cancel := withTimeout(ctx, o.timeout) // reading what the call would change takes nothing of it
 	defer cancel()
-	message, err := s.post(ctx, spec)
+	message, err := s.postAndWait(ctx, spec)
 	if err != nil {
-		return err
-	}
-	if err := s.waitHandled(ctx, message); err != nil {
 		return err
 	}
 	if spec.Approval.Allow != nil {
@@ -204,10 +201,7 @@ func (o *decideOptions) decide(ctx context.Context, s *session, ask view.Ask) er
 	}
 	task := &v1alpha1.AgentTask{}
 	task.Name, task.Namespace = ask.Task, s.namespace
-	if *o.print.OutputFormat != "" {
-		return s.print(o.print, message)
-	}
-	return s.print(o.print, task)
+	return s.printSent(o.print, message, task)
 }
 
 // readCall returns a call with its full arguments, if the user may decide about it. A call can be denied without them.

@@ -68,7 +68,6 @@ func newChatActions(s *session, chat string) chatActions {
 	return chatActions{s: s, chat: chat, attached: &attachments{}}
 }
 
-// Attach implements chatui.Actions.
 func (a chatActions) Attach(path string) error {
 	a.attached.mu.Lock()
 	defer a.attached.mu.Unlock()
@@ -91,7 +90,6 @@ func (a chatActions) take() (files []v1alpha1.Attachment, restore func()) {
 	}
 }
 
-// Send implements chatui.Actions.
 func (a chatActions) Send(ctx context.Context, text, inReplyTo string) error {
 	files, restore := a.take()
 	_, err := a.s.post(ctx, v1alpha1.AgentMessageSpec{Chat: a.chat, Content: text, InReplyTo: inReplyTo, Attachments: files})
@@ -101,18 +99,16 @@ func (a chatActions) Send(ctx context.Context, text, inReplyTo string) error {
 	return explain(err)
 }
 
-// FullArguments implements chatui.Actions.
 func (a chatActions) FullArguments(ctx context.Context, ask view.Ask) (view.Ask, error) {
 	ctx, cancel := withTimeout(ctx, actionTimeout)
 	defer cancel()
 	return a.s.fullArguments(ctx, ask)
 }
 
-// Changes implements chatui.Actions.
 func (a chatActions) Changes(ctx context.Context, ask view.Ask) ([]terminal.ChangeLine, error) {
 	ctx, cancel := withTimeout(ctx, actionTimeout)
 	defer cancel()
-	now, err := a.s.readSnapshot(ctx, follow.Scope{Namespace: a.s.namespace, Chat: a.chat})
+	now, err := follow.ReadSnapshot(ctx, a.s.api, follow.Scope{Namespace: a.s.namespace, Chat: a.chat})
 	if err != nil {
 		return nil, err
 	}
@@ -120,7 +116,6 @@ func (a chatActions) Changes(ctx context.Context, ask view.Ask) ([]terminal.Chan
 	return reader.read(ctx, ask)
 }
 
-// Decide implements chatui.Actions.
 func (a chatActions) Decide(ctx context.Context, ask view.Ask, d v1alpha1.Decision, comment string) error {
 	if err := a.s.checkMayDecide(ctx, ask); err != nil {
 		return err
@@ -128,7 +123,6 @@ func (a chatActions) Decide(ctx context.Context, ask view.Ask, d v1alpha1.Decisi
 	return a.postAndWait(ctx, decisionMessage(ask, d, comment))
 }
 
-// Cancel implements chatui.Actions.
 func (a chatActions) Cancel(ctx context.Context, task string) error {
 	return a.postAndWait(ctx, v1alpha1.AgentMessageSpec{Chat: a.chat, Cancel: &v1alpha1.Cancel{Task: task}})
 }

@@ -50,7 +50,7 @@ func (o *listOptions) print(s *session, now view.Snapshot) error {
 	switch o.output.value {
 	case "name":
 		for _, r := range runs {
-			fmt.Fprintln(s.Out, r.resource())
+			fmt.Fprintln(s.Out, resource(r.Kind, r.Name))
 		}
 		return nil
 	case "json", "yaml":
@@ -80,14 +80,6 @@ type runRow struct {
 	ActiveAt time.Time `json:"activeAt"`
 	// Note is the question or call that waits, the reason why the work makes no progress, or its subject.
 	Note string `json:"note,omitempty"`
-}
-
-// resource returns the name in kubectl's form.
-func (r runRow) resource() string {
-	if r.Kind == "AgentChat" {
-		return "agentchat.nestor.dev/" + r.Name
-	}
-	return "agenttask.nestor.dev/" + r.Name
 }
 
 // listRuns returns the chats and standalone tasks of a snapshot: those that wait for a person first, then those that run, then those that

@@ -26,7 +26,7 @@ type newChatOptions struct {
 }
 
 func newNewChat(f *Factory) *cobra.Command {
-	o := newChatOptions{print: newPrintFlags("created")}
+	o := newChatOptions{print: genericclioptions.NewPrintFlags("created")}
 	cmd := &cobra.Command{
 		Use:   "new [NAME]",
 		Short: "Create a chat",
@@ -66,7 +66,7 @@ func newNewChat(f *Factory) *cobra.Command {
 	o.dryRun.register(cmd)
 	addPrintFlags(cmd, o.print)
 	_ = cmd.RegisterFlagCompletionFunc("role", f.flag(roleNames))
-	_ = cmd.RegisterFlagCompletionFunc("provider", f.flag(providers))
+	_ = cmd.RegisterFlagCompletionFunc("provider", f.flag(names(&v1alpha1.ModelProviderList{})))
 	return cmd
 }
 

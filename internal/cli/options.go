@@ -20,11 +20,6 @@ import (
 	"github.com/nestor-dev/nestor/internal/plainjson"
 )
 
-// newPrintFlags returns the -o flag of commands that create an object; without it they print "KIND/NAME done".
-func newPrintFlags(done string) *genericclioptions.PrintFlags {
-	return genericclioptions.NewPrintFlags(done)
-}
-
 // addPrintFlags adds the -o flag and hides the less common flags that come with it.
 func addPrintFlags(cmd *cobra.Command, flags *genericclioptions.PrintFlags) {
 	flags.AddFlags(cmd)

@@ -19,7 +19,7 @@ import (
 // pickChat lets the person choose one of the chats of the namespace, those that wait for a person first. Without a terminal it returns an
 // error that lists them.
 func (s *session) pickChat(ctx context.Context) (string, error) {
-	now, err := s.readSnapshot(ctx, follow.Scope{Namespace: s.namespace})
+	now, err := follow.ReadSnapshot(ctx, s.api, follow.Scope{Namespace: s.namespace})
 	if err != nil {
 		return "", err
 	}

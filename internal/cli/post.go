@@ -10,6 +10,8 @@ import (
 	authenticationv1 "k8s.io/api/authentication/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/cli-runtime/pkg/genericclioptions"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 	"github.com/nestor-dev/nestor/internal/kubewatch"
@@ -31,6 +33,26 @@ func (s *session) post(ctx context.Context, spec v1alpha1.AgentMessageSpec) (*v1
 		return nil, fmt.Errorf("send the message: %w", err)
 	}
 	return message, nil
+}
+
+// operatorWait is what a command waited for when it timed out.
+const operatorWait = "waiting for the operator; `kubectl nestor doctor` checks whether it is running"
+
+// postAndWait creates a message, and waits until the operator has handled it.
+func (s *session) postAndWait(ctx context.Context, spec v1alpha1.AgentMessageSpec) (*v1alpha1.AgentMessage, error) {
+	message, err := s.post(ctx, spec)
+	if err != nil {
+		return nil, err
+	}
+	return message, s.waitHandled(ctx, message)
+}
+
+// printSent prints a message if a format was chosen, and otherwise the object that it was about.
+func (s *session) printSent(flags *genericclioptions.PrintFlags, message *v1alpha1.AgentMessage, about client.Object) error {
+	if *flags.OutputFormat != "" {
+		return s.print(flags, message)
+	}
+	return s.print(flags, about)
 }
 
 // user returns the caller's user name, as authenticated by the API server.

@@ -4,27 +4,14 @@
 package cli_test
 
 import (
-	"os"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/cobra"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
 	"github.com/nestor-dev/nestor/internal/cli"
 )
-
-func TestReferenceIsCurrent(t *testing.T) {
-	want := cli.Reference(cli.NewCommand(genericiooptions.NewTestIOStreamsDiscard(), nil))
-	got, err := os.ReadFile("../../docs/reference/cli.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(want, string(got)); diff != "" {
-		t.Errorf("run make generate: %s", diff)
-	}
-}
 
 func TestEveryCommandIsDocumented(t *testing.T) {
 	root := cli.NewCommand(genericiooptions.NewTestIOStreamsDiscard(), nil)

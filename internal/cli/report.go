@@ -37,5 +37,5 @@ func (o *reportOptions) read(ctx context.Context, s *session) (view.Snapshot, er
 	if err := o.output.check(); err != nil {
 		return view.Snapshot{}, err
 	}
-	return s.readSnapshot(ctx, follow.Scope{Namespace: o.all.namespace(s)})
+	return follow.ReadSnapshot(ctx, s.api, follow.Scope{Namespace: o.all.namespace(s)})
 }

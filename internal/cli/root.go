@@ -104,6 +104,17 @@ func NewCommand(streams genericiooptions.IOStreams, environ []string) *cobra.Com
 	return root
 }
 
+// withCommands makes cmd a command that only has others below it.
+func withCommands(cmd *cobra.Command, commands ...*cobra.Command) *cobra.Command {
+	cmd.Args, cmd.RunE = checkCommand, func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
+	cmd.AddGroup(&cobra.Group{ID: cmd.Name(), Title: "Commands:"})
+	for _, command := range commands {
+		command.GroupID = cmd.Name()
+		cmd.AddCommand(command)
+	}
+	return cmd
+}
+
 // checkCommand returns an error for an unknown command, with similar commands as suggestions.
 func checkCommand(root *cobra.Command, args []string) error {
 	if len(args) == 0 {

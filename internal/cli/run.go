@@ -33,7 +33,7 @@ type runOptions struct {
 }
 
 func newRun(f *Factory) *cobra.Command {
-	o := runOptions{print: newPrintFlags("created")}
+	o := runOptions{print: genericclioptions.NewPrintFlags("created")}
 	cmd := &cobra.Command{
 		Use:   "run ROLE INSTRUCTION",
 		Short: "Run a standalone task, without a chat",
@@ -82,7 +82,7 @@ func newRun(f *Factory) *cobra.Command {
 	o.workspace.register(cmd)
 	o.dryRun.register(cmd)
 	addPrintFlags(cmd, o.print)
-	_ = cmd.RegisterFlagCompletionFunc("provider", f.flag(providers))
+	_ = cmd.RegisterFlagCompletionFunc("provider", f.flag(names(&v1alpha1.ModelProviderList{})))
 	return cmd
 }
 

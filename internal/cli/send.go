@@ -27,7 +27,7 @@ type sendOptions struct {
 }
 
 func newSend(f *Factory) *cobra.Command {
-	o := sendOptions{print: newPrintFlags("created")}
+	o := sendOptions{print: genericclioptions.NewPrintFlags("created")}
 	cmd := &cobra.Command{
 		Use:   "send NAME MESSAGE",
 		Short: "Send a message to a chat, or answer an agent's question",
@@ -200,7 +200,7 @@ func (o *sendOptions) answerStandalone(ctx context.Context, s *session, task *v1
 
 // questionOf returns the name of the posted message with the question of a chat's task.
 func (s *session) questionOf(ctx context.Context, task *v1alpha1.AgentTask) (string, error) {
-	now, err := s.readSnapshot(ctx, follow.Scope{Namespace: s.namespace, Chat: task.Spec.Chat})
+	now, err := follow.ReadSnapshot(ctx, s.api, follow.Scope{Namespace: s.namespace, Chat: task.Spec.Chat})
 	if err != nil {
 		return "", err
 	}

@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"testing"
 
+	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
@@ -18,7 +19,7 @@ func TestAnswersAreReadable(t *testing.T) {
 	request.Annotations = map[string]string{v1alpha1.AnnotationCall: "call-1"}
 	text := v1alpha1.AgentMessage{Spec: v1alpha1.AgentMessageSpec{Content: `\u0026 is an ampersand.`}}
 	var out bytes.Buffer
-	o := sendOptions{print: newPrintFlags("created")}
+	o := sendOptions{print: genericclioptions.NewPrintFlags("created")}
 	if err := o.printAnswers(&session{IOStreams: genericiooptions.IOStreams{Out: &out}}, []v1alpha1.AgentMessage{request, text}); err != nil {
 		t.Fatal(err)
 	}

@@ -40,7 +40,7 @@ func (o *transcriptOptions) printFromStatus(ctx context.Context, s *session, to 
 		return nil
 	}
 	if !o.follow {
-		now, err := s.readSnapshot(ctx, scope)
+		now, err := follow.ReadSnapshot(ctx, s.api, scope)
 		if err != nil {
 			return err
 		}

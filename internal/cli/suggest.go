@@ -12,9 +12,6 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
-	"sigs.k8s.io/controller-runtime/pkg/client"
-
-	"github.com/nestor-dev/nestor/api/v1alpha1"
 )
 
 // maxSuggestions is how many similar names are suggested.
@@ -105,28 +102,6 @@ func similarCommands(parent *cobra.Command, wrong string) string {
 		names = append(names, command.Name())
 	}
 	return didYouMean(wrong, names)
-}
-
-// chatNames returns the names of the chats of the namespace, or none if they cannot be listed.
-func (s *session) chatNames(ctx context.Context) []string {
-	var list v1alpha1.AgentChatList
-	_ = s.api.List(ctx, &list, client.InNamespace(s.namespace)) // without the names there is no suggestion
-	var names []string
-	for _, chat := range list.Items {
-		names = append(names, chat.Name)
-	}
-	return names
-}
-
-// taskNames returns the names of the tasks of the namespace, or none if they cannot be listed.
-func (s *session) taskNames(ctx context.Context) []string {
-	var list v1alpha1.AgentTaskList
-	_ = s.api.List(ctx, &list, client.InNamespace(s.namespace))
-	var names []string
-	for _, task := range list.Items {
-		names = append(names, task.Name)
-	}
-	return names
 }
 
 // warnUnknownRole prints a warning if there seems to be a typing mistake in the name of a role: the work would wait for the role.

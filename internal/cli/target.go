@@ -65,7 +65,7 @@ func (s *session) findEither(ctx context.Context, name string) (target, error) {
 	case kube.IsNoSuchAPI(errChat):
 		return target{}, errChat
 	}
-	if similar := didYouMean(name, append(s.chatNames(ctx), s.taskNames(ctx)...)); similar != "" {
+	if similar := didYouMean(name, append(names(&v1alpha1.AgentChatList{})(ctx, s), names(&v1alpha1.AgentTaskList{})(ctx, s)...)); similar != "" {
 		return target{}, fmt.Errorf("there is no chat and no task called %q in namespace %s%s", name, s.namespace, similar)
 	}
 	return target{}, fmt.Errorf("there is no chat and no task called %q in namespace %s: `kubectl nestor tree` lists them", name, s.namespace)
@@ -89,7 +89,7 @@ func (s *session) get(ctx context.Context, name string, into client.Object) erro
 func (s *session) checkChatExists(ctx context.Context, name string) error {
 	_, err := s.getChat(ctx, name)
 	if apierrors.IsNotFound(err) && !kube.IsNoSuchAPI(err) {
-		if similar := didYouMean(name, s.chatNames(ctx)); similar != "" {
+		if similar := didYouMean(name, names(&v1alpha1.AgentChatList{})(ctx, s)); similar != "" {
 			return fmt.Errorf("there is no chat %q in namespace %s%s", name, s.namespace, similar)
 		}
 		return fmt.Errorf("there is no chat %q in namespace %s: `kubectl nestor new %s` creates it, `kubectl nestor tree` lists all chats", name, s.namespace, name)

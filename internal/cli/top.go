@@ -53,7 +53,7 @@ func newTop(f *Factory) *cobra.Command {
 func (o *topOptions) run(ctx context.Context, s *session) error {
 	scope := follow.Scope{Namespace: o.all.namespace(s)}
 	if !s.interactive() || s.isDumbTerminal() {
-		now, err := s.readSnapshot(ctx, scope)
+		now, err := follow.ReadSnapshot(ctx, s.api, scope)
 		if err != nil {
 			return err
 		}

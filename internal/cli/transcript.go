@@ -131,34 +131,33 @@ func (s *session) transcriptOf(ctx context.Context, name string) (string, *targe
 
 // entryPrinter returns the function that prints an entry.
 func (o *transcriptOptions) entryPrinter(s *session, name string) func(historyv1.Entry) error {
-	if o.output.value == "" {
+	var show func(historyv1.Entry)
+	switch o.output.value {
+	case "":
 		printer := narrate.NewTranscriptPrinter(s.humanOutput())
 		printer.Prompts, printer.Reasoning = o.prompts, o.reasoning
-		return func(e historyv1.Entry) error {
-			printer.Print(e)
-			return nil
-		}
-	}
-	if o.output.value == "markdown" {
+		show = printer.Print
+	case "markdown":
 		printer := narrate.NewMarkdownPrinter(s.Out, "Transcript of "+name)
 		printer.Prompts, printer.Reasoning = o.prompts, o.reasoning
-		return func(e historyv1.Entry) error {
-			printer.Print(e)
-			return nil
-		}
-	}
-	if o.output.value == "yaml" {
+		show = printer.Print
+	case "yaml":
 		return func(e historyv1.Entry) error {
 			fmt.Fprintln(s.Out, "---")
 			return s.printReport(o.output, e)
 		}
+	default:
+		return func(e historyv1.Entry) error {
+			line, err := json.Marshal(e)
+			if err != nil {
+				return fmt.Errorf("encode the output: %w", err)
+			}
+			_, err = s.machineOutput().Write(append(plainjson.Unescape(line), '\n'))
+			return err
+		}
 	}
 	return func(e historyv1.Entry) error {
-		line, err := json.Marshal(e)
-		if err != nil {
-			return fmt.Errorf("encode the output: %w", err)
-		}
-		_, err = s.machineOutput().Write(append(plainjson.Unescape(line), '\n'))
-		return err
+		show(e)
+		return nil
 	}
 }

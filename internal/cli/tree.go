@@ -74,7 +74,7 @@ func (o *treeOptions) run(ctx context.Context, s *session, args []string) error 
 	if o.watch {
 		return o.printChanges(ctx, s, scope, task)
 	}
-	now, err := s.readSnapshot(ctx, scope)
+	now, err := follow.ReadSnapshot(ctx, s.api, scope)
 	if err != nil {
 		return err
 	}

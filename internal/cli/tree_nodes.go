@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
@@ -104,15 +105,13 @@ func treeNodes(now view.Snapshot, nodes []*view.Node, chat string) []treeNode {
 func treeNames(trees []treeNode) []string {
 	var all []string
 	for _, b := range trees {
-		kind := "agenttask.nestor.dev/"
-		if b.Kind == "AgentChat" {
-			kind = "agentchat.nestor.dev/"
-		}
-		all = append(all, kind+b.Name)
-		all = append(all, treeNames(b.Children)...)
+		all = append(append(all, resource(b.Kind, b.Name)), treeNames(b.Children)...)
 	}
 	return all
 }
+
+// resource returns a name in kubectl's form.
+func resource(kind, name string) string { return strings.ToLower(kind) + ".nestor.dev/" + name }
 
 // noteWidth limits the width of the last column.
 const noteWidth = 60

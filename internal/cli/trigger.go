@@ -23,9 +23,6 @@ import (
 	"github.com/nestor-dev/nestor/internal/client/kube"
 )
 
-// groupTrigger is the group of the commands below trigger.
-const groupTrigger = "trigger"
-
 func newTrigger(f *Factory) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "trigger COMMAND",
@@ -40,15 +37,8 @@ func newTrigger(f *Factory) *cobra.Command {
 			# Start the work of a trigger now, and print its result
 			kubectl nestor trigger fire nightly --wait
 		`),
-		Args: checkCommand,
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddGroup(&cobra.Group{ID: groupTrigger, Title: "Commands:"})
-	for _, command := range []*cobra.Command{newTriggerList(f), newTriggerFire(f), newTriggerLogs(f)} {
-		command.GroupID = groupTrigger
-		cmd.AddCommand(command)
-	}
-	return cmd
+	return withCommands(cmd, newTriggerList(f), newTriggerFire(f), newTriggerLogs(f))
 }
 
 type triggerListOptions struct {
@@ -211,11 +201,5 @@ func (s *session) getTrigger(ctx context.Context, name string) (*v1alpha1.AgentT
 }
 
 func triggers(ctx context.Context, s *session) []cobra.Completion {
-	var list v1alpha1.AgentTriggerList
-	_ = s.api.List(ctx, &list, client.InNamespace(s.namespace))
-	var names []cobra.Completion
-	for _, t := range list.Items {
-		names = append(names, cobra.CompletionWithDesc(t.Name, terminal.Line(sourceOf(t.Spec))))
-	}
-	return names
+	return describeObjects(ctx, s, &v1alpha1.AgentTriggerList{}, func(t *v1alpha1.AgentTrigger) string { return sourceOf(t.Spec) })
 }

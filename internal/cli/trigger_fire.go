@@ -39,7 +39,7 @@ type triggerFireOptions struct {
 }
 
 func newTriggerFire(f *Factory) *cobra.Command {
-	o := triggerFireOptions{print: newPrintFlags("created")}
+	o := triggerFireOptions{print: genericclioptions.NewPrintFlags("created")}
 	cmd := &cobra.Command{
 		Use:   "fire NAME",
 		Short: "Start the work of a trigger now",
@@ -182,7 +182,7 @@ func (o *triggerFireOptions) fire(ctx context.Context, s *session, t *v1alpha1.A
 		s.noticef("the request stays on the trigger, which fires as soon as the operator handles it")
 	}
 	if err != nil {
-		return nil, explainTimeout(err, "waiting for the operator; `kubectl nestor doctor` checks whether it is running")
+		return nil, explainTimeout(err, operatorWait)
 	}
 	if reason := whyNotFired(now, request.ID, id); reason != "" {
 		return nil, fmt.Errorf("trigger %s did not fire: %s", t.Name, terminal.Line(reason))

@@ -182,7 +182,7 @@ func (o *usageOptions) fromStatus(ctx context.Context, s *session, chat string) 
 			return nil, err
 		}
 	}
-	now, err := s.readSnapshot(ctx, follow.Scope{Namespace: s.namespace, Chat: chat})
+	now, err := follow.ReadSnapshot(ctx, s.api, follow.Scope{Namespace: s.namespace, Chat: chat})
 	if err != nil {
 		return nil, err
 	}
@@ -193,21 +193,29 @@ func (o *usageOptions) fromStatus(ctx context.Context, s *session, chat string) 
 const barWidth = 20
 
 func (o *usageOptions) print(s *session, usages []historyv1.Usage) {
-	out := s.humanOutput()
-	total := historyv1.Usage{}
-	for _, u := range usages {
-		if u.By == historyv1.UsageTotal && u.Period == "" {
-			total = u
-		}
-	}
-	fmt.Fprintf(out, "%s model calls, %s tokens (%s in, %s out), cost %s\n", terminal.Count(total.ModelCalls.Total), terminal.Count(total.ModelCalls.TotalTokens),
-		terminal.Count(total.ModelCalls.PromptTokens), terminal.Count(total.ModelCalls.CompletionTokens), costOf(total.ModelCalls))
+	out, total := s.humanOutput(), totalOf(usages)
+	printTotal(out, total)
 	for _, by := range o.by {
 		shown := slices.DeleteFunc(slices.Clone(usages), func(u historyv1.Usage) bool {
 			return u.Period != usagePeriods[by] || (u.Period == "" && u.By != dimensions[by])
 		})
-		printUsages(out, by, shown, total.ModelCalls)
+		printUsages(out, by, shown, total)
 	}
+}
+
+// totalOf returns the usage of the whole namespace or chat.
+func totalOf(usages []historyv1.Usage) historyv1.CallUsage {
+	for _, u := range usages {
+		if u.By == historyv1.UsageTotal && u.Period == "" {
+			return u.ModelCalls
+		}
+	}
+	return historyv1.CallUsage{}
+}
+
+func printTotal(out io.Writer, total historyv1.CallUsage) {
+	fmt.Fprintf(out, "%s model calls, %s tokens (%s in, %s out), cost %s\n", terminal.Count(total.Total), terminal.Count(total.TotalTokens),
+		terminal.Count(total.PromptTokens), terminal.Count(total.CompletionTokens), costOf(total))
 }
 
 // printUsages prints the usages of a value of --by as a table, unless there are none.

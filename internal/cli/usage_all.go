@@ -21,15 +21,7 @@ type namespaceUsage struct {
 	Items     []historyv1.Usage `json:"items"`
 }
 
-// total returns the usage of the whole namespace.
-func (n namespaceUsage) total() historyv1.CallUsage {
-	for _, u := range n.Items {
-		if u.By == historyv1.UsageTotal && u.Period == "" {
-			return u.ModelCalls
-		}
-	}
-	return historyv1.CallUsage{}
-}
+func (n namespaceUsage) total() historyv1.CallUsage { return totalOf(n.Items) }
 
 // runAll prints the usage of all namespaces that have any.
 func (o *usageOptions) runAll(ctx context.Context, s *session) error {
@@ -85,8 +77,7 @@ func sumOfPeriods(all []namespaceUsage, period historyv1.UsagePeriod) []historyv
 
 func (s *session) printNamespaceUsages(all []namespaceUsage, sum historyv1.CallUsage) {
 	out := s.humanOutput()
-	fmt.Fprintf(out, "%s model calls, %s tokens (%s in, %s out), cost %s\n", terminal.Count(sum.Total), terminal.Count(sum.TotalTokens),
-		terminal.Count(sum.PromptTokens), terminal.Count(sum.CompletionTokens), costOf(sum))
+	printTotal(out, sum)
 	if len(all) == 0 {
 		return
 	}

@@ -19,9 +19,6 @@ import (
 	"github.com/nestor-dev/nestor/internal/cli/terminal"
 )
 
-// groupWorkspace is the group of the commands below workspace.
-const groupWorkspace = "workspace"
-
 func newWorkspace(f *Factory) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "workspace COMMAND",
@@ -37,15 +34,8 @@ func newWorkspace(f *Factory) *cobra.Command {
 			# Apply it to a clone of the repository
 			kubectl nestor workspace diff review | git apply
 		`),
-		Args: checkCommand,
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddGroup(&cobra.Group{ID: groupWorkspace, Title: "Commands:"})
-	for _, command := range []*cobra.Command{newWorkspaceDiff(f), newWorkspaceFiles(f), newWorkspaceExport(f), newWorkspaceCat(f)} {
-		command.GroupID = groupWorkspace
-		cmd.AddCommand(command)
-	}
-	return cmd
+	return withCommands(cmd, newWorkspaceDiff(f), newWorkspaceFiles(f), newWorkspaceExport(f), newWorkspaceCat(f))
 }
 
 func newWorkspaceDiff(f *Factory) *cobra.Command {

@@ -48,7 +48,6 @@ type timed struct {
 	fenced  prometheus.Counter
 }
 
-// Append implements ledger.Writer.
 func (t timed) Append(ctx context.Context, batch ledger.Batch) error {
 	started := time.Now()
 	err := t.Ledger.Append(ctx, batch)

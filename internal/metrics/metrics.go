@@ -178,17 +178,14 @@ func (m *Metrics) ShardTakenOver(took time.Duration) {
 // ShardReleased drops the stages of the agents of a shard, selected by the hashes of their trees: its next owner reports them.
 func (m *Metrics) ShardReleased(contains func(hash int) bool) { m.live.drop(contains) }
 
-// Waiting implements schedule.Observer.
 func (m *Metrics) Waiting(provider string, calls int) {
 	m.modelQueue.WithLabelValues(provider).Set(float64(calls))
 }
 
-// Granted implements schedule.Observer.
 func (m *Metrics) Granted(provider string, waited time.Duration) {
 	m.modelWait.WithLabelValues(provider).Observe(waited.Seconds())
 }
 
-// BackedOff implements schedule.Observer.
 func (m *Metrics) BackedOff(provider string, until time.Time) {
 	m.backOff.WithLabelValues(provider).Set(float64(until.Unix()))
 }

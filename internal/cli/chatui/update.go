@@ -16,7 +16,6 @@ import (
 	"github.com/nestor-dev/nestor/internal/view"
 )
 
-// Update implements tea.Model.
 func (m Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	var cmd tea.Cmd
 	switch msg := msg.(type) {

@@ -38,10 +38,8 @@ func New(title string, options []Option) Model {
 // Chosen returns the name of the option that the person chose, or "" if they left.
 func (m Model) Chosen() string { return m.chosen }
 
-// Init implements tea.Model.
 func (m Model) Init() tea.Cmd { return nil }
 
-// Update implements tea.Model.
 func (m Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	switch msg := msg.(type) {
 	case tea.WindowSizeMsg:
@@ -90,7 +88,6 @@ func (m Model) shown() []Option {
 	return shown
 }
 
-// View implements tea.Model.
 func (m Model) View() tea.View {
 	shown := m.shown()
 	lines := []string{terminal.Bold.Render(m.title), terminal.Accent.Render("❯ ") + terminal.Line(m.filter)}

@@ -73,7 +73,6 @@ func tick() tea.Cmd {
 // Init starts the clock.
 func (m Model) Init() tea.Cmd { return tick() }
 
-// Update implements tea.Model.
 func (m Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	switch msg := msg.(type) {
 	case tea.WindowSizeMsg:
@@ -264,7 +263,6 @@ func rateText(perSecond float64) string {
 	return terminal.Count(int64(perSecond + 0.5))
 }
 
-// View implements tea.Model.
 func (m Model) View() tea.View {
 	lines := m.header()
 	if m.level == levelDetail {

@@ -1,7 +1,7 @@
 // Copyright 2026 The Nestor Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package metrics
+package main
 
 import (
 	"fmt"
@@ -11,6 +11,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/nestor-dev/nestor/internal/metrics"
 	"github.com/nestor-dev/nestor/internal/metrics/serving"
 )
 
@@ -28,12 +29,13 @@ const referenceHead = `# Metrics
 
 const referenceFoot = "\n`provider` is the namespace and name of a ModelProvider. Costs are in millionths of the currency of the provider's prices.\n"
 
-func Reference() (string, error) {
+func reference() (string, error) {
 	page := &descCollector{}
-	if _, err := New(page); err != nil {
+	if _, err := metrics.New(page); err != nil {
 		return "", err
 	}
-	for _, c := range []prometheus.Collector{Engine{}, Ledger{}, Replicas{}, serving.Streams{}, Writes{}, serving.NewGateway(), NewNotifications()} {
+	for _, c := range []prometheus.Collector{metrics.Engine{}, metrics.Ledger{}, metrics.Replicas{}, serving.Streams{}, metrics.Writes{}, serving.NewGateway(),
+		metrics.NewNotifications()} {
 		if err := page.Register(c); err != nil {
 			return "", err
 		}

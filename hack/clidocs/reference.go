@@ -1,7 +1,7 @@
 // Copyright 2026 The Nestor Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package cli
+package main
 
 import (
 	"fmt"
@@ -11,8 +11,8 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// Reference returns the reference of all commands as Markdown: their help, ordered by group.
-func Reference(root *cobra.Command) string {
+// reference returns the reference of all commands as Markdown: their help, ordered by group.
+func reference(root *cobra.Command) string {
 	var out strings.Builder
 	fmt.Fprintf(&out, "# kubectl nestor\n\n<!-- Generated from the commands by `make generate`: do not edit. -->\n\n%s\n", helpMarkdown(root.Long))
 	for _, group := range root.Groups() {
