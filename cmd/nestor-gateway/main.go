@@ -8,15 +8,10 @@ import (
 	"context"
 	"errors"
 	"flag"
-	"fmt"
 	"io"
-	"os"
-
-	ctrl "sigs.k8s.io/controller-runtime"
 
 	"github.com/nestor-dev/nestor/internal/program"
 	"github.com/nestor-dev/nestor/internal/public"
-	"github.com/nestor-dev/nestor/internal/version"
 )
 
 const usage = `nestor-gateway serves runs over the OpenAI API, A2A, MCP and AG-UI, receives webhooks,
@@ -32,31 +27,15 @@ Flags:
 `
 
 func main() {
-	if err := run(ctrl.SetupSignalHandler(), os.Args[1:], os.Stdout, os.Stderr); err != nil && !errors.Is(err, flag.ErrHelp) {
-		fmt.Fprintln(os.Stderr, "nestor-gateway:", err)
-		os.Exit(1)
-	}
+	program.Main("nestor-gateway", run)
 }
 
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	var o options
 	set := flag.NewFlagSet("nestor-gateway", flag.ContinueOnError)
-	set.SetOutput(stdout)
-	set.Usage = func() {
-		fmt.Fprint(stdout, usage)
-		set.PrintDefaults()
-	}
 	o.register(set)
-	showVersion := set.Bool("version", false, "print the version and exit")
-	if err := set.Parse(args); err != nil {
+	if run, err := program.Parse(set, usage, args, stdout); err != nil || !run {
 		return err
-	}
-	if *showVersion {
-		fmt.Fprintln(stdout, "nestor-gateway", version.String())
-		return nil
-	}
-	if set.NArg() > 0 {
-		return fmt.Errorf("unexpected argument %q: see nestor-gateway --help", set.Arg(0))
 	}
 	if err := o.SetLogger(stderr); err != nil {
 		return err

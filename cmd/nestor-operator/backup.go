@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"github.com/nestor-dev/nestor/internal/ledger/sqlite"
+	"github.com/nestor-dev/nestor/internal/program"
 )
 
 // errNotSQLite names the tools that back up other ledgers.
@@ -44,13 +45,9 @@ func runRestore(ctx context.Context, args []string, stdin io.Reader, stdout, std
 // parseCopy parses the flags of backup and restore, and returns the ledger.
 func parseCopy(command string, args []string, stderr io.Writer) (string, error) {
 	set := flag.NewFlagSet("nestor-operator "+command, flag.ContinueOnError)
-	set.SetOutput(stderr)
 	given := set.String("ledger", "", "the ledger, as sqlite:PATH (default $"+ledgerVariable+")")
-	if err := set.Parse(args); err != nil {
+	if err := program.ParseCommand(set, args, stderr); err != nil {
 		return "", err
-	}
-	if set.NArg() > 0 {
-		return "", fmt.Errorf("unexpected argument %q: see nestor-operator %s --help", set.Arg(0), command)
 	}
 	ledger := cmp.Or(*given, os.Getenv(ledgerVariable))
 	if !strings.HasPrefix(ledger, sqlite.Scheme) {

@@ -13,10 +13,8 @@ import (
 // byteSize is a flag whose value is a quantity of bytes, such as 10Gi.
 type byteSize int64
 
-// String implements flag.Value.
 func (b *byteSize) String() string { return strconv.FormatInt(int64(*b), 10) }
 
-// Set implements flag.Value.
 func (b *byteSize) Set(text string) error {
 	quantity, err := resource.ParseQuantity(text)
 	if err != nil || quantity.Sign() < 0 {

@@ -32,17 +32,13 @@ type check struct {
 func runCheck(ctx context.Context, args []string, stdout io.Writer) error {
 	var c check
 	set := flag.NewFlagSet("nestor-operator check", flag.ContinueOnError)
-	set.SetOutput(stdout)
 	set.StringVar(&c.kubeconfig, "kubeconfig", "", "kubeconfig `file` of the cluster (default: the pod's own, or $KUBECONFIG)")
 	set.StringVar(&c.namespace, "namespace", program.OperatorNamespace(), "namespace in which the calculator is run")
 	set.StringVar(&c.provider, "provider", "", "`name` of a ModelProvider that must be ready")
 	set.BoolVar(&c.history, "history", true, "the history API must be served")
 	set.DurationVar(&c.timeout, "timeout", 2*time.Minute, "timeout until the installation is healthy")
-	if err := set.Parse(args); err != nil {
+	if err := program.ParseCommand(set, args, stdout); err != nil {
 		return err
-	}
-	if set.NArg() > 0 {
-		return fmt.Errorf("unexpected argument %q: see nestor-operator check --help", set.Arg(0))
 	}
 	return c.run(ctx, stdout)
 }

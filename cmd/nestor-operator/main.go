@@ -6,17 +6,13 @@ package main
 
 import (
 	"context"
-	"errors"
 	"flag"
-	"fmt"
 	"io"
 	"os"
 	"runtime/debug"
 
-	ctrl "sigs.k8s.io/controller-runtime"
-
+	"github.com/nestor-dev/nestor/internal/program"
 	"github.com/nestor-dev/nestor/internal/tool/workspace/shell"
-	"github.com/nestor-dev/nestor/internal/version"
 )
 
 const usage = `nestor-operator runs Nestor's controllers against the cluster of a kubeconfig, or
@@ -52,10 +48,7 @@ func main() {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(gcPercent)
 	}
-	if err := run(ctrl.SetupSignalHandler(), os.Args[1:], os.Stdout, os.Stderr); err != nil && !errors.Is(err, flag.ErrHelp) {
-		fmt.Fprintln(os.Stderr, "nestor-operator:", err)
-		os.Exit(1)
-	}
+	program.Main("nestor-operator", run)
 }
 
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
@@ -71,22 +64,9 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	}
 	var o options
 	set := flag.NewFlagSet("nestor-operator", flag.ContinueOnError)
-	set.SetOutput(stdout)
-	set.Usage = func() {
-		fmt.Fprint(stdout, usage)
-		set.PrintDefaults()
-	}
 	o.register(set)
-	showVersion := set.Bool("version", false, "print the version and exit")
-	if err := set.Parse(args); err != nil {
+	if run, err := program.Parse(set, usage, args, stdout); err != nil || !run {
 		return err
-	}
-	if *showVersion {
-		fmt.Fprintln(stdout, "nestor-operator", version.String())
-		return nil
-	}
-	if set.NArg() > 0 {
-		return fmt.Errorf("unexpected argument %q: see nestor-operator --help", set.Arg(0))
 	}
 	return o.run(ctx, stderr)
 }

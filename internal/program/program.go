@@ -6,7 +6,9 @@ package program
 
 import (
 	"cmp"
+	"context"
 	"crypto/tls"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -54,6 +56,40 @@ func (f *Flags) SetLogger(out io.Writer) error {
 	logger := logr.FromSlogHandler(handler)
 	ctrl.SetLogger(logger)
 	klog.SetLogger(logger)
+	return nil
+}
+
+// Main runs a program until it is signalled, and ends the process with code 1 if it fails.
+func Main(name string, run func(ctx context.Context, args []string, stdout, stderr io.Writer) error) {
+	if err := run(ctrl.SetupSignalHandler(), os.Args[1:], os.Stdout, os.Stderr); err != nil && !errors.Is(err, flag.ErrHelp) {
+		fmt.Fprintln(os.Stderr, name+":", err)
+		os.Exit(1)
+	}
+}
+
+// Parse parses the flags of a program, which has no arguments. It reports false after it has printed the version.
+func Parse(set *flag.FlagSet, usage string, args []string, stdout io.Writer) (bool, error) {
+	set.Usage = func() {
+		fmt.Fprint(stdout, usage)
+		set.PrintDefaults()
+	}
+	showVersion := set.Bool("version", false, "print the version and exit")
+	if err := ParseCommand(set, args, stdout); err != nil || !*showVersion {
+		return err == nil, err
+	}
+	fmt.Fprintln(stdout, set.Name(), version.String())
+	return false, nil
+}
+
+// ParseCommand parses the flags of a command, which has no arguments.
+func ParseCommand(set *flag.FlagSet, args []string, out io.Writer) error {
+	set.SetOutput(out)
+	if err := set.Parse(args); err != nil {
+		return err
+	}
+	if set.NArg() > 0 {
+		return fmt.Errorf("unexpected argument %q: see %s --help", set.Arg(0), set.Name())
+	}
 	return nil
 }
 
