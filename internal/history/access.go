@@ -57,12 +57,10 @@ func newFrontProxy(ctx context.Context, client kubernetes.Interface) (*frontProx
 	return p, nil
 }
 
-// RunOnce implements dynamiccertificates.ControllerRunner.
 func (p *frontProxy) RunOnce(ctx context.Context) error {
 	return errors.Join(p.ConfigMapCAController.RunOnce(ctx), p.RequestHeaderAuthRequestController.RunOnce(ctx))
 }
 
-// Run implements dynamiccertificates.ControllerRunner.
 func (p *frontProxy) Run(ctx context.Context, workers int) {
 	go p.ConfigMapCAController.Run(ctx, workers)
 	p.RequestHeaderAuthRequestController.Run(ctx, workers)

@@ -4,16 +4,13 @@
 package history
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	genericapirequest "k8s.io/apiserver/pkg/endpoints/request"
 
 	api "github.com/nestor-dev/nestor/api/history/v1alpha1"
@@ -21,27 +18,17 @@ import (
 )
 
 // images is the subresource transcripts/image: the bytes of an image that an entry of the transcript names.
-type images struct{ transcripts *transcripts }
+type images struct {
+	streamed
+	transcripts *transcripts
+}
 
-// New implements rest.Storage.
-func (i *images) New() runtime.Object { return &api.Transcript{} }
-
-// Destroy implements rest.Storage.
-func (i *images) Destroy() {}
-
-// NewGetOptions implements rest.GetterWithOptions.
 func (i *images) NewGetOptions() (runtime.Object, bool, string) {
 	return &api.TranscriptImageOptions{}, false, ""
 }
 
 // servedImages are the media types that are served as they are. Others are served as application/octet-stream, because a browser could run them.
 var servedImages = []string{"image/png", "image/jpeg", "image/gif", "image/webp"}
-
-// ProducesMIMETypes implements rest.StorageMetadata.
-func (i *images) ProducesMIMETypes(string) []string { return servedImages }
-
-// ProducesObject implements rest.StorageMetadata.
-func (i *images) ProducesObject(string) any { return "" }
 
 // Get returns the image. Only an image that the agent's own events refer to is found: digests of other agents' images are not a key to
 // them.
@@ -64,23 +51,9 @@ func (i *images) Get(ctx context.Context, name string, options runtime.Object) (
 	if err != nil {
 		return nil, statusError(err)
 	}
-	return &imageStream{image}, nil
-}
-
-// imageStream is the content of an image. It is a runtime.Object because storage must return one.
-type imageStream struct{ ledger.Image }
-
-// GetObjectKind implements runtime.Object.
-func (s *imageStream) GetObjectKind() schema.ObjectKind { return schema.EmptyObjectKind }
-
-// DeepCopyObject implements runtime.Object. An image is never changed, so nothing is copied.
-func (s *imageStream) DeepCopyObject() runtime.Object { return s }
-
-// InputStream implements rest.ResourceStreamer.
-func (s *imageStream) InputStream(context.Context, string, string) (io.ReadCloser, bool, string, error) {
 	mediaType := "application/octet-stream"
-	if slices.Contains(servedImages, s.MediaType) {
-		mediaType = s.MediaType
+	if slices.Contains(servedImages, image.MediaType) {
+		mediaType = image.MediaType
 	}
-	return io.NopCloser(bytes.NewReader(s.Data)), false, mediaType, nil
+	return &content{data: image.Data, mediaType: mediaType}, nil
 }

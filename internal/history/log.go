@@ -26,9 +26,12 @@ import (
 // logPage is the number of entries per read.
 const logPage = 200
 
+const logType = "application/x-ndjson"
+
 // logs is the subresource transcripts/log. The name matters: the API server exempts a subresource called log from its
 // request timeout, as for pods.
 type logs struct {
+	streamed
 	transcripts *transcripts
 	live        *live.Hub
 	// poll is the interval at which the ledger is read for changes of other replicas.
@@ -40,22 +43,9 @@ type logs struct {
 	reviewer reviewer
 }
 
-// New implements rest.Storage.
-func (l *logs) New() runtime.Object { return &api.Transcript{} }
-
-// Destroy implements rest.Storage.
-func (l *logs) Destroy() {}
-
-// NewGetOptions implements rest.GetterWithOptions.
 func (l *logs) NewGetOptions() (runtime.Object, bool, string) {
 	return &api.TranscriptLogOptions{}, false, ""
 }
-
-// ProducesMIMETypes implements rest.StorageMetadata.
-func (l *logs) ProducesMIMETypes(string) []string { return []string{"application/x-ndjson"} }
-
-// ProducesObject implements rest.StorageMetadata.
-func (l *logs) ProducesObject(string) any { return "" }
 
 // Get returns a stream. Everything that can be rejected is rejected before it starts.
 func (l *logs) Get(ctx context.Context, name string, options runtime.Object) (runtime.Object, error) {
@@ -92,13 +82,11 @@ type stream struct {
 	call string
 }
 
-// GetObjectKind implements runtime.Object.
 func (s *stream) GetObjectKind() schema.ObjectKind { return schema.EmptyObjectKind }
 
 // DeepCopyObject implements runtime.Object. A stream has only one reader, so nothing is copied.
 func (s *stream) DeepCopyObject() runtime.Object { return s }
 
-// InputStream implements rest.ResourceStreamer.
 func (s *stream) InputStream(ctx context.Context, _, _ string) (io.ReadCloser, bool, string, error) {
 	release := func() {}
 	if s.options.Follow {
@@ -116,7 +104,7 @@ func (s *stream) InputStream(ctx context.Context, _, _ string) (io.ReadCloser, b
 		}
 		_ = writer.CloseWithError(err) // it never fails
 	}()
-	return reader, true, "application/x-ndjson", nil
+	return reader, true, logType, nil
 }
 
 // write writes the existing entries and, if requested, follows until the agent has ended.

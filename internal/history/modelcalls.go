@@ -23,24 +23,9 @@ import (
 
 // modelCalls is the resource modelcalls.
 type modelCalls struct {
-	modelCallTable
+	namespaced
 	ledger Ledger
 }
-
-// New implements rest.Storage.
-func (m *modelCalls) New() runtime.Object { return &api.ModelCall{} }
-
-// NewList implements rest.Lister.
-func (m *modelCalls) NewList() runtime.Object { return &api.ModelCallList{} }
-
-// Destroy implements rest.Storage.
-func (m *modelCalls) Destroy() {}
-
-// NamespaceScoped implements rest.Scoper.
-func (m *modelCalls) NamespaceScoped() bool { return true }
-
-// GetSingularName implements rest.SingularNameProvider.
-func (m *modelCalls) GetSingularName() string { return "modelcall" }
 
 // Get returns a call with its request and response.
 func (m *modelCalls) Get(ctx context.Context, name string, _ *metav1.GetOptions) (runtime.Object, error) {

@@ -184,20 +184,31 @@ func (s *Server) config(ctx context.Context, scheme *runtime.Scheme, client kube
 
 func (s *Server) group(scheme *runtime.Scheme, options Options, may authorizer.Authorizer) *genericapiserver.APIGroupInfo {
 	group := genericapiserver.NewDefaultAPIGroupInfo(api.GroupVersion.Group, scheme, runtime.NewParameterCodec(scheme), serializer.NewCodecFactory(scheme))
-	storage := &transcripts{ledger: options.Ledger, reader: transcript.NewReader(options.Ledger)}
-	files := &workspaceChanges{workspaces: options.Workspaces, ledger: options.Ledger, transcripts: storage}
+	text := storage{&api.Transcript{}}
+	all := &transcripts{
+		namespaced: namespaced{text, &api.TranscriptList{}, "transcript", transcriptColumns, transcriptCells},
+		ledger:     options.Ledger, reader: transcript.NewReader(options.Ledger),
+	}
+	changed := storage{&api.WorkspaceChanges{}}
+	files := &workspaceChanges{
+		namespaced: namespaced{changed, nil, "workspacechanges", workspaceChangesColumns, workspaceChangesCells},
+		workspaces: options.Workspaces, ledger: options.Ledger, transcripts: all,
+	}
 	group.VersionedResourcesStorageMap[api.GroupVersion.Version] = map[string]rest.Storage{
-		"transcripts": storage,
+		"transcripts": all,
 		"transcripts/log": &logs{
-			transcripts: storage, live: options.Live, poll: options.Poll, stopping: s.stopping, streams: options.Streams, reviewer: reviewer{may, options.Review},
+			streamed: streamed{text, []string{logType}}, transcripts: all, live: options.Live, poll: options.Poll,
+			stopping: s.stopping, streams: options.Streams, reviewer: reviewer{may, options.Review},
 		},
-		"transcripts/image": &images{storage},
-		"modelcalls":        &modelCalls{ledger: options.Ledger},
-		"usages":            &usages{ledger: options.Ledger},
+		"transcripts/image": &images{streamed{text, servedImages}, all},
+		"modelcalls": &modelCalls{
+			namespaced{storage{&api.ModelCall{}}, &api.ModelCallList{}, "modelcall", modelCallColumns, modelCallCells}, options.Ledger,
+		},
+		"usages": &usages{namespaced{storage{&api.Usage{}}, &api.UsageList{}, "usage", usageColumns, usageCells}, options.Ledger},
 
 		"workspacechanges":         files,
-		"workspacechanges/archive": &archives{files},
-		"workspacechanges/file":    &workspaceFiles{files},
+		"workspacechanges/archive": &archives{streamed{changed, []string{patchType, tarType}}, files},
+		"workspacechanges/file":    &workspaceFiles{storage{&api.WorkspaceFile{}}, files},
 	}
 	return &group
 }

@@ -4,13 +4,10 @@
 package history
 
 import (
-	"context"
 	"fmt"
 	"strings"
 	"time"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/duration"
@@ -26,84 +23,48 @@ var (
 	usageColumns      = []string{"Name", "Calls", "Success", "Prompt", "Completion", "Cost", "+Mean", "+Max", "Runs", "Live", "Succeeded", "+Cached", "+Reasoning", "+Failed", "+Unpriced"}
 )
 
-type transcriptTable struct{}
-
-// ConvertToTable implements rest.TableConvertor.
-func (transcriptTable) ConvertToTable(_ context.Context, object, options runtime.Object) (*metav1.Table, error) {
-	return buildTable(object, options, transcriptColumns, func(o runtime.Object) []any {
-		t := o.(*api.Transcript)
-		var usage api.CallUsage
-		if t.Status.Usage != nil {
-			usage = *t.Status.Usage
-		}
-		took := time.Since(t.Status.StartTime.Time)
-		if t.Status.CompletionTime != nil {
-			took = t.Status.CompletionTime.Sub(t.Status.StartTime.Time)
-		}
-		return []any{
-			t.Name, t.Agent.Role, string(t.Status.Phase), t.Status.ErrorKind, t.Status.LastSeq, usage.Total, t.Status.ToolCalls, usage.TotalTokens,
-			cost(usage.CostMicros, usage.Total > 0), shortDuration(took), age(t.CreationTimestamp), t.Agent.Chat, t.Agent.Model, string(t.UID),
-		}
-	})
+func transcriptCells(o runtime.Object) []any {
+	t := o.(*api.Transcript)
+	var usage api.CallUsage
+	if t.Status.Usage != nil {
+		usage = *t.Status.Usage
+	}
+	took := time.Since(t.Status.StartTime.Time)
+	if t.Status.CompletionTime != nil {
+		took = t.Status.CompletionTime.Sub(t.Status.StartTime.Time)
+	}
+	return []any{
+		t.Name, t.Agent.Role, string(t.Status.Phase), t.Status.ErrorKind, t.Status.LastSeq, usage.Total, t.Status.ToolCalls, usage.TotalTokens,
+		cost(usage.CostMicros, usage.Total > 0), shortDuration(took), age(t.CreationTimestamp), t.Agent.Chat, t.Agent.Model, string(t.UID),
+	}
 }
 
-type modelCallTable struct{}
-
-// ConvertToTable implements rest.TableConvertor.
-func (modelCallTable) ConvertToTable(_ context.Context, object, options runtime.Object) (*metav1.Table, error) {
-	return buildTable(object, options, modelCallColumns, func(o runtime.Object) []any {
-		c := o.(*api.ModelCall)
-		usage := c.Status.Usage
-		if usage == nil {
-			usage = &api.TokenUsage{}
-		}
-		took := ""
-		if c.Status.DurationMillis != nil {
-			took = millis(c.Status.DurationMillis)
-		}
-		return []any{
-			c.Name, c.Spec.Role, string(c.Status.Phase), allTokens(*usage), took, age(c.CreationTimestamp),
-			c.Spec.Model, tokens(usage.PromptTokens), tokens(usage.CompletionTokens), cost(usage.CostMicros, c.Status.Phase == api.PhaseSuccess),
-			strings.Join(c.Status.ToolCalls, ","),
-			c.Spec.Chat, c.Spec.Purpose, c.Spec.ModelProvider, firstLine(c.Status.Error), firstLine(c.Status.Summary),
-		}
-	})
+func modelCallCells(o runtime.Object) []any {
+	c := o.(*api.ModelCall)
+	usage := c.Status.Usage
+	if usage == nil {
+		usage = &api.TokenUsage{}
+	}
+	took := ""
+	if c.Status.DurationMillis != nil {
+		took = millis(c.Status.DurationMillis)
+	}
+	return []any{
+		c.Name, c.Spec.Role, string(c.Status.Phase), allTokens(*usage), took, age(c.CreationTimestamp),
+		c.Spec.Model, tokens(usage.PromptTokens), tokens(usage.CompletionTokens), cost(usage.CostMicros, c.Status.Phase == api.PhaseSuccess),
+		strings.Join(c.Status.ToolCalls, ","),
+		c.Spec.Chat, c.Spec.Purpose, c.Spec.ModelProvider, firstLine(c.Status.Error), firstLine(c.Status.Summary),
+	}
 }
 
-type usageTable struct{}
-
-// ConvertToTable implements rest.TableConvertor.
-func (usageTable) ConvertToTable(_ context.Context, object, options runtime.Object) (*metav1.Table, error) {
-	return buildTable(object, options, usageColumns, func(o runtime.Object) []any {
-		u := o.(*api.Usage)
-		calls := u.ModelCalls
-		return []any{
-			u.Name, calls.Total, percent(calls.SuccessPercent), calls.PromptTokens, calls.CompletionTokens, cost(calls.CostMicros, calls.Total > 0),
-			millis(calls.MeanDurationMillis), millis(calls.MaxDurationMillis), u.Runs.Total, u.Runs.Live, percent(u.Runs.SuccessPercent),
-			calls.CachedTokens, calls.ReasoningTokens, u.Runs.Failed, calls.UnknownCostCalls,
-		}
-	})
-}
-
-// buildTable returns a table with a row for an object, or for each object of a list.
-func buildTable(object, options runtime.Object, columns []string, cells func(runtime.Object) []any) (*metav1.Table, error) {
-	t := &metav1.Table{}
-	if wanted, ok := options.(*metav1.TableOptions); !ok || !wanted.NoHeaders {
-		t.ColumnDefinitions = definitions(columns)
+func usageCells(o runtime.Object) []any {
+	u := o.(*api.Usage)
+	calls := u.ModelCalls
+	return []any{
+		u.Name, calls.Total, percent(calls.SuccessPercent), calls.PromptTokens, calls.CompletionTokens, cost(calls.CostMicros, calls.Total > 0),
+		millis(calls.MeanDurationMillis), millis(calls.MaxDurationMillis), u.Runs.Total, u.Runs.Live, percent(u.Runs.SuccessPercent),
+		calls.CachedTokens, calls.ReasoningTokens, u.Runs.Failed, calls.UnknownCostCalls,
 	}
-	add := func(o runtime.Object) error {
-		t.Rows = append(t.Rows, metav1.TableRow{Cells: cells(o), Object: runtime.RawExtension{Object: o}})
-		return nil
-	}
-	if !meta.IsListType(object) {
-		return t, add(object)
-	}
-	list, err := meta.ListAccessor(object)
-	if err != nil {
-		return nil, apierrors.NewInternalError(err)
-	}
-	t.ResourceVersion, t.Continue = list.GetResourceVersion(), list.GetContinue()
-	return t, meta.EachListItem(object, add)
 }
 
 func definitions(columns []string) []metav1.TableColumnDefinition {

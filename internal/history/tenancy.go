@@ -38,7 +38,6 @@ func (t namespaceScopedLedger) restrict(ctx context.Context, scope *ledger.Scope
 	return nil
 }
 
-// Agents implements ledger.Histories.
 func (t namespaceScopedLedger) Agents(ctx context.Context, filter ledger.AgentFilter, page ledger.Page) (ledger.List[ledger.Agent], error) {
 	if err := t.restrict(ctx, &filter.Scope); err != nil {
 		return ledger.List[ledger.Agent]{}, err
@@ -46,7 +45,6 @@ func (t namespaceScopedLedger) Agents(ctx context.Context, filter ledger.AgentFi
 	return t.Ledger.Agents(ctx, filter, page)
 }
 
-// ModelCall implements ledger.Calls.
 func (t namespaceScopedLedger) ModelCall(ctx context.Context, key string) (ledger.ModelCall, error) {
 	call, err := t.Ledger.ModelCall(ctx, key)
 	if err != nil {
@@ -62,7 +60,6 @@ func (t namespaceScopedLedger) ModelCall(ctx context.Context, key string) (ledge
 	return call, nil
 }
 
-// ModelCalls implements ledger.Calls.
 func (t namespaceScopedLedger) ModelCalls(ctx context.Context, filter ledger.CallFilter, page ledger.Page) (ledger.List[ledger.ModelCall], error) {
 	if err := t.restrict(ctx, &filter.Scope); err != nil {
 		return ledger.List[ledger.ModelCall]{}, err
@@ -70,7 +67,6 @@ func (t namespaceScopedLedger) ModelCalls(ctx context.Context, filter ledger.Cal
 	return t.Ledger.ModelCalls(ctx, filter, page)
 }
 
-// Runs implements ledger.Reports.
 func (t namespaceScopedLedger) Runs(ctx context.Context, filter ledger.AgentFilter, page ledger.Page) (ledger.List[ledger.Run], error) {
 	if err := t.restrict(ctx, &filter.Scope); err != nil {
 		return ledger.List[ledger.Run]{}, err
@@ -78,7 +74,6 @@ func (t namespaceScopedLedger) Runs(ctx context.Context, filter ledger.AgentFilt
 	return t.Ledger.Runs(ctx, filter, page)
 }
 
-// Usage implements ledger.Reports.
 func (t namespaceScopedLedger) Usage(ctx context.Context, query ledger.ReportQuery, page ledger.Page) (ledger.List[ledger.Usage], error) {
 	if err := t.restrict(ctx, &query.Scope); err != nil {
 		return ledger.List[ledger.Usage]{}, err
@@ -86,7 +81,6 @@ func (t namespaceScopedLedger) Usage(ctx context.Context, query ledger.ReportQue
 	return t.Ledger.Usage(ctx, query, page)
 }
 
-// Outcomes implements ledger.Reports.
 func (t namespaceScopedLedger) Outcomes(ctx context.Context, query ledger.ReportQuery, page ledger.Page) (ledger.List[ledger.Outcome], error) {
 	if err := t.restrict(ctx, &query.Scope); err != nil {
 		return ledger.List[ledger.Outcome]{}, err

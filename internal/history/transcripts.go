@@ -26,30 +26,13 @@ const (
 )
 
 type transcripts struct {
-	transcriptTable
+	namespaced
 	ledger Ledger
 	reader *transcript.Reader
 }
 
-// New implements rest.Storage.
-func (t *transcripts) New() runtime.Object { return &api.Transcript{} }
-
-// NewList implements rest.Lister.
-func (t *transcripts) NewList() runtime.Object { return &api.TranscriptList{} }
-
-// Destroy implements rest.Storage.
-func (t *transcripts) Destroy() {}
-
-// NamespaceScoped implements rest.Scoper.
-func (t *transcripts) NamespaceScoped() bool { return true }
-
-// GetSingularName implements rest.SingularNameProvider.
-func (t *transcripts) GetSingularName() string { return "transcript" }
-
-// ShortNames implements rest.ShortNamesProvider.
 func (t *transcripts) ShortNames() []string { return []string{"atrans"} }
 
-// NewGetOptions implements rest.GetterWithOptions.
 func (t *transcripts) NewGetOptions() (runtime.Object, bool, string) {
 	return &api.TranscriptOptions{}, false, ""
 }

@@ -24,24 +24,9 @@ import (
 )
 
 type usages struct {
-	usageTable
+	namespaced
 	ledger Ledger
 }
-
-// New implements rest.Storage.
-func (u *usages) New() runtime.Object { return &api.Usage{} }
-
-// NewList implements rest.Lister.
-func (u *usages) NewList() runtime.Object { return &api.UsageList{} }
-
-// Destroy implements rest.Storage.
-func (u *usages) Destroy() {}
-
-// NamespaceScoped implements rest.Scoper.
-func (u *usages) NamespaceScoped() bool { return true }
-
-// GetSingularName implements rest.SingularNameProvider.
-func (u *usages) GetSingularName() string { return "usage" }
 
 // dimensions are the dimensions of usage, in the order of a list.
 var dimensions = []struct {

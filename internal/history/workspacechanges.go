@@ -4,17 +4,14 @@
 package history
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	genericapirequest "k8s.io/apiserver/pkg/endpoints/request"
 
@@ -33,23 +30,11 @@ const changesHint = "the changes of a workspace are named chat.NAME or task.NAME
 
 // workspaceChanges is the resource workspacechanges.
 type workspaceChanges struct {
-	workspaceChangesTable
+	namespaced
 	workspaces  Workspaces
 	ledger      ledger.Workspaces
 	transcripts *transcripts
 }
-
-// New implements rest.Storage.
-func (w *workspaceChanges) New() runtime.Object { return &api.WorkspaceChanges{} }
-
-// Destroy implements rest.Storage.
-func (w *workspaceChanges) Destroy() {}
-
-// NamespaceScoped implements rest.Scoper.
-func (w *workspaceChanges) NamespaceScoped() bool { return true }
-
-// GetSingularName implements rest.SingularNameProvider.
-func (w *workspaceChanges) GetSingularName() string { return "workspacechanges" }
 
 // Get returns the changes of a workspace: of the running one, or what was kept when it stopped.
 func (w *workspaceChanges) Get(ctx context.Context, name string, _ *metav1.GetOptions) (runtime.Object, error) {
@@ -151,38 +136,25 @@ func (w *workspaceChanges) findKept(ctx context.Context, name, hint string) (cha
 // stoppedWorkspace is a workspace that does not run.
 type stoppedWorkspace struct{ ledger.Workspace }
 
-// Owner implements changes.Workspace.
 func (s stoppedWorkspace) Owner() string { return s.Workspace.Owner }
 
-// Source implements changes.Workspace.
 func (s stoppedWorkspace) Source() string { return s.Workspace.Source }
 
-// Changes implements changes.Workspace.
 func (s stoppedWorkspace) Changes(context.Context) (*changes.Summary, error) { return nil, nil }
 
-// Archive implements changes.Workspace.
 func (s stoppedWorkspace) Archive(context.Context) ([]byte, bool, error) { return nil, false, nil }
 
 // archives is the subresource workspacechanges/archive: all changes as a patch or a tar.
-type archives struct{ changes *workspaceChanges }
-
-// New implements rest.Storage.
-func (a *archives) New() runtime.Object { return &api.WorkspaceChanges{} }
-
-// Destroy implements rest.Storage.
-func (a *archives) Destroy() {}
+type archives struct {
+	streamed
+	changes *workspaceChanges
+}
 
 // The media types of archives.
 const (
 	patchType = "text/x-patch"
 	tarType   = "application/x-tar"
 )
-
-// ProducesMIMETypes implements rest.StorageMetadata.
-func (a *archives) ProducesMIMETypes(string) []string { return []string{patchType, tarType} }
-
-// ProducesObject implements rest.StorageMetadata.
-func (a *archives) ProducesObject(string) any { return "" }
 
 func (a *archives) Get(ctx context.Context, name string, _ *metav1.GetOptions) (runtime.Object, error) {
 	found, err := a.changes.find(ctx, name)
@@ -201,7 +173,7 @@ func (a *archives) Get(ctx context.Context, name string, _ *metav1.GetOptions) (
 			return nil, err
 		}
 	}
-	return &archiveStream{data: data, mediaType: archiveType(api.WorkspaceSource(found.Source()))}, nil
+	return &content{data: data, mediaType: archiveType(api.WorkspaceSource(found.Source()))}, nil
 }
 
 // keptArchive returns the archive that was kept when a workspace stopped.
@@ -227,41 +199,19 @@ func archiveType(source api.WorkspaceSource) string {
 	return patchType
 }
 
-// archiveStream is the content of an archive. It is a runtime.Object because storage must return one.
-type archiveStream struct {
-	data      []byte
-	mediaType string
-}
-
-// GetObjectKind implements runtime.Object.
-func (s *archiveStream) GetObjectKind() schema.ObjectKind { return schema.EmptyObjectKind }
-
-// DeepCopyObject implements runtime.Object. An archive is never changed, so nothing is copied.
-func (s *archiveStream) DeepCopyObject() runtime.Object { return s }
-
-// InputStream implements rest.ResourceStreamer.
-func (s *archiveStream) InputStream(context.Context, string, string) (io.ReadCloser, bool, string, error) {
-	return io.NopCloser(bytes.NewReader(s.data)), false, s.mediaType, nil
-}
-
-type workspaceChangesTable struct{}
-
 var workspaceChangesColumns = []string{"Name", "Source", "Files", "Added", "Deleted", "Live", "Captured", "+Base", "+Digest", "+Message"}
 
-// ConvertToTable implements rest.TableConvertor.
-func (workspaceChangesTable) ConvertToTable(_ context.Context, object, options runtime.Object) (*metav1.Table, error) {
-	return buildTable(object, options, workspaceChangesColumns, func(o runtime.Object) []any {
-		c := o.(*api.WorkspaceChanges)
-		var added, deleted int64
-		for _, f := range c.Files {
-			if f.Additions != nil && f.Deletions != nil {
-				added, deleted = added+*f.Additions, deleted+*f.Deletions
-			}
+func workspaceChangesCells(o runtime.Object) []any {
+	c := o.(*api.WorkspaceChanges)
+	var added, deleted int64
+	for _, f := range c.Files {
+		if f.Additions != nil && f.Deletions != nil {
+			added, deleted = added+*f.Additions, deleted+*f.Deletions
 		}
-		captured := ""
-		if c.CapturedAt != nil {
-			captured = age(*c.CapturedAt)
-		}
-		return []any{c.Name, string(c.Source), len(c.Files), fmt.Sprintf("+%d", added), fmt.Sprintf("-%d", deleted), c.Live, captured, c.BaseCommit, c.Digest, firstLine(c.Message)}
-	})
+	}
+	captured := ""
+	if c.CapturedAt != nil {
+		captured = age(*c.CapturedAt)
+	}
+	return []any{c.Name, string(c.Source), len(c.Files), fmt.Sprintf("+%d", added), fmt.Sprintf("-%d", deleted), c.Live, captured, c.BaseCommit, c.Digest, firstLine(c.Message)}
 }

@@ -22,15 +22,11 @@ import (
 )
 
 // workspaceFiles is the subresource workspacechanges/file: the current content of one file.
-type workspaceFiles struct{ changes *workspaceChanges }
+type workspaceFiles struct {
+	storage
+	changes *workspaceChanges
+}
 
-// New implements rest.Storage.
-func (w *workspaceFiles) New() runtime.Object { return &api.WorkspaceFile{} }
-
-// Destroy implements rest.Storage.
-func (w *workspaceFiles) Destroy() {}
-
-// NewGetOptions implements rest.GetterWithOptions.
 func (w *workspaceFiles) NewGetOptions() (runtime.Object, bool, string) {
 	return &api.WorkspaceFileOptions{}, false, ""
 }
@@ -130,5 +126,4 @@ func (s stoppedWorkspace) ResolvePath(_ context.Context, agent changes.AgentRef,
 	return files.Resolve(cwd, path)
 }
 
-// File implements changes.Workspace.
 func (s stoppedWorkspace) File(context.Context, string) (*files.File, error) { return nil, nil }

@@ -26,7 +26,6 @@ type leases struct {
 	changed chan struct{}
 }
 
-// Holder implements Replicas.
 func (l *leases) Holder(hash int) (replicas.Member, bool) {
 	if hash < 0 {
 		return replicas.Member{}, false
@@ -34,7 +33,6 @@ func (l *leases) Holder(hash int) (replicas.Member, bool) {
 	return l.Replicas.Holder(l.shards.Of(hash))
 }
 
-// Changed implements Replicas.
 func (l *leases) Changed() <-chan struct{} {
 	l.mu.Lock()
 	defer l.mu.Unlock()
