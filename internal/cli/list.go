@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 	"github.com/nestor-dev/nestor/internal/cli/terminal"
@@ -80,6 +79,8 @@ type runRow struct {
 	ActiveAt time.Time `json:"activeAt"`
 	// Note is the question or call that waits, the reason why the work makes no progress, or its subject.
 	Note string `json:"note,omitempty"`
+
+	run view.Run
 }
 
 // listRuns returns the chats and standalone tasks of a snapshot: those that wait for a person first, then those that run, then those that
@@ -92,52 +93,32 @@ func listRuns(now view.Snapshot) []runRow {
 		}
 	}
 	slices.SortStableFunc(runs, func(a, b runRow) int {
-		return cmp.Or(cmp.Compare(urgency(a), urgency(b)), b.ActiveAt.Compare(a.ActiveAt), cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
+		return cmp.Or(a.run.Compare(b.run), cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
 	})
 	return runs
 }
 
-// urgency returns the place of a run in the list.
-func urgency(r runRow) int {
-	switch {
-	case r.Waiting > 0:
-		return 0
-	case r.Phase == string(v1alpha1.TaskRunning) || r.Phase == string(v1alpha1.SubAgentAwaitingSubAgents) || r.Phase == string(v1alpha1.TaskPending):
-		return 1
-	}
-	return 2
-}
-
 func newRunRow(now view.Snapshot, tree treeNode) runRow {
-	r := runRow{Kind: tree.Kind, Namespace: tree.Namespace, Name: tree.Name, Phase: tree.Phase, Role: roleOf(tree), Usage: tree.Usage, CreatedAt: tree.CreatedAt, ActiveAt: tree.CreatedAt}
+	r := runRow{Kind: tree.Kind, Namespace: tree.Namespace, Name: tree.Name, Phase: tree.Phase, Role: roleOf(tree), Usage: tree.Usage, CreatedAt: tree.CreatedAt}
 	asks := count(&r, tree)
 	about := ""
 	if tree.Kind == "AgentChat" {
 		if chat := now.Chat(tree.Name); chat != nil {
-			r.Title = cmp.Or(chat.Annotations[v1alpha1.AnnotationTitle], chat.Status.Title)
-			r.ActiveAt = timeOr(chat.Status.LastMessageTime, r.ActiveAt)
+			r.run, r.Title = view.RunOfChat(chat), view.GivenTitle(chat, chat.Status.Title)
 			about = chat.Annotations[v1alpha1.AnnotationFirstWords]
 		}
 		about = cmp.Or(firstMessage(now, tree.Name), about)
 	} else if task := now.Task(tree.Name); task != nil {
-		r.Title = task.Annotations[v1alpha1.AnnotationTitle]
-		r.ActiveAt = timeOr(task.Status.CompletionTime, r.ActiveAt)
+		r.run, r.Title = view.RunOfTask(task), view.GivenTitle(task, "")
 		about = task.Spec.Instruction
 		if task.Spec.Arguments != nil && about == "" {
 			about = terminal.JSON(task.Spec.Arguments.Raw)
 		}
 	}
+	r.ActiveAt = r.run.ActiveAt.Time
 	r.Note = noteOf(treeNode{Waiting: asks, Error: tree.Error, Standstill: tree.Standstill, Progress: tree.Progress})
 	r.Note = cmp.Or(r.Note, terminal.Fit(terminal.Line(cmp.Or(r.Title, about)), noteWidth))
 	return r
-}
-
-// timeOr returns a time of a status, or another one if the status does not have it.
-func timeOr(t *metav1.Time, otherwise time.Time) time.Time {
-	if t == nil {
-		return otherwise
-	}
-	return t.Time
 }
 
 // count adds the agents and asks of a tree to a row, and returns the asks.

@@ -19,7 +19,6 @@ import (
 	"k8s.io/client-go/dynamic"
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
-	"github.com/nestor-dev/nestor/internal/view"
 )
 
 // pageSize is the number of objects per list request.
@@ -30,6 +29,7 @@ type objectSource struct {
 	name      string // of its position; empty if the page cannot resume from it
 	resource  string // in events
 	namespace string // in events, of a source of the inbox
+	user      string // who reads the events
 	selector  metav1.ListOptions
 	shorten   func(*unstructured.Unstructured) // removes what the page does not show; nil keeps everything
 	client    dynamic.ResourceInterface
@@ -147,7 +147,6 @@ func (o *objectSource) handleChange(ctx context.Context, change watch.Event, pos
 // object returns the event for a change, without managedFields, which are long and of no use to the page.
 func (o *objectSource) object(change watch.EventType, object *unstructured.Unstructured, position string) event {
 	object.SetManagedFields(nil)
-	still := standstillOf(o.resource, object)
 	if o.shorten != nil {
 		o.shorten(object)
 	}
@@ -156,9 +155,8 @@ func (o *objectSource) object(change watch.EventType, object *unstructured.Unstr
 		Namespace string          `json:"namespace,omitempty"`
 		Type      watch.EventType `json:"type"`
 		Object    any             `json:"object"`
-		// Standstill is why the work stands still: the page derives nothing from conditions.
-		Standstill *view.Standstill `json:"standstill,omitempty"`
-	}{o.resource, o.namespace, change, object.Object, still})
+		row
+	}{o.resource, o.namespace, change, object.Object, rowOf(o.resource, o.user, object)})
 	e := event{name: "object", key: o.resource + "/" + string(object.GetUID()), data: data}
 	if position != "" && o.name != "" {
 		e.source, e.position = o.name, position

@@ -46,6 +46,7 @@ type runScope struct {
 // lists again, whose objects are small.
 type inboxSource struct {
 	namespaces []string // that the page knows of
+	user       string
 	config     *rest.Config
 	out        *eventBuffer
 	retry      retryPolicy
@@ -73,7 +74,7 @@ func (i *inboxSource) follow(ctx context.Context, _ string) error {
 	for _, namespace := range namespaces {
 		for resource, selector := range map[string]string{chats: "", tasks: standaloneRoots} {
 			source := &objectSource{
-				resource: runsPrefix + resource, namespace: namespace, selector: metav1.ListOptions{LabelSelector: selector}, shorten: shortenRun,
+				resource: runsPrefix + resource, namespace: namespace, user: i.user, selector: metav1.ListOptions{LabelSelector: selector}, shorten: shortenRun,
 				client: client.Resource(nestorResource(resource)).Namespace(namespace), out: i.out, retry: i.retry,
 			}
 			// A source ends with an error only if the stream ends; all other errors are sent to the page.

@@ -30,7 +30,7 @@ const (
 // treeSource is a source of a stream: a standalone task and everything below it. No selector describes such a tree to a watch, so it is read
 // level by level at an interval, and only changes are sent.
 type treeSource struct {
-	task          string
+	task, user    string
 	tasks, agents dynamic.ResourceInterface
 	out           *eventBuffer
 	retry         retryPolicy
@@ -43,9 +43,9 @@ type sentObject struct {
 	resource, version string
 }
 
-func newTreeSource(client dynamic.Interface, namespace, task string, out *eventBuffer, retry retryPolicy) *treeSource {
+func newTreeSource(client dynamic.Interface, namespace, task, user string, out *eventBuffer, retry retryPolicy) *treeSource {
 	return &treeSource{
-		task: task, tasks: client.Resource(nestorResource(tasks)).Namespace(namespace), agents: client.Resource(nestorResource(subAgents)).Namespace(namespace),
+		task: task, user: user, tasks: client.Resource(nestorResource(tasks)).Namespace(namespace), agents: client.Resource(nestorResource(subAgents)).Namespace(namespace),
 		out: out, retry: retry, sent: map[types.UID]sentObject{},
 	}
 }
@@ -183,7 +183,7 @@ func (t *treeSource) send(ctx context.Context, found treeObjects, first bool) er
 }
 
 func (t *treeSource) sendObject(ctx context.Context, resource string, change watch.EventType, object *unstructured.Unstructured) error {
-	sender := objectSource{resource: resource}
+	sender := objectSource{resource: resource, user: t.user}
 	return t.out.put(ctx, sender.object(change, object, ""))
 }
 

@@ -44,6 +44,7 @@ type streamQuery struct {
 	transcripts     map[string]int // by name, with the number of newest entries to start with
 	inbox           bool           // with the runs of all namespaces
 	runs            []string       // namespaces that the page knows of
+	user            string
 }
 
 // eventSource is a source of a stream.
@@ -69,6 +70,7 @@ func (s *site) stream(w http.ResponseWriter, r *http.Request, config *rest.Confi
 		return
 	}
 	defer release()
+	want.user = user
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
 	out := newEventBuffer(bufferLimit)
@@ -131,7 +133,7 @@ func (s *site) sources(want streamQuery, config *rest.Config, out *eventBuffer) 
 	// The names identify what is followed, so that a position is never used for another chat.
 	add := func(resource, of string, selector metav1.ListOptions) {
 		name := resource + "@" + of
-		sources[name] = &objectSource{name: name, resource: resource, selector: selector, client: client.Resource(nestorResource(resource)).Namespace(want.namespace), out: out, retry: s.retry}
+		sources[name] = &objectSource{name: name, resource: resource, user: want.user, selector: selector, client: client.Resource(nestorResource(resource)).Namespace(want.namespace), out: out, retry: s.retry}
 	}
 	add(chats, want.namespace, metav1.ListOptions{})
 	if want.chat != "" {
@@ -141,11 +143,11 @@ func (s *site) sources(want streamQuery, config *rest.Config, out *eventBuffer) 
 		}
 	}
 	if want.task != "" {
-		sources["tree@"+want.namespace+"/"+want.task] = newTreeSource(client, want.namespace, want.task, out, s.retry)
+		sources["tree@"+want.namespace+"/"+want.task] = newTreeSource(client, want.namespace, want.task, want.user, out, s.retry)
 	}
 	if want.inbox {
 		known := append([]string{want.namespace}, want.runs...)
-		sources["inbox"] = &inboxSource{namespaces: known, config: config, out: out, retry: s.retry}
+		sources["inbox"] = &inboxSource{namespaces: known, user: want.user, config: config, out: out, retry: s.retry}
 	}
 	for name, tail := range want.transcripts {
 		t := &transcriptSource{namespace: want.namespace, name: name, tail: tail, config: config, out: out, retry: s.retry}

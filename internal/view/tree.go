@@ -84,6 +84,35 @@ func (n *Node) Phase() string {
 	return string(cmp.Or(n.Task.Status.Phase, v1alpha1.TaskPending))
 }
 
+// Badge returns the state of the work.
+func (n *Node) Badge() Badge {
+	status := n.Task.Status
+	delegates := n.Agent != nil && n.Agent.Status.Phase == v1alpha1.SubAgentAwaitingSubAgents
+	switch {
+	case status.Phase == v1alpha1.TaskSuccess:
+		return BadgeSuccess
+	case status.Phase == v1alpha1.TaskCancelled, status.Phase == v1alpha1.TaskFailed && n.failedWith(v1alpha1.ErrorCancelled):
+		return BadgeCancelled
+	case status.Phase == v1alpha1.TaskFailed && n.failedWith(v1alpha1.ErrorTimedOut):
+		return BadgeTimedOut
+	case status.Phase == v1alpha1.TaskFailed:
+		return BadgeFailed
+	case n.Task.Spec.Cancel || n.Agent != nil && n.Agent.Status.Phase == v1alpha1.SubAgentCancelling:
+		return BadgeCancelling
+	case status.Phase == v1alpha1.TaskWaiting:
+		return BadgeWaiting
+	case status.Phase == v1alpha1.TaskRunning && delegates:
+		return BadgeDelegating
+	case status.Phase == v1alpha1.TaskRunning:
+		return BadgeRunning
+	}
+	return BadgePending
+}
+
+func (n *Node) failedWith(kind v1alpha1.ErrorKind) bool {
+	return n.Task.Status.Error != nil && n.Task.Status.Error.Kind == kind
+}
+
 // Role returns the role, or the tool of a task of type Tool.
 func (n *Node) Role() string { return cmp.Or(n.Task.Spec.Role, n.Task.Spec.Tool) }
 

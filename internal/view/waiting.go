@@ -17,27 +17,57 @@ import (
 
 // Ask is a question or an approval that waits for a person.
 type Ask struct {
-	Kind v1alpha1.WaitingKind
+	Kind v1alpha1.WaitingKind `json:"kind"`
 	// Chat is empty for a standalone task.
-	Chat, Task, Role string
+	Chat string `json:"chat,omitempty"`
+	Task string `json:"task"`
+	Role string `json:"role,omitempty"`
+	// Agent is the sub-agent that waits, which may be below the task.
+	Agent string `json:"agent,omitempty"`
 	// Call is the ID of the tool call. It is empty for the approval of a task of type Tool, which has only one call.
-	Call string
+	Call string `json:"call,omitempty"`
 	// Tool and Arguments describe a call that needs approval.
-	Tool, Arguments string
+	Tool      string `json:"tool,omitempty"`
+	Arguments string `json:"arguments,omitempty"`
 	// Question is the text of a question.
-	Question string
+	Question string `json:"question,omitempty"`
 	// Message is the posted message with the ask, to which an answer replies. It is empty for a standalone task.
-	Message string
+	Message string `json:"message,omitempty"`
 	// Digest identifies the call that needs approval. It is empty if the operator is of a release without digests.
-	Digest string
+	Digest string `json:"digest,omitempty"`
 	// Separation means that the people who requested the work may not decide. Requesters lists them; it is empty if
 	// they are not known.
-	Separation bool
-	Requesters []string
+	Separation bool     `json:"separation,omitempty"`
+	Requesters []string `json:"-"`
+	// Barred is why the user of For may not decide.
+	Barred Bar `json:"barred,omitempty"`
 	// Since is when the work began to wait. It is zero if the operator is of a release that does not record it.
-	Since time.Time
+	Since time.Time `json:"since,omitzero"`
 	// Truncated means that Arguments or Question are truncated; the ledger has them in full.
-	Truncated bool
+	Truncated bool `json:"truncated,omitempty"`
+}
+
+// Bar is why a user may not decide about a call.
+type Bar string
+
+// Values of Bar.
+const (
+	// BarRequester: the user requested the work.
+	BarRequester Bar = "requester"
+	// BarUnknown: it is not known who requested the work.
+	BarUnknown Bar = "unknown"
+)
+
+// For returns the ask as it is for a user.
+func (a Ask) For(user string) Ask {
+	switch {
+	case !a.Separation:
+	case len(a.Requesters) == 0:
+		a.Barred = BarUnknown
+	case slices.Contains(a.Requesters, user):
+		a.Barred = BarRequester
+	}
+	return a
 }
 
 // WithArguments returns the ask with the given arguments, and reports whether they match the digest.
@@ -51,12 +81,10 @@ func (a Ask) WithArguments(arguments string) (Ask, bool) {
 
 // CheckMayDecide returns an error if a user may not decide about a call.
 func (a Ask) CheckMayDecide(user string) error {
-	switch {
-	case !a.Separation:
-		return nil
-	case len(a.Requesters) == 0:
+	switch a.For(user).Barred {
+	case BarUnknown:
 		return fmt.Errorf("the role of this call does not let requesters decide, and it is not known who did request the work, because a message or the task has no spec.user: cancel the work and request it again")
-	case slices.Contains(a.Requesters, user):
+	case BarRequester:
 		return fmt.Errorf("the role of this call does not let requesters decide, and you (%s) did request the work: another user must decide", user)
 	}
 	return nil
@@ -76,16 +104,22 @@ func (s Snapshot) Asks(chat string) []Ask {
 	}
 	var asks []Ask
 	for _, item := range c.Status.Waiting {
-		ask := s.withPostedText(NewAsk(chat, item.Task, item.Waiting))
-		if ask.Requesters = c.Status.Askers; ask.Separation && len(ask.Requesters) > 0 && c.Spec.User != "" {
-			ask.Requesters = append(slices.Clip(ask.Requesters), c.Spec.User)
-		}
+		ask := s.withPostedText(chatAsk(c, item))
 		if ask.Kind == v1alpha1.WaitingQuestion && ask.Message == "" {
 			continue // the orchestrator may still answer it; otherwise it will be posted
 		}
 		asks = append(asks, ask)
 	}
 	return asks
+}
+
+// chatAsk returns an ask in the status of a chat.
+func chatAsk(chat *v1alpha1.AgentChat, item v1alpha1.ChatWaitingItem) Ask {
+	ask := NewAsk(chat.Name, item.Task, item.Waiting)
+	if ask.Requesters = chat.Status.Askers; ask.Separation && len(ask.Requesters) > 0 && chat.Spec.User != "" {
+		ask.Requesters = append(slices.Clip(ask.Requesters), chat.Spec.User)
+	}
+	return ask
 }
 
 // standaloneAsks returns the asks of standalone tasks and everything below them. A sub-agent may wait for several
@@ -169,7 +203,7 @@ func (s Snapshot) rootTask(task v1alpha1.AgentTask) v1alpha1.AgentTask {
 
 // NewAsk returns the ask in a status.
 func NewAsk(chat, task string, w v1alpha1.Waiting) Ask {
-	ask := Ask{Kind: w.Kind, Chat: chat, Task: task, Call: w.ToolCall, Digest: w.ArgumentsDigest, Separation: w.Separation, Truncated: strings.HasSuffix(w.Text, shorten.Ellipsis)}
+	ask := Ask{Kind: w.Kind, Chat: chat, Task: task, Agent: w.SubAgent, Call: w.ToolCall, Digest: w.ArgumentsDigest, Separation: w.Separation, Truncated: strings.HasSuffix(w.Text, shorten.Ellipsis)}
 	if w.Since != nil {
 		ask.Since = w.Since.Time
 	}

@@ -5,7 +5,7 @@ import { Suspense, useCallback, useEffect, useMemo, useRef, useState, useSyncExt
 import { catalog, Refusal, roles, Unreachable, whoami } from './api/client';
 import { transcriptOf } from './api/history';
 import { liveAgents } from './model/live';
-import { runsOf, titleOf, waitingOf } from './model/runs';
+import { runsOf, viewOf, waitingOf } from './model/runs';
 import { transcriptName } from './model/tree';
 import type { Person } from './api/types';
 import { BareHead } from './parts/BareHead';
@@ -101,7 +101,7 @@ function Frame({ route, person, again }: { route: Route; person: Person; again: 
   const { chats, connection, inbox } = useSnapshot();
   const waiting = useMemo(() => waitingOf(runsOf(inbox.chats, inbox.tasks)), [inbox]);
   const chat = chats.find((known) => known.metadata.name === route.chat);
-  const place = chat ? titleOf(chat) : (route.chat ?? route.run);
+  const place = chat ? viewOf(chat).title : (route.chat ?? route.run);
   useNotifications(waiting, inbox.synced);
   useEffect(() => {
     document.title = documentTitle(waiting.length, place);

@@ -1,20 +1,23 @@
 // Copyright 2026 The Nestor Authors
 // SPDX-License-Identifier: Apache-2.0
 
-import type { Message, Standstill, SubAgent, Task, Trigger } from './api/types';
+import type { Message, RunView, Standstill, SubAgent, Task, Trigger } from './api/types';
 import type { Entry } from './api/history';
 import { annotationCall, annotationDigest, labelParent } from './api/types';
 
 // Builders for tests: each object has only the fields that a test needs.
 
-export function aTask(name: string, task: { spec?: Partial<Task['spec']>; status?: Task['status']; parent?: string; created?: string; standstill?: Standstill } = {}): Task {
+export function aTask(name: string, task: { spec?: Partial<Task['spec']>; status?: Task['status']; parent?: string; created?: string; standstill?: Standstill; run?: Partial<RunView> } = {}): Task {
   return {
+    run: aRun({ title: name, ...task.run }),
     standstill: task.standstill,
     metadata: { name, namespace: 'default', uid: `${name}-uid`, creationTimestamp: task.created ?? '2026-01-01T00:00:00Z', labels: task.parent ? { [labelParent]: task.parent } : {} },
     spec: { type: 'Agent', role: 'coder', ...task.spec },
     status: task.status,
   };
 }
+
+export const aRun = (run: Partial<RunView> = {}): RunView => ({ title: 'run', badge: 'pending', state: 'active', order: [1, 0], activeAt: '2026-01-01T00:00:00Z', ...run });
 
 export const aStandstill = (kind: Standstill['kind'], reason: string, message = 'Words.'): Standstill => ({ kind, head: kind === 'Blocked' ? 'Cannot start' : kind, reason, message });
 

@@ -28,9 +28,10 @@ type row struct {
 	since                 time.Time
 	note                  string
 	chat, task            string // what to open: a task, or the chat itself if task is empty
+	run                   view.Run
 }
 
-// runRows returns the chats and standalone tasks of a snapshot: those that wait for a person first, then those that run, then the newest.
+// runRows returns the chats and standalone tasks of a snapshot in the order of view.Run.
 func runRows(now view.Snapshot) []row {
 	var rows []row
 	for _, part := range now.ByNamespace() {
@@ -39,30 +40,19 @@ func runRows(now view.Snapshot) []row {
 		}
 		for _, node := range part.Tree("") {
 			r := nodeRow(part.Namespace, "", node)
+			r.run = view.RunOfTask(&node.Task)
 			count(&r, part.Asks(""), []*view.Node{node})
 			rows = append(rows, r)
 		}
 	}
-	slices.SortStableFunc(rows, func(a, b row) int {
-		return cmp.Or(cmp.Compare(urgency(a), urgency(b)), b.since.Compare(a.since), cmp.Compare(a.key, b.key))
-	})
+	slices.SortStableFunc(rows, func(a, b row) int { return cmp.Or(a.run.Compare(b.run), cmp.Compare(a.key, b.key)) })
 	return rows
-}
-
-func urgency(r row) int {
-	switch {
-	case r.waiting > 0:
-		return 0
-	case r.active > 0 || r.phase == string(v1alpha1.ChatRunning):
-		return 1
-	}
-	return 2
 }
 
 func chatRow(now view.Snapshot, chat v1alpha1.AgentChat) row {
 	tree := now.Tree(chat.Name)
 	r := row{key: chat.Namespace + "/chat/" + chat.Name, namespace: chat.Namespace, name: chat.Name, kind: "chat", phase: string(cmp.Or(chat.Status.Phase, "Pending")),
-		role: cmp.Or(chat.Spec.Role, "orchestrator"), tokens: chat.Status.Usage.TotalTokens, cost: chat.Status.Usage.CostMicros, since: chat.CreationTimestamp.Time, chat: chat.Name}
+		role: cmp.Or(chat.Spec.Role, "orchestrator"), tokens: chat.Status.Usage.TotalTokens, cost: chat.Status.Usage.CostMicros, since: chat.CreationTimestamp.Time, chat: chat.Name, run: view.RunOfChat(&chat)}
 	var below int64
 	for _, node := range tree {
 		below += node.Usage().TotalTokens

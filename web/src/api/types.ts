@@ -33,8 +33,46 @@ export interface Standstill {
   message: string;
 }
 
+/** The state of a task in one word. */
+export type Badge = 'pending' | 'running' | 'delegating' | 'waiting' | 'success' | 'failed' | 'timedout' | 'cancelling' | 'cancelled';
+export type State = 'waiting' | 'active' | 'done' | 'failed';
+
+/** A question or an approval that waits for a person. */
+export interface Ask {
+  kind: 'Question' | 'Approval';
+  task: string;
+  /** The sub-agent that waits, which may be below the task. */
+  agent?: string;
+  call?: string;
+  tool?: string;
+  /** As the model wrote them, unless they are truncated. */
+  arguments?: string;
+  truncated?: boolean;
+  digest?: string;
+  question?: string;
+  /** The requesters of the work may not decide. */
+  separation?: boolean;
+  /** Why this person may not decide. */
+  barred?: 'requester' | 'unknown';
+  since?: string;
+}
+
+/** A chat or a task as a row of a list, as the page's server computed it. */
+export interface RunView {
+  title: string;
+  badge: Badge | 'idle';
+  state: State;
+  /** Sorts by the first number, then by the second. */
+  order: [number, number];
+  /** When something last happened in it. */
+  activeAt: string;
+  asks?: Ask[];
+}
+
 export interface Resource {
   metadata: Meta;
+  /** Set on chats and tasks from the stream. */
+  run?: RunView;
   /** Set on chats, tasks and sub-agents from the stream. */
   standstill?: Standstill;
 }

@@ -2,13 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import { expect, it } from 'vitest';
-import { annotationTitle, type Chat } from '../api/types';
-import { aMessage, anEntry, aTask } from '../testing';
+import type { Chat } from '../api/types';
+import { aMessage, anEntry, aRun, aTask } from '../testing';
 import { callDigest } from './digest';
 import { jsonOf, markdownOf } from './export';
 import { buildTree, inOrder } from './tree';
 
-const chat: Chat = { metadata: { name: 'talk', namespace: 'alice', uid: 'u', creationTimestamp: '2026-01-01T09:00:00Z', annotations: { [annotationTitle]: 'The release' } }, spec: {} };
+const chat: Chat = { metadata: { name: 'talk', namespace: 'alice', uid: 'u', creationTimestamp: '2026-01-01T09:00:00Z' }, spec: {}, run: aRun({ title: 'The release' }) };
 const args = '{"text":"```"}';
 
 it('writes a conversation with its tasks, requests and decisions', () => {

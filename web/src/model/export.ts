@@ -3,7 +3,7 @@
 
 import type { Entry } from '../api/history';
 import type { Chat, Message, SubAgent, Task } from '../api/types';
-import { titleOf } from './runs';
+import { viewOf } from './runs';
 import { isPart, questionIn, requestIn, type Node, type Tree } from './tree';
 
 /** A code block that contains a text, whatever fences the text has. */
@@ -44,7 +44,7 @@ const oneLine = (text: string) => text.replace(/\s+/g, ' ').trim();
 
 /** A conversation as Markdown: the messages in order, each with the tasks that it caused. */
 export function markdownOf(chat: Chat, ordered: Message[], tree: Tree): string {
-  const parts = [`# ${titleOf(chat)}`, `Chat \`${chat.metadata.name}\` in \`${chat.metadata.namespace}\`, created ${at(chat.metadata.creationTimestamp)}.`];
+  const parts = [`# ${viewOf(chat).title}`, `Chat \`${chat.metadata.name}\` in \`${chat.metadata.namespace}\`, created ${at(chat.metadata.creationTimestamp)}.`];
   const tasks = (trigger: string) => {
     const nodes = tree.byTrigger.get(trigger);
     if (nodes) parts.push(nodes.map((node) => taskText(node)).join('\n'));

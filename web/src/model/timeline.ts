@@ -1,7 +1,8 @@
 // Copyright 2026 The Nestor Authors
 // SPDX-License-Identifier: Apache-2.0
 
-import { badgeOf, finished, flatten, type Badge, type Node } from './tree';
+import type { Badge } from '../api/types';
+import { badgeOf, finished, flatten, type Node } from './tree';
 
 /** One row of the timeline: when a task ran. */
 export interface Bar {

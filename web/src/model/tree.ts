@@ -1,7 +1,7 @@
 // Copyright 2026 The Nestor Authors
 // SPDX-License-Identifier: Apache-2.0
 
-import { annotationCall, annotationDigest, labelParent, type Message, type SubAgent, type Task, type Usage } from '../api/types';
+import { annotationCall, annotationDigest, labelParent, type Badge, type Message, type SubAgent, type Task, type Usage } from '../api/types';
 import { transcriptOf } from '../api/history';
 import { callDigest } from './digest';
 
@@ -92,8 +92,6 @@ export function flatten(nodes: Node[]): Node[] {
 export function ancestry(node: Node): Node[] {
   return node.parent ? [...ancestry(node.parent), node] : [node];
 }
-
-export type Badge = 'pending' | 'running' | 'delegating' | 'waiting' | 'success' | 'failed' | 'timedout' | 'cancelling' | 'cancelled';
 
 export function badgeOf(node: Node): Badge {
   const { phase, error } = node.task.status ?? {};

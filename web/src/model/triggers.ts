@@ -1,9 +1,8 @@
 // Copyright 2026 The Nestor Authors
 // SPDX-License-Identifier: Apache-2.0
 
-import type { Message, Resource, Result, Task, Trigger, TriggerSpec } from '../api/types';
+import type { Badge, Message, Resource, Result, Task, Trigger, TriggerSpec } from '../api/types';
 import { annotationFire, annotationFireResult, annotationFiring } from '../api/types';
-import type { Badge } from './tree';
 
 /** The work of one firing. */
 export interface Run {

@@ -3,10 +3,9 @@
 
 import { useState } from 'react';
 import { wholeArguments, write } from '../api/client';
-import type { ArgumentPattern, Chat } from '../api/types';
+import type { ArgumentPattern, Ask } from '../api/types';
 import { transcriptOf } from '../api/history';
 import { callDigest } from '../model/digest';
-import { barred, separated } from '../model/separation';
 import type { Request } from '../model/tree';
 import { useSite, useSnapshot } from '../state/context';
 import { useLoad } from '../state/hooks';
@@ -28,6 +27,12 @@ function verdict({ state, by, allowed }: Request): string {
   return (by && (state === 'approved' || state === 'denied') ? `${words} by ${by}` : words) + (allowed && state !== 'denied' ? ', and allowed for this chat' : '');
 }
 
+const [another, nobody] = ['Another person must', 'No one can'].map((who) => `${who} decide this call: its role does not allow requesters to decide, and`);
+const bars: Record<NonNullable<Ask['barred']>, { chat: string; task: string }> = {
+  requester: { chat: `${another} you have written in this chat.`, task: `${another} you have requested this task.` },
+  unknown: { chat: `${nobody} the author of a message in this chat is unknown.`, task: `${nobody} the requester of this task is unknown.` },
+};
+
 /** Loads the complete arguments of a call from the history. */
 function fetchCall(namespace: string, { task, agent, call, tool, digest }: Request): Promise<string> {
   return wholeArguments(namespace, transcriptOf(call ? 'subagent' : 'task', agent ?? task), call ?? task, (args) => callDigest(tool, args) === digest);
@@ -41,7 +46,7 @@ const ownerOf = (chat: string | { task: string }, { task, agent, call, state }: 
 });
 
 /** A request for approval: the exact call, and the buttons to approve and deny it. */
-export function Approval({ chat, request, of, bar }: { chat: string | { task: string }; request: Request; of?: Chat; bar?: string }) {
+export function Approval({ chat, request, ask: given }: { chat: string | { task: string }; request: Request; ask?: Ask }) {
   const site = useSite();
   const [comment, setComment] = useState('');
   const [sending, setSending] = useState(false);
@@ -78,10 +83,10 @@ export function Approval({ chat, request, of, bar }: { chat: string | { task: st
   const [wasOpen] = useState(open);
   const replaces = wasOpen && !decided ? ownerOf(chat, request) : undefined;
   const { chats } = useSnapshot();
-  const whole = of ?? chats.find(({ metadata }) => metadata.name === chat);
-  const why = bar ?? barred(whole, request, site.person.user);
+  const ask = given ?? chats.find(({ metadata }) => metadata.name === chat)?.run?.asks?.find(({ task, call }) => task === request.task && call === request.call);
+  const why = ask?.barred && bars[ask.barred][typeof chat === 'string' ? 'chat' : 'task'];
   // An allowance is for a chat, and approves no call of a role whose requesters may not decide.
-  const separate = typeof chat !== 'string' || separated(whole, request);
+  const separate = typeof chat !== 'string' || ask?.separation;
   const cannot = sending || why !== undefined || !site.person.may.createMessages;
   return (
     <section className={`approval ${request.state}`} aria-label={`Approval of ${request.tool}`} id={`request-${request.message}`} tabIndex={-1}>

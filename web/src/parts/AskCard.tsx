@@ -3,10 +3,8 @@
 
 import { useId, useMemo, useState } from 'react';
 import { chatMessages, whoami, write } from '../api/client';
-import { annotationCall, type Message } from '../api/types';
-import { callDigest } from '../model/digest';
-import type { Ask, Run } from '../model/runs';
-import { barredFromTask } from '../model/separation';
+import { annotationCall, type Ask, type Message } from '../api/types';
+import type { Run } from '../model/runs';
 import type { Request } from '../model/tree';
 import { SiteContext, useSite } from '../state/context';
 import { useLoad, usePolled } from '../state/hooks';
@@ -27,33 +25,14 @@ export function AskCard({ run, ask }: { run: Run; ask: Ask }) {
   return <SiteContext value={inside}>{ask.kind === 'Approval' ? <ApprovalAsk run={run} ask={ask} /> : <QuestionAsk run={run} ask={ask} />}</SiteContext>;
 }
 
-/** The text of an approval is the tool and its arguments. It may be shortened: then the digest does not match. */
-export function requestOf(run: Run, ask: Ask, who: string): Request {
-  const [tool = '', ...rest] = (ask.text ?? '').split(' ');
-  const args = rest.join(' ');
-  return {
-    message: `${run.key}-${ask.toolCall ?? ''}`,
-    task: ask.task,
-    agent: ask.subAgent,
-    call: ask.toolCall,
-    tool,
-    arguments: args,
-    whole: ask.argumentsDigest !== undefined && callDigest(tool, args) === ask.argumentsDigest,
-    digest: ask.argumentsDigest,
-    state: 'open',
-    who,
-  };
-}
+export const requestOf = (run: Run, { task, agent, call, tool = '', arguments: args = '', truncated, digest }: Ask, who: string): Request => ({ message: `${run.key}-${call ?? ''}`, task, agent, call, tool, arguments: args, whole: !truncated, digest, state: 'open', who });
 
 function ApprovalAsk({ run, ask }: { run: Run; ask: Ask }) {
-  const { person } = useSite();
   const roleName = useRoleName();
-  const [posted] = useLoad(() => (run.kind === 'chat' ? chatMessages(run.namespace, run.name) : Promise.resolve([])), [run.kind, run.namespace, run.name, ask.task, ask.toolCall]);
+  const [posted] = useLoad(() => (run.kind === 'chat' ? chatMessages(run.namespace, run.name) : Promise.resolve([])), [run.kind, run.namespace, run.name, ask.task, ask.call]);
   const asker = posted.state === 'done' ? askerOf(posted.value, ask) : undefined;
   const who = run.kind === 'task' ? roleName(run.role) : run.kind === 'tool' ? run.name : (asker ?? 'An agent');
-  const request = requestOf(run, ask, who);
-  const bar = run.task && barredFromTask(run.task, person.user);
-  return <Approval key={`${ask.toolCall}/${ask.argumentsDigest}`} chat={run.kind === 'chat' ? run.name : { task: run.name }} request={request} of={run.chat} bar={bar} />;
+  return <Approval key={`${ask.call}/${ask.digest}`} chat={run.kind === 'chat' ? run.name : { task: run.name }} request={requestOf(run, ask, who)} ask={ask} />;
 }
 
 /** The name of the agent that asks, from the message that posted what it asks. */
@@ -65,18 +44,18 @@ export const askerOf = (messages: Message[], ask: Ask) =>
 
 /** The posted message of a question, to which an answer replies. A question without one may still be answered by the orchestrator. */
 export const postedQuestion = (messages: Message[], ask: Ask) =>
-  messages.find(({ metadata, spec }) => spec.role === 'Assistant' && spec.about === ask.task && metadata.annotations?.[annotationCall] !== undefined && (!ask.toolCall || metadata.annotations[annotationCall] === ask.toolCall) && /^Agent .+? needs input: /.test(spec.content ?? ''));
+  messages.find(({ metadata, spec }) => spec.role === 'Assistant' && spec.about === ask.task && metadata.annotations?.[annotationCall] !== undefined && (!ask.call || metadata.annotations[annotationCall] === ask.call) && /^Agent .+? needs input: /.test(spec.content ?? ''));
 
 function QuestionAsk({ run, ask }: { run: Run; ask: Ask }) {
   if (run.kind === 'chat') return <PostedQuestion run={run} ask={ask} />;
-  return <Question run={run} to={{ task: run.name }} text={ask.text ?? ''} />;
+  return <Question run={run} to={{ task: run.name }} text={ask.question ?? ''} />;
 }
 
 function PostedQuestion({ run, ask }: { run: Run; ask: Ask }) {
-  const [loaded] = usePolled(() => chatMessages(run.namespace, run.name), [run.namespace, run.name, ask.task, ask.toolCall], 3000);
+  const [loaded] = usePolled(() => chatMessages(run.namespace, run.name), [run.namespace, run.name, ask.task, ask.call], 3000);
   if (loaded.state === 'failed') return <p className="note failed">{loaded.error.message}</p>;
   const posted = loaded.state === 'done' ? postedQuestion(loaded.value, ask) : undefined;
-  if (!posted) return <Question run={run} text={ask.text ?? ''} wait={loaded.state === 'done' ? 'The orchestrator may answer this question itself. If it cannot, you can.' : undefined} />;
+  if (!posted) return <Question run={run} text={ask.question ?? ''} wait={loaded.state === 'done' ? 'The orchestrator may answer this question itself. If it cannot, you can.' : undefined} />;
   return <Question run={run} who={askerOf([posted], ask)} to={run.name} inReplyTo={posted.metadata.name} text={(posted.spec.content ?? '').replace(/^Agent .+? needs input: /, '')} />;
 }
 

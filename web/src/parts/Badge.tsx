@@ -1,7 +1,7 @@
 // Copyright 2026 The Nestor Authors
 // SPDX-License-Identifier: Apache-2.0
 
-import type { Badge as BadgeKind } from '../model/tree';
+import type { Badge as BadgeKind } from '../api/types';
 import { Icon, type IconName } from './Icon';
 
 /** The appearance of each state: always a text and a shape, never colour alone. */

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import { useCallback, useEffect, useRef, useState } from 'react';
-import type { Run } from '../model/runs';
+import { textOf, type Run } from '../model/runs';
 import { go, hrefOf } from './route';
 
 const key = 'nestor-notify';
@@ -38,7 +38,7 @@ export const documentTitle = (waiting: number, place?: string) => `${waiting > 0
 
 /** The asks of runs that were not known before. A run that waits for the next thing is new again. */
 export function newAsks(before: ReadonlySet<string> | undefined, waiting: Run[]): { known: Set<string>; fresh: Run[] } {
-  const keysOf = (run: Run) => (run.asks.length > 0 ? run.asks.map((ask) => `${run.key}/${ask.task}/${ask.toolCall ?? ''}/${ask.since ?? ''}`) : [run.key]);
+  const keysOf = (run: Run) => (run.asks ? run.asks.map((ask) => `${run.key}/${ask.task}/${ask.call ?? ''}/${ask.since ?? ''}`) : [run.key]);
   const known = new Set(waiting.flatMap(keysOf));
   return { known, fresh: before ? waiting.filter((run) => keysOf(run).some((ask) => !before.has(ask))) : [] };
 }
@@ -82,8 +82,8 @@ export function useNotifications(waiting: Run[], synced: boolean): void {
 }
 
 function show(run: Run): void {
-  const ask = run.asks[0];
-  const notification = new Notification(ask?.kind === 'Question' ? `${run.title} asks` : `${run.title} requests approval`, { body: ask?.text?.slice(0, 200), tag: run.key });
+  const ask = run.asks?.[0];
+  const notification = new Notification(ask?.kind === 'Question' ? `${run.title} asks` : `${run.title} requests approval`, { body: ask && textOf(ask).slice(0, 200), tag: run.key });
   notification.onclick = () => {
     window.focus();
     go(hrefOf(run.kind === 'chat' ? { namespace: run.namespace, chat: run.name } : { namespace: run.namespace, run: run.name }));

@@ -4,7 +4,7 @@
 import type { ServerEvent } from '../api/sse';
 import { Stream, type Connection, type Wanted } from '../api/stream';
 import type { Entry } from '../api/history';
-import type { Chat, Message, Resource, Standstill, SubAgent, Task } from '../api/types';
+import type { Chat, Message, Resource, RunView, Standstill, SubAgent, Task } from '../api/types';
 import { Inbox, type InboxSnapshot } from './inbox';
 import { emptyTranscript, hear, recall, rejoin, type TranscriptState } from '../model/transcript';
 
@@ -128,11 +128,12 @@ export class Store {
       transcript?: string;
       type?: string;
       object?: Resource;
+      run?: RunView;
       standstill?: Standstill;
       entries?: Entry[];
       status?: { code: number; message: string };
     };
-    if (data.object) data.object.standstill = data.standstill;
+    if (data.object) Object.assign(data.object, { run: data.run, standstill: data.standstill });
     const source = data.resource ?? data.transcript ?? '';
     if (this.inbox.hear(event.name, data)) {
       this.show();

@@ -7,7 +7,7 @@ import { transcriptOf } from '../api/history';
 import type { Chat, Message } from '../api/types';
 import { jsonOf, markdownOf } from '../model/export';
 import { longestTitle } from '../model/newchat';
-import { titleOf } from '../model/runs';
+import { viewOf } from '../model/runs';
 import type { Tree } from '../model/tree';
 import { copyText } from '../parts/CopyLink';
 import { Confirm, Dialog } from '../parts/Dialog';
@@ -59,7 +59,7 @@ export function ChatMenu({ chat, ordered, tree }: { chat: Chat; ordered: Message
       {asking === 'delete' && (
         <Confirm title="Delete this chat?" action="Delete" onConfirm={() => void remove()} onClose={() => setAsking(undefined)}>
           <p>
-            <strong>{titleOf(chat)}</strong> is deleted with all its messages, tasks and agents. Running work stops. The ledger keeps the history.
+            <strong>{viewOf(chat).title}</strong> is deleted with all its messages, tasks and agents. Running work stops. The ledger keeps the history.
           </p>
         </Confirm>
       )}
@@ -79,7 +79,7 @@ function save(name: string, type: string, text: string): void {
 
 function Rename({ chat, onClose }: { chat: Chat; onClose: () => void }) {
   const site = useSite();
-  const [title, setTitle] = useState(() => (titleOf(chat) === chat.metadata.name ? '' : titleOf(chat)));
+  const [title, setTitle] = useState(() => (viewOf(chat).title === chat.metadata.name ? '' : viewOf(chat).title));
   const [sending, setSending] = useState(false);
   const field = useId();
   const send = async () => {

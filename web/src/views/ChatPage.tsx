@@ -6,7 +6,7 @@ import { write } from '../api/client';
 import type { Attachment, Chat, Message } from '../api/types';
 import { explainModel } from '../model/errors';
 import { money, tokens } from '../model/format';
-import { titleOf } from '../model/runs';
+import { viewOf } from '../model/runs';
 import { draftOf, repeat, type Draft, type Redo } from '../model/redo';
 import { buildTree, inOrder, questionIn, type Tree } from '../model/tree';
 import { Allowances } from '../parts/Allow';
@@ -137,7 +137,7 @@ function ChatHead({ chat, ordered, tree, route, onMenu, onStop }: { chat: Chat; 
   return (
     <header className="chat-head">
       <MenuButton onMenu={onMenu} />
-      <h1 title={chat.metadata.name}>{titleOf(chat)}</h1>
+      <h1 title={chat.metadata.name}>{viewOf(chat).title}</h1>
       {phase === 'Running' && <Badge kind="running" label="Working" />}
       {phase === 'Waiting' && <Badge kind="waiting" />}
       <span className="chat-usage">

@@ -6,7 +6,7 @@ import { createChat, write } from '../api/client';
 import type { Attachment, Workspace } from '../api/types';
 import { money, plural, randomSuffix, slug, tokens as shortTokens } from '../model/format';
 import { describeWorkspace, draftOf, manifest, problemsOf, specOf, type Draft } from '../model/newchat';
-import { runsOf, titleOf, waitingOf } from '../model/runs';
+import { runsOf, viewOf, waitingOf } from '../model/runs';
 import { BareHead } from '../parts/BareHead';
 import { Composer } from '../parts/Composer';
 import { Icon } from '../parts/Icon';
@@ -72,7 +72,7 @@ export function Home({ onMenu }: { onMenu: () => void }) {
           <p className="note">
             <Icon name="copy" size={14} />
             <span>
-              The new chat has the settings of <strong>{titleOf(copied)}</strong>, and none of its messages.
+              The new chat has the settings of <strong>{viewOf(copied).title}</strong>, and none of its messages.
             </span>
           </p>
         )}

@@ -6,7 +6,7 @@ import { write } from '../api/client';
 import { labelParent, labelTrigger } from '../api/types';
 import { ago, duration, exact, money, plural, tokens } from '../model/format';
 import { evidenceOf } from '../model/claims';
-import { runsOf, titleOf } from '../model/runs';
+import { runsOf, viewOf } from '../model/runs';
 import { badgeOf, buildTree, elapsed, finished, type Node } from '../model/tree';
 import { Arguments } from '../parts/Arguments';
 import { AskCard } from '../parts/AskCard';
@@ -98,7 +98,7 @@ function RunHead({ route, node, onMenu, onStop }: { route: Route & { run: string
   return (
     <header className="chat-head of-run">
       <MenuButton onMenu={onMenu} />
-      <h1 title={route.run}>{node ? titleOf({ metadata: node.task.metadata }) : route.run}</h1>
+      <h1 title={route.run}>{node ? viewOf(node.task).title : route.run}</h1>
       {node && <State node={node} />}
       <span className="chat-usage">
         {Boolean(usage?.totalTokens) && <span>{tokens(usage!.totalTokens)} tokens</span>}
@@ -175,8 +175,8 @@ function Overview({ node, actions }: { node: Node; actions: TaskActions }) {
         <Standstill node={node} />
         <ProgressList node={node} />
         {!finished(node) && <LiveText node={node} who={roleName(spec.role)} />}
-        {run.asks.map((ask) => (
-          <AskCard key={`${ask.task}/${ask.toolCall ?? ''}`} run={run} ask={ask} />
+        {run.asks?.map((ask) => (
+          <AskCard key={`${ask.task}/${ask.call ?? ''}`} run={run} ask={ask} />
         ))}
         {status?.error && <TaskError error={status.error} />}
         {status?.result && (

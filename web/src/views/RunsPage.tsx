@@ -3,7 +3,7 @@
 
 import { useMemo, useState } from 'react';
 import { ago, moment, money, plural, tokens } from '../model/format';
-import { filterRuns, formatFilter, parseFilter, runsOf, stateOf, states, waitingOf, type Filter, type Run } from '../model/runs';
+import { filterRuns, formatFilter, parseFilter, runsOf, states, waitingOf, type Filter, type Run } from '../model/runs';
 import { AskCard } from '../parts/AskCard';
 import { Badge } from '../parts/Badge';
 import { Empty, Loading } from '../parts/Empty';
@@ -94,7 +94,7 @@ function scopeText(scope: Scope | undefined): string {
 function Filters({ filter, runs, several, onChange }: { filter: Filter; runs: Run[]; several: boolean; onChange: (part: Partial<Filter>) => void }) {
   const [notify, toggle] = useNotify();
   const namespaces = useMemo(() => [...new Set(runs.map((run) => run.namespace))].sort(), [runs]);
-  const counts = useMemo(() => new Map(states.map((state) => [state, runs.filter((run) => stateOf(run) === state).length])), [runs]);
+  const counts = useMemo(() => new Map(states.map((state) => [state, runs.filter((run) => run.state === state).length])), [runs]);
   return (
     <div className="inbox-filters">
       <div className="segments" role="group" aria-label="State">
@@ -163,7 +163,7 @@ function RunItem({ run, now, several }: { run: Run; now: number; several: boolea
           <a className="inbox-title" {...link}>
             {run.title}
           </a>
-          {run.text && run.asks.length === 0 && <p className={`inbox-brief${stateOf(run) === 'failed' ? ' failed' : ''}`}>{run.text}</p>}
+          {run.text && !run.asks && <p className={`inbox-brief${run.state === 'failed' ? ' failed' : ''}`}>{run.text}</p>}
           <p className="inbox-facts">
             <span>{{ chat: 'Chat', task: 'Task', tool: 'Tool call' }[run.kind]}</span>
             {facts.map((fact) => (
@@ -172,14 +172,14 @@ function RunItem({ run, now, several }: { run: Run; now: number; several: boolea
           </p>
         </div>
         {run.badge === 'idle' ? <span className="badge badge-pending">Idle</span> : <Badge kind={run.stuck ? 'failed' : run.badge} label={run.label} />}
-        <time className="inbox-age" dateTime={run.active} title={`Created ${moment(run.created)}, last activity ${moment(run.active)}`}>
-          {ago(run.active, now)}
+        <time className="inbox-age" dateTime={run.activeAt} title={`Created ${moment(run.created)}, last activity ${moment(run.activeAt)}`}>
+          {ago(run.activeAt, now)}
         </time>
       </div>
-      {run.asks.slice(0, shownAsks).map((ask) => (
-        <AskCard key={`${ask.task}/${ask.toolCall ?? ''}`} run={run} ask={ask} />
+      {run.asks?.slice(0, shownAsks).map((ask) => (
+        <AskCard key={`${ask.task}/${ask.call ?? ''}`} run={run} ask={ask} />
       ))}
-      {run.asks.length > shownAsks && (
+      {run.asks && run.asks.length > shownAsks && (
         <a className="inbox-more" {...link}>
           {plural(run.asks.length - shownAsks, 'more request')}
         </a>

@@ -3,10 +3,9 @@
 
 import { useMemo, useState } from 'react';
 import { signOut } from '../api/client';
-import type { Chat } from '../api/types';
-import type { Badge } from '../model/tree';
+import type { Badge, Chat } from '../api/types';
 import { ago, moment, plural } from '../model/format';
-import { activeAt, chatsInOrder, runsOf, standing, titleOf, waitingOf } from '../model/runs';
+import { inOrder, runsOf, standing, viewOf, waitingOf } from '../model/runs';
 import { Empty, Loading } from '../parts/Empty';
 import { Icon, type IconName } from '../parts/Icon';
 import { StatusDot } from '../parts/Badge';
@@ -116,8 +115,8 @@ function ChatList({ current }: { current?: string }) {
   const { chats, synced, problems } = useSnapshot();
   const [search, setSearch] = useState('');
   const now = useNow(true, 30_000);
-  const sorted = useMemo(() => chatsInOrder(chats), [chats]);
-  const shown = sorted.filter((chat) => `${chat.metadata.name}\n${titleOf(chat).toLowerCase()}`.includes(search.trim().toLowerCase()));
+  const sorted = useMemo(() => inOrder(chats), [chats]);
+  const shown = sorted.filter((chat) => `${chat.metadata.name}\n${viewOf(chat).title.toLowerCase()}`.includes(search.trim().toLowerCase()));
   const problem = problems.get('agentchats');
   if (problem?.final || !person.may.readChats) return <p className="sidebar-note">You may not list the chats of this namespace.</p>;
   if (!synced.has('agentchats')) return <Loading what="chats" lines={5} />;
@@ -154,16 +153,16 @@ function ChatItem({ chat, current, now }: { chat: Chat; current: boolean; now: n
   const { name, creationTimestamp, deletionTimestamp } = chat.metadata;
   const link = useLink(hrefOf({ namespace, chat: name }));
   const tasks = chat.status?.tasks ?? {};
-  const [kind, label] = standing(chat);
+  const { title, badge, activeAt } = viewOf(chat);
   return (
     <li>
       <a className="chat-item" aria-current={current ? 'page' : undefined} {...link}>
-        <StatusDot kind={kind} label={label} />
-        <span className="chat-name" title={titleOf(chat) === name ? name : `${titleOf(chat)}\n${name}`}>
-          {titleOf(chat)}
+        <StatusDot kind={badge} label={standing(chat)} />
+        <span className="chat-name" title={title === name ? name : `${title}\n${name}`}>
+          {title}
         </span>
-        <span className="chat-age" title={`Created ${moment(creationTimestamp)}, last message ${moment(activeAt(chat))}`}>
-          {deletionTimestamp ? 'deleting' : ago(activeAt(chat), now)}
+        <span className="chat-age" title={`Created ${moment(creationTimestamp)}, last message ${moment(activeAt)}`}>
+          {deletionTimestamp ? 'deleting' : ago(activeAt, now)}
         </span>
         <span className="chat-tasks">
           {counted.map(([key, badge, words]) => {
@@ -185,7 +184,7 @@ function ChatItem({ chat, current, now }: { chat: Chat; current: boolean; now: n
 
 /** The chat before or after the current one. */
 export function step(chats: Chat[], namespace: string, current: string | undefined, by: number): void {
-  const names = chatsInOrder(chats).map((chat) => chat.metadata.name);
+  const names = inOrder(chats).map((chat) => chat.metadata.name);
   const next = names[Math.max(0, Math.min(names.length - 1, names.indexOf(current ?? '') + by))];
   if (next) go(hrefOf({ namespace, chat: next }));
 }

@@ -1,0 +1,57 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package server
+
+import (
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/internal/view"
+)
+
+// row is what the page shows of an object beside the object itself.
+type row struct {
+	// Run is nil for anything but a chat and a task.
+	Run *view.Run `json:"run,omitempty"`
+	// Standstill is why the work stands still: the page derives nothing from conditions.
+	Standstill *view.Standstill `json:"standstill,omitempty"`
+}
+
+// rowOf returns the row of an object for a user.
+func rowOf(resource, user string, object *unstructured.Unstructured) row {
+	switch strings.TrimPrefix(resource, runsPrefix) {
+	case chats:
+		if chat := typed[v1alpha1.AgentChat](object); chat != nil {
+			return row{Run: runFor(user, view.RunOfChat(chat)), Standstill: view.OfChat(chat)}
+		}
+	case tasks:
+		if task := typed[v1alpha1.AgentTask](object); task != nil {
+			return row{Run: runFor(user, view.RunOfTask(task)), Standstill: view.OfTask(task)}
+		}
+	case subAgents:
+		if agent := typed[v1alpha1.SubAgent](object); agent != nil {
+			return row{Standstill: view.OfAgent(agent)}
+		}
+	}
+	return row{}
+}
+
+func runFor(user string, run view.Run) *view.Run {
+	for i := range run.Asks {
+		run.Asks[i] = run.Asks[i].For(user)
+	}
+	return &run
+}
+
+// typed returns an object as its type, or nil if it does not have its form.
+func typed[T any](object *unstructured.Unstructured) *T {
+	var t T
+	if runtime.DefaultUnstructuredConverter.FromUnstructured(object.Object, &t) != nil {
+		return nil
+	}
+	return &t
+}

@@ -1,0 +1,153 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package view
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/nestor-dev/nestor/api/v1alpha1"
+)
+
+// Badge is the state of a chat or a task in one word.
+type Badge string
+
+// Values of Badge.
+const (
+	BadgePending    Badge = "pending"
+	BadgeRunning    Badge = "running"
+	BadgeDelegating Badge = "delegating"
+	BadgeWaiting    Badge = "waiting"
+	BadgeCancelling Badge = "cancelling"
+	BadgeSuccess    Badge = "success"
+	BadgeFailed     Badge = "failed"
+	BadgeTimedOut   Badge = "timedout"
+	BadgeCancelled  Badge = "cancelled"
+	// BadgeIdle is that of a chat without work.
+	BadgeIdle Badge = "idle"
+)
+
+// State is what a badge means to a person.
+type State string
+
+// Values of State.
+const (
+	StateWaiting State = "waiting"
+	StateActive  State = "active"
+	StateDone    State = "done"
+	StateFailed  State = "failed"
+)
+
+func (b Badge) state() State {
+	switch b {
+	case BadgeWaiting:
+		return StateWaiting
+	case BadgeSuccess, BadgeIdle, BadgeCancelled:
+		return StateDone
+	case BadgeFailed, BadgeTimedOut:
+		return StateFailed
+	}
+	return StateActive
+}
+
+// Run is a chat or a standalone task as a row of a list.
+type Run struct {
+	Title string `json:"title"`
+	Badge Badge  `json:"badge"`
+	State State  `json:"state"`
+	// Order sorts runs: by the first number, then by the second.
+	Order [2]int64 `json:"order"`
+	// ActiveAt is the time of a chat's last message, of a task's end, or else of the creation.
+	ActiveAt metav1.Time `json:"activeAt"`
+	Asks     []Ask       `json:"asks,omitempty"`
+}
+
+// RunOfChat returns the row of a chat. Its asks include questions that the orchestrator may still answer.
+func RunOfChat(chat *v1alpha1.AgentChat) Run {
+	r := Run{Badge: chatBadge(chat), ActiveAt: timeOr(chat.Status.LastMessageTime, chat.CreationTimestamp)}
+	r.Title = cmp.Or(GivenTitle(chat, chat.Status.Title), strings.TrimSpace(chat.Annotations[v1alpha1.AnnotationFirstWords]), chat.Name)
+	if r.Badge == BadgeWaiting {
+		for _, item := range chat.Status.Waiting {
+			r.Asks = append(r.Asks, chatAsk(chat, item))
+		}
+	}
+	return r.ordered(chat.CreationTimestamp, r.Badge.state())
+}
+
+func chatBadge(chat *v1alpha1.AgentChat) Badge {
+	still := OfChat(chat)
+	switch {
+	case chat.Status.Phase == v1alpha1.ChatWaiting:
+		return BadgeWaiting
+	case still.Is(StandstillBlocked):
+		return BadgeFailed
+	case still.Is(StandstillWaiting) || still.Is(StandstillOverQuota):
+		return BadgePending
+	case chat.Status.Phase == v1alpha1.ChatRunning:
+		return BadgeRunning
+	}
+	return BadgeIdle
+}
+
+// RunOfTask returns the row of a standalone task, with the first of its asks.
+func RunOfTask(task *v1alpha1.AgentTask) Run {
+	r := Run{Title: cmp.Or(GivenTitle(task, ""), task.Name), Badge: (&Node{Task: *task}).Badge(), ActiveAt: timeOr(task.Status.CompletionTime, task.CreationTimestamp)}
+	if r.Badge == BadgeWaiting && task.Status.Waiting != nil {
+		ask := NewAsk("", task.Name, *task.Status.Waiting)
+		ask.Role, ask.Requesters = task.Spec.Role, Requesters(task)
+		r.Asks = []Ask{ask}
+	}
+	if OfTask(task).Is(StandstillBlocked) {
+		return r.ordered(task.CreationTimestamp, StateFailed)
+	}
+	return r.ordered(task.CreationTimestamp, r.Badge.state())
+}
+
+// ordered returns the row with its state and its place: those that wait for a person first, the longest wait before the others, then those
+// that work, and then those that were active last.
+func (r Run) ordered(created metav1.Time, state State) Run {
+	r.State = state
+	switch state {
+	case StateWaiting:
+		since := created.Time
+		if len(r.Asks) > 0 {
+			since = slices.MinFunc(r.Asks, func(a, b Ask) int { return a.since(created.Time).Compare(b.since(created.Time)) }).since(created.Time)
+		}
+		r.Order = [2]int64{0, since.Unix()}
+	case StateActive:
+		r.Order = [2]int64{1, -r.ActiveAt.Unix()}
+	default:
+		r.Order = [2]int64{2, -r.ActiveAt.Unix()}
+	}
+	return r
+}
+
+func (a Ask) since(otherwise time.Time) time.Time {
+	if a.Since.IsZero() {
+		return otherwise
+	}
+	return a.Since
+}
+
+// Compare compares the places of two rows.
+func (r Run) Compare(other Run) int {
+	return cmp.Or(cmp.Compare(r.Order[0], other.Order[0]), cmp.Compare(r.Order[1], other.Order[1]))
+}
+
+// GivenTitle returns the title that a person gave an object, or the one that the model proposed.
+func GivenTitle(object metav1.Object, proposed string) string {
+	return cmp.Or(strings.TrimSpace(object.GetAnnotations()[v1alpha1.AnnotationTitle]), proposed)
+}
+
+// timeOr returns a time of a status, or another one if the status does not have it.
+func timeOr(t *metav1.Time, otherwise metav1.Time) metav1.Time {
+	if t == nil {
+		return otherwise
+	}
+	return *t
+}
