@@ -217,6 +217,25 @@ func (p *runningDemo) checkCleanedUp(ports []string) {
 	}
 }
 
+// startAgain starts the demo with the state of the earlier ones, and waits until it is ready.
+func (s demoEnvironment) startAgain(t *testing.T, env ...string) *runningDemo {
+	t.Helper()
+	s.t = t
+	demo := s.start(env...)
+	demo.waitForOutput("Ctrl-C stops everything")
+	return demo
+}
+
+// end ends the demo with a signal, and checks that it leaves nothing.
+func (p *runningDemo) end(signal syscall.Signal, ports []string) {
+	p.t.Helper()
+	p.signal(signal)
+	if code := p.waitExit(); code != 0 && signal != syscall.SIGKILL {
+		p.t.Errorf("the demo ended with %d:\n%s", code, p.output())
+	}
+	p.checkCleanedUp(ports)
+}
+
 func TestTourAndRestart(t *testing.T) {
 	s, cli := newDemoEnvironment(t), buildCLI(t)
 	began := time.Now()
@@ -228,40 +247,21 @@ func TestTourAndRestart(t *testing.T) {
 	checkTourLog(t, tour.output())
 	tour.checkCleanedUp(nil)
 
-	for name, signal := range map[string]syscall.Signal{"Ctrl-C": syscall.SIGINT, "SIGTERM": syscall.SIGTERM, "SIGKILL": syscall.SIGKILL} {
-		t.Run(name, func(t *testing.T) {
-			again := s
-			again.t = t
-			demo := again.start()
-			demo.waitForOutput("Ctrl-C stops everything")
-			ports := demo.ports()
-			if chats := demo.shell("kubectl get agentchats -o name"); !strings.Contains(chats, "/tour-") || !strings.Contains(chats, "/first") {
-				t.Errorf("the chats after a restart are %q, want the tour's and the first", chats)
-			}
-			demo.signal(signal)
-			if code := demo.waitExit(); code != 0 && signal != syscall.SIGKILL {
-				t.Errorf("the demo ended with %d:\n%s", code, demo.output())
-			}
-			demo.checkCleanedUp(ports)
-		})
-	}
-
-	t.Run("the commands that it prints", func(t *testing.T) {
-		again := s
-		again.t = t
-		demo := again.start("PATH=" + cli + string(os.PathListSeparator) + os.Getenv("PATH"))
-		demo.waitForOutput("Ctrl-C stops everything")
+	withCLI := "PATH=" + cli + string(os.PathListSeparator) + os.Getenv("PATH")
+	// Each run ends in another way.
+	t.Run("the commands that it prints, and Ctrl-C", func(t *testing.T) {
+		demo := s.startAgain(t, withCLI)
+		ports := demo.ports()
+		if chats := demo.shell("kubectl get agentchats -o name"); !strings.Contains(chats, "/tour-") || !strings.Contains(chats, "/first") {
+			t.Errorf("the chats after a restart are %q, want the tour's and the first", chats)
+		}
 		playFirstChange(t, demo)
 		checkNewChats(t, demo)
 		playExamples(t, demo)
-		demo.signal(syscall.SIGINT)
-		demo.waitExit()
-		demo.checkCleanedUp(nil)
+		demo.end(syscall.SIGINT, ports)
 	})
 
-	t.Run("a model of another API", func(t *testing.T) {
-		again := s
-		again.t = t
+	t.Run("a model of another API, and SIGTERM", func(t *testing.T) {
 		scripts, err := scripted.Demo()
 		if err != nil {
 			t.Fatal(err)
@@ -269,8 +269,7 @@ func TestTourAndRestart(t *testing.T) {
 		served := scripted.NewServer(scripted.Options{Scripts: scripts, APIKey: "secret"})
 		server := httptest.NewServer(served)
 		defer server.Close()
-		demo := again.start("PATH="+cli+string(os.PathListSeparator)+os.Getenv("PATH"), "MODEL_API=Anthropic", "MODEL_BASE_URL="+server.URL, "MODEL=scripted", "ANTHROPIC_API_KEY=secret")
-		demo.waitForOutput("Ctrl-C stops everything")
+		demo := s.startAgain(t, withCLI, "MODEL_API=Anthropic", "MODEL_BASE_URL="+server.URL, "MODEL=scripted", "ANTHROPIC_API_KEY=secret")
 		if answer := demo.shell("kubectl nestor send first-scripted 'What is 17 * 23?' --wait"); !strings.Contains(answer, "17 * 23 is 391.") {
 			t.Errorf("the model answers %q", answer)
 		}
@@ -279,16 +278,16 @@ func TestTourAndRestart(t *testing.T) {
 				t.Errorf("request %d used %s and got %d: %s", request.Number, request.API, request.Status, request.Error)
 			}
 		}
-		demo.signal(syscall.SIGINT)
-		demo.waitExit()
-		demo.checkCleanedUp(nil)
+		demo.end(syscall.SIGTERM, nil)
+	})
+
+	t.Run("SIGKILL", func(t *testing.T) {
+		demo := s.startAgain(t)
+		demo.end(syscall.SIGKILL, demo.ports())
 	})
 
 	t.Run("a dead process is reported", func(t *testing.T) {
-		again := s
-		again.t = t
-		demo := again.start()
-		demo.waitForOutput("Ctrl-C stops everything")
+		demo := s.startAgain(t)
 		ports := demo.ports()
 		demo.kill("kube-apiserver")
 		if code := demo.waitExit(); code != 1 || !strings.Contains(demo.output(), "kube-apiserver has ended unexpectedly") {
