@@ -36,18 +36,7 @@ func (anthropic) decode(r *http.Request, body []byte, strict bool) (encoder, err
 			return nil, badRequest("", "anthropic-version: %q is not a valid version. See https://docs.anthropic.com/en/api/versioning", version)
 		}
 	}
-	req := new(anthropicRequest)
-	unknown, err := decodeStrict(body, req)
-	if err != nil {
-		return nil, badRequest("", "The request body is not valid JSON: %v", err)
-	}
-	if !strict {
-		return req, nil
-	}
-	if unknown != "" {
-		return nil, extraInput(unknown)
-	}
-	return req, req.validate()
+	return decodeRequest(body, strict, new(anthropicRequest), "The request body is not valid JSON: %v", extraInput)
 }
 
 func anthropicTypes() []string {

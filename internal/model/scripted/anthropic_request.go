@@ -129,10 +129,7 @@ type anthropicBlock struct {
 // UnmarshalJSON keeps the fields too, for strict mode.
 func (b *anthropicBlock) UnmarshalJSON(data []byte) error {
 	type plain anthropicBlock
-	if err := json.Unmarshal(data, (*plain)(b)); err != nil {
-		return err
-	}
-	return json.Unmarshal(data, &b.fields)
+	return decodeFields(data, (*plain)(b), &b.fields)
 }
 
 type anthropicSource struct {

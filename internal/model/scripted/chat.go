@@ -30,17 +30,13 @@ func (chat) wrongKey(key string) *apiError {
 }
 
 func (chat) decode(_ *http.Request, body []byte, strict bool) (encoder, error) {
-	req, err := decodeRequest(body, strict)
-	if err != nil {
-		return nil, err
-	}
-	if strict {
-		if err := req.validate(); err != nil {
-			return nil, err
-		}
-	}
-	return req, nil
+	return decodeRequest(body, strict, new(chatRequest), notJSON, func(field string) *apiError {
+		return badRequest(field, "Unrecognized request argument supplied: %s", field)
+	})
 }
+
+// notJSON is how OpenAI reports a body that is not JSON.
+const notJSON = "We could not parse the JSON body of your request: %v"
 
 // openAIError is an error in the form of OpenAI's APIs.
 type openAIError struct {

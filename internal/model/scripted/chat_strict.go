@@ -16,29 +16,6 @@ import (
 
 var toolName = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
 
-// decodeRequest decodes a request. In strict mode an unknown field is an error, as in the API.
-func decodeRequest(body []byte, strict bool) (*chatRequest, error) {
-	req := new(chatRequest)
-	if !strict {
-		if err := json.Unmarshal(body, req); err != nil {
-			return nil, badRequest("", "We could not parse the JSON body of your request: %v", err)
-		}
-		return req, nil
-	}
-	dec := json.NewDecoder(bytes.NewReader(body))
-	dec.DisallowUnknownFields()
-	if err := dec.Decode(req); err != nil {
-		if field, ok := strings.CutPrefix(err.Error(), "json: unknown field "); ok {
-			return nil, badRequest(strings.Trim(field, `"`), "Unrecognized request argument supplied: %s", strings.Trim(field, `"`))
-		}
-		return nil, badRequest("", "We could not parse the JSON body of your request: %v", err)
-	}
-	if dec.More() {
-		return nil, badRequest("", "We could not parse the JSON body of your request: there is text after the object")
-	}
-	return req, nil
-}
-
 // validate rejects what the real API rejects.
 func (r *chatRequest) validate() error {
 	switch {
@@ -197,9 +174,9 @@ func usableImage(url string) bool {
 	if strings.HasPrefix(url, "https://") {
 		return true
 	}
-	mediaType, data, ok := strings.Cut(strings.TrimPrefix(url, "data:"), ";base64,")
+	mediaType, data, ok := parseDataURL(url)
 	decoded, err := base64.StdEncoding.DecodeString(data)
-	return ok && err == nil && len(decoded) > 0 && slices.Contains([]string{"image/png", "image/jpeg", "image/gif", "image/webp"}, mediaType)
+	return ok && err == nil && len(decoded) > 0 && slices.Contains(imageTypes(), mediaType)
 }
 
 func (m *chatMessage) validateCalls(i int) error {

@@ -28,6 +28,35 @@ func decodeStrict(data []byte, into any) (unknown string, err error) {
 	return "", err
 }
 
+// decodeRequest decodes the body of a request. In strict mode it rejects what the API rejects; syntax and unknown are how the API reports
+// a body that is not JSON and an unknown field.
+func decodeRequest(body []byte, strict bool, req request, syntax string, unknown func(field string) *apiError) (encoder, error) {
+	field, err := decodeStrict(body, req)
+	switch {
+	case err != nil:
+		return nil, badRequest("", syntax, err)
+	case !strict:
+		return req, nil
+	case field != "":
+		return nil, unknown(field)
+	}
+	return req, req.validate()
+}
+
+// request is the body of a request of an API.
+type request interface {
+	encoder
+	validate() error
+}
+
+// decodeFields decodes an object and keeps its fields too, for strict mode.
+func decodeFields(data []byte, into any, fields *object) error {
+	if err := json.Unmarshal(data, into); err != nil {
+		return err
+	}
+	return json.Unmarshal(data, fields)
+}
+
 // object has the fields of a JSON object, for those that are allowed only with a certain type.
 type object map[string]json.RawMessage
 

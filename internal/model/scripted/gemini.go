@@ -40,17 +40,9 @@ func (gemini) decode(r *http.Request, body []byte, strict bool) (encoder, error)
 	default:
 		return nil, &apiError{status: http.StatusNotFound, message: fmt.Sprintf("The method %q is not found for API version v1beta.", method)}
 	}
-	unknown, err := decodeStrict(body, req)
-	if err != nil {
-		return nil, badRequest("", "Invalid JSON payload received. %v", err)
-	}
-	if !strict {
-		return req, nil
-	}
-	if unknown != "" {
-		return nil, badRequest(unknown, "Invalid JSON payload received. Unknown name %q: Cannot find field.", unknown)
-	}
-	return req, req.validate()
+	return decodeRequest(body, strict, req, "Invalid JSON payload received. %v", func(field string) *apiError {
+		return badRequest(field, "Invalid JSON payload received. Unknown name %q: Cannot find field.", field)
+	})
 }
 
 // failed reports an error. The wait before a retry is a detail, not a header.

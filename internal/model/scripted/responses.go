@@ -16,18 +16,7 @@ type responses struct{ chat }
 func (responses) api() model.API { return model.OpenAIResponses }
 
 func (responses) decode(_ *http.Request, body []byte, strict bool) (encoder, error) {
-	req := new(responsesRequest)
-	unknown, err := decodeStrict(body, req)
-	if err != nil {
-		return nil, badRequest("", "We could not parse the JSON body of your request: %v", err)
-	}
-	if !strict {
-		return req, nil
-	}
-	if unknown != "" {
-		return nil, unknownParameter(unknown)
-	}
-	return req, req.validate()
+	return decodeRequest(body, strict, new(responsesRequest), notJSON, unknownParameter)
 }
 
 func unknownParameter(path string) *apiError {

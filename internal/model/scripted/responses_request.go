@@ -116,10 +116,7 @@ const (
 // UnmarshalJSON keeps the fields too, for strict mode.
 func (i *responsesItem) UnmarshalJSON(data []byte) error {
 	type plain responsesItem
-	if err := json.Unmarshal(data, (*plain)(i)); err != nil {
-		return err
-	}
-	return json.Unmarshal(data, &i.fields)
+	return decodeFields(data, (*plain)(i), &i.fields)
 }
 
 func (i *responsesItem) kind() string {
@@ -148,10 +145,7 @@ type responsesPart struct {
 // UnmarshalJSON keeps the fields too, for strict mode.
 func (p *responsesPart) UnmarshalJSON(data []byte) error {
 	type plain responsesPart
-	if err := json.Unmarshal(data, (*plain)(p)); err != nil {
-		return err
-	}
-	return json.Unmarshal(data, &p.fields)
+	return decodeFields(data, (*plain)(p), &p.fields)
 }
 
 // UnmarshalJSON accepts both forms.

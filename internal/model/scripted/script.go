@@ -13,7 +13,6 @@ import (
 
 // Script is a parsed script: rules in order, and a fallback.
 type Script struct {
-	file  string
 	doc   document
 	rules []*rule
 }
@@ -145,7 +144,7 @@ func Parse(file string, data []byte) (*Script, error) {
 	if len(doc.Rules) == 0 && doc.Fallback == nil {
 		return nil, fmt.Errorf("%s: the script has neither rules nor a fallback", file)
 	}
-	return &Script{file: file, doc: doc, rules: doc.Rules}, nil
+	return &Script{doc: doc, rules: doc.Rules}, nil
 }
 
 func (r *rule) check() error {
