@@ -21,10 +21,9 @@ const DefaultBaseURL = "https://api.anthropic.com"
 
 // Client calls one provider. It is safe for concurrent use.
 type Client struct {
-	*wire.Connection
+	wire.Completer[dialect]
 
-	service   anthropic.Client
-	completer wire.Completer[dialect]
+	service anthropic.Client
 }
 
 // NewClient returns a client for an endpoint. Its base URL may end with /v1 or before it.
@@ -50,8 +49,8 @@ func NewClient(endpoint wire.Endpoint) (*Client, error) {
 			options = append(options, option.WithQueryAdd(name, value))
 		}
 	}
-	c := &Client{Connection: connection, service: anthropic.Client{Options: options}}
-	c.completer = wire.Completer[dialect]{ByEffort: true, Encode: encodeRequest, Send: c.send, Read: readReply}
+	c := &Client{service: anthropic.Client{Options: options}}
+	c.Completer = wire.Completer[dialect]{Connection: connection, ByEffort: true, Encode: encodeRequest, Send: c.send, Read: readReply}
 	return c, nil
 }
 
@@ -68,10 +67,6 @@ func callOptions(call *wire.Call, more http.Header) []option.RequestOption {
 		}
 	}
 	return options
-}
-
-func (c *Client) Complete(ctx context.Context, req model.Request, listen func(model.Delta)) (model.Reply, error) {
-	return c.completer.Complete(ctx, c.Connection, req, listen)
 }
 
 func (c *Client) send(ctx context.Context, call *wire.Call, _ model.Request, body []byte, header http.Header) (response *http.Response, err error) {

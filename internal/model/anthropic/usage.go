@@ -4,6 +4,8 @@
 package anthropic
 
 import (
+	"cmp"
+
 	"github.com/nestor-dev/nestor/internal/model"
 	"github.com/nestor-dev/nestor/internal/model/wire"
 )
@@ -22,19 +24,15 @@ type wireUsage struct {
 // merge returns the usage after another report in the same stream. Counts are cumulative, and some gateways report each only once.
 func (u *wireUsage) merge(next *wireUsage) *wireUsage {
 	if u == nil || next == nil {
-		if u == nil {
-			return next
-		}
-		return u
+		return cmp.Or(u, next)
 	}
-	larger := func(a, b wire.Count) wire.Count { return wire.Count{N: max(a.N, b.N), Known: a.Known || b.Known} }
 	merged := &wireUsage{
-		InputTokens:              larger(u.InputTokens, next.InputTokens),
-		CacheCreationInputTokens: larger(u.CacheCreationInputTokens, next.CacheCreationInputTokens),
-		CacheReadInputTokens:     larger(u.CacheReadInputTokens, next.CacheReadInputTokens),
-		OutputTokens:             larger(u.OutputTokens, next.OutputTokens),
+		InputTokens:              u.InputTokens.Max(next.InputTokens),
+		CacheCreationInputTokens: u.CacheCreationInputTokens.Max(next.CacheCreationInputTokens),
+		CacheReadInputTokens:     u.CacheReadInputTokens.Max(next.CacheReadInputTokens),
+		OutputTokens:             u.OutputTokens.Max(next.OutputTokens),
 	}
-	merged.OutputTokensDetails.ThinkingTokens = larger(u.OutputTokensDetails.ThinkingTokens, next.OutputTokensDetails.ThinkingTokens)
+	merged.OutputTokensDetails.ThinkingTokens = u.OutputTokensDetails.ThinkingTokens.Max(next.OutputTokensDetails.ThinkingTokens)
 	return merged
 }
 

@@ -25,11 +25,10 @@ const DefaultBaseURL = "https://generativelanguage.googleapis.com"
 
 // Client calls one provider. It is safe for concurrent use.
 type Client struct {
-	*wire.Connection
+	wire.Completer[dialect]
 
-	address   string // with the version of the API
-	client    *http.Client
-	completer wire.Completer[dialect]
+	address string // with the version of the API
+	client  *http.Client
 }
 
 // apiVersion matches the last element of a base URL that has the version of the API.
@@ -47,14 +46,9 @@ func NewClient(endpoint wire.Endpoint) (*Client, error) {
 	if !apiVersion.MatchString(path.Base(address)) {
 		address += "/v1beta"
 	}
-	c := &Client{Connection: connection, address: address, client: connection.HTTPClient()}
-	c.completer = wire.Completer[dialect]{ByEffort: true, Encode: encodeRequest, Send: c.generate, Read: readReply}
+	c := &Client{address: address, client: connection.HTTPClient()}
+	c.Completer = wire.Completer[dialect]{Connection: connection, ByEffort: true, Encode: encodeRequest, Send: c.generate, Read: readReply}
 	return c, nil
-}
-
-// Complete implements model.Client.
-func (c *Client) Complete(ctx context.Context, req model.Request, listen func(model.Delta)) (model.Reply, error) {
-	return c.completer.Complete(ctx, c.Connection, req, listen)
 }
 
 func (c *Client) generate(ctx context.Context, call *wire.Call, req model.Request, body []byte, header http.Header) (*http.Response, error) {

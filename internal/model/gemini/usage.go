@@ -4,6 +4,8 @@
 package gemini
 
 import (
+	"cmp"
+
 	"github.com/nestor-dev/nestor/internal/model"
 	"github.com/nestor-dev/nestor/internal/model/wire"
 )
@@ -21,19 +23,15 @@ type wireUsage struct {
 // merge returns the usage after another report in the same stream. Counts are cumulative.
 func (u *wireUsage) merge(next *wireUsage) *wireUsage {
 	if u == nil || next == nil {
-		if u == nil {
-			return next
-		}
-		return u
+		return cmp.Or(u, next)
 	}
-	larger := func(a, b wire.Count) wire.Count { return wire.Count{N: max(a.N, b.N), Known: a.Known || b.Known} }
 	return &wireUsage{
-		PromptTokenCount:        larger(u.PromptTokenCount, next.PromptTokenCount),
-		ToolUsePromptTokenCount: larger(u.ToolUsePromptTokenCount, next.ToolUsePromptTokenCount),
-		CachedContentTokenCount: larger(u.CachedContentTokenCount, next.CachedContentTokenCount),
-		CandidatesTokenCount:    larger(u.CandidatesTokenCount, next.CandidatesTokenCount),
-		ThoughtsTokenCount:      larger(u.ThoughtsTokenCount, next.ThoughtsTokenCount),
-		TotalTokenCount:         larger(u.TotalTokenCount, next.TotalTokenCount),
+		PromptTokenCount:        u.PromptTokenCount.Max(next.PromptTokenCount),
+		ToolUsePromptTokenCount: u.ToolUsePromptTokenCount.Max(next.ToolUsePromptTokenCount),
+		CachedContentTokenCount: u.CachedContentTokenCount.Max(next.CachedContentTokenCount),
+		CandidatesTokenCount:    u.CandidatesTokenCount.Max(next.CandidatesTokenCount),
+		ThoughtsTokenCount:      u.ThoughtsTokenCount.Max(next.ThoughtsTokenCount),
+		TotalTokenCount:         u.TotalTokenCount.Max(next.TotalTokenCount),
 	}
 }
 

@@ -17,11 +17,10 @@ import (
 
 // Client calls one provider. It is safe for concurrent use.
 type Client struct {
-	*wire.Connection
+	wire.Completer[dialect]
 
-	service   openai.ChatCompletionService
-	models    openai.ModelService
-	completer wire.Completer[dialect]
+	service openai.ChatCompletionService
+	models  openai.ModelService
 }
 
 func NewClient(endpoint wire.Endpoint) (*Client, error) {
@@ -30,8 +29,8 @@ func NewClient(endpoint wire.Endpoint) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Client{Connection: connection, service: openai.NewChatCompletionService(Options(connection)...), models: NewModelService(connection)}
-	c.completer = wire.Completer[dialect]{Encode: encodeRequest, Send: c.send, Read: readReply}
+	c := &Client{service: openai.NewChatCompletionService(Options(connection)...), models: NewModelService(connection)}
+	c.Completer = wire.Completer[dialect]{Connection: connection, Encode: encodeRequest, Send: c.send, Read: readReply}
 	return c, nil
 }
 
@@ -85,11 +84,6 @@ func isAzure(host string) bool {
 
 // isToken reports whether a key is a token of an identity (a JWT), which Azure accepts as a bearer token.
 func isToken(key string) bool { return strings.HasPrefix(key, "eyJ") && strings.Count(key, ".") == 2 }
-
-// Complete implements model.Client.
-func (c *Client) Complete(ctx context.Context, req model.Request, listen func(model.Delta)) (model.Reply, error) {
-	return c.completer.Complete(ctx, c.Connection, req, listen)
-}
 
 // Models lists the provider's models, which is a cheap check of the address and the key.
 func (c *Client) Models(ctx context.Context) ([]string, error) {

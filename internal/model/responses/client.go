@@ -18,11 +18,10 @@ import (
 
 // Client calls one provider. It is safe for concurrent use.
 type Client struct {
-	*wire.Connection
+	wire.Completer[dialect]
 
-	service   responses.ResponseService
-	models    sdk.ModelService
-	completer wire.Completer[dialect]
+	service responses.ResponseService
+	models  sdk.ModelService
 }
 
 func NewClient(endpoint wire.Endpoint) (*Client, error) {
@@ -31,17 +30,11 @@ func NewClient(endpoint wire.Endpoint) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Client{Connection: connection, service: responses.NewResponseService(openai.Options(connection)...), models: openai.NewModelService(connection)}
-	c.completer = wire.Completer[dialect]{Encode: encodeRequest, Send: c.send, Read: readReply}
+	c := &Client{service: responses.NewResponseService(openai.Options(connection)...), models: openai.NewModelService(connection)}
+	c.Completer = wire.Completer[dialect]{Connection: connection, Encode: encodeRequest, Send: c.send, Read: readReply}
 	return c, nil
 }
 
-// Complete implements model.Client.
-func (c *Client) Complete(ctx context.Context, req model.Request, listen func(model.Delta)) (model.Reply, error) {
-	return c.completer.Complete(ctx, c.Connection, req, listen)
-}
-
-// Models implements model.Client.
 func (c *Client) Models(ctx context.Context) ([]string, error) {
 	return openai.ListModels(ctx, c.Connection, c.models)
 }

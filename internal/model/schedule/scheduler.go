@@ -127,21 +127,6 @@ func (s *Scheduler) SetProvider(spec Provider) {
 	})
 }
 
-// RemoveProvider removes a provider. Its waiting calls are granted at once; their callers then detect that the
-// provider was removed.
-func (s *Scheduler) RemoveProvider(name string) {
-	s.update(func(time.Time) []*provider {
-		p := s.providers[name]
-		if p == nil {
-			return nil
-		}
-		p.update(Provider{Name: name})
-		p.blockedUntil = time.Time{}
-		delete(s.providers, name)
-		return []*provider{p}
-	})
-}
-
 // Submit queues a call. granted is called once when the call may start, possibly before Submit returns, unless the
 // call is cancelled before. It runs on the goroutine that freed the capacity, so it must not block: it starts the
 // call and returns.

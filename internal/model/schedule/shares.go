@@ -177,7 +177,6 @@ func (p *provider) needs(amount func(*namespace) int64) map[string]share.Need {
 	return needs
 }
 
-// Lower implements share.Source.
 func (s *Scheduler) Lower(resource string, amount int64) (used int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -200,7 +199,6 @@ func (s *Scheduler) Lower(resource string, amount int64) (used int64) {
 	}
 }
 
-// Apply implements share.Source.
 func (s *Scheduler) Apply(list []share.Share) {
 	s.update(func(now time.Time) []*provider {
 		touched := map[*provider]bool{}

@@ -80,9 +80,9 @@ func TestCallsStartWithinTheShare(t *testing.T) {
 		if n := len(limited.list()); n != 2 {
 			t.Errorf("%d calls were started after the share has expired", n)
 		}
-		s.RemoveProvider("ns/limited")
+		s.SetProvider(schedule.Provider{Name: "ns/limited"})
 		if n := len(limited.list()); n != 4 {
-			t.Errorf("%d calls were started after the provider was removed, want all", n)
+			t.Errorf("%d calls were started after the limit was removed, want all", n)
 		}
 	})
 }

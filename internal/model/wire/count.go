@@ -20,6 +20,11 @@ type Count struct {
 	Known bool
 }
 
+// Max returns the larger of two counts, for reports that are cumulative.
+func (c Count) Max(other Count) Count {
+	return Count{N: max(c.N, other.N), Known: c.Known || other.Known}
+}
+
 // UnmarshalJSON never fails, because a bad count must not make the reply unusable.
 func (c *Count) UnmarshalJSON(data []byte) error {
 	n, err := strconv.ParseFloat(string(bytes.Trim(data, `"`)), 64)

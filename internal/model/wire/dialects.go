@@ -27,6 +27,7 @@ type Dialect[D any] interface {
 
 // Completer calls the models of a provider. It caches the dialect of each of them, as learned from rejected requests.
 type Completer[D Dialect[D]] struct {
+	*Connection
 	// ByEffort reports that the dialect of a model depends on the reasoning effort.
 	ByEffort bool
 	Encode   func(req model.Request, used D) ([]byte, error)
@@ -38,10 +39,10 @@ type Completer[D Dialect[D]] struct {
 	known map[string]D
 }
 
-// Complete implements the method of a model.Client: it makes a call in the dialect that is known for the model, and again in another one as
+// Complete makes a call in the dialect that is known for the model, and again in another one as
 // long as the error suggests one.
-func (c *Completer[D]) Complete(ctx context.Context, connection *Connection, req model.Request, listen func(model.Delta)) (model.Reply, error) {
-	call, err := connection.Start(ctx)
+func (c *Completer[D]) Complete(ctx context.Context, req model.Request, listen func(model.Delta)) (model.Reply, error) {
+	call, err := c.Start(ctx)
 	if err != nil {
 		return model.Reply{}, err
 	}
