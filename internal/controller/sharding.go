@@ -54,23 +54,6 @@ func newSharding(mgr ctrl.Manager, options Options, own func(context.Context, re
 	return s, nil
 }
 
-type shareTable struct{ ledger ledger.Shares }
-
-// UpdateShares implements share.Table.
-func (t shareTable) UpdateShares(ctx context.Context, replica string, resources []string, ttl time.Duration, decide func([]share.Row) []share.Row) error {
-	return t.ledger.UpdateShares(ctx, replica, resources, ttl, func(all []ledger.Share) []ledger.Share {
-		rows := make([]share.Row, len(all))
-		for i, row := range all {
-			rows[i] = share.Row(row)
-		}
-		var next []ledger.Share
-		for _, row := range decide(rows) {
-			next = append(next, ledger.Share(row))
-		}
-		return next
-	})
-}
-
 // newKeeper returns the keeper of the shares of limits that hold for all operators together, and the same as a notifier. Both are nil if one
 // operator owns the whole ledger.
 func newKeeper(mgr ctrl.Manager, options Options) (*share.Keeper, share.Notifier) {
@@ -78,7 +61,7 @@ func newKeeper(mgr ctrl.Manager, options Options) (*share.Keeper, share.Notifier
 		return nil, nil
 	}
 	log := mgr.GetLogger().WithName("shares")
-	keeper := share.NewKeeper(share.Options{Table: shareTable{options.Ledger}, Name: options.Holder, StopTimeout: drainTimeout, ReportError: func(err error) {
+	keeper := share.NewKeeper(share.Options{Table: options.Ledger, Name: options.Holder, StopTimeout: drainTimeout, ReportError: func(err error) {
 		log.Error(err, "Cannot renew the shares of limits")
 	}})
 	return keeper, keeper

@@ -6,6 +6,8 @@ package ledger
 import (
 	"context"
 	"time"
+
+	"github.com/nestor-dev/nestor/internal/share"
 )
 
 // Shares stores how limits are divided among the operators of an installation. All times are those of the database's clock.
@@ -21,17 +23,4 @@ type Shares interface {
 }
 
 // Share is the amount of a resource that one replica may use until the share expires.
-type Share struct {
-	Resource, Replica string
-	// Amount is at least 0.
-	Amount int64
-	// Demand is JSON that the replica reports to the others; the ledger does not read it.
-	Demand []byte
-
-	// The following fields are set by the ledger.
-
-	// Expired reports that the replica no longer uses the share.
-	Expired bool
-	// Age is the time since the share was stored.
-	Age time.Duration
-}
+type Share = share.Row

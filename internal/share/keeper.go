@@ -33,15 +33,16 @@ type Table interface {
 	UpdateShares(ctx context.Context, replica string, resources []string, ttl time.Duration, decide func(all []Row) []Row) error
 }
 
-// Row is what one replica holds of a resource; see ledger.Share, which has the same fields. This package does not know the ledger, because
-// the scheduler of model calls uses it.
+// Row is what one replica holds of a resource. This package does not depend on the ledger, because the scheduler of model calls uses it.
 type Row struct {
-	Resource string
-	Replica  string
-	Amount   int64
-	Demand   []byte
-	Expired  bool
-	Age      time.Duration
+	Resource, Replica string
+	// Amount is at least 0.
+	Amount int64
+	// Demand is JSON that the replica reports to the others; the ledger does not read it.
+	Demand []byte
+	// Expired reports that the replica no longer uses the share, and Age is the time since it was stored. The ledger sets both.
+	Expired bool
+	Age     time.Duration
 }
 
 type Options struct {

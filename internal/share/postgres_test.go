@@ -4,7 +4,6 @@
 package share_test
 
 import (
-	"context"
 	"errors"
 	"math/rand/v2"
 	"os"
@@ -15,7 +14,6 @@ import (
 	"github.com/nestor-dev/nestor/internal/ledger/ledgertest"
 	"github.com/nestor-dev/nestor/internal/ledger/ledgertest/pgserver"
 	"github.com/nestor-dev/nestor/internal/model/schedule"
-	"github.com/nestor-dev/nestor/internal/share"
 )
 
 // TestLimitsHoldOnPostgreSQL runs the keepers and schedulers of three replicas under load, in real time and on a real database, while
@@ -46,7 +44,7 @@ func TestLimitsHoldOnPostgreSQL(t *testing.T) {
 			seed := rand.Uint64()
 			t.Logf("seed %d", seed)
 			w := newInstallation(tc.limits)
-			w.opened, w.limits[0].Name = table{db}, "team/"+name
+			w.opened, w.limits[0].Name = db, "team/"+name
 			disturb(t, w, draw{rand.New(rand.NewPCG(seed, 0))})
 			waits := w.startWaits()
 			t.Logf("%d calls, the first one waited for %s", len(waits), waits[0])
@@ -59,24 +57,6 @@ func TestLimitsHoldOnPostgreSQL(t *testing.T) {
 			checkAmounts(t, db, "provider/team/"+name+"/concurrent", int64(tc.limits.Concurrent))
 		})
 	}
-}
-
-// table is the table of shares in a ledger.
-type table struct{ ledger ledger.Shares }
-
-// UpdateShares implements share.Table.
-func (t table) UpdateShares(ctx context.Context, replica string, resources []string, ttl time.Duration, decide func([]share.Row) []share.Row) error {
-	return t.ledger.UpdateShares(ctx, replica, resources, ttl, func(all []ledger.Share) []ledger.Share {
-		var rows []share.Row
-		for _, row := range all {
-			rows = append(rows, share.Row(row))
-		}
-		var next []ledger.Share
-		for _, row := range decide(rows) {
-			next = append(next, ledger.Share(row))
-		}
-		return next
-	})
 }
 
 // disturb keeps all replicas under load for some seconds, while it kills one, stops one and cuts one off.

@@ -58,7 +58,7 @@ var rules = []rule{
 		why: "built-in roles are data with the fields of an AgentRole's spec, which the API defines"},
 	{part: "internal/lifeline", may: []string{"internal/lifeline"}, mayNot: []string{"k8s.io/", "sigs.k8s.io/", "github.com/"},
 		why: "whatever starts processes may use it"},
-	{part: "internal/ledger", may: []string{"internal/ledger", "internal/plainjson", "internal/lifeline", "internal/shard"}, mayNot: append([]string{"k8s.io/"}, kubernetesClients...),
+	{part: "internal/ledger", may: []string{"internal/ledger", "internal/plainjson", "internal/lifeline", "internal/shard", "internal/share"}, mayNot: append([]string{"k8s.io/"}, kubernetesClients...),
 		why: "the ledger keeps what it is given and knows nobody; its tests run a database server"},
 	{part: "internal/shard", may: []string{"internal/shard"}, mayNot: []string{"k8s.io/", "sigs.k8s.io/", "github.com/"},
 		why: "the division into shards is a pure function that everybody shares"},
