@@ -215,7 +215,6 @@ func (d *deadlineWriter) FlushError() error {
 	return d.control.Flush()
 }
 
-// Flush implements http.Flusher.
 func (d *deadlineWriter) Flush() { _ = d.FlushError() }
 
 // Unwrap gives http.ResponseController the writer below.
@@ -244,5 +243,4 @@ func (c *codeRecorder) Write(body []byte) (int, error) {
 // Unwrap gives http.ResponseController the writer below, and Flush is what libraries look for.
 func (c *codeRecorder) Unwrap() http.ResponseWriter { return c.ResponseWriter }
 
-// Flush implements http.Flusher.
 func (c *codeRecorder) Flush() { _ = http.NewResponseController(c.ResponseWriter).Flush() }

@@ -24,7 +24,6 @@ func (o *Operator) triggers() triggers {
 	return triggers{o, resolve.Finder{Reader: o.manager.GetClient(), Live: o.manager.GetAPIReader(), OperatorNamespace: o.options.Controllers.OperatorNamespace, Secrets: &resolve.Secrets{}}}
 }
 
-// Trigger implements webhook.Triggers.
 func (t triggers) Trigger(ctx context.Context, name types.NamespacedName) (*v1alpha1.AgentTrigger, error) {
 	found := &v1alpha1.AgentTrigger{}
 	if err := t.operator.manager.GetClient().Get(ctx, name, found); err != nil {
@@ -33,13 +32,11 @@ func (t triggers) Trigger(ctx context.Context, name types.NamespacedName) (*v1al
 	return found, nil
 }
 
-// Secret implements webhook.Triggers.
 func (t triggers) Secret(ctx context.Context, namespace string, ref v1alpha1.SecretKeyRef) (string, error) {
 	value, err := t.finder.Secret(ctx, namespace, ref)
 	return string(value), err
 }
 
-// Fire implements webhook.Triggers.
 func (t triggers) Fire(ctx context.Context, name types.NamespacedName, uid types.UID, f trigger.Firing) (trigger.Decision, error) {
 	return t.operator.controllers.Triggers.Fire(ctx, name, uid, f)
 }

@@ -85,13 +85,11 @@ type placeKey struct{}
 // identities gives spans the ids of the place in their context.
 type identities struct{}
 
-// NewIDs implements sdktrace.IDGenerator.
 func (identities) NewIDs(ctx context.Context) (trace.TraceID, trace.SpanID) {
 	p, _ := ctx.Value(placeKey{}).(spanPlace)
 	return p.trace, p.span
 }
 
-// NewSpanID implements sdktrace.IDGenerator.
 func (identities) NewSpanID(ctx context.Context, _ trace.TraceID) trace.SpanID {
 	p, _ := ctx.Value(placeKey{}).(spanPlace)
 	return p.span

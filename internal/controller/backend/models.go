@@ -55,7 +55,6 @@ func fallbacks(object *v1alpha1.ModelProvider) []string {
 	return names
 }
 
-// Endpoint implements engine.Models.
 func (m *Models) Endpoint(ctx context.Context, a ledger.Agent, name string) (engine.Endpoint, error) {
 	if _, _, remote := endpoint.RemoteRole(a.Provider); remote {
 		return m.remote(ctx, a)

@@ -18,7 +18,6 @@ import (
 // Quotas reads the AgentQuotas of namespaces from a cache.
 type Quotas struct{ Reader client.Reader }
 
-// Quotas implements admission.Quotas.
 func (q Quotas) Quotas(ctx context.Context, namespace string) ([]quota.Quota, error) {
 	var list v1alpha1.AgentQuotaList
 	if err := q.Reader.List(ctx, &list, client.InNamespace(namespace), client.UnsafeDisableDeepCopy); err != nil {

@@ -151,7 +151,6 @@ func (s serverTools) tools() (tool.Set, error) {
 	})
 }
 
-// SearchKey implements builtin.KeySource.
 func (t *Tools) SearchKey(ctx context.Context, namespace string) (string, error) {
 	value, err := t.Finder.Secret(ctx, namespace, v1alpha1.SecretKeyRef{Name: secretName, Key: searchKey})
 	var missing *resolve.Missing
@@ -167,7 +166,6 @@ type FullOutputs struct{ Ledger ledger.Calls }
 // maxOutput bounds how much of an output is read into memory.
 const maxOutput = 16 << 20
 
-// FullOutput implements builtin.Results.
 func (w FullOutputs) FullOutput(ctx context.Context, agent, reference string) (string, error) {
 	output, err := w.Ledger.ToolOutput(ctx, agent, reference, 0, maxOutput)
 	if errors.Is(err, ledger.ErrNotFound) {

@@ -62,13 +62,10 @@ type directoryChanges struct {
 	location    Location
 }
 
-// Owner implements changes.Workspace.
 func (d directoryChanges) Owner() string { return string(d.location.Owner.GetUID()) }
 
-// Source implements changes.Workspace.
 func (d directoryChanges) Source() string { return changes.SourceDirectory }
 
-// Changes implements changes.Workspace.
 func (d directoryChanges) Changes(ctx context.Context) (*changes.Summary, error) {
 	tree, err := d.directories.tree(d.location)
 	if err != nil {
@@ -78,7 +75,6 @@ func (d directoryChanges) Changes(ctx context.Context) (*changes.Summary, error)
 	return &summary, err
 }
 
-// Archive implements changes.Workspace.
 func (d directoryChanges) Archive(ctx context.Context) ([]byte, bool, error) {
 	tree, err := d.directories.tree(d.location)
 	if err != nil {
@@ -123,10 +119,8 @@ type podChanges struct {
 	location Location
 }
 
-// Owner implements changes.Workspace.
 func (p podChanges) Owner() string { return string(p.location.Owner.GetUID()) }
 
-// Source implements changes.Workspace.
 func (p podChanges) Source() string {
 	switch {
 	case p.location.Workspace.Git != nil:
@@ -137,7 +131,6 @@ func (p podChanges) Source() string {
 	return changes.SourceClaim
 }
 
-// Changes implements changes.Workspace.
 func (p podChanges) Changes(ctx context.Context) (*changes.Summary, error) {
 	data, running, err := p.get(ctx, "changes")
 	if err != nil || !running {
@@ -152,7 +145,6 @@ func (p podChanges) Changes(ctx context.Context) (*changes.Summary, error) {
 	return &summary, nil
 }
 
-// Archive implements changes.Workspace.
 func (p podChanges) Archive(ctx context.Context) ([]byte, bool, error) {
 	return p.get(ctx, "changes/archive")
 }

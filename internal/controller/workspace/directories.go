@@ -47,7 +47,6 @@ func newDirectories(o Options) *directories {
 	return &directories{options: o, pool: newPool(nil, nil), server: &loopbackServer{}, open: map[types.UID]*directory{}, trees: map[types.UID]*changes.Tree{}}
 }
 
-// attach implements backend.
 func (d *directories) attach(ctx context.Context, p Location, _ string) (*connection, error) {
 	uid := p.Owner.GetUID()
 	one, err := d.acquire(uid, p)

@@ -38,7 +38,6 @@ type agentPaths struct {
 	location Location
 }
 
-// ResolvePath implements changes.Workspace.
 func (a agentPaths) ResolvePath(ctx context.Context, agent changes.AgentRef, cwd, path string) (string, error) {
 	if agent.Kind != "" {
 		own, err := a.directoryOf(ctx, agent)
@@ -79,7 +78,6 @@ func (a agentPaths) directoryOf(ctx context.Context, agent changes.AgentRef) (st
 	return found.Cwd, nil
 }
 
-// File implements changes.Workspace.
 func (d directoryWorkspace) File(_ context.Context, path string) (*files.File, error) {
 	actual, err := d.directories.check(d.directoryChanges.location.Workspace.Directory.Path)
 	if err != nil {
@@ -97,7 +95,6 @@ func (d directoryWorkspace) File(_ context.Context, path string) (*files.File, e
 // errStarting means that a pod may have the files but does not answer.
 var errStarting = fmt.Errorf("%w: the workspace is starting or stopping", files.ErrUnavailable)
 
-// File implements changes.Workspace.
 func (p podWorkspace) File(ctx context.Context, path string) (*files.File, error) {
 	data, running, err := p.get(ctx, "file?"+url.Values{"path": {path}}.Encode())
 	var answer refused

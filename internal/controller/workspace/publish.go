@@ -23,6 +23,7 @@ import (
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 	"github.com/nestor-dev/nestor/internal/tool"
+	"github.com/nestor-dev/nestor/internal/tool/mcp"
 	"github.com/nestor-dev/nestor/internal/tool/workspace/changes"
 	"github.com/nestor-dev/nestor/internal/tool/workspace/gitpush"
 	"github.com/nestor-dev/nestor/internal/tool/workspace/pod"
@@ -324,11 +325,7 @@ func (p *pods) requestAgain(ctx context.Context, spec pod.Spec, name types.Names
 		if err == nil || attempt == requestAttempts || !errors.As(err, &unanswered) {
 			return answer, err
 		}
-		timer := time.NewTimer(time.Duration(attempt) * requestPause)
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-			timer.Stop()
+		if mcp.Pause(ctx, time.Duration(attempt)*requestPause) != nil {
 			return nil, err
 		}
 	}

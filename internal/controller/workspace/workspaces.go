@@ -194,13 +194,6 @@ func (w *Workspaces) ToolsOf(ctx context.Context, a ledger.Agent) (tool.Set, err
 func newPool(transport http.RoundTripper, changed func(mcp.Key)) *mcp.Pool {
 	return mcp.NewPool(mcp.Options{Version: version.String(), HTTP: transport, Changed: changed, ConnectTimeout: 10 * time.Second,
 		Wait: func(ctx context.Context, attempt int) error {
-			timer := time.NewTimer(min(time.Duration(attempt)*250*time.Millisecond, 5*time.Second))
-			defer timer.Stop()
-			select {
-			case <-timer.C:
-				return nil
-			case <-ctx.Done():
-				return ctx.Err()
-			}
+			return mcp.Pause(ctx, min(time.Duration(attempt)*250*time.Millisecond, 5*time.Second))
 		}})
 }

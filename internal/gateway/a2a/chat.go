@@ -111,7 +111,6 @@ func (a agent) turns(ctx context.Context, name string) ([]*turn, error) {
 	return turns, nil
 }
 
-// TaskInfo implements a2a.TaskInfoProvider.
 func (t *turn) TaskInfo() a2a.TaskInfo {
 	return a2a.TaskInfo{TaskID: a2a.TaskID(turnPrefix + t.message.Name), ContextID: chatPrefix + t.chat.Name}
 }

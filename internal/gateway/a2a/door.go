@@ -31,10 +31,8 @@ type door struct{ push Registrar }
 // New returns the door. Without a registrar it has no push notifications.
 func New(push Registrar) gateway.Door { return door{push} }
 
-// Name implements gateway.Door.
 func (door) Name() string { return doorName }
 
-// Routes implements gateway.Door.
 func (d door) Routes(mux *gateway.Mux) {
 	const agent = "/a2a/{namespace}/{role}"
 	mux.Handle("GET "+agent+a2asrv.WellKnownAgentCardPath, d.card)

@@ -27,7 +27,6 @@ type exchange struct {
 	from run.Cursor
 }
 
-// TaskInfo implements a2a.TaskInfoProvider.
 func (x exchange) TaskInfo() a2a.TaskInfo {
 	if x.turn != nil {
 		return x.turn.TaskInfo()

@@ -41,17 +41,14 @@ type Door struct{}
 
 func New() *Door { return &Door{} }
 
-// Name implements gateway.Door.
 func (d *Door) Name() string { return doorName }
 
-// Routes implements gateway.Door.
 func (d *Door) Routes(mux *gateway.Mux) {
 	mux.Handle("POST /ag-ui/{namespace}/{role}", func(w http.ResponseWriter, r *http.Request, caller *run.Caller) {
 		serve(w, r, caller, r.PathValue("namespace"), r.PathValue("role"))
 	})
 }
 
-// WriteError implements gateway.Door.
 func (d *Door) WriteError(w http.ResponseWriter, err error) { writeError(w, err) }
 
 // writeError writes an error before the stream began.

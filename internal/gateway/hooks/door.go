@@ -67,16 +67,13 @@ func New(deliveries Deliveries) gateway.Door {
 	return &door{deliveries: deliveries, requests: streams.NewLimiter(streams.Limits{Total: maxRequests, PerUser: maxRequestsOfATrigger})}
 }
 
-// Name implements gateway.Door.
 func (d *door) Name() string { return "hooks" }
 
-// Routes implements gateway.Door.
 func (d *door) Routes(mux *gateway.Mux) {
 	mux.HandleUnread("POST /hooks/{namespace}/{trigger}", http.HandlerFunc(d.serve))
 	mux.HandleUnread("OPTIONS /hooks/{namespace}/{trigger}", http.HandlerFunc(d.permit))
 }
 
-// WriteError implements gateway.Door.
 func (d *door) WriteError(w http.ResponseWriter, err error) {
 	p := gateway.ProblemOf(err)
 	p.WriteHeaders(w)

@@ -24,10 +24,8 @@ type Door struct {
 // New returns the door. pageURL is the address of the web page, where people decide, or empty.
 func New(logger *slog.Logger, pageURL string) *Door { return &Door{newHandler(logger), pageURL} }
 
-// Name implements gateway.Door.
 func (d *Door) Name() string { return doorName }
 
-// Routes implements gateway.Door.
 func (d *Door) Routes(mux *gateway.Mux) {
 	mux.Handle("/mcp", d.serve)
 	mux.Handle("/mcp/{namespace}", d.serve)
@@ -42,7 +40,6 @@ func refuseRegistration(w http.ResponseWriter, _ *http.Request) {
 	})
 }
 
-// WriteError implements gateway.Door.
 func (d *Door) WriteError(w http.ResponseWriter, err error) { writeError(w, err) }
 
 // errorCode is the code of errors of the server in JSON-RPC.

@@ -21,10 +21,8 @@ type door struct{ now func() time.Time }
 
 func New() gateway.Door { return door{now: time.Now} }
 
-// Name implements gateway.Door.
 func (door) Name() string { return doorName }
 
-// Routes implements gateway.Door.
 func (d door) Routes(mux *gateway.Mux) {
 	mux.Handle("GET /v1/models", d.listModels)
 	mux.Handle("GET /v1/models/{model...}", d.getModel)
@@ -60,7 +58,6 @@ type runFailed struct{ kind, message string }
 
 func (f *runFailed) Error() string { return f.message }
 
-// WriteError implements gateway.Door.
 func (d door) WriteError(w http.ResponseWriter, err error) {
 	code, body := describe(err)
 	gateway.ProblemOf(err).WriteHeaders(w)

@@ -28,7 +28,6 @@ func checkNames(names ...string) error {
 // checkedClient checks names before it uses them.
 type checkedClient struct{ client.WithWatch }
 
-// Get implements client.Reader.
 func (c checkedClient) Get(
 	ctx context.Context, key client.ObjectKey, into client.Object, options ...client.GetOption,
 ) error {
@@ -38,7 +37,6 @@ func (c checkedClient) Get(
 	return c.WithWatch.Get(ctx, key, into, options...)
 }
 
-// List implements client.Reader.
 func (c checkedClient) List(ctx context.Context, into client.ObjectList, options ...client.ListOption) error {
 	if err := checkNames(namespaceOf(options)); err != nil {
 		return err
@@ -46,7 +44,6 @@ func (c checkedClient) List(ctx context.Context, into client.ObjectList, options
 	return c.WithWatch.List(ctx, into, options...)
 }
 
-// Watch implements client.WithWatch.
 func (c checkedClient) Watch(
 	ctx context.Context, of client.ObjectList, options ...client.ListOption,
 ) (watch.Interface, error) {

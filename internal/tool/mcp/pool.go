@@ -175,7 +175,12 @@ func Backoff(ctx context.Context, attempt int) error {
 	if attempt < 8 { // 2^7 seconds exceed the longest pause
 		pause = min(shortestPause<<max(attempt-1, 0), longestPause)
 	}
-	timer := time.NewTimer(pause - rand.N(pause/2))
+	return Pause(ctx, pause-rand.N(pause/2))
+}
+
+// Pause waits, and returns an error if ctx ends first.
+func Pause(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
 	case <-timer.C:

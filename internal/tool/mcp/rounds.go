@@ -174,20 +174,9 @@ func (s *Session) Call(ctx context.Context, name string, repeatable bool, call t
 		if len(r.Requests) > 0 {
 			return r.ask(s.server.Key.Server, name, "")
 		}
-		if err := pause(ctx, busyPause); err != nil { // the server only wants the call again, later
+		if err := Pause(ctx, busyPause); err != nil { // the server only wants the call again, later
 			return tool.Output{}, err
 		}
 	}
 	return tool.Output{}, fmt.Errorf("tool server %s is too busy: try again later", s.server.Key.Server)
-}
-
-func pause(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }

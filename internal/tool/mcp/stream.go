@@ -5,6 +5,7 @@ package mcp
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -95,16 +96,8 @@ func (s *answerStream) read(ctx context.Context, body io.Reader) (rpcResponse, e
 
 // resume opens the stream again after the last event.
 func (s *answerStream) resume(ctx context.Context) (io.ReadCloser, error) {
-	pause := resumePause
-	if s.pause > 0 {
-		pause = s.pause
-	}
-	timer := time.NewTimer(pause)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-ctx.Done():
-		return nil, ctx.Err()
+	if err := Pause(ctx, cmp.Or(s.pause, resumePause)); err != nil {
+		return nil, err
 	}
 	request, err := s.direct.request(ctx, http.MethodGet, http.NoBody)
 	if err != nil {

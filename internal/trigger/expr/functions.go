@@ -17,7 +17,6 @@ import (
 // types, and the variables of triggers have none.
 type sizeCost struct{}
 
-// CallCost implements interpreter.ActualCostEstimator.
 func (sizeCost) CallCost(function, _ string, args []ref.Val, result ref.Val) *uint64 {
 	if function == "matches" || function == "contains" {
 		return nil // the default is the product of both sizes

@@ -119,7 +119,6 @@ type meteredConstructor struct {
 	interpreter.InterpretableConstructor
 }
 
-// Exec implements interpreter.InterpretableV2.
 func (c *meteredConstructor) Exec(frame *interpreter.ExecutionFrame) ref.Val {
 	value := c.InterpretableConstructor.Exec(frame)
 	meterOf(frame).visit(value)
@@ -135,7 +134,6 @@ type meteredCall struct {
 	apply func(m *meter, a, b ref.Val) ref.Val
 }
 
-// Exec implements interpreter.InterpretableV2.
 func (c *meteredCall) Exec(frame *interpreter.ExecutionFrame) ref.Val {
 	var values [2]ref.Val
 	args := c.Args()

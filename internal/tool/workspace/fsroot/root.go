@@ -15,7 +15,6 @@ import (
 // Root is a directory tree that file accesses cannot leave.
 type Root struct {
 	root *os.Root
-	dir  string
 }
 
 func Open(dir string) (*Root, error) {
@@ -23,14 +22,11 @@ func Open(dir string) (*Root, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open workspace directory: %w", err)
 	}
-	return &Root{root: root, dir: dir}, nil
+	return &Root{root: root}, nil
 }
 
 // Close releases the root. Files and directories that are open stay usable.
 func (r *Root) Close() { _ = r.root.Close() }
-
-// Path returns the path of the root, for use as a process's working directory.
-func (r *Root) Path() string { return r.dir }
 
 // OpenFile opens a regular file for reading and returns its FileInfo. Symbolic links are followed as long as they
 // stay inside the root.
