@@ -160,19 +160,16 @@ func (t transaction) Exec(ctx context.Context, statements ...sqlstore.Statement)
 	return changed, results.Close()
 }
 
-// Int64 implements sqlstore.Tx.
 func (t transaction) Int64(ctx context.Context, query string, args ...any) (int64, error) {
 	var n int64
 	err := t.tx.QueryRow(ctx, query, args...).Scan(&n)
 	return n, err
 }
 
-// Query implements sqlstore.Tx.
 func (t transaction) Query(ctx context.Context, scan func(sqlstore.Row) error, query string, args ...any) error {
 	return t.QueryAfter(ctx, nil, scan, query, args...)
 }
 
-// QueryAfter implements sqlstore.Tx.
 func (t transaction) QueryAfter(ctx context.Context, statements []sqlstore.Statement, scan func(sqlstore.Row) error, query string, args ...any) error {
 	var batch pgx.Batch
 	for _, s := range statements {

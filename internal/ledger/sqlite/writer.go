@@ -123,7 +123,6 @@ func (w *writer) prepared(ctx context.Context, query string) (*sql.Stmt, error) 
 // transaction implements sqlstore.Tx.
 type transaction struct{ w *writer }
 
-// Exec implements sqlstore.Tx.
 func (t transaction) Exec(ctx context.Context, statements ...sqlstore.Statement) ([]int64, error) {
 	changed := make([]int64, len(statements))
 	// A cancellable context costs the driver a goroutine per statement, which is more than most of these take; long ones, such as
@@ -148,14 +147,12 @@ func (t transaction) Exec(ctx context.Context, statements ...sqlstore.Statement)
 	return changed, nil
 }
 
-// Int64 implements sqlstore.Tx.
 func (t transaction) Int64(ctx context.Context, query string, args ...any) (int64, error) {
 	var n int64
 	err := t.w.conn.QueryRowContext(ctx, query, args...).Scan(&n)
 	return n, err
 }
 
-// Query implements sqlstore.Tx.
 func (t transaction) Query(ctx context.Context, scan func(sqlstore.Row) error, query string, args ...any) error {
 	uncancelled := context.WithoutCancel(ctx)     // as in Exec
 	stmt, err := t.w.prepared(uncancelled, query) //nolint:sqlclosecheck // It is closed with the connection.
@@ -175,7 +172,6 @@ func (t transaction) Query(ctx context.Context, scan func(sqlstore.Row) error, q
 	return rows.Err()
 }
 
-// QueryAfter implements sqlstore.Tx.
 func (t transaction) QueryAfter(ctx context.Context, statements []sqlstore.Statement, scan func(sqlstore.Row) error, query string, args ...any) error {
 	if _, err := t.Exec(ctx, statements...); err != nil {
 		return err

@@ -29,7 +29,6 @@ func scanAgent(r row) (ledger.Agent, error) {
 	return a, nil
 }
 
-// Agent implements ledger.Histories.
 func (s *Store) Agent(ctx context.Context, uid string) (ledger.Agent, error) {
 	a, err := agent(ctx, s.driver.Reader(), uid)
 	return a, s.fail("read agent "+uid, err)
@@ -39,7 +38,6 @@ func agent(ctx context.Context, db querier, uid string) (ledger.Agent, error) {
 	return scanAgent(db.QueryRowContext(ctx, `SELECT `+agentColumns+` FROM agents WHERE uid = $1 AND expired_at IS NULL`, uid))
 }
 
-// Agents implements ledger.Histories.
 func (s *Store) Agents(ctx context.Context, filter ledger.AgentFilter, page ledger.Page) (ledger.List[ledger.Agent], error) {
 	w := agentsWhere(filter)
 	agents, err := agentPage(ctx, s.driver.Reader(), &w, page)

@@ -13,7 +13,6 @@ import (
 	"github.com/nestor-dev/nestor/internal/ledger"
 )
 
-// Append implements ledger.Writer.
 func (s *Store) Append(ctx context.Context, batch ledger.Batch) error {
 	if err := batch.Validate(); err != nil {
 		return err

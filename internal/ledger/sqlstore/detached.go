@@ -72,7 +72,6 @@ func changeEachDetached(ctx context.Context, tx Tx, changes []rowChange) ([]int6
 
 func (s *Store) clocked(query string) string { return fmt.Sprintf(query, s.driver.Clock()) }
 
-// Detach implements ledger.Detached.
 func (s *Store) Detach(ctx context.Context, own ledger.Fence, replica string, calls []ledger.DetachedCall, ttl time.Duration) error {
 	op := fmt.Sprintf("detach calls of shard %d", own.Shard)
 	names := []string{replica}
@@ -135,7 +134,6 @@ func (s *Store) pruneDetached(ctx context.Context, tx Tx, limit int64) (int64, e
 	return changeDetached(ctx, tx, changes)
 }
 
-// KeepDetached implements ledger.Detached.
 func (s *Store) KeepDetached(ctx context.Context, replica string, keys []string, ttl time.Duration) (gone []string, err error) {
 	const op = "keep detached calls"
 	err = errors.Join(checkTTL(op, ttl), checkNames(op, replica), checkNames(op, keys...))
@@ -147,9 +145,7 @@ func (s *Store) KeepDetached(ctx context.Context, replica string, keys []string,
 	for i, key := range keys {
 		changes[i] = rowChange{key, statement(keep, lifetime, key, replica)}
 	}
-	ctx, cancel := context.WithTimeout(ctx, s.timeout)
-	defer cancel()
-	err = s.driver.Write(ctx, func(tx Tx) error {
+	err = s.transact(ctx, op, func(ctx context.Context, tx Tx) error {
 		changed, err := changeEachDetached(ctx, tx, changes)
 		gone = nil // the transaction may be repeated
 		for i, n := range changed {
@@ -160,12 +156,11 @@ func (s *Store) KeepDetached(ctx context.Context, replica string, keys []string,
 		return err
 	})
 	if err != nil {
-		return nil, s.fail(op, err)
+		return nil, err
 	}
 	return gone, nil
 }
 
-// FinishDetached implements ledger.Detached.
 func (s *Store) FinishDetached(ctx context.Context, key string, result []byte) (bool, error) {
 	op := "finish detached call " + key
 	if err := checkNames(op, key); err != nil {
@@ -174,17 +169,14 @@ func (s *Store) FinishDetached(ctx context.Context, key string, result []byte) (
 	if result == nil {
 		result = []byte{} // nil would be NULL
 	}
-	ctx, cancel := context.WithTimeout(ctx, s.timeout)
-	defer cancel()
 	var changed int64
-	err := s.driver.Write(ctx, func(tx Tx) (err error) {
+	err := s.transact(ctx, op, func(ctx context.Context, tx Tx) (err error) {
 		changed, err = execOne(ctx, tx, statement(s.clocked(finishDetached), result, key))
 		return err
 	})
-	return err == nil && changed > 0, s.fail(op, err)
+	return err == nil && changed > 0, err
 }
 
-// DetachedCalls implements ledger.Detached.
 func (s *Store) DetachedCalls(ctx context.Context, shard int) ([]ledger.DetachedCall, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.timeout)
 	defer cancel()
@@ -204,7 +196,6 @@ func scanDetached(r row) (ledger.DetachedCall, error) {
 	return c, err
 }
 
-// AbandonDetached implements ledger.Detached.
 func (s *Store) AbandonDetached(ctx context.Context, own ledger.Fence, key string) (abandoned bool, err error) {
 	err = s.writeFenced(ctx, fmt.Sprintf("abandon a detached call of shard %d", own.Shard), own, func(ctx context.Context, tx Tx) error {
 		if _, err := execOne(ctx, tx, statement(abandonDetached, text(key), own.Shard)); err != nil {
@@ -219,7 +210,6 @@ func (s *Store) AbandonDetached(ctx context.Context, own ledger.Fence, key strin
 	return err == nil && abandoned, err
 }
 
-// ForgetDetached implements ledger.Detached.
 func (s *Store) ForgetDetached(ctx context.Context, own ledger.Fence, keys []string) error {
 	op := fmt.Sprintf("forget detached calls of shard %d", own.Shard)
 	if err := checkNames(op, keys...); err != nil {

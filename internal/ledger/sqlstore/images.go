@@ -36,7 +36,6 @@ func imageSteps(steps []step, b *ledger.Batch) []step {
 	return steps
 }
 
-// Images implements ledger.Calls.
 func (s *Store) Images(ctx context.Context, digests []string) ([]ledger.Image, error) {
 	if len(digests) == 0 {
 		return nil, nil
@@ -51,7 +50,6 @@ func (s *Store) Images(ctx context.Context, digests []string) ([]ledger.Image, e
 	return images, s.fail("read images", err)
 }
 
-// ImageOf implements ledger.Calls.
 func (s *Store) ImageOf(ctx context.Context, agent, digest string) (ledger.Image, error) {
 	found, err := list(ctx, s.driver.Reader(), scanImage,
 		`SELECT i.digest, i.media_type, i.data FROM image_uses u JOIN images i ON i.digest = u.digest WHERE u.agent_uid = $1 AND u.digest = $2`, agent, text(digest))

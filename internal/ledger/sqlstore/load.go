@@ -33,7 +33,6 @@ func (s *Store) Load(ctx context.Context, uid string) (ledger.History, error) {
 	return history, s.fail("load agent "+uid, err)
 }
 
-// Events implements ledger.Histories.
 func (s *Store) Events(ctx context.Context, uid string, after int64, limit int) ([]ledger.Event, error) {
 	page, err := events(ctx, s.driver.Reader(), uid, after, ledger.Page{Limit: limit}.Size())
 	return page, s.fail("read events of agent "+uid, err)

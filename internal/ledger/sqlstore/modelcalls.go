@@ -51,7 +51,6 @@ func chainPlace(c *ledger.ModelCall) (chain, place any) {
 	return c.Chain, c.Place
 }
 
-// ModelCall implements ledger.Calls.
 func (s *Store) ModelCall(ctx context.Context, key string) (ledger.ModelCall, error) {
 	var call ledger.ModelCall
 	err := s.read(ctx, func(db querier) error {
@@ -124,7 +123,6 @@ func (u *unfolder) chained(call ledger.ModelCall) (json.RawMessage, error) {
 	return whole, err
 }
 
-// ModelCalls implements ledger.Calls.
 func (s *Store) ModelCalls(ctx context.Context, filter ledger.CallFilter, page ledger.Page) (ledger.List[ledger.ModelCall], error) {
 	var w where
 	w.callScope(filter.Scope)

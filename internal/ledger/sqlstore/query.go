@@ -63,6 +63,15 @@ func (w *where) arg(arg any) string {
 	return "$" + strconv.Itoa(len(w.args))
 }
 
+// addArgs adds arguments and returns the list of their placeholders.
+func addArgs[T any](w *where, args []T) string {
+	places := make([]string, len(args))
+	for i, arg := range args {
+		places[i] = w.arg(arg)
+	}
+	return strings.Join(places, ", ")
+}
+
 // scope adds the conditions of a scope; at is the time column.
 func (w *where) scope(s ledger.Scope, at string) {
 	w.equal("namespace", s.Namespace)

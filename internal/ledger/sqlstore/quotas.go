@@ -56,7 +56,6 @@ const (
 
 const maxCallAmount = int64(1e12)
 
-// Reserve implements ledger.Quotas.
 func (s *Store) Reserve(ctx context.Context, requests []ledger.QuotaRequest) ([]ledger.QuotaAnswer, error) {
 	answers := make([]ledger.QuotaAnswer, len(requests))
 	// Every writer locks its namespaces in the same order, to avoid deadlocks between processes.
@@ -65,9 +64,7 @@ func (s *Store) Reserve(ctx context.Context, requests []ledger.QuotaRequest) ([]
 		order[i] = i
 	}
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(requests[a].Namespace, requests[b].Namespace) })
-	ctx, cancel := context.WithTimeout(ctx, s.timeout)
-	defer cancel()
-	err := s.driver.Write(ctx, func(tx Tx) error {
+	err := s.transact(ctx, "reserve from quotas", func(ctx context.Context, tx Tx) error {
 		for _, i := range order {
 			var err error
 			if answers[i], err = reserve(ctx, tx, requests[i]); err != nil {
@@ -77,7 +74,7 @@ func (s *Store) Reserve(ctx context.Context, requests []ledger.QuotaRequest) ([]
 		return nil
 	})
 	if err != nil {
-		return nil, s.fail("reserve from quotas", err)
+		return nil, err
 	}
 	return answers, nil
 }

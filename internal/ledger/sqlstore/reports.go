@@ -50,7 +50,6 @@ func (d *duration) Scan(value any) error {
 	return nil
 }
 
-// Usage implements ledger.Reports.
 func (s *Store) Usage(ctx context.Context, query ledger.ReportQuery, page ledger.Page) (ledger.List[ledger.Usage], error) {
 	var w where
 	w.callScope(query.Scope)
@@ -61,7 +60,6 @@ func (s *Store) Usage(ctx context.Context, query ledger.ReportQuery, page ledger
 	return rows, s.fail("report usage", err)
 }
 
-// Outcomes implements ledger.Reports.
 func (s *Store) Outcomes(ctx context.Context, query ledger.ReportQuery, page ledger.Page) (ledger.List[ledger.Outcome], error) {
 	w := where{conditions: []string{"expired_at IS NULL"}}
 	w.scope(query.Scope, "created_at")

@@ -80,5 +80,4 @@ func (s *Store) Prune(ctx context.Context, before time.Time, limit int) (int64, 
 	return deleted, nil
 }
 
-// Vacuum implements ledger.Upkeep.
 func (s *Store) Vacuum(ctx context.Context) error { return s.fail("vacuum", s.driver.Vacuum(ctx)) }

@@ -6,7 +6,6 @@ package sqlstore
 import (
 	"context"
 	"slices"
-	"strings"
 
 	"github.com/nestor-dev/nestor/internal/ledger"
 )
@@ -48,9 +47,9 @@ func markSuperseded(ctx context.Context, db querier, runs []ledger.Run) error {
 func uidsOf(runs []ledger.Run, w *where) string {
 	uids := make([]string, len(runs))
 	for i := range runs {
-		uids[i] = w.arg(runs[i].UID)
+		uids[i] = runs[i].UID
 	}
-	return strings.Join(uids, ", ")
+	return addArgs(w, uids)
 }
 
 func scanText(r row) (string, error) {

@@ -19,22 +19,19 @@ const (
 	ownersInUse    = `SELECT DISTINCT holder FROM shards WHERE shard >= $1 AND NOT released ORDER BY holder`
 )
 
-// SetShardCount implements ledger.Shards.
 func (s *Store) SetShardCount(ctx context.Context, count int) (int, error) {
 	op := fmt.Sprintf("divide the ledger into %d shards", count)
 	if !shard.Count(count).Valid() {
 		return 0, fmt.Errorf("%s: %w: at least 1 and at most %d are possible", op, ledger.ErrInvalid, shard.Hashes)
 	}
-	ctx, cancel := context.WithTimeout(ctx, s.timeout)
-	defer cancel()
 	var current int
 	var inUse *ledger.ShardsInUseError
-	err := s.driver.Write(ctx, func(tx Tx) (err error) {
+	err := s.transact(ctx, op, func(ctx context.Context, tx Tx) (err error) {
 		current, inUse, err = setShardCount(ctx, tx, count)
 		return err
 	})
 	if err != nil {
-		return 0, s.fail(op, err)
+		return 0, err
 	}
 	if inUse != nil {
 		return current, inUse

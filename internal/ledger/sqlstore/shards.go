@@ -9,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/nestor-dev/nestor/internal/ledger"
@@ -29,7 +28,6 @@ const (
 // readTimeout bounds reads with which an engine must detect in time that it was superseded.
 const readTimeout = 5 * time.Second
 
-// ReadOwner implements ledger.Shards.
 func (s *Store) ReadOwner(ctx context.Context, shard int) (ledger.ShardOwner, error) {
 	ctx, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()
@@ -40,7 +38,6 @@ func (s *Store) ReadOwner(ctx context.Context, shard int) (ledger.ShardOwner, er
 	return row.owner, s.fail("read the shard owner", err)
 }
 
-// Owners implements ledger.Shards.
 func (s *Store) Owners(ctx context.Context) (map[int]ledger.ShardOwner, error) {
 	ctx, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()
@@ -67,7 +64,6 @@ func scanShard(r row) (shardRow, error) {
 	return s, err
 }
 
-// TakeOver implements ledger.Shards.
 func (s *Store) TakeOver(ctx context.Context, shard int, seen int64, owner string, at time.Time) (ledger.Fence, error) {
 	if seen == ledger.RetiredEpoch {
 		return ledger.Fence{}, s.fail(fmt.Sprintf("take shard %d", shard), ledger.ErrRetired)
@@ -85,27 +81,22 @@ func (s *Store) TakeOver(ctx context.Context, shard int, seen int64, owner strin
 	})
 }
 
-// SendRequest implements ledger.Shards.
 func (s *Store) SendRequest(ctx context.Context, epoch ledger.Fence, request ledger.OwnerRequest) error {
 	return s.updateShard(ctx, "send a request to the shard owner", epoch, statement(sendOwnerRequest, text(request.ID), request.HandOver, epoch.Shard, epoch.Epoch))
 }
 
-// AnswerRequest implements ledger.Shards.
 func (s *Store) AnswerRequest(ctx context.Context, own ledger.Fence, request string) error {
 	return s.updateShard(ctx, "answer a request for the shard", own, statement(answerOwnerRequest, text(request), own.Shard, own.Epoch))
 }
 
-// Release implements ledger.Shards.
 func (s *Store) Release(ctx context.Context, own ledger.Fence) error {
 	return s.updateShard(ctx, fmt.Sprintf("release shard %d", own.Shard), own, statement(releaseShard, own.Shard, own.Epoch))
 }
 
-// Retire implements ledger.Shards.
 func (s *Store) Retire(ctx context.Context, own ledger.Fence) error {
 	return s.updateShard(ctx, fmt.Sprintf("retire shard %d", own.Shard), own, statement(retireShard, int64(ledger.RetiredEpoch), own.Shard, own.Epoch))
 }
 
-// LockLiveness implements ledger.Shards.
 func (s *Store) LockLiveness(ctx context.Context, shard int) (unlock func() error, err error) {
 	ctx, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()
@@ -126,9 +117,7 @@ func (s *Store) updateShard(ctx context.Context, op string, epoch ledger.Fence, 
 
 // changeShard runs a change in a transaction. It fails if the change affects no row, because the shard is in another epoch.
 func (s *Store) changeShard(ctx context.Context, op string, shard int, change func(context.Context, Tx) (int64, error)) error {
-	ctx, cancel := context.WithTimeout(ctx, s.timeout)
-	defer cancel()
-	err := s.driver.Write(ctx, func(tx Tx) error {
+	return s.transact(ctx, op, func(ctx context.Context, tx Tx) error {
 		changed, err := change(ctx, tx)
 		if err != nil || changed > 0 {
 			return err
@@ -142,7 +131,6 @@ func (s *Store) changeShard(ctx context.Context, op string, shard int, change fu
 		}
 		return ledger.ErrFenced
 	})
-	return s.fail(op, err)
 }
 
 func execOne(ctx context.Context, tx Tx, s Statement) (int64, error) {
@@ -155,9 +143,7 @@ func execOne(ctx context.Context, tx Tx, s Statement) (int64, error) {
 
 // writeFenced runs fn in a transaction if own is the current epoch. The epoch cannot change before the transaction ends.
 func (s *Store) writeFenced(ctx context.Context, op string, own ledger.Fence, fn func(context.Context, Tx) error) error {
-	ctx, cancel := context.WithTimeout(ctx, s.timeout)
-	defer cancel()
-	err := s.driver.Write(ctx, func(tx Tx) error {
+	return s.transact(ctx, op, func(ctx context.Context, tx Tx) error {
 		epochs, err := s.lockShards(ctx, tx, []int{own.Shard})
 		if err != nil {
 			return err
@@ -167,7 +153,6 @@ func (s *Store) writeFenced(ctx context.Context, op string, own ledger.Fence, fn
 		}
 		return fn(ctx, tx)
 	})
-	return s.fail(op, err)
 }
 
 // checkFences refuses the batches of the group that belong to older epochs. The epochs cannot change before the transaction ends.
@@ -204,12 +189,8 @@ func (s *Store) lockShards(ctx context.Context, tx Tx, shards []int) (map[int]in
 	}
 	slices.Sort(shards)
 	var w where
-	places := make([]string, len(shards))
-	for i, shard := range shards {
-		places[i] = w.arg(shard)
-	}
 	epochs := make(map[int]int64, len(shards))
-	query := `SELECT shard, epoch FROM shards WHERE shard IN (` + strings.Join(places, ", ") + `) ORDER BY shard` + s.driver.ShareLock()
+	query := `SELECT shard, epoch FROM shards WHERE shard IN (` + addArgs(&w, shards) + `) ORDER BY shard` + s.driver.ShareLock()
 	err := tx.Query(ctx, func(r Row) error {
 		var shard int
 		var epoch int64

@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"hash/fnv"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/nestor-dev/nestor/internal/ledger"
@@ -38,7 +37,6 @@ type storedShare struct {
 // stale reports whether the row can be deleted, also one of another replica.
 func (s *storedShare) stale() bool { return s.now-s.expires > staleAfter.Microseconds() }
 
-// UpdateShares implements ledger.Shares.
 func (s *Store) UpdateShares(ctx context.Context, replica string, resources []string, ttl time.Duration, decide func([]ledger.Share) []ledger.Share) error {
 	if replica == "" || ttl <= 0 || slices.ContainsFunc(append(slices.Clone(resources), replica), func(s string) bool { return text(s) != s }) {
 		return fmt.Errorf("update shares of %q: %w: a name or the time to live", replica, ledger.ErrInvalid)
@@ -46,9 +44,7 @@ func (s *Store) UpdateShares(ctx context.Context, replica string, resources []st
 	if len(resources) == 0 {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, s.timeout)
-	defer cancel()
-	err := s.driver.Write(ctx, func(tx Tx) error {
+	return s.transact(ctx, "update shares of "+replica, func(ctx context.Context, tx Tx) error {
 		stored, err := s.lockShares(ctx, tx, resources)
 		if err != nil {
 			return err
@@ -66,7 +62,6 @@ func (s *Store) UpdateShares(ctx context.Context, replica string, resources []st
 		_, err = tx.Exec(ctx, s.changeShares(replica, resources, ttl, stored, next)...)
 		return err
 	})
-	return s.fail("update shares of "+replica, err)
 }
 
 // lockShares excludes other replicas from the resources until the transaction ends, and returns the shares of these resources and
@@ -84,13 +79,9 @@ func (s *Store) lockShares(ctx context.Context, tx Tx, resources []string) ([]st
 		}
 	}
 	var w where
-	places := make([]string, len(resources))
-	for i, resource := range resources {
-		places[i] = w.arg(resource)
-	}
 	clock := s.driver.Clock()
 	query := `SELECT resource, replica, amount, demand, written_at, expires_at, ` + clock + ` FROM shares
-	WHERE resource IN (` + strings.Join(places, ", ") + `) OR expires_at < ` + clock + ` - ` + w.arg(staleAfter.Microseconds())
+	WHERE resource IN (` + addArgs(&w, resources) + `) OR expires_at < ` + clock + ` - ` + w.arg(staleAfter.Microseconds())
 	var stored []storedShare
 	err := tx.QueryAfter(ctx, locks, func(r Row) error {
 		share, err := scanShare(r)

@@ -59,7 +59,6 @@ type pruneProgress struct {
 	models, tools string
 }
 
-// PruneCalls implements ledger.Upkeep.
 func (s *Store) PruneCalls(ctx context.Context, before time.Time, limit int) (int64, error) {
 	s.pruned.mu.Lock()
 	defer s.pruned.mu.Unlock()

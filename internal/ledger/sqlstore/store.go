@@ -4,6 +4,7 @@
 package sqlstore
 
 import (
+	"context"
 	"sync/atomic"
 	"time"
 
@@ -59,9 +60,15 @@ func New(driver Driver, opts ...Option) *Store {
 	return s
 }
 
+// transact runs fn in a write transaction with a time limit.
+func (s *Store) transact(ctx context.Context, op string, fn func(context.Context, Tx) error) error {
+	ctx, cancel := context.WithTimeout(ctx, s.timeout)
+	defer cancel()
+	return s.fail(op, s.driver.Write(ctx, func(tx Tx) error { return fn(ctx, tx) }))
+}
+
 func (s *Store) Name() string { return s.driver.Name() }
 
-// Stats implements ledger.Upkeep.
 func (s *Store) Stats() ledger.Stats {
 	return ledger.Stats{Batches: s.batches.Load(), Transactions: s.transactions.Load(), Waiting: s.queue.length()}
 }

@@ -63,7 +63,6 @@ func outputSize(r *ledger.ToolResult, ref string) any {
 	return r.OutputSize
 }
 
-// ToolCall implements ledger.Calls.
 func (s *Store) ToolCall(ctx context.Context, key string) (ledger.ToolCall, error) {
 	var output []byte
 	var ref sql.NullString
@@ -83,7 +82,6 @@ func (s *Store) ToolCall(ctx context.Context, key string) (ledger.ToolCall, erro
 	return call, s.fail("read tool call "+key, err)
 }
 
-// ToolCalls implements ledger.Calls.
 func (s *Store) ToolCalls(ctx context.Context, agent string, page ledger.Page) (ledger.List[ledger.ToolCall], error) {
 	var w where
 	w.add("agent_uid = ", agent)
@@ -111,7 +109,6 @@ func toolCalls(ctx context.Context, db querier, query string, args ...any) ([]le
 	return calls, nil
 }
 
-// OpenCalls implements ledger.Calls.
 func (s *Store) OpenCalls(ctx context.Context, agent string) (ledger.OpenCalls, error) {
 	const open = ` WHERE agent_uid = $1 AND finished_at IS NULL ORDER BY started_at, key`
 	var calls ledger.OpenCalls
@@ -134,7 +131,6 @@ const findToolOutput = `SELECT COALESCE(substr(c.output, $1, $2), ''), COALESCE(
 	WHERE self.uid = $3 AND c.finished_at IS NOT NULL AND (c.call_id = $4 OR (a.name = $5 AND c.call_id = $6))
 	ORDER BY CASE WHEN a.name = $5 AND c.call_id = $6 THEN 0 WHEN a.uid = self.uid THEN 1 ELSE 2 END, c.started_at DESC, c.key DESC LIMIT 1`
 
-// ToolOutput implements ledger.Calls.
 func (s *Store) ToolOutput(ctx context.Context, agent, call string, offset int64, limit int) (ledger.ToolOutput, error) {
 	op := fmt.Sprintf("read output of tool call %s in the tree of agent %s", call, agent)
 	if offset < 0 || limit <= 0 {

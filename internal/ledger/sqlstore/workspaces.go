@@ -20,22 +20,17 @@ const (
 	SELECT w.owner_uid FROM workspace_changes w WHERE w.captured_at < $1 AND NOT EXISTS (SELECT 1 FROM agents a WHERE a.uid = w.agent_uid) LIMIT $2)`
 )
 
-// KeepWorkspace implements ledger.Workspaces.
 func (s *Store) KeepWorkspace(ctx context.Context, w ledger.Workspace) error {
 	if w.Owner == "" || w.CapturedAt.IsZero() || !json.Valid(w.Summary) {
 		return fmt.Errorf("keep the workspace of %q: %w: it needs an owner, a time and a summary", w.Owner, ledger.ErrInvalid)
 	}
-	ctx, cancel := context.WithTimeout(ctx, s.timeout)
-	defer cancel()
 	archive := append([]byte{}, w.Archive...) // nil would be NULL
-	err := s.driver.Write(ctx, func(tx Tx) error {
+	return s.transact(ctx, "keep the workspace of "+w.Owner, func(ctx context.Context, tx Tx) error {
 		_, err := tx.Exec(ctx, statement(keepWorkspace, text(w.Owner), text(w.Source), micros(w.CapturedAt), text(string(w.Summary)), archive, text(cmp.Or(w.Agent, w.Owner))))
 		return err
 	})
-	return s.fail("keep the workspace of "+w.Owner, err)
 }
 
-// WorkspaceOf implements ledger.Workspaces.
 func (s *Store) WorkspaceOf(ctx context.Context, owner string) (ledger.Workspace, error) {
 	found, err := list(ctx, s.driver.Reader(), scanWorkspace, `SELECT owner_uid, agent_uid, source, captured_at, summary, archive FROM workspace_changes WHERE owner_uid = $1`, text(owner))
 	if err == nil && len(found) == 0 {
