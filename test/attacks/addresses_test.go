@@ -73,8 +73,8 @@ var _ = class(
 		name:    "an endpoint is on the operator's loopback",
 		attempt: "addresses and names of loopback, on an operator with its default flags",
 		defence: "the address is checked after the name was resolved",
-		run: func(t *testing.T, _ *target) {
-			r := start(t, stack.SQLite, func(o *stack.Options) { o.OperatorFlags = []string{"--allow-loopback-endpoints=false"} }).newNamespace(t)
+		run: func(t *testing.T, w *target) {
+			r := w.own(t, stack.SQLite, withoutGateway, func(o *stack.Options) { o.OperatorFlags = []string{"--allow-loopback-endpoints=false"} }).newNamespace(t)
 			v := r.victim()
 			checkEndpointRefused(r, "127.0.0.1:"+port(v.URL), "localhost:"+port(v.URL), "127.1.2.3:"+port(v.URL), "[::1]:"+port(v.URL), "[::ffff:127.0.0.1]:"+port(v.URL))
 			r.Expect(v.visits.Load()).To(BeZero())

@@ -64,7 +64,7 @@ func (w *target) damagedStack(t *testing.T) *damagedStack {
 
 func (w *target) startDamaged(t testing.TB) *damagedStack {
 	d, g := &damagedStack{rooms: map[string]*testNamespace{}}, NewWithT(t)
-	d.target = start(t, w.ledger(), func(o *stack.Options) { o.Programs = w.Dir })
+	d.target = w.own(t, w.ledger())
 	for _, name := range append([]string{"intact", "chat", "child", "finished"}, names()...) {
 		r := d.newNamespace(t)
 		d.rooms[name] = r

@@ -43,8 +43,8 @@ func (w *target) startFrontends(t testing.TB) *frontends {
 	g.Expect(err).NotTo(HaveOccurred())
 	d.history, err = stack.FreeAddress(t.Context())
 	g.Expect(err).NotTo(HaveOccurred())
-	served := start(t, stack.SQLite, func(o *stack.Options) {
-		o.Programs, o.NoOperator = w.Dir, true
+	served := w.own(t, stack.SQLite, func(o *stack.Options) {
+		o.NoOperator = true
 		o.OperatorFlags = append(o.OperatorFlags, "--history-bind-address", d.history)
 	})
 	g.Expect(served.RegisterHistory(t.Context(), d.history)).To(Succeed())

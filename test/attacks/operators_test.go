@@ -107,10 +107,7 @@ type slowStack struct {
 
 func slowStory(t *testing.T, w *target) *slowStack {
 	t.Helper()
-	own := start(t, stack.SQLite, func(o *stack.Options) {
-		o.Programs = w.Dir
-		o.Gateway = false // two operators cannot listen on its one address
-	})
+	own := w.own(t, stack.SQLite, withoutGateway)
 	s := &slowStack{testNamespace: own.newNamespace(t), release: make(chan struct{})}
 	server := httptest.NewServer(s)
 	t.Cleanup(func() {

@@ -118,8 +118,8 @@ var _ = class(
 		name:    "the operator runs out of memory",
 		attempt: "every kind of endless provider and a dozen tool servers with lists of 15 MiB, results of 20 MiB and endless streams, all at the same time",
 		defence: "the limits: the operator stays below 512 MiB, and others are served",
-		run: func(t *testing.T, _ *target) {
-			w := start(t, stack.SQLite)
+		run: func(t *testing.T, w *target) {
+			w = w.own(t, stack.SQLite, withoutGateway)
 			r := w.newNamespace(t)
 			for name, provider := range endless {
 				r.provider(name, r.serve(provider))

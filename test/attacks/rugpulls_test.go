@@ -127,8 +127,8 @@ var _ = class(
 		name:    "a tool changes while no operator runs",
 		attempt: "the server changes a pinned tool while no operator is running",
 		defence: "the pins are in the status of the ToolServer",
-		run: func(t *testing.T, _ *target) {
-			w := start(t, stack.SQLite)
+		run: func(t *testing.T, w *target) {
+			w = w.own(t, stack.SQLite, withoutGateway)
 			r := w.newNamespace(t)
 			f := newPinnedServer(r, look)
 			r.Expect(w.Operator.Kill()).To(Succeed())

@@ -39,8 +39,7 @@ func (w *target) smallStack(t *testing.T) *smallStack {
 }
 
 func (w *target) startSmall(t testing.TB) *smallStack {
-	s := &smallStack{target: start(t, w.ledger(), func(o *stack.Options) {
-		o.Programs = w.Dir
+	s := &smallStack{target: w.own(t, w.ledger(), func(o *stack.Options) {
 		o.OperatorFlags = append(o.OperatorFlags, "--ledger-namespace-quota", fmt.Sprint(shareOfLedger), "--call-retention", "1ms")
 	})}
 	s.asked = s.newNamespace(t)

@@ -41,6 +41,15 @@ func start(t testing.TB, ledger string, adjust ...func(*stack.Options)) *target 
 	return &target{World: world.Start(t, options), t: t, files: files}
 }
 
+// own starts another stack of the same programs for an attack that affects more than its namespace.
+func (w *target) own(t testing.TB, ledger string, adjust ...func(*stack.Options)) *target {
+	t.Helper()
+	return start(t, ledger, append(adjust, func(o *stack.Options) { o.Programs = w.Dir })...)
+}
+
+// withoutGateway leaves out the gateway, which two operators cannot share.
+func withoutGateway(o *stack.Options) { o.Gateway = false }
+
 // ledger returns the name of the target's ledger.
 func (w *target) ledger() string {
 	if w.Postgres != nil {

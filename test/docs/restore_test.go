@@ -19,9 +19,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
-	"github.com/nestor-dev/nestor/internal/ledger/ledgertest/pgserver"
 	"github.com/nestor-dev/nestor/test/patience"
 	"github.com/nestor-dev/nestor/test/stack"
+	"github.com/nestor-dev/nestor/test/world"
 )
 
 // installationTest is an installation that loses its ledger.
@@ -67,22 +67,11 @@ func TestLostLedgerIsReported(t *testing.T) {
 func newInstallationTest(t *testing.T, ledger string) *installationTest {
 	t.Helper()
 	s := openSuite(t)
-	running, err := stack.Start(t.Context(), stack.Options{Ledger: ledger, Programs: s.bin, ModelFlags: []string{"--no-delay"}, OperatorFlags: stack.ShortLeases()})
-	if errors.Is(err, pgserver.ErrNotInstalled) && os.Getenv("CI") != "true" {
-		t.Skip(err)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := running.Stop(); err != nil {
-			t.Error(err)
-		}
-	})
+	running := world.Start(t, stack.Options{Ledger: ledger, Programs: s.bin, ModelFlags: []string{"--no-delay"}, OperatorFlags: stack.ShortLeases()})
 	if err := running.Provider(t.Context(), metav1.NamespaceDefault, "default"); err != nil {
 		t.Fatal(err)
 	}
-	return &installationTest{T: t, Stack: running, programs: s.bin, copy: filepath.Join(t.TempDir(), "copy")}
+	return &installationTest{T: t, Stack: running.Stack, programs: s.bin, copy: filepath.Join(t.TempDir(), "copy")}
 }
 
 // prepare creates finished work, waiting work and a conversation.

@@ -24,6 +24,7 @@ import (
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 	"github.com/nestor-dev/nestor/test/patience"
 	"github.com/nestor-dev/nestor/test/stack"
+	"github.com/nestor-dev/nestor/test/world"
 )
 
 const apiKey = "sk-nobody-may-see-this"
@@ -49,7 +50,7 @@ const wholeTrace = `invoke_agent orchestrator
 
 // environment is the operator with a collector.
 type environment struct {
-	*stack.Stack
+	*world.World
 
 	t         *testing.T
 	collector *collector
@@ -58,18 +59,9 @@ type environment struct {
 func start(t *testing.T) *environment {
 	t.Helper()
 	w := &environment{t: t, collector: startCollector(t)}
-	var err error
-	w.Stack, err = stack.Start(t.Context(), stack.Options{Scripts: []string{"testdata/two-depths.yaml"}, Env: []string{
+	w.World = world.Start(t, stack.Options{Scripts: []string{"testdata/two-depths.yaml"}, Env: []string{
 		"OTEL_EXPORTER_OTLP_ENDPOINT=http://" + w.collector.http, "OTEL_BSP_SCHEDULE_DELAY=50", "OTEL_METRIC_EXPORT_INTERVAL=100",
 	}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := w.Stop(); err != nil {
-			t.Error(err)
-		}
-	})
 	w.create(&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "key"}, StringData: map[string]string{"key": apiKey}})
 	provider := &v1alpha1.ModelProvider{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "default"}}
 	provider.Spec.BaseURL, provider.Spec.DefaultModel = w.ModelURL, "scripted"

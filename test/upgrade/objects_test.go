@@ -22,6 +22,7 @@ import (
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 	"github.com/nestor-dev/nestor/test/patience"
 	"github.com/nestor-dev/nestor/test/stack"
+	"github.com/nestor-dev/nestor/test/world"
 )
 
 const namespace = "live"
@@ -294,14 +295,7 @@ func newEnvironment(ctx context.Context, t *testing.T, ledger, programs string, 
 	if overlaps() {
 		options.OperatorFlags = []string{"--leader-elect"} // as in the charts of earlier releases
 	}
-	running, err := stack.Start(ctx, options)
-	skipWithout(t, err)
-	t.Cleanup(func() {
-		if err := running.Stop(); err != nil {
-			t.Error(err)
-		}
-	})
-	w := &environment{Stack: running, model: openModel(t, shut), desk: startRecordingServer(t)}
+	w := &environment{Stack: world.Start(t, options).Stack, model: openModel(t, shut), desk: startRecordingServer(t)}
 	w.makeNamespace(ctx, t)
 	return w
 }

@@ -5,14 +5,11 @@ package upgrade
 
 import (
 	"context"
-	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
-
-	"github.com/nestor-dev/nestor/internal/ledger/ledgertest/pgserver"
 )
 
 // root is this checkout.
@@ -66,15 +63,4 @@ func command(ctx context.Context, t *testing.T, dir, program string, args ...str
 		t.Fatalf("%s %s: %v\n%s%s", program, strings.Join(args, " "), err, out, stderr.String())
 	}
 	return string(out)
-}
-
-// skipWithout skips a test if PostgreSQL is missing.
-func skipWithout(t *testing.T, err error) {
-	t.Helper()
-	if errors.Is(err, pgserver.ErrNotInstalled) && os.Getenv("CI") != "true" {
-		t.Skip(err)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
 }
