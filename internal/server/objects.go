@@ -15,6 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/resourceversion"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/dynamic"
 
@@ -35,6 +36,7 @@ type objectSource struct {
 	client    dynamic.ResourceInterface
 	out       *eventBuffer
 	retry     retryPolicy
+	display   *displaySource // gets the objects, too; nil for none
 }
 
 func nestorResource(resource string) schema.GroupVersionResource {
@@ -42,8 +44,14 @@ func nestorResource(resource string) schema.GroupVersionResource {
 }
 
 // follow sends everything after position until ctx ends or access is denied. Without a position, or if the API server
-// has expired it, it starts with a list.
+// has expired it, it starts with a list. A display needs one in any case: then only its changes since position are sent.
 func (o *objectSource) follow(ctx context.Context, position string) error {
+	if o.display != nil && position != "" {
+		reached, err := o.list(ctx, position)
+		if position = reached; err != nil {
+			position = "" // the list that follows reports it
+		}
+	}
 	for failures := 0; ctx.Err() == nil; {
 		reached, err := o.listAndWatch(ctx, position)
 		if reached != position {
@@ -72,7 +80,7 @@ func (o *objectSource) follow(ctx context.Context, position string) error {
 func (o *objectSource) listAndWatch(ctx context.Context, position string) (string, error) {
 	if position == "" {
 		var err error
-		if position, err = o.list(ctx); err != nil {
+		if position, err = o.list(ctx, ""); err != nil {
 			return "", err
 		}
 	}
@@ -98,10 +106,12 @@ func (o *objectSource) listAndWatch(ctx context.Context, position string) (strin
 	}
 }
 
-// list sends all objects: "reset", the objects, and "synced". Only then can the page resume from here.
-func (o *objectSource) list(ctx context.Context) (string, error) {
+// list sends all objects: "reset", the objects, and "synced". Only then can the page resume from here. Of the objects that the page has, which
+// are not newer than since, it sends only the UID.
+func (o *objectSource) list(ctx context.Context, since string) (string, error) {
 	options := o.selector
 	options.Limit = pageSize
+	o.display.begin(o.resource)
 	begun := false
 	for {
 		found, err := o.client.List(ctx, options)
@@ -115,15 +125,27 @@ func (o *objectSource) list(ctx context.Context) (string, error) {
 			}
 		}
 		for i := range found.Items {
-			if err := o.out.put(ctx, o.object(watch.Added, &found.Items[i], "")); err != nil {
+			if err := o.out.put(ctx, o.listed(&found.Items[i], since)); err != nil {
 				return "", err
 			}
 		}
 		if found.GetContinue() == "" {
+			o.display.complete(o.resource)
 			return found.GetResourceVersion(), o.out.put(ctx, o.positionEvent("synced", found.GetResourceVersion()))
 		}
 		options.Continue = found.GetContinue()
 	}
+}
+
+// listed returns the event for an object of a list.
+func (o *objectSource) listed(object *unstructured.Unstructured, since string) event {
+	if order, err := resourceversion.CompareResourceVersion(object.GetResourceVersion(), since); since == "" || err != nil || order > 0 {
+		return o.object(watch.Added, object, "")
+	}
+	o.display.put(o.resource, watch.Added, object)
+	known := &unstructured.Unstructured{Object: map[string]any{}}
+	known.SetUID(object.GetUID())
+	return event{name: "object", data: encode(map[string]any{"resource": o.resource, "type": "KNOWN", "object": known.Object})}
 }
 
 // handleChange sends a change and returns the position after it.
@@ -147,6 +169,7 @@ func (o *objectSource) handleChange(ctx context.Context, change watch.Event, pos
 // object returns the event for a change, without managedFields, which are long and of no use to the page.
 func (o *objectSource) object(change watch.EventType, object *unstructured.Unstructured, position string) event {
 	object.SetManagedFields(nil)
+	o.display.put(o.resource, change, object)
 	if o.shorten != nil {
 		o.shorten(object)
 	}
@@ -180,6 +203,7 @@ func (o *objectSource) sendError(ctx context.Context, name string, err error) er
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
+	o.display.complete(o.resource)
 	return o.out.put(ctx, event{name: name, key: name + "/" + o.resource + "@" + o.namespace, data: encode(struct {
 		Resource  string        `json:"resource"`
 		Namespace string        `json:"namespace,omitempty"`

@@ -13,11 +13,9 @@ import (
 	"github.com/nestor-dev/nestor/internal/view"
 )
 
-// row is what the page shows of an object beside the object itself.
+// row is what lists show of a chat or a task beside the object itself.
 type row struct {
-	// Run is nil for anything but a chat and a task.
-	Run *view.Run `json:"run,omitempty"`
-	// Standstill is why the work stands still: the page derives nothing from conditions.
+	Run        *view.Run        `json:"run,omitempty"`
 	Standstill *view.Standstill `json:"standstill,omitempty"`
 }
 
@@ -31,10 +29,6 @@ func rowOf(resource, user string, object *unstructured.Unstructured) row {
 	case tasks:
 		if task := typed[v1alpha1.AgentTask](object); task != nil {
 			return row{Run: runFor(user, view.RunOfTask(task)), Standstill: view.OfTask(task)}
-		}
-	case subAgents:
-		if agent := typed[v1alpha1.SubAgent](object); agent != nil {
-			return row{Standstill: view.OfAgent(agent)}
 		}
 	}
 	return row{}

@@ -163,7 +163,7 @@ func TestARunIsSentWithEverythingBelowIt(t *testing.T) {
 	}
 	client := fake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), map[schema.GroupVersionResource]string{nestorResource(tasks): "AgentTaskList", nestorResource(subAgents): "SubAgentList"}, objects...)
 	out := newEventBuffer(bufferLimit)
-	source := newTreeSource(client, "default", "root", "alice", out, defaultRetryPolicy())
+	source := newTreeSource(client, "default", "root", "alice", newDisplaySource("", "root", out, tasks, subAgents), defaultRetryPolicy())
 	step := func(first bool) []string {
 		t.Helper()
 		found, err := source.read(t.Context())

@@ -34,6 +34,7 @@ type treeSource struct {
 	tasks, agents dynamic.ResourceInterface
 	out           *eventBuffer
 	retry         retryPolicy
+	display       *displaySource
 
 	sent map[types.UID]sentObject
 }
@@ -43,10 +44,10 @@ type sentObject struct {
 	resource, version string
 }
 
-func newTreeSource(client dynamic.Interface, namespace, task, user string, out *eventBuffer, retry retryPolicy) *treeSource {
+func newTreeSource(client dynamic.Interface, namespace, task, user string, display *displaySource, retry retryPolicy) *treeSource {
 	return &treeSource{
 		task: task, user: user, tasks: client.Resource(nestorResource(tasks)).Namespace(namespace), agents: client.Resource(nestorResource(subAgents)).Namespace(namespace),
-		out: out, retry: retry, sent: map[types.UID]sentObject{},
+		out: display.out, display: display, retry: retry, sent: map[types.UID]sentObject{},
 	}
 }
 
@@ -175,6 +176,7 @@ func (t *treeSource) send(ctx context.Context, found treeObjects, first bool) er
 		return nil
 	}
 	for _, resource := range []string{tasks, subAgents} {
+		t.display.complete(resource)
 		if err := t.out.put(ctx, event{name: "synced", data: encode(map[string]string{"resource": resource})}); err != nil {
 			return err
 		}
@@ -183,7 +185,7 @@ func (t *treeSource) send(ctx context.Context, found treeObjects, first bool) er
 }
 
 func (t *treeSource) sendObject(ctx context.Context, resource string, change watch.EventType, object *unstructured.Unstructured) error {
-	sender := objectSource{resource: resource, user: t.user}
+	sender := objectSource{resource: resource, user: t.user, display: t.display}
 	return t.out.put(ctx, sender.object(change, object, ""))
 }
 

@@ -131,19 +131,23 @@ func (s *site) sources(want streamQuery, config *rest.Config, out *eventBuffer) 
 	}
 	sources := map[string]eventSource{}
 	// The names identify what is followed, so that a position is never used for another chat.
-	add := func(resource, of string, selector metav1.ListOptions) {
+	add := func(resource, of string, selector metav1.ListOptions, display *displaySource) {
 		name := resource + "@" + of
-		sources[name] = &objectSource{name: name, resource: resource, user: want.user, selector: selector, client: client.Resource(nestorResource(resource)).Namespace(want.namespace), out: out, retry: s.retry}
+		sources[name] = &objectSource{name: name, display: display, resource: resource, user: want.user, selector: selector, client: client.Resource(nestorResource(resource)).Namespace(want.namespace), out: out, retry: s.retry}
 	}
-	add(chats, want.namespace, metav1.ListOptions{})
+	add(chats, want.namespace, metav1.ListOptions{}, nil)
 	if want.chat != "" {
 		selector := metav1.ListOptions{LabelSelector: labels.Set{v1alpha1.LabelChat: want.chat}.String()}
+		display := newDisplaySource(want.chat, "", out, messages, tasks, subAgents)
+		sources["display"] = display
 		for _, resource := range []string{messages, tasks, subAgents} {
-			add(resource, want.namespace+"/"+want.chat, selector)
+			add(resource, want.namespace+"/"+want.chat, selector, display)
 		}
 	}
 	if want.task != "" {
-		sources["tree@"+want.namespace+"/"+want.task] = newTreeSource(client, want.namespace, want.task, want.user, out, s.retry)
+		display := newDisplaySource("", want.task, out, tasks, subAgents)
+		sources["display"] = display
+		sources["tree@"+want.namespace+"/"+want.task] = newTreeSource(client, want.namespace, want.task, want.user, display, s.retry)
 	}
 	if want.inbox {
 		known := append([]string{want.namespace}, want.runs...)

@@ -7,6 +7,7 @@ import (
 	"cmp"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 )
@@ -59,16 +60,30 @@ func (s Snapshot) Task(name string) *v1alpha1.AgentTask {
 	return nil
 }
 
-// AgentOf returns the sub-agent of a task, or nil. It is matched by owner, because a sub-agent with the task's name
-// may belong to a deleted task.
-func (s Snapshot) AgentOf(task *v1alpha1.AgentTask) *v1alpha1.SubAgent {
+// AgentOf returns the sub-agent of a task, or nil.
+func (s Snapshot) AgentOf(task *v1alpha1.AgentTask) *v1alpha1.SubAgent { return s.agents().of(task) }
+
+// agentIndex has sub-agents by the UIDs of their owners, or by name without one. They are matched by owner, because a sub-agent with the task's
+// name may belong to a deleted task.
+type agentIndex struct {
+	owned   map[types.UID]*v1alpha1.SubAgent
+	unowned map[string]*v1alpha1.SubAgent
+}
+
+func (s Snapshot) agents() agentIndex {
+	index := agentIndex{map[types.UID]*v1alpha1.SubAgent{}, map[string]*v1alpha1.SubAgent{}}
 	for i := range s.Agents {
-		owner := metav1.GetControllerOf(&s.Agents[i])
-		if owner != nil && owner.UID == task.UID || owner == nil && s.Agents[i].Name == AgentName(task) {
-			return &s.Agents[i]
+		if owner := metav1.GetControllerOfNoCopy(&s.Agents[i]); owner != nil {
+			index.owned[owner.UID] = &s.Agents[i]
+			continue
 		}
+		index.unowned[s.Agents[i].Name] = &s.Agents[i]
 	}
-	return nil
+	return index
+}
+
+func (x agentIndex) of(task *v1alpha1.AgentTask) *v1alpha1.SubAgent {
+	return cmp.Or(x.owned[task.UID], x.unowned[AgentName(task)])
 }
 
 // AgentName returns the name of a task's sub-agent.

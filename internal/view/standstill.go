@@ -99,6 +99,13 @@ func OfAgent(agent *v1alpha1.SubAgent) *Standstill {
 
 // Standstill returns why the work of a node stands still, or nil. A wait for its turn is not worth a note.
 func (n *Node) Standstill() *Standstill {
+	if still := n.standstill(); !still.Is(StandstillQueued) {
+		return still
+	}
+	return nil
+}
+
+func (n *Node) standstill() *Standstill {
 	if n.Ended() {
 		return nil
 	}
@@ -107,10 +114,7 @@ func (n *Node) Standstill() *Standstill {
 			return still
 		}
 	}
-	if still := OfTask(&n.Task); still != nil && still.Kind != StandstillQueued {
-		return still
-	}
-	return nil
+	return OfTask(&n.Task)
 }
 
 // ofRun returns the standstill of a task or a sub-agent.

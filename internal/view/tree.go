@@ -22,10 +22,10 @@ type Node struct {
 
 // Tree returns the tasks of a chat, or with an empty name the standalone ones, in the order in which they were asked for.
 func (s Snapshot) Tree(chat string) []*Node {
-	nodes := map[string]*Node{}
+	nodes, agents := map[string]*Node{}, s.agents()
 	for _, task := range s.Tasks {
 		if task.Spec.Chat == chat {
-			nodes[AgentName(&task)] = &Node{Task: task, Agent: s.AgentOf(&task)} // children name their parent's sub-agent
+			nodes[AgentName(&task)] = &Node{Task: task, Agent: agents.of(&task)} // children name their parent's sub-agent
 		}
 	}
 	var roots []*Node

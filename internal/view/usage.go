@@ -32,6 +32,9 @@ func ownUsage(u v1alpha1.Usage, below []*Node) v1alpha1.Usage {
 		u.CompletionTokens -= b.CompletionTokens
 		u.TotalTokens -= b.TotalTokens
 		u.ModelCalls -= b.ModelCalls
+		if b.CostMicros == nil && b.ModelCalls == 0 {
+			continue // a tool, or an agent that has not started
+		}
 		if u.CostMicros == nil || b.CostMicros == nil {
 			u.CostMicros = nil
 			continue

@@ -1,9 +1,10 @@
 // Copyright 2026 The Nestor Authors
 // SPDX-License-Identifier: Apache-2.0
 
-import type { Message, RunView, Standstill, SubAgent, Task, Trigger } from './api/types';
+import type { Display, Message, MessageDisplay, RunView, Standstill, SubAgent, Task, TaskDisplay, Trigger } from './api/types';
 import type { Entry } from './api/history';
-import { annotationCall, annotationDigest, labelParent } from './api/types';
+import { annotationCall, labelParent } from './api/types';
+import { buildTree, type Tree } from './model/tree';
 
 // Builders for tests: each object has only the fields that a test needs.
 
@@ -25,9 +26,9 @@ export function anAgent(name: string, status: SubAgent['status'], role = 'coder'
   return { metadata: { name, namespace: 'default', uid: `${name}-agent`, creationTimestamp: '2026-01-01T00:00:00Z' }, spec: { task: name, role, depth: 1 }, status };
 }
 
-export function aMessage(name: string, spec: Message['spec'], more: { call?: string; digest?: string; created?: string; status?: Message['status'] } = {}): Message {
+export function aMessage(name: string, spec: Message['spec'], more: { call?: string; created?: string; status?: Message['status'] } = {}): Message {
   return {
-    metadata: { name, namespace: 'default', uid: `${name}-uid`, creationTimestamp: more.created ?? '2026-01-01T00:00:00Z', annotations: { ...(more.call ? { [annotationCall]: more.call } : {}), ...(more.digest ? { [annotationDigest]: more.digest } : {}) } },
+    metadata: { name, namespace: 'default', uid: `${name}-uid`, creationTimestamp: more.created ?? '2026-01-01T00:00:00Z', annotations: more.call ? { [annotationCall]: more.call } : {} },
     spec: { chat: 'chat', ...spec },
     status: more.status,
   };
@@ -35,6 +36,16 @@ export function aMessage(name: string, spec: Message['spec'], more: { call?: str
 
 export function aTrigger(name: string, status: Trigger['status'] = {}, annotations: Record<string, string> = {}, spec: Partial<Trigger['spec']> = {}): Trigger {
   return { metadata: { name, namespace: 'default', uid: `${name}-uid`, creationTimestamp: '2026-01-01T00:00:00Z', annotations }, spec: { schedule: { cron: '@daily' }, task: { role: 'coder' }, ...spec }, status };
+}
+
+/** A tree of tasks as the server places them: in the given order, each with the agent of its name. */
+export function aTree(tasks: Task[], agents: SubAgent[] = [], displays: Record<string, Partial<TaskDisplay> | MessageDisplay> = {}): Tree {
+  const places = tasks.map((task, place): [string, Display] => {
+    const agent = agents.find(({ metadata }) => metadata.name === task.metadata.name)?.metadata.uid;
+    return [task.metadata.uid, { badge: 'pending', place, parent: task.metadata.labels?.[labelParent], agent, own: {}, ...displays[task.metadata.name] }];
+  });
+  const others = Object.entries(displays).filter((entry): entry is [string, MessageDisplay] => !tasks.some(({ metadata }) => metadata.name === entry[0])).map(([name, display]): [string, Display] => [`${name}-uid`, display]);
+  return buildTree(tasks, agents, new Map([...places, ...others]));
 }
 
 export function anEntry(seq: number, entry: Partial<Entry>): Entry {

@@ -69,11 +69,58 @@ export interface RunView {
   asks?: Ask[];
 }
 
+/** What is displayed of a task beside the task itself, as the page's server computed it. */
+export interface TaskDisplay {
+  badge: Badge;
+  /** The UID of its sub-agent. */
+  agent?: string;
+  /** The task whose agent delegated it, and its place among the children of that. */
+  parent?: string;
+  place: number;
+  /** The message that caused it. */
+  trigger?: string;
+  standstill?: Standstill;
+  /** Its usage without that of its children. */
+  own: Usage;
+  /** What its running tools report. */
+  progress?: { call: string; tool: string; text: string }[];
+}
+
+/** What is displayed of a message beside the message itself. */
+export interface MessageDisplay {
+  /** Its place in the conversation. */
+  place: number;
+  request?: {
+    task: string;
+    /** The sub-agent that waits. */
+    agent?: string;
+    call?: string;
+    who: string;
+    tool: string;
+    /** As the model wrote them; complete if whole is true. */
+    arguments: string;
+    /** True if the arguments match the operator's digest of the call. */
+    whole?: boolean;
+    digest?: string;
+    state: 'open' | 'deciding' | 'approved' | 'denied' | 'over';
+    /** The person who decided. */
+    by?: string;
+    comment?: string;
+    /** The decision also allows later calls. */
+    allowed?: boolean;
+  };
+  question?: { task: string; who: string; text: string; open?: boolean };
+  /** It is shown with a request: it is a later part of it, or the decision. */
+  hidden?: boolean;
+}
+
+export type Display = TaskDisplay | MessageDisplay;
+
 export interface Resource {
   metadata: Meta;
   /** Set on chats and tasks from the stream. */
   run?: RunView;
-  /** Set on chats, tasks and sub-agents from the stream. */
+  /** Set on chats and tasks from the stream. */
   standstill?: Standstill;
 }
 
@@ -351,4 +398,3 @@ export const annotationFireResult = 'nestor.dev/fire-result';
 export const annotationFiring = 'nestor.dev/firing';
 export const annotationStopped = 'nestor.dev/stopped';
 export const annotationCall = 'nestor.dev/call';
-export const annotationDigest = 'nestor.dev/arguments-digest';

@@ -3,12 +3,11 @@
 
 import { describe, expect, it } from 'vitest';
 import type { ToolCallPhase } from '../api/types';
-import { aTask, anAgent } from '../testing';
+import { anAgent, aTask, aTree } from '../testing';
 import { evidenceOf } from './claims';
-import { buildTree } from './tree';
 
 const node = (...calls: [tool: string, command: string, phase: ToolCallPhase][]) =>
-  buildTree([aTask('t')], [anAgent('t', { toolCalls: calls.map(([tool, command, phase], i) => ({ id: `c${i}`, tool, phase, arguments: JSON.stringify({ command }) })) })], []).roots[0]!;
+  aTree([aTask('t')], [anAgent('t', { toolCalls: calls.map(([tool, command, phase], i) => ({ id: `c${i}`, tool, phase, arguments: JSON.stringify({ command }) })) })]).roots[0]!;
 
 describe('a claim about tests', () => {
   it('is supported by a command that ran them', () => {
@@ -32,7 +31,7 @@ describe('a claim about tests', () => {
   ] as const)('is not supported by %s %s %s', (tool, command, phase) => expect(evidenceOf(node([tool, command, phase]))).toBeUndefined());
 
   it('is not supported by arguments that were shortened', () => {
-    const cut = buildTree([aTask('t')], [anAgent('t', { toolCalls: [{ id: 'c', tool: 'bash', phase: 'Success', arguments: '{"command":"go test ./' }] })], []).roots[0]!;
+    const cut = aTree([aTask('t')], [anAgent('t', { toolCalls: [{ id: 'c', tool: 'bash', phase: 'Success', arguments: '{"command":"go test ./' }] })]).roots[0]!;
     expect(evidenceOf(cut)).toBeUndefined();
   });
 });

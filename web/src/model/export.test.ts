@@ -3,23 +3,23 @@
 
 import { expect, it } from 'vitest';
 import type { Chat } from '../api/types';
-import { aMessage, anEntry, aRun, aTask } from '../testing';
-import { callDigest } from './digest';
+import { aMessage, anEntry, aRun, aTask, aTree } from '../testing';
 import { jsonOf, markdownOf } from './export';
-import { buildTree, inOrder } from './tree';
 
 const chat: Chat = { metadata: { name: 'talk', namespace: 'alice', uid: 'u', creationTimestamp: '2026-01-01T09:00:00Z' }, spec: {}, run: aRun({ title: 'The release' }) };
 const args = '{"text":"```"}';
 
 it('writes a conversation with its tasks, requests and decisions', () => {
   const tasks = [aTask('talk-1', { spec: { instruction: 'Write it\ndown.', triggerMessage: 'm1' }, status: { phase: 'Success', result: { summary: 'Written.' } } }), aTask('talk-1-1', { parent: 'talk-1', spec: { type: 'Tool', role: undefined, tool: 'notes__add' }, status: { phase: 'Failed', error: { kind: 'ToolError', message: 'no paper' } } })];
-  const messages = inOrder([
+  const messages = [
     aMessage('m1', { role: 'User', user: 'alice', content: 'Write a note.' }, { created: '2026-01-01T10:00:00Z' }),
-    aMessage('m2', { role: 'Assistant', about: 'talk-1', content: `Agent Scribe asks for approval of \`notes__add\` (task talk-1, call c1):\n${args}` }, { call: 'c1', digest: callDigest('notes__add', args), created: '2026-01-01T10:00:01Z' }),
+    aMessage('m2', { role: 'Assistant', about: 'talk-1', content: `Agent Scribe asks for approval of \`notes__add\` (task talk-1, call c1):\n${args}` }, { call: 'c1', created: '2026-01-01T10:00:01Z' }),
     aMessage('m3', { approval: { task: 'talk-1', toolCall: 'c1', decision: 'Approve', comment: 'go on' }, user: 'alice' }, { created: '2026-01-01T10:00:02Z' }),
     aMessage('m4', { role: 'Assistant', content: 'Done.' }, { created: '2026-01-01T10:00:03Z' }),
-  ]);
-  expect(markdownOf(chat, messages, buildTree(tasks, [], messages))).toBe(`# The release
+  ];
+  const request = { task: 'talk-1', call: 'c1', who: 'Scribe', tool: 'notes__add', arguments: args, whole: true, state: 'approved' } as const;
+  const tree = aTree(tasks, [], { 'talk-1': { trigger: 'm1' }, m2: { place: 1, request }, m3: { place: 2, hidden: true } });
+  expect(markdownOf(chat, messages, tree)).toBe(`# The release
 
 Chat \`talk\` in \`alice\`, created 2026-01-01 09:00:00 UTC.
 

@@ -4,7 +4,7 @@
 import type { Entry } from '../api/history';
 import type { Chat, Message, SubAgent, Task } from '../api/types';
 import { viewOf } from './runs';
-import { isPart, questionIn, requestIn, type Node, type Tree } from './tree';
+import { isHidden, questionIn, requestIn, type Node, type Tree } from './tree';
 
 /** A code block that contains a text, whatever fences the text has. */
 function fenced(text: string, language = ''): string {
@@ -15,15 +15,15 @@ function fenced(text: string, language = ''): string {
 
 const at = (time: string) => time.replace('T', ' ').replace(/(:\d\d)(\.\d+)?Z$/, '$1 UTC');
 
-function messageText(message: Message, ordered: Message[], tree: Tree): string | undefined {
+function messageText(message: Message, tree: Tree): string | undefined {
   const { spec, metadata, status } = message;
   const head = (who: string) => `### ${who}, ${at(metadata.creationTimestamp)}`;
   const who = spec.user ?? 'A person';
   if (spec.approval) return `*${who} ${spec.approval.decision === 'Approve' ? 'approved' : 'denied'} a call of ${spec.approval.task}${spec.approval.comment ? `: ${spec.approval.comment}` : ''}, ${at(metadata.creationTimestamp)}*`;
   if (spec.cancel) return `*${who} cancelled ${spec.cancel.task || 'all work'}, ${at(metadata.creationTimestamp)}*`;
-  const request = requestIn(message, tree, ordered);
+  const request = requestIn(message, tree);
   if (request) return `${head(`${request.who} requests approval of \`${request.tool}\``)}\n\n${fenced(request.arguments, 'json')}${request.whole ? '' : '\n\n*The arguments are shortened; the transcript has them in full.*'}`;
-  if (isPart(message, ordered)) return undefined;
+  if (isHidden(message, tree)) return undefined;
   const question = questionIn(message, tree);
   if (question) return `${head(`${question.who} asks`)}\n\n${question.text}`;
   if (!spec.content) return undefined;
@@ -50,7 +50,7 @@ export function markdownOf(chat: Chat, ordered: Message[], tree: Tree): string {
     if (nodes) parts.push(nodes.map((node) => taskText(node)).join('\n'));
   };
   for (const message of ordered) {
-    const text = messageText(message, ordered, tree);
+    const text = messageText(message, tree);
     if (text) parts.push(text);
     tasks(message.metadata.name);
   }

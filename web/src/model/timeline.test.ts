@@ -2,16 +2,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import { describe, expect, it } from 'vitest';
-import { aTask } from '../testing';
+import { aTask, aTree } from '../testing';
 import { draw, ticks, union } from './timeline';
-import { buildTree } from './tree';
 
 const at = (seconds: number) => new Date(Date.UTC(2026, 0, 1, 0, 0, seconds)).toISOString();
 const ran = (from: number, to?: number) => ({ phase: to === undefined ? ('Running' as const) : ('Success' as const), startTime: at(from), ...(to === undefined ? {} : { completionTime: at(to), durationMillis: (to - from) * 1000 }) });
 
 describe('the timeline', () => {
   it('draws fan-out and fan-in', () => {
-    const { roots } = buildTree([aTask('a', { status: ran(0, 10) }), aTask('b', { parent: 'a', status: ran(2, 6) }), aTask('c', { parent: 'a', status: ran(2, 8) })], [], []);
+    const { roots } = aTree([aTask('a', { status: ran(0, 10) }), aTask('b', { parent: 'a', status: ran(2, 6) }), aTask('c', { parent: 'a', status: ran(2, 8) })], [], { b: { badge: 'success' }, c: { badge: 'success' } });
     const picture = draw(roots, 0)!;
     expect(picture.bars.map(({ node, row, start, end }) => [node.name, row, start, end])).toEqual([['a', 0, 0, 1], ['b', 1, 0.2, 0.6], ['c', 2, 0.2, 0.8]]);
     expect(picture.bars[0]!.idle).toEqual([{ start: 0.2, end: 0.8 }]);
@@ -19,11 +18,11 @@ describe('the timeline', () => {
   });
 
   it('lets what runs reach until now, and leaves out what has not begun', () => {
-    const { roots } = buildTree([aTask('a', { status: ran(0) }), aTask('b')], [], []);
+    const { roots } = aTree([aTask('a', { status: ran(0) }), aTask('b')]);
     const picture = draw(roots, Date.parse(at(20)))!;
     expect(picture.bars.map((bar) => [bar.node.name, bar.end])).toEqual([['a', 1]]);
     expect(picture.links).toEqual([]);
-    expect(draw(buildTree([aTask('b')], [], []).roots, 0)).toBeUndefined();
+    expect(draw(aTree([aTask('b')]).roots, 0)).toBeUndefined();
   });
 
   it('marks round times, and not too many', () => {

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import { transcriptOf } from '../api/history';
-import { progressOf } from '../model/progress';
+import { partOf } from '../model/progress';
 import type { Node } from '../model/tree';
 import { useSnapshot } from '../state/context';
 import { Icon } from './Icon';
@@ -35,17 +35,17 @@ export function LiveText({ node, who }: { node: Node; who: string }) {
 
 /** What the running tools of a task report about their work. */
 export function ProgressList({ node }: { node: Node }) {
-  const reports = progressOf(node);
-  if (reports.length === 0) return null;
+  const reports = node.display.progress;
+  if (!reports) return null;
   return (
     <div role="status">
       <ul className="tool-progress" aria-label="Progress of tools">
-        {reports.map(({ call, tool, text, part }) => (
+        {reports.map(({ call, tool, text }) => (
           <li key={call}>
             <Icon name="tool" size={14} />
             <code>{tool}</code>
             <span className="tool-progress-text">{text}</span>
-            {part !== undefined && <progress value={part} max={1} aria-label={`Progress of ${tool}`} />}
+            {partOf(text) !== undefined && <progress value={partOf(text)} max={1} aria-label={`Progress of ${tool}`} />}
           </li>
         ))}
       </ul>

@@ -5,16 +5,15 @@
 
 import { cleanup, fireEvent, render, screen } from '@testing-library/react';
 import { afterEach, describe, expect, it } from 'vitest';
-import { buildTree } from '../model/tree';
 import { SiteContext, type Site } from '../state/context';
-import { aMessage, aTask } from '../testing';
+import { aMessage, aTask, aTree } from '../testing';
 import { MessageView } from './MessageView';
 
 afterEach(cleanup);
 
 const show = (content: string) => {
   const message = aMessage('m1', { role: 'User', user: 'alice', content });
-  return render(<MessageView message={message} messages={[message]} tree={buildTree([], [], [message])} onAnswer={() => undefined} onInspect={() => undefined} />).container;
+  return render(<MessageView message={message} tree={aTree([])} onAnswer={() => undefined} onInspect={() => undefined} />).container;
 };
 
 describe('a message of a person', () => {
@@ -42,11 +41,11 @@ it.each([
   [undefined, 'alice cancelled all work'],
 ])('a cancel of %s names what it stops', (task, text) => {
   const message = aMessage('m1', { role: 'User', user: 'alice', cancel: { task } });
-  const tree = buildTree([aTask('work', { spec: { instruction: 'Mend the build.\nThen test it.' } }), aTask('call', { spec: { type: 'Tool', role: undefined, tool: 'notes__add' } })], [], [message]);
+  const tree = aTree([aTask('work', { spec: { instruction: 'Mend the build.\nThen test it.' } }), aTask('call', { spec: { type: 'Tool', role: undefined, tool: 'notes__add' } })]);
   const site = { roles: () => ({ name: 'coder', displayName: 'Coder' }) } as unknown as Site;
   render(
     <SiteContext value={site}>
-      <MessageView message={message} messages={[message]} tree={tree} onAnswer={() => undefined} onInspect={() => undefined} />
+      <MessageView message={message} tree={tree} onAnswer={() => undefined} onInspect={() => undefined} />
     </SiteContext>,
   );
   screen.getByText(text);

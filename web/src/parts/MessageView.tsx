@@ -6,7 +6,7 @@ import { annotationStopped, type Message } from '../api/types';
 import { explainTurn } from '../model/errors';
 import { clock, firstWords } from '../model/format';
 import type { Redo } from '../model/redo';
-import { isPart, questionIn, requestIn, type Tree } from '../model/tree';
+import { isHidden, questionIn, requestIn, type Tree } from '../model/tree';
 import { Approval } from './Approval';
 import { Attachments } from './Attachments';
 import { CopyButton } from './CopyButton';
@@ -19,7 +19,6 @@ import { RoleIcon, useRoleName } from './RoleIcon';
 /** One message of the main chat. */
 export const MessageView = memo(function MessageView({
   message,
-  messages,
   tree,
   reasoning,
   onAnswer,
@@ -28,7 +27,6 @@ export const MessageView = memo(function MessageView({
   repeats,
 }: {
   message: Message;
-  messages: Message[];
   tree: Tree;
   /** The model's reasoning before the message, which is not a part of it. */
   reasoning?: string;
@@ -39,12 +37,12 @@ export const MessageView = memo(function MessageView({
   repeats?: Message;
 }) {
   const { spec, status, metadata } = message;
-  if (spec.approval) return shownWithRequest(message, messages, tree) ? null : <Decision message={message} />;
+  if (isHidden(message, tree)) return null;
+  if (spec.approval) return <Decision message={message} />;
   if (spec.cancel) return <Cancelled message={message} tree={tree} />;
   if (spec.revoke) return <Line message={message} text={`${spec.user ?? 'Someone'} revoked the allowance ${spec.revoke.allowance}`} />;
-  const request = requestIn(message, tree, messages);
+  const request = requestIn(message, tree);
   if (request) return <Approval chat={spec.chat!} request={request} />;
-  if (isPart(message, messages)) return null;
   const question = questionIn(message, tree);
   if (question) return <Question message={message} question={question} onAnswer={onAnswer} onInspect={onInspect} />;
   const failure = spec.role === 'System' ? explainTurn(spec.content ?? '') : undefined;
@@ -131,15 +129,6 @@ function RedoButtons({ redo, message }: { redo: Redo; message: Message }) {
   );
 }
 
-/** Reports whether a decision is shown with its request. */
-function shownWithRequest({ spec, status }: Message, messages: Message[], tree: Tree): boolean {
-  if (status?.phase === 'Rejected') return false;
-  return messages.some((other) => {
-    const request = requestIn(other, tree, messages);
-    return request?.task === spec.approval!.task && request.call === spec.approval!.toolCall;
-  });
-}
-
 const reasonOf = (message: Message) => message.status?.conditions?.find((c) => c.type === 'Succeeded')?.message ?? message.status?.reason ?? '';
 
 function Question({ message, question, onAnswer, onInspect }: { message: Message; question: NonNullable<ReturnType<typeof questionIn>>; onAnswer: (message: Message) => void; onInspect: (name: string) => void }) {
@@ -150,7 +139,7 @@ function Question({ message, question, onAnswer, onInspect }: { message: Message
         <span>
           <strong>{question.who}</strong> asks
         </span>
-        <button type="button" className="button ghost small" onClick={() => onInspect(question.node.name)}>
+        <button type="button" className="button ghost small" onClick={() => onInspect(question.task)}>
           <Icon name="eye" size={14} /> Inspect
         </button>
       </header>

@@ -1,14 +1,13 @@
 // Copyright 2026 The Nestor Authors
 // SPDX-License-Identifier: Apache-2.0
 
-import { finished, type Node } from '../model/tree';
+import type { Node } from '../model/tree';
 import { Icon } from './Icon';
 
 /** Why a task does not start, or does not continue. */
 export function Standstill({ node }: { node: Node }) {
-  const ofAgent = node.agent?.standstill;
-  const still = ofAgent && ofAgent.kind !== 'Queued' ? ofAgent : node.task.standstill;
-  if (!still?.message || finished(node)) return null;
+  const still = node.display.standstill;
+  if (!still?.message) return null;
   if (still.kind === 'Queued') return <p className="note">{still.message}</p>;
   const blocked = still.kind === 'Blocked';
   return (

@@ -4,7 +4,7 @@
 import type { ServerEvent } from '../api/sse';
 import { Stream, type Connection, type Wanted } from '../api/stream';
 import type { Entry } from '../api/history';
-import type { Chat, Message, Resource, RunView, Standstill, SubAgent, Task } from '../api/types';
+import type { Chat, Display, Message, Resource, RunView, Standstill, SubAgent, Task } from '../api/types';
 import { Inbox, type InboxSnapshot } from './inbox';
 import { emptyTranscript, hear, recall, rejoin, type TranscriptState } from '../model/transcript';
 
@@ -31,8 +31,10 @@ export interface Snapshot {
   messages: Message[];
   tasks: Task[];
   agents: SubAgent[];
-  /** The kinds whose objects have all arrived. */
-  synced: ReadonlySet<Kind>;
+  /** How the tasks and messages are displayed, by UID. */
+  displays: ReadonlyMap<string, Display>;
+  /** What has all arrived. */
+  synced: ReadonlySet<Kind | 'displays'>;
   problems: ReadonlyMap<string, Problem>;
   transcripts: ReadonlyMap<string, TranscriptState>;
   connection: Connection;
@@ -48,7 +50,9 @@ export class Store {
   private objects: { [K in Kind]: Map<string, Objects[K]> } = { agentchats: new Map(), agentmessages: new Map(), agenttasks: new Map(), subagents: new Map() };
   /** A new list replaces the old one only when it is complete. */
   private arriving = new Map<Kind, Map<string, Resource>>();
-  private synced = new Set<Kind>();
+  private displays: ReadonlyMap<string, Display> = new Map();
+  private arrived = new Map<string, Display>();
+  private synced = new Set<Kind | 'displays'>();
   private problems = new Map<string, Problem>();
   private transcripts = new Map<string, TranscriptState>();
   private connection: Connection = { state: 'connecting' };
@@ -105,7 +109,12 @@ export class Store {
     const before = this.want;
     const moved = before?.namespace !== want.namespace;
     if (moved) this.clear('agentchats');
-    if (moved || before?.chat !== want.chat || before?.task !== want.task) for (const kind of ['agentmessages', 'agenttasks', 'subagents'] as const) this.clear(kind);
+    if (moved || before?.chat !== want.chat || before?.task !== want.task) {
+      for (const kind of ['agentmessages', 'agenttasks', 'subagents'] as const) this.clear(kind);
+      this.displays = new Map();
+      this.arrived.clear();
+      this.synced.delete('displays');
+    }
     const wanted = new Set(want.transcripts.map(({ name }) => name));
     for (const name of this.transcripts.keys()) {
       if (moved || !wanted.has(name)) {
@@ -128,6 +137,8 @@ export class Store {
       transcript?: string;
       type?: string;
       object?: Resource;
+      uid?: string;
+      display?: Display;
       run?: RunView;
       standstill?: Standstill;
       entries?: Entry[];
@@ -145,6 +156,9 @@ export class Store {
         break;
       case 'object':
         this.object(data.resource!, data.type!, data.object!);
+        break;
+      case 'display':
+        this.arrived.set(data.uid!, data.display!);
         break;
       case 'synced':
         this.sync(data.resource!);
@@ -171,16 +185,18 @@ export class Store {
 
   private object(kind: Kind, type: string, object: Resource): void {
     const into = (this.arriving.get(kind) ?? this.objects[kind]) as Map<string, Resource>;
-    if (type === 'DELETED') into.delete(object.metadata.uid);
-    else into.set(object.metadata.uid, object);
+    const known = type === 'KNOWN' ? this.objects[kind].get(object.metadata.uid) : object;
+    if (type === 'DELETED' || !known) into.delete(object.metadata.uid);
+    else into.set(object.metadata.uid, known);
     this.problems.delete(kind);
   }
 
-  private sync(kind: Kind): void {
+  private sync(kind: Kind | 'displays'): void {
+    this.synced.add(kind);
+    if (kind === 'displays') return;
     const arrived = this.arriving.get(kind);
     if (arrived) (this.objects[kind] as Map<string, Resource>) = arrived;
     this.arriving.delete(kind);
-    this.synced.add(kind);
     this.problems.delete(kind);
   }
 
@@ -200,7 +216,10 @@ export class Store {
 
   private take(): Snapshot {
     const before = this.snapshot;
+    if (this.arrived.size > 0) this.displays = new Map([...this.displays, ...this.arrived]);
+    this.arrived.clear();
     return {
+      displays: this.displays,
       chats: same(before?.chats, [...this.objects.agentchats.values()]),
       messages: same(before?.messages, [...this.objects.agentmessages.values()]),
       tasks: same(before?.tasks, [...this.objects.agenttasks.values()]),

@@ -31,11 +31,11 @@ import { WaitingBanner } from './WaitingBanner';
 /** A chat: its messages, its tasks, and the composer. */
 export function ChatPage({ route, onMenu }: { route: Route & { chat: string }; onMenu: () => void }) {
   const site = useSite();
-  const { chats, messages, tasks, agents, synced, problems } = useSnapshot();
+  const { chats, messages, tasks, agents, displays, synced, problems } = useSnapshot();
   const { namespace } = site;
   const chat = chats.find((known) => known.metadata.name === route.chat);
-  const ordered = useMemo(() => inOrder(messages), [messages]);
-  const tree = useMemo(() => buildTree(tasks, agents, messages), [tasks, agents, messages]);
+  const ordered = useMemo(() => inOrder(messages, displays), [messages, displays]);
+  const tree = useMemo(() => buildTree(tasks, agents, displays), [tasks, agents, displays]);
   const input = useRef<HTMLTextAreaElement>(null);
   const [answering, setAnswering] = useState<string>();
   const [draft, setDraft] = useState<Draft>();

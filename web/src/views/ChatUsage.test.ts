@@ -3,15 +3,14 @@
 
 import { expect, it } from 'vitest';
 import type { Chat } from '../api/types';
-import { buildTree, flatten } from '../model/tree';
-import { aTask } from '../testing';
+import { aTask, aTree } from '../testing';
 import { sumByRole } from './ChatUsage';
 
 const usage = (promptTokens: number, costMicros?: number) => ({ promptTokens, completionTokens: 0, totalTokens: promptTokens, modelCalls: 1, costMicros });
 const chat = (costMicros?: number) => ({ metadata: { name: 'chat' }, spec: {}, status: { usage: usage(100, costMicros) } }) as unknown as Chat;
 const costs = (of: Chat, ...tasks: (number | undefined)[]) =>
   Object.fromEntries(
-    sumByRole(of, flatten(buildTree(tasks.map((cost, i) => aTask(`t${i}`, { spec: { role: i < 2 ? 'coder' : 'tester' }, status: { phase: 'Success', usage: usage(10, cost) } })), [], []).roots)).map(({ role, own }) => [role, own.costMicros]),
+    sumByRole(of, aTree(tasks.map((_, i) => aTask(`t${i}`, { spec: { role: i < 2 ? 'coder' : 'tester' } })), [], Object.fromEntries(tasks.map((cost, i) => [`t${i}`, { own: usage(10, cost) }]))).roots).map(({ role, own }) => [role, own.costMicros]),
   );
 
 it('divides the cost by role; what belongs to no task is the cost of the orchestrator', () => {

@@ -4,7 +4,7 @@
 import { useMemo } from 'react';
 import type { Chat, Usage } from '../api/types';
 import { duration, firstWords, money, plural, tokens, whole } from '../model/format';
-import { elapsed, flatten, ownUsage, type Node, type Tree } from '../model/tree';
+import { elapsed, flatten, type Node, type Tree } from '../model/tree';
 import { Bars, Tile, type BarRow } from '../parts/Bars';
 import { RoleIcon, useRoleName } from '../parts/RoleIcon';
 
@@ -21,7 +21,7 @@ export function ChatUsage({ chat, tree }: { chat: Chat; tree: Tree }) {
   const agents = useMemo(
     () =>
       nodes
-        .map((node) => ({ node, own: ownUsage(node) }))
+        .map((node) => ({ node, own: node.display.own }))
         .filter(({ own }) => (own.totalTokens ?? 0) > 0)
         .sort((a, b) => (b.own.totalTokens ?? 0) - (a.own.totalTokens ?? 0))
         .slice(0, top),
@@ -84,7 +84,7 @@ export function sumByRole(chat: Chat, nodes: Node[]): { role: string; own: Usage
   let paid = chat.status?.usage?.costMicros;
   const left = { promptTokens: chat.status?.usage?.promptTokens ?? 0, completionTokens: chat.status?.usage?.completionTokens ?? 0 };
   for (const node of nodes) {
-    const own = ownUsage(node);
+    const { own } = node.display;
     if (node.task.spec.role) add(node.task.spec.role, own);
     paid = paid === undefined || own.costMicros === undefined ? undefined : paid - own.costMicros;
     left.promptTokens -= own.promptTokens ?? 0;

@@ -36,7 +36,7 @@ export function Conversation({ chat, ordered, tree, actions, onAnswer, redo, sen
   const failed = last && ordered.at(-1)?.spec.role === 'System' && explainTurn(ordered.at(-1)?.spec.content ?? '') !== undefined;
   const refused = problems.get('agentmessages');
   if (refused?.final) return <Empty icon="key" title="You may not read this chat" alert><ErrorText error={explainServer(refused.message)} /></Empty>;
-  if (!synced.has('agentmessages')) return <div className="conversation"><Loading what="messages" lines={6} /></div>;
+  if (!synced.has('agentmessages') || !synced.has('displays')) return <div className="conversation"><Loading what="messages" lines={6} /></div>;
   return (
     <div className="conversation-frame">
       <div className="conversation" ref={scroller} tabIndex={0} role="log" aria-label="Conversation" aria-live="polite">
@@ -53,7 +53,7 @@ export function Conversation({ chat, ordered, tree, actions, onAnswer, redo, sen
           )}
           {visible.map((message) => (
             <Fragment key={message.metadata.uid}>
-              <MessageView message={message} messages={ordered} tree={tree} reasoning={message.spec.role === 'Assistant' ? reasoning.get((message.spec.content ?? '').trim()) : undefined} onAnswer={onAnswer} onInspect={actions.inspect} redo={message === (failed ? ordered.at(-1) : last) ? redo : undefined} repeats={last} />
+              <MessageView message={message} tree={tree} reasoning={message.spec.role === 'Assistant' ? reasoning.get((message.spec.content ?? '').trim()) : undefined} onAnswer={onAnswer} onInspect={actions.inspect} redo={message === (failed ? ordered.at(-1) : last) ? redo : undefined} repeats={last} />
               {tree.byTrigger.has(message.metadata.name) && <TaskGroup nodes={tree.byTrigger.get(message.metadata.name)!} actions={actions} />}
             </Fragment>
           ))}

@@ -32,8 +32,8 @@ import { Timeline } from './Timeline';
 /** A standalone task: what it should do, what it did, and what came of it. */
 export function RunPage({ route, onMenu }: { route: Route & { run: string }; onMenu: () => void }) {
   const site = useSite();
-  const { tasks, agents, synced, problems } = useSnapshot();
-  const tree = useMemo(() => buildTree(tasks, agents, []), [tasks, agents]);
+  const { tasks, agents, displays, synced, problems } = useSnapshot();
+  const tree = useMemo(() => buildTree(tasks, agents, displays), [tasks, agents, displays]);
   const node = tree.byName.get(route.run);
   const inspect = useCallback((agent?: string) => go(hrefOf({ ...route, agent })), [route.namespace, route.run, route.view]);
   useKeys({
@@ -60,7 +60,7 @@ export function RunPage({ route, onMenu }: { route: Route & { run: string }; onM
           <Empty icon="key" title="You may not read this run" alert>
             {refused.message}
           </Empty>
-        ) : synced.has('agenttasks') ? (
+        ) : synced.has('displays') ? (
           <Empty icon="inbox" title="Run not found">
             <p>
               <strong>{route.run}</strong> does not exist in {site.namespace}, or it was deleted.

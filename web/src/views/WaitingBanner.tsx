@@ -12,7 +12,7 @@ import { go, hrefOf, type Route } from '../state/route';
 export function WaitingBanner({ chat, ordered, tree, route, onAnswer }: { chat: Chat; ordered: Message[]; tree: Tree; route: Route; onAnswer: (message?: Message) => void }) {
   const roleName = useRoleName();
   const asks = ordered.flatMap((message) => {
-    const request = requestIn(message, tree, ordered);
+    const request = requestIn(message, tree);
     const question = questionIn(message, tree);
     return request?.state === 'open' || question?.open ? [{ message, request, question }] : [];
   });

@@ -1,0 +1,158 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package view
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
+
+	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/internal/agent"
+)
+
+func shownTask(name, parent string, change func(*v1alpha1.AgentTask)) v1alpha1.AgentTask {
+	task := v1alpha1.AgentTask{ObjectMeta: metav1.ObjectMeta{Name: name, UID: types.UID(name), Labels: map[string]string{v1alpha1.LabelParent: parent}}, Spec: v1alpha1.AgentTaskSpec{Chat: "chat", Type: v1alpha1.TaskAgent}}
+	if change != nil {
+		change(&task)
+	}
+	return task
+}
+
+func TestDisplayOfTasks(t *testing.T) {
+	agentOf := func(name, uid string) v1alpha1.SubAgent {
+		owner := metav1.OwnerReference{Kind: "AgentTask", UID: types.UID(uid), Controller: ptr.To(true)}
+		return v1alpha1.SubAgent{ObjectMeta: metav1.ObjectMeta{Name: name, UID: types.UID("agent-" + uid), OwnerReferences: []metav1.OwnerReference{owner}}}
+	}
+	usage := func(tokens int64, cost *int64) v1alpha1.Usage {
+		return v1alpha1.Usage{PromptTokens: tokens, TotalTokens: tokens, ModelCalls: 1, CostMicros: cost}
+	}
+	d := NewSnapshot(nil, []v1alpha1.AgentMessage{{ObjectMeta: metav1.ObjectMeta{Name: "m", UID: "m"}}}, []v1alpha1.AgentTask{
+		shownTask("chat-1-x-10", "chat-1-x", nil), shownTask("chat-1-x-2", "chat-1-x", func(task *v1alpha1.AgentTask) { task.Status.Usage = usage(60, nil) }),
+		shownTask("chat-1", "", func(task *v1alpha1.AgentTask) {
+			task.Spec.TriggerMessage, task.Status.SubAgent, task.Status.Phase, task.Status.Usage = "m", "chat-1-x", v1alpha1.TaskRunning, usage(100, ptr.To(int64(50)))
+		}),
+		shownTask("chat-2", "", func(task *v1alpha1.AgentTask) { task.Spec.TriggerMessage = "gone" }),
+	}, []v1alpha1.SubAgent{agentOf("chat-1", "deleted"), agentOf("chat-1-x", "chat-1")}).Display("chat")
+	own := usage(40, nil)
+	own.ModelCalls = 0
+	want := map[types.UID]TaskDisplay{
+		"chat-1":      {Badge: BadgeRunning, Agent: "agent-chat-1", Trigger: "m", Own: own},
+		"chat-2":      {Badge: BadgePending, Place: 1},
+		"chat-1-x-2":  {Badge: BadgePending, Parent: "chat-1", Own: usage(60, nil)},
+		"chat-1-x-10": {Badge: BadgePending, Parent: "chat-1", Place: 1},
+	}
+	if diff := cmp.Diff(want, d.Tasks); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestReportedByTools(t *testing.T) {
+	n := Node{Task: v1alpha1.AgentTask{Status: v1alpha1.AgentTaskStatus{Phase: v1alpha1.TaskRunning}}, Agent: &v1alpha1.SubAgent{}}
+	n.Agent.Status.ToolCalls = []v1alpha1.ToolCallStatus{
+		{ID: "a", Tool: "box__copy", Phase: v1alpha1.ToolCallSuccess, Progress: "10/10"}, {ID: "b", Tool: "box__copy", Phase: v1alpha1.ToolCallRunning, Progress: "3/10 files"},
+	}
+	if diff := cmp.Diff([]ReportedByTool{{"b", "box__copy", "3/10 files"}}, n.ReportedByTools()); diff != "" {
+		t.Error(diff)
+	}
+	n.Task.Status.Phase = v1alpha1.TaskSuccess
+	if got := n.ReportedByTools(); got != nil {
+		t.Errorf("an ended task reports %v", got)
+	}
+}
+
+// post returns a message of the operator about a call of the task chat-1.
+func post(name, call, digest, content string) v1alpha1.AgentMessage {
+	return v1alpha1.AgentMessage{
+		ObjectMeta: metav1.ObjectMeta{Name: name, UID: types.UID(name), Annotations: map[string]string{v1alpha1.AnnotationCall: call, v1alpha1.AnnotationArgumentsDigest: digest}},
+		Spec:       v1alpha1.AgentMessageSpec{Chat: "chat", Role: v1alpha1.RoleAssistant, About: "chat-1", Content: content},
+	}
+}
+
+func decision(name, call string, decision v1alpha1.Decision, phase v1alpha1.MessagePhase) v1alpha1.AgentMessage {
+	approval := &v1alpha1.Approval{Task: "chat-1", ToolCall: call, Decision: decision, Comment: "no"}
+	return v1alpha1.AgentMessage{ObjectMeta: metav1.ObjectMeta{Name: name, UID: types.UID(name)}, Spec: v1alpha1.AgentMessageSpec{Chat: "chat", User: "alice", Approval: approval}, Status: v1alpha1.AgentMessageStatus{Phase: phase}}
+}
+
+const requested = "Agent Scribe asks for approval of `notes__add` (task chat-1, call call_1):\n"
+
+func TestDisplayOfRequests(t *testing.T) {
+	const arguments = `{"title": "a\nb"}`
+	digest := agent.CallDigest("notes__add", arguments)
+	request := post("chat-post-1", "call_1", "", requested+arguments)
+	task := func(phase v1alpha1.TaskPhase) v1alpha1.AgentTask {
+		return shownTask("chat-1", "", func(task *v1alpha1.AgentTask) { task.Status.Phase = phase })
+	}
+	call := func(phase v1alpha1.ToolCallPhase) []v1alpha1.SubAgent {
+		return []v1alpha1.SubAgent{{ObjectMeta: metav1.ObjectMeta{Name: "chat-1"}, Status: v1alpha1.SubAgentStatus{ToolCalls: []v1alpha1.ToolCallStatus{{ID: "call_1", Tool: "notes__add", Phase: phase}}}}}
+	}
+	waits, tool := call(v1alpha1.ToolCallAwaitingApproval), task(v1alpha1.TaskWaiting)
+	tool.Spec.Type = v1alpha1.TaskTool
+	want := func(state RequestState, change func(*Request)) *Request {
+		r := &Request{Task: "chat-1", Call: "call_1", Who: "Scribe", Tool: "notes__add", Arguments: arguments, Whole: true, State: state}
+		if change != nil {
+			change(r)
+		}
+		return r
+	}
+	decided := func(r *Request) { r.By, r.Comment = "alice", "no" }
+	hasDigest := func(r *Request) { r.Digest = digest }
+	forged, fromUser := post("chat-post-1", "", "", requested+arguments), request
+	fromUser.Spec.Role = v1alpha1.RoleUser
+	for name, c := range map[string]struct {
+		task     v1alpha1.AgentTask
+		agents   []v1alpha1.SubAgent
+		messages []v1alpha1.AgentMessage
+		want     *Request
+		hidden   bool // the second message
+	}{
+		"open":                           {task(v1alpha1.TaskWaiting), waits, []v1alpha1.AgentMessage{request}, want(RequestOpen, nil), false},
+		"the status of the call lags":    {task(v1alpha1.TaskRunning), nil, []v1alpha1.AgentMessage{request}, want(RequestOpen, nil), false},
+		"a decision is on its way":       {task(v1alpha1.TaskWaiting), waits, []v1alpha1.AgentMessage{request, decision("d", "call_1", v1alpha1.DecisionDeny, v1alpha1.MessagePending)}, want(RequestDeciding, decided), true},
+		"a rejected decision":            {task(v1alpha1.TaskWaiting), waits, []v1alpha1.AgentMessage{request, decision("d", "call_1", v1alpha1.DecisionDeny, v1alpha1.MessageRejected)}, want(RequestOpen, nil), false},
+		"denied":                         {task(v1alpha1.TaskRunning), call(v1alpha1.ToolCallDenied), []v1alpha1.AgentMessage{request, decision("d", "call_1", v1alpha1.DecisionDeny, v1alpha1.MessageHandled)}, want(RequestDenied, decided), true},
+		"approved":                       {task(v1alpha1.TaskRunning), call(v1alpha1.ToolCallSuccess), []v1alpha1.AgentMessage{request, decision("d", "call_1", v1alpha1.DecisionApprove, v1alpha1.MessageHandled)}, want(RequestApproved, decided), true},
+		"a decision about another call":  {task(v1alpha1.TaskWaiting), waits, []v1alpha1.AgentMessage{request, decision("d", "call_2", v1alpha1.DecisionDeny, v1alpha1.MessageHandled)}, want(RequestOpen, nil), false},
+		"nobody decided":                 {task(v1alpha1.TaskCancelled), call(v1alpha1.ToolCallUnknown), []v1alpha1.AgentMessage{request}, want(RequestOver, nil), false},
+		"of a tool, without a call":      {tool, nil, []v1alpha1.AgentMessage{request, decision("d", "", v1alpha1.DecisionApprove, v1alpha1.MessagePending)}, want(RequestDeciding, func(r *Request) { decided(r); r.Call = "" }), true},
+		"in two parts":                   {task(v1alpha1.TaskWaiting), waits, []v1alpha1.AgentMessage{post("chat-post-1", "call_1", digest, requested+arguments[:5]), post("chat-post-2", "call_1", digest, arguments[5:])}, want(RequestOpen, hasDigest), true},
+		"without its second part":        {task(v1alpha1.TaskWaiting), waits, []v1alpha1.AgentMessage{post("chat-post-1", "call_1", digest, requested+arguments[:5])}, want(RequestOpen, func(r *Request) { r.Digest, r.Arguments, r.Whole = digest, arguments[:5], false }), false},
+		"another call with the same ID":  {task(v1alpha1.TaskWaiting), waits, []v1alpha1.AgentMessage{post("chat-post-1", "call_1", digest, requested+arguments), post("chat-post-2", "call_1", "other", requested+"{}")}, want(RequestOpen, hasDigest), false},
+		"a text of a model is not one":   {task(v1alpha1.TaskWaiting), waits, []v1alpha1.AgentMessage{forged}, nil, false},
+		"a message of a user is not one": {task(v1alpha1.TaskWaiting), waits, []v1alpha1.AgentMessage{fromUser}, nil, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := NewSnapshot(nil, c.messages, []v1alpha1.AgentTask{c.task}, c.agents).Display("chat")
+			if diff := cmp.Diff(c.want, d.Messages["chat-post-1"].Request); diff != "" {
+				t.Error(diff)
+			}
+			if len(c.messages) > 1 && d.Messages[c.messages[1].UID].Hidden != c.hidden {
+				t.Errorf("hidden: %t", !c.hidden)
+			}
+		})
+	}
+}
+
+func TestDisplayOfQuestions(t *testing.T) {
+	asks := post("p", "call_1", "", "Agent Researcher needs input: Which year?")
+	for name, c := range map[string]struct {
+		status v1alpha1.AgentTaskStatus
+		open   bool
+	}{
+		"open":             {v1alpha1.AgentTaskStatus{Phase: v1alpha1.TaskWaiting, Waiting: &v1alpha1.Waiting{Kind: v1alpha1.WaitingQuestion, ToolCall: "call_1"}}, true},
+		"another waits":    {v1alpha1.AgentTaskStatus{Phase: v1alpha1.TaskWaiting, Waiting: &v1alpha1.Waiting{Kind: v1alpha1.WaitingQuestion, ToolCall: "call_2"}}, false},
+		"the task is over": {v1alpha1.AgentTaskStatus{Phase: v1alpha1.TaskSuccess}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			task := shownTask("chat-1", "", func(task *v1alpha1.AgentTask) { task.Status = c.status })
+			d := NewSnapshot(nil, []v1alpha1.AgentMessage{asks}, []v1alpha1.AgentTask{task}, nil).Display("chat")
+			if diff := cmp.Diff(&PostedQuestion{Task: "chat-1", Who: "Researcher", Text: "Which year?", Open: c.open}, d.Messages["p"].Question); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}

@@ -1,0 +1,185 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package view
+
+import (
+	"regexp"
+	"strings"
+
+	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/internal/agent"
+)
+
+// RequestState is what became of a request for approval.
+type RequestState string
+
+// Values of RequestState.
+const (
+	RequestOpen     RequestState = "open"
+	RequestDeciding RequestState = "deciding"
+	RequestApproved RequestState = "approved"
+	RequestDenied   RequestState = "denied"
+	// RequestOver: the call no longer waits, without a decision.
+	RequestOver RequestState = "over"
+)
+
+// Request is a request for approval of a tool call, as the operator posted it in a chat.
+type Request struct {
+	Task string `json:"task"`
+	// Agent is the sub-agent that waits.
+	Agent string `json:"agent,omitempty"`
+	// Call is empty for a task of type Tool, which has only one call.
+	Call string `json:"call,omitempty"`
+	Who  string `json:"who"`
+	Tool string `json:"tool"`
+	// Arguments are complete if Whole is true: then they match the digest of the call.
+	Arguments string       `json:"arguments"`
+	Whole     bool         `json:"whole,omitempty"`
+	Digest    string       `json:"digest,omitempty"`
+	State     RequestState `json:"state"`
+	// By, Comment and Allowed are of the decision; Allowed means that it also allows later calls.
+	By      string `json:"by,omitempty"`
+	Comment string `json:"comment,omitempty"`
+	Allowed bool   `json:"allowed,omitempty"`
+}
+
+// PostedQuestion is a question of an agent, as the operator posted it in a chat.
+type PostedQuestion struct {
+	Task string `json:"task"`
+	Who  string `json:"who"`
+	Text string `json:"text"`
+	Open bool   `json:"open,omitempty"`
+}
+
+var (
+	requestText  = regexp.MustCompile("(?s)^Agent (.+) asks for approval of `([^`]+)` \\(task \\S+, call \\S+\\):\n(.*)$")
+	questionText = regexp.MustCompile(`(?s)^Agent (.+?) needs input: (.*)$`)
+)
+
+// call identifies a call of a task. The ID is empty for a task of type Tool, which has only one call.
+type call struct{ task, id string }
+
+// posts has the requests of a conversation. Only the operator can annotate a message with a call, so text of a model is never mistaken for a
+// request.
+type posts struct {
+	messages []v1alpha1.AgentMessage
+	nodes    map[string]*Node
+	parts    map[int][]int // the later parts of a request, by the message that begins it
+	part     map[int]bool
+	begun    map[call]bool
+	decided  map[call]*v1alpha1.AgentMessage // the last decision
+}
+
+func newPosts(messages []v1alpha1.AgentMessage, nodes map[string]*Node) posts {
+	p := posts{messages: messages, nodes: nodes, parts: map[int][]int{}, part: map[int]bool{}, begun: map[call]bool{}, decided: map[call]*v1alpha1.AgentMessage{}}
+	type key struct {
+		call
+		digest string
+	}
+	first := map[key]int{}
+	for i := range messages {
+		m := &messages[i]
+		if a := m.Spec.Approval; a != nil && m.Status.Phase != v1alpha1.MessageRejected {
+			p.decided[p.call(a.Task, a.ToolCall)] = m
+		}
+		c, posted := p.posted(m)
+		if !posted {
+			continue
+		}
+		k := key{c, m.Annotations[v1alpha1.AnnotationArgumentsDigest]}
+		if requestText.MatchString(m.Spec.Content) {
+			first[k], p.parts[i], p.begun[c] = i, nil, true
+		} else if start, begun := first[k]; begun && k.digest != "" {
+			p.parts[start], p.part[i] = append(p.parts[start], i), true
+		}
+	}
+	return p
+}
+
+func (p posts) call(task, id string) call {
+	if n := p.nodes[task]; n != nil && n.Task.Spec.Type == v1alpha1.TaskTool {
+		id = ""
+	}
+	return call{task, id}
+}
+
+// posted returns the call that a message of the operator is about.
+func (p posts) posted(m *v1alpha1.AgentMessage) (call, bool) {
+	id := m.Annotations[v1alpha1.AnnotationCall]
+	return p.call(m.Spec.About, id), id != "" && m.Spec.About != "" && m.Spec.Role == v1alpha1.RoleAssistant
+}
+
+func (p posts) display(i int) MessageDisplay {
+	m := &p.messages[i]
+	shown := MessageDisplay{Place: i, Hidden: p.part[i]}
+	if a := m.Spec.Approval; a != nil {
+		shown.Hidden = m.Status.Phase != v1alpha1.MessageRejected && p.begun[p.call(a.Task, a.ToolCall)]
+		return shown
+	}
+	c, posted := p.posted(m)
+	if _, begins := p.parts[i]; begins {
+		shown.Request = p.request(i, c)
+	} else if posted {
+		shown.Question = p.question(c, m)
+	}
+	return shown
+}
+
+func (p posts) request(i int, c call) *Request {
+	m := &p.messages[i]
+	match := requestText.FindStringSubmatch(m.Spec.Content)
+	r := &Request{Task: c.task, Call: c.id, Who: match[1], Tool: match[2], Digest: m.Annotations[v1alpha1.AnnotationArgumentsDigest]}
+	var arguments strings.Builder // a long request is posted in parts
+	arguments.WriteString(match[3])
+	for _, part := range p.parts[i] {
+		arguments.WriteString(p.messages[part].Spec.Content)
+	}
+	r.Arguments = arguments.String()
+	r.Whole = r.Digest == "" || agent.CallDigest(r.Tool, r.Arguments) == r.Digest
+	decision := p.decided[c]
+	if decision != nil {
+		r.By, r.Comment, r.Allowed = decision.Spec.User, decision.Spec.Approval.Comment, decision.Spec.Approval.Allow != nil
+	}
+	node := p.nodes[c.task]
+	if node != nil {
+		r.Agent = node.Task.Status.SubAgent
+	}
+	r.State = requestState(node, c, decision)
+	return r
+}
+
+func requestState(n *Node, c call, decision *v1alpha1.AgentMessage) RequestState {
+	phase := v1alpha1.ToolCallPhase("")
+	if n != nil && n.Agent != nil {
+		for _, known := range n.Agent.Status.ToolCalls {
+			if known.ID == c.id {
+				phase = known.Phase
+			}
+		}
+	}
+	open := phase == v1alpha1.ToolCallAwaitingApproval || n != nil && c.id == "" && n.Task.Status.Phase == v1alpha1.TaskWaiting
+	switch {
+	case open && decision != nil:
+		return RequestDeciding
+	case open:
+		return RequestOpen
+	case decision != nil && decision.Spec.Approval.Decision == v1alpha1.DecisionApprove:
+		return RequestApproved
+	case decision != nil:
+		return RequestDenied
+	case n != nil && !n.Ended() && phase == "":
+		return RequestOpen // the object may lag behind the message
+	}
+	return RequestOver
+}
+
+func (p posts) question(c call, m *v1alpha1.AgentMessage) *PostedQuestion {
+	n, match := p.nodes[c.task], questionText.FindStringSubmatch(m.Spec.Content)
+	if n == nil || match == nil {
+		return nil
+	}
+	waiting := n.Task.Status.Waiting
+	open := n.Task.Status.Phase == v1alpha1.TaskWaiting && waiting != nil && waiting.Kind == v1alpha1.WaitingQuestion && (waiting.ToolCall == "" || waiting.ToolCall == m.Annotations[v1alpha1.AnnotationCall])
+	return &PostedQuestion{Task: c.task, Who: match[1], Text: match[2], Open: open}
+}
