@@ -13,7 +13,7 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/nestor-dev/nestor/internal/lifeline"
+	"github.com/nestor-dev/nestor/internal/localcluster/lifeline"
 )
 
 // A guard ends the control plane when the caller dies without stopping it; see package lifeline.

@@ -22,8 +22,8 @@ import (
 
 	"github.com/nestor-dev/nestor/config/operator"
 	"github.com/nestor-dev/nestor/internal/localmode"
-	"github.com/nestor-dev/nestor/internal/model/a2a/a2atest"
 	"github.com/nestor-dev/nestor/internal/model/scripted"
+	"github.com/nestor-dev/nestor/test/a2atest"
 	"github.com/nestor-dev/nestor/test/stack"
 )
 

@@ -14,7 +14,7 @@ import (
 	. "github.com/onsi/gomega"
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
-	"github.com/nestor-dev/nestor/internal/model/a2a/a2atest"
+	"github.com/nestor-dev/nestor/test/a2atest"
 )
 
 func playCodeReview(r *room) {

@@ -8,7 +8,7 @@ import (
 	. "github.com/onsi/gomega"
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
-	"github.com/nestor-dev/nestor/internal/model/a2a/a2atest"
+	"github.com/nestor-dev/nestor/test/a2atest"
 )
 
 // MakeRemoteRole returns a role whose work a remote agent does.

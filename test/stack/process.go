@@ -9,7 +9,7 @@ import (
 	"os/exec"
 	"syscall"
 
-	"github.com/nestor-dev/nestor/internal/lifeline"
+	"github.com/nestor-dev/nestor/internal/localcluster/lifeline"
 )
 
 // Process is a running program. It ends with this process.

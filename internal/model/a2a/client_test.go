@@ -21,8 +21,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/nestor-dev/nestor/internal/model"
-	"github.com/nestor-dev/nestor/internal/model/a2a/a2atest"
 	"github.com/nestor-dev/nestor/internal/model/wire"
+	"github.com/nestor-dev/nestor/test/a2atest"
 )
 
 func clientOf(t *testing.T, url string, header http.Header) *Client {

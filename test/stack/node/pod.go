@@ -21,7 +21,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/nestor-dev/nestor/internal/lifeline"
+	"github.com/nestor-dev/nestor/internal/localcluster/lifeline"
 )
 
 // filesVolume is the volume with the files of a workspace.

@@ -14,7 +14,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/nestor-dev/nestor/internal/lifeline"
+	"github.com/nestor-dev/nestor/internal/localcluster/lifeline"
 )
 
 // startTimeout is generous, because a server that was killed must recover first.

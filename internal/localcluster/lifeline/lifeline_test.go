@@ -15,7 +15,7 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/nestor-dev/nestor/internal/lifeline"
+	"github.com/nestor-dev/nestor/internal/localcluster/lifeline"
 	"github.com/nestor-dev/nestor/test/patience"
 )
 
