@@ -8,6 +8,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
@@ -16,6 +17,10 @@ import (
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 	"github.com/nestor-dev/nestor/internal/view"
 )
+
+// displayPause is how many times as long as computing a display the pause after it is, so that a page of a very large chat, in which much
+// happens, takes at most a quarter of a processor.
+const displayPause = 3
 
 // displaySource is a source of a stream: how a chat or a standalone task is displayed. It computes that from the objects that other sources
 // send, and sends what has changed.
@@ -113,6 +118,7 @@ func (d *displaySource) follow(ctx context.Context, _ string) error {
 			return ctx.Err()
 		case <-d.changed:
 		}
+		began := time.Now()
 		snapshot, complete := d.snapshot()
 		if !complete {
 			continue
@@ -123,7 +129,9 @@ func (d *displaySource) follow(ctx context.Context, _ string) error {
 		}
 		before := sent
 		sent = map[types.UID]string{}
-		for uid, data := range encodeDisplay(snapshot.Display(chat)) {
+		display := encodeDisplay(snapshot.Display(chat))
+		pause := time.After(displayPause * time.Since(began))
+		for uid, data := range display {
 			if sent[uid] = string(data); before[uid] == sent[uid] {
 				continue
 			}
@@ -136,6 +144,10 @@ func (d *displaySource) follow(ctx context.Context, _ string) error {
 			if err := d.out.put(ctx, event{name: "synced", data: encode(map[string]string{"resource": "displays"})}); err != nil {
 				return err
 			}
+		}
+		select {
+		case <-ctx.Done():
+		case <-pause:
 		}
 	}
 }
