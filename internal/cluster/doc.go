@@ -7,7 +7,8 @@
 // gone from the cache while its sub-agent is still there. Reads therefore guarantee:
 //
 //  1. What this process has written is never missing.
-//  2. Before an absence has consequences, it is confirmed with a read from the API server, which concurrent callers share.
+//  2. Before an absence has consequences, it is confirmed with a read from the API server, which concurrent callers share. So is a task or
+//     sub-agent before its first call.
 //  3. No order between kinds is assumed: with every kind at any older version a decision may do too little for a moment, and never
 //     anything wrong.
 //

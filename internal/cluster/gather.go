@@ -15,74 +15,55 @@ import (
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 )
 
-// Gather reads the tree of an object. Its ancestors, the tasks with the given names and their sub-agents are read from the API server if the
-// cache does not have them. A task that is found by its name only may belong to another tree: see IsWithin.
+// Gather reads the objects above an object, and the tasks with the given names with their sub-agents and the objects
+// above them. All are read by name, from the API server if the cache does not have them: the tree of a chat may have
+// thousands of objects, and a reconcile needs a few. A task that is found by its name only may belong to another
+// tree: see IsWithin.
 func (r Reader) Gather(ctx context.Context, object client.Object, tasks ...string) (Tree, error) {
-	t, err := r.cachedTree(ctx, object)
-	if err != nil {
-		return Tree{}, err
-	}
+	t := newTree()
+	t.add(object)
 	if err := t.addAncestors(ctx, object, r.Cache, r.API); err != nil {
 		return Tree{}, err
 	}
 	for _, name := range tasks {
-		if err := t.addTask(ctx, r.API, object.GetNamespace(), name); err != nil {
+		if err := r.addTask(ctx, t, object, name); err != nil {
 			return Tree{}, err
 		}
 	}
 	return t, nil
 }
 
-// addTask adds a task and its sub-agent, if the tree does not have them, and the ancestors of the task.
-func (t Tree) addTask(ctx context.Context, live client.Reader, namespace, name string) error {
-	if t.tasks[name] == nil {
-		found, err := objectRef{kind: "AgentTask", name: name}.read(ctx, live, namespace)
-		if err != nil || found == nil {
-			return err
+// addTask adds a task, its sub-agent, and its ancestors. A cached task that is not below top may have been replaced
+// by one that is.
+func (r Reader) addTask(ctx context.Context, t Tree, top client.Object, name string) error {
+	for _, from := range []client.Reader{r.Cache, r.API} {
+		if task := t.tasks[name]; task != nil && t.IsWithin(task, top) {
+			break
 		}
-		t.add(found)
-	}
-	task := t.tasks[name]
-	if err := t.addAncestors(ctx, task, live); err != nil || task.Spec.Type == v1alpha1.TaskTool {
-		return err
-	}
-	for _, name := range append(SubAgentNames(task), task.Status.SubAgent) {
-		if name == "" || t.subAgents[task.UID] != nil {
-			continue
-		}
-		found, err := objectRef{kind: "SubAgent", name: name, owner: task.UID}.read(ctx, live, namespace)
+		task, err := objectRef{kind: "AgentTask", name: name}.read(ctx, from, top.GetNamespace())
 		if err != nil {
 			return err
 		}
-		if found != nil {
-			t.add(found)
+		if task == nil {
+			continue
+		}
+		t.add(task)
+		if err := t.addAncestors(ctx, task, r.Cache, r.API); err != nil {
+			return err
 		}
 	}
-	return nil
+	task := t.tasks[name]
+	if task == nil || task.Spec.Type == v1alpha1.TaskTool {
+		return nil
+	}
+	sub, err := r.FindSubAgent(ctx, task)
+	if err == nil && sub != nil {
+		t.add(sub)
+	}
+	return err
 }
 
-// cachedTree reads the tree of an object from the cache.
-func (r Reader) cachedTree(ctx context.Context, object client.Object) (Tree, error) {
-	t := newTree()
-	var tasks v1alpha1.AgentTaskList
-	var agents v1alpha1.SubAgentList
-	for _, list := range []client.ObjectList{&tasks, &agents} {
-		which := []client.ListOption{client.InNamespace(object.GetNamespace()), client.MatchingFields{RootField: string(RootUID(object))}, client.UnsafeDisableDeepCopy}
-		if err := r.Cache.List(ctx, list, which...); err != nil {
-			return t, fmt.Errorf("list the tree of %s/%s: %w", object.GetNamespace(), object.GetName(), err)
-		}
-	}
-	for i := range tasks.Items {
-		t.add(&tasks.Items[i])
-	}
-	for i := range agents.Items {
-		t.add(&agents.Items[i])
-	}
-	t.add(object)
-	return t, nil
-}
-
-// addAncestors adds the ancestors of an object.
+// addAncestors adds the ancestors of an object. One that the first reader does not have is read from the next.
 func (t Tree) addAncestors(ctx context.Context, object client.Object, from ...client.Reader) error {
 	for range maxLineage {
 		ref, missing := t.missing(object)
@@ -102,15 +83,15 @@ func (t Tree) addAncestors(ctx context.Context, object client.Object, from ...cl
 		if found == nil {
 			return nil
 		}
-		t.add(found)
+		t.objects[found.GetUID()] = found // not by its name, which another task may have by now
 	}
 	return nil
 }
 
-// objectRef refers to an object of a tree: by the UID of its owner for a sub-agent, by its own for others if it is known.
+// objectRef refers to an object of a tree, by its UID too if that is known.
 type objectRef struct {
 	kind, name string
-	uid, owner types.UID
+	uid        types.UID
 }
 
 // read reads the object that is meant. It returns nil if there is none.
@@ -123,8 +104,7 @@ func (r objectRef) read(ctx context.Context, from client.Reader, namespace strin
 	if err != nil {
 		return nil, fmt.Errorf("get %s %s/%s: %w", r.kind, namespace, r.name, err)
 	}
-	owner := metav1.GetControllerOf(object)
-	if r.uid != "" && object.GetUID() != r.uid || r.owner != "" && (owner == nil || owner.UID != r.owner) {
+	if r.uid != "" && object.GetUID() != r.uid {
 		return nil, nil
 	}
 	return object, nil

@@ -55,6 +55,15 @@ func ChildTask(ctx context.Context, owner client.Object, name string, read Read)
 	return &task, nil
 }
 
+// FindChildTask is like ChildTask, but reads from the API server if the cache has no such task, or that of another
+// owner.
+func (r Reader) FindChildTask(ctx context.Context, owner client.Object, name string) (*v1alpha1.AgentTask, error) {
+	if task, err := ChildTask(ctx, owner, name, r.Cached); task != nil || err != nil {
+		return task, err
+	}
+	return ChildTask(ctx, owner, name, r.Live)
+}
+
 // SubAgentNames returns the names that a task's sub-agent may have: the task's own, or one with a suffix if that is taken.
 func SubAgentNames(task *v1alpha1.AgentTask) []string {
 	names := []string{task.Name}
@@ -69,9 +78,13 @@ func (r Reader) SubAgent(ctx context.Context, task *v1alpha1.AgentTask) (*v1alph
 	return subAgentOf(ctx, task, r.Cached)
 }
 
-// FindSubAgent is like SubAgent, but reads from the API server what is not in the cache.
+// FindSubAgent is like SubAgent, but reads from the API server if the cache has no sub-agent with such a name, or
+// those of other tasks.
 func (r Reader) FindSubAgent(ctx context.Context, task *v1alpha1.AgentTask) (*v1alpha1.SubAgent, error) {
-	return subAgentOf(ctx, task, r.Find)
+	if sub, err := r.SubAgent(ctx, task); sub != nil || err != nil {
+		return sub, err
+	}
+	return subAgentOf(ctx, task, r.Live)
 }
 
 func subAgentOf(ctx context.Context, task *v1alpha1.AgentTask, read Read) (*v1alpha1.SubAgent, error) {

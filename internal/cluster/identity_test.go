@@ -81,7 +81,8 @@ func TestALineageEndsWhereSomethingWasDeleted(t *testing.T) {
 	} {
 		api := clustertest.NewCluster(t, test.objects...)
 		r := cluster.Reader{Cache: api, API: api}
-		lineage, err := r.Lineage(t.Context(), sub)
+		tree, err := r.Gather(t.Context(), sub)
+		lineage := tree.Lineage(sub)
 		if err != nil || lineage.Gone != test.gone {
 			t.Errorf("%s: gone %t, want %t (%v)", name, lineage.Gone, test.gone, err)
 		}

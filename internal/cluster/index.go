@@ -17,14 +17,13 @@ import (
 
 // ChatField indexes tasks and messages by their chat, TaskField indexes messages by their standalone task, OwnerField indexes sub-agents by
 // the UID of their task, TriggerField indexes tasks and messages by the UID of the trigger that created them, and HeldField
-// those with the finalizer of a firing by the name of the trigger. RootField indexes tasks and sub-agents by the root of their tree.
+// those with the finalizer of a firing by the name of the trigger.
 const (
 	ChatField    = "spec.chat"
 	TaskField    = "spec.task"
 	OwnerField   = "metadata.controller"
 	TriggerField = "metadata.trigger"
 	HeldField    = "metadata.held"
-	RootField    = "metadata.root"
 )
 
 // FieldIndex is the value by which the objects of a kind are listed.
@@ -44,7 +43,6 @@ func (i FieldIndex) Values(object client.Object) []string {
 
 // Indexes returns the indexes of the cache.
 func Indexes() []FieldIndex {
-	rootUID := func(object client.Object) string { return string(RootUID(object)) }
 	return []FieldIndex{
 		{&v1alpha1.AgentTask{}, ChatField, ChatOf},
 		{&v1alpha1.AgentMessage{}, ChatField, ChatOf},
@@ -54,8 +52,6 @@ func Indexes() []FieldIndex {
 		{&v1alpha1.AgentTask{}, HeldField, heldBy},
 		{&v1alpha1.AgentMessage{}, HeldField, heldBy},
 		{&v1alpha1.AgentMessage{}, TaskField, func(o client.Object) string { return o.(*v1alpha1.AgentMessage).Spec.Task }},
-		{&v1alpha1.AgentTask{}, RootField, rootUID},
-		{&v1alpha1.SubAgent{}, RootField, rootUID},
 	}
 }
 

@@ -23,21 +23,10 @@ type Lineage struct {
 	Gone bool
 	// Parent is the chat or sub-agent that asked for the object; nil for a standalone task and its sub-agent.
 	Parent client.Object
-	// Chat is the chat at the top; nil in the tree of a standalone task.
+	// Root is the object at the top: a chat, a standalone task, or the object itself if it has no owner in the tree.
+	// Chat is the root if it is a chat.
+	Root client.Object
 	Chat *v1alpha1.AgentChat
-}
-
-// Lineage finds the ancestors of an AgentTask or a SubAgent. It reads from the API server what is not in the cache.
-func (r Reader) Lineage(ctx context.Context, object client.Object) (Lineage, error) {
-	return lineage(ctx, object, r.Cache, r.API)
-}
-
-// lineage finds the ancestors of an object. One that the first reader does not have is read from the next.
-func lineage(ctx context.Context, object client.Object, from ...client.Reader) (Lineage, error) {
-	t := newTree()
-	t.add(object)
-	err := t.addAncestors(ctx, object, from...)
-	return t.Lineage(object), err
 }
 
 // needsOwner reports whether an object without an owner was orphaned: with --cascade=orphan the garbage collector removes the reference. The
@@ -78,18 +67,29 @@ func (r Reader) HasObject(ctx context.Context, a ledger.Agent, confirm bool) (bo
 	if !confirm {
 		from = from[:1]
 	}
-	above, err := lineage(ctx, object, from...)
-	return err == nil && !above.Gone, err
+	t := newTree()
+	err = t.addAncestors(ctx, object, from...)
+	return err == nil && !t.Lineage(object).Gone, err
+}
+
+// Confirm reads the object of an agent and its ancestors from the API server. The object is nil if it was deleted or
+// replaced.
+func (r Reader) Confirm(ctx context.Context, a ledger.Agent) (client.Object, Lineage, error) {
+	object, err := agentObject(ctx, a, r.Live)
+	if err != nil || object == nil {
+		return nil, Lineage{}, err
+	}
+	t := newTree()
+	if err := t.addAncestors(ctx, object, r.API); err != nil {
+		return nil, Lineage{}, err
+	}
+	return object, t.Lineage(object), nil
 }
 
 // Deleted reports whether the object of an agent was deleted, and whether one of its ancestors was. Both are read from the API server.
 func (r Reader) Deleted(ctx context.Context, a ledger.Agent) (object, ancestor bool, err error) {
-	found, err := agentObject(ctx, a, r.Live)
-	if err != nil || found == nil {
-		return err == nil, false, err
-	}
-	above, err := lineage(ctx, found, r.API)
-	return false, above.Gone, err
+	found, above, err := r.Confirm(ctx, a)
+	return err == nil && found == nil, above.Gone, err
 }
 
 // agentObject reads the object of an agent. It returns nil if the object does not exist or is being deleted.

@@ -11,8 +11,9 @@ import (
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 )
 
-// Tree contains the tasks and sub-agents of one tree, its chat, and the objects above them, as Gather has read them. Neither it nor its
-// objects may be changed. An object that is missing in a Tree does not exist, or did not belong to the tree when it was read.
+// Tree contains the part of a tree that Gather has read: an object, tasks with their sub-agents, and the objects
+// above them. Neither it nor its objects may be changed. Of these, an object that is missing in a Tree does not
+// exist.
 type Tree struct {
 	objects map[types.UID]client.Object
 	// tasks are the tasks by name, and subAgents the sub-agents by the UID of their task.
@@ -76,7 +77,7 @@ func (t Tree) IsWithin(object, top client.Object) bool {
 
 // Lineage returns the ancestors of an object.
 func (t Tree) Lineage(object client.Object) Lineage {
-	var out Lineage
+	out := Lineage{Root: object}
 	for range maxLineage {
 		above := t.above(object)
 		if above == nil {
@@ -92,7 +93,7 @@ func (t Tree) Lineage(object client.Object) Lineage {
 			out.Parent = above
 		}
 		out.Chat, _ = above.(*v1alpha1.AgentChat)
-		object = above
+		out.Root, object = above, above
 	}
 	out.Gone = true // a longer chain of owners is not a tree
 	return out

@@ -119,12 +119,39 @@ func (r *Reconciler) start(ctx context.Context, f *facts) error {
 	if f.Cancel { // a start may be in flight, so the ledger decides which came first
 		return r.Runner.Engine.Start(record, started, agent.Cancelled{By: CancelledBy(f)})
 	}
+	return r.launch(ctx, f, record, started)
+}
+
+// launch starts an agent or tool run.
+func (r *Reconciler) launch(ctx context.Context, f *facts, record ledger.Agent, started agent.Started) error {
 	if f.SubAgent != nil {
 		if acquired, err := r.acquireSlot(ctx, f, record); err != nil || !acquired {
 			return err
 		}
 	}
-	return r.Runner.Engine.Start(record, started)
+	confirmed, err := r.confirmStart(ctx, f, record)
+	if confirmed {
+		return r.Runner.Engine.Start(record, started)
+	}
+	r.Runner.Engine.ReleaseSlot(f.uid)
+	return err // what has changed arrives with the watch
+}
+
+// confirmStart reads an object and those above it once from the API server before its first call, which costs money
+// or changes something: the cache may have an object that was deleted, replaced, cancelled, or begun by another
+// operator.
+func (r *Reconciler) confirmStart(ctx context.Context, f *facts, record ledger.Agent) (bool, error) {
+	live, above, err := r.Runner.Confirm(ctx, record)
+	if err != nil || live == nil {
+		return false, err
+	}
+	confirmed := *f
+	confirmed.Run, confirmed.lineage = runOf(live), above
+	v := judge(confirmed)
+	if v.verb == fail {
+		return false, &startError{v.failure}
+	}
+	return v.verb == begin && !confirmed.Cancel, nil
 }
 
 // acquireSlot gives a sub-agent a slot, or shows why it has to wait for one.

@@ -75,7 +75,7 @@ func (r *Runner) continuedAgent(ctx context.Context, owner Owner, name string) (
 	if name == "" {
 		return "", nil
 	}
-	task, err := cluster.ChildTask(ctx, owner.Object, name, r.Find)
+	task, err := r.FindChildTask(ctx, owner.Object, name)
 	if err != nil || task == nil {
 		return name, err
 	}
@@ -93,7 +93,7 @@ func (r *Runner) isDeleted(ctx context.Context, owner Owner, name string) (bool,
 	if err != nil || !begun {
 		return false, err
 	}
-	task, err := cluster.ChildTask(ctx, owner.Object, name, r.Find)
+	task, err := r.FindChildTask(ctx, owner.Object, name)
 	if err != nil || task != nil {
 		return true, err // another operator has just created it
 	}
@@ -110,7 +110,7 @@ func (r *Runner) cancelChild(ctx context.Context, owner Owner, name string) erro
 	if begun, err := r.Engine.HasStarted(ctx, parent, name); err != nil || begun {
 		return err
 	}
-	task, err := cluster.ChildTask(ctx, owner.Object, name, r.Find) // a task that is only missing from the cache would continue to run
+	task, err := r.FindChildTask(ctx, owner.Object, name) // a task that is only missing from the cache would continue to run
 	if err != nil {
 		return err
 	}

@@ -42,12 +42,12 @@ func (r *Reconciler) finish(ctx context.Context, task *v1alpha1.AgentTask) (ctrl
 func (r *Reconciler) expire(ctx context.Context, task *v1alpha1.AgentTask) (ctrl.Result, error) {
 	ttl := task.Spec.TTLSecondsAfterFinished
 	if ttl == nil && task.Spec.Chat != "" {
-		lineage, err := r.Runner.Lineage(ctx, task)
+		tree, err := r.Runner.Gather(ctx, task)
 		if err != nil {
 			return ctrl.Result{}, err
 		}
-		if lineage.Chat != nil {
-			ttl = lineage.Chat.Spec.TaskTTLSecondsAfterFinished
+		if chat := tree.Lineage(task).Chat; chat != nil {
+			ttl = chat.Spec.TaskTTLSecondsAfterFinished
 		}
 	}
 	if ttl == nil {

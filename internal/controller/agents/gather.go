@@ -24,7 +24,7 @@ type facts struct {
 	lineage cluster.Lineage
 	// sub is the sub-agent of a task, or nil; see findSubAgent.
 	sub *v1alpha1.SubAgent
-	// uid is the engine UID of the work: that of the object, or of its sub-agent.
+	// uid is the engine UID of the work: that of the object, or of its sub-agent. It is empty without a sub-agent.
 	uid     string
 	state   agent.State
 	started bool
@@ -43,25 +43,9 @@ func (f facts) delegates() bool { return f.Task != nil && f.Task.Spec.Type != v1
 
 // gather reads what the judges need, once for each reconcile.
 func (r *Reconciler) gather(ctx context.Context, object client.Object) (*facts, error) {
-	f := &facts{now: Now(), uid: string(object.GetUID())}
-	switch o := object.(type) {
-	case *v1alpha1.AgentTask:
-		f.Run, f.before = projection.TaskRun(o), projection.TaskRun(o.DeepCopy())
-	case *v1alpha1.SubAgent:
-		f.Run, f.before = projection.SubAgentRun(o), projection.SubAgentRun(o.DeepCopy())
-	}
-	if f.Task != nil && cluster.IsHeld(f.Task) {
-		return f, nil
-	}
-	var err error
-	if f.lineage, err = r.Runner.Lineage(ctx, object); err != nil {
+	f, err := r.gatherObjects(ctx, object)
+	if err != nil || f.uid == "" {
 		return f, err
-	}
-	if f.delegates() {
-		if f.sub, err = r.findSubAgent(ctx, f); err != nil || f.sub == nil {
-			return f, err
-		}
-		f.uid = string(f.sub.UID)
 	}
 	if f.state, f.started, err = r.Runner.State(ctx, f.uid); err != nil {
 		return f, err
@@ -76,6 +60,36 @@ func (r *Reconciler) gather(ctx context.Context, object client.Object) (*facts, 
 		f.asks = ShownFirst(r.Runner.Engine.AsksBelow(f.uid), f.Task.Status.Waiting)
 	}
 	return f, nil
+}
+
+// gatherObjects reads the objects around an object. The UID of the work is empty if nothing does the work.
+func (r *Reconciler) gatherObjects(ctx context.Context, object client.Object) (*facts, error) {
+	before, _ := object.DeepCopyObject().(client.Object)
+	f := &facts{Run: runOf(object), before: runOf(before), now: Now()}
+	if f.Task != nil && cluster.IsHeld(f.Task) {
+		return f, nil
+	}
+	tree, err := r.Runner.Gather(ctx, object)
+	if err != nil {
+		return f, err
+	}
+	f.lineage = tree.Lineage(object)
+	if !f.delegates() {
+		f.uid = string(object.GetUID())
+		return f, nil
+	}
+	if f.sub, err = r.findSubAgent(ctx, f); err == nil && f.sub != nil {
+		f.uid = string(f.sub.UID)
+	}
+	return f, err
+}
+
+func runOf(object client.Object) projection.Run {
+	if task, ok := object.(*v1alpha1.AgentTask); ok {
+		return projection.TaskRun(task)
+	}
+	sub, _ := object.(*v1alpha1.SubAgent)
+	return projection.SubAgentRun(sub)
 }
 
 // findSubAgent returns the sub-agent of a task, or nil. An absence is confirmed with the API server, unless it only leads

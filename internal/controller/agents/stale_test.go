@@ -35,7 +35,7 @@ func TestACacheThatHasNotHeardOfAnObjectIsNotBelieved(t *testing.T) {
 			if uid, err := r.TaskUID(t.Context(), task); uid != "sub" || err != nil {
 				t.Errorf("the task's agent is %q (%v)", uid, err)
 			}
-			if lineage, err := r.Lineage(t.Context(), sub); lineage.Gone || err != nil {
+			if tree, err := r.Gather(t.Context(), sub); err != nil || tree.Lineage(sub).Gone {
 				t.Errorf("the sub-agent is treated as an orphan (%v)", err)
 			}
 			known := &Tracker{Kind: "SubAgent", Find: r.Find} // without an engine, so it cannot end an agent
