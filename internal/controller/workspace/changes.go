@@ -31,7 +31,7 @@ func (w *Workspaces) FindWorkspace(ctx context.Context, kind, namespace, name st
 	if kind == "AgentChat" {
 		object = &v1alpha1.AgentChat{}
 	}
-	err := w.Reader.Get(ctx, types.NamespacedName{Namespace: namespace, Name: name}, object)
+	err := w.Reader.Cached(ctx, types.NamespacedName{Namespace: namespace, Name: name}, object)
 	if apierrors.IsNotFound(err) {
 		return nil, fmt.Errorf("%w: the %s does not exist", changes.ErrNoWorkspace, kind)
 	}

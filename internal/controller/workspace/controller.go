@@ -109,15 +109,17 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	}
 	r.Workspaces.pods.recordOutcome(&found)
 	r.Workspaces.pods.uses.recordExists(req.NamespacedName)
-	location, err := r.locationOf(ctx, &found)
+	location, v, err := r.decide(ctx, r.Client, &found)
+	if err == nil && v.remove {
+		// The cached phase of its owner may be outdated: a pod may be unused for longer while work continues.
+		location, v, err = r.decide(ctx, r.Workspaces.options.Live, &found)
+		if err != nil || !v.remove {
+			r.Workspaces.pods.cancelRemoval(&found)
+		}
+	}
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	idle := idleOf(location)
-	if isPublisher(&found) {
-		idle = publisherIdle
-	}
-	v := r.Workspaces.pods.decideAction(&found, idle)
 	if location != nil {
 		ready, err := r.keep(ctx, *location, &found, v)
 		if err != nil || !ready {
@@ -129,6 +131,19 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		err = r.Workspaces.pods.remove(ctx, &found, v.force)
 	}
 	return ctrl.Result{RequeueAfter: v.checkAfter}, err
+}
+
+// decide reads the owner of a pod, and decides what to do with the pod.
+func (r *Reconciler) decide(ctx context.Context, from client.Reader, found *corev1.Pod) (*Location, podAction, error) {
+	location, err := r.locationOf(ctx, from, found)
+	if err != nil {
+		return nil, podAction{}, err
+	}
+	idle := idleOf(location)
+	if isPublisher(found) {
+		idle = publisherIdle
+	}
+	return location, r.Workspaces.pods.decideAction(found, idle), nil
 }
 
 // keep keeps the changes of a pod that is removed because it is idle, or whose owner pauses. It reports whether the pod may be removed.
@@ -185,7 +200,7 @@ func idleOf(location *Location) time.Duration {
 }
 
 // locationOf returns the workspace that a pod serves, or nil if its owner was deleted, and the pod will be with it.
-func (r *Reconciler) locationOf(ctx context.Context, found *corev1.Pod) (*Location, error) {
+func (r *Reconciler) locationOf(ctx context.Context, from client.Reader, found *corev1.Pod) (*Location, error) {
 	owner := metav1.GetControllerOf(found)
 	if owner == nil {
 		return nil, nil
@@ -194,7 +209,7 @@ func (r *Reconciler) locationOf(ctx context.Context, found *corev1.Pod) (*Locati
 	if owner.Kind == "AgentChat" {
 		object = &v1alpha1.AgentChat{}
 	}
-	err := r.Client.Get(ctx, types.NamespacedName{Namespace: found.Namespace, Name: owner.Name}, object)
+	err := from.Get(ctx, types.NamespacedName{Namespace: found.Namespace, Name: owner.Name}, object)
 	if apierrors.IsNotFound(err) || (err == nil && object.GetUID() != owner.UID) {
 		return nil, nil
 	}

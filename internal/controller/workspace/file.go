@@ -54,14 +54,18 @@ func (a agentPaths) ResolvePath(ctx context.Context, agent changes.AgentRef, cwd
 // directoryOf returns the directory of an agent of the workspace. An agent of another workspace is refused: its directory would lead to
 // another file.
 func (a agentPaths) directoryOf(ctx context.Context, agent changes.AgentRef) (string, error) {
-	var object client.Object = &v1alpha1.AgentChat{}
-	if agent.Kind != "AgentChat" {
-		object = objectOf(agent.Kind)
-	}
-	if object == nil {
+	var object client.Object
+	switch agent.Kind {
+	case "AgentChat":
+		object = &v1alpha1.AgentChat{}
+	case "AgentTask":
+		object = &v1alpha1.AgentTask{}
+	case "SubAgent":
+		object = &v1alpha1.SubAgent{}
+	default:
 		return "", files.Refuse(fmt.Sprintf("a %s is not an agent", agent.Kind))
 	}
-	err := a.finder.Reader.Get(ctx, types.NamespacedName{Namespace: a.location.Owner.GetNamespace(), Name: agent.Name}, object)
+	err := a.finder.Reader.Cached(ctx, types.NamespacedName{Namespace: a.location.Owner.GetNamespace(), Name: agent.Name}, object)
 	if apierrors.IsNotFound(err) {
 		return "", files.Refuse(fmt.Sprintf("the %s %s does not exist", agent.Kind, agent.Name))
 	}

@@ -4,6 +4,7 @@
 package workspace_test
 
 import (
+	"context"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -16,6 +17,8 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 	"github.com/nestor-dev/nestor/internal/controller/workspace"
@@ -41,6 +44,18 @@ func (r chatWorkspace) stopped() {
 	r.awaitPodGone()
 }
 
+// staleChats is a cache in which no chat has a status.
+type staleChats struct{ client.Client }
+
+// Get implements client.Reader.
+func (c staleChats) Get(ctx context.Context, name client.ObjectKey, object client.Object, options ...client.GetOption) error {
+	err := c.Client.Get(ctx, name, object, options...)
+	if chat, ok := object.(*v1alpha1.AgentChat); ok {
+		chat.Status = v1alpha1.AgentChatStatus{}
+	}
+	return err
+}
+
 func (r chatWorkspace) setPhase(phase v1alpha1.ChatPhase) {
 	GinkgoHelper()
 	Eventually(func() error {
@@ -50,12 +65,6 @@ func (r chatWorkspace) setPhase(phase v1alpha1.ChatPhase) {
 		r.chat.Status.Phase = phase
 		return api.Status().Update(ctx, r.chat)
 	}).Should(Succeed())
-	// The caches of chats and pods have no order.
-	Eventually(func() (v1alpha1.ChatPhase, error) {
-		var cached v1alpha1.AgentChat
-		err := reconciler.Client.Get(ctx, r.key(), &cached)
-		return cached.Status.Phase, err
-	}).Should(Equal(phase))
 }
 
 func (r chatWorkspace) key() types.NamespacedName {
@@ -198,6 +207,9 @@ var _ = Describe("A workspace of a chat that waits", func() {
 		p, _ := r.used("buy milk")
 		clock.advance(time.Hour)
 		r.touch()
+		stale := *reconciler
+		stale.Client = staleChats{reconciler.Client}
+		Expect(stale.Reconcile(ctx, ctrl.Request{NamespacedName: r.name()})).To(HaveField("RequeueAfter", BeNumerically(">", 0)))
 		Consistently(r.podUIDs, "500ms").Should(HaveExactElements(p.UID))
 		By("but when the chat is idle")
 		r.setPhase(v1alpha1.ChatIdle)

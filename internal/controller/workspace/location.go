@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/internal/cluster"
 	"github.com/nestor-dev/nestor/internal/cluster/resolve"
 	"github.com/nestor-dev/nestor/internal/ledger"
 )
@@ -23,9 +24,6 @@ const defaultIdle = 15 * time.Minute
 
 // defaultRetain is the default of retainSeconds.
 const defaultRetain = 24 * time.Hour
-
-// maxOwners exceeds the maximum depth of agents; a longer chain of owners is not a tree.
-const maxOwners = 16
 
 // Location is the workspace and the directory of an agent.
 type Location struct {
@@ -83,7 +81,7 @@ func (p Location) readOnly() bool {
 }
 
 // Finder finds the locations of agents.
-type Finder struct{ Reader client.Reader }
+type Finder struct{ Reader cluster.Reader }
 
 // Of returns the location of an AgentChat, an AgentTask or a SubAgent, or nil if it has no workspace.
 func (f Finder) Of(ctx context.Context, object client.Object) (*Location, error) {
@@ -117,7 +115,7 @@ func (f Finder) OfAgent(ctx context.Context, a ledger.Agent) (*Location, error) 
 	if a.Kind == "AgentTask" {
 		object = &v1alpha1.AgentTask{}
 	}
-	if err := f.Reader.Get(ctx, types.NamespacedName{Namespace: a.Namespace, Name: a.Name}, object); err != nil {
+	if err := f.Reader.Cached(ctx, types.NamespacedName{Namespace: a.Namespace, Name: a.Name}, object); err != nil {
 		return nil, fmt.Errorf("get the agent %s/%s: %w", a.Namespace, a.Name, err)
 	}
 	if string(object.GetUID()) != a.UID {
@@ -131,43 +129,24 @@ func (f Finder) find(ctx context.Context, object client.Object, chat, cwd string
 	if chat != "" {
 		return f.ofChat(ctx, object.GetNamespace(), chat, cwd)
 	}
-	for range maxOwners {
-		if owner := metav1.GetControllerOf(object); owner != nil {
-			above := objectOf(owner.Kind)
-			if above == nil {
-				return nil, nil // a foreign object owns the task
-			}
-			if err := f.Reader.Get(ctx, types.NamespacedName{Namespace: object.GetNamespace(), Name: owner.Name}, above); err != nil {
-				return nil, fmt.Errorf("get the owner of %s/%s: %w", object.GetNamespace(), object.GetName(), err)
-			}
-			if above.GetUID() != owner.UID {
-				return nil, fmt.Errorf("the owner of %s/%s was deleted", object.GetNamespace(), object.GetName())
-			}
-			object = above
-			continue
-		}
-		task, ok := object.(*v1alpha1.AgentTask)
-		if !ok {
-			return nil, nil
-		}
-		return locationOf(task, "", task.Spec.Workspace, cwd), nil
+	tree, err := f.Reader.Gather(ctx, object)
+	if err != nil {
+		return nil, err
 	}
-	return nil, fmt.Errorf("%s/%s has more than %d owners above it", object.GetNamespace(), object.GetName(), maxOwners)
-}
-
-func objectOf(kind string) client.Object {
-	switch kind {
-	case "AgentTask":
-		return &v1alpha1.AgentTask{}
-	case "SubAgent":
-		return &v1alpha1.SubAgent{}
+	above := tree.Lineage(object)
+	if above.Gone {
+		return nil, fmt.Errorf("the owner of %s/%s was deleted", object.GetNamespace(), object.GetName())
 	}
-	return nil
+	task, ok := above.Root.(*v1alpha1.AgentTask)
+	if !ok || metav1.GetControllerOf(task) != nil {
+		return nil, nil // a foreign object owns the task
+	}
+	return locationOf(task, "", task.Spec.Workspace, cwd), nil
 }
 
 func (f Finder) ofChat(ctx context.Context, namespace, name, cwd string) (*Location, error) {
 	var chat v1alpha1.AgentChat
-	err := f.Reader.Get(ctx, types.NamespacedName{Namespace: namespace, Name: name}, &chat)
+	err := f.Reader.Cached(ctx, types.NamespacedName{Namespace: namespace, Name: name}, &chat)
 	if apierrors.IsNotFound(err) {
 		return nil, &resolve.Missing{Reason: v1alpha1.ReasonChatNotFound, Message: fmt.Sprintf("The chat %q does not exist in the namespace %s.", name, namespace)}
 	}

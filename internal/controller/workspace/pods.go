@@ -4,6 +4,7 @@
 package workspace
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -113,6 +114,12 @@ func (p *pods) await(ctx context.Context, spec pod.Spec, name types.NamespacedNa
 		case err != nil && !errors.Is(err, waiting.Err()):
 			return nil, fmt.Errorf("the workspace cannot be started, and nothing was run: %w", err)
 		case waiting.Err() != nil:
+			if p.options.Live.Get(ctx, name, &found) == nil { // the cache may not have the reason yet
+				if _, text, err = p.pending(spec, name, &found); err != nil {
+					return nil, fmt.Errorf("the workspace cannot be started, and nothing was run: %w", err)
+				}
+				waitedFor = cmp.Or(text, waitedFor)
+			}
 			return nil, fmt.Errorf("the workspace is not ready after %s, and nothing was run: %s. Try again later", p.options.StartTimeout, waitedFor)
 		}
 		select {
@@ -131,6 +138,14 @@ func (p *pods) advance(ctx context.Context, spec pod.Spec, name types.Namespaced
 	if err != nil {
 		return false, "", fmt.Errorf("get pod %s: %w", name, err)
 	}
+	if ready, text, err := p.pending(spec, name, found); err != nil || !ready {
+		return false, text, err
+	}
+	return use(ctx, found)
+}
+
+// pending reports whether a pod can be used, else what it waits for, or why it never can.
+func (p *pods) pending(spec pod.Spec, name types.NamespacedName, found *corev1.Pod) (ready bool, text string, err error) {
 	switch {
 	case !owns(spec, found):
 		return false, "", foreignObject(found, name)
@@ -147,7 +162,7 @@ func (p *pods) advance(ctx context.Context, spec pod.Spec, name types.Namespaced
 		}
 		return false, text, nil
 	}
-	return use(ctx, found)
+	return true, "", nil
 }
 
 func (p *pods) isRemoving(name types.NamespacedName, uid types.UID) (removing bool) {

@@ -108,7 +108,7 @@ func New(o Options) (*Workspaces, error) {
 		return nil, err
 	}
 	o.LocalRoots = roots
-	w := &Workspaces{Finder: Finder{Reader: o.Client}, options: o, pods: newPods(o), directories: newDirectories(o), delayed: &cluster.Delayed{Retry: o.Retry, Interval: retryInterval}}
+	w := &Workspaces{Finder: Finder{Reader: cluster.Reader{Cache: o.Client, API: o.Live}}, options: o, pods: newPods(o), directories: newDirectories(o), delayed: &cluster.Delayed{Retry: o.Retry, Interval: retryInterval}}
 	if w.writers, err = tools(false, o.StartTimeout); err != nil {
 		return nil, err
 	}
