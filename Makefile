@@ -19,6 +19,8 @@ APIMACHINERY := $(addprefix k8s.io/apimachinery/pkg/,apis/meta/v1 runtime versio
 # The seed of the property tests: the commit, so that every run of a commit checks the same cases and every commit others; 1 outside a
 # checkout. `make test` prints it, and a failing test prints its own. RAPID_SEED=0 draws a new one; `make soak` explores.
 RAPID_SEED ?= $(shell commit=$$(git rev-parse --short=15 HEAD 2>/dev/null) && echo $$((16#$$commit)) || echo 1)
+# How many times 15 seconds a test waits for a condition: suites run beside each other.
+export TEST_PATIENCE ?= 4
 # Extra flags for go test, for example GOTESTFLAGS='-run TestX -v'.
 GOTESTFLAGS ?=
 

@@ -16,11 +16,8 @@ import (
 // Variable is the environment variable with the factor for busy machines, for example 4 or 0.5.
 const Variable = "TEST_PATIENCE"
 
-// base is the limit on a quiet machine, and defaultFactor the factor without the variable.
-const (
-	base          = 15 * time.Second
-	defaultFactor = 8
-)
+// base is the limit on a quiet machine, without the variable.
+const base = 15 * time.Second
 
 // interval is the time between two checks of Until.
 const interval = 10 * time.Millisecond
@@ -29,7 +26,7 @@ const interval = 10 * time.Millisecond
 func Limit() time.Duration {
 	text := os.Getenv(Variable)
 	if text == "" {
-		return defaultFactor * base
+		return base
 	}
 	factor, err := strconv.ParseFloat(text, 64)
 	if err != nil || factor <= 0 {

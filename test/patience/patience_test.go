@@ -9,7 +9,7 @@ import (
 )
 
 func TestFactor(t *testing.T) {
-	for text, want := range map[string]time.Duration{"": defaultFactor * base, "4": 4 * base, "0.5": base / 2} {
+	for text, want := range map[string]time.Duration{"": base, "4": 4 * base, "0.5": base / 2} {
 		t.Setenv(Variable, text)
 		if got := Limit(); got != want {
 			t.Errorf("%s=%q gives %s instead of %s", Variable, text, got, want)
