@@ -52,7 +52,7 @@ func TestIdleWorkersEnd(t *testing.T) {
 		if idle := w.idle.Load(); idle != 1 {
 			t.Errorf("%d goroutines are idle after a job, want 1", idle)
 		}
-		time.Sleep(maxIdleTime)
+		<-time.After(maxIdleTime)
 		synctest.Wait()
 		if idle := w.idle.Load(); idle != 0 {
 			t.Errorf("%d goroutines are idle after %s", idle, maxIdleTime)

@@ -31,7 +31,7 @@ func (h hasty) Read([]byte) (int, error) { return h.request.Body.Read(make([]byt
 func TestResponseBeginsBeforeTheRequestEnds(t *testing.T) {
 	server := httptest.NewServer(Handler(&httputil.ReverseProxy{Transport: hasty{}, Rewrite: func(*httputil.ProxyRequest) {}}))
 	t.Cleanup(server.Close)
-	response, err := server.Client().Post(server.URL, "text/plain", strings.NewReader("hello")) //nolint:noctx // it returns at once
+	response, err := server.Client().Post(server.URL, "text/plain", strings.NewReader("hello"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -27,9 +27,6 @@ import (
 	"github.com/nestor-dev/nestor/test/patience"
 )
 
-// timeout is for what happens at once on an idle machine.
-const timeout = 2 * time.Minute
-
 // installation has the replicas and says which of them runs an agent. It stands for the Leases and the ledger.
 type installation struct {
 	mu      sync.Mutex

@@ -105,7 +105,7 @@ func (s *answerStream) resume(ctx context.Context) (io.ReadCloser, error) {
 	}
 	request.Header.Set("Accept", "text/event-stream")
 	request.Header.Set("Last-Event-Id", s.last)
-	response, err := s.direct.send(request, outgoingMessage{}) //nolint:bodyclose // closed by follow
+	response, err := s.direct.send(request, outgoingMessage{})
 	if err != nil {
 		return nil, fmt.Errorf("resume the stream: %w", err)
 	}

@@ -28,8 +28,8 @@ describe('runs', () => {
   });
 
   it('show the error of a task before its instruction', () => {
-    const [run] = runsOf([], [aTask('t', { spec: { instruction: 'Do it.' }, status: { phase: 'Failed', error: { kind: 'Timeout', message: 'too long' } } })]);
-    expect(run).toMatchObject({ text: 'Timeout: too long' });
+    const [run] = runsOf([], [aTask('t', { spec: { instruction: 'Do it.' }, status: { phase: 'Failed', error: { kind: 'TimedOut', message: 'too long' } } })]);
+    expect(run).toMatchObject({ text: 'TimedOut: too long' });
   });
 });
 

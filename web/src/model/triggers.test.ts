@@ -26,6 +26,7 @@ it('lists the runs of this very trigger, newest first', () => {
     [
       run('old', 'nightly-uid', '2026-01-01T00:00:00Z', { status: { phase: 'Success', result: { summary: 'All is well.' } } }),
       run('new', 'nightly-uid', '2026-01-03T00:00:00Z', { status: { phase: 'Failed', error: { kind: 'ModelError', message: 'No answer.' } } }),
+      run('slow', 'nightly-uid', '2026-01-02T00:00:00Z', { status: { phase: 'Failed', error: { kind: 'TimedOut', message: 'Too long.' } } }),
       run('foreign', 'an-earlier-one', '2026-01-02T00:00:00Z', {}),
       aTask('unrelated'),
     ],
@@ -34,6 +35,7 @@ it('lists the runs of this very trigger, newest first', () => {
   expect(runs.map(({ name, firing, badge, text, chat }) => [name, firing, badge, text, chat])).toEqual([
     ['said', 'm1', 'failed', 'ChatNotFound', 'team'],
     ['new', 's1/2', 'failed', 'ModelError: No answer.', undefined],
+    ['slow', 's1/2', 'timedout', 'TimedOut: Too long.', undefined],
     ['old', 's1/2', 'success', 'All is well.', undefined],
   ]);
 });

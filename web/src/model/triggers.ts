@@ -40,7 +40,7 @@ export function runsOf(trigger: Trigger, tasks: Task[], messages: Message[]): Ru
     const id = firing(task);
     if (id === undefined) continue;
     const { phase, error, result } = task.status ?? {};
-    const badge = error?.kind === 'Timeout' ? 'timedout' : (taskBadges[phase ?? 'Pending'] ?? 'pending');
+    const badge = error?.kind === 'TimedOut' ? 'timedout' : (taskBadges[phase ?? 'Pending'] ?? 'pending');
     runs.push({ name: task.metadata.name, firing: id, time: task.metadata.creationTimestamp, badge, text: error ? [error.kind, error.message].filter(Boolean).join(': ') : result?.summary, result, task });
   }
   for (const message of messages) {
