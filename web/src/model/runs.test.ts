@@ -29,7 +29,7 @@ describe('runs', () => {
 
   it('show the error of a task before its instruction', () => {
     const [run] = runsOf([], [aTask('t', { spec: { instruction: 'Do it.' }, status: { phase: 'Failed', error: { kind: 'TimedOut', message: 'too long' } } })]);
-    expect(run).toMatchObject({ text: 'TimedOut: too long' });
+    expect(run).toMatchObject({ text: 'Timed out: too long' });
   });
 });
 
