@@ -5,6 +5,7 @@ package agents
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -12,16 +13,27 @@ import (
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 	"github.com/nestor-dev/nestor/internal/agent"
+	"github.com/nestor-dev/nestor/internal/cluster"
 	"github.com/nestor-dev/nestor/internal/cluster/resolve"
 )
 
 // continueFrom returns the start of a sub-agent. A follow-up starts with the conversation of a finished sub-agent with the
 // same role, of the same chat. root is the UID at the top of the follow-up's own tree.
 func (r *Reconciler) continueFrom(ctx context.Context, sub *v1alpha1.SubAgent, root string, started agent.Started) (agent.Started, error) {
-	from := sub.Spec.ContinueFrom
-	if from == "" {
+	if sub.Spec.ContinueFrom == "" {
 		return started, nil
 	}
+	next, err := r.followUp(ctx, sub, root, started, r.Runner.Cached)
+	var never *startError
+	if errors.As(err, &never) { // the cache may have an earlier sub-agent of the name
+		return r.followUp(ctx, sub, root, started, r.Runner.Live)
+	}
+	return next, err
+}
+
+// followUp is continueFrom with the finished sub-agent that read returns.
+func (r *Reconciler) followUp(ctx context.Context, sub *v1alpha1.SubAgent, root string, started agent.Started, read cluster.Read) (agent.Started, error) {
+	from := sub.Spec.ContinueFrom
 	waits := func(why string) (agent.Started, error) {
 		return started, &resolve.Missing{Reason: v1alpha1.ReasonSubAgentNotFound,
 			Message: fmt.Sprintf("continueFrom names the sub-agent %q, which %s.", from, why)}
@@ -30,7 +42,7 @@ func (r *Reconciler) continueFrom(ctx context.Context, sub *v1alpha1.SubAgent, r
 		return started, startErrorf(v1alpha1.ErrorInvalidSpec, "continueFrom names %q, %s.", from, fmt.Sprintf(why, args...))
 	}
 	var before v1alpha1.SubAgent
-	err := r.Runner.Client.Get(ctx, types.NamespacedName{Namespace: sub.Namespace, Name: from}, &before)
+	err := read(ctx, types.NamespacedName{Namespace: sub.Namespace, Name: from}, &before)
 	if apierrors.IsNotFound(err) {
 		return waits("does not exist in the namespace " + sub.Namespace)
 	}
