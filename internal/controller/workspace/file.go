@@ -122,13 +122,13 @@ func (p podWorkspace) File(ctx context.Context, path string) (*files.File, error
 	return &file, nil
 }
 
-// absent returns an error if there is a pod, which may have files that were not kept.
+// absent returns an error if there is a pod, which may have files that were not kept. The cache may not have it yet.
 func (p podWorkspace) absent(ctx context.Context) error {
 	spec, err := p.pods.spec(p.podChanges.location)
 	if err != nil {
 		return err
 	}
-	err = p.pods.options.Client.Get(ctx, types.NamespacedName{Namespace: spec.Namespace, Name: spec.Name()}, &corev1.Pod{})
+	err = p.pods.options.Live.Get(ctx, types.NamespacedName{Namespace: spec.Namespace, Name: spec.Name()}, &corev1.Pod{})
 	if apierrors.IsNotFound(err) {
 		return nil
 	}
