@@ -5,6 +5,7 @@ import { Fragment, useEffect, useLayoutEffect, useMemo, useRef, useState } from 
 import { transcriptOf } from '../api/history';
 import type { Chat, Message } from '../api/types';
 import { reasoningOf, spoken } from '../model/transcript';
+import { sticks } from '../model/stick';
 import { repeatable, type Redo } from '../model/redo';
 import { finished, type Tree } from '../model/tree';
 import { explainServer, explainTurn } from '../model/errors';
@@ -104,17 +105,19 @@ function useStickToEnd(sent: string | undefined) {
   const scroller = useRef<HTMLDivElement>(null);
   const end = useRef<HTMLDivElement>(null);
   const stuck = useRef(true);
+  const top = useRef(0);
   const [away, setAway] = useState(false);
   useEffect(() => {
     const box = scroller.current;
     if (!box) return;
     const moved = () => {
-      stuck.current = box.scrollHeight - box.scrollTop - box.clientHeight < 80;
+      stuck.current = sticks(box, { stuck: stuck.current, top: top.current });
+      top.current = box.scrollTop;
       setAway(!stuck.current);
     };
     const grown = new ResizeObserver(() => {
       if (stuck.current) box.scrollTop = box.scrollHeight;
-      else moved();
+      moved();
     });
     box.addEventListener('scroll', moved, { passive: true });
     grown.observe(box);
@@ -126,7 +129,10 @@ function useStickToEnd(sent: string | undefined) {
   });
   useLayoutEffect(() => {
     const box = scroller.current;
-    if (box) box.scrollTop = box.scrollHeight;
+    if (box) {
+      box.scrollTop = box.scrollHeight;
+      top.current = box.scrollTop;
+    }
     stuck.current = true; // the message may not be rendered yet
   }, [sent]);
   const toEnd = () => {
