@@ -4,6 +4,7 @@
 import { useVirtualizer } from '@tanstack/react-virtual';
 import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from 'react';
 import { transcript as load } from '../api/client';
+import { sticks } from '../model/stick';
 import { heightOf, itemsOf, type Row, type TranscriptState } from '../model/transcript';
 import { EntryView, SpeakingView } from '../parts/EntryView';
 import { Icon } from '../parts/Icon';
@@ -22,6 +23,7 @@ export function TranscriptList({ transcript, rows, state, filtered, onInspect }:
   const [loading, setLoading] = useState(false);
   const [away, setAway] = useState(false);
   const stuck = useRef(true);
+  const top = useRef(0);
   const first = useRef<string>(undefined);
   const [opened, setOpened] = useState<ReadonlySet<string>>(new Set());
   const items = useMemo(() => itemsOf(rows), [rows]);
@@ -59,11 +61,13 @@ export function TranscriptList({ transcript, rows, state, filtered, onInspect }:
     first.current = items[0]?.key;
     before.current = { total, count };
     if (stuck.current) box.scrollTop = box.scrollHeight;
+    top.current = box.scrollTop;
   }, [items, total, count]);
 
   const scrolled = () => {
     const box = scroller.current!;
-    stuck.current = box.scrollHeight - box.scrollTop - box.clientHeight < 60;
+    stuck.current = sticks(box, { stuck: stuck.current, top: top.current });
+    top.current = box.scrollTop;
     setAway(!stuck.current);
     if (box.scrollTop < 400) void older();
   };
