@@ -29,10 +29,11 @@ func tenantOf(a ledger.Agent) tenant { return tenant{a.Namespace, a.NamespaceUID
 // they write the most, and a call that is not made costs nothing. Calls in flight are still recorded, so a namespace
 // may exceed its quota by what its agents have in flight.
 type space struct {
-	quota   int64 // 0 means no limit
-	sizes   map[tenant]int64
-	readAt  time.Time
-	reading bool
+	quota  int64 // 0 means no limit
+	sizes  map[tenant]int64
+	readAt time.Time
+	// appended is not nil while the sizes are being read: what this process has written since, which the answer may not contain.
+	appended map[tenant]int64
 }
 
 func newSpace(quota int64) space { return space{quota: quota, sizes: map[tenant]int64{}} }
@@ -42,12 +43,26 @@ func (s *space) fresh(now time.Time) bool { return now.Sub(s.readAt) < sizesMaxA
 // full reports whether a namespace is at its quota.
 func (s *space) full(t tenant) bool { return s.quota > 0 && s.sizes[t] >= s.quota }
 
-// set replaces the sizes by those that were read.
+func (s *space) beginReading() { s.appended = map[tenant]int64{} }
+
+// set replaces the sizes by those that were read. What was appended meanwhile is added: counted twice until the next
+// reading rather than not at all.
 func (s *space) set(sums []ledger.NamespaceBytes, now time.Time) {
 	s.readAt = now
 	clear(s.sizes)
 	for _, sum := range sums {
 		s.sizes[tenant{sum.Namespace, sum.UID}] = sum.Bytes
+	}
+	for t, bytes := range s.appended {
+		s.sizes[t] += bytes
+	}
+}
+
+// add counts what this process has written.
+func (s *space) add(t tenant, bytes int64) {
+	s.sizes[t] += bytes
+	if s.appended != nil {
+		s.appended[t] += bytes
 	}
 }
 
@@ -67,10 +82,10 @@ func (q *Queue) enterSpace(c *Call) {
 
 // readSizes starts reading the sizes, unless that is already in progress. The lock must be held.
 func (q *Queue) readSizes() {
-	if q.space.reading || q.ctx.Err() != nil {
+	if q.space.appended != nil || q.ctx.Err() != nil {
 		return
 	}
-	q.space.reading = true
+	q.space.beginReading()
 	q.busy.Go(func() {
 		sums, err := q.options.Ledger.Bytes(q.ctx)
 		if err != nil && q.ctx.Err() == nil {
@@ -83,7 +98,6 @@ func (q *Queue) readSizes() {
 // applySizes checks the waiting calls. It reads again later while a namespace is full or the sizes could not be read.
 func (q *Queue) applySizes(sums []ledger.NamespaceBytes, err error) {
 	q.mu.Lock()
-	q.space.reading = false
 	var after []func()
 	if err == nil {
 		q.space.set(sums, time.Now())
@@ -99,6 +113,7 @@ func (q *Queue) applySizes(sums []ledger.NamespaceBytes, err error) {
 			return false
 		})
 	}
+	q.space.appended = nil
 	again := len(q.waiting[atSpace]) > 0
 	q.mu.Unlock()
 	for _, do := range after {
@@ -126,7 +141,7 @@ func (q *Queue) Appended(a ledger.Agent, bytes int) {
 	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	q.space.sizes[tenantOf(a)] += int64(bytes)
+	q.space.add(tenantOf(a), int64(bytes))
 }
 
 // LedgerFull returns why nothing new may start in a namespace, or nil. It answers from memory.
